@@ -1,0 +1,43 @@
+package realparts
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io"
+	"runtime"
+)
+
+// The npm parts are pinned by a lock file with a checksum for every package below them. It was written with npm's
+// omit-lockfile-registry-resolved, so it names no address and installs from whichever registry npm is configured for.
+//
+//go:embed pins/package.json pins/package-lock.json
+var npmPins embed.FS
+
+const (
+	uvPin         = "uv==0.13.7"
+	timePin       = "mcp-server-time@2026.10.19"
+	nodePin       = "22.23.3" // only fetched where the machine's own Node is older than oldestNode
+	oldestNode    = 20
+	pinsPackage   = "pins/package.json"
+	pinsLock      = "pins/package-lock.json"
+	layoutVersion = "1" // raise when the layout of an installed unit changes
+)
+
+// fingerprint names the folder of a unit: another pin, another folder.
+func fingerprint(parts ...string) string {
+	h := sha256.New()
+	for _, s := range append(parts, layoutVersion, runtime.GOOS, runtime.GOARCH) {
+		io.WriteString(h, s)
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+func pinned(name string) string {
+	b, err := npmPins.ReadFile(name)
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	return string(b)
+}
