@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const initializeLine = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	`"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
+
+const initializedLine = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+
+// lineClient speaks raw lines to a process: the same few microseconds of
+// client whatever stands at the other end.
+type lineClient struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	nextID  int
+	startup time.Duration // from exec to the initialize answer
+}
+
+// dial starts the command and completes the handshake.
+func dial(argv []string) (*lineClient, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c := &lineClient{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 256<<10)}
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(in, initializeLine); err != nil {
+		return nil, c.abandon(err)
+	}
+	if _, err := c.answer(); err != nil {
+		return nil, c.abandon(err)
+	}
+	c.startup = time.Since(begin)
+	if _, err := io.WriteString(in, initializedLine); err != nil {
+		return nil, c.abandon(err)
+	}
+	return c, nil
+}
+
+func (c *lineClient) abandon(err error) error {
+	c.close()
+	return fmt.Errorf("%v: %w", c.cmd.Args, err)
+}
+
+// close ends the conversation and, should the process not mind, the process.
+func (c *lineClient) close() {
+	c.in.Close()
+	impatient := time.AfterFunc(3*time.Second, func() { c.cmd.Process.Kill() })
+	defer impatient.Stop()
+	c.cmd.Wait()
+}
+
+// answer returns the next line that answers something; notifications are skipped.
+// The line is valid until the next call.
+func (c *lineClient) answer() ([]byte, error) {
+	for {
+		line, err := c.out.ReadSlice('\n')
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","method"`)) && rawID(line) != nil {
+			return line, nil
+		}
+	}
+}
+
+// burst makes the calls, shared out over the callers, and returns the latency
+// of each and the time the whole took.
+func (c *lineClient) burst(callers, calls int, text []byte) ([]time.Duration, time.Duration, error) {
+	if callers == 1 {
+		return c.oneByOne(calls, text)
+	}
+	return c.together(callers, calls, text)
+}
+
+func (c *lineClient) oneByOne(calls int, text []byte) ([]time.Duration, time.Duration, error) {
+	latencies := make([]time.Duration, 0, calls)
+	var line []byte
+	begin := time.Now()
+	for range calls {
+		line = appendEcho(line[:0], c.nextID, text)
+		c.nextID++
+		sent := time.Now()
+		if _, err := c.in.Write(line); err != nil {
+			return nil, 0, err
+		}
+		got, err := c.answer()
+		if err != nil {
+			return nil, 0, err
+		}
+		latencies = append(latencies, time.Since(sent))
+		if err := isEcho(got, text); err != nil {
+			return nil, 0, err
+		}
+	}
+	return latencies, time.Since(begin), nil
+}
+
+// together runs the callers side by side, each waiting for its own answer
+// before its next call. This goroutine reads for all of them.
+func (c *lineClient) together(callers, calls int, text []byte) ([]time.Duration, time.Duration, error) {
+	base := c.nextID
+	each := calls / callers
+	c.nextID += each * callers
+	answered := make([]chan struct{}, callers)
+	latencies := make([][]time.Duration, callers)
+	var writing sync.Mutex
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for i := range callers {
+		answered[i] = make(chan struct{}, 1)
+		wg.Go(func() {
+			var line []byte
+			for n := range each {
+				line = appendEcho(line[:0], base+n*callers+i, text)
+				sent := time.Now()
+				writing.Lock()
+				c.in.Write(line) // a failure shows as the end of the answers
+				writing.Unlock()
+				if _, ok := <-answered[i]; !ok {
+					return
+				}
+				latencies[i] = append(latencies[i], time.Since(sent))
+			}
+		})
+	}
+	err := c.distribute(base, each*callers, answered, text)
+	for _, ch := range answered {
+		close(ch)
+	}
+	wg.Wait()
+	elapsed := time.Since(begin)
+	var all []time.Duration
+	for _, l := range latencies {
+		all = append(all, l...)
+	}
+	return all, elapsed, err
+}
+
+// distribute reads as many answers as there are calls and wakes the caller of each.
+func (c *lineClient) distribute(base, calls int, answered []chan struct{}, text []byte) error {
+	for range calls {
+		got, err := c.answer()
+		if err != nil {
+			return err
+		}
+		id, err := strconv.Atoi(string(rawID(got)))
+		if err != nil || id < base || id >= base+calls {
+			return fmt.Errorf("an answer to a call never made: %.200s", got)
+		}
+		if err := isEcho(got, text); err != nil {
+			return err
+		}
+		answered[(id-base)%len(answered)] <- struct{}{}
+	}
+	return nil
+}
+
+func appendEcho(line []byte, id int, text []byte) []byte {
+	line = append(line, `{"jsonrpc":"2.0","id":`...)
+	line = strconv.AppendInt(line, int64(id), 10)
+	line = append(line, `,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`...)
+	line = append(line, text...)
+	return append(line, `"}}}`+"\n"...)
+}
+
+// isEcho refuses to time anything but the real answer.
+func isEcho(line, text []byte) error {
+	if !bytes.Contains(line, text) || bytes.Contains(line, []byte(`"isError":true`)) {
+		return fmt.Errorf("not the echo: %.300s", line)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+// Command bench measures what Gauze promises, through the real binary.
+//
+//	go run ./bench overhead   what the wrap costs beside a direct connection and a bare byte pump
+//	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times
+//
+// The same executable re-executed with a role plays the other processes: the
+// minimal server, the byte pump and the faulty server.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+// command is one row of the table: what to type, what it is for, what runs.
+type command struct {
+	name  string
+	about string
+	run   func(args []string) error
+}
+
+var commands = []command{
+	{"overhead", "what the wrap costs beside a direct connection and a bare byte pump", runOverhead},
+}
+
+// roles are the processes the benchmarks start; nobody types them.
+var roles = []command{
+	{roleMinimal, "the minimal echo server", func([]string) error { return serveMinimal(os.Stdin, os.Stdout) }},
+	{rolePump, "the bare byte pump in front of a command", runPump},
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		usage()
+		os.Exit(2)
+	}
+	for _, c := range append(commands, roles...) {
+		if c.name != os.Args[1] {
+			continue
+		}
+		if err := c.run(os.Args[2:]); err != nil {
+			fmt.Fprintf(os.Stderr, "bench %s: %v\n", c.name, err)
+			os.Exit(1)
+		}
+		return
+	}
+	fmt.Fprintf(os.Stderr, "bench: there is no %q\n", os.Args[1])
+	usage()
+	os.Exit(2)
+}
+
+func usage() {
+	fmt.Fprintln(os.Stderr, "usage: go run ./bench COMMAND [flags]")
+	for _, c := range commands {
+		fmt.Fprintf(os.Stderr, "  %-10s %s\n", c.name, c.about)
+	}
+}

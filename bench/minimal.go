@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+const roleMinimal = "_minimal"
+
+const (
+	minimalInitialize = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"minimal-echo","version":"1"}}`
+	minimalTools      = `{"tools":[{"name":"echo","description":"Sends the text back.",` +
+		`"inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},` +
+		`"annotations":{"readOnlyHint":true}}]}`
+	minimalUnknown = `{"code":-32601,"message":"method not found"}`
+)
+
+// serveMinimal is the fastest server a client could meet: a line loop that
+// splices the id and the text into an answer and writes it at once. It does
+// not parse JSON, so it only understands what the benchmark and the wrap send:
+// a text without escapes. In front of it every microsecond of ours is visible.
+func serveMinimal(r io.Reader, w io.Writer) error {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	var answer []byte
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		id := rawID(line)
+		if id == nil {
+			continue // a notification
+		}
+		answer = append(answer[:0], `{"jsonrpc":"2.0","id":`...)
+		answer = append(answer, id...)
+		switch method := quotedAfter(line, `"method":"`); string(method) {
+		case "tools/call":
+			answer = append(answer, `,"result":{"content":[{"type":"text","text":"`...)
+			answer = append(answer, quotedAfter(line, `"text":"`)...)
+			answer = append(answer, `"}]}`...)
+		case "initialize":
+			answer = append(append(answer, `,"result":`...), minimalInitialize...)
+		case "tools/list":
+			answer = append(append(answer, `,"result":`...), minimalTools...)
+		case "ping":
+			answer = append(answer, `,"result":{}`...)
+		default:
+			answer = append(append(answer, `,"error":`...), minimalUnknown...)
+		}
+		answer = append(answer, '}', '\n')
+		if _, err := w.Write(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// rawID returns the bytes of the first "id" member, or nil. It relies on the
+// id standing before any payload, which holds for every process measured here.
+func rawID(line []byte) []byte {
+	at := bytes.Index(line, []byte(`"id":`))
+	if at < 0 {
+		return nil
+	}
+	rest := line[at+len(`"id":`):]
+	if end := bytes.IndexAny(rest, ",}"); end >= 0 {
+		return rest[:end]
+	}
+	return nil
+}
+
+// quotedAfter returns what stands between the marker and the next quote.
+func quotedAfter(line []byte, marker string) []byte {
+	at := bytes.Index(line, []byte(marker))
+	if at < 0 {
+		return nil
+	}
+	rest := line[at+len(marker):]
+	if end := bytes.IndexByte(rest, '"'); end >= 0 {
+		return rest[:end]
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// route is a way to reach a server: directly, through the pump, through the wrap.
+type route string
+
+const (
+	direct route = "direct"
+	pump   route = "pump"
+	wrap   route = "wrap"
+)
+
+// cell is one situation measured on every route.
+type cell struct {
+	Server  string `json:"server"`
+	Callers int    `json:"callers"`
+	Payload int    `json:"payload_bytes"`
+}
+
+var overheadCells = []cell{
+	{"go-sdk", 1, 100}, {"go-sdk", 1, 10_000}, {"go-sdk", 32, 100}, {"go-sdk", 32, 10_000},
+	{"minimal", 1, 100}, {"minimal", 1, 10_000}, {"minimal", 32, 100}, {"minimal", 32, 10_000},
+}
+
+// overhead is one run: the settings, the commands, what was seen.
+type overhead struct {
+	rounds, calls, starts int
+	routes                []route
+
+	argv   map[string][]string // server name -> command
+	prefix map[route][]string  // route -> what stands before the command
+	peak   memory              // of the wrap, under load
+}
+
+// runOverhead compares the routes in one run, in many short rounds whose order
+// rotates, so that whatever else the machine does hits them all alike.
+func runOverhead(args []string) error {
+	flags := flag.NewFlagSet("overhead", flag.ContinueOnError)
+	var o overhead
+	flags.IntVar(&o.rounds, "rounds", 36, "rounds per situation")
+	flags.IntVar(&o.calls, "calls", 0, "calls per route and round (0: what the fastest route answers in 20 ms)")
+	flags.IntVar(&o.starts, "starts", 20, "starts per route")
+	routes := flags.String("routes", "direct,pump,wrap", "what to measure")
+	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
+	check := flags.Bool("check", false, "exit with 1 if a target is missed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(*routes, ",") {
+		o.routes = append(o.routes, route(name))
+	}
+
+	b, err := newBinaries()
+	if err != nil {
+		return err
+	}
+	defer b.remove()
+	if err := o.prepare(b); err != nil {
+		return err
+	}
+	begin := time.Now()
+	report, err := o.measure()
+	if err != nil {
+		return err
+	}
+	report.Seconds = time.Since(begin).Seconds()
+	report.judge()
+	report.print(os.Stdout)
+	if err := writeJSON(*jsonTo, report); err != nil {
+		return err
+	}
+	if *check && !report.Pass {
+		return errors.New("a target was missed")
+	}
+	return nil
+}
+
+func (o *overhead) prepare(b *binaries) error {
+	sdk, err := b.sdkServer()
+	if err != nil {
+		return err
+	}
+	o.argv = map[string][]string{"go-sdk": {sdk}, "minimal": {b.self, roleMinimal}}
+	o.prefix = map[route][]string{direct: nil, pump: {b.self, rolePump}}
+	if slices.Contains(o.routes, wrap) {
+		gauze, err := b.gauze("")
+		if err != nil {
+			return err
+		}
+		o.prefix[wrap] = []string{gauze, "run", "--"}
+	}
+	for _, r := range o.routes {
+		if _, known := o.prefix[r]; !known {
+			return fmt.Errorf("there is no route %q", r)
+		}
+	}
+	return nil
+}
+
+func (o *overhead) command(server string, r route) []string {
+	return slices.Concat(o.prefix[r], o.argv[server])
+}
+
+func (o *overhead) measure() (*overheadReport, error) {
+	report := &overheadReport{}
+	starts, err := o.measureStarts()
+	if err != nil {
+		return nil, err
+	}
+	report.Starts = starts
+	for _, c := range overheadCells {
+		rounds, err := o.measureCell(c)
+		if err != nil {
+			return nil, fmt.Errorf("%s, %d callers, %d bytes: %w", c.Server, c.Callers, c.Payload, err)
+		}
+		report.Cells = append(report.Cells, summarize(c, rounds))
+	}
+	report.Memory = o.peak
+	return report, nil
+}
+
+// measureStarts times exec to the initialize answer, alternating the routes.
+// The minimal server starts fastest, so it hides least of what is ours.
+func (o *overhead) measureStarts() (map[route]float64, error) {
+	seen := map[route][]float64{}
+	for n := range o.starts {
+		for _, r := range rotated(o.routes, n) {
+			c, err := dial(o.command("minimal", r))
+			if err != nil {
+				return nil, err
+			}
+			seen[r] = append(seen[r], float64(c.startup.Microseconds())/1000)
+			c.close()
+		}
+	}
+	medians := map[route]float64{}
+	for r, all := range seen {
+		medians[r] = median(all)
+	}
+	return medians, nil
+}
+
+// measureCell returns the rounds of one situation. Processes have lucky and
+// unlucky lives (heap layout, garbage collection), so they are replaced every
+// few rounds.
+func (o *overhead) measureCell(c cell) ([]round, error) {
+	const life = 6
+	var all []round
+	for len(all) < o.rounds {
+		rounds, err := o.measureLife(c, min(life, o.rounds-len(all)), len(all))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rounds...)
+	}
+	return all, nil
+}
+
+// measureLife runs some rounds on fresh processes.
+func (o *overhead) measureLife(c cell, count, first int) ([]round, error) {
+	clients := map[route]*lineClient{}
+	for _, r := range o.routes {
+		client, err := dial(o.command(c.Server, r))
+		if err != nil {
+			return nil, err
+		}
+		defer client.close()
+		clients[r] = client
+	}
+	text := bytes.Repeat([]byte("x"), c.Payload)
+	calls, err := o.warmUp(c, clients, text)
+	if err != nil {
+		return nil, err
+	}
+	rounds := make([]round, count)
+	for n := range rounds {
+		rounds[n] = round{}
+		for _, r := range rotated(o.routes, first+n) {
+			latencies, elapsed, err := clients[r].burst(c.Callers, calls, text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r, err)
+			}
+			rounds[n][r] = newBurst(latencies, elapsed)
+			if r == wrap {
+				o.noteMemory(clients[r].cmd.Process.Pid)
+			}
+		}
+	}
+	return rounds, nil
+}
+
+// warmUp runs every route, untimed, and decides how many calls a burst has:
+// short, so that a disturbance spoils few rounds, but enough calls for every
+// caller to be in its stride.
+func (o *overhead) warmUp(c cell, clients map[route]*lineClient, text []byte) (calls int, err error) {
+	const perCaller, length = 4, 20 * time.Millisecond
+	least := max(perCaller*c.Callers, 40)
+	fastest := time.Duration(math.MaxInt64)
+	for r, client := range clients {
+		for range 2 {
+			_, elapsed, err := client.burst(c.Callers, least, text)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", r, err)
+			}
+			fastest = min(fastest, elapsed)
+		}
+	}
+	if o.calls > 0 {
+		return max(o.calls, c.Callers), nil
+	}
+	return max(least, int(length*time.Duration(least)/fastest)), nil
+}
+
+func (o *overhead) noteMemory(pid int) {
+	if m, err := memoryOf(pid); err == nil {
+		o.peak.RSS = max(o.peak.RSS, m.RSS)
+		o.peak.Peak = max(o.peak.Peak, m.Peak)
+	}
+}
+
+// rotated returns the routes beginning with the n-th: going first or last is
+// an advantage nobody keeps.
+func rotated(routes []route, n int) []route {
+	at := n % len(routes)
+	return slices.Concat(routes[at:], routes[:at])
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// What the wrap may cost.
+const (
+	maxP50Ratio        = 1.15   // beside a direct connection to a go-sdk server
+	minThroughputRatio = 0.9    // likewise
+	maxOverPump        = 30.0   // microseconds, in front of the minimal server
+	maxMemory          = 15_000 // kB of VmHWM
+	maxStart           = 10.0   // milliseconds more than direct
+)
+
+// target is one promise with what was measured.
+type target struct {
+	Name  string  `json:"name"`
+	Seen  float64 `json:"seen"`
+	Limit float64 `json:"limit"`
+	Unit  string  `json:"unit"`
+	Pass  bool    `json:"pass"`
+}
+
+type overheadReport struct {
+	Cells   []cellSummary     `json:"cells"`
+	Starts  map[route]float64 `json:"start_ms"`
+	Memory  memory            `json:"wrap_memory"`
+	Targets []target          `json:"targets"`
+	Pass    bool              `json:"pass"`
+	Seconds float64           `json:"seconds"`
+}
+
+// judge compares what was seen with the targets. Without the wrap there is
+// nothing to judge, and nothing passes.
+func (rep *overheadReport) judge() {
+	for _, c := range rep.Cells {
+		w, measured := c.Routes[wrap]
+		if !measured {
+			return
+		}
+		situation := fmt.Sprintf("%s, %d x %s", c.Server, c.Callers, size(c.Payload))
+		if c.Server == "go-sdk" {
+			rep.atMost("p50 / direct, "+situation, w.P50Ratio, maxP50Ratio, "x")
+			rep.atLeast("throughput / direct, "+situation, w.ThroughputRatio, minThroughputRatio, "x")
+		} else if c.Callers == 1 {
+			rep.atMost("p50 over the pump, "+situation, w.OverPump, maxOverPump, "us")
+		}
+	}
+	rep.atMost("memory of the wrap at its peak", float64(rep.Memory.Peak), maxMemory, "kB")
+	rep.atMost("start over direct", rep.Starts[wrap]-rep.Starts[direct], maxStart, "ms")
+	rep.Pass = true
+	for _, t := range rep.Targets {
+		rep.Pass = rep.Pass && t.Pass
+	}
+}
+
+func (rep *overheadReport) atMost(name string, seen, limit float64, unit string) {
+	rep.Targets = append(rep.Targets, target{name, seen, limit, unit, seen <= limit})
+}
+
+func (rep *overheadReport) atLeast(name string, seen, limit float64, unit string) {
+	rep.Targets = append(rep.Targets, target{name, seen, limit, unit, seen >= limit})
+}
+
+func (rep *overheadReport) print(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "server\tcallers\tpayload\troute\tp50 us\tp90 us\tp99 us\tcalls/s\tp50 ratio\tthroughput ratio\tover pump us\t")
+	for _, c := range rep.Cells {
+		for _, r := range []route{direct, pump, wrap} {
+			s, ok := c.Routes[r]
+			if !ok {
+				continue
+			}
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%.1f\t%.1f\t%.1f\t%.0f\t%.2f\t%.2f\t%+.1f\t\n", c.Server, c.Callers, size(c.Payload), r,
+				s.P50, s.P90, s.P99, s.PerSecond, s.P50Ratio, s.ThroughputRatio, s.OverPump)
+		}
+	}
+	t.Flush()
+	fmt.Fprintf(w, "\nstart to initialize answer, median:")
+	for _, r := range []route{direct, pump, wrap} {
+		if ms, ok := rep.Starts[r]; ok {
+			fmt.Fprintf(w, "  %s %.1f ms", r, ms)
+		}
+	}
+	if rep.Memory.Peak > 0 {
+		fmt.Fprintf(w, "\nmemory of the wrap under load: %.1f MB, peak %.1f MB", float64(rep.Memory.RSS)/1000, float64(rep.Memory.Peak)/1000)
+	}
+	fmt.Fprintf(w, "\nmeasured in %.0f s\n\n", rep.Seconds)
+	rep.printTargets(w)
+}
+
+func (rep *overheadReport) printTargets(w io.Writer) {
+	if len(rep.Targets) == 0 {
+		fmt.Fprintln(w, "the wrap was not measured: no target is judged")
+		return
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, g := range rep.Targets {
+		fmt.Fprintf(t, "%s\t%s\t%.2f %s\tlimit %g %s\n", mark(g.Pass), g.Name, g.Seen, g.Unit, g.Limit, g.Unit)
+	}
+	t.Flush()
+}
+
+func mark(pass bool) string {
+	if pass {
+		return "pass"
+	}
+	return "FAIL"
+}
+
+func size(bytes int) string {
+	if bytes >= 1000 {
+		return fmt.Sprintf("%d kB", bytes/1000)
+	}
+	return fmt.Sprintf("%d B", bytes)
+}

@@ -1,0 +1,67 @@
+package main
+
+import "time"
+
+// burst is one route's share of one round.
+type burst struct {
+	latencies []float64 // microseconds, sorted
+	p50       float64
+	perSecond float64
+}
+
+// round holds the bursts that ran right after one another.
+type round map[route]burst
+
+func newBurst(latencies []time.Duration, elapsed time.Duration) burst {
+	b := burst{perSecond: float64(len(latencies)) / elapsed.Seconds()}
+	for _, l := range latencies {
+		b.latencies = append(b.latencies, float64(l.Nanoseconds())/1000)
+	}
+	b.p50 = median(b.latencies)
+	return b
+}
+
+// routeSummary describes one route in one situation, over all rounds.
+type routeSummary struct {
+	P50       float64 `json:"p50_us"`
+	P90       float64 `json:"p90_us"`
+	P99       float64 `json:"p99_us"`
+	PerSecond float64 `json:"calls_per_second"`
+	// Medians over the rounds of what each round said for itself: a round in
+	// which the machine was busy was busy for every route.
+	P50Ratio        float64 `json:"p50_ratio"`
+	ThroughputRatio float64 `json:"throughput_ratio"`
+	OverPump        float64 `json:"p50_over_pump_us"`
+}
+
+type cellSummary struct {
+	cell
+	Routes map[route]routeSummary `json:"routes"`
+}
+
+func summarize(c cell, rounds []round) cellSummary {
+	s := cellSummary{cell: c, Routes: map[route]routeSummary{}}
+	if len(rounds) == 0 {
+		return s
+	}
+	for r := range rounds[0] {
+		var latencies, perSecond, p50Ratio, throughputRatio, overPump []float64
+		for _, one := range rounds {
+			latencies = append(latencies, one[r].latencies...)
+			perSecond = append(perSecond, one[r].perSecond)
+			if base, ok := one[direct]; ok {
+				p50Ratio = append(p50Ratio, one[r].p50/base.p50)
+				throughputRatio = append(throughputRatio, one[r].perSecond/base.perSecond)
+			}
+			if base, ok := one[pump]; ok {
+				overPump = append(overPump, one[r].p50-base.p50)
+			}
+		}
+		s.Routes[r] = routeSummary{
+			P50: quantile(latencies, 0.5), P90: quantile(latencies, 0.9), P99: quantile(latencies, 0.99),
+			PerSecond: median(perSecond), P50Ratio: median(p50Ratio),
+			ThroughputRatio: median(throughputRatio), OverPump: median(overPump),
+		}
+	}
+	return s
+}
