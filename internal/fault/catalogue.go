@@ -1,0 +1,76 @@
+package fault
+
+import "strings"
+
+// Entry is what the catalogue knows of one code: all the words, none of the layout.
+type Entry struct {
+	Code  Code
+	RPC   int    // JSON-RPC error code
+	Title string // headline: lower case, no full stop
+	Retry Advice // before Fault.Advice corrects it by the delivery
+
+	Means string // what it means
+	Why   string // why it happens
+	Did   string // what Gauze did about it
+	Do    []Step // what you can do, most likely first
+
+	model string // what happened, said to the caller's model
+	next  string // what to do next, said to the model; "" leaves it to the advice
+	mute  bool   // no text of the server in the model's voice nor in the JSON
+	shows bool   // the model's voice quotes evidence: the server is dead, and its last words are the diagnosis
+}
+
+// Step is one thing a person can do: words, and the exact command if there is one.
+type Step struct {
+	Text    string
+	Command string
+}
+
+// Explain is the entry as paragraphs.
+func (e Entry) Explain() string {
+	var b strings.Builder
+	for _, part := range []string{e.Means, e.Why, e.Did} {
+		b.WriteString(part)
+		b.WriteString("\n\n")
+	}
+	for _, s := range e.Do {
+		b.WriteString("- ")
+		b.WriteString(s.Text)
+		b.WriteString("\n")
+		if s.Command != "" {
+			b.WriteString("    ")
+			b.WriteString(s.Command)
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// entries is the catalogue in the order people read it: the server, then calls, then messages.
+var entries = append(append(append([]Entry(nil), serverEntries...), callEntries...), messageEntries...)
+
+var byCode = func() map[Code]Entry {
+	m := make(map[Code]Entry, len(entries))
+	for _, e := range entries {
+		m[e.Code] = e
+	}
+	return m
+}()
+
+// unlisted is told for a code that has no entry: a mistake of ours that must not cost the caller the answer.
+var unlisted = Entry{
+	RPC:   -31000,
+	Title: "something broke that has no entry in the catalogue",
+	Retry: TellUser,
+	model: "Something broke between you and the MCP server.",
+	mute:  true,
+}
+
+// Lookup finds the entry of a code. On a miss, Nearest says which codes may have been meant.
+func Lookup(code string) (Entry, bool) {
+	e, ok := byCode[Code(code)]
+	return e, ok
+}
+
+// All is the whole catalogue, in reading order.
+func All() []Entry { return append([]Entry(nil), entries...) }

@@ -1,0 +1,120 @@
+package fault
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxClean bounds what Clean reads and returns. It is far above what any voice shows, so that a secret is still whole
+// when Redact looks for it, and far below what would make a 10 MB line expensive.
+const maxClean = 4096
+
+// Clean makes foreign text harmless to look at: one line of valid UTF-8 without control characters, terminal
+// sequences (ANSI, OSC) or invisible and direction-changing characters, of at most 4096 bytes.
+func Clean(s string) string {
+	cut := false
+	if len(s) > 4*maxClean {
+		s, cut = s[:4*maxClean], true
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if n := sequence(s[i:], r); n > 0 {
+			i += n
+			continue
+		}
+		i += size
+		switch {
+		case r == '\t' || r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+			r = ' ' // words stay apart, but one line stays one line
+		case unseen(r):
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > maxClean {
+			cut = true
+			break
+		}
+		b.WriteRune(r)
+	}
+	out := strings.TrimSpace(b.String())
+	if cut {
+		// The last word may be the first half of a secret, too short now to be recognised.
+		if i := strings.LastIndexByte(out, ' '); i > 0 {
+			out = strings.TrimRight(out[:i], " ")
+		}
+	}
+	return out
+}
+
+// unseen are characters that show nothing, or that change how their neighbours are shown: controls, format characters
+// (bidi, zero width, tags), private use, variation selectors (which can smuggle bytes) and blank letters.
+func unseen(r rune) bool {
+	switch {
+	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector):
+		return true
+	case r == '\u115F' || r == '\u1160' || r == '\u3164' || r == '\uFFA0' || r == '\u2800' || r == '\u034F':
+		return true
+	case r >= 0xE0000 && r <= 0xE0FFF: // the whole plane of tags, assigned or not
+		return true
+	}
+	return false
+}
+
+// sequence is the length of the terminal sequence at the start of s, or 0. The grammar is ECMA-48's.
+func sequence(s string, r rune) int {
+	const esc = 0x1b
+	i := utf8.RuneLen(r)
+	kind := byte(0)
+	switch {
+	case r == esc:
+		if i >= len(s) {
+			return i
+		}
+		kind = s[i]
+		i++
+	case r == 0x9b || r == 0x9d || r == 0x90 || r == 0x98 || r == 0x9e || r == 0x9f:
+		kind = byte(r) - 0x40 // the one-character forms: U+009B is ESC [, U+009D is ESC ]
+	default:
+		return 0
+	}
+	switch kind {
+	case '[':
+		for i < len(s) && s[i] >= 0x20 && s[i] <= 0x3f {
+			i++
+		}
+		if i < len(s) && s[i] >= 0x40 && s[i] <= 0x7e {
+			i++
+		}
+		return i
+	case ']', 'P', 'X', '^', '_':
+		// A string sequence ends at BEL or ST. One that does not end soon is no sequence: swallowing the rest of the
+		// text would let a server hide its own last words.
+		const longest = 1024
+		for j := i; j < len(s) && j-i < longest && s[j] != '\n'; j++ {
+			if s[j] == 0x07 {
+				return j + 1
+			}
+			if s[j] == esc && j+1 < len(s) && s[j+1] == '\\' {
+				return j + 2
+			}
+			if strings.HasPrefix(s[j:], "\u009c") {
+				return j + len("\u009c")
+			}
+		}
+		return i
+	}
+	if kind >= 0x20 && kind <= 0x2f { // ESC, intermediates, one final character: "ESC ( B"
+		for i < len(s) && s[i] >= 0x20 && s[i] <= 0x2f {
+			i++
+		}
+		if i < len(s) && s[i] >= 0x30 && s[i] <= 0x7e {
+			i++
+		}
+		return i
+	}
+	if kind < 0x30 || kind > 0x7e {
+		return i - 1 // a lone ESC before something that is not part of it
+	}
+	return i
+}

@@ -1,0 +1,42 @@
+package fault
+
+// Code is the stable name of one kind of fault. Names are never reused and never change their meaning.
+type Code string
+
+// The server cannot be reached.
+const (
+	ServerUnavailable    Code = "server-unavailable"
+	ServerStarting       Code = "server-starting"
+	CommandNotFound      Code = "command-not-found"
+	CommandNotExecutable Code = "command-not-executable"
+	CommandBadFormat     Code = "command-bad-format"
+	WorkdirMissing       Code = "workdir-missing"
+	ServerExitsEarly     Code = "server-exits-early"
+	StartTimeout         Code = "start-timeout"
+	CrashLoop            Code = "crash-loop"
+	SpawnFailed          Code = "spawn-failed"
+	SessionChanged       Code = "session-changed"
+	MethodUnknownEra     Code = "discover-unanswered"
+	Stopping             Code = "stopping"
+)
+
+// One call came to grief.
+const (
+	OutcomeUnknown   Code = "outcome-unknown"
+	CallTimeout      Code = "call-timeout"
+	ServerHung       Code = "server-hung"
+	ReplayExhausted  Code = "replay-exhausted"
+	CallQuarantined  Code = "call-quarantined"
+	RetryBudgetSpent Code = "retry-budget-spent"
+	ServerBusy       Code = "server-busy"
+	ToolChanged      Code = "tool-changed"
+)
+
+// One message cannot be passed on.
+const (
+	ResponseTooLarge Code = "response-too-large"
+	RequestTooLarge  Code = "request-too-large"
+	ResponseInvalid  Code = "response-invalid"
+	MessageInvalid   Code = "message-invalid"
+	IDInUse          Code = "id-in-use"
+)

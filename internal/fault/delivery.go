@@ -1,0 +1,21 @@
+package fault
+
+// Delivery is how far a request got. It is measured where the bytes are written and never guessed.
+type Delivery int
+
+const (
+	Unsent   Delivery = iota // the server provably did not see the whole request: it had no effect
+	Unknown                  // the server may have seen it: it may or may not have had its effect
+	Answered                 // the server answered it
+)
+
+func (d Delivery) String() string {
+	switch d {
+	case Unsent:
+		return "unsent"
+	case Answered:
+		return "answered"
+	}
+	// Any other value is a mistake of ours, and the honest word for it is this one.
+	return "unknown"
+}

@@ -1,0 +1,107 @@
+package fault
+
+var callEntries = []Entry{
+	{
+		Code: OutcomeUnknown, RPC: -31020, Retry: VerifyFirst, mute: true,
+		Title: "nobody can tell whether the call took effect",
+		model: "The server stopped while running this call.",
+		Means: "The server had received the call and stopped before it answered. The call may have taken effect completely, in part, or not at all.",
+		Why:   "The server crashed, was killed or hung while the call was in its hands. MCP has no receipt that would tell how far it came.",
+		Did:   "Gauze restarted the server and did not repeat the call: a second execution could send, pay or delete twice. Calls that only read, and calls that provably never reached the server, are repeated without asking.",
+		Do: []Step{
+			{Text: "Look whether the effect is there (the file, the message, the record), then decide."},
+			{Text: "If the tool only reads, say so, and Gauze repeats it by itself:", Command: "gauze run --tool NAME:replay=safe -- COMMAND"},
+			{Text: "If running it twice does the same as once, say that:", Command: "gauze run --tool NAME:replay=idempotent -- COMMAND"},
+			{Text: "Fewer unsafe calls at a time means fewer such answers:", Command: "gauze run --window 1 -- COMMAND"},
+		},
+	},
+	{
+		Code: CallTimeout, RPC: -31021, Retry: VerifyFirst,
+		Title: "the server did not answer this call in time",
+		model: "The server did not answer this call in time.",
+		Means: "The server is alive, but this one call had no answer and no progress within its time limit.",
+		Why:   "The tool waits for something (a network, a lock, a person), does a lot of work, or lost the call.",
+		Did:   "Gauze told the server that the call is cancelled and answered in its place. The server was not killed, other calls go on, and an answer that comes later is dropped. Whether the tool heeds the cancellation is not known: what it started may still happen.",
+		Do: []Step{
+			{Text: "Give this tool more time:", Command: "gauze run --tool NAME:timeout=5m -- COMMAND"},
+			{Text: "Give every call more time:", Command: "gauze run --timeout 5m -- COMMAND"},
+			{Text: "Raise the hard cap, for tools that report progress for long:", Command: "gauze run --max-time 30m -- COMMAND"},
+		},
+	},
+	{
+		Code: ServerHung, RPC: -31022, Retry: VerifyFirst, mute: true,
+		Title: "the server hung and was restarted",
+		model: "The server stopped responding while it had this call, and was restarted.",
+		Means: "The server answered nothing at all for a long time and did no work either, so it was ended and started again. This call was in its hands.",
+		Why:   "A deadlock, a process that was stopped (SIGSTOP, a debugger), or a wait for something that never comes.",
+		Did:   "Gauze asked several times for a sign of life, saw that the process used no processor time, ended it with everything it had started, and started it again. Calls that only read were repeated.",
+		Do: []Step{
+			{Text: "Look whether the call took effect before you repeat it."},
+			{Text: "If the tool is slow by nature, give it more time:", Command: "gauze run --tool NAME:timeout=5m -- COMMAND"},
+		},
+	},
+	{
+		Code: ReplayExhausted, RPC: -31023, Retry: ChangeCall, mute: true,
+		Title: "the server died twice with this call in its hands",
+		model: "The server died twice while running this call.",
+		next:  "Do not repeat it unchanged: it may be what kills the server. Try other arguments, or tell the user.",
+		Means: "The call is safe to repeat, Gauze repeated it, and the server died again.",
+		Why:   "Either this very call kills the server, or the server is dying for another reason and the call was unlucky twice.",
+		Did:   "Gauze restarted the server and stopped repeating the call, so that one call cannot keep the server down.",
+		Do: []Step{
+			{Text: "Try the call with smaller or other arguments."},
+			{Text: "Read the server's last lines on stderr and report them to its authors."},
+		},
+	},
+	{
+		Code: CallQuarantined, RPC: -31024, Retry: ChangeCall, mute: true,
+		Title: "this call is kept from the server because it seems to kill it",
+		model: "Gauze did not pass this call on: the same call was running each of the last two times the server died.",
+		next:  "Do not repeat it unchanged. Try other arguments, or tell the user.",
+		Means: "The same tool with the same arguments was in flight at two deaths in a row, so it is not passed on for five minutes. Every other call passes.",
+		Why:   "The server has a mistake that these arguments set off, or the call needs more memory than there is.",
+		Did:   "Gauze keeps the server alive for the other calls and refuses this one until the time shown.",
+		Do: []Step{
+			{Text: "Change the arguments: another path, a smaller range, fewer items."},
+			{Text: "Report the call and the server's last lines on stderr to its authors."},
+		},
+	},
+	{
+		Code: RetryBudgetSpent, RPC: -31025, Retry: RetryLater, mute: true,
+		Title: "too many calls were repeated lately",
+		model: "The server stopped while running this call, and too many calls had to be repeated lately, so this one was not.",
+		Means: "The call may be repeated, but Gauze has already repeated so many that more would only add to the server's trouble.",
+		Why:   "The server fails often. Repeating everything each time turns a weak server into a dead one.",
+		Did:   "Gauze answered instead of repeating. The budget fills up again by itself while calls succeed.",
+		Do: []Step{
+			{Text: "Wait a moment, then repeat the call."},
+			{Text: "Find out why the server keeps failing: its last lines on stderr are shown when it dies."},
+		},
+	},
+	{
+		Code: ServerBusy, RPC: -31026, Retry: RetryLater,
+		Title: "too many calls are waiting for the server",
+		model: "Too many calls are already waiting for the MCP server.",
+		Means: "The server takes calls more slowly than they come, and the waiting line is full.",
+		Why:   "The server stopped reading its input, works on one call at a time, or is being restarted while many calls arrive.",
+		Did:   "Gauze refused this call at once and sent nothing, so that memory stays bounded and nobody waits without hope.",
+		Do: []Step{
+			{Text: "Make fewer calls at a time, and repeat this one later."},
+			{Text: "If the server can take more unsafe calls at once, open the window:", Command: "gauze run --window 16 -- COMMAND"},
+			{Text: "Or for one tool:", Command: "gauze run --tool NAME:max-in-flight=8 -- COMMAND"},
+		},
+	},
+	{
+		Code: ToolChanged, RPC: -31027, Retry: ChangeCall, mute: true,
+		Title: "the tool is another one since the restart",
+		model: "The server was restarted, and this tool is no longer the one you called: its description, its arguments or its promises changed.",
+		next:  "List the tools again and read this tool's new description before you call it.",
+		Means: "The call was waiting to be repeated after a restart, but the tool of that name is not the same any more, so it was not repeated.",
+		Why:   "The server was updated between two starts, or it offers other tools from start to start.",
+		Did:   "Gauze announced the change to the client and did not send the call to a tool it was not meant for.",
+		Do: []Step{
+			{Text: "Let the client read the tool list again, then decide."},
+			{Text: "Pin the server's version so that a restart cannot change it:", Command: "gauze run -- npx -y PACKAGE@1.2.3"},
+		},
+	},
+}

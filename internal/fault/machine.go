@@ -1,0 +1,119 @@
+package fault
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// MetaKey is where a fault stands in the _meta of a result.
+const MetaKey = "io.github.gauze-mcp/fault"
+
+// machineLines is how much evidence travels: enough to diagnose from, too little to flood a client.
+const machineLines = 8
+
+// machine is the shape of the JSON. Fields are only ever added. "source" tells our faults from a server's own errors.
+type machine struct {
+	Source   string `json:"source"`
+	Code     Code   `json:"code"`
+	Title    string `json:"title"`
+	Delivery string `json:"delivery"`
+	Retry    Advice `json:"retry"`
+	Safe     bool   `json:"safe"`
+
+	Server string `json:"server,omitempty"`
+	Method string `json:"method,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Detail string `json:"detail,omitempty"`
+
+	At       string `json:"at,omitempty"`
+	Since    string `json:"since,omitempty"`
+	NextTry  string `json:"nextTry,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
+	WaitedMS int64  `json:"waitedMs,omitempty"`
+	LimitMS  int64  `json:"limitMs,omitempty"`
+
+	Evidence *machineEvidence `json:"evidence,omitempty"`
+}
+
+type machineEvidence struct {
+	Exit   string   `json:"exit,omitempty"`
+	RanMS  int64    `json:"ranMs,omitempty"`
+	Stderr []string `json:"stderr,omitempty"`
+	Stdout []string `json:"stdout,omitempty"`
+}
+
+// JSON is the stable voice for programs. It goes into _meta, which some clients show to the model: what the model may
+// not read is not in here either.
+func (f *Fault) JSON() []byte {
+	e := f.entry()
+	m := machine{
+		Source: "gauze", Code: f.Code, Title: e.Title, Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: f.Safe,
+		Server: f.foreign(f.Server), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool),
+		At: stamp(f.At), Since: stamp(f.Since), NextTry: stamp(f.NextTry),
+		Attempts: f.Attempts, WaitedMS: f.Waited.Milliseconds(), LimitMS: f.Limit.Milliseconds(),
+	}
+	if v := f.Evidence; v != nil {
+		m.Evidence = &machineEvidence{Exit: f.foreign(v.Exit), RanMS: v.Ran.Milliseconds()}
+		if !e.mute {
+			m.Evidence.Stderr = f.foreignLines(v.Stderr, machineLines)
+			m.Evidence.Stdout = f.foreignLines(v.Stdout, machineLines)
+		}
+	}
+	if !e.mute {
+		m.Detail = f.foreign(f.Detail)
+	}
+	return encode(m)
+}
+
+// ToolResult is the fault as the result of a tools/call: models read results, few clients show them protocol errors.
+// A modern result says that it is complete (2026-07-28: every result carries resultType).
+func (f *Fault) ToolResult(modern bool) []byte {
+	type text struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	result := struct {
+		ResultType string                     `json:"resultType,omitempty"`
+		Content    []text                     `json:"content"`
+		IsError    bool                       `json:"isError"`
+		Meta       map[string]json.RawMessage `json:"_meta"`
+	}{
+		Content: []text{{"text", f.Model()}},
+		IsError: true,
+		Meta:    map[string]json.RawMessage{MetaKey: f.JSON()},
+	}
+	if modern {
+		result.ResultType = "complete"
+	}
+	return encode(result)
+}
+
+// RPCError is the fault as a JSON-RPC error object, for everything that is not a tools/call. The message is the model's
+// voice on one line: most clients show nothing else of an error to anybody.
+func (f *Fault) RPCError() []byte {
+	return encode(struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}{f.RPCCode(), strings.Join(f.modelParts(), " "), f.JSON()})
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// encode cannot fail: the values are strings, numbers and JSON of our own.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // nobody puts this into a page unescaped, and people read it
+	if err := enc.Encode(v); err != nil {
+		panic("fault: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

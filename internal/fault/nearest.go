@@ -1,0 +1,70 @@
+package fault
+
+import (
+	"slices"
+	"strings"
+)
+
+// Nearest lists up to three codes that a mistyped one may have meant, the nearest first. It is empty if none is near.
+func Nearest(code string) []string {
+	// Nobody types a code of this length: without a bound, the distance would cost the square of a hostile input.
+	const longest = 64
+	if code == "" || len(code) > longest {
+		return nil
+	}
+	typed := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(code)), "_", "-")
+	type near struct {
+		code     string
+		distance int
+	}
+	var found []near
+	for _, e := range entries {
+		c := string(e.Code)
+		d := distance(typed, c)
+		switch {
+		case len(typed) >= 3 && strings.Contains(c, typed):
+			d = min(d, 1) // "timeout" means call-timeout or start-timeout, however many letters are missing
+		case sharesWord(typed, c):
+			d = min(d, 4)
+		}
+		if d <= max(2, len(typed)/3) {
+			found = append(found, near{c, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
+	var out []string
+	for _, n := range found[:min(3, len(found))] {
+		out = append(out, n.code)
+	}
+	return out
+}
+
+func sharesWord(a, b string) bool {
+	for w := range strings.SplitSeq(a, "-") {
+		if len(w) >= 4 && slices.Contains(strings.Split(b, "-"), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// distance counts the letters to insert, delete or replace to make b of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

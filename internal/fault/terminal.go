@@ -1,0 +1,198 @@
+package fault
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	terminalLines = 12
+	terminalWidth = 76
+)
+
+// Terminal is the voice for people: what happened, since when, what was tried, what the server said, and the command to
+// run next. It uses no colour unless asked to, and never shows an escape sequence that is not ours.
+func (f *Fault) Terminal(color bool) string {
+	p := paint(color)
+	e := f.entry()
+	var b strings.Builder
+
+	server := f.foreign(f.Server)
+	rule := terminalWidth - len(f.Code) - len([]rune(server)) - 6
+	fmt.Fprintf(&b, "%s %s %s\n\n", p.faint("──"), p.loud(string(f.Code)), p.faint(strings.Repeat("─", max(3, rule))+" "+server))
+	fmt.Fprintf(&b, "%s\n\n", wrap(upperFirst(e.Title)+".", "  "))
+	if d := f.foreign(f.Detail); d != "" {
+		fmt.Fprintf(&b, "%s\n\n", wrap(d, "  "))
+	}
+
+	row := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %s %s\n", p.faint(fmt.Sprintf("%-9s", label)), text)
+		}
+	}
+	row("Call", f.call())
+	row("Effect", f.effectForPeople())
+	row("Since", f.since())
+	row("Tried", f.tried())
+	row("Next try", f.nextTry())
+	if f.Evidence != nil {
+		row("Ended", f.ended())
+	}
+	b.WriteString("\n")
+
+	if f.Evidence != nil {
+		quote := func(title string, lines []string) {
+			if len(lines) == 0 {
+				return
+			}
+			fmt.Fprintf(&b, "  %s\n", title)
+			for _, l := range lines {
+				fmt.Fprintf(&b, "  %s %s\n", p.faint("│"), l)
+			}
+			b.WriteString("\n")
+		}
+		quote("The server's last lines on stderr:", f.foreignLines(f.Evidence.Stderr, terminalLines))
+		quote("Lines on stdout that were not messages:", f.foreignLines(f.Evidence.Stdout, terminalLines))
+	}
+
+	for _, s := range e.Do {
+		fmt.Fprintf(&b, "%s\n", wrap(s.Text, "  "))
+		if s.Command != "" {
+			fmt.Fprintf(&b, "    %s\n", p.command(f.fill(s.Command)))
+		}
+	}
+	if f.Code != "" {
+		fmt.Fprintf(&b, "%s\n    %s\n", "  More about this:", p.command("gauze explain "+string(f.Code)))
+	}
+	return b.String()
+}
+
+func (f *Fault) call() string {
+	method, tool := f.foreign(f.Method), f.foreign(f.Tool)
+	if tool != "" {
+		return strings.TrimSpace(method + " " + fmt.Sprintf("%q", tool))
+	}
+	return method
+}
+
+func (f *Fault) effectForPeople() string {
+	if f.Method == "" {
+		return ""
+	}
+	switch {
+	case f.Delivery == Unsent:
+		return "none: it was not sent"
+	case f.Safe:
+		return "none that matters: it is safe to repeat"
+	case f.Delivery == Answered:
+		return "probably done: the server answered"
+	}
+	return "unknown: check before repeating it"
+}
+
+func (f *Fault) since() string {
+	if f.Since.IsZero() {
+		return ""
+	}
+	s := clock(f.Since)
+	if f.At.After(f.Since) {
+		s += " (" + span(f.At.Sub(f.Since)) + " ago)"
+	}
+	return s
+}
+
+func (f *Fault) tried() string {
+	var tried []string
+	if f.Attempts > 0 {
+		tried = append(tried, count(f.Attempts, "start"))
+	}
+	if f.Waited > 0 {
+		tried = append(tried, "waited "+span(f.Waited))
+	}
+	if f.Limit > 0 {
+		tried = append(tried, "limit "+span(f.Limit))
+	}
+	return strings.Join(tried, ", ")
+}
+
+func (f *Fault) nextTry() string {
+	if f.NextTry.IsZero() {
+		if f.entry().Retry == TellUser && f.Attempts > 0 {
+			return "none: it would end the same way"
+		}
+		return ""
+	}
+	if wait := f.wait(); wait > 0 {
+		return clock(f.NextTry) + " (in " + span(wait) + ")"
+	}
+	return "now"
+}
+
+func (f *Fault) ended() string {
+	s := f.foreign(f.Evidence.Exit)
+	if f.Evidence.Ran > 0 {
+		if s != "" {
+			s += ", "
+		}
+		s += "ran " + span(f.Evidence.Ran)
+	}
+	return s
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./-]{0,63}$`)
+
+// fill puts the tool's name into a command. A name that is not plain stays out: servers choose tool names, and people
+// paste commands into shells.
+func (f *Fault) fill(command string) string {
+	if !plainName.MatchString(f.Tool) || f.foreign(f.Tool) != f.Tool {
+		return command
+	}
+	return strings.Replace(command, "--tool NAME:", "--tool "+f.Tool+":", 1)
+}
+
+func clock(t time.Time) string { return t.Format("15:04:05") }
+
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// wrap breaks prose at spaces. Words longer than a line stay whole: a broken path cannot be copied.
+func wrap(s, indent string) string {
+	var b strings.Builder
+	width := 0
+	for w := range strings.FieldsSeq(s) {
+		n := len([]rune(w))
+		switch {
+		case width == 0:
+			b.WriteString(indent)
+		case width+1+n > terminalWidth:
+			b.WriteString("\n" + indent)
+			width = 0
+		default:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(w)
+		width += n
+	}
+	return b.String()
+}
+
+// paint is whether to colour.
+type paint bool
+
+func (p paint) in(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p paint) loud(s string) string    { return p.in("1;31", s) }
+func (p paint) faint(s string) string   { return p.in("2", s) }
+func (p paint) command(s string) string { return p.in("36", s) }
