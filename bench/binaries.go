@@ -36,18 +36,18 @@ func (b *binaries) remove() { os.RemoveAll(b.dir) }
 
 // gauze builds the product, with build tags if there are any.
 func (b *binaries) gauze(tags string) (string, error) {
-	return b.build("gauze", b.root, "-tags", tags, "./cmd/gauze")
+	return b.build("gauze", "-tags", tags, "./cmd/gauze")
 }
 
 // sdkServer builds the echo server written with the Go SDK.
 func (b *binaries) sdkServer() (string, error) {
-	return b.build("sdkserver", filepath.Join(b.root, "bench", "sdkserver"), ".")
+	return b.build("sdkserver", "./bench/sdkserver")
 }
 
-func (b *binaries) build(name, dir string, args ...string) (string, error) {
+func (b *binaries) build(name string, args ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	cmd := exec.Command("go", append([]string{"build", "-o", out}, args...)...)
-	cmd.Dir = dir
+	cmd.Dir = b.root
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", name, err, said)
 	}

@@ -1,8 +1,8 @@
 // Command sdkserver is an echo server written with the official Go SDK, the
 // typical server the overhead benchmark stands in front of.
 //
-// It is a module of its own so that the SDK version measured against stays
-// pinned, whatever the product itself depends on.
+// It is a binary of its own, so that the servers started by the thousand do not
+// carry the SDK's start-up.
 package main
 
 import (
