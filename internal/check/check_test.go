@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestFollowCountsLeavesAndShowsOnlyFailures(t *testing.T) {
+	events := `go: downloading something
+{"Action":"run","Package":"p","Test":"TestGood"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"=== RUN   TestGood\n"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"nobody needs this\n"}
+{"Action":"pass","Package":"p","Test":"TestGood"}
+{"Action":"run","Package":"p","Test":"TestParent"}
+{"Action":"run","Package":"p","Test":"TestParent/ok"}
+{"Action":"pass","Package":"p","Test":"TestParent/ok"}
+{"Action":"run","Package":"p","Test":"TestParent/bad"}
+{"Action":"output","Package":"p","Test":"TestParent/bad","Output":"the reason\n"}
+{"Action":"fail","Package":"p","Test":"TestParent/bad"}
+{"Action":"fail","Package":"p","Test":"TestParent"}
+{"Action":"run","Package":"p","Test":"TestLater"}
+{"Action":"output","Package":"p","Test":"TestLater","Output":"    later_test.go:1: no network\n"}
+{"Action":"skip","Package":"p","Test":"TestLater"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+{"Action":"fail","Package":"p"}
+`
+	var out strings.Builder
+	got, err := follow(strings.NewReader(events), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (tally{passed: 2, failed: 1, skipped: 1}); got != want {
+		t.Errorf("counted %+v, want %+v", got, want)
+	}
+	for _, want := range []string{"go: downloading something", "the reason", "no network", "FAIL\tp\t0.1s"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "nobody needs this") {
+		t.Errorf("a passing test was shown:\n%s", out.String())
+	}
+}
+
+func TestPackageThatDoesNotBuildIsOneFailure(t *testing.T) {
+	events := `{"ImportPath":"p [p.test]","Action":"build-output","Output":"p.go:1: undefined: x\n"}
+{"ImportPath":"p [p.test]","Action":"build-fail"}
+{"Action":"start","Package":"p"}
+{"Action":"output","Package":"p","Output":"FAIL\tp [build failed]\n"}
+{"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}
+`
+	var out strings.Builder
+	got, err := follow(strings.NewReader(events), &out)
+	if err != nil || got != (tally{failed: 1}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if !strings.Contains(out.String(), "undefined: x") {
+		t.Errorf("the compiler's words are missing:\n%s", out.String())
+	}
+}
+
+func TestReportEndsWithTheSum(t *testing.T) {
+	outcome := func(c tally, err error) func(context.Context, io.Writer) (tally, error) {
+		return func(context.Context, io.Writer) (tally, error) { return c, err }
+	}
+	for _, c := range []struct {
+		name  string
+		steps []step
+		last  string
+		exit  int
+	}{
+		{"all well", []step{{name: "a", run: outcome(tally{}, nil)}, {name: "b", run: outcome(tally{passed: 7, skipped: 1}, nil)}}, "8 passed, 0 failed", 0},
+		{"a step fails", []step{{name: "a", run: outcome(tally{}, errors.New("broken"))}, {name: "b", run: outcome(tally{}, nil)}}, "1 passed, 1 failed", 1},
+		{"tests fail", []step{{name: "a", run: outcome(tally{passed: 3, failed: 2}, errors.New("exit status 1"))}}, "3 passed, 2 failed", 1},
+		{"absent is neither", []step{{name: "a", run: outcome(tally{}, errAbsent)}}, "0 passed, 0 failed", 0},
+	} {
+		var out strings.Builder
+		if exit := report(t.Context(), c.steps, &out); exit != c.exit {
+			t.Errorf("%s: exit %d, want %d", c.name, exit, c.exit)
+		}
+		lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+		if last := lines[len(lines)-1]; last != c.last {
+			t.Errorf("%s: last line %q, want %q", c.name, last, c.last)
+		}
+	}
+}
+
+func TestInterruptedRunIsNotAPass(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if exit := report(ctx, allSteps(false), io.Discard); exit == 0 {
+		t.Error("an interrupted run exits 0")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		quick bool
+		only  string
+		want  string
+	}{
+		{false, "vet", "vet-linux, vet-windows, vet-darwin"},
+		{false, "test", "test"},
+		{true, "", "gofmt, vet-linux, vet-windows, vet-darwin, staticcheck, compiler, test, fuzz, demo"},
+	} {
+		steps, err := choose(allSteps(c.quick), c.quick, c.only)
+		if got := names(steps); err != nil || got != c.want {
+			t.Errorf("choose(quick=%v, %q) = %q, %v; want %q", c.quick, c.only, got, err, c.want)
+		}
+	}
+	if _, err := choose(allSteps(false), false, "tset"); err == nil || !strings.Contains(err.Error(), "staticcheck") {
+		t.Errorf("an unknown step should be answered with the names there are: %v", err)
+	}
+}
+
+func TestFuzzTargetsAreFoundWithTheirPackage(t *testing.T) {
+	listed := `{"Action":"output","Package":"a/wire","Output":"FuzzScan\n"}
+{"Action":"output","Package":"a/wire","Output":"ok  \ta/wire\t0.1s\n"}
+{"Action":"output","Package":"a/repair","Output":"FuzzArguments\n"}
+`
+	got := fuzzTargets([]byte(listed))
+	if len(got) != 2 || got[0] != (fuzzTarget{"a/wire", "FuzzScan"}) || got[1] != (fuzzTarget{"a/repair", "FuzzArguments"}) {
+		t.Errorf("found %v", got)
+	}
+}

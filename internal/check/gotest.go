@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// testEvent is what `go test -json` prints; see `go doc cmd/test2json`.
+type testEvent struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build output
+	Test        string
+	Output      string
+	FailedBuild string
+}
+
+// goTest is a step that is one run of `go test`: Go's line for every package as it comes, the output of tests that fail.
+func goTest(args ...string) func(context.Context, io.Writer) (tally, error) {
+	return func(ctx context.Context, out io.Writer) (tally, error) {
+		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector is written in C
+		cmd.WaitDelay = 10 * time.Second
+		cmd.Stderr = out
+		events, err := cmd.StdoutPipe()
+		if err != nil {
+			return tally{}, err
+		}
+		if err := cmd.Start(); err != nil {
+			return tally{}, err
+		}
+		t, readErr := follow(events, out)
+		if err := errors.Join(readErr, cmd.Wait()); err != nil {
+			return t, fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
+		}
+		return t, nil
+	}
+}
+
+// follow reads the events of one run, prints what a reader wants to see, and counts.
+func follow(events io.Reader, out io.Writer) (tally, error) {
+	f := follower{out: out, said: map[testID]*strings.Builder{}, parents: map[testID]bool{}, failedBelow: map[testID]bool{}}
+	lines := bufio.NewReader(events)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			var e testEvent
+			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
+				f.take(e)
+			} else {
+				io.WriteString(out, line) // the go command itself speaks
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return f.tally, nil
+		}
+		if err != nil {
+			return f.tally, err
+		}
+	}
+}
+
+type testID struct{ pkg, test string }
+
+type follower struct {
+	out         io.Writer
+	tally       tally
+	said        map[testID]*strings.Builder
+	parents     map[testID]bool // has subtests: they are counted in its place
+	failedBelow map[testID]bool // something inside it failed and was counted
+}
+
+func (f *follower) take(e testEvent) {
+	id := testID{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		io.WriteString(f.out, e.Output)
+	case "run":
+		if up, ok := id.parent(); ok && e.Test != "" {
+			f.parents[up] = true
+		}
+	case "output":
+		f.hear(id, e.Output)
+	case "pass", "skip", "fail":
+		f.ended(id, e)
+	}
+}
+
+// hear keeps what a test prints until it is known whether it failed; what a package prints is shown at once.
+func (f *follower) hear(id testID, text string) {
+	if id.test == "" {
+		if text != "PASS\n" && !strings.Contains(text, "[no test files]") {
+			io.WriteString(f.out, text)
+		}
+		return
+	}
+	if f.said[id] == nil {
+		f.said[id] = &strings.Builder{}
+	}
+	f.said[id].WriteString(text)
+}
+
+func (f *follower) ended(id testID, e testEvent) {
+	if e.Action == "fail" {
+		if said := f.said[id]; said != nil {
+			io.WriteString(f.out, said.String())
+		}
+		if !f.failedBelow[id] { // else it is counted already; this line only passes it on
+			f.tally.failed++
+		}
+		if up, ok := id.parent(); ok {
+			f.failedBelow[up] = true
+		}
+	} else if id.test != "" && !f.parents[id] {
+		if e.Action == "skip" {
+			f.tally.skipped++
+			f.sayWhySkipped(id)
+		} else {
+			f.tally.passed++
+		}
+	}
+	delete(f.said, id)
+	delete(f.parents, id) // -count runs the same name again
+	delete(f.failedBelow, id)
+}
+
+// sayWhySkipped shows a skipped test with its reason: a silent skip reads like a pass.
+func (f *follower) sayWhySkipped(id testID) {
+	if said := f.said[id]; said != nil {
+		for line := range strings.Lines(said.String()) {
+			if !strings.HasPrefix(strings.TrimSpace(line), "===") {
+				io.WriteString(f.out, line)
+			}
+		}
+	}
+}
+
+// parent is the test a subtest belongs to, or the package of a top-level test.
+func (id testID) parent() (testID, bool) {
+	if id.test == "" {
+		return testID{}, false
+	}
+	i := strings.LastIndex(id.test, "/")
+	if i < 0 {
+		return testID{id.pkg, ""}, true
+	}
+	return testID{id.pkg, id.test[:i]}, true
+}
