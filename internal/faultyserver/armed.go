@@ -1,0 +1,169 @@
+package faultyserver
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const faultGrammar = `
+Faults: -NAME applies always; -NAME=COUNT the first COUNT times; options follow, comma separated, as key=value:
+-exit-after=1,after=100ms,code=3. The word after the name may leave its key out: -stray=banner+ansi. skip=N lets the
+first N times pass. Times are counted in -state, over all generations.
+`
+
+// armed is a fault as a flag asked for it.
+type armed struct {
+	fault   *fault
+	on      bool
+	count   int // 0: always
+	skip    int
+	options map[string]string
+}
+
+// String is for the flag package.
+func (a *armed) String() string { return "" }
+
+// IsBoolFlag lets -hang stand without a value.
+func (a *armed) IsBoolFlag() bool { return true }
+
+// Set reads "COUNT,key=value,...": the grammar of every fault.
+func (a *armed) Set(text string) error {
+	a.on = text != "false"
+	if text == "true" || text == "false" || text == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, keyed := strings.Cut(part, "=")
+		if n, err := strconv.Atoi(part); err == nil && !keyed {
+			if n < 1 {
+				return fmt.Errorf("count %d: allowed are 1 and more", n)
+			}
+			a.count = n
+			continue
+		}
+		if !keyed {
+			if a.fault.bare == "" {
+				return fmt.Errorf("%q: allowed are a count%s", part, a.fault.allowed())
+			}
+			key, value = a.fault.bare, part
+		}
+		if err := a.setOption(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *armed) setOption(key, value string) error {
+	if key == "skip" {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 {
+			return fmt.Errorf("skip %q: allowed are 0 and more", value)
+		}
+		a.skip = n
+		return nil
+	}
+	if !slices.Contains(a.fault.options, key) {
+		return fmt.Errorf("option %q: allowed are a count%s", key, a.fault.allowed())
+	}
+	if err := a.checkOption(key, value); err != nil {
+		return err
+	}
+	if a.options == nil {
+		a.options = map[string]string{}
+	}
+	a.options[key] = value
+	return nil
+}
+
+// checkOption knows the type of every option; one key means the same in all faults.
+func (a *armed) checkOption(key, value string) error {
+	switch key {
+	case "code":
+		if _, err := strconv.Atoi(value); err != nil {
+			return fmt.Errorf("code %q: allowed are whole numbers", value)
+		}
+	case "n":
+		if n, err := strconv.Atoi(value); err != nil || n < 0 {
+			return fmt.Errorf("n %q: allowed are 0 and more", value)
+		}
+	case "after":
+		if d, err := time.ParseDuration(value); err != nil || d < 0 {
+			return fmt.Errorf("after %q: allowed are durations such as 100ms or 2s", value)
+		}
+	case "setsid":
+		if _, err := strconv.ParseBool(value); err != nil {
+			return fmt.Errorf("setsid %q: allowed are true and false", value)
+		}
+	case "at":
+		if value != "start" && value != "each" {
+			return fmt.Errorf("at %q: allowed are start and each", value)
+		}
+	case "signal":
+		return checkSignal(value)
+	case "kind":
+		for kind := range strings.SplitSeq(value, "+") {
+			if !slices.Contains(a.fault.kinds, kind) {
+				return fmt.Errorf("kind %q: allowed are %s, several joined with +", kind, strings.Join(a.fault.kinds, ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// allowed lists the options for help and error texts.
+func (f *fault) allowed() string {
+	text := ", skip="
+	for _, o := range f.options {
+		text += ", " + o + "="
+		if o == "kind" {
+			text += strings.Join(f.kinds, "|")
+		}
+	}
+	return " [" + strings.TrimPrefix(text, ", ") + "]"
+}
+
+func (a *armed) limited() bool { return a.count > 0 || a.skip > 0 }
+
+// fires counts the occasion and says whether this one is hit.
+func (a *armed) fires(m *memory) bool {
+	if !a.on {
+		return false
+	}
+	if !a.limited() {
+		return true
+	}
+	k := m.occasion(a.fault.name)
+	return k > a.skip && (a.count == 0 || k <= a.skip+a.count)
+}
+
+// The getters trust Set to have checked the text; an absent option is the zero value.
+
+func (a *armed) text(key string) string {
+	if v, ok := a.options[key]; ok {
+		return v
+	}
+	return a.fault.defaults[key]
+}
+
+func (a *armed) has(key string) bool { return a.text(key) != "" }
+
+func (a *armed) number(key string) int {
+	n, _ := strconv.Atoi(a.text(key))
+	return n
+}
+
+func (a *armed) duration(key string) time.Duration {
+	d, _ := time.ParseDuration(a.text(key))
+	return d
+}
+
+func (a *armed) words(key string) []string {
+	if t := a.text(key); t != "" {
+		return strings.Split(t, "+")
+	}
+	return nil
+}

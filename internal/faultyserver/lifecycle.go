@@ -1,0 +1,134 @@
+package faultyserver
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// start applies the faults that belong to the start of a generation. It says whether the server is over already.
+func (s *server) start() (code int, over bool) {
+	if s.active["ignore-sigterm"] != nil {
+		ignoreTerm()
+	}
+	if a := s.active["stderr"]; a != nil {
+		for _, kind := range a.words("kind") {
+			io.WriteString(s.stderr, stderrLines[kind])
+		}
+	}
+	if a := s.active["grandchild"]; a != nil {
+		apart := a.text("setsid") == "true"
+		for range a.number("n") {
+			if _, err := s.spawn(a.words("kind"), apart, a.duration("after")); err != nil {
+				fmt.Fprintln(s.stderr, "faultyserver: -grandchild:", err)
+			}
+		}
+	}
+	if s.active["daemonise"] != nil {
+		if err := startAgain(withoutFlag(s.args, "daemonise")); err != nil {
+			fmt.Fprintln(s.stderr, "faultyserver: -daemonise:", err)
+			return exitBroken, true
+		}
+		return exitClean, true
+	}
+	if a := s.active["exit-at-start"]; a != nil {
+		s.exit(a)
+	}
+	if a := s.active["exit-after"]; a != nil && a.has("after") {
+		time.AfterFunc(a.duration("after"), func() { s.exit(a) })
+	}
+	if a := s.active["stderr-flood"]; a != nil {
+		go flood(s.stderr, a.number("n"))
+	}
+	if a := s.active["slow-start"]; a != nil {
+		time.Sleep(a.duration("after"))
+	}
+	s.bendOutput()
+	return 0, false
+}
+
+func (s *server) bendOutput() {
+	if a := s.active["shape"]; a != nil {
+		s.out.shape = a.words("kind")
+	}
+	if a := s.active["stray"]; a != nil {
+		var text strings.Builder
+		for _, kind := range a.words("kind") {
+			text.WriteString(strays[kind])
+		}
+		if a.text("at") == "each" {
+			s.out.each = text.String()
+		} else {
+			// Written now and not with the first answer: a banner comes before anybody asked.
+			s.out.writeRaw([]byte(text.String()))
+		}
+	}
+}
+
+// spawn starts a sleeping child and leaves its pid in the ledger, so that a test can clean up after us.
+func (s *server) spawn(holds []string, apart bool, d time.Duration) (pid int, err error) {
+	pid, err = startSleeper(holds, apart, d)
+	if err == nil {
+		s.execute(Entry{Op: "spawn", Key: strconv.Itoa(pid)})
+	}
+	return pid, err
+}
+
+// execute makes an effect real: from here on it happened.
+func (s *server) execute(e Entry) {
+	e.PID, e.Generation = os.Getpid(), s.generation
+	if s.ledger == nil {
+		return
+	}
+	if err := s.ledger.append(e); err != nil {
+		fmt.Fprintln(s.stderr, "faultyserver: ledger:", err)
+	}
+}
+
+// exit ends the process the way the fault says. It never returns.
+func (s *server) exit(a *armed) {
+	if text := a.text("stderr"); text != "" {
+		fmt.Fprintln(s.stderr, text)
+	}
+	code := 1
+	if a.has("code") {
+		code = a.number("code")
+	}
+	end(a.text("signal"), code)
+}
+
+// end dies by the signal if there is one, else with the code.
+func end(signal string, code int) {
+	if signal == "" {
+		os.Exit(code)
+	}
+	raise(signal)
+	sleepForever() // a signal to oneself may take a moment, and STOP lets us go on
+}
+
+// sleepForever uses no CPU. An empty select would be taken for a deadlock by the runtime.
+func sleepForever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+func spinForever() {
+	for {
+	}
+}
+
+func flood(w io.Writer, n int) {
+	line := []byte(strings.Repeat("stderr flood ", 78) + "line end\n") // 1,023 bytes
+	for written := 0; n == 0 || written < n; written += len(line) {
+		if n > 0 && n-written < len(line) {
+			line = line[len(line)-(n-written):]
+		}
+		if _, err := w.Write(line); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package faultyserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+	"unicode/utf16"
+)
+
+// output is the one place that writes stdout. A message is one write call, so that a death leaves whole lines
+// unless a fault asks for half of one.
+type output struct {
+	mu     sync.Mutex
+	w      io.Writer
+	before string   // written once, before the first message
+	each   string   // written before every message
+	shape  []string // how messages are bent, in this order
+	silent bool     // wedged: nothing is written any more
+}
+
+// shapes bend a message (without its line end) into what is written (with it).
+var shapes = map[string]func(line []byte) []byte{
+	"crlf":   func(b []byte) []byte { return append(b[:len(b)-1], '\r', '\n') },
+	"pretty": pretty,
+	"glued":  func(b []byte) []byte { return append([]byte("2026-10-01 INFO "), b...) },
+	"twin": func(b []byte) []byte {
+		return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"twin"}}`), b...)
+	},
+	"bom":    func(b []byte) []byte { return append([]byte("\xEF\xBB\xBF"), b...) },
+	"spaces": func(b []byte) []byte { return append([]byte(" \t "), b...) },
+	"nul":    func(b []byte) []byte { return append(b[:len(b)-1], 0, '\n') },
+	"utf16":  toUTF16,
+	"nonl":   func(b []byte) []byte { return b[:len(b)-1] },
+}
+
+func shapeNames() []string { return namesOf(shapes) }
+
+func pretty(line []byte) []byte {
+	var out bytes.Buffer
+	if json.Indent(&out, line, "", "  ") != nil {
+		return line
+	}
+	return out.Bytes()
+}
+
+func toUTF16(line []byte) []byte {
+	var out []byte
+	for _, u := range utf16.Encode([]rune(string(line))) {
+		out = append(out, byte(u), byte(u>>8))
+	}
+	return out
+}
+
+// send writes one message as a line. The error of a write is not returned: a server whose client is gone learns it
+// from the end of stdin.
+func (o *output) send(message []byte) {
+	line := make([]byte, 0, len(message)+1)
+	line = append(append(line, message...), '\n')
+	for _, name := range o.shape {
+		line = shapes[name](line)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.silent {
+		return
+	}
+	if lead := o.before + o.each; lead != "" {
+		line = append([]byte(lead), line...)
+		o.before = ""
+	}
+	_, _ = o.w.Write(line)
+}
+
+// writeRaw writes bytes as they are, no line end, no bending.
+func (o *output) writeRaw(b []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.silent {
+		_, _ = o.w.Write(b)
+	}
+}
+
+// writeAndEnd writes bytes and then calls end with the output still locked, so that nothing can follow them.
+func (o *output) writeAndEnd(b []byte, end func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.silent {
+		_, _ = o.w.Write(b)
+	}
+	end()
+}
+
+// silence makes this the last message ever: the server lives on and says nothing.
+func (o *output) silence() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.silent = true
+}

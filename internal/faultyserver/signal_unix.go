@@ -1,0 +1,50 @@
+//go:build unix
+
+package faultyserver
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"sort"
+	"strings"
+	"syscall"
+)
+
+var signals = map[string]syscall.Signal{
+	"KILL": syscall.SIGKILL, "TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP,
+	"SEGV": syscall.SIGSEGV, "ABRT": syscall.SIGABRT, "BUS": syscall.SIGBUS, "PIPE": syscall.SIGPIPE, "STOP": syscall.SIGSTOP,
+}
+
+// checkSignal says what is allowed when name is not.
+func checkSignal(name string) error {
+	if _, ok := signals[name]; ok {
+		return nil
+	}
+	names := make([]string, 0, len(signals))
+	for n := range signals {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return fmt.Errorf("signal %q: allowed are %s", name, strings.Join(names, ", "))
+}
+
+// raise sends the signal to this process with its default effect, so that the parent sees a death by that signal
+// and not the exit code 2 that the Go runtime makes of SIGSEGV.
+func raise(name string) {
+	sig := signals[name]
+	defaultEffect(sig)
+	_ = syscall.Kill(os.Getpid(), sig)
+}
+
+func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
+
+// newSession is how a grandchild leaves the process group it was born in.
+func newSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+func lockFile(f *os.File) (unlock func()) {
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX) != nil {
+		return func() {}
+	}
+	return func() { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+}

@@ -1,0 +1,123 @@
+package faultyserver
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Tools with an effect, and the ones that die around it.
+
+func (c *call) append() {
+	c.execute("append", c.args.Key, c.args.Value)
+	if c.wait(millis(c.args.MS)) {
+		c.say("appended " + c.args.Key)
+	}
+}
+
+func (c *call) set() {
+	c.s.store.set(c.args.Key, c.args.Value, func() { c.execute("set", c.args.Key, c.args.Value) })
+	if c.wait(millis(c.args.MS)) {
+		c.say(c.args.Key + " is " + c.args.Value)
+	}
+}
+
+func (c *call) get() {
+	value, ok, err := c.s.store.get(c.args.Key)
+	switch {
+	case err != nil:
+		c.fail("ledger: " + err.Error())
+	case !ok:
+		c.fail("no such key: " + c.args.Key)
+	default:
+		c.say(value)
+	}
+}
+
+// store is what set wrote. The ledger is its disk: a new generation reads it when it is first asked.
+type store struct {
+	path string
+	mu   sync.Mutex
+	all  map[string]string
+}
+
+// set keeps the effect and the value together, so that the ledger has the same last value as the store.
+func (st *store) set(key, value string, effect func()) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	effect()
+	if st.all != nil {
+		st.all[key] = value
+	} else if st.path == "" {
+		st.all = map[string]string{key: value}
+	}
+}
+
+func (st *store) get(key string) (value string, ok bool, err error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.all == nil {
+		all := map[string]string{}
+		if st.path != "" {
+			entries, _, err := ReadLedger(st.path)
+			if err != nil {
+				return "", false, err
+			}
+			for _, e := range entries {
+				if e.Op == "set" {
+					all[e.Key] = e.Value
+				}
+			}
+		}
+		st.all = all
+	}
+	value, ok = st.all[key]
+	return value, ok, nil
+}
+
+// die executes its effect and dies, in the order asked for. With times it dies only that often over all generations
+// (counted in -state, per key), and then answers as if nothing had been asked: so a replay can succeed.
+func (c *call) die() {
+	when := c.args.When
+	if when == "" {
+		when = "before-effect"
+	}
+	if c.args.Times > 0 && c.s.memory.occasion("die "+c.args.Key) > c.args.Times {
+		when = "never"
+	}
+	if c.args.Signal == "" && c.args.Code == nil {
+		c.args.Signal = "KILL"
+	}
+	if c.args.Signal != "" {
+		if err := checkSignal(c.args.Signal); err != nil {
+			c.fail(err.Error())
+			return
+		}
+	}
+	dieNow := func() {
+		code := 0
+		if c.args.Code != nil {
+			code = *c.args.Code
+		}
+		end(c.args.Signal, code)
+	}
+	result := textResult("survived "+c.args.Key, false)
+	line := c.envelope(string(c.id), result) + "\n"
+	switch when {
+	case "before-effect":
+		dieNow()
+	case "after-effect":
+		c.execute("die", c.args.Key, when)
+		dieNow()
+	case "after-answer":
+		c.execute("die", c.args.Key, when)
+		c.s.out.writeAndEnd([]byte(line), dieNow)
+	case "mid-answer":
+		c.execute("die", c.args.Key, when)
+		c.s.out.writeAndEnd([]byte(line[:len(line)/2]), dieNow)
+	case "never":
+		c.execute("die", c.args.Key, when)
+		c.answer(result)
+	default:
+		c.fail(fmt.Sprintf("when %q: allowed are before-effect, after-effect, after-answer, mid-answer", when))
+	}
+}
