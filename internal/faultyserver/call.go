@@ -120,4 +120,9 @@ func (c *call) execute(op, key, value string) {
 	c.s.execute(Entry{Op: op, Key: key, Value: value, Request: string(c.id)})
 }
 
+// timesLeft counts an occasion and says whether the argument times still covers it; without times it always does.
+func (c *call) timesLeft(name string) bool {
+	return c.args.Times == 0 || c.s.memory.occasion(name) <= c.args.Times
+}
+
 func millis(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -1,6 +1,7 @@
 package faultyserver
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -38,4 +39,10 @@ func startAgain(args []string) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = newSession()
 	return cmd.Start()
+}
+
+// continueAfter lets a child send SIGCONT to this process: nobody can wake himself.
+func continueAfter(d time.Duration) error {
+	script := fmt.Sprintf("sleep %.3f; kill -CONT %d", d.Seconds(), os.Getpid())
+	return exec.Command("sh", "-c", script).Start()
 }

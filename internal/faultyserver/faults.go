@@ -77,9 +77,9 @@ var faults = []fault{
 	{name: "notify-storm", atStart: true, options: []string{"n"}, defaults: map[string]string{"n": "100000"},
 		about: "sends n list_changed notifications after its first answer"},
 
-	{name: "tools-change", atStart: true, skip: 1, options: []string{"kind"}, kinds: []string{"add", "remove", "annotate", "schema", "describe"}, bare: "kind",
+	{name: "tools-change", atStart: true, skip: 1, options: []string{"kind"}, kinds: []string{"add", "annotate", "describe", "remove", "schema"}, bare: "kind",
 		defaults: map[string]string{"kind": "add+remove"},
-		about:    "has other tools from the second start on: adds extra, removes get, annotates or re-schemas append, describes echo anew"},
+		about:    "has other tools from the second start on: adds extra, removes get, re-annotates append and die_read, re-schemas echo and die_read, re-describes echo"},
 	{name: "many-tools", atStart: true, options: []string{"n"}, defaults: map[string]string{"n": "10000"},
 		about: "lists n more tools"},
 	{name: "schema", atStart: true, options: []string{"kind"}, kinds: schemaNames(), bare: "kind",

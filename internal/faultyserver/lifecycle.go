@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,6 +35,7 @@ func (s *server) start() (code int, over bool) {
 		}
 		return exitClean, true
 	}
+	s.bendOutput()
 	if a := s.active["exit-at-start"]; a != nil {
 		s.exit(a)
 	}
@@ -46,7 +48,6 @@ func (s *server) start() (code int, over bool) {
 	if a := s.active["slow-start"]; a != nil {
 		time.Sleep(a.duration("after"))
 	}
-	s.bendOutput()
 	return 0, false
 }
 
@@ -116,9 +117,22 @@ func sleepForever() {
 	}
 }
 
+// spinForever burns one CPU.
 func spinForever() {
-	for {
+	for n := uint64(0); ; n++ {
+		spun.Store(n)
 	}
+}
+
+// spun keeps the loop from being optimised away.
+var spun atomic.Uint64
+
+// lastWords writes bytes as they are and ends the process with the output still locked, so that nothing follows.
+func (s *server) lastWords(text string, end func()) {
+	s.out.writeAlone(func(w io.Writer) {
+		_, _ = io.WriteString(w, text)
+		end()
+	})
 }
 
 func flood(w io.Writer, n int) {

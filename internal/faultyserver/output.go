@@ -13,7 +13,6 @@ import (
 type output struct {
 	mu     sync.Mutex
 	w      io.Writer
-	before string   // written once, before the first message
 	each   string   // written before every message
 	shape  []string // how messages are bent, in this order
 	silent bool     // wedged: nothing is written any more
@@ -65,30 +64,23 @@ func (o *output) send(message []byte) {
 	if o.silent {
 		return
 	}
-	if lead := o.before + o.each; lead != "" {
-		line = append([]byte(lead), line...)
-		o.before = ""
+	if o.each != "" {
+		line = append([]byte(o.each), line...)
 	}
 	_, _ = o.w.Write(line)
 }
 
-// writeRaw writes bytes as they are, no line end, no bending.
-func (o *output) writeRaw(b []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.silent {
-		_, _ = o.w.Write(b)
-	}
-}
+// writeRaw writes bytes as they are: no line end, no bending.
+func (o *output) writeRaw(b []byte) { o.writeAlone(func(w io.Writer) { _, _ = w.Write(b) }) }
 
-// writeAndEnd writes bytes and then calls end with the output still locked, so that nothing can follow them.
-func (o *output) writeAndEnd(b []byte, end func()) {
+// writeAlone gives the writer to f, and nothing else is written until f returns; f may also end the process, and
+// then nothing follows what it wrote.
+func (o *output) writeAlone(f func(w io.Writer)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.silent {
-		_, _ = o.w.Write(b)
+		f(o.w)
 	}
-	end()
 }
 
 // silence makes this the last message ever: the server lives on and says nothing.

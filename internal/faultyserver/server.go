@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,9 @@ type server struct {
 	handlers   sync.WaitGroup
 	received   int // messages read so far; only the loop touches it
 	storm      sync.Once
+	handles    atomic.Int64
+	turned     atomic.Bool   // change_tools was called an odd number of times
+	over       chan struct{} // closed when stdin has ended
 }
 
 func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.Writer) (*server, error) {
@@ -41,7 +45,7 @@ func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.
 	s := &server{
 		cfg: cfg, args: args, generation: generation, memory: m, stderr: stderr,
 		out: &output{w: stdout}, session: newSessionState(), inflight: newInflight(), asks: newAsks(),
-		store: &store{path: cfg.ledger}, active: map[string]*armed{},
+		store: &store{path: cfg.ledger}, active: map[string]*armed{}, over: make(chan struct{}),
 	}
 	if cfg.ledger != "" {
 		if s.ledger, err = openLedger(cfg.ledger); err != nil {
@@ -83,6 +87,7 @@ func (s *server) serve() int {
 	if s.active["ignore-eof"] != nil {
 		sleepForever()
 	}
+	close(s.over)
 	cancel()
 	s.handlers.Wait()
 	return exitClean

@@ -1,9 +1,7 @@
 package faultyserver
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -13,70 +11,83 @@ type tool struct {
 	hint  string // "", readOnly or idempotent; no hint is what the protocol calls destructive and not idempotent
 	takes string // "name:type name:type!", ! for required
 	about string
-	run   func(*call)
+	// schema replaces the one that takes would give.
+	schema string
+	run    func(*call)
 }
 
 const (
-	unhinted   = ""
 	readOnly   = "readOnly"
 	idempotent = "idempotent"
 )
 
 var tools = []tool{
-	{"echo", readOnly, "text:string", "returns text", (*call).echo},
-	{"echo_raw_params", readOnly, "", "returns the exact bytes of params, as a string", (*call).echoRawParams},
-	{"pid", readOnly, "", "returns pid and generation", (*call).pid},
-	{"state", readOnly, "", "returns what this generation has seen so far", (*call).state},
-	{"env", readOnly, "", "returns environment, working directory and arguments", (*call).env},
+	{name: "echo", hint: readOnly, takes: "text:string", about: "returns text", run: (*call).echo},
+	{name: "echo_raw_params", hint: readOnly, about: "returns the exact bytes of params, as a string", run: (*call).echoRawParams},
+	{name: "pid", hint: readOnly, about: "returns pid and generation", run: (*call).pid},
+	{name: "state", hint: readOnly, about: "returns what this generation has seen so far", run: (*call).state},
+	{name: "env", hint: readOnly, about: "returns environment, working directory and arguments", run: (*call).env},
 
-	{"append", unhinted, "key:string! value:string ms:integer", "adds to the ledger, waits ms, answers", (*call).append},
-	{"set", idempotent, "key:string! value:string! ms:integer", "sets key to value, waits ms, answers", (*call).set},
-	{"get", readOnly, "key:string!", "returns the value of key", (*call).get},
+	{name: "append", takes: "key:string! value:string ms:integer", about: "adds to the ledger, waits ms, answers", run: (*call).append},
+	{name: "set", hint: idempotent, takes: "key:string! value:string! ms:integer", about: "sets key to value, waits ms, answers", run: (*call).set},
+	{name: "get", hint: readOnly, takes: "key:string!", about: "returns the value of key", run: (*call).get},
+	{name: "open_handle", takes: "key:string", about: "returns a handle that dies with this process", run: (*call).openHandle},
+	{name: "use_handle", hint: readOnly, takes: "key:string!", about: "fails if the handle is of another process", run: (*call).useHandle},
 
-	{"die", unhinted, dieTakes, "dies: before-effect, after-effect, after-answer or mid-answer", (*call).die},
-	{"die_read", readOnly, dieTakes, "dies as die does, but says it only reads", (*call).die},
-	{"die_set", idempotent, dieTakes, "dies as die does, but says it is idempotent", (*call).die},
+	{name: "die", takes: dieTakes, about: dieAbout, run: (*call).die},
+	{name: "die_read", hint: readOnly, takes: dieTakes, about: dieAbout + "; says it only reads", run: (*call).die},
+	{name: "die_set", hint: idempotent, takes: dieTakes, about: dieAbout + "; says it is idempotent", run: (*call).die},
+	{name: "spawn_child", takes: "holds:strings setsid:boolean ms:integer!", about: "starts a child that holds stdin, stdout or stderr open for ms; returns its pid", run: (*call).spawnChild},
 
-	{"sleep", readOnly, "ms:integer!", "answers after ms, unless cancelled", (*call).sleep},
-	{"late", readOnly, "ms:integer!", "answers after ms even if cancelled", (*call).late},
-	{"busy", readOnly, "ms:integer!", "burns CPU for ms", (*call).busy},
-	{"hang", readOnly, "", "never answers", (*call).hang},
-	{"hang_unsafe", unhinted, "key:string", "adds to the ledger, never answers", (*call).hangUnsafe},
+	{name: "sleep", hint: readOnly, takes: "ms:integer!", about: "answers after ms, unless cancelled", run: (*call).sleep},
+	{name: "late", hint: readOnly, takes: "ms:integer!", about: "answers after ms even if cancelled", run: (*call).late},
+	{name: "busy", hint: readOnly, takes: "ms:integer!", about: "burns CPU for ms", run: (*call).busy},
+	{name: "hang", hint: readOnly, about: "never answers", run: (*call).hang},
+	{name: "hang_unsafe", takes: "key:string", about: "adds to the ledger, never answers", run: (*call).hangUnsafe},
+	{name: "wedge", hint: readOnly, takes: "kind:string", about: "nobody is ever answered again; kind spin burns CPU too", run: (*call).wedge},
+	{name: "stop", hint: readOnly, takes: "ms:integer", about: "stops the process (SIGSTOP); it is continued after ms if given; then answers", run: (*call).stop},
+	{name: "progress", hint: readOnly, takes: "n:integer interval_ms:integer die:boolean times:integer", about: "reports n steps (3; endless if negative), then answers or dies", run: (*call).progress},
+	{name: "stale_progress", hint: readOnly, about: "reports progress for an unknown token and after its own answer", run: (*call).staleProgress},
 
-	{"ask", unhinted, askTakes, "sends a request to the client and returns its answer", (*call).ask},
-	{"ask_read", readOnly, askTakes, "asks as ask does, but says it only reads", (*call).ask},
+	{name: "ask", takes: askTakes, about: "sends a request to the client and returns its answer", run: (*call).ask},
+	{name: "ask_read", hint: readOnly, takes: askTakes, about: "asks as ask does; says it only reads", run: (*call).ask},
+	{name: "ask_rounds", hint: readOnly, takes: "method:string", about: "modern era: requires input, and returns it in the next round", run: (*call).askRounds},
+	{name: "notify", hint: readOnly, takes: "message:string!", about: "writes message to stdout as a line, whatever it is, then answers", run: (*call).notifyRaw},
+	{name: "touch", hint: readOnly, takes: "uri:string!", about: "tells the subscribers of a resource that it changed", run: (*call).touch},
+	{name: "change_tools", hint: readOnly, about: "turns the tool list over as -tools-change does, or back", run: (*call).changeTools},
+
+	{name: "raw", hint: readOnly, takes: "result:string!", about: "answers with exactly this text as result", run: (*call).raw},
+	{name: "unknown_fields", hint: readOnly, about: "answers with fields, numbers and escapes that must survive", run: (*call).unknownFields},
+	{name: "big", hint: readOnly, takes: "n:integer!", about: "answers with n bytes of text", run: (*call).big},
+	{name: "deep", hint: readOnly, takes: "n:integer!", about: "answers with n nested arrays", run: (*call).deep},
+	{name: "wide", hint: readOnly, takes: "n:integer!", about: "answers with an object of n keys", run: (*call).wide},
+	{name: "endless", hint: readOnly, takes: "n:integer", about: "writes n bytes (or for ever) without a line end, never answers", run: (*call).endless},
+	{name: "drip", hint: readOnly, takes: "text:string n:integer interval_ms:integer", about: "writes its answer n bytes at a time", run: (*call).drip},
+	{name: "duplicate", hint: readOnly, takes: "n:integer", about: "answers n times (2)", run: (*call).duplicate},
+	{name: "wrong_id", hint: readOnly, takes: "kind:string then:boolean", about: "answers under a wrong id; with then, under the right one too", run: (*call).wrongID},
+	{name: "both", hint: readOnly, about: "answers with result and error", run: (*call).both},
+	{name: "neither", hint: readOnly, about: "answers with neither result nor error", run: (*call).neither},
+	{name: "batch", hint: readOnly, about: "answers inside a JSON-RPC batch", run: (*call).batch},
+	{name: "stray", hint: readOnly, takes: "kind:string!", about: "writes a stray line to stdout, then answers", run: (*call).stray},
+	{name: "stderr", hint: readOnly, takes: "message:string!", about: "writes message to stderr, then answers", run: (*call).speak},
 }
 
 const (
+	dieAbout = "dies when before-effect (default), after-effect, after-answer or mid-answer; times times"
 	dieTakes = "when:string signal:string code:integer key:string times:integer"
 	askTakes = "method:string params:object id:any die:boolean times:integer"
 )
-
-func (s *server) tool(name string) (tool, bool) {
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
-	if i < 0 {
-		return tool{}, false
-	}
-	return tools[i], true
-}
-
-func (s *server) listTools(_ context.Context, m *message, modern bool) (string, *refusal) {
-	if no := s.missing("tools"); no != nil {
-		return "", no
-	}
-	var items []string
-	for _, t := range tools {
-		items = append(items, t.describe())
-	}
-	return s.page(m, modern, "tools", items)
-}
 
 func (t *tool) describe() string {
 	hint := ""
 	if t.hint != "" {
 		hint = fmt.Sprintf(`,"annotations":{"%sHint":true}`, t.hint)
 	}
-	return fmt.Sprintf(`{"name":%s,"description":%s,"inputSchema":%s%s}`, quote(t.name), quote(t.about), schemaOf(t.takes), hint)
+	schema := t.schema
+	if schema == "" {
+		schema = schemaOf(t.takes)
+	}
+	return fmt.Sprintf(`{"name":%s,"description":%s,"inputSchema":%s%s}`, quote(t.name), quote(t.about), schema, hint)
 }
 
 // schemaOf writes the JSON schema of "key:string! ms:integer".

@@ -1,9 +1,5 @@
 package faultyserver
 
-import (
-	"encoding/json"
-)
-
 // Tools that need something from the client first.
 
 // questions are the params used when the caller gives none.
@@ -27,19 +23,32 @@ func (c *call) ask() {
 	if params == "" {
 		params = "{}"
 	}
-	var given json.RawMessage
-	if len(c.args.ID) > 0 {
-		given = c.args.ID
+	id, answer := c.s.asks.open(c.args.ID)
+	line := `{"jsonrpc":"2.0","id":` + string(id) + `,"method":` + quote(method) + `,"params":` + params + `}`
+	if c.args.Die && c.timesLeft("ask") {
+		c.s.lastWords(line+"\n", func() { end("KILL", 0) })
 	}
-	id, answer := c.s.asks.open(given)
-	line := []byte(`{"jsonrpc":"2.0","id":` + string(id) + `,"method":` + quote(method) + `,"params":` + params + `}`)
-	if c.args.Die && (c.args.Times == 0 || c.s.memory.occasion("ask") <= c.args.Times) {
-		c.s.out.writeAndEnd(append(line, '\n'), func() { end("KILL", 0) })
-	}
-	c.s.out.send(line)
+	c.s.out.send([]byte(line))
 	select {
 	case text := <-answer:
 		c.say(text)
 	case <-c.ctx.Done():
+	}
+}
+
+// askRounds asks the modern way: it answers that input is required, and the client calls again with the input.
+func (c *call) askRounds() {
+	switch {
+	case !c.modern:
+		c.fail("ask_rounds needs a client of the modern era")
+	case c.inputs != nil:
+		c.say(string(c.inputs))
+	default:
+		method := c.args.Method
+		if method == "" {
+			method = "elicitation/create"
+		}
+		c.s.reply(c.id, `{"resultType":"input_required","inputRequests":{"q1":{"method":`+quote(method)+`,"params":`+
+			questions[method]+`}},"requestState":"round 1"}`)
 	}
 }

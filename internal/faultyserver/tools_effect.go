@@ -81,7 +81,7 @@ func (c *call) die() {
 	if when == "" {
 		when = "before-effect"
 	}
-	if c.args.Times > 0 && c.s.memory.occasion("die "+c.args.Key) > c.args.Times {
+	if !c.timesLeft("die " + c.args.Key) {
 		when = "never"
 	}
 	if c.args.Signal == "" && c.args.Code == nil {
@@ -110,10 +110,10 @@ func (c *call) die() {
 		dieNow()
 	case "after-answer":
 		c.execute("die", c.args.Key, when)
-		c.s.out.writeAndEnd([]byte(line), dieNow)
+		c.s.lastWords(line, dieNow)
 	case "mid-answer":
 		c.execute("die", c.args.Key, when)
-		c.s.out.writeAndEnd([]byte(line[:len(line)/2]), dieNow)
+		c.s.lastWords(line[:len(line)/2], dieNow)
 	case "never":
 		c.execute("die", c.args.Key, when)
 		c.answer(result)

@@ -1,6 +1,9 @@
 package faultyserver
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Tools that take their time.
 
@@ -12,8 +15,11 @@ func (c *call) sleep() {
 
 // late does not care that it was cancelled.
 func (c *call) late() {
-	time.Sleep(millis(c.args.MS))
-	c.say("late")
+	select {
+	case <-time.After(millis(c.args.MS)):
+		c.say("late")
+	case <-c.s.over:
+	}
 }
 
 func (c *call) busy() {
@@ -30,4 +36,65 @@ func (c *call) hang() { <-c.ctx.Done() }
 func (c *call) hangUnsafe() {
 	c.execute("hang", c.args.Key, "")
 	<-c.ctx.Done()
+}
+
+// wedge takes the whole server down with it: it reads on, and nobody is ever answered again.
+func (c *call) wedge() {
+	c.s.out.silence()
+	if c.args.Kind == "spin" {
+		spinForever()
+	}
+}
+
+// stop freezes the process. Somebody has to send SIGCONT: a child after ms, or else the test.
+func (c *call) stop() {
+	if c.args.MS > 0 {
+		if err := continueAfter(millis(c.args.MS)); err != nil {
+			c.fail(err.Error())
+			return
+		}
+	}
+	if err := checkSignal("STOP"); err != nil {
+		c.fail(err.Error())
+		return
+	}
+	raise("STOP")
+	c.say("continued")
+}
+
+// progress reports n steps (3 if not told, without end if negative), then answers, or dies.
+func (c *call) progress() {
+	n := c.args.N
+	if n == 0 {
+		n = 3
+	}
+	for i := 1; n < 0 || i <= n; i++ {
+		if i > 1 && !c.wait(millis(c.args.IntervalMS)) {
+			return
+		}
+		c.report(c.token, i, n)
+	}
+	if c.args.Die && c.timesLeft("progress") {
+		end("KILL", 0)
+	}
+	c.say(fmt.Sprintf("%d steps", n))
+}
+
+// report sends one progress notification, if there is a token to send it for.
+func (c *call) report(token []byte, step, total int) {
+	if token == nil {
+		return
+	}
+	of := ""
+	if total > 0 {
+		of = fmt.Sprintf(`,"total":%d`, total)
+	}
+	c.s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d%s,"message":"step %d"}`, token, step, of, step))
+}
+
+// staleProgress reports for a token nobody has, answers, and reports once more for the call that is over.
+func (c *call) staleProgress() {
+	c.report([]byte(`"no-such-token"`), 1, 2)
+	c.say("done")
+	c.report(c.token, 2, 2)
 }
