@@ -8,6 +8,8 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 )
@@ -21,11 +23,13 @@ type command struct {
 
 var commands = []command{
 	{"overhead", "what the wrap costs beside a direct connection and a bare byte pump", runOverhead},
+	{"storm", "calls while the server is killed, checked against what it really did", runStorm},
 }
 
 // roles are the processes the benchmarks start; nobody types them.
 var roles = []command{
 	{roleMinimal, "the minimal echo server", func([]string) error { return serveMinimal(os.Stdin, os.Stdout) }},
+	{roleStormServer, "the server under fire", runStormServer},
 	{rolePump, "the bare byte pump in front of a command", runPump},
 }
 
@@ -34,19 +38,29 @@ func main() {
 		usage()
 		os.Exit(2)
 	}
-	for _, c := range append(commands, roles...) {
-		if c.name != os.Args[1] {
-			continue
-		}
-		if err := c.run(os.Args[2:]); err != nil {
-			fmt.Fprintf(os.Stderr, "bench %s: %v\n", c.name, err)
-			os.Exit(1)
-		}
-		return
-	}
+	runIfNamed(roles)
+	runIfNamed(commands)
 	fmt.Fprintf(os.Stderr, "bench: there is no %q\n", os.Args[1])
 	usage()
 	os.Exit(2)
+}
+
+// runIfNamed runs the row the arguments name, if there is one, and then never returns.
+func runIfNamed(table []command) {
+	for _, c := range table {
+		if len(os.Args) < 2 || c.name != os.Args[1] {
+			continue
+		}
+		err := c.run(os.Args[2:])
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			os.Exit(2)
+		case err != nil:
+			fmt.Fprintf(os.Stderr, "bench %s: %v\n", c.name, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 }
 
 func usage() {

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+// maxUnknownPerKill is what a kill may cost, by the number of unsafe calls
+// that may be in flight at a time.
+var maxUnknownPerKill = map[int]float64{1: 1.5, 4: 4}
+
+// runStorm runs the storm in every era and window asked for.
+func runStorm(args []string) error {
+	flags := flag.NewFlagSet("storm", flag.ContinueOnError)
+	base := storm{quiet: 90 * time.Second}
+	flags.IntVar(&base.calls, "calls", 100_000, "calls, half of them with an effect")
+	flags.IntVar(&base.kills, "kills", 1000, "how often the server is killed meanwhile")
+	flags.IntVar(&base.callers, "callers", 64, "callers at a time")
+	flags.Uint64Var(&base.seed, "seed", 1, "of the moments of the kills")
+	flags.StringVar(&base.bug, "bug", "", "break the wrap: replay-everything, no-drain, no-fence, offset-by-one")
+	era := flags.String("era", "both", "legacy, modern or both")
+	window := flags.Int("window", 0, "unsafe calls in flight at a time (0: one run with 1, one with 4)")
+	gauze := flags.String("gauze", "", "use this binary instead of building one")
+	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	storms, err := configure(base, *era, *window)
+	if err != nil {
+		return err
+	}
+
+	b, err := newBinaries()
+	if err != nil {
+		return err
+	}
+	defer b.remove()
+	if *gauze == "" {
+		if *gauze, err = b.gauze(tagsFor(base.bug)); err != nil {
+			return err
+		}
+	}
+	var results []*stormResult
+	for _, s := range storms {
+		r, err := s.run(b, *gauze)
+		if err != nil {
+			return fmt.Errorf("%s, window %d: %w", s.dialect.era, s.window, err)
+		}
+		results = append(results, r)
+	}
+	printStorms(os.Stdout, results)
+	if err := writeJSON(*jsonTo, results); err != nil {
+		return err
+	}
+	for _, r := range results {
+		if !r.Pass {
+			return errors.New("a promise was broken")
+		}
+	}
+	return nil
+}
+
+// tagsFor is what the wrap has to be built with to have the bug.
+func tagsFor(bug string) string {
+	if bug == "" {
+		return ""
+	}
+	return "seededbugs"
+}
+
+// configure spreads the settings over eras and windows.
+func configure(base storm, era string, window int) ([]storm, error) {
+	windows := []int{window}
+	if window == 0 {
+		windows = []int{1, 4}
+	}
+	var storms []storm
+	for i := range dialects {
+		if era != "both" && era != dialects[i].era {
+			continue
+		}
+		for _, w := range windows {
+			s := base
+			s.dialect, s.window = &dialects[i], w
+			// A window nobody set a limit for may cost as much as it lets in.
+			s.unknownPerKill = cmp.Or(maxUnknownPerKill[w], float64(w))
+			storms = append(storms, s)
+		}
+	}
+	if storms == nil {
+		return nil, fmt.Errorf("-era %q: allowed are legacy, modern, both", era)
+	}
+	if base.calls <= base.kills || base.callers < 1 {
+		return nil, errors.New("there must be a caller, and more calls than kills")
+	}
+	return storms, nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/bench/history"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// wireAnswer is as much of an answer as the history needs.
+type wireAnswer struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Result *struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+		IsError bool                       `json:"isError"`
+		Meta    map[string]json.RawMessage `json:"_meta"`
+	} `json:"result"`
+	Error *struct {
+		Data json.RawMessage `json:"data"`
+	} `json:"error"`
+}
+
+// readAnswer turns a line from the wrap into an event; ok is false for
+// notifications, which answer nothing. Whatever is neither the result of a
+// tool nor a fault the wrap signed is foreign.
+func readAnswer(line []byte) (e history.Event, ok bool) {
+	var a wireAnswer
+	if err := json.Unmarshal(line, &a); err != nil {
+		return history.Event{Kind: history.Foreign, ID: "(not JSON)", Code: string(line)}, true
+	}
+	if a.Method != "" && a.ID == nil {
+		return e, false
+	}
+	e = history.Event{Kind: history.Foreign, ID: string(a.ID), Code: string(line)}
+	switch {
+	case a.Error != nil:
+		readFault(&e, a.Error.Data)
+	case a.Result == nil:
+	case a.Result.IsError:
+		readFault(&e, a.Result.Meta[fault.MetaKey])
+	case len(a.Result.Content) == 1:
+		e.Kind, e.Code = history.OK, ""
+		e.Key = strings.TrimPrefix(a.Result.Content[0].Text, appendedPrefix)
+	}
+	return e, true
+}
+
+// readFault makes the event what the fault says, if it is one of ours.
+func readFault(e *history.Event, data json.RawMessage) {
+	var f struct{ Source, Code, Delivery string }
+	if json.Unmarshal(data, &f) != nil || f.Source != "gauze" {
+		return
+	}
+	e.Kind, e.Code, e.Unsent = history.Fail, f.Code, f.Delivery == fault.Unsent.String()
+	if fault.Code(f.Code) == fault.OutcomeUnknown {
+		e.Kind = history.Unknown
+	}
+}

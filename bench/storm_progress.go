@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// showProgress keeps one line up to date, if there is somebody to look at it.
+func (s *storm) showProgress(c *stormClient, k *killer) {
+	info, err := os.Stderr.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return
+	}
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.stopped:
+			fmt.Fprint(os.Stderr, "\r\x1b[K")
+			return
+		case <-tick.C:
+			fmt.Fprintf(os.Stderr, "\r\x1b[K%s, window %d: %d of %d answers, %d of %d kills",
+				s.dialect.era, s.window, c.answered.Load(), s.calls, k.count(), s.kills)
+		}
+	}
+}
+
+// lastWords keeps the end of what the wrap says on stderr.
+type lastWords struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const mostWords = 4 << 10
+
+func (w *lastWords) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, b...)
+	if extra := len(w.text) - mostWords; extra > 0 {
+		w.text = append(w.text[:0], w.text[extra:]...)
+	}
+	return len(b), nil
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.text)
+}

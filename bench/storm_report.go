@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gauze-mcp/gauze/bench/history"
+)
+
+// maxBeyondStart is what a recovery may take, in milliseconds at p99, beyond
+// the server's own start.
+const maxBeyondStart = 25.0
+
+// stormResult is one storm, told.
+type stormResult struct {
+	Era    string `json:"era"`
+	Window int    `json:"window"`
+	Bug    string `json:"bug,omitempty"`
+	Seed   uint64 `json:"seed"`
+	*history.Verdict
+	UnknownPerKill float64   `json:"unknown_per_kill"`
+	UnknownLimit   float64   `json:"unknown_per_kill_limit"`
+	KillsPlanned   int       `json:"kills_planned"`
+	Restarts       int       `json:"restarts"`
+	Recovery       *recovery `json:"recovery"` // nil: the wrap did not say
+	OutageP50      float64   `json:"outage_p50_ms"`
+	OutageP99      float64   `json:"outage_p99_ms"`
+	Seconds        float64   `json:"seconds"`
+	CallsPerSecond float64   `json:"calls_per_second"`
+	Problems       []string  `json:"problems"`
+	Pass           bool      `json:"pass"`
+	lastWords      string
+}
+
+func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, seconds float64, said *lastWords) *stormResult {
+	r := &stormResult{
+		Era: s.dialect.era, Window: s.window, Bug: s.bug, Seed: s.seed,
+		Verdict: v, UnknownPerKill: v.UnknownPerKill(), UnknownLimit: s.unknownPerKill, KillsPlanned: s.kills,
+		Recovery:  status.recovery(),
+		OutageP50: quantile(k.outages, 0.5), OutageP99: quantile(k.outages, 0.99),
+		Seconds: seconds, CallsPerSecond: float64(v.Calls) / seconds, lastWords: said.String(),
+	}
+	if status != nil {
+		r.Restarts = status.Restarts
+	}
+	for _, rule := range v.Rules() {
+		r.Problems = append(r.Problems, fmt.Sprintf("%s: %d", rule, v.Broken[rule]))
+	}
+	if v.Kills < s.kills {
+		r.Problems = append(r.Problems, fmt.Sprintf("only %d of %d kills", v.Kills, s.kills))
+	}
+	if r.Recovery != nil && r.Recovery.BeyondP99 > maxBeyondStart {
+		r.Problems = append(r.Problems, fmt.Sprintf("recovery p99 is %.1f ms beyond the server's start, allowed are %g", r.Recovery.BeyondP99, maxBeyondStart))
+	}
+	r.Pass = len(r.Problems) == 0
+	return r
+}
+
+// printStorms shows the storms side by side, one a column.
+func printStorms(w io.Writer, results []*stormResult) {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	row := func(name string, value func(*stormResult) string) {
+		fmt.Fprint(t, name)
+		for _, r := range results {
+			fmt.Fprint(t, "\t", value(r))
+		}
+		fmt.Fprintln(t, "\t")
+	}
+	count := func(n int) string { return fmt.Sprint(n) }
+	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
+	row("era", func(r *stormResult) string { return r.Era })
+	row("window", func(r *stormResult) string { return count(r.Window) })
+	row("calls", func(r *stormResult) string { return count(r.Calls) })
+	row("answers", func(r *stormResult) string { return count(r.Answers) })
+	row("ok", func(r *stormResult) string { return count(r.OK) })
+	for _, code := range faultCodes(results) {
+		row(code, func(r *stormResult) string { return count(r.Failed[code]) })
+	}
+	row("unknown", func(r *stormResult) string { return count(r.Unknown) })
+	row("unknown per kill", func(r *stormResult) string { return fmt.Sprintf("%.2f (limit %g)", r.UnknownPerKill, r.UnknownLimit) })
+	row("effects in the ledger", func(r *stormResult) string { return count(r.Effects) })
+	row("duplicated effects", func(r *stormResult) string { return count(r.Duplicates) })
+	row("kills", func(r *stormResult) string { return count(r.Kills) })
+	row("restarts", func(r *stormResult) string { return count(r.Restarts) })
+	row("recovery p50", func(r *stormResult) string { return r.recovered(func(x *recovery) float64 { return x.P50 }) })
+	row("recovery p99", func(r *stormResult) string { return r.recovered(func(x *recovery) float64 { return x.P99 }) })
+	row("p99 beyond the server's start", func(r *stormResult) string { return r.recovered(func(x *recovery) float64 { return x.BeyondP99 }) })
+	row("outage for callers p50", func(r *stormResult) string { return ms(r.OutageP50) })
+	row("outage for callers p99", func(r *stormResult) string { return ms(r.OutageP99) })
+	row("seconds", func(r *stormResult) string { return fmt.Sprintf("%.1f", r.Seconds) })
+	row("calls/s", func(r *stormResult) string { return fmt.Sprintf("%.0f", r.CallsPerSecond) })
+	row("promises", func(r *stormResult) string { return map[bool]string{true: "kept", false: "BROKEN"}[r.Pass] })
+	t.Flush()
+	for _, r := range results {
+		r.explain(w)
+	}
+}
+
+func (r *stormResult) recovered(value func(*recovery) float64) string {
+	if r.Recovery == nil {
+		return "not told"
+	}
+	return fmt.Sprintf("%.1f ms", value(r.Recovery))
+}
+
+// explain says what went wrong, if anything did.
+func (r *stormResult) explain(w io.Writer) {
+	if r.Pass {
+		return
+	}
+	fmt.Fprintf(w, "\n%s, window %d, seed %d:\n", r.Era, r.Window, r.Seed)
+	for _, line := range append(r.Problems, r.Examples...) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	if said := strings.TrimSpace(r.lastWords); said != "" {
+		fmt.Fprintf(w, "  last words of the wrap:\n    %s\n", strings.ReplaceAll(said, "\n", "\n    "))
+	}
+}
+
+// faultCodes are all that occurred, sorted.
+func faultCodes(results []*stormResult) []string {
+	codes := map[string]bool{}
+	for _, r := range results {
+		for code := range r.Failed {
+			codes[code] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(codes))
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/bench/history"
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+// storm is one configuration: so many calls, so many kills, one era, one window.
+type storm struct {
+	dialect        *dialect
+	window         int
+	calls, kills   int
+	callers        int
+	seed           uint64
+	bug            string        // seeded into the wrap, if it was built with it
+	quiet          time.Duration // without any answer for this long, the rest is lost
+	unknownPerKill float64
+}
+
+// run lets the storm pass and checks what is left.
+func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
+	dir, err := os.MkdirTemp(b.dir, "storm-")
+	if err != nil {
+		return nil, err
+	}
+	ledger, pidFile, statusFile := filepath.Join(dir, "ledger"), filepath.Join(dir, "pid"), filepath.Join(dir, "status.json")
+
+	cmd := exec.Command(gauze, "run",
+		"--window", strconv.Itoa(s.window),
+		"--restart-limit", "0", "--restart-backoff", "0", "--retry-budget", "0", "--no-quarantine",
+		"--patience", "60s", "--timeout", "60s", "--status-file", statusFile,
+		"--", b.self, roleStormServer, pidFile, "-era", s.dialect.era, "-ledger", ledger)
+	cmd.Env = append(os.Environ(), "GAUZE_SEEDED_BUG="+s.bug)
+	said := &lastWords{}
+	cmd.Stderr = said
+	client, err := newStormClient(s.dialect, cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.open(); err != nil {
+		cmd.Process.Kill()
+		return nil, fmt.Errorf("%w\n%s", err, said)
+	}
+
+	begin := time.Now()
+	kills := newKiller(client, pidFile, s.seed, s.calls, s.kills)
+	if err := s.pass(client, kills); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, said)
+	}
+	seconds := time.Since(begin).Seconds()
+
+	effects, err := readEffects(ledger)
+	if err != nil {
+		return nil, err
+	}
+	verdict := history.Check(client.log.Events(), effects, history.Limits{
+		UnknownPerKill: s.unknownPerKill, InOrder: s.window == 1,
+	})
+	return s.result(verdict, kills, readStatus(statusFile), seconds, said), nil
+}
+
+// pass runs the callers, the killer and the reader, and returns when the wrap is gone.
+func (s *storm) pass(client *stormClient, kills *killer) error {
+	var callers, others sync.WaitGroup
+	var heardErr, killErr error
+	others.Go(func() { heardErr = client.listen(kills.heard) })
+	others.Go(func() { killErr = kills.serve() })
+	others.Go(func() { client.watch(s.quiet) })
+	others.Go(func() { s.showProgress(client, kills) })
+	for range s.callers {
+		callers.Go(func() { client.keepCalling(s.calls) })
+	}
+	callers.Wait()
+	client.stop()
+	exitErr := client.close()
+	others.Wait()
+	for _, err := range []error{heardErr, killErr, exitErr} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readEffects is the ledger as the checker wants it.
+func readEffects(path string) ([]history.Effect, error) {
+	entries, _, err := faultyserver.ReadLedger(path)
+	if err != nil {
+		return nil, err
+	}
+	var effects []history.Effect
+	for _, e := range entries {
+		effects = append(effects, history.Effect{Key: e.Key, PID: e.PID})
+	}
+	return effects, nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+)
+
+// wrapStatus is what the wrap says of itself at its end.
+type wrapStatus struct {
+	Restarts   int       `json:"restarts"`
+	Replays    int       `json:"replays"`
+	Unknowns   int       `json:"unknowns"`
+	RecoveryMS []float64 `json:"recovery_ms"` // death detected to session restored
+	StartMS    []float64 `json:"start_ms"`    // of the same recoveries, the server's own share: spawn to first answer
+}
+
+// readStatus returns nil if the wrap left no status.
+func readStatus(file string) *wrapStatus {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	var s wrapStatus
+	if json.Unmarshal(data, &s) != nil {
+		return nil
+	}
+	return &s
+}
+
+// recovery is how long the wrap needed, and how much of it was not the server's own start.
+type recovery struct {
+	P50       float64 `json:"p50_ms"`
+	P99       float64 `json:"p99_ms"`
+	StartP50  float64 `json:"start_p50_ms"`
+	BeyondP99 float64 `json:"beyond_start_p99_ms"`
+}
+
+func (s *wrapStatus) recovery() *recovery {
+	if s == nil || len(s.RecoveryMS) == 0 || len(s.RecoveryMS) != len(s.StartMS) {
+		return nil
+	}
+	var beyond []float64
+	for i, took := range s.RecoveryMS {
+		beyond = append(beyond, took-s.StartMS[i])
+	}
+	all, start := slices.Clone(s.RecoveryMS), slices.Clone(s.StartMS)
+	return &recovery{
+		P50: quantile(all, 0.5), P99: quantile(all, 0.99),
+		StartP50: quantile(start, 0.5), BeyondP99: quantile(beyond, 0.99),
+	}
+}
