@@ -63,7 +63,7 @@ func (s *server) callTool(ctx context.Context, m *message, modern bool) {
 		return
 	}
 	c := &call{s: s, ctx: ctx, id: m.ID, params: m.Params, token: p.Meta.Token, modern: modern, inputs: p.Inputs}
-	if len(p.Arguments) > 0 {
+	if len(p.Arguments) > 0 && t.takes != "" { // a tool that takes nothing does not mind what it is given
 		if err := json.Unmarshal(p.Arguments, &c.args); err != nil {
 			c.fail("arguments: " + err.Error())
 			return

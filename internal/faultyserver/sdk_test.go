@@ -93,3 +93,79 @@ func TestUnmodifiedSDKClientListsAndCalls(t *testing.T) {
 		})
 	}
 }
+
+func TestSDKClientHearsOfChangesInBothEras(t *testing.T) {
+	for _, tt := range sdkEras {
+		t.Run(tt.name, func(t *testing.T) {
+			updated, changed := make(chan string, 8), make(chan bool, 8)
+			ctx, cs := sdkClient(t, &mcp.ClientOptions{
+				ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- true },
+			}, tt.version, "-era", tt.flag)
+			if err := cs.Subscribe(ctx, &mcp.SubscribeParams{URI: "mem://1"}); err != nil {
+				t.Fatal(err)
+			}
+			sdkText(t, ctx, cs, "touch", map[string]any{"uri": "mem://1"})
+			sdkText(t, ctx, cs, "change_tools", nil)
+			select {
+			case uri := <-updated:
+				if uri != "mem://1" {
+					t.Errorf("updated %s", uri)
+				}
+			case <-ctx.Done():
+				t.Fatal("no resources/updated")
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				t.Fatal("no tools/list_changed")
+			}
+			found := map[string]bool{}
+			for tool, err := range cs.Tools(ctx, nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				found[tool.Name] = true
+			}
+			if !found["extra"] || found["get"] {
+				t.Errorf("tools did not change: %v", found)
+			}
+		})
+	}
+}
+
+func TestSDKClientAnswersQuestionsInBothEras(t *testing.T) {
+	opts := &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
+		},
+	}
+	ctx, cs := sdkClient(t, opts, "2025-11-25")
+	contains(t, "legacy answer", sdkText(t, ctx, cs, "ask", nil), `"action":"accept"`, `"name":"Ada"`)
+	ctx, cs = sdkClient(t, opts, "")
+	contains(t, "modern answer", sdkText(t, ctx, cs, "ask_rounds", nil), `"action":"accept"`, `"name":"Ada"`)
+}
+
+func TestSDKClientGetsProgressInBothEras(t *testing.T) {
+	for _, version := range []string{"", "2025-06-18"} {
+		steps := make(chan float64, 8)
+		ctx, cs := sdkClient(t, &mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { steps <- r.Params.Progress },
+		}, version)
+		params := &mcp.CallToolParams{Name: "progress", Arguments: map[string]any{"n": 3}}
+		params.SetProgressToken("tok")
+		if _, err := cs.CallTool(ctx, params); err != nil {
+			t.Fatal(err)
+		}
+		for want := 1.0; want <= 3; want++ {
+			select {
+			case got := <-steps:
+				if got != want {
+					t.Errorf("step %v, want %v", got, want)
+				}
+			case <-ctx.Done():
+				t.Fatalf("no step %v", want)
+			}
+		}
+	}
+}

@@ -233,11 +233,11 @@ func (s *server) afterAnswer() {
 		return
 	}
 	s.storm.Do(func() {
-		go func() {
+		s.handlers.Go(func() {
 			for range a.number("n") {
 				s.notify("notifications/tools/list_changed", "")
 			}
-		}()
+		})
 	})
 }
 

@@ -114,7 +114,7 @@ func (c *call) endless() {
 			if left := c.args.N - written; c.args.N > 0 && left < len(chunk) {
 				chunk = chunk[:left]
 			}
-			if _, err := w.Write(chunk); err != nil || c.ctx.Err() != nil {
+			if _, err := w.Write(chunk); err != nil || c.args.N == 0 && c.ctx.Err() != nil {
 				return
 			}
 		}
