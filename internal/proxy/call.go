@@ -1,0 +1,222 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"hash/maphash"
+	"strconv"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// call is one request on its way to the server and back, or, without an id,
+// a notification that waits for the server to return. Guarded by Session.mu.
+type call struct {
+	id      []byte // the client's, raw; nil: a notification
+	msg     wire.Message
+	tool    string
+	shape   uint64 // of the tool when it was called; 0: not known
+	class   Class
+	modern  bool   // the request carries its own protocol version
+	token   string // raw progress token
+	sign    uint64 // identifies method, tool and arguments
+	seq     uint64 // order of arrival
+	arrived time.Time
+	own     chan wire.Message // set: the request is ours (restore, probe)
+
+	// While it is in flight.
+	conn  *upstream.Conn
+	n     uint64 // our id on the connection
+	end   int64  // identifies it for conn.Delivery
+	order uint64 // of sending, to tell what was sent after it
+	sent  time.Time
+	heard time.Time // last progress
+	slot  bool      // counts against the window
+
+	// Over its life.
+	deaths   int     // generations that ended after they may have read it
+	proven   int     // repetitions after proof that it was not read
+	progress float64 // highest value passed on
+	began    bool    // a progress was passed on
+	suspect  bool    // repeated although a server died with it
+	over     bool    // answered, or cancelled by the client
+	swallow  bool    // a re-opened stream: its acknowledgement is not news
+}
+
+var signSeed = maphash.MakeSeed()
+
+// keep copies the message out of the reader's buffer.
+func keep(m *wire.Message) wire.Message {
+	copied, _, _ := wire.Scan(bytes.Clone(m.Raw))
+	return copied
+}
+
+// dispatch sends the call now, holds it, or lets it wait for the server.
+func (s *Session) dispatch(c *call) {
+	if s.conn == nil {
+		s.waiting = append(s.waiting, c)
+		return
+	}
+	if c.id != nil && !s.admits(c) {
+		s.held = append(s.held, c)
+		return
+	}
+	s.transmit(c, s.conn)
+}
+
+// transmit puts the call on the connection under an id of our own. It does
+// not flush.
+func (s *Session) transmit(c *call, conn *upstream.Conn) {
+	line := s.scratch[:0]
+	switch {
+	case c.id == nil:
+		line = append(append(line, c.msg.Raw...), '\n')
+	case c.class == Stream:
+		// Its notifications name the request by id, so it keeps its own.
+		line = append(append(line, c.msg.Raw...), '\n')
+		s.streams[string(c.id)] = c
+	default:
+		s.lastID++
+		c.n = s.lastID
+		line = c.msg.AppendWithID(line, appendID(s.idRoom[:0], conn.Generation, c.n))
+		s.flight[c.n] = c
+	}
+	s.scratch = line[:0]
+	if cap(s.scratch) > 1<<20 {
+		s.scratch = nil
+	}
+	now := time.Now()
+	c.conn, c.sent, c.heard = conn, now, now
+	s.sends++
+	c.order = s.sends
+	if c.class == Unsafe || c.class == Idempotent {
+		s.lastWrite = s.sends
+	}
+	if c.id != nil && c.own == nil {
+		s.occupy(c)
+	}
+	end, err := conn.Queue(line)
+	c.end = end
+	switch {
+	case err == nil:
+	case errors.Is(err, upstream.ErrFull):
+		s.retire(c)
+		s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
+	default:
+		// The connection is breaking; Down will find the call and, since
+		// nothing of it was written, repeat it.
+		c.end = 1 << 62
+	}
+}
+
+// appendID writes g<generation>-<n> as a JSON string.
+func appendID(b []byte, generation int, n uint64) []byte {
+	b = append(b, '"', 'g')
+	b = strconv.AppendInt(b, int64(generation), 10)
+	b = append(b, '-')
+	b = strconv.AppendUint(b, n, 10)
+	return append(b, '"')
+}
+
+// parseID reads what appendID wrote, and nothing else.
+func parseID(raw []byte) (n uint64, ok bool) {
+	if len(raw) < 6 || raw[0] != '"' || raw[1] != 'g' || raw[len(raw)-1] != '"' {
+		return 0, false
+	}
+	generation, number, ok := bytes.Cut(raw[2:len(raw)-1], []byte{'-'})
+	if !ok || len(generation) == 0 || len(number) == 0 || len(number) > 19 || number[0] == '0' {
+		return 0, false
+	}
+	for _, digit := range generation {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+	}
+	for _, digit := range number {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(digit-'0')
+	}
+	return n, true
+}
+
+// retire takes the call out of all tables: from now on it is over, and
+// whoever retired it says the one answer.
+func (s *Session) retire(c *call) {
+	if c.over {
+		return
+	}
+	c.over = true
+	if c.conn != nil {
+		delete(s.flight, c.n)
+		s.vacate(c)
+	}
+	if c.class == Stream {
+		delete(s.streams, string(c.id))
+	}
+	if c.own == nil && c.id != nil {
+		delete(s.calls, string(c.id))
+	}
+	if c.token != "" && s.tokens[c.token] == c {
+		delete(s.tokens, c.token)
+	}
+}
+
+// abandon is retire for a call that stays with the server: a late answer to
+// it is expected and dropped.
+func (s *Session) abandon(c *call) {
+	s.retire(c)
+	if c.conn != nil && c.conn == s.conn {
+		s.late[c.n] = true
+	}
+}
+
+// fail answers a retired call with a fault. The caller holds no lock.
+func (s *Session) fail(c *call, f *fault.Fault) {
+	switch {
+	case c.own != nil:
+		close(c.own)
+	case c.id != nil:
+		s.out.send(s.verdict(c, f))
+	}
+}
+
+// verdict makes the fault known and words it as the answer to the call: a
+// tool result where a model will read it, an error everywhere else.
+func (s *Session) verdict(c *call, f *fault.Fault) []byte {
+	f.Server, f.Method, f.Tool, f.At = s.Name, c.msg.Method, c.tool, time.Now()
+	f.Secrets = s.secrets
+	kind := event.Failed
+	switch f.Code {
+	case fault.OutcomeUnknown:
+		kind = event.Unknown
+	case fault.CallTimeout:
+		kind = event.TimedOut
+	case fault.CallQuarantined:
+		kind = event.Quarantined
+	}
+	s.Events.Emit(event.Event{Kind: kind, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: f.Code, Detail: f.Detail,
+		Took: f.At.Sub(c.arrived)})
+	s.count(func(n *Counters) {
+		n.Failed++
+		if f.Code == fault.OutcomeUnknown {
+			n.Unknown++
+		}
+	})
+	if c.msg.Method == "tools/call" {
+		return reply(c.id, "result", f.ToolResult(c.modern))
+	}
+	return reply(c.id, "error", f.RPCError())
+}
+
+// reply builds a response of our own.
+func reply(id []byte, key string, value []byte) []byte {
+	line := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	line = append(line, `,"`+key+`":`...)
+	return append(append(line, value...), '}')
+}

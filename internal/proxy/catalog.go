@@ -1,0 +1,130 @@
+package proxy
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// catalog is what the server showed of itself: per list the items in the
+// order the client saw them, the pages as they came, and what the tools
+// declare.
+type catalog struct {
+	lists map[string]*list
+	tools map[string]tool
+}
+
+// list is one of tools, prompts, resources, resource templates.
+type list struct {
+	pages map[string][]byte // raw result by cursor, to answer from while the server is down
+	items []uint64          // hash of every item, in order
+	next  string            // cursor the next page is expected under
+	whole bool              // the last page was seen
+}
+
+// tool is what a decision needs to know of one.
+type tool struct {
+	shape uint64 // hash of name, schema and annotations
+	class Class
+}
+
+// kinds maps a list method to the key of its items and the notification that
+// says it changed.
+var kinds = map[string]struct{ items, changed string }{
+	"tools/list":               {"tools", "notifications/tools/list_changed"},
+	"prompts/list":             {"prompts", "notifications/prompts/list_changed"},
+	"resources/list":           {"resources", "notifications/resources/list_changed"},
+	"resources/templates/list": {"resourceTemplates", "notifications/resources/list_changed"},
+}
+
+func newCatalog() catalog { return catalog{lists: map[string]*list{}, tools: map[string]tool{}} }
+
+// learn takes one page. cursor is the raw cursor it was asked with, empty for
+// the first page. next is the raw cursor of the following page, if any.
+func (k *catalog) learn(method, cursor string, result []byte) (next string) {
+	kind, ok := kinds[method]
+	if !ok {
+		return ""
+	}
+	var values [2][]byte
+	if wire.Fields(result, values[:], kind.items, "nextCursor") != nil || values[0] == nil {
+		return ""
+	}
+	known := k.lists[method]
+	if known == nil || cursor == "" {
+		known = &list{pages: map[string][]byte{}}
+		k.lists[method] = known
+	} else if cursor != known.next {
+		return "" // a page out of turn says nothing about the whole
+	}
+	if method == "tools/list" && cursor == "" {
+		k.tools = map[string]tool{}
+	}
+	known.pages[cursor] = bytes.Clone(result)
+	wire.Elements(values[0], func(item []byte) {
+		known.items = append(known.items, maphash.Bytes(signSeed, item))
+		if method == "tools/list" {
+			if name, t, ok := readTool(item); ok {
+				k.tools[name] = t
+			}
+		}
+	})
+	next = string(values[1])
+	if next == "null" || next == `""` {
+		next = ""
+	}
+	known.next, known.whole = next, next == ""
+	return next
+}
+
+// readTool reads what a tool declares. The spec's defaults are readOnly
+// false, idempotent false: an unannotated tool is unsafe.
+func readTool(item []byte) (name string, t tool, ok bool) {
+	var values [3][]byte
+	if wire.Fields(item, values[:], "name", "inputSchema", "annotations") != nil {
+		return "", t, false
+	}
+	if name, ok = wire.Text(values[0]); !ok {
+		return "", t, false
+	}
+	var hash maphash.Hash
+	hash.SetSeed(signSeed)
+	for _, value := range values {
+		hash.Write(value)
+		hash.WriteByte(0)
+	}
+	t = tool{shape: hash.Sum64(), class: Unsafe}
+	var hints [2][]byte
+	if wire.Fields(values[2], hints[:], "readOnlyHint", "idempotentHint") != nil {
+		return name, t, true
+	}
+	switch {
+	case string(hints[0]) == "true":
+		t.class = ReadOnly
+	case string(hints[1]) == "true":
+		t.class = Idempotent
+	}
+	return name, t, true
+}
+
+// cached returns the page the client saw last.
+func (k *catalog) cached(method, cursor string) []byte {
+	if known := k.lists[method]; known != nil {
+		return known.pages[cursor]
+	}
+	return nil
+}
+
+// differs compares what the client saw of a list with the list as it is now.
+func (l *list) differs(now *list) bool {
+	if now == nil || len(now.items) < len(l.items) || l.whole && len(now.items) != len(l.items) {
+		return true
+	}
+	for i, item := range l.items {
+		if now.items[i] != item {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,287 @@
+package proxy
+
+import (
+	"fmt"
+	"hash/maphash"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// FromClient takes one line of the client's. It keeps nothing of line.
+func (s *Session) FromClient(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	if line[0] == '[' {
+		s.batchFromClient(line)
+		return
+	}
+	m, rest, err := wire.Scan(line)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("more than one message on a line")
+	}
+	if err != nil {
+		s.refuse(m.ID, fault.MessageInvalid, err.Error())
+		return
+	}
+	switch m.Kind {
+	case wire.Request:
+		s.requestFromClient(&m)
+	case wire.Notification:
+		s.noticeFromClient(&m)
+	case wire.Response:
+		s.answerFromClient(&m)
+	}
+}
+
+// batchFromClient: batches exist in 2025-03-26 only.
+func (s *Session) batchFromClient(line []byte) {
+	s.mu.Lock()
+	version := s.memory.version
+	s.mu.Unlock()
+	if version != `"2025-03-26"` {
+		s.refuse(nil, fault.MessageInvalid, "a batch, which this version of the protocol does not have")
+		return
+	}
+	messages, err := wire.SplitBatch(line, 100)
+	if err != nil {
+		s.refuse(nil, fault.MessageInvalid, err.Error())
+		return
+	}
+	for _, message := range messages {
+		if message[0] == '[' {
+			s.refuse(nil, fault.MessageInvalid, "a batch inside a batch")
+			continue
+		}
+		s.FromClient(message)
+	}
+}
+
+// refuse answers a message that is not forwarded.
+func (s *Session) refuse(id []byte, code fault.Code, detail string) {
+	if id == nil {
+		id = []byte("null")
+	}
+	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Server: s.Name, Detail: detail, At: time.Now()}
+	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Code: code, Detail: detail})
+	s.out.send(reply(id, "error", f.RPCError()))
+}
+
+// requestFromClient is the first step of a call.
+func (s *Session) requestFromClient(m *wire.Message) {
+	c := &call{msg: keep(m), arrived: time.Now()}
+	c.id = c.msg.ID
+	if err := s.inspect(c); err != nil {
+		s.refuse(m.ID, fault.MessageInvalid, err.Error())
+		return
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	s.counters.Calls++
+	if s.calls[string(c.id)] != nil {
+		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
+		return
+	}
+	s.arrivals++
+	c.seq = s.arrivals
+	s.classify(c)
+	if s.answerWithoutServer(c) {
+		return
+	}
+	s.calls[string(c.id)] = c
+	if c.token != "" {
+		s.tokens[c.token] = c
+	}
+	s.dispatch(c)
+}
+
+// inspect reads the parts of the params that decisions need. What is
+// ambiguous in a tool call is refused: the server might read it otherwise.
+func (s *Session) inspect(c *call) error {
+	const name, meta, task, input, state, arguments = 0, 1, 2, 3, 4, 5
+	var values [6][]byte
+	err := wire.Fields(c.msg.Params, values[:], "name", "_meta", "task", "inputResponses", "requestState", "arguments")
+	c.class = classOf(c.msg.Method)
+	if c.msg.Method == "tools/call" {
+		if err != nil {
+			return err
+		}
+		c.tool, _ = wire.Text(values[name])
+		c.class = ReadOnly // to be lowered by classify
+		if values[task] != nil || values[input] != nil || values[state] != nil {
+			// Creating a task, or answering half of a dialogue, is not
+			// repeated on the strength of the tool's hints.
+			c.class = Unsafe
+		}
+		c.sign = sign(c.tool, values[arguments])
+	}
+	if c.class == Stream {
+		if _, ours := parseID(c.id); ours {
+			return fmt.Errorf("the id %s has the form of our own ids", c.id)
+		}
+	}
+	var inner [2][]byte
+	if wire.Fields(values[meta], inner[:], "progressToken", "io.modelcontextprotocol/protocolVersion") == nil {
+		c.token = string(inner[0])
+		c.modern = inner[1] != nil
+	}
+	return nil
+}
+
+func sign(tool string, arguments []byte) uint64 {
+	var hash maphash.Hash
+	hash.SetSeed(signSeed)
+	hash.WriteString(tool)
+	hash.WriteByte(0)
+	hash.Write(arguments)
+	return hash.Sum64()
+}
+
+// classify settles what a tool call may do, by the tool's hints as they are
+// now and the user's policy.
+func (s *Session) classify(c *call) {
+	if c.msg.Method != "tools/call" {
+		return
+	}
+	hinted := Unsafe
+	if known, ok := s.catalog.tools[c.tool]; ok {
+		c.shape = known.shape
+		hinted = known.class
+	}
+	if c.class == ReadOnly {
+		c.class = s.Tools[c.tool].class(hinted)
+	}
+}
+
+// answerWithoutServer handles what need not, or must not, reach it.
+func (s *Session) answerWithoutServer(c *call) bool {
+	now := c.arrived
+	if until, barred := s.quarantine.barred[c.sign]; barred && c.msg.Method == "tools/call" {
+		if now.Before(until) {
+			c.over = true
+			s.later(func() {
+				s.fail(c, &fault.Fault{Code: fault.CallQuarantined, Delivery: fault.Unsent, NextTry: until})
+			})
+			return true
+		}
+		delete(s.quarantine.barred, c.sign)
+	}
+	if s.conn != nil {
+		if len(s.held) >= longestQueue {
+			c.over = true
+			s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
+			return true
+		}
+		return false
+	}
+	if page := s.catalog.cached(c.msg.Method, cursorOf(c.msg.Params)); page != nil {
+		// The client has this list already; it is told if the next process
+		// shows another one.
+		c.over = true
+		s.counters.FromCache++
+		s.later(func() { s.out.send(reply(c.id, "result", page)) })
+		return true
+	}
+	if s.trouble != nil && (s.trouble.Permanent || s.trouble.Open) {
+		c.over = true
+		trouble := s.trouble
+		s.up.Ask()
+		s.later(func() { s.fail(c, troubled(trouble, c, time.Now())) })
+		return true
+	}
+	if len(s.waiting) >= longestQueue {
+		c.over = true
+		s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
+		return true
+	}
+	return false
+}
+
+func (s *Session) noticeFromClient(m *wire.Message) {
+	s.mu.Lock()
+	defer s.unlock()
+	switch m.Method {
+	case "notifications/cancelled":
+		s.cancelFromClient(m)
+		return
+	case "notifications/initialized":
+		s.memory.initialized = true
+		if s.conn == nil || s.greetedGeneration == s.conn.Generation {
+			return // restore sends it
+		}
+		s.greetedGeneration = s.conn.Generation
+	case "notifications/roots/list_changed":
+		if s.conn == nil {
+			s.memory.rootsChanged = true // one is enough
+			return
+		}
+	case "notifications/progress":
+		if s.conn == nil {
+			return // about a question that died with its server
+		}
+	}
+	if s.conn == nil {
+		if len(s.waiting) < longestQueue {
+			s.waiting = append(s.waiting, &call{msg: keep(m), arrived: time.Now()})
+		}
+		return
+	}
+	// No id to translate: the bytes go on as they are.
+	s.scratch = append(append(s.scratch[:0], m.Raw...), '\n')
+	s.conn.Queue(s.scratch)
+	s.sends++
+}
+
+// cancelFromClient: from now on nobody waits for the call. It is not repeated,
+// and if the server answers all the same, that is dropped.
+func (s *Session) cancelFromClient(m *wire.Message) {
+	id, err := wire.Field(m.Params, "requestId")
+	c := s.calls[string(id)]
+	if err != nil || c == nil || c.class == Start {
+		return // answered already; initialize must not be cancelled
+	}
+	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
+	conn := c.conn
+	s.abandon(c)
+	if conn == nil || conn != s.conn {
+		return // it was not sent, or its server is gone
+	}
+	upstreamID := c.id
+	if c.class != Stream {
+		upstreamID = appendID(s.idRoom[:0], conn.Generation, c.n)
+	}
+	s.scratch = m.AppendWithParam(s.scratch[:0], id, upstreamID)
+	conn.Queue(s.scratch)
+	s.release()
+}
+
+// answerFromClient is the client's answer to a question of the server's.
+func (s *Session) answerFromClient(m *wire.Message) {
+	s.mu.Lock()
+	defer s.unlock()
+	q := s.questions[string(m.ID)]
+	if q == nil {
+		return // its server is gone, or nobody asked
+	}
+	delete(s.questions, string(m.ID))
+	s.scratch = m.AppendWithID(s.scratch[:0], q.id)
+	q.conn.Queue(s.scratch)
+	if q.conn != s.conn {
+		q.conn.Flush()
+	}
+}
+
+func (s *Session) tooLongFromClient(long *wire.TooLong) {
+	m, _, _ := wire.Scan(long.Head)
+	s.refuse(m.ID, fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine))
+}
+
+// question is a request of the server's on its way to the client.
+type question struct {
+	id   []byte // the server's, raw
+	conn *upstream.Conn
+}

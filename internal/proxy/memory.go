@@ -1,0 +1,106 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// memory is what a session has to know to be restored on a new process: what
+// the client said and the server accepted.
+type memory struct {
+	legacy      bool
+	initialize  []byte // params of the client's own initialize
+	version     string // raw, as the server answered
+	initialized bool   // the client sent notifications/initialized
+
+	modern   bool
+	discover []byte // params of the client's server/discover, nil if it sent none
+	meta     []byte // _meta of its last accepted request
+
+	level         []byte            // params of the last logging/setLevel
+	subscriptions map[string][]byte // params of resources/subscribe by raw uri
+	order         []string          // of subscriptions
+	rootsChanged  bool              // announced while the server was down
+}
+
+// known reports whether the era is settled.
+func (m *memory) known() bool { return m.legacy || m.modern }
+
+// learn remembers an accepted request.
+func (s *Session) learn(c *call, result []byte) {
+	m := &s.memory
+	params := c.msg.Params
+	switch c.msg.Method {
+	case "initialize":
+		m.legacy, m.modern = true, false
+		m.initialize = params
+		version, _ := wire.Field(result, "protocolVersion")
+		m.version = string(version)
+	case "server/discover":
+		m.discover = params
+	case "logging/setLevel":
+		m.level = params
+	case "resources/subscribe":
+		uri, _ := wire.Field(params, "uri")
+		if key := string(uri); m.subscriptions[key] == nil {
+			m.order = append(m.order, key)
+			m.subscriptions[key] = params
+		}
+	case "resources/unsubscribe":
+		uri, _ := wire.Field(params, "uri")
+		m.unsubscribe(string(uri))
+	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		s.catalog.learn(c.msg.Method, cursorOf(params), result)
+	}
+	if c.modern && c.msg.Method != "initialize" {
+		m.modern, m.legacy = true, false
+		if c.msg.Method != "tools/call" || m.meta == nil {
+			if meta, _ := wire.Field(params, "_meta"); meta != nil {
+				m.meta = withoutToken(meta)
+			}
+		}
+	}
+}
+
+func (m *memory) unsubscribe(uri string) {
+	delete(m.subscriptions, uri)
+	for i, known := range m.order {
+		if known == uri {
+			m.order = append(m.order[:i:i], m.order[i+1:]...)
+			return
+		}
+	}
+}
+
+// cursorOf is the raw cursor of a list request, empty for the first page.
+func cursorOf(params []byte) string {
+	cursor, _ := wire.Field(params, "cursor")
+	if string(cursor) == "null" {
+		return ""
+	}
+	return string(cursor)
+}
+
+// withoutToken is a copy of a _meta for requests of our own: a progress token
+// belongs to the request it came with.
+func withoutToken(meta []byte) []byte {
+	token, err := wire.Field(meta, "progressToken")
+	if err != nil {
+		return nil
+	}
+	if token == nil {
+		return bytes.Clone(meta)
+	}
+	at := cap(meta) - cap(token)
+	from := bytes.LastIndexByte(meta[:at], '"')         // end of the key
+	from = bytes.LastIndexByte(meta[:from], '"')        // start of the key
+	rest := bytes.TrimLeft(meta[at+len(token):], " \t") // a comma or the brace
+	head := meta[:from]
+	if rest[0] == ',' {
+		rest = rest[1:]
+	} else {
+		head = bytes.TrimRight(bytes.TrimRight(head, " \t"), ",")
+	}
+	return append(bytes.Clone(head), rest...)
+}

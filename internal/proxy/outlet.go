@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// outlet is the way back to the client. Whoever decides that something may
+// still be said about a request decides it under this lock and puts it here,
+// so nothing about a request can follow its response.
+type outlet struct {
+	sync.Mutex
+	w    io.Writer
+	buf  []byte
+	err  error
+	busy atomic.Int64 // when the write under way began, unix nanoseconds; 0: none
+}
+
+const outletFlushAt = 64 << 10
+
+// flush writes what was put. The caller holds the lock.
+func (o *outlet) flush() {
+	if len(o.buf) == 0 {
+		return
+	}
+	if o.err == nil {
+		o.busy.Store(time.Now().UnixNano())
+		_, o.err = o.w.Write(o.buf)
+		o.busy.Store(0)
+	}
+	if cap(o.buf) > 1<<20 {
+		o.buf = nil
+	}
+	o.buf = o.buf[:0]
+}
+
+// flushIfLarge bounds what a burst collects.
+func (o *outlet) flushIfLarge() {
+	if len(o.buf) >= outletFlushAt {
+		o.flush()
+	}
+}
+
+// send puts one line and writes it at once.
+func (o *outlet) send(line []byte) {
+	o.Lock()
+	defer o.Unlock()
+	o.buf = append(append(o.buf, line...), '\n')
+	o.flush()
+}
+
+// stuck reports that the client has not read for a second: then silence is
+// not the server's fault.
+func (o *outlet) stuck(now time.Time) bool {
+	since := o.busy.Load()
+	return since != 0 && now.UnixNano()-since > int64(time.Second)
+}

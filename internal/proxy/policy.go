@@ -1,0 +1,68 @@
+package proxy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Policy is what the user decided for one tool; it overrides the server's own
+// hints.
+type Policy struct {
+	Replay      string        // never, safe, idempotent; empty: by the tool's hints
+	Timeout     time.Duration // without progress; 0: the session's
+	MaxInFlight int           // 0: no limit of its own
+}
+
+// ParsePolicy reads NAME:replay=safe,timeout=5m,max-in-flight=2.
+func ParsePolicy(text string) (tool string, p Policy, err error) {
+	tool, settings, ok := strings.Cut(text, ":")
+	if !ok || tool == "" {
+		return "", p, fmt.Errorf("tool policy %q: want NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N", text)
+	}
+	for setting := range strings.SplitSeq(settings, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(setting), "=")
+		if err := p.Set(key, value); err != nil {
+			return "", p, fmt.Errorf("tool policy %q: %w", text, err)
+		}
+	}
+	return tool, p, nil
+}
+
+// Set changes one setting by its name.
+func (p *Policy) Set(key, value string) (err error) {
+	switch strings.ReplaceAll(strings.ToLower(key), "_", "-") {
+	case "replay":
+		switch value {
+		case "never", "safe", "idempotent":
+			p.Replay = value
+		default:
+			return fmt.Errorf("replay is %q: want never, safe or idempotent", value)
+		}
+	case "timeout":
+		if p.Timeout, err = time.ParseDuration(value); err != nil || p.Timeout <= 0 {
+			return fmt.Errorf("timeout is %q: want a duration such as 90s or 5m", value)
+		}
+	case "max-in-flight":
+		if p.MaxInFlight, err = strconv.Atoi(value); err != nil || p.MaxInFlight < 1 {
+			return fmt.Errorf("max-in-flight is %q: want a whole number from 1", value)
+		}
+	default:
+		return fmt.Errorf("unknown setting %q: want replay, timeout or max-in-flight", key)
+	}
+	return nil
+}
+
+// class applies the user's word to what the hints say.
+func (p Policy) class(hinted Class) Class {
+	switch p.Replay {
+	case "never":
+		return Unsafe
+	case "safe":
+		return ReadOnly
+	case "idempotent":
+		return Idempotent
+	}
+	return hinted
+}

@@ -1,0 +1,283 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// Prepare gives a new process the session the client believes to have, before
+// any traffic of the client reaches it.
+func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
+	s.mu.Lock()
+	m := s.memory
+	uris := append([]string(nil), m.order...)
+	s.mu.Unlock()
+	if !m.known() {
+		return nil // nothing was agreed with anyone yet
+	}
+	began := time.Now()
+	restore := &restoring{s: s, ctx: ctx, conn: conn}
+	var err error
+	if m.legacy {
+		err = restore.legacy(m, uris)
+	} else {
+		err = restore.modern(m)
+	}
+	if err != nil {
+		return err
+	}
+	changed, err := restore.lists(m)
+	if err != nil {
+		return err
+	}
+	s.announce(changed, m, uris)
+	s.Events.Emit(event.Event{Kind: event.Restored, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Took: time.Since(began)})
+	return nil
+}
+
+// restoring is one restore under way.
+type restoring struct {
+	s    *Session
+	ctx  context.Context
+	conn *upstream.Conn
+}
+
+func (r *restoring) legacy(m memory, uris []string) error {
+	answer, err := r.s.request(r.ctx, r.conn, "initialize", m.initialize)
+	if err != nil {
+		return err
+	}
+	if answer.Error != nil {
+		return fmt.Errorf("it refused to be initialised again: %s", fault.Quote(string(answer.Error)))
+	}
+	// A server must not be spoken to in another version than the client uses.
+	if version, _ := wire.Field(answer.Result, "protocolVersion"); string(version) != m.version {
+		return &fault.Fault{Code: fault.SessionChanged,
+			Detail: fmt.Sprintf("it came back with protocol version %s, the session uses %s", fault.Quote(string(version)), m.version)}
+	}
+	if m.initialized {
+		r.s.notify(r.conn, "notifications/initialized", nil)
+		r.s.greeted(r.conn)
+	}
+	// The rest is asked for in one go; what a server refuses now is no reason
+	// to lose the session.
+	var asked []*call
+	if m.level != nil {
+		asked = append(asked, r.s.ask(r.conn, "logging/setLevel", m.level))
+	}
+	for _, uri := range uris {
+		asked = append(asked, r.s.ask(r.conn, "resources/subscribe", m.subscriptions[uri]))
+	}
+	r.conn.Flush()
+	for _, c := range asked {
+		if _, err := c.await(r.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *restoring) modern(m memory) error {
+	if params := firstOf(m.discover, metaParams(m.meta)); params != nil {
+		answer, err := r.s.request(r.ctx, r.conn, "server/discover", params)
+		if err != nil {
+			return err
+		}
+		if answer.Error != nil {
+			return fmt.Errorf("it refused server/discover: %s", fault.Quote(string(answer.Error)))
+		}
+	}
+	return nil
+}
+
+// lists reads again every list the client has seen, and returns the methods
+// of those that are not what it saw.
+func (r *restoring) lists(m memory) (changed []string, err error) {
+	r.s.mu.Lock()
+	seen := r.s.catalog
+	var methods []string
+	for method := range kinds {
+		if seen.lists[method] != nil {
+			methods = append(methods, method)
+		}
+	}
+	r.s.mu.Unlock()
+	for _, method := range methods {
+		fresh, err := r.list(method, m)
+		if err != nil {
+			return nil, err
+		}
+		r.s.mu.Lock()
+		if old := r.s.catalog.lists[method]; old == nil || old.differs(fresh.lists[method]) {
+			changed = append(changed, method)
+		}
+		// Decisions follow the list as it is now. The pages the client saw are
+		// replaced only when it asks again, or mixing generations could give
+		// it half of each; a list that is gone is not answered from cache.
+		if method == "tools/list" {
+			r.s.catalog.tools = fresh.tools
+		}
+		if fresh.lists[method] != nil && !slices.Contains(changed, method) {
+			r.s.catalog.lists[method] = fresh.lists[method]
+		}
+		r.s.mu.Unlock()
+	}
+	return changed, nil
+}
+
+// mostPages bounds a server that pages for ever.
+const mostPages = 1000
+
+func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
+	fresh = newCatalog()
+	cursor := ""
+	for range mostPages {
+		answer, err := r.s.request(r.ctx, r.conn, method, listParams(m, cursor))
+		if err != nil {
+			return fresh, err
+		}
+		if answer.Error != nil {
+			return fresh, nil
+		}
+		if cursor = fresh.learn(method, cursor, answer.Result); cursor == "" {
+			return fresh, nil
+		}
+	}
+	return fresh, nil
+}
+
+func listParams(m memory, cursor string) []byte {
+	params := []byte{'{'}
+	if cursor != "" {
+		params = append(append(params, `"cursor":`...), cursor...)
+	}
+	if m.modern && m.meta != nil {
+		if len(params) > 1 {
+			params = append(params, ',')
+		}
+		params = append(append(params, `"_meta":`...), m.meta...)
+	}
+	return append(params, '}')
+}
+
+func metaParams(meta []byte) []byte {
+	if meta == nil {
+		return nil
+	}
+	return append(append([]byte(`{"_meta":`), meta...), '}')
+}
+
+func firstOf(a, b []byte) []byte {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// announce tells the client what may be different: the lists that are, and
+// every subscribed resource, whose changes in the gap nobody can know.
+func (s *Session) announce(changed []string, m memory, uris []string) {
+	notices := map[string]bool{}
+	for _, method := range changed {
+		s.Events.Emit(event.Event{Kind: event.ListChanged, Server: s.Name, Method: method})
+		notices[kinds[method].changed] = true
+	}
+	if m.legacy {
+		for notice := range notices {
+			s.out.send([]byte(`{"jsonrpc":"2.0","method":"` + notice + `"}`))
+		}
+		for _, uri := range uris {
+			s.out.send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":` + uri + `}}`))
+		}
+		return
+	}
+	s.mu.Lock()
+	var lines [][]byte
+	for id, stream := range s.streams {
+		wanted, _ := wire.Field(stream.msg.Params, "notifications")
+		subscription := `"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}`
+		for notice := range notices {
+			if flag, _ := wire.Field(wanted, listenFlag[notice]); string(flag) == "true" {
+				lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"`+notice+`","params":{`+subscription+`}}`))
+			}
+		}
+		if resources, _ := wire.Field(wanted, "resourceSubscriptions"); resources != nil {
+			wire.Elements(resources, func(uri []byte) {
+				lines = append(lines, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%s,%s}}`, uri, subscription))
+			})
+		}
+	}
+	s.mu.Unlock()
+	for _, line := range lines {
+		s.out.send(line)
+	}
+}
+
+var listenFlag = map[string]string{
+	"notifications/tools/list_changed":     "toolsListChanged",
+	"notifications/prompts/list_changed":   "promptsListChanged",
+	"notifications/resources/list_changed": "resourcesListChanged",
+}
+
+// ownCall is a request of our own.
+func (s *Session) ownCall(method string, params []byte) *call {
+	raw := []byte(`{"jsonrpc":"2.0","id":0,"method":"` + method + `"`)
+	if params != nil {
+		raw = append(append(raw, `,"params":`...), params...)
+	}
+	msg, _, _ := wire.Scan(append(raw, '}'))
+	return &call{id: msg.ID, msg: msg, class: classOf(method), own: make(chan wire.Message, 1), arrived: time.Now()}
+}
+
+// ask sends one; it does not flush. request waits for the answer, too.
+func (s *Session) ask(conn *upstream.Conn, method string, params []byte) *call {
+	c := s.ownCall(method, params)
+	s.mu.Lock()
+	defer s.unlock()
+	s.transmit(c, conn)
+	return c
+}
+
+func (s *Session) request(ctx context.Context, conn *upstream.Conn, method string, params []byte) (wire.Message, error) {
+	c := s.ask(conn, method, params)
+	conn.Flush()
+	return c.await(ctx)
+}
+
+// await returns the answer. A server that died closes the channel.
+func (c *call) await(ctx context.Context) (wire.Message, error) {
+	select {
+	case answer, ok := <-c.own:
+		if !ok {
+			return answer, fmt.Errorf("it ended before it answered %s", c.msg.Method)
+		}
+		return answer, nil
+	case <-c.conn.Done():
+		return wire.Message{}, fmt.Errorf("it ended before it answered %s", c.msg.Method)
+	case <-ctx.Done():
+		return wire.Message{}, context.Cause(ctx)
+	}
+}
+
+func (s *Session) notify(conn *upstream.Conn, method string, params []byte) {
+	line := []byte(`{"jsonrpc":"2.0","method":"` + method + `"`)
+	if params != nil {
+		line = append(append(line, `,"params":`...), params...)
+	}
+	conn.Queue(append(line, "}\n"...))
+	conn.Flush()
+}
+
+// greeted notes that a connection got its notifications/initialized.
+func (s *Session) greeted(conn *upstream.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.greetedGeneration = conn.Generation
+}

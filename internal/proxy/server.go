@@ -1,0 +1,308 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// Message takes one message of the server's. It is called from the
+// connection's own goroutine, and never after its Down.
+func (s *Session) Message(conn *upstream.Conn, m *wire.Message) {
+	switch m.Kind {
+	case wire.Response:
+		s.response(conn, m)
+	case wire.Request:
+		s.questionFromServer(conn, m)
+	case wire.Notification:
+		s.noticeFromServer(conn, m)
+	}
+}
+
+// Rest: nothing more to read at the moment, so what was collected goes out.
+func (s *Session) Rest(*upstream.Conn) {
+	s.out.Lock()
+	s.out.flush()
+	s.out.Unlock()
+}
+
+// response is the last step of a call.
+func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
+	s.out.Lock()
+	s.mu.Lock()
+	c := s.awaiting(conn, m.ID)
+	if c == nil {
+		s.unexpected(conn, m)
+		s.mu.Unlock()
+		s.out.Unlock()
+		return
+	}
+	s.retire(c)
+	valid := (m.Result == nil) != (m.Error == nil)
+	if c.own == nil && valid {
+		s.counters.Answered++
+		delete(s.quarantine.last, c.sign) // a success in between clears the call
+		if m.Result != nil && s.remembers(c) {
+			s.learn(c, m.Result)
+		}
+	}
+	held := len(s.held)
+	s.release()
+	deferred := s.takeDeferred()
+	s.mu.Unlock()
+
+	now := time.Now()
+	s.up.Record(conn.Generation, health.Answered, now.Sub(c.sent), now)
+	switch {
+	case c.own != nil:
+		c.own <- keep(m)
+	case valid:
+		s.out.buf = m.AppendWithID(s.out.buf, c.id)
+	default:
+		s.out.buf = append(append(s.out.buf, s.verdict(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
+			Detail: "a response with both a result and an error, or with neither"})...), '\n')
+	}
+	s.out.flushIfLarge()
+	s.out.Unlock()
+	for _, f := range deferred {
+		f()
+	}
+	if held > 0 {
+		conn.Flush()
+	}
+}
+
+// remembers spares the usual tool call a second look at its params.
+func (s *Session) remembers(c *call) bool {
+	return c.msg.Method != "tools/call" || c.modern && !s.memory.modern
+}
+
+// awaiting finds the call a response belongs to: strictly by our own id, and
+// only on the connection it was sent on.
+func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
+	var c *call
+	if n, ours := parseID(id); ours {
+		c = s.flight[n]
+	} else {
+		c = s.streams[string(id)]
+	}
+	if upstream.Seeded("no-fence") {
+		return c
+	}
+	if c == nil || c.conn != conn || c.over {
+		return nil
+	}
+	return c
+}
+
+// unexpected drops an answer nobody waits for, and counts it.
+func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
+	detail := "an answer to a request that was never made"
+	if n, ours := parseID(m.ID); ours && s.late[n] {
+		delete(s.late, n)
+		s.counters.Late++
+		detail = "an answer that came too late"
+	} else {
+		s.counters.Foreign++
+		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {
+			detail = "an error without an id: " + string(m.Error[:min(len(m.Error), 200)])
+		}
+	}
+	s.Events.Emit(event.Event{Kind: event.Dropped, Server: s.Name, Generation: conn.Generation, Detail: detail})
+}
+
+// questionFromServer passes a request of the server's on under an id of our
+// own: two processes count from the same number.
+func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
+	s.out.Lock()
+	defer s.out.Unlock()
+	s.mu.Lock()
+	if s.memory.modern {
+		// 2026-07-28 knows no server-to-client requests.
+		s.mu.Unlock()
+		conn.Queue(append(reply(m.ID, "error", []byte(`{"code":-32601,"message":"this client does not take requests"}`)), '\n'))
+		conn.Flush()
+		s.Events.Emit(event.Event{Kind: event.Dropped, Server: s.Name, Generation: conn.Generation, Method: m.Method,
+			Detail: "a request from a server whose protocol has none"})
+		return
+	}
+	s.lastID++
+	id := fmt.Appendf(nil, `"g%d-s%d"`, conn.Generation, s.lastID)
+	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn}
+	s.mu.Unlock()
+	s.out.buf = m.AppendWithID(s.out.buf, id)
+	s.out.flushIfLarge()
+}
+
+// withdrawQuestions takes back what a dead server asked: nobody will read the
+// answer.
+func (s *Session) withdrawQuestions(conn *upstream.Conn) (lines [][]byte) {
+	for id, q := range s.questions {
+		if q.conn == conn {
+			delete(s.questions, id)
+			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+
+				`,"reason":"the server that asked has stopped"}}`))
+		}
+	}
+	return lines
+}
+
+func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
+	s.out.Lock()
+	defer s.out.Unlock()
+	s.mu.Lock()
+	pass := true
+	var old, value []byte
+	switch m.Method {
+	case "notifications/progress":
+		pass = s.progress(m)
+	case "notifications/cancelled":
+		old, _ = wire.Field(m.Params, "requestId")
+		if value = s.questionID(conn, old); value == nil {
+			pass = false
+		}
+	case "notifications/subscriptions/acknowledged":
+		pass = !s.swallowed(m)
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+		pass = s.notices.due(m, time.Now())
+	}
+	s.mu.Unlock()
+	switch {
+	case !pass:
+	case value != nil:
+		s.out.buf = m.AppendWithParam(s.out.buf, old, value)
+	default:
+		s.out.buf = append(append(s.out.buf, m.Raw...), '\n')
+	}
+	s.out.flushIfLarge()
+}
+
+// questionID is our id of a server's question, which is then over.
+func (s *Session) questionID(conn *upstream.Conn, id []byte) []byte {
+	for ours, q := range s.questions {
+		if q.conn == conn && bytes.Equal(q.id, id) {
+			delete(s.questions, ours)
+			return []byte(ours)
+		}
+	}
+	return nil
+}
+
+// progress extends the deadline of its call. It is passed on if the call is
+// still open and the value goes up: after a repetition the server counts anew.
+func (s *Session) progress(m *wire.Message) bool {
+	var values [2][]byte
+	if wire.Fields(m.Params, values[:], "progressToken", "progress") != nil {
+		return false
+	}
+	c := s.tokens[string(values[0])]
+	if c == nil || c.conn == nil {
+		return false
+	}
+	c.heard = time.Now()
+	value, err := strconv.ParseFloat(string(values[1]), 64)
+	if err != nil {
+		return true // not ours to judge
+	}
+	if c.began && value <= c.progress && c.deaths > 0 {
+		return false
+	}
+	c.began, c.progress = true, value
+	return true
+}
+
+// swallowed tells the acknowledgement of a stream we opened again.
+func (s *Session) swallowed(m *wire.Message) bool {
+	meta, _ := wire.Field(m.Params, "_meta")
+	id, _ := wire.Field(meta, "io.modelcontextprotocol/subscriptionId")
+	if c := s.streams[string(id)]; c != nil && c.swallow {
+		c.swallow = false
+		return true
+	}
+	return false
+}
+
+// notices keeps a flood of list_changed from the client: one of a kind in
+// noticeApart says as much as a thousand.
+type notices struct {
+	last    map[string]time.Time
+	pending map[string][]byte
+}
+
+const noticeApart = 100 * time.Millisecond
+
+func (n *notices) due(m *wire.Message, now time.Time) bool {
+	key := m.Method + string(m.Params[:min(len(m.Params), 200)])
+	if now.Sub(n.last[key]) < noticeApart {
+		if n.pending[key] == nil {
+			n.pending[key] = bytes.Clone(m.Raw)
+		}
+		return false
+	}
+	if len(n.last) > 1000 {
+		clear(n.last)
+	}
+	n.last[key] = now
+	return true
+}
+
+// overdue returns the notices that were held back long enough.
+func (n *notices) overdue(now time.Time) (lines [][]byte) {
+	for key, line := range n.pending {
+		if now.Sub(n.last[key]) >= noticeApart {
+			lines = append(lines, line)
+			delete(n.pending, key)
+			n.last[key] = now
+		}
+	}
+	return lines
+}
+
+// TooLong: the answer to some call was longer than we take.
+func (s *Session) TooLong(conn *upstream.Conn, long *wire.TooLong) {
+	detail := fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine)
+	s.mu.Lock()
+	c := s.awaiting(conn, idOfTooLong(long))
+	if c != nil {
+		s.retire(c)
+	}
+	s.mu.Unlock()
+	if c != nil {
+		s.fail(c, &fault.Fault{Code: fault.ResponseTooLarge, Delivery: fault.Answered, Detail: detail})
+		return
+	}
+	s.Stray(conn, []byte("(a line of "+detail+")"))
+}
+
+// idOfTooLong looks for our id where servers put it: near the start, or at
+// the very end.
+func idOfTooLong(long *wire.TooLong) []byte {
+	if m, _, _ := wire.Scan(long.Head); m.ID != nil {
+		return m.ID
+	}
+	tail := bytes.TrimRight(long.Tail, " \t\r}")
+	if at := bytes.LastIndex(tail, []byte(`"id":`)); at >= 0 {
+		if id := bytes.TrimSpace(tail[at+len(`"id":`):]); len(id) < 48 {
+			return id
+		}
+	}
+	return nil
+}
+
+// Stray: a line on stdout that is no message. It is evidence, and it goes
+// where logs belong.
+func (s *Session) Stray(conn *upstream.Conn, line []byte) {
+	s.count(func(n *Counters) { n.Stray++ })
+	s.Events.Emit(event.Event{Kind: event.Stray, Server: s.Name, Generation: conn.Generation,
+		Detail: fault.Quote(string(line[:min(len(line), 200)]))})
+	if s.Stderr != nil {
+		s.Stderr.Write([]byte(s.secrets.Quote(string(line[:min(len(line), 1000)])) + "\n"))
+	}
+}

@@ -1,0 +1,339 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// Options of a Session; the zero value of each is the sensible default.
+type Options struct {
+	Spec  upstream.Spec
+	Name  string            // shown to people; default the command line
+	Tools map[string]Policy // by tool name
+
+	Timeout  time.Duration // of a call without progress; default 60 s
+	MaxTime  time.Duration // of a call with progress; default 10 min
+	Patience time.Duration // of a call while the server is down; default 30 s
+
+	StartTimeout  time.Duration // default 10 s, 60 s where the command may download first
+	ProbeInterval time.Duration // of silence before we ask; default 15 s
+	ProbeTimeout  time.Duration // default 5 s
+	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
+
+	Window      int           // unsafe calls in flight; 0: 4, less after a crash, slowly more
+	RetryBudget int           // repetitions in a burst; default 256, negative: no limit
+	Quarantine  time.Duration // of a call that was there at two deaths in a row; default 5 min, negative: never
+
+	Restart upstream.Restart
+	Health  health.Config
+	Stderr  io.Writer // gets the server's stderr; must not block
+	Events  *event.Stream
+}
+
+func (o Options) withDefaults() Options {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&o.Timeout, 60*time.Second) // what the SDKs wait by default: a client that waits longer is rare
+	set(&o.MaxTime, 10*time.Minute)
+	set(&o.Patience, 30*time.Second)
+	set(&o.ProbeInterval, 15*time.Second)
+	set(&o.ProbeTimeout, 5*time.Second)
+	set(&o.HangGrace, 10*time.Second)
+	set(&o.Quarantine, 5*time.Minute)
+	if o.RetryBudget == 0 {
+		o.RetryBudget = defaultBudget
+	}
+	if o.Name == "" {
+		o.Name = o.Spec.String()
+	}
+	return o
+}
+
+// Session is one client talking to one server, with us in between.
+type Session struct {
+	Options
+	up      *upstream.Upstream
+	out     outlet
+	secrets fault.Secrets
+
+	mu      sync.Mutex // guards everything below
+	conn    *upstream.Conn
+	trouble *upstream.Trouble // why there is no connection; nil: it is being started
+	down    time.Time         // since when there is none
+	closing bool
+
+	lastID    uint64
+	arrivals  uint64
+	sends     uint64
+	lastWrite uint64 // value of sends at the last call that may write
+	scratch   []byte
+	idRoom    [48]byte
+
+	calls   map[string]*call // unanswered, by the client's raw id
+	flight  map[uint64]*call // sent, by our id
+	streams map[string]*call // subscriptions/listen, by the client's raw id
+	tokens  map[string]*call // by raw progress token
+	late    map[uint64]bool  // cancelled or timed out: an answer may still come
+	waiting []*call          // for a connection, in order of arrival
+	repeats []*call          // the same, but they were sent before
+	held    []*call          // for admission
+
+	questions map[string]*question // from the server, by our id
+
+	admission
+	suspects []*call
+	quarantine
+	budget  budget
+	memory  memory
+	catalog catalog
+	notices notices
+	pulse   pulse
+
+	greetedGeneration int
+	deferred          []func() // to run once mu is free
+	counters          Counters
+}
+
+// Counters of a session.
+type Counters struct {
+	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache uint64
+}
+
+// New prepares a Session; Serve runs it.
+func New(o Options) *Session {
+	o = o.withDefaults()
+	s := &Session{
+		Options:   o,
+		secrets:   fault.EnvironSecrets(o.Spec.Environment()),
+		calls:     map[string]*call{},
+		flight:    map[uint64]*call{},
+		streams:   map[string]*call{},
+		tokens:    map[string]*call{},
+		late:      map[uint64]bool{},
+		questions: map[string]*question{},
+		catalog:   newCatalog(),
+		down:      time.Now(),
+	}
+	s.admission = admission{fixed: o.Window, tools: map[string]int{}}
+	s.quarantine = quarantine{last: map[uint64]bool{}, barred: map[uint64]time.Time{}}
+	s.memory.subscriptions = map[string][]byte{}
+	s.notices.last = map[string]time.Time{}
+	s.notices.pending = map[string][]byte{}
+	if o.RetryBudget > 0 {
+		s.budget.size = float64(o.RetryBudget)
+	}
+	s.up = upstream.New(upstream.Options{
+		Spec: o.Spec, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
+		Stderr: o.Stderr, Events: o.Events, Health: o.Health,
+	}, s)
+	return s
+}
+
+// Serve connects the client that speaks on in and listens on out until in
+// ends or ctx does, and returns when nothing of the server is left. Its error
+// is the reason the server could not be kept running.
+func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	s.out.w = out
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var running sync.WaitGroup
+	var served error
+	running.Go(func() { served = s.up.Serve(ctx) })
+	running.Go(func() { s.watch(ctx) })
+	left := make(chan error, 1)
+	go func() { left <- s.listen(in) }() // a blocked read of stdin cannot be interrupted: nobody waits for it
+
+	var err error
+	select {
+	case err = <-left:
+	case <-ctx.Done():
+		s.up.Hurry()
+	}
+	s.Events.Emit(event.Event{Kind: event.Stopping, Server: s.Name})
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	cancel()
+	running.Wait()
+	s.abandonAll()
+	s.Events.Emit(event.Event{Kind: event.Stopped, Server: s.Name})
+	return errors.Join(err, served)
+}
+
+// Hurry makes a stop under way skip the wait for a voluntary end.
+func (s *Session) Hurry() { s.up.Hurry() }
+
+// listen reads what the client says to its end.
+func (s *Session) listen(in io.Reader) error {
+	lines := wire.NewReader(in, 0)
+	for {
+		line, err := lines.Next()
+		var long *wire.TooLong
+		switch {
+		case err == nil:
+			s.FromClient(line)
+		case errors.As(err, &long):
+			s.tooLongFromClient(long)
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
+		}
+		if !lines.Buffered() {
+			s.flush()
+		}
+	}
+}
+
+// flush sends what was queued for the server.
+func (s *Session) flush() {
+	s.mu.Lock()
+	conn := s.conn
+	s.mu.Unlock()
+	if conn != nil {
+		conn.Flush()
+	}
+}
+
+// later leaves what is to be said until the lock is free; unlock says it.
+func (s *Session) later(f func()) { s.deferred = append(s.deferred, f) }
+
+func (s *Session) takeDeferred() []func() {
+	deferred := s.deferred
+	s.deferred = nil
+	return deferred
+}
+
+// unlock releases the lock and then says what was decided under it.
+func (s *Session) unlock() {
+	deferred := s.takeDeferred()
+	s.mu.Unlock()
+	for _, f := range deferred {
+		f()
+	}
+}
+
+// Up publishes a connection. Open streams are opened again under the same id
+// (their second acknowledgement is swallowed); then repetitions, in their
+// order, then what waited, then new traffic.
+func (s *Session) Up(conn *upstream.Conn) {
+	s.mu.Lock()
+	s.conn, s.trouble = conn, nil
+	s.pulse = pulse{}
+	if s.memory.legacy && s.memory.initialized && s.greetedGeneration != conn.Generation {
+		s.greetedGeneration = conn.Generation
+		conn.Queue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"))
+	}
+	if s.memory.rootsChanged {
+		s.memory.rootsChanged = false
+		conn.Queue([]byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}` + "\n"))
+	}
+	for _, c := range s.streams {
+		if c.conn == nil { // it was open on the last connection
+			c.swallow = true
+			s.transmit(c, conn)
+		}
+	}
+	queue := append(s.repeats, s.waiting...)
+	s.repeats, s.waiting = nil, nil
+	for _, c := range queue {
+		switch {
+		case c.over:
+		case s.toolChanged(c):
+			s.retire(c)
+			s.later(func() { s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)}) })
+		default:
+			s.dispatch(c)
+		}
+	}
+	s.unlock()
+	conn.Flush()
+}
+
+// toolChanged reports whether a call that was sent before would now reach
+// another tool of the same name.
+func (s *Session) toolChanged(c *call) bool {
+	return c.shape != 0 && (c.deaths > 0 || c.proven > 0) && s.catalog.tools[c.tool].shape != c.shape
+}
+
+func deliveryOf(c *call) fault.Delivery {
+	if c.deaths > 0 {
+		return fault.Unknown
+	}
+	return fault.Unsent
+}
+
+// Unreachable: there is no connection, and this is how things stand.
+func (s *Session) Unreachable(t upstream.Trouble) {
+	s.mu.Lock()
+	s.trouble, s.down = &t, t.Since
+	var failing []*call
+	if t.Permanent || t.Open {
+		for _, c := range append(s.repeats, s.waiting...) {
+			if c.over {
+				continue
+			}
+			s.retire(c)
+			failing = append(failing, c)
+		}
+		s.repeats, s.waiting = nil, nil
+	}
+	s.mu.Unlock()
+	for _, c := range failing {
+		s.fail(c, troubled(&t, c, time.Now()))
+	}
+}
+
+// troubled is the fault of a call that cannot wait for the server any longer.
+func troubled(t *upstream.Trouble, c *call, now time.Time) *fault.Fault {
+	f := &fault.Fault{Code: fault.ServerStarting, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived)}
+	if t != nil {
+		f.Code, f.Detail, f.Since, f.NextTry, f.Attempts = t.Code, t.Detail, t.Since, t.NextTry, t.Attempts
+		f.Evidence = t.Evidence.Shown()
+	}
+	return f
+}
+
+// abandonAll answers what is left when the session ends.
+func (s *Session) abandonAll() {
+	s.mu.Lock()
+	var left []*call
+	for _, c := range s.calls {
+		left = append(left, c)
+	}
+	for _, c := range left {
+		s.retire(c)
+	}
+	s.mu.Unlock()
+	for _, c := range left {
+		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)})
+	}
+}
+
+// Upstream is the server's supervisor: its health and its counters.
+func (s *Session) Upstream() *upstream.Upstream { return s.up }
+
+// Counters is a snapshot.
+func (s *Session) Counters() Counters {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counters
+}
+
+func (s *Session) count(add func(*Counters)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add(&s.counters)
+}

@@ -1,0 +1,276 @@
+package proxy
+
+import (
+	"context"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// pulse is what we know of the connection's liveness.
+type pulse struct {
+	probe     *call     // under way
+	probed    time.Time // when it was sent
+	misses    int       // in a row
+	wedged    bool      // a call ran out of time, and nothing was heard since it was sent
+	vitals    upstream.Vitals
+	looked    time.Time // when vitals were taken
+	idleSince time.Time // CPU time has not advanced since
+	stopped   time.Time // since when it is stopped; zero: it is not
+}
+
+// missesToKill: one silent probe is a hiccup, three in a row are not.
+const missesToKill = 3
+
+// watch sees to everything that is due to time: deadlines, patience, probes,
+// hangs.
+func (s *Session) watch(ctx context.Context) {
+	tick := time.NewTicker(s.tickEvery())
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			now := time.Now()
+			if s.out.stuck(now) {
+				continue // the client does not read: silence is not the server's fault
+			}
+			s.tick(now)
+		}
+	}
+}
+
+// tickEvery is fine enough for the shortest time we keep, and no finer.
+func (s *Session) tickEvery() time.Duration {
+	shortest := min(s.Timeout, s.MaxTime, s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.up.StartTimeout, 2*time.Second)
+	for _, policy := range s.Tools {
+		if policy.Timeout > 0 {
+			shortest = min(shortest, policy.Timeout)
+		}
+	}
+	return max(shortest/8, 5*time.Millisecond)
+}
+
+func (s *Session) tick(now time.Time) {
+	s.mu.Lock()
+	s.endWaits(now)
+	s.release()
+	for _, line := range s.notices.overdue(now) {
+		s.later(func() { s.out.send(line) })
+	}
+	conn := s.conn
+	if conn != nil {
+		s.takePulse(conn, now)
+		s.endOverdue(conn, now)
+	}
+	s.unlock()
+	if conn != nil {
+		conn.Flush()
+	}
+}
+
+// endWaits fails the calls that waited long enough for a server that is down,
+// or were held for too long.
+func (s *Session) endWaits(now time.Time) {
+	trouble := s.trouble
+	giveUp := func(queue []*call, patience time.Duration, why func(*call) *fault.Fault) []*call {
+		kept := queue[:0]
+		for _, c := range queue {
+			switch {
+			case c.over:
+			case c.id != nil && c.class != Start && now.Sub(c.arrived) > patience:
+				s.retire(c)
+				s.later(func() { s.fail(c, why(c)) })
+			default:
+				kept = append(kept, c)
+			}
+		}
+		clear(queue[len(kept):])
+		return kept
+	}
+	unavailable := func(c *call) *fault.Fault { return troubled(trouble, c, now) }
+	if s.conn == nil {
+		s.repeats = giveUp(s.repeats, s.Patience, unavailable)
+		s.waiting = giveUp(s.waiting, s.Patience, unavailable)
+	}
+	s.held = giveUp(s.held, max(s.Timeout, s.Patience), func(c *call) *fault.Fault {
+		return &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: s.Timeout}
+	})
+}
+
+// deadline of a call in flight: its timeout without progress, extended by
+// progress up to a maximum.
+func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
+	limit = s.Timeout
+	if own := s.Tools[c.tool].Timeout; c.tool != "" && own > 0 {
+		limit = own
+	}
+	at = c.heard.Add(limit)
+	if most := c.sent.Add(max(s.MaxTime, limit)); most.Before(at) {
+		return most, s.MaxTime
+	}
+	return at, limit
+}
+
+// endOverdue times out the calls past their deadline. If the server is hung,
+// it is replaced instead, and its calls are judged as after any death.
+func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
+	for _, c := range s.flight {
+		switch {
+		case c.conn != conn || c.own != nil || c.over:
+		case c.class == Start:
+			if conn.Overdue(c.sent, now, s.up.StartTimeout) {
+				s.retire(c)
+				s.later(func() {
+					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: s.up.StartTimeout})
+				})
+				conn.End("it did not answer initialize", true)
+				return
+			}
+		case c.msg.Method == "server/discover" && !s.memory.known():
+			if s.discoverOverdue(conn, c, now) {
+				s.abandon(c)
+				s.later(func() { s.refuseDiscover(c) })
+			}
+		default:
+			at, limit := s.deadline(c)
+			if now.Before(at) {
+				continue
+			}
+			if conn.LastHeard().Before(c.sent) {
+				s.pulse.wedged = true
+				if s.hung(conn, now) {
+					return
+				}
+			}
+			s.abandon(c)
+			s.cancelUpstream(conn, c)
+			s.up.Record(conn.Generation, health.NoAnswer, 0, now)
+			s.later(func() {
+				s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
+			})
+		}
+	}
+	s.release()
+}
+
+// cancelUpstream tells the server that nobody waits any more: the same
+// notification in both eras over stdio.
+func (s *Session) cancelUpstream(conn *upstream.Conn, c *call) {
+	line := append(s.scratch[:0], `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
+	line = appendID(line, conn.Generation, c.n)
+	line = append(line, `,"reason":"timed out"}}`+"\n"...)
+	conn.Queue(line)
+	s.scratch = line[:0]
+}
+
+// takePulse probes a silent connection and replaces a hung one.
+func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
+	p := &s.pulse
+	heard := conn.LastHeard()
+	if heard.After(p.probed) {
+		// Any byte is life.
+		if p.probe != nil {
+			s.retire(p.probe)
+		}
+		*p = pulse{probed: heard}
+	}
+	switch {
+	case p.probe != nil && now.Sub(p.probed) >= s.ProbeTimeout:
+		s.abandon(p.probe)
+		p.probe = nil
+		p.misses++
+		s.up.Record(conn.Generation, health.NoAnswer, 0, now)
+		s.Events.Emit(event.Event{Kind: event.ProbeMissed, Server: s.Name, Generation: conn.Generation, Count: p.misses})
+	case p.probe == nil && now.Sub(heard) >= s.ProbeInterval && now.Sub(p.probed) >= s.ProbeInterval && s.memory.known():
+		s.probe(conn, now)
+	}
+	if p.misses > 0 {
+		s.examine(conn, now)
+		s.hung(conn, now)
+	}
+}
+
+// probe asks for a sign of life: ping in the legacy era, server/discover in
+// the modern one. Any answer will do, an error too.
+func (s *Session) probe(conn *upstream.Conn, now time.Time) {
+	method, params := "ping", []byte(nil)
+	if s.memory.modern {
+		method, params = "server/discover", firstOf(metaParams(s.memory.meta), s.memory.discover)
+	}
+	s.pulse.probe, s.pulse.probed = s.ownCall(method, params), now
+	s.transmit(s.pulse.probe, conn)
+}
+
+// examine looks at the processes: stopped, or without CPU?
+func (s *Session) examine(conn *upstream.Conn, now time.Time) {
+	p := &s.pulse
+	if now.Sub(p.looked) < s.HangGrace/8 {
+		return
+	}
+	vitals := conn.Vitals()
+	if p.looked.IsZero() || vitals.CPU > p.vitals.CPU {
+		p.idleSince = now
+	}
+	if !vitals.Stopped {
+		p.stopped = time.Time{}
+	} else if p.stopped.IsZero() {
+		p.stopped = now
+	}
+	p.vitals, p.looked = vitals, now
+}
+
+// hung replaces a server that is silent, and stopped or doing nothing while a
+// call is past its deadline. A server that uses its CPU is busy, not hung.
+func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
+	p := &s.pulse
+	why := ""
+	switch {
+	case p.misses >= 1 && !p.stopped.IsZero() && now.Sub(p.stopped) >= s.HangGrace:
+		why = "it was stopped and did not continue"
+	case p.misses >= missesToKill && p.wedged && !p.vitals.Known:
+		why = "it does not answer"
+	case p.misses >= missesToKill && p.wedged && !p.idleSince.IsZero() && now.Sub(p.idleSince) >= s.HangGrace:
+		why = "it does not answer and does nothing"
+	default:
+		return false
+	}
+	s.Events.Emit(event.Event{Kind: event.Hung, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Detail: why})
+	conn.End(why, true)
+	return true
+}
+
+// discoverPatience: a legacy server may ignore server/discover for ever; the
+// client waits for our word to fall back to initialize.
+const discoverPatience = 3 * time.Second
+
+// discoverOverdue: a server that is still starting is not ignoring anyone, so
+// the time counts from the last sign that it works.
+func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) bool {
+	s.examine(conn, now)
+	since := c.sent
+	if s.pulse.idleSince.After(since) && s.pulse.vitals.Known {
+		since = s.pulse.idleSince
+	}
+	return conn.Overdue(since, now, min(discoverPatience, s.up.StartTimeout)) || now.Sub(c.sent) > s.up.StartTimeout
+}
+
+// discoverRefused: some legacy servers exit on server/discover. After the
+// second time the client is better told to initialise.
+func (s *Session) discoverRefused(c *call) bool {
+	if c.msg.Method == "server/discover" && !s.memory.known() && c.deaths > 1 {
+		s.retire(c)
+		return true
+	}
+	return false
+}
+
+func (s *Session) refuseDiscover(c *call) {
+	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
+	f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Method: c.msg.Method, At: time.Now()}
+	s.out.send(reply(c.id, "error", f.RPCError()))
+}

@@ -1,0 +1,99 @@
+package upstream
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Stage is how far an attempt climbed.
+type Stage int
+
+const (
+	Nowhere     Stage = iota
+	Located           // the command was found
+	Started           // the process ran
+	Spoke             // a JSON-RPC message came out of it
+	Initialized       // it answered initialize or server/discover
+)
+
+// Evidence is what we saw of one generation. Facts, no opinions.
+type Evidence struct {
+	Stage  Stage
+	Spawn  error         // why it did not even start
+	Exit   string        // "exit status 1", "signal: killed"; empty while it runs
+	Code   int           // exit code, -1 for a signal
+	Ran    time.Duration // from start to exit
+	Stderr []string      // its last lines
+	Stray  []string      // first stdout lines that were no messages
+	ByUs   string        // why we ended it, if we did
+}
+
+// Shown is the part a fault carries.
+func (e Evidence) Shown() *fault.Evidence {
+	return &fault.Evidence{Exit: e.Exit, Ran: e.Ran, Stderr: e.Stderr, Stdout: e.Stray}
+}
+
+// signature identifies a way of failing: three equal ones are no accident.
+func (e Evidence) signature() string {
+	if e.Spawn != nil {
+		return e.Spawn.Error()
+	}
+	// Numbers differ from run to run: times, process ids, ports.
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return '#'
+		}
+		return r
+	}, e.Exit+"\n"+strings.Join(e.Stderr, "\n"))
+}
+
+// ring keeps the last bytes of a stream. It grows with what it holds.
+type ring struct {
+	mu   sync.Mutex
+	kept []byte
+	last time.Time
+}
+
+const ringSize = 256 << 10
+
+func (r *ring) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = time.Now()
+	r.kept = append(r.kept, b...)
+	if len(r.kept) > 2*ringSize {
+		r.kept = append(r.kept[:0], r.kept[len(r.kept)-ringSize:]...)
+	}
+	return len(b), nil
+}
+
+// lines returns at most n of the last lines.
+func (r *ring) lines(n int) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := bytes.TrimRight(r.kept[max(0, len(r.kept)-ringSize):], "\r\n")
+	var lines []string
+	for len(kept) > 0 && len(lines) < n {
+		at := bytes.LastIndexByte(kept, '\n')
+		line := bytes.TrimRight(kept[at+1:], "\r")
+		if len(line) > 0 {
+			lines = append(lines, string(line[:min(len(line), 1000)]))
+		}
+		kept = kept[:max(at, 0)]
+	}
+	for i, j := 0, len(lines)-1; i < j; i, j = i+1, j-1 {
+		lines[i], lines[j] = lines[j], lines[i]
+	}
+	return lines
+}
+
+// lastWrite is when something last came: a sign of life while a server starts.
+func (r *ring) lastWrite() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}

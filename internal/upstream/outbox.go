@@ -1,0 +1,136 @@
+package upstream
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// outbox holds the bytes on their way to the server's stdin and knows, to the
+// byte, how far they got. No other file decides what was sent.
+type outbox struct {
+	mu       sync.Mutex
+	f        *os.File
+	raw      syscall.RawConn
+	pending  []byte // not yet taken by the kernel
+	messages int    // how many of them, for the limit
+	queued   int64  // bytes ever put in
+	written  int64  // bytes ever taken by the kernel
+	flushing bool   // one goroutine at a time writes
+	idle     sync.Cond
+	err      error
+}
+
+// Limits of what may wait for a server that does not read.
+const (
+	outboxMessages = 1024
+	outboxBytes    = 8 << 20
+)
+
+// ErrFull: the server does not read its input and enough is waiting already.
+var ErrFull = errors.New("the server does not read its input")
+
+func newOutbox(f *os.File) (*outbox, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	o := &outbox{f: f, raw: raw}
+	o.idle.L = &o.mu
+	return o, nil
+}
+
+// queue puts one line, its line end included, behind the others. end is the
+// position behind the message's closing brace in the stream of all bytes.
+func (o *outbox) queue(line []byte) (end int64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	if len(o.pending) > 0 && (o.messages >= outboxMessages || len(o.pending)+len(line) > outboxBytes) {
+		return 0, ErrFull
+	}
+	o.pending = append(o.pending, line...)
+	o.messages++
+	o.queued += int64(len(line))
+	return o.queued - 1, nil
+}
+
+// flush writes what the pipe takes at once and leaves the rest to a goroutine
+// of its own, so the caller never waits for the server.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.flushing || len(o.pending) == 0 || o.err != nil {
+		return
+	}
+	n, err := tryWrite(o.f, o.raw, o.pending)
+	o.took(n, err)
+	if len(o.pending) > 0 && o.err == nil {
+		o.flushing = true
+		go o.drain()
+	}
+}
+
+func (o *outbox) took(n int, err error) {
+	o.written += int64(n)
+	left := copy(o.pending, o.pending[n:])
+	o.pending = o.pending[:left]
+	if left == 0 {
+		o.messages = 0
+		if cap(o.pending) > 1<<20 {
+			o.pending = nil
+		}
+	}
+	if err != nil {
+		o.err = err
+	}
+}
+
+// drain waits for the server to read. It ends when nothing is pending or the
+// pipe is broken.
+func (o *outbox) drain() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.pending) > 0 && o.err == nil {
+		batch := o.pending
+		o.pending, o.messages = nil, 0
+		o.mu.Unlock()
+		n, err := o.f.Write(batch)
+		o.mu.Lock()
+		o.written += int64(n)
+		if err != nil {
+			o.err = err
+			// What was queued behind the batch was not written either.
+		}
+	}
+	o.flushing = false
+	o.idle.Broadcast()
+}
+
+// blocked is how many bytes wait for the server to read.
+func (o *outbox) blocked() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.flushing
+}
+
+// settle ends all writing, at the latest at deadline, and tells how many bytes
+// the server can have seen: the kernel took written of them, and never of
+// these were provably not read.
+func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) {
+	o.f.SetWriteDeadline(deadline)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.flushing {
+		o.idle.Wait()
+	}
+	if o.err == nil {
+		o.err = os.ErrClosed
+	}
+	never, proven = unread(o.f)
+	return o.written, never, proven
+}

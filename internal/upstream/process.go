@@ -1,0 +1,112 @@
+package upstream
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// process is a started server with its three pipes. It leads its own process
+// group, so that everything it starts can be ended with it.
+type process struct {
+	cmd     *exec.Cmd
+	stdin   *os.File // we write
+	stdout  *os.File // we read
+	stderr  *os.File // we read
+	started time.Time
+	exited  chan struct{} // closed once the leader was reaped
+	group                 // platform: what we need to signal everyone
+}
+
+// start launches the server. Files are handed over as they are, so no
+// goroutine of os/exec stands between the server and us, and Wait returns at
+// the leader's exit even if a grandchild holds a pipe.
+func start(spec Spec) (p *process, err error) {
+	path, args, err := resolve(spec)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Dir != "" {
+		if info, err := os.Stat(spec.Dir); err != nil || !info.IsDir() {
+			return nil, &WorkdirError{Dir: spec.Dir}
+		}
+	}
+	var files [6]*os.File
+	defer func() {
+		files[0].Close()
+		files[3].Close()
+		files[5].Close()
+		if err != nil {
+			files[1].Close()
+			files[2].Close()
+			files[4].Close()
+		}
+	}()
+	for i := 0; i < len(files); i += 2 {
+		if files[i], files[i+1], err = os.Pipe(); err != nil {
+			return nil, fmt.Errorf("opening a pipe: %w", err)
+		}
+	}
+	cmd := exec.Command(path)
+	cmd.Args = append([]string{spec.Command}, args...)
+	cmd.Dir = spec.Dir
+	cmd.Env = spec.Environment()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
+	p = &process{cmd: cmd, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
+	p.group.prepare(cmd)
+	p.started = time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.group.adopt(cmd)
+	go func() {
+		cmd.Wait()
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// WorkdirError says that the directory, not the command, is missing.
+type WorkdirError struct{ Dir string }
+
+func (e *WorkdirError) Error() string {
+	return fmt.Sprintf("working directory %q does not exist", e.Dir)
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// The stop ladder: a server gets the chance to end by itself, then to clean
+// up, then none.
+const (
+	closeGrace = 2 * time.Second // after its stdin was closed
+	termGrace  = 3 * time.Second // after SIGTERM
+)
+
+// stop takes the ladder and returns when the leader is reaped and the group is
+// gone. A close of hurry skips the wait for a voluntary end.
+func (p *process) stop(hurry <-chan struct{}) {
+	defer p.kill() // whoever is left of the group
+	if p.endedWithin(closeGrace, hurry) {
+		return
+	}
+	p.terminate()
+	if p.endedWithin(termGrace, nil) {
+		return
+	}
+	p.kill()
+	<-p.exited
+}
+
+func (p *process) endedWithin(grace time.Duration, hurry <-chan struct{}) bool {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-hurry:
+		return false
+	case <-timer.C:
+		return false
+	}
+}

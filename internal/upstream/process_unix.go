@@ -1,0 +1,33 @@
+//go:build unix
+
+package upstream
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// group is a process group led by the server.
+type group struct{ id int }
+
+func (g *group) prepare(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+func (g *group) adopt(cmd *exec.Cmd) { g.id = cmd.Process.Pid }
+
+// terminate asks. A stopped process would keep SIGTERM pending for ever, so it
+// is continued first.
+func (g *group) terminate() {
+	syscall.Kill(-g.id, syscall.SIGCONT)
+	syscall.Kill(-g.id, syscall.SIGTERM)
+}
+
+// kill does not ask. The group's id stays ours as long as one member lives or
+// the leader is not reaped; a group that is gone is no error.
+func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
+
+func resolve(spec Spec) (path string, args []string, err error) {
+	path, err = exec.LookPath(spec.Command)
+	return path, spec.Args, err
+}

@@ -1,0 +1,180 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Restart says how eagerly a server is brought back. The zero value holds the
+// defaults.
+type Restart struct {
+	Backoff time.Duration // first at once, then full jitter on this x 2^n; default 200 ms, negative: none
+	Cap     time.Duration // of one wait; default 30 s
+	Limit   int           // restarts within Period before we stop trying for Open; default 5, negative: no limit
+	Period  time.Duration // default 60 s
+	Open    time.Duration // default 30 s, doubling to OpenMax
+	OpenMax time.Duration // default 5 min
+	Healthy time.Duration // a generation this long is a fresh start; default 60 s
+}
+
+func (r Restart) withDefaults() Restart {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	set(&r.Backoff, 200*time.Millisecond)
+	set(&r.Cap, 30*time.Second)
+	set(&r.Period, time.Minute)
+	set(&r.Open, 30*time.Second)
+	set(&r.OpenMax, 5*time.Minute)
+	set(&r.Healthy, time.Minute)
+	if r.Limit == 0 {
+		r.Limit = 5
+	}
+	return r
+}
+
+// plan is what to do after an end.
+type plan struct {
+	wait      time.Duration
+	code      fault.Code // why calls fail meanwhile
+	detail    string
+	open      bool // too many restarts: one more try after wait
+	permanent bool // trying again by ourselves is pointless
+}
+
+// restarts remembers the ends of one server. Pure: time and chance are
+// arguments.
+type restarts struct {
+	Restart
+	failures int         // in a row, since the last healthy generation
+	recent   []time.Time // within Period
+	opens    int
+	same     string // signature of the last early end
+	sames    int    // how often in a row
+}
+
+// sameEarlyEnds: a server that ended three times in the same way before it
+// said a word will do so a fourth time.
+const sameEarlyEnds = 3
+
+// after decides what follows an end. chance is uniform in [0,1).
+func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
+	if e.Ran >= r.Healthy {
+		r.failures, r.opens, r.recent = 0, 0, nil
+	}
+	if e.Stage >= Spoke {
+		r.same, r.sames = "", 0
+	} else if sign := e.signature(); sign == r.same {
+		r.sames++
+	} else {
+		r.same, r.sames = sign, 1
+	}
+	if code, detail, ok := permanent(e); ok {
+		return plan{permanent: true, code: code, detail: detail}
+	}
+	if e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
+		return plan{permanent: true, code: fault.ServerExitsEarly,
+			detail: fmt.Sprintf("it ended %d times in the same way (%s) before it said a word", r.sames, e.Exit)}
+	}
+
+	kept := r.recent[:0]
+	for _, at := range r.recent {
+		if now.Sub(at) < r.Period {
+			kept = append(kept, at)
+		}
+	}
+	r.recent = append(kept, now)
+	if r.Limit > 0 && len(r.recent) > r.Limit {
+		wait := min(r.Open<<min(r.opens, 10), r.OpenMax)
+		r.opens++
+		// After the pause one try is allowed, not another five.
+		r.recent = r.recent[len(r.recent)-r.Limit:]
+		return plan{wait: wait, open: true, code: fault.CrashLoop,
+			detail: fmt.Sprintf("it ended %d times within %v", r.Limit+1, r.Period)}
+	}
+
+	p := plan{code: fault.ServerUnavailable, detail: e.sentence()}
+	if e.Spawn != nil {
+		p.code = fault.SpawnFailed
+	}
+	if (r.failures > 0 || e.Spawn != nil) && r.Backoff > 0 {
+		ceiling := min(r.Backoff<<min(r.failures, 20), r.Cap)
+		p.wait = time.Duration(chance * float64(ceiling))
+	}
+	r.failures++
+	return p
+}
+
+// sentence says in a few words how a generation ended.
+func (e Evidence) sentence() string {
+	switch {
+	case e.Spawn != nil:
+		return e.Spawn.Error()
+	case e.ByUs != "":
+		return "it was ended: " + e.ByUs
+	default:
+		return "it ended with " + e.Exit
+	}
+}
+
+// permanent recognises the ends that no restart can mend.
+func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
+	var dir *WorkdirError
+	switch err := e.Spawn; {
+	case err == nil:
+	case errors.As(err, &dir):
+		return fault.WorkdirMissing, err.Error(), true
+	case errors.Is(err, exec.ErrNotFound):
+		return fault.CommandNotFound, notFound(err), true
+	case errors.Is(err, fs.ErrNotExist):
+		// The file is there, or LookPath would have said so: what is missing
+		// is the interpreter its first line names.
+		if path := pathOf(err); path != "" {
+			if _, statErr := os.Stat(path); statErr == nil {
+				return fault.CommandBadFormat, fmt.Sprintf("%q names an interpreter in its first line that does not exist", path), true
+			}
+		}
+		return fault.CommandNotFound, err.Error(), true
+	case errors.Is(err, fs.ErrPermission):
+		return fault.CommandNotExecutable, err.Error(), true
+	case errors.Is(err, syscall.ENOEXEC):
+		return fault.CommandBadFormat, err.Error(), true
+	default:
+		return "", "", false
+	}
+	if e.Stage < Spoke && e.ByUs == "" {
+		// The convention of shells and of launchers such as env and npx.
+		switch e.Code {
+		case 127:
+			return fault.CommandNotFound, "it ended with exit status 127: a command it starts was not found", true
+		case 126:
+			return fault.CommandNotExecutable, "it ended with exit status 126: a command it starts cannot be executed", true
+		}
+	}
+	return "", "", false
+}
+
+func notFound(err error) string {
+	var look *exec.Error
+	if errors.As(err, &look) {
+		return fmt.Sprintf("%q was not found in PATH (%s)", look.Name, os.Getenv("PATH"))
+	}
+	return err.Error()
+}
+
+func pathOf(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Path
+	}
+	return ""
+}

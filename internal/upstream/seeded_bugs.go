@@ -1,0 +1,8 @@
+//go:build seededbugs
+
+package upstream
+
+import "os"
+
+// Seeded reports whether the named safeguard is to be broken.
+func Seeded(bug string) bool { return os.Getenv("GAUZE_SEEDED_BUG") == bug }

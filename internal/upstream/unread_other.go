@@ -1,0 +1,8 @@
+//go:build !linux
+
+package upstream
+
+import "os"
+
+// unread: only Linux tells the writer of a pipe how much was never read.
+func unread(*os.File) (n int64, proven bool) { return 0, false }

@@ -1,0 +1,297 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+)
+
+// User is who uses the server. Prepare, Up, Down and Unreachable come from
+// the goroutine that runs Serve; the Reader part from the connection's own.
+type User interface {
+	Reader
+	// Prepare restores the session on a fresh connection before anyone may
+	// use it.
+	Prepare(ctx context.Context, c *Conn) error
+	// Up publishes a connection that is ready.
+	Up(c *Conn)
+	// Down retracts it: it is Done, and what was in flight can be judged.
+	// It also follows a Prepare that failed.
+	Down(c *Conn)
+	// Unreachable tells how things stand while there is no connection.
+	Unreachable(Trouble)
+}
+
+// Trouble is what is wrong, since when, what was tried and when the next try
+// is.
+type Trouble struct {
+	Code      fault.Code
+	Detail    string
+	Since     time.Time
+	Attempts  int
+	NextTry   time.Time // zero: not by ourselves
+	Permanent bool      // calls need not wait
+	Open      bool      // neither need these: the next try is far
+	Evidence  Evidence
+}
+
+// Options of an Upstream; the zero value of each is a sensible default.
+type Options struct {
+	Spec         Spec
+	Name         string // shown to people; default the command line
+	Restart      Restart
+	StartTimeout time.Duration // default Spec.StartTimeout()
+	Stderr       io.Writer     // where the server's stderr goes; must not block
+	Events       *event.Stream
+	Health       health.Config
+}
+
+// Upstream is a server we promise to keep reachable; the goroutine that runs
+// Serve owns its process and its connection.
+type Upstream struct {
+	Options
+	user User
+	wake chan struct{}
+
+	mu      sync.Mutex
+	tracker *health.Tracker
+	conn    *Conn // current, also while it is prepared
+	hurried bool
+}
+
+// New prepares an Upstream; Serve runs it.
+func New(o Options, user User) *Upstream {
+	if o.StartTimeout == 0 {
+		o.StartTimeout = o.Spec.StartTimeout()
+	}
+	if o.Name == "" {
+		o.Name = o.Spec.String()
+	}
+	if o.Stderr == nil {
+		o.Stderr = io.Discard
+	}
+	return &Upstream{Options: o, user: user, wake: make(chan struct{}, 1), tracker: health.New(o.Health)}
+}
+
+// retryWhenAsked: after giving up, a new request is worth one try at most
+// this often; the user may have mended things meanwhile.
+const retryWhenAsked = 30 * time.Second
+
+// Serve keeps the server running until ctx ends, and returns when the last
+// process is gone. Its error is the reason the server could not be kept
+// running, nil if it could.
+func (u *Upstream) Serve(ctx context.Context) error {
+	var watchdog guard
+	defer watchdog.close()
+	history := restarts{Restart: u.Restart.withDefaults()}
+	var since time.Time // when the trouble began
+	attempts := 0
+	for generation := 1; ; generation++ {
+		evidence, ready, err := u.generation(ctx, generation, &watchdog)
+		if ctx.Err() != nil {
+			return nil
+		}
+		now := time.Now()
+		if ready || since.IsZero() {
+			since, attempts = now, 0
+		}
+		attempts++
+		next := history.after(evidence, now, rand.Float64())
+		var verdict *fault.Fault
+		if errors.As(err, &verdict) {
+			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
+		}
+		trouble := Trouble{
+			Code: next.code, Detail: next.detail, Since: since, Attempts: attempts, Evidence: evidence,
+			Permanent: next.permanent, Open: next.open,
+		}
+		if !next.permanent {
+			trouble.NextTry = now.Add(next.wait)
+		}
+		u.announce(next, trouble, generation)
+		u.user.Unreachable(trouble)
+		if next.permanent {
+			if err := u.untilAsked(ctx, now); err != nil {
+				return &fault.Fault{Code: next.code, Detail: next.detail, Server: u.Name, At: now, Since: since,
+					Attempts: attempts, Evidence: evidence.Shown()}
+			}
+			continue
+		}
+		if !pause(ctx, next.wait) {
+			return nil
+		}
+	}
+}
+
+// generation runs the server once, from its start to its end. ready reports
+// whether it was published.
+func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard) (e Evidence, ready bool, err error) {
+	conn, err := connect(u.Spec, number, u.user, u.Stderr, watchdog)
+	if err != nil {
+		return Evidence{Stage: Nowhere, Spawn: err}, false, nil
+	}
+	u.setConn(conn)
+	u.emit(event.Event{Kind: event.Started, Generation: number, PID: conn.PID()})
+	err = u.prepare(ctx, conn)
+	if err == nil {
+		ready = true
+		u.mu.Lock()
+		u.tracker.Connected(number, time.Now())
+		u.mu.Unlock()
+		u.emit(event.Event{Kind: event.Ready, Generation: number, PID: conn.PID(), Took: time.Since(conn.Started)})
+		u.user.Up(conn)
+		select {
+		case <-conn.Done():
+		case <-ctx.Done():
+			conn.End("the client left", false)
+			u.hurryIfAsked(conn)
+		}
+	} else {
+		conn.End(err.Error(), true)
+	}
+	<-conn.Done()
+	u.setConn(nil)
+	u.mu.Lock()
+	u.tracker.Closed(number, time.Now())
+	u.mu.Unlock()
+	e = conn.Evidence()
+	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.sentence(), Took: e.Ran})
+	u.user.Down(conn)
+	return e, ready, err
+}
+
+// prepare runs the user's Prepare within the time a start may take.
+func (u *Upstream) prepare(ctx context.Context, conn *Conn) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	asked := time.Now()
+	result := make(chan error, 1)
+	go func() { result <- u.user.Prepare(ctx, conn) }()
+	tick := time.NewTicker(max(u.StartTimeout/20, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-result:
+			return err
+		case <-conn.Done():
+			cancel(errors.New("the server ended before it was ready"))
+			return errors.Join(context.Cause(ctx), <-result)
+		case <-tick.C:
+			if conn.Overdue(asked, time.Now(), u.StartTimeout) {
+				cancel(errors.New("it did not answer in time"))
+				<-result
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+func (u *Upstream) announce(p plan, t Trouble, generation int) {
+	kind := event.Waiting
+	switch {
+	case p.permanent:
+		kind = event.GaveUp
+	case p.open:
+		kind = event.Opened
+	case p.wait == 0:
+		return
+	}
+	u.emit(event.Event{Kind: kind, Generation: generation, Code: p.code, Detail: p.detail, Took: p.wait, Count: t.Attempts})
+}
+
+func (u *Upstream) emit(e event.Event) {
+	e.Server = u.Name
+	u.Events.Emit(e)
+}
+
+// untilAsked waits for Ask, but not less than retryWhenAsked.
+func (u *Upstream) untilAsked(ctx context.Context, since time.Time) error {
+	select {
+	case <-u.wake: // asked before we gave up
+	default:
+	}
+	if !pause(ctx, time.Until(since.Add(retryWhenAsked))) {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-u.wake:
+		return nil
+	}
+}
+
+// Ask says that someone wants the server although we gave up on it.
+func (u *Upstream) Ask() {
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (u *Upstream) setConn(c *Conn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.conn = c
+}
+
+// Hurry makes a stop under way skip the wait for a voluntary end.
+func (u *Upstream) Hurry() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.hurried = true
+	if u.conn != nil {
+		u.conn.Hurry()
+	}
+}
+
+func (u *Upstream) hurryIfAsked(c *Conn) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.hurried {
+		c.Hurry()
+	}
+}
+
+// Record notes how a call or a probe went.
+func (u *Upstream) Record(generation int, o health.Outcome, latency time.Duration, now time.Time) {
+	u.mu.Lock()
+	from := u.tracker.State()
+	changed := u.tracker.Record(generation, o, latency, now)
+	to := u.tracker.State()
+	u.mu.Unlock()
+	if changed {
+		u.emit(event.Event{Kind: event.HealthChanged, Generation: generation, From: from.String(), To: to.String()})
+	}
+}
+
+// Health is the current state: a cached value, read in nanoseconds.
+func (u *Upstream) Health() health.State { return u.tracker.State() }
+
+// Snapshot is the state with its counters.
+func (u *Upstream) Snapshot() health.Snapshot {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.tracker.Snapshot()
+}

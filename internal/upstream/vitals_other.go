@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package upstream
+
+// vitals: nothing is known here, and what is not known does not count against
+// the server.
+func (g *group) vitals() Vitals { return Vitals{} }

@@ -1,0 +1,276 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind says what a message is.
+type Kind int
+
+const (
+	Invalid      Kind = iota
+	Request           // method and id
+	Notification      // method, no id
+	Response          // id and a result or an error
+)
+
+// Message is an inspected JSON-RPC message. Its slices point into Raw.
+type Message struct {
+	Kind   Kind
+	Raw    []byte
+	ID     []byte // raw, quotes included; nil if there is none; `null` stays `null`
+	Method string // decoded
+	Params []byte // raw value, nil if absent
+	Result []byte
+	Error  []byte
+	Mended bool // invalid UTF-8 in the payload was replaced by U+FFFD
+
+	idAt int // where ID starts in Raw
+}
+
+// Scan inspects the message at the start of line. rest is what follows it on
+// the line, without white space; a well-behaved peer leaves nothing there.
+// On error the message still carries the id if one was read, so that the
+// sender can be answered.
+func Scan(line []byte) (m Message, rest []byte, err error) {
+	m, end, err := scanEnvelope(line)
+	if err != nil {
+		return m, nil, err
+	}
+	return m, line[skipSpace(line, end):], nil
+}
+
+// The keys JSON-RPC knows. Anything else at the top level passes untouched.
+var envelopeKeys = [...]string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+func scanEnvelope(line []byte) (m Message, end int, err error) {
+	i := skipSpace(line, 0)
+	if i >= len(line) {
+		return m, i, short(i)
+	}
+	if line[i] != '{' {
+		return m, i, wrong(i, "not a JSON object")
+	}
+	var seen [len(envelopeKeys)]bool
+	i = skipSpace(line, i+1)
+	if i < len(line) && line[i] == '}' {
+		i++
+		m.Raw = line[:i]
+		return m, i, wrong(i, "an empty object is no message")
+	}
+	for {
+		var key []byte
+		if i, key, err = scanKey(line, i); err != nil {
+			return m, i, err
+		}
+		which, err := envelopeKey(key)
+		if err != nil {
+			return m, i, wrong(i, err.Error())
+		}
+		from := skipSpace(line, i)
+		if i, err = scanValue(line, from); err != nil {
+			return m, i, err
+		}
+		value := line[from:i]
+		if which >= 0 {
+			if seen[which] {
+				return m, from, wrong(from, fmt.Sprintf("key %q stands twice", envelopeKeys[which]))
+			}
+			seen[which] = true
+			switch envelopeKeys[which] {
+			case "jsonrpc":
+				if string(value) != `"2.0"` {
+					return m, from, wrong(from, `"jsonrpc" is not "2.0"`)
+				}
+			case "id":
+				if c := value[0]; c != '"' && c != '-' && c != 'n' && (c < '0' || c > '9') {
+					return m, from, wrong(from, "an id is a string or a number")
+				}
+				m.ID, m.idAt = value, from
+			case "method":
+				if m.Method, err = methodName(value); err != nil {
+					return m, from, wrong(from, err.Error())
+				}
+			case "params":
+				m.Params = value
+			case "result":
+				m.Result = value
+			case "error":
+				m.Error = value
+			}
+		}
+		i = skipSpace(line, i)
+		if i >= len(line) {
+			return m, i, short(i)
+		}
+		if line[i] == '}' {
+			i++
+			break
+		}
+		if line[i] != ',' {
+			return m, i, wrong(i, fmt.Sprintf("unexpected %q", rune(line[i])))
+		}
+		i++
+	}
+	m.Raw = line[:i]
+	if !seen[0] {
+		return m, i, wrong(i, `"jsonrpc" is missing`)
+	}
+	switch {
+	case m.Method != "" && m.ID == nil:
+		m.Kind = Notification
+	case m.Method != "" && string(m.ID) != "null":
+		m.Kind = Request
+	case m.Method != "":
+		return m, i, wrong(m.idAt, "the id of a request is null")
+	case m.ID != nil || m.Error != nil:
+		m.Kind = Response
+	default:
+		return m, i, wrong(i, "neither a method nor an id")
+	}
+	if !utf8.Valid(m.Raw) {
+		return mend(m, i)
+	}
+	return m, i, nil
+}
+
+// mend replaces invalid UTF-8 inside the payload, as most JSON readers would.
+// In an id, a method or a key it stays an error: two readers would disagree
+// on what the message says.
+func mend(m Message, end int) (Message, int, error) {
+	outside := len(m.Raw)
+	inside := 0
+	for _, payload := range [][]byte{m.Params, m.Result, m.Error} {
+		outside -= len(payload)
+		if !utf8.Valid(payload) {
+			inside++
+		}
+	}
+	rest := make([]byte, 0, outside)
+	for b := m.Raw; ; {
+		next, size := len(b), 0
+		for _, payload := range [][]byte{m.Params, m.Result, m.Error} {
+			// The payloads are slices of Raw: cap tells where they start.
+			if at := cap(b) - cap(payload); payload != nil && at >= 0 && at < next {
+				next, size = at, len(payload)
+			}
+		}
+		rest = append(rest, b[:next]...)
+		if size == 0 {
+			break
+		}
+		b = b[next+size:]
+	}
+	if inside == 0 || !utf8.Valid(rest) {
+		return m, end, wrong(0, "invalid UTF-8 in an id, a method or a key")
+	}
+	fixed, _, err := scanEnvelope(bytes.ToValidUTF8(m.Raw, []byte("\uFFFD")))
+	fixed.Mended = true
+	return fixed, end, err
+}
+
+// envelopeKey returns the index of key in envelopeKeys, -1 for an unknown
+// key. A key that only looks like a known one (another case, escapes) is an
+// error: encoding/json and others would take it for the known one.
+func envelopeKey(key []byte) (int, error) {
+	name := string(key)
+	if bytes.IndexByte(key, '\\') >= 0 {
+		if json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
+			return -1, fmt.Errorf("key %q cannot be read", key)
+		}
+		for _, known := range envelopeKeys {
+			if strings.EqualFold(name, known) {
+				return -1, fmt.Errorf("key %q is spelled with escapes", known)
+			}
+		}
+		return -1, nil
+	}
+	for i, known := range envelopeKeys {
+		if name == known {
+			return i, nil
+		}
+	}
+	for _, known := range envelopeKeys {
+		if strings.EqualFold(name, known) {
+			return -1, fmt.Errorf("key %q differs from %q only in case", name, known)
+		}
+	}
+	return -1, nil
+}
+
+// methodName decodes a method. The usual ones cost no allocation.
+func methodName(raw []byte) (string, error) {
+	if raw[0] != '"' {
+		return "", fmt.Errorf("a method is a string")
+	}
+	if name, ok := known[string(raw[1:len(raw)-1])]; ok {
+		return name, nil
+	}
+	var name string
+	if err := json.Unmarshal(raw, &name); err != nil {
+		return "", fmt.Errorf("the method cannot be read")
+	}
+	if name == "" {
+		return "", fmt.Errorf("the method is empty")
+	}
+	return name, nil
+}
+
+var known = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range []string{
+		"initialize", "notifications/initialized", "ping", "server/discover",
+		"tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read",
+		"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get",
+		"completion/complete", "logging/setLevel", "subscriptions/listen",
+		"notifications/subscriptions/acknowledged", "notifications/cancelled", "notifications/progress",
+		"notifications/message", "notifications/tools/list_changed", "notifications/prompts/list_changed",
+		"notifications/resources/list_changed", "notifications/resources/updated",
+		"notifications/roots/list_changed", "roots/list", "sampling/createMessage", "elicitation/create",
+	} {
+		names[name] = name
+	}
+	return names
+}()
+
+// SplitBatch returns the elements of a JSON array, at most limit of them.
+func SplitBatch(line []byte, limit int) ([][]byte, error) {
+	i := skipSpace(line, 0)
+	if i >= len(line) || line[i] != '[' {
+		return nil, wrong(i, "not a batch")
+	}
+	var elements [][]byte
+	i = skipSpace(line, i+1)
+	if i < len(line) && line[i] == ']' {
+		return nil, wrong(i, "an empty batch")
+	}
+	for {
+		from := skipSpace(line, i)
+		end, err := scanValue(line, from)
+		if err != nil {
+			return nil, err
+		}
+		if len(elements) == limit {
+			return nil, wrong(from, fmt.Sprintf("a batch of more than %d messages", limit))
+		}
+		elements = append(elements, line[from:end])
+		i = skipSpace(line, end)
+		if i >= len(line) {
+			return nil, short(i)
+		}
+		if line[i] == ']' {
+			if skipSpace(line, i+1) != len(line) {
+				return nil, wrong(i, "text behind the batch")
+			}
+			return elements, nil
+		}
+		if line[i] != ',' {
+			return nil, wrong(i, "expected ',' between messages")
+		}
+		i++
+	}
+}

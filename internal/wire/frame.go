@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// MaxLine is the longest line taken for a message.
+const MaxLine = 16 << 20
+
+// Reader cuts a stream into lines. A line over the limit is skipped in
+// constant memory and reported as *TooLong; the stream goes on behind it.
+type Reader struct {
+	src   io.Reader
+	limit int
+	buf   []byte
+	from  int // start of the unread part of buf
+	to    int // end of it
+	begun bool
+	err   error
+}
+
+// NewReader reads lines of at most limit bytes (MaxLine if limit is 0).
+func NewReader(src io.Reader, limit int) *Reader {
+	if limit == 0 {
+		limit = MaxLine
+	}
+	return &Reader{src: src, limit: limit, buf: make([]byte, 32<<10)}
+}
+
+// TooLong is a line that was skipped because of its length. Head and Tail are
+// kept so that the request it answers can be found.
+type TooLong struct {
+	Length     int
+	Head, Tail []byte
+	Endless    bool // no line end came within endlessFactor times the limit
+}
+
+func (e *TooLong) Error() string { return fmt.Sprintf("a line of %d bytes", e.Length) }
+
+const (
+	keepOfTooLong = 1 << 10
+	endlessFactor = 16 // 256 MiB without a line end is a flood, not a message
+)
+
+// Next returns the next line without its line end; it is valid until the
+// following call. What stands behind the last line end when the stream ends
+// is not a line: it is dropped, and Fragment tells its length.
+func (r *Reader) Next() ([]byte, error) {
+	seen := r.from
+	for {
+		if n := bytes.IndexByte(r.buf[seen:r.to], '\n'); n >= 0 {
+			line := r.buf[r.from : seen+n]
+			r.from = seen + n + 1
+			return r.trim(line), nil
+		}
+		seen = r.to
+		if r.to-r.from > r.limit {
+			return nil, r.skip()
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		seen -= r.makeRoom()
+		r.fill()
+	}
+}
+
+// Fragment is the number of bytes behind the last line end.
+func (r *Reader) Fragment() int { return r.to - r.from }
+
+// Buffered reports whether another whole line can be had without reading.
+func (r *Reader) Buffered() bool { return bytes.IndexByte(r.buf[r.from:r.to], '\n') >= 0 }
+
+func (r *Reader) trim(line []byte) []byte {
+	if !r.begun {
+		r.begun = true
+		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // PowerShell and others begin with a BOM
+	}
+	return bytes.TrimSuffix(line, []byte("\r"))
+}
+
+// makeRoom moves the unread part to the front, and grows or shrinks the
+// buffer, so that something can be read behind it. It returns by how much the
+// unread part moved.
+func (r *Reader) makeRoom() (moved int) {
+	unread := r.to - r.from
+	size := len(r.buf)
+	switch {
+	case unread == size:
+		size *= 2
+	case unread == 0 && size > 1<<20:
+		size = 32 << 10 // give back what one huge message took
+	case r.to < size:
+		return 0
+	}
+	moved = r.from
+	buf := r.buf
+	if size != len(r.buf) {
+		buf = make([]byte, size)
+	}
+	copy(buf, r.buf[r.from:r.to])
+	r.buf, r.from, r.to = buf, 0, unread
+	return moved
+}
+
+func (r *Reader) fill() {
+	n, err := r.src.Read(r.buf[r.to:])
+	r.to += n
+	if n == 0 || err != nil {
+		r.err = err
+	}
+}
+
+// skip drops bytes up to the next line end.
+func (r *Reader) skip() error {
+	long := &TooLong{Head: bytes.Clone(r.buf[r.from : r.from+keepOfTooLong])}
+	for {
+		n := bytes.IndexByte(r.buf[r.from:r.to], '\n')
+		part := r.buf[r.from:r.to]
+		if n >= 0 {
+			part = part[:n]
+		}
+		long.Length += len(part)
+		long.Tail = append(long.Tail, part[max(0, len(part)-keepOfTooLong):]...)
+		long.Tail = bytes.Clone(long.Tail[max(0, len(long.Tail)-keepOfTooLong):])
+		if n >= 0 {
+			r.from += n + 1
+			return long
+		}
+		r.from, r.to = 0, 0
+		if long.Endless = long.Length > endlessFactor*r.limit; long.Endless || r.err != nil {
+			return long
+		}
+		r.fill()
+	}
+}

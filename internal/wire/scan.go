@@ -1,0 +1,250 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Depth limits. The scanner keeps its own stack, so a deep message costs no
+// Go stack; the limits exist because whoever reads the message after us may
+// recurse.
+const (
+	MaxDepth = 1000
+)
+
+// SyntaxError says what is wrong with a text and where.
+type SyntaxError struct {
+	Reason string
+	At     int
+	Short  bool // the text ended too early: more bytes might complete it
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Reason, e.At) }
+
+func wrong(at int, reason string) error { return &SyntaxError{Reason: reason, At: at} }
+func short(at int) error {
+	return &SyntaxError{Reason: "the text ends inside a value", At: at, Short: true}
+}
+
+// scanValue checks the JSON value that starts at or after b[i] and returns
+// the index behind it. Strings are checked for structure, not for UTF-8.
+func scanValue(b []byte, i int) (int, error) {
+	var (
+		nested [MaxDepth/64 + 1]uint64 // one bit a level: set for an object
+		depth  int
+		err    error
+	)
+	isObject := func() bool { return nested[(depth-1)/64]&(1<<((depth-1)%64)) != 0 }
+
+value:
+	i = skipSpace(b, i)
+	if i >= len(b) {
+		return i, short(i)
+	}
+	switch c := b[i]; c {
+	case '{', '[':
+		if depth == MaxDepth {
+			return i, wrong(i, fmt.Sprintf("nested deeper than %d", MaxDepth))
+		}
+		if c == '{' {
+			nested[depth/64] |= 1 << (depth % 64)
+		} else {
+			nested[depth/64] &^= 1 << (depth % 64)
+		}
+		depth++
+		i = skipSpace(b, i+1)
+		if i >= len(b) {
+			return i, short(i)
+		}
+		if b[i] == c+2 { // '{'+2 is '}', '['+2 is ']'
+			i++
+			depth--
+			goto after
+		}
+		if c == '{' {
+			goto key
+		}
+		goto value
+	case '"':
+		if i, err = scanString(b, i); err != nil {
+			return i, err
+		}
+	case 't':
+		i, err = scanWord(b, i, "true")
+	case 'f':
+		i, err = scanWord(b, i, "false")
+	case 'n':
+		i, err = scanWord(b, i, "null")
+	default:
+		if c != '-' && (c < '0' || c > '9') {
+			return i, wrong(i, fmt.Sprintf("unexpected %q", rune(c)))
+		}
+		i, err = scanNumber(b, i)
+	}
+	if err != nil {
+		return i, err
+	}
+
+after:
+	if depth == 0 {
+		return i, nil
+	}
+	i = skipSpace(b, i)
+	if i >= len(b) {
+		return i, short(i)
+	}
+	switch c := b[i]; {
+	case c == ',' && isObject():
+		i++
+		goto key
+	case c == ',':
+		i++
+		goto value
+	case c == '}' && isObject(), c == ']' && !isObject():
+		i++
+		depth--
+		goto after
+	default:
+		return i, wrong(i, fmt.Sprintf("unexpected %q", rune(c)))
+	}
+
+key:
+	if i, _, err = scanKey(b, i); err != nil {
+		return i, err
+	}
+	goto value
+}
+
+// scanKey reads `"key" :` and returns the index behind the colon and the raw
+// key without its quotes.
+func scanKey(b []byte, i int) (int, []byte, error) {
+	i = skipSpace(b, i)
+	if i >= len(b) {
+		return i, nil, short(i)
+	}
+	if b[i] != '"' {
+		return i, nil, wrong(i, "expected a key")
+	}
+	end, err := scanString(b, i)
+	if err != nil {
+		return end, nil, err
+	}
+	key := b[i+1 : end-1]
+	i = skipSpace(b, end)
+	if i >= len(b) {
+		return i, nil, short(i)
+	}
+	if b[i] != ':' {
+		return i, nil, wrong(i, "expected ':' after a key")
+	}
+	return i + 1, key, nil
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// scanString reads the string whose opening quote is b[i], eight bytes at a
+// time: payloads are mostly strings, so this loop is the cost of a message.
+func scanString(b []byte, i int) (int, error) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for i++; ; {
+		for i+8 <= len(b) {
+			w := binary.LittleEndian.Uint64(b[i:])
+			quote := w ^ ones*'"'
+			slash := w ^ ones*'\\'
+			// A high bit marks the first byte that is a quote, a backslash or
+			// a control character. Borrows can only mark bytes behind it.
+			mark := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
+			if mark != 0 {
+				i += bits.TrailingZeros64(mark) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(b) {
+			return i, short(i)
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, nil
+		case c == '\\':
+			if i+1 >= len(b) {
+				return i, short(i)
+			}
+			switch b[i+1] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+				i += 2
+			case 'u':
+				for k := i + 2; k < i+6; k++ {
+					if k >= len(b) {
+						return k, short(k)
+					}
+					if !isHex(b[k]) {
+						return k, wrong(k, "bad \\u escape")
+					}
+				}
+				i += 6
+			default:
+				return i, wrong(i, "bad escape in a string")
+			}
+		case c < 0x20:
+			return i, wrong(i, "control character in a string")
+		default:
+			i++
+		}
+	}
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+func scanWord(b []byte, i int, word string) (int, error) {
+	end := i + len(word)
+	if end > len(b) {
+		return i, short(len(b))
+	}
+	if string(b[i:end]) != word {
+		return i, wrong(i, "unknown word")
+	}
+	return end, nil
+}
+
+func scanNumber(b []byte, i int) (int, error) {
+	digits := func() bool {
+		from := i
+		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if b[i] == '-' {
+		i++
+	}
+	if i < len(b) && b[i] == '0' {
+		i++
+	} else if !digits() {
+		return i, wrong(i, "bad number")
+	}
+	if i < len(b) && b[i] == '.' {
+		i++
+		if !digits() {
+			return i, wrong(i, "bad number")
+		}
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return i, wrong(i, "bad number")
+		}
+	}
+	return i, nil
+}

@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// AppendWithID appends the message with another id and a line end; every
+// other byte stays as it was.
+func (m *Message) AppendWithID(dst []byte, id []byte) []byte {
+	dst = append(dst, m.Raw[:m.idAt]...)
+	dst = append(dst, id...)
+	dst = append(dst, m.Raw[m.idAt+len(m.ID):]...)
+	return append(dst, '\n')
+}
+
+// AppendWithParam appends the message with another value for one key of its
+// params and a line end. The value must have come from Field(m.Params, ...).
+func (m *Message) AppendWithParam(dst []byte, old, value []byte) []byte {
+	at := cap(m.Raw) - cap(old)
+	dst = append(dst, m.Raw[:at]...)
+	dst = append(dst, value...)
+	dst = append(dst, m.Raw[at+len(old):]...)
+	return append(dst, '\n')
+}
+
+// Field returns the raw value of one key of a JSON object, nil if the object
+// has no such key or is no object. A key that stands twice, or that differs
+// only in case or by escapes, is an error: readers would disagree on it.
+func Field(object []byte, key string) ([]byte, error) {
+	var found [1][]byte
+	err := Fields(object, found[:], key)
+	return found[0], err
+}
+
+// Fields is Field for several keys in one pass.
+func Fields(object []byte, values [][]byte, keys ...string) error {
+	i := skipSpace(object, 0)
+	if i >= len(object) || object[i] != '{' {
+		return nil
+	}
+	i = skipSpace(object, i+1)
+	if i < len(object) && object[i] == '}' {
+		return nil
+	}
+	for {
+		end, raw, err := scanKey(object, i)
+		if err != nil {
+			return err
+		}
+		from := skipSpace(object, end)
+		if i, err = scanValue(object, from); err != nil {
+			return err
+		}
+		for k, key := range keys {
+			if string(raw) != key {
+				if looksLike(raw, key) {
+					return wrong(from, fmt.Sprintf("key %q differs from %q only in its spelling", raw, key))
+				}
+				continue
+			}
+			if values[k] != nil {
+				return wrong(from, fmt.Sprintf("key %q stands twice", key))
+			}
+			values[k] = object[from:i]
+		}
+		i = skipSpace(object, i)
+		if i >= len(object) || object[i] != ',' {
+			return nil
+		}
+		i++
+	}
+}
+
+func looksLike(raw []byte, key string) bool {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		var name string
+		return json.Unmarshal([]byte(`"`+string(raw)+`"`), &name) == nil && strings.EqualFold(name, key)
+	}
+	return len(raw) <= len(key)+8 && strings.EqualFold(string(raw), key)
+}
+
+// Text decodes a raw JSON string; ok is false if it is none.
+func Text(raw []byte) (s string, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner), true
+	}
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// Elements calls yield with every element of a raw JSON array, in order.
+func Elements(array []byte, yield func([]byte)) error {
+	i := skipSpace(array, 0)
+	if i >= len(array) || array[i] != '[' {
+		return wrong(i, "not an array")
+	}
+	i = skipSpace(array, i+1)
+	if i < len(array) && array[i] == ']' {
+		return nil
+	}
+	for {
+		from := skipSpace(array, i)
+		end, err := scanValue(array, from)
+		if err != nil {
+			return err
+		}
+		yield(array[from:end])
+		i = skipSpace(array, end)
+		if i >= len(array) || array[i] != ',' {
+			return nil
+		}
+		i++
+	}
+}
