@@ -15,9 +15,10 @@ type Entry struct {
 	Do    []Step // what you can do, most likely first
 
 	model string // what happened, said to the caller's model
+	held  string // the same if the request was not sent; "" if that makes no difference
 	next  string // what to do next, said to the model; "" leaves it to the advice
-	mute  bool   // no text of the server in the model's voice nor in the JSON
-	shows bool   // the model's voice quotes evidence: the server is dead, and its last words are the diagnosis
+	mute  bool   // not even Detail reaches the model or the JSON: nothing that could hold the server's text
+	shows bool   // model and JSON get the server's last lines: it is dead, and they are the diagnosis
 }
 
 // Step is one thing a person can do: words, and the exact command if there is one.

@@ -19,6 +19,11 @@ func Clean(s string) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c <= '~' && b.Len() < maxClean { // nearly all of nearly every line
+			b.WriteByte(c)
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if n := sequence(s[i:], r); n > 0 {
 			i += n
@@ -26,7 +31,7 @@ func Clean(s string) string {
 		}
 		i += size
 		switch {
-		case r == '\t' || r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+		case unicode.IsSpace(r) || unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp):
 			r = ' ' // words stay apart, but one line stays one line
 		case unseen(r):
 			continue
@@ -47,15 +52,15 @@ func Clean(s string) string {
 	return out
 }
 
-// unseen are characters that show nothing, or that change how their neighbours are shown: controls, format characters
-// (bidi, zero width, tags), private use, variation selectors (which can smuggle bytes) and blank letters.
+// unseen are characters that show nothing, or that change how their neighbours are shown. IsPrint is false for
+// controls, format characters (bidi, zero width, tags), private use and what is not assigned; it is true for variation
+// selectors, which can smuggle bytes, and for a few blank letters.
 func unseen(r rune) bool {
-	switch {
-	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector):
+	if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) {
 		return true
-	case r == '\u115F' || r == '\u1160' || r == '\u3164' || r == '\uFFA0' || r == '\u2800' || r == '\u034F':
-		return true
-	case r >= 0xE0000 && r <= 0xE0FFF: // the whole plane of tags, assigned or not
+	}
+	switch r {
+	case '\u034F', '\u115F', '\u1160', '\u17B4', '\u17B5', '\u2800', '\u3164', '\uFFA0':
 		return true
 	}
 	return false

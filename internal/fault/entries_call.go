@@ -19,6 +19,7 @@ var callEntries = []Entry{
 		Code: CallTimeout, RPC: -31021, Retry: VerifyFirst,
 		Title: "the server did not answer this call in time",
 		model: "The server did not answer this call in time.",
+		held:  "This call waited too long for its turn.",
 		Means: "The server is alive, but this one call had no answer and no progress within its time limit.",
 		Why:   "The tool waits for something (a network, a lock, a person), does a lot of work, or lost the call.",
 		Did:   "Gauze told the server that the call is cancelled and answered in its place. The server was not killed, other calls go on, and an answer that comes later is dropped. Whether the tool heeds the cancellation is not known: what it started may still happen.",
@@ -75,7 +76,7 @@ var callEntries = []Entry{
 		Did:   "Gauze answered instead of repeating. The budget fills up again by itself while calls succeed.",
 		Do: []Step{
 			{Text: "Wait a moment, then repeat the call."},
-			{Text: "Find out why the server keeps failing: its last lines on stderr are shown when it dies."},
+			{Text: "Find out why the server keeps failing; its last lines on stderr usually say it."},
 		},
 	},
 	{

@@ -17,7 +17,7 @@ var serverEntries = []Entry{
 		Do: []Step{
 			{Text: "Repeat the call; most servers are back within seconds."},
 			{Text: "If the server is slow to start, let calls wait longer for it:", Command: "gauze run --patience 2m -- COMMAND"},
-			{Text: "If it keeps dying, read its last lines on stderr: they are shown with the fault."},
+			{Text: "If it keeps dying, its last lines on stderr usually say why."},
 		},
 	},
 	{
@@ -34,12 +34,12 @@ var serverEntries = []Entry{
 		},
 	},
 	{
-		Code: CommandNotFound, RPC: -31003, Retry: TellUser,
+		Code: CommandNotFound, RPC: -31003, Retry: TellUser, shows: true,
 		Title: "the command was not found",
 		model: "The command that starts the MCP server does not exist on this machine.",
 		next:  "Do not retry: it cannot work until the user corrects the command. Tell the user.",
-		Means: "The program named after `--` is not a file and is not in any directory of the PATH that Gauze was given.",
-		Why:   "Programs started from a desktop icon or an editor often get a shorter PATH than your terminal (nvm, fnm, asdf, volta, mise and ~/.local/bin are missing from it). Or the name has a typing mistake, or the program is not installed.",
+		Means: "The program named after `--` is not a file and is not in any directory of the PATH that Gauze was given; or it is there, and ended at once with exit status 127 because it could not find a program of its own.",
+		Why:   "Programs started from a desktop icon or an editor often get a shorter PATH than your terminal (nvm, fnm, asdf, volta, mise and ~/.local/bin are missing from it). Or the name has a typing mistake, or the program is not installed. A script that begins with `#!/usr/bin/env node` needs node on the PATH, too.",
 		Did:   "Gauze did not start anything and does not try again: a missing command does not come back by itself. It never runs a program with a similar name.",
 		Do: []Step{
 			{Text: "Find where the program is, in the terminal where it works:", Command: "command -v NAME"},
@@ -48,11 +48,11 @@ var serverEntries = []Entry{
 		},
 	},
 	{
-		Code: CommandNotExecutable, RPC: -31004, Retry: TellUser,
+		Code: CommandNotExecutable, RPC: -31004, Retry: TellUser, shows: true,
 		Title: "the command may not be executed",
 		model: "The file that starts the MCP server may not be executed.",
 		next:  "Do not retry: it cannot work until the user corrects the permissions. Tell the user.",
-		Means: "The file exists, but the system does not allow this user to run it.",
+		Means: "The file exists, but the system does not allow this user to run it (or it started something that may not be run, and ended with exit status 126).",
 		Why:   "The execute permission is missing, a directory above it is closed, it is a directory, or the file system is mounted noexec.",
 		Did:   "Gauze did not start anything, does not try again, and never changes permissions.",
 		Do: []Step{
@@ -62,7 +62,7 @@ var serverEntries = []Entry{
 		},
 	},
 	{
-		Code: CommandBadFormat, RPC: -31005, Retry: TellUser,
+		Code: CommandBadFormat, RPC: -31005, Retry: TellUser, shows: true,
 		Title: "the command is not a program this system can run",
 		model: "The file that starts the MCP server is not a program this system can run.",
 		next:  "Do not retry: it cannot work until the user corrects the command. Tell the user.",

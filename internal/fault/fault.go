@@ -10,7 +10,7 @@
 //	terminal.go    the voice for people
 //	machine.go     the voice for programs: JSON, tool result, JSON-RPC error
 //	clean.go       foreign text without control characters
-//	redact.go      foreign text without secrets, by pattern
+//	redact.go      foreign text without secrets, by their shape (named.go: by their name; random.go, privatekey.go)
 //	secrets.go     foreign text without secrets, by known value
 //	quote.go       foreign text fit to be shown: cleaned, redacted, capped
 package fault
@@ -68,7 +68,7 @@ func (f *Fault) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Title)
-	if d := f.foreign(f.Detail); d != "" {
+	if d := f.detail(); d != "" {
 		b.WriteString(": ")
 		b.WriteString(d)
 	}

@@ -56,13 +56,13 @@ func (f *Fault) JSON() []byte {
 	}
 	if v := f.Evidence; v != nil {
 		m.Evidence = &machineEvidence{Exit: f.foreign(v.Exit), RanMS: v.Ran.Milliseconds()}
-		if !e.mute {
+		if e.shows {
 			m.Evidence.Stderr = f.foreignLines(v.Stderr, machineLines)
 			m.Evidence.Stdout = f.foreignLines(v.Stdout, machineLines)
 		}
 	}
 	if !e.mute {
-		m.Detail = f.foreign(f.Detail)
+		m.Detail = f.detail()
 	}
 	return encode(m)
 }

@@ -5,8 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxQuote is the longest piece of foreign text that any voice shows: a line, not a page.
-const maxQuote = 240
+// The longest pieces of foreign text that any voice shows, in bytes: a line, not a page. A detail of ours may have to
+// name a whole PATH.
+const (
+	maxQuote  = 240
+	maxDetail = 600
+)
 
 // Quote makes foreign text fit to be shown: cleaned, secrets redacted by pattern, capped. The order matters: escape
 // sequences could hide a secret from Redact, and a cap could cut one until Redact no longer knows it.
@@ -14,8 +18,13 @@ func Quote(s string) string { return Secrets{}.Quote(s) }
 
 // Quote is the package's Quote that also knows these values.
 func (s Secrets) Quote(text string) string {
-	return capped(s.Redact(Redact(Clean(text))), maxQuote)
+	return capped(s.hide(text), maxQuote)
 }
+
+// hide takes known values out first: a pattern that hides half of one would leave the other half unknown.
+func (s Secrets) hide(text string) string { return Redact(s.Redact(Clean(text))) }
+
+func (f *Fault) detail() string { return capped(f.Secrets.hide(f.Detail), maxDetail) }
 
 func (f *Fault) foreign(s string) string {
 	if s == "" {
@@ -26,12 +35,8 @@ func (f *Fault) foreign(s string) string {
 
 // foreignLines shows the last n lines: what a program says last is usually why it died. Empty lines are no evidence.
 func (f *Fault) foreignLines(lines []string, n int) []string {
-	// Twice the window is enough to see a key that spans lines, and bounds the work on a long list.
-	if far := 64 * n; len(lines) > far {
-		lines = lines[len(lines)-far:]
-	}
 	var out []string
-	for _, l := range hideKeys(lines) {
+	for _, l := range hideKeys(recent(lines)) {
 		if q := f.foreign(l); q != "" {
 			out = append(out, q)
 		}
@@ -40,6 +45,13 @@ func (f *Fault) foreignLines(lines []string, n int) []string {
 		out = out[len(out)-n:]
 	}
 	return out
+}
+
+// recent bounds the work on a long list. A private key that spans lines has to be seen from its beginning; the longest
+// in use have fewer lines than this.
+func recent(lines []string) []string {
+	const far = 256
+	return lines[max(0, len(lines)-far):]
 }
 
 // capped cuts at a character, and says that it cut.

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
@@ -28,7 +29,7 @@ func KnownSecrets(values ...string) Secrets {
 		s.forms = append(s.forms, base64Forms(v)...)
 	}
 	// The longest first: a shorter form inside a longer one would leave the rest of it standing.
-	slices.SortFunc(s.forms, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(s.forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	s.forms = slices.Compact(s.forms)
 	return s
 }

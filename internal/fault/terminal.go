@@ -19,19 +19,21 @@ func (f *Fault) Terminal(color bool) string {
 	e := f.entry()
 	var b strings.Builder
 
-	server := f.foreign(f.Server)
-	rule := terminalWidth - len(f.Code) - len([]rune(server)) - 6
-	fmt.Fprintf(&b, "%s %s %s\n\n", p.faint("──"), p.loud(string(f.Code)), p.faint(strings.Repeat("─", max(3, rule))+" "+server))
+	rule := strings.Repeat("─", max(3, terminalWidth-len(f.Code)-4))
+	fmt.Fprintf(&b, "%s %s %s\n\n", p.faint("──"), p.loud(string(f.Code)), p.faint(rule))
 	fmt.Fprintf(&b, "%s\n\n", wrap(upperFirst(e.Title)+".", "  "))
-	if d := f.foreign(f.Detail); d != "" {
+	if d := f.detail(); d != "" {
 		fmt.Fprintf(&b, "%s\n\n", wrap(d, "  "))
 	}
 
+	rows := 0
 	row := func(label, text string) {
 		if text != "" {
+			rows++
 			fmt.Fprintf(&b, "  %s %s\n", p.faint(fmt.Sprintf("%-9s", label)), text)
 		}
 	}
+	row("Server", f.foreign(f.Server))
 	row("Call", f.call())
 	row("Effect", f.effectForPeople())
 	row("Since", f.since())
@@ -40,7 +42,9 @@ func (f *Fault) Terminal(color bool) string {
 	if f.Evidence != nil {
 		row("Ended", f.ended())
 	}
-	b.WriteString("\n")
+	if rows > 0 {
+		b.WriteString("\n")
+	}
 
 	if f.Evidence != nil {
 		quote := func(title string, lines []string) {
@@ -144,12 +148,12 @@ func (f *Fault) ended() string {
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./-]{0,63}$`)
 
 // fill puts the tool's name into a command. A name that is not plain stays out: servers choose tool names, and people
-// paste commands into shells.
+// paste commands into shells. A replay policy is never filled in: whoever allows repetition should write the name.
 func (f *Fault) fill(command string) string {
 	if !plainName.MatchString(f.Tool) || f.foreign(f.Tool) != f.Tool {
 		return command
 	}
-	return strings.Replace(command, "--tool NAME:", "--tool "+f.Tool+":", 1)
+	return strings.Replace(command, "--tool NAME:timeout=", "--tool "+f.Tool+":timeout=", 1)
 }
 
 func clock(t time.Time) string { return t.Format("15:04:05") }

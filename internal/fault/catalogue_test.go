@@ -1,0 +1,156 @@
+package fault_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// declared reads the codes out of code.go, so that a new code without words fails here and not in front of a user.
+func declared(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "code.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			code, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes = append(codes, code)
+		}
+		return true
+	})
+	return codes
+}
+
+func TestEveryDeclaredCodeHasExactlyOneEntry(t *testing.T) {
+	want := declared(t)
+	var got []string
+	for _, e := range fault.All() {
+		got = append(got, string(e.Code))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("catalogue has %q\ncode.go declares %q", got, want)
+	}
+}
+
+func TestEveryEntryIsComplete(t *testing.T) {
+	for _, e := range fault.All() {
+		for name, text := range map[string]string{"Title": e.Title, "Means": e.Means, "Why": e.Why, "Did": e.Did, "Retry": string(e.Retry)} {
+			if text == "" {
+				t.Errorf("%s: no %s", e.Code, name)
+			}
+		}
+		if len(e.Do) == 0 {
+			t.Errorf("%s: nothing to do", e.Code)
+		}
+		if strings.HasSuffix(e.Title, ".") || (e.Title[:1] != strings.ToLower(e.Title[:1]) && !strings.HasPrefix(e.Title, "Gauze")) {
+			t.Errorf("%s: a title is lower case without a full stop: %q", e.Code, e.Title)
+		}
+		for _, s := range e.Do {
+			if (s.Command != "") != strings.HasSuffix(s.Text, ":") {
+				t.Errorf("%s: a step ends in a colon if and only if a command follows: %q", e.Code, s.Text)
+			}
+		}
+	}
+}
+
+// The numbers are a promise to programs that read them: they may be added to, never changed.
+func TestJSONRPCCodesAreStable(t *testing.T) {
+	want := map[fault.Code]int{
+		"server-unavailable": -31001, "server-starting": -31002, "command-not-found": -31003, "command-not-executable": -31004,
+		"command-bad-format": -31005, "workdir-missing": -31006, "server-exits-early": -31007, "start-timeout": -31008,
+		"crash-loop": -31009, "spawn-failed": -31010, "session-changed": -31011, "stopping": -31012,
+		"outcome-unknown": -31020, "call-timeout": -31021, "server-hung": -31022, "replay-exhausted": -31023,
+		"call-quarantined": -31024, "retry-budget-spent": -31025, "server-busy": -31026, "tool-changed": -31027,
+		"response-too-large": -31040, "request-too-large": -31041, "response-invalid": -31042,
+		"message-invalid": -32600, "id-in-use": -32600, "discover-unanswered": -32601,
+	}
+	for _, e := range fault.All() {
+		if got := (&fault.Fault{Code: e.Code}).RPCCode(); got != want[e.Code] {
+			t.Errorf("%s: %d, want %d", e.Code, got, want[e.Code])
+		}
+	}
+}
+
+func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
+	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--"}
+	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8"}
+	gauze := regexp.MustCompile(`^gauze (\S+)(.*?)( -- .*)?$`)
+	flag := regexp.MustCompile(`--[a-z-]*`)
+	for _, e := range fault.All() {
+		for _, s := range e.Do {
+			if !strings.Contains(s.Command, "gauze") {
+				continue
+			}
+			m := gauze.FindStringSubmatch(s.Command)
+			if m == nil || m[1] != "run" && m[1] != "explain" {
+				t.Errorf("%s: %q is no command of ours", e.Code, s.Command)
+				continue
+			}
+			for _, f := range flag.FindAllString(m[2], -1) {
+				if !slices.Contains(flags, f) {
+					t.Errorf("%s: %q names the flag %s, which does not exist", e.Code, s.Command, f)
+				}
+			}
+			if _, policy, ok := strings.Cut(m[2], "--tool NAME:"); ok && !slices.Contains(policies, policy) {
+				t.Errorf("%s: %q names the policy %s, which does not exist", e.Code, s.Command, policy)
+			}
+		}
+	}
+}
+
+func TestACodeWithoutAnEntryStillSpeaks(t *testing.T) {
+	f := &fault.Fault{Code: "made-up", Detail: "text of the server"}
+	if got := f.Model(); !strings.Contains(got, "made-up") || !strings.Contains(got, "Tell the user") || strings.Contains(got, "text of the server") {
+		t.Errorf("model voice: %s", got)
+	}
+	if c := f.RPCCode(); c != -31000 {
+		t.Errorf("rpc code %d", c)
+	}
+}
+
+func TestAllIsACopy(t *testing.T) {
+	fault.All()[0].Title = "changed"
+	if fault.All()[0].Title == "changed" {
+		t.Error("a reader can change the catalogue")
+	}
+}
+
+func TestNearestFindsWhatWasMeant(t *testing.T) {
+	for typed, want := range map[string]string{
+		"outcome-unkown":    "outcome-unknown",
+		"OUTCOME_UNKNOWN":   "outcome-unknown",
+		"outcome":           "outcome-unknown",
+		"timeout":           "call-timeout",
+		"comand-not-found":  "command-not-found",
+		"crashloop":         "crash-loop",
+		"server-unavaiable": "server-unavailable",
+		"quarantined":       "call-quarantined",
+	} {
+		if got := fault.Nearest(typed); len(got) == 0 || len(got) > 3 || !slices.Contains(got, want) {
+			t.Errorf("%s: %q, want %s among at most three", typed, got, want)
+		}
+	}
+	if got := fault.Nearest("outcome-unkown"); got[0] != "outcome-unknown" {
+		t.Errorf("the nearest comes first, got %q", got)
+	}
+	for _, typed := range []string{"", "x", "zzzzzzzzzzzz", strings.Repeat("a", 1<<20)} {
+		if got := fault.Nearest(typed); len(got) != 0 {
+			t.Errorf("%.20q is near nothing, got %q", typed, got)
+		}
+	}
+}

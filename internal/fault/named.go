@@ -1,0 +1,182 @@
+package fault
+
+import (
+	"slices"
+	"strings"
+)
+
+// hideNamed hides values whose name promises a secret: name=value, name: value, "name":"value", ?name=value&, and
+// --name value. It reads the text once from the left, so it is fast on any text.
+func hideNamed(s string) string {
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(s); {
+		name, gap := "", 0
+		if n := separator(s[i:]); n > 0 {
+			name, gap = nameBefore(s, i), n
+		} else if s[i] == '-' && (i == 0 || s[i-1] == ' ') {
+			name, gap = flagAt(s[i:])
+		}
+		if name == "" {
+			i++
+			continue
+		}
+		from := i + gap
+		for from < len(s) && s[from] == ' ' {
+			from++
+		}
+		v := valueAt(s[from:])
+		if v == "" || !promises(name) || harmless(name, v) || prose(name, s[i:from], v) {
+			i += gap
+			continue
+		}
+		b.WriteString(s[done:from])
+		b.WriteString(requote(v))
+		i = from + len(v)
+		done = i
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+// separator is the length of what stands between a name and its value.
+func separator(s string) int {
+	switch {
+	case strings.HasPrefix(s, "://"):
+		return 0
+	case strings.HasPrefix(s, ":=") || strings.HasPrefix(s, "=>"):
+		return 2
+	case s[0] == '=' || s[0] == ':':
+		return 1
+	case len(s) >= 3 && strings.EqualFold(s[:3], "%3d"):
+		return 3
+	}
+	return 0
+}
+
+// nameBefore is the word that ends before i, past spaces and a closing quote.
+func nameBefore(s string, i int) string {
+	end := i
+	for end > 0 && s[end-1] == ' ' {
+		end--
+	}
+	if end > 0 && (s[end-1] == '"' || s[end-1] == '\'') {
+		end--
+		if end > 0 && s[end-1] == '\\' {
+			end--
+		}
+	}
+	start := end
+	for start > 0 && nameByte(s[start-1]) {
+		start--
+	}
+	return s[start:end]
+}
+
+// flagAt is the name of the command-line flag at the start of s and its length, if a value follows after a space.
+func flagAt(s string) (name string, length int) {
+	end := 0
+	for end < len(s) && nameByte(s[end]) {
+		end++
+	}
+	name = strings.TrimLeft(s[:end], "-")
+	if name == "" || end >= len(s)-1 || s[end] != ' ' || s[end+1] == '-' || s[end+1] == ' ' {
+		return "", 0
+	}
+	return name, end
+}
+
+func nameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+}
+
+// valueAt is the value at the start of s, with its quotes. A quote that never closes reaches to the end.
+func valueAt(s string) string {
+	rest := strings.TrimPrefix(s, `\`)
+	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
+		open := len(s) - len(rest) + 1
+		if end := strings.IndexByte(s[open:], rest[0]); end >= 0 {
+			return s[:open+end+1]
+		}
+		return s
+	}
+	if end := strings.IndexAny(s, " \t\r\n\"',;&)}]"); end >= 0 {
+		return s[:end]
+	}
+	return s
+}
+
+var (
+	// Words that promise a secret wherever they stand in a name, once its separators are gone.
+	secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "connectionstring"}
+	// Words that do so only as the last part of a name: monkey, author and compass are nobody's secret.
+	secretParts = []string{"key", "auth", "pass", "pwd", "pw", "sig", "signature", "jwt", "pat", "pin", "otp", "dsn", "sid"}
+	joiner      = strings.NewReplacer("-", "", "_", "", ".", "")
+	// Endings of file names: "token.js:12" is a place and no secret.
+	sources = []string{"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py", "go", "rs", "rb", "php", "java", "kt", "cs", "c", "h", "cpp", "json", "toml", "yaml", "yml"}
+)
+
+func promises(name string) bool {
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && slices.Contains(sources, name[dot+1:]) {
+		return false
+	}
+	joined := joiner.Replace(strings.ToLower(name))
+	if slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(joined, w) }) {
+		return true
+	}
+	last := strings.TrimRight(name, "0123456789_.-")
+	last = last[strings.LastIndexAny(last, "-_.")+1:]
+	if slices.Contains(secretParts, strings.ToLower(last)) {
+		return true
+	}
+	for i := len(last) - 1; i > 0; i-- { // fooKey: the part that begins with the last capital
+		if last[i] >= 'A' && last[i] <= 'Z' {
+			return last[i-1] >= 'a' && last[i-1] <= 'z' && slices.Contains(secretParts, strings.ToLower(last[i:]))
+		}
+	}
+	return false
+}
+
+// harmless are values that stand where a secret would and are none: hiding them would cost the diagnosis
+// ("API_KEY: undefined", "token: required").
+func harmless(name, v string) bool {
+	v = strings.ToLower(strings.Trim(v, `\"'.`))
+	switch v {
+	case "", "undefined", "null", "nil", "none", "missing", "invalid", "required", "expired", "unset", "empty", "true", "false",
+		"is", "not", "must", "was", "are", "expected", "unexpected", "unknown", "string", "str", "error", "cannot", "no", "[redacted", "***":
+		return true
+	}
+	name = strings.ToLower(name)
+	switch {
+	case strings.HasSuffix(name, "pwd") && strings.HasPrefix(v, "/"): // PWD is the working directory of every shell
+		return true
+	case strings.HasSuffix(name, "tokens") && strings.Trim(v, "0123456789") == "": // max_tokens: 4096
+		return true
+	}
+	return false
+}
+
+// prose is a message about a key of a map and not a key to a door: `Unrecognized key: "timeout"`.
+func prose(name, between, v string) bool {
+	if !strings.EqualFold(name, "key") || !strings.HasSuffix(between, " ") {
+		return false
+	}
+	v = strings.Trim(v, `\"'`)
+	return len(v) <= 20 && !strings.ContainsAny(v, "0123456789+/=-")
+}
+
+// requote keeps the quotes around a hidden value, so that a line of JSON still looks like one.
+func requote(v string) string {
+	for _, q := range []string{`\"`, `\'`, `"`, `'`} {
+		if strings.HasPrefix(v, q) {
+			if len(v) >= 2*len(q) && strings.HasSuffix(v, q) {
+				return q + mark + q
+			}
+			return q + mark
+		}
+	}
+	return mark
+}

@@ -1,0 +1,36 @@
+package fault
+
+import "regexp"
+
+var (
+	keyBegin = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY`)
+	keyEnd   = regexp.MustCompile(`-----END [A-Z0-9 ]*PRIVATE KEY`)
+	bareLine = regexp.MustCompile(`^[|>\s]*[A-Za-z0-9+/=]{8,}$`)
+)
+
+// hideKeys hides private keys that span lines, also when only the first or the last part of one is there. Redact sees one
+// line at a time, and the middle of a key looks like nothing.
+func hideKeys(lines []string) []string {
+	var out []string
+	inside := false
+	for _, l := range lines {
+		l = Clean(l)
+		switch {
+		case keyBegin.MatchString(l) && !keyEnd.MatchString(l):
+			inside = true
+			out = append(out, keyBegin.Split(l, 2)[0]+mark)
+		case keyEnd.MatchString(l) && !keyBegin.MatchString(l):
+			if !inside { // everything before it belongs to the key, as far as it looks like one
+				for len(out) > 0 && bareLine.MatchString(out[len(out)-1]) {
+					out = out[:len(out)-1]
+				}
+				out = append(out, mark)
+			}
+			inside = false
+		case inside:
+		default:
+			out = append(out, l)
+		}
+	}
+	return out
+}

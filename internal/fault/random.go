@@ -1,0 +1,58 @@
+package fault
+
+import "strings"
+
+// hideRandom hides what no rule knows and still looks like a key: a long run of letters and digits without sense.
+func hideRandom(s string) string {
+	const shortestRun = 32
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(s); {
+		end := i
+		for end < len(s) && keyByte(s[end]) {
+			end++
+		}
+		if end-i >= shortestRun && random(s[i:end]) {
+			b.WriteString(s[done:i])
+			b.WriteString(mark)
+			done = end
+		}
+		i = end + 1
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}
+
+func keyByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("+/_=-", c) >= 0
+}
+
+// random tells a key from a path or a name: a long piece of hexadecimal digits, or one that mixes digits, capitals
+// and small letters.
+func random(s string) bool {
+	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("/_-=", r) }) {
+		if len(piece) < 20 {
+			continue
+		}
+		var digit, upper, lower, beyondHex bool
+		for _, c := range piece {
+			switch {
+			case c >= '0' && c <= '9':
+				digit = true
+			case c >= 'A' && c <= 'Z':
+				upper = true
+				beyondHex = beyondHex || c > 'F'
+			case c >= 'a' && c <= 'z':
+				lower = true
+				beyondHex = beyondHex || c > 'f'
+			}
+		}
+		if digit && (upper && lower || !beyondHex && len(piece) >= 32) {
+			return true
+		}
+	}
+	return false
+}
