@@ -6,7 +6,7 @@ import (
 )
 
 // Tracker follows one server through its generations. One owner calls Connected, Record and Closed (it guards them with
-// its own lock); anybody may read State at any time. It keeps no clock: time is an argument.
+// its own lock); anybody may read State at any time. It keeps no clock: time is an argument. Generations count from 1.
 type Tracker struct {
 	config Config
 	state  atomic.Int32 // State; atomic because the gate reads it on every call, without the owner's lock
@@ -116,6 +116,7 @@ func (t *Tracker) hit(slow bool, at time.Time) (changed bool) {
 	}
 	switch state := t.State(); {
 	case state != Healthy && t.fast >= t.config.Up:
+		t.seen.Recoveries++
 		return t.become(Healthy, at)
 	case state == Unresponsive && t.hits >= t.config.Up:
 		return t.become(Degraded, at) // it answers again, but some of the answers were slow
@@ -148,9 +149,6 @@ func (t *Tracker) forget() {
 func (t *Tracker) become(s State, at time.Time) (changed bool) {
 	if t.State() == s {
 		return false
-	}
-	if s == Healthy && t.seen.Restarts+t.seen.Missed+t.seen.Answered > 0 {
-		t.seen.Recoveries++
 	}
 	t.seen.Since = at
 	t.state.Store(int32(s))
