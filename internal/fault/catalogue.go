@@ -1,7 +1,5 @@
 package fault
 
-import "strings"
-
 // Entry is what the catalogue knows of one code: all the words, none of the layout.
 type Entry struct {
 	Code  Code
@@ -14,37 +12,18 @@ type Entry struct {
 	Did   string // what Gauze did about it
 	Do    []Step // what you can do, most likely first
 
-	model string // what happened, said to the caller's model
-	held  string // the same if the request was not sent; "" if that makes no difference
-	next  string // what to do next, said to the model; "" leaves it to the advice
-	mute  bool   // not even Detail reaches the model or the JSON: nothing that could hold the server's text
-	shows bool   // model and JSON get the server's last lines: it is dead, and they are the diagnosis
+	model     string // what happened, said to the caller's model
+	held      string // the same if the request was not sent; "" if that makes no difference
+	heldRetry Advice // the advice if the request was not sent; "" if that makes no difference
+	next      string // what to do next, said to the model; "" leaves it to the advice
+	mute      bool   // not even Detail reaches the model or the JSON: nothing that could hold the server's text
+	shows     bool   // model and JSON get the server's last lines: it is dead, and they are the diagnosis
 }
 
 // Step is one thing a person can do: words, and the exact command if there is one.
 type Step struct {
 	Text    string
 	Command string
-}
-
-// Explain is the entry as paragraphs.
-func (e Entry) Explain() string {
-	var b strings.Builder
-	for _, part := range []string{e.Means, e.Why, e.Did} {
-		b.WriteString(part)
-		b.WriteString("\n\n")
-	}
-	for _, s := range e.Do {
-		b.WriteString("- ")
-		b.WriteString(s.Text)
-		b.WriteString("\n")
-		if s.Command != "" {
-			b.WriteString("    ")
-			b.WriteString(s.Command)
-			b.WriteString("\n")
-		}
-	}
-	return b.String()
 }
 
 // entries is the catalogue in the order people read it: the server, then calls, then messages.

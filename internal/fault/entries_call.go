@@ -45,6 +45,7 @@ var callEntries = []Entry{
 		Code: ReplayExhausted, RPC: -31023, Retry: ChangeCall, mute: true,
 		Title: "the server died twice with this call in its hands",
 		model: "The server died twice while running this call.",
+		held:  "The server died again and again before it took this call.", heldRetry: RetryLater,
 		next:  "Do not repeat it unchanged: it may be what kills the server. Try other arguments, or tell the user.",
 		Means: "The call is safe to repeat, Gauze repeated it, and the server died again.",
 		Why:   "Either this very call kills the server, or the server is dying for another reason and the call was unlucky twice.",
@@ -57,7 +58,8 @@ var callEntries = []Entry{
 	{
 		Code: CallQuarantined, RPC: -31024, Retry: ChangeCall, mute: true,
 		Title: "this call is kept from the server because it seems to kill it",
-		model: "Gauze did not pass this call on: the same call was running each of the last two times the server died.",
+		model: "The server died while running this call, as it did the last time the same call was running.",
+		held:  "Gauze did not pass this call on: the same call was running each of the last two times the server died.",
 		next:  "Do not repeat it unchanged. Try other arguments, or tell the user.",
 		Means: "The same tool with the same arguments was in flight at two deaths in a row, so it is not passed on for five minutes. Every other call passes.",
 		Why:   "The server has a mistake that these arguments set off, or the call needs more memory than there is.",

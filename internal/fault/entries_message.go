@@ -16,7 +16,7 @@ var messageEntries = []Entry{
 	{
 		Code: RequestTooLarge, RPC: -31041, Retry: ChangeCall,
 		Title: "the call is too large",
-		model: "This call is too large to be sent to the server.",
+		model: "This call is too large.",
 		next:  "Send less: shorter arguments, or several smaller calls.",
 		Means: "The client sent a message with more bytes than one message may have (16 MiB).",
 		Why:   "A whole file was put into the arguments.",

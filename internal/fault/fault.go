@@ -7,7 +7,7 @@
 //	catalogue.go   one Entry per code; the words live in entries_*.go
 //	nearest.go     the codes a mistyped one may have meant
 //	model.go       the voice for the caller's model
-//	terminal.go    the voice for people
+//	terminal.go    the voice for people; explain.go says more about a code
 //	machine.go     the voice for programs: JSON, tool result, JSON-RPC error
 //	clean.go       foreign text without control characters
 //	redact.go      foreign text without secrets, by their shape (named.go: by their name; random.go, privatekey.go)
@@ -25,8 +25,8 @@ type Fault struct {
 	Code     Code
 	Delivery Delivery
 
-	// Safe says that repeating the request can do no harm: it reads, or it is idempotent, or it provably never ran.
-	// The zero value is the careful one: a request is unsafe until somebody knows better.
+	// Safe says that repeating the call can do no harm: its tool only reads, or does the same when done twice. The zero
+	// value is the careful one. Requests of the protocol itself (lists, reads, initialize) are known without it.
 	Safe bool
 
 	Server string // name or command line, as shown to people

@@ -49,7 +49,7 @@ type machineEvidence struct {
 func (f *Fault) JSON() []byte {
 	e := f.entry()
 	m := machine{
-		Source: "gauze", Code: f.Code, Title: e.Title, Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: f.Safe,
+		Source: "gauze", Code: f.Code, Title: e.Title, Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: !f.mayHaveActed(),
 		Server: f.foreign(f.Server), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool),
 		At: stamp(f.At), Since: stamp(f.Since), NextTry: stamp(f.NextTry),
 		Attempts: f.Attempts, WaitedMS: f.Waited.Milliseconds(), LimitMS: f.Limit.Milliseconds(),

@@ -103,7 +103,7 @@ func (f *Fault) effect() string {
 	switch {
 	case f.Delivery == Unsent:
 		return f.noun("This call was not sent to the server, so it had no effect.")
-	case f.Safe:
+	case !f.mayHaveActed():
 		return "" // whether a harmless request ran does not matter, and the advice says that it may be repeated
 	case f.Delivery == Answered:
 		return "It has probably taken effect."
@@ -115,7 +115,6 @@ func (f *Fault) effect() string {
 
 func (f *Fault) next() string {
 	e := f.entry()
-	maybeDone := f.Delivery != Unsent && !f.Safe
 	switch f.Advice() {
 	case RetryNow:
 		return "It is safe to repeat. If it fails again, tell the user."
@@ -132,7 +131,7 @@ func (f *Fault) next() string {
 	if next == "" {
 		next = "Do not retry. Tell the user."
 	}
-	if maybeDone && e.Retry == ChangeCall {
+	if f.mayHaveActed() && e.Retry == ChangeCall {
 		next = "Check before repeating it. " + next
 	}
 	return next

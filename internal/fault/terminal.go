@@ -19,8 +19,7 @@ func (f *Fault) Terminal(color bool) string {
 	e := f.entry()
 	var b strings.Builder
 
-	rule := strings.Repeat("─", max(3, terminalWidth-len(f.Code)-4))
-	fmt.Fprintf(&b, "%s %s %s\n\n", p.faint("──"), p.loud(string(f.Code)), p.faint(rule))
+	headline(&b, p, f.Code)
 	fmt.Fprintf(&b, "%s\n\n", wrap(upperFirst(e.Title)+".", "  "))
 	if d := f.detail(); d != "" {
 		fmt.Fprintf(&b, "%s\n\n", wrap(d, "  "))
@@ -73,6 +72,11 @@ func (f *Fault) Terminal(color bool) string {
 	return b.String()
 }
 
+func headline(b *strings.Builder, p paint, code Code) {
+	rule := strings.Repeat("─", max(3, terminalWidth-len(code)-4))
+	fmt.Fprintf(b, "%s %s %s\n\n", p.faint("──"), p.loud(string(code)), p.faint(rule))
+}
+
 func (f *Fault) call() string {
 	method, tool := f.foreign(f.Method), f.foreign(f.Tool)
 	if tool != "" {
@@ -88,7 +92,7 @@ func (f *Fault) effectForPeople() string {
 	switch {
 	case f.Delivery == Unsent:
 		return "none: it was not sent"
-	case f.Safe:
+	case !f.mayHaveActed():
 		return "none that matters: it is safe to repeat"
 	case f.Delivery == Answered:
 		return "probably done: the server answered"
@@ -198,5 +202,6 @@ func (p paint) in(code, s string) string {
 }
 
 func (p paint) loud(s string) string    { return p.in("1;31", s) }
+func (p paint) strong(s string) string  { return p.in("1", s) }
 func (p paint) faint(s string) string   { return p.in("2", s) }
 func (p paint) command(s string) string { return p.in("36", s) }

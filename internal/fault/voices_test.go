@@ -45,6 +45,12 @@ func TestTheWordsFollowTheDelivery(t *testing.T) {
 			[]string{"not sent", "Do not retry", "Tell the user"}, []string{"Try again"}},
 		{"an unknown outcome says so in our fixed words", fault.OutcomeUnknown, fault.Unknown, false, fault.VerifyFirst,
 			[]string{"The server stopped while running this call. It may or may not have taken effect. Check before repeating it."}, []string{"failed"}},
+		{"a call that came to grief before it was taken is not to blame", fault.ReplayExhausted, fault.Unsent, false, fault.RetryLater,
+			[]string{"before it took this call", "not sent", "Try again"}, []string{"kills the server", "unchanged"}},
+		{"a call that is barred had no effect", fault.CallQuarantined, fault.Unsent, false, fault.ChangeCall,
+			[]string{"did not pass this call on", "not sent", "unchanged"}, nil},
+		{"a call that is barred from now on may have had its effect", fault.CallQuarantined, fault.Unknown, false, fault.ChangeCall,
+			[]string{"died while running this call", "may or may not", "Check before repeating", "unchanged"}, []string{"did not pass"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fault.Fault{Code: c.code, Delivery: c.delivery, Safe: c.safe, Method: "tools/call", At: noon}
@@ -82,6 +88,21 @@ func TestNoVoiceAdvisesToRepeatWhatMayHaveHappened(t *testing.T) {
 		f := &fault.Fault{Code: e.Code, Method: "tools/call"}
 		if a := f.Advice(); a == fault.VerifyFirst {
 			t.Errorf("%s/unsent: advises to check what was never sent", e.Code)
+		}
+	}
+}
+
+func TestARequestOfTheProtocolItselfNeedsNoChecking(t *testing.T) {
+	for method, acts := range map[string]bool{
+		"initialize": false, "tools/list": false, "resources/templates/list": false, "resources/read": false, "ping": false,
+		"tools/call": true, "tasks/update": true, "acme/launch": true, "": true,
+	} {
+		f := &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Method: method}
+		if got := f.Advice() == fault.VerifyFirst; got != acts {
+			t.Errorf("%s: advises %s", method, f.Advice())
+		}
+		if got := strings.Contains(f.Model(), "may or may not"); got != acts {
+			t.Errorf("%s: %s", method, f.Model())
 		}
 	}
 }
@@ -188,6 +209,14 @@ func TestColourIsOursAndOnlyOnRequest(t *testing.T) {
 	coloured := f.Terminal(true)
 	if !strings.Contains(coloured, "\x1b[1;31mcrash-loop\x1b[0m") || strings.Contains(coloured, "\x1b[31m") {
 		t.Errorf("%q", coloured)
+	}
+}
+
+func TestExplainIsPlainUnlessAskedForColour(t *testing.T) {
+	for _, e := range fault.All() {
+		if strings.Contains(e.Explain(false), "\x1b") || !strings.Contains(e.Explain(true), "\x1b[1mWhat it means\x1b[0m") {
+			t.Errorf("%s: %q", e.Code, e.Explain(true))
+		}
 	}
 }
 

@@ -1,0 +1,46 @@
+package fault
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Explain is the whole entry for people: what it means, why it happens, what Gauze did, what they can do.
+func (e Entry) Explain(color bool) string {
+	p := paint(color)
+	var b strings.Builder
+	headline(&b, p, e.Code)
+	fmt.Fprintf(&b, "%s\n", wrap(upperFirst(e.Title)+".", "  "))
+	section := func(title string) { fmt.Fprintf(&b, "\n  %s\n", p.strong(title)) }
+	for _, s := range []struct{ title, text string }{
+		{"What it means", e.Means}, {"Why it happens", e.Why}, {"What Gauze did", e.Did},
+	} {
+		section(s.title)
+		fmt.Fprintf(&b, "%s\n", wrap(s.text, "    "))
+	}
+	section("What you can do")
+	for _, s := range e.Do {
+		fmt.Fprintf(&b, "%s\n", wrap(s.Text, "    "))
+		if s.Command != "" {
+			fmt.Fprintf(&b, "      %s\n", p.command(s.Command))
+		}
+	}
+	section("What the caller is told")
+	fmt.Fprintf(&b, "%s\n", wrap(e.Retry.words(), "    "))
+	fmt.Fprintf(&b, "    %s\n", p.faint(fmt.Sprintf("JSON-RPC error %d, retry advice %q", e.RPC, e.Retry)))
+	return b.String()
+}
+
+func (a Advice) words() string {
+	switch a {
+	case RetryNow:
+		return "The call may be repeated at once."
+	case RetryLater:
+		return "The call may be repeated later."
+	case VerifyFirst:
+		return "The call may have taken effect; check before repeating it. (A call that only reads, or was not sent, may be repeated.)"
+	case ChangeCall:
+		return "The same call would fail again; change it."
+	}
+	return "No call helps; tell the user."
+}
