@@ -1,0 +1,81 @@
+//go:build linux
+
+package realtest
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+type goSDKSession struct {
+	session  *mcp.ClientSession
+	process  *exec.Cmd
+	progress *progressBoard
+}
+
+// goSDKClient connects with the given protocol version, or with the library's own choice.
+func goSDKClient(version string) func(*testing.T, context.Context, []string, []string) client {
+	return func(t *testing.T, ctx context.Context, env, argv []string) client {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = environment(env)
+		cmd.Stderr = stderrOf(t)
+		board := &progressBoard{}
+		c := mcp.NewClient(&mcp.Implementation{Name: "realtest", Version: "1"}, &mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				board.heard(r.Params.ProgressToken)
+			},
+		})
+		session, err := c.Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatalf("go-sdk cannot connect: %v", err)
+		}
+		return &goSDKSession{session: session, process: cmd, progress: board}
+	}
+}
+
+func (s *goSDKSession) tools(ctx context.Context) ([]string, error) {
+	listed, err := s.session.ListTools(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, tool := range listed.Tools {
+		names = append(names, tool.Name)
+	}
+	return names, nil
+}
+
+func (s *goSDKSession) call(ctx context.Context, c call) (answer, error) {
+	params := &mcp.CallToolParams{Name: c.tool, Arguments: c.args}
+	if c.progressed != nil {
+		params.Meta = mcp.Meta{}
+		params.SetProgressToken(s.progress.token(c.progressed))
+	}
+	result, err := s.session.CallTool(ctx, params)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{IsError: result.IsError, Meta: map[string]json.RawMessage{}}
+	var text strings.Builder
+	for _, content := range result.Content {
+		if c, ok := content.(*mcp.TextContent); ok {
+			text.WriteString(c.Text)
+		}
+	}
+	a.Text = text.String()
+	for key, value := range result.Meta {
+		if a.Meta[key], err = json.Marshal(value); err != nil {
+			return answer{}, err
+		}
+	}
+	return a, nil
+}
+
+func (s *goSDKSession) pid() int        { return s.process.Process.Pid }
+func (s *goSDKSession) version() string { return s.session.InitializeResult().ProtocolVersion }
+func (s *goSDKSession) close() error    { return s.session.Close() }

@@ -1,0 +1,55 @@
+//go:build linux
+
+package realtest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+)
+
+// client is what the tests need of a real MCP client.
+type client interface {
+	tools(ctx context.Context) ([]string, error)
+	call(ctx context.Context, c call) (answer, error)
+	pid() int        // of the gauze it started
+	version() string // of the protocol, as negotiated
+	close() error
+}
+
+// call is one tools/call. progressed, if set, asks for progress and hears of each.
+type call struct {
+	tool       string
+	args       map[string]any
+	progressed func()
+}
+
+// answer is a tool result, cut down to what the tests look at.
+type answer struct {
+	Text    string
+	IsError bool
+	Meta    map[string]json.RawMessage
+}
+
+// clientKind is one client library in one of its ways of connecting.
+type clientKind struct {
+	name    string
+	connect func(t *testing.T, ctx context.Context, env []string, argv []string) client
+}
+
+var (
+	goSDK       = clientKind{"go-sdk", goSDKClient("")}                  // asks server/discover first, falls back
+	goSDKLegacy = clientKind{"go-sdk-legacy", goSDKClient("2025-11-25")} // initialize at once
+	mcpGo       = clientKind{"mcp-go", mcpGoClient}                      // asks server/discover first, falls back
+	tsV1        = clientKind{"ts-v1", tsClient("v1")}
+	tsV2        = clientKind{"ts-v2", tsClient("v2")}
+	tsV2Auto    = clientKind{"ts-v2-auto", tsClient("v2-auto")} // starts a second gauze only to ask for the era
+
+	everyClient = []clientKind{goSDK, goSDKLegacy, mcpGo, tsV1, tsV2, tsV2Auto}
+)
+
+// environment is the tests' own, with additions, for a client's process and everything below it.
+func environment(more []string) []string {
+	return append(append(os.Environ(), "GORACE=log_path="+raceReports), more...)
+}

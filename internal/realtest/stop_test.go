@@ -1,0 +1,47 @@
+//go:build linux
+
+package realtest
+
+import (
+	"syscall"
+	"testing"
+)
+
+func TestStoppedServerIsReplaced(t *testing.T) {
+	for _, p := range pairs() {
+		t.Run(p.name(), func(t *testing.T) {
+			t.Parallel()
+			s := open(t, p, setup{options: hasty})
+			tools := s.list()
+			s.wantRead()
+
+			stopped := s.processes()
+			signalEach(t, stopped, syscall.SIGSTOP)
+			s.wantRead()
+			if left := gone(s.ctx, stopped); len(left) > 0 {
+				t.Errorf("the stopped server was left behind: %v", left)
+			}
+			s.wantSameTools(tools)
+		})
+	}
+}
+
+// A long call is not a hang: what answers probes is left alone.
+func TestBusyServerIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := open(t, pair{goSDK, everything}, setup{options: hasty})
+	s.list()
+	before := s.processes()
+	progress := 0
+	a, err := s.call(s.ctx, call{
+		tool:       "trigger-long-running-operation",
+		args:       map[string]any{"duration": 5, "steps": 10}, // five times the limit, with progress each half of it
+		progressed: func() { progress++ },
+	})
+	if err != nil || a.IsError {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if after := s.processes(); after[0].pid != before[0].pid {
+		t.Error("a server that was busy was restarted")
+	}
+}
