@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -27,6 +28,7 @@ type call struct {
 	seq     uint64 // order of arrival
 	arrived time.Time
 	own     chan wire.Message // set: the request is ours (restore, probe)
+	room    *[]byte           // what msg lies in
 
 	// While it is in flight.
 	conn  *upstream.Conn
@@ -49,10 +51,33 @@ type call struct {
 
 var signSeed = maphash.MakeSeed()
 
-// keep copies the message out of the reader's buffer.
+// rooms holds the buffers of answered calls for the next ones: a busy session
+// would otherwise be mostly garbage collection.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// largestRoom is not kept: one huge message must not stay for ever.
+const largestRoom = 64 << 10
+
+// newCall copies a message of the client's out of the reader's buffer.
+func newCall(m *wire.Message) *call {
+	c := &call{room: rooms.Get().(*[]byte), arrived: time.Now()}
+	c.msg, *c.room = m.Keep(*c.room)
+	c.id = c.msg.ID
+	return c
+}
+
+// discard gives the buffer back. Nothing may refer to the message any more.
+func (c *call) discard() {
+	if c.room != nil && cap(*c.room) <= largestRoom && c.class != Stream {
+		rooms.Put(c.room)
+	}
+	c.room = nil
+}
+
+// keep copies a message of the server's.
 func keep(m *wire.Message) wire.Message {
-	copied, _, _ := wire.Scan(bytes.Clone(m.Raw))
-	return copied
+	kept, _ := m.Keep(nil)
+	return kept
 }
 
 // dispatch sends the call now, holds it, or lets it wait for the server.
@@ -165,6 +190,7 @@ func (s *Session) retire(c *call) {
 	if c.token != "" && s.tokens[c.token] == c {
 		delete(s.tokens, c.token)
 	}
+	s.checkEmptied()
 }
 
 // abandon is retire for a call that stays with the server: a late answer to

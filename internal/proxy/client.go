@@ -73,8 +73,7 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 
 // requestFromClient is the first step of a call.
 func (s *Session) requestFromClient(m *wire.Message) {
-	c := &call{msg: keep(m), arrived: time.Now()}
-	c.id = c.msg.ID
+	c := newCall(m)
 	if err := s.inspect(c); err != nil {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
@@ -226,7 +225,7 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 	}
 	if s.conn == nil {
 		if len(s.waiting) < longestQueue {
-			s.waiting = append(s.waiting, &call{msg: keep(m), arrived: time.Now()})
+			s.waiting = append(s.waiting, newCall(m))
 		}
 		return
 	}

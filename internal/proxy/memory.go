@@ -30,7 +30,7 @@ func (m *memory) known() bool { return m.legacy || m.modern }
 // learn remembers an accepted request.
 func (s *Session) learn(c *call, result []byte) {
 	m := &s.memory
-	params := c.msg.Params
+	params := bytes.Clone(c.msg.Params) // the call's buffer is reused
 	switch c.msg.Method {
 	case "initialize":
 		m.legacy, m.modern = true, false

@@ -11,7 +11,7 @@ import (
 
 const (
 	provenRepeats = 2 // of a call that was provably not read
-	readRepeats   = 1 // of a read that was
+	readRepeats   = 2 // of a read that was: three attempts in all
 )
 
 // mayRepeat is the only licence to send a call again after the server that

@@ -65,6 +65,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		c.own <- keep(m)
 	case valid:
 		s.out.buf = m.AppendWithID(s.out.buf, c.id)
+		c.discard()
 	default:
 		s.out.buf = append(append(s.out.buf, s.verdict(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
 			Detail: "a response with both a result and an error, or with neither"})...), '\n')
@@ -296,13 +297,9 @@ func idOfTooLong(long *wire.TooLong) []byte {
 	return nil
 }
 
-// Stray: a line on stdout that is no message. It is evidence, and it goes
-// where logs belong.
+// Stray: a line on stdout that is no message.
 func (s *Session) Stray(conn *upstream.Conn, line []byte) {
 	s.count(func(n *Counters) { n.Stray++ })
 	s.Events.Emit(event.Event{Kind: event.Stray, Server: s.Name, Generation: conn.Generation,
 		Detail: fault.Quote(string(line[:min(len(line), 200)]))})
-	if s.Stderr != nil {
-		s.Stderr.Write([]byte(s.secrets.Quote(string(line[:min(len(line), 1000)])) + "\n"))
-	}
 }

@@ -73,6 +73,7 @@ type Session struct {
 	trouble *upstream.Trouble // why there is no connection; nil: it is being started
 	down    time.Time         // since when there is none
 	closing bool
+	emptied chan struct{} // set once the client has left; closed when nothing is due
 
 	lastID    uint64
 	arrivals  uint64
@@ -158,6 +159,7 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	var err error
 	select {
 	case err = <-left:
+		s.finish(ctx)
 	case <-ctx.Done():
 		s.up.Hurry()
 	}
@@ -170,6 +172,36 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	s.abandonAll()
 	s.Events.Emit(event.Event{Kind: event.Stopped, Server: s.Name})
 	return errors.Join(err, served)
+}
+
+// finishGrace: a client that closed its side may still read, as in
+// `printf ... | gauze run -- server`; one that is gone does not mind.
+const finishGrace = 2 * time.Second
+
+// finish waits a moment for the answers that are still due.
+func (s *Session) finish(ctx context.Context) {
+	s.mu.Lock()
+	s.emptied = make(chan struct{})
+	s.checkEmptied()
+	s.mu.Unlock()
+	timer := time.NewTimer(finishGrace)
+	defer timer.Stop()
+	select {
+	case <-s.emptied:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// checkEmptied tells finish that nothing is due any more.
+func (s *Session) checkEmptied() {
+	if s.emptied != nil && len(s.calls) == len(s.streams) {
+		select {
+		case <-s.emptied:
+		default:
+			close(s.emptied)
+		}
+	}
 }
 
 // Hurry makes a stop under way skip the wait for a voluntary end.

@@ -33,8 +33,9 @@ type Conn struct {
 	out   *outbox
 	hear  Reader
 	heard atomic.Int64 // when the last byte came, in nanoseconds since Started
-	spoke atomic.Bool
+	spoke atomic.Int64 // when the first message came, the same; 0: none yet
 
+	logs   io.Writer // where the server's stderr goes; never blocks
 	stderr ring
 	strays strays
 
@@ -46,6 +47,7 @@ type Conn struct {
 
 	done chan struct{}
 	// Valid once done is closed.
+	ended    time.Time
 	evidence Evidence
 	written  int64
 	never    int64
@@ -69,7 +71,7 @@ func (s *strays) add(line []byte) {
 }
 
 // connect starts the server as generation number and begins to listen.
-func connect(spec Spec, generation int, hear Reader, stderr io.Writer, guard *guard) (*Conn, error) {
+func connect(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
 	proc, err := start(spec)
 	if err != nil {
 		return nil, err
@@ -81,10 +83,10 @@ func connect(spec Spec, generation int, hear Reader, stderr io.Writer, guard *gu
 	}
 	c := &Conn{
 		Generation: generation, Started: proc.started,
-		proc: proc, out: out, hear: hear,
+		proc: proc, out: out, hear: hear, logs: logs,
 		hurry: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{}),
 	}
-	go c.serve(stderr, guard)
+	go c.serve(guard)
 	return c, nil
 }
 
@@ -93,10 +95,10 @@ func connect(spec Spec, generation int, hear Reader, stderr io.Writer, guard *gu
 const drainGrace = 250 * time.Millisecond
 
 // serve owns the process from its start to the last byte.
-func (c *Conn) serve(stderr io.Writer, guard *guard) {
+func (c *Conn) serve(guard *guard) {
 	var pipes sync.WaitGroup
 	pipes.Go(c.listen)
-	pipes.Go(func() { io.Copy(io.MultiWriter(&c.stderr, stderr), c.proc.stderr) }) // never waits: stderr is a relay
+	pipes.Go(func() { io.Copy(io.MultiWriter(&c.stderr, c.logs), c.proc.stderr) })
 	c.proc.guardedBy(guard)
 
 	select {
@@ -112,7 +114,7 @@ func (c *Conn) serve(stderr io.Writer, guard *guard) {
 		}
 		c.proc.stop(c.hurry)
 	}
-	ran := time.Since(c.Started)
+	c.ended = time.Now()
 	c.proc.kill() // death is not the end of its children
 	guard.release()
 	// What the server wrote before it died counts: read to the end.
@@ -130,10 +132,10 @@ func (c *Conn) serve(stderr io.Writer, guard *guard) {
 
 	state := c.proc.cmd.ProcessState
 	c.evidence = Evidence{
-		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Ran: ran,
+		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Ran: c.ended.Sub(c.Started),
 		Stderr: c.stderr.lines(12), Stray: c.strays.lines, ByUs: c.reason,
 	}
-	if c.spoke.Load() {
+	if c.spoke.Load() > 0 {
 		c.evidence.Stage = Spoke
 	}
 	close(c.done)
@@ -209,14 +211,18 @@ func (c *Conn) take(in *incoming, line []byte) {
 		return
 	}
 	in.messages = messages
-	c.spoke.Store(true)
+	if c.spoke.Load() == 0 {
+		c.spoke.Store(int64(time.Since(c.Started)))
+	}
 	for i := range messages {
 		c.hear.Message(c, &messages[i])
 	}
 }
 
+// stray: the line is evidence, and it goes where logs belong.
 func (c *Conn) stray(line []byte) {
 	c.strays.add(line)
+	io.WriteString(c.logs, fault.Quote(string(line[:min(len(line), 1000)]))+"\n")
 	c.hear.Stray(c, line)
 }
 

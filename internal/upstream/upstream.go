@@ -48,7 +48,7 @@ type Options struct {
 	Name         string // shown to people; default the command line
 	Restart      Restart
 	StartTimeout time.Duration // default Spec.StartTimeout()
-	Stderr       io.Writer     // where the server's stderr goes; must not block
+	Stderr       io.Writer     // where the server's stderr goes; nil: nowhere
 	Events       *event.Stream
 	Health       health.Config
 }
@@ -60,11 +60,20 @@ type Upstream struct {
 	user User
 	wake chan struct{}
 
-	mu      sync.Mutex
-	tracker *health.Tracker
-	conn    *Conn // current, also while it is prepared
-	hurried bool
+	mu         sync.Mutex
+	tracker    *health.Tracker
+	conn       *Conn // current, also while it is prepared
+	hurried    bool
+	died       time.Time // when the last generation ended; zero: none did
+	recoveries []Recovery
 }
+
+// Recovery is one return from the dead: how long it took from the death to a
+// restored session, and how much of that was the server's own start (from its
+// launch to its first word).
+type Recovery struct{ Took, Start time.Duration }
+
+const keptRecoveries = 10_000
 
 // New prepares an Upstream; Serve runs it.
 func New(o Options, user User) *Upstream {
@@ -90,11 +99,13 @@ const retryWhenAsked = 30 * time.Second
 func (u *Upstream) Serve(ctx context.Context) error {
 	var watchdog guard
 	defer watchdog.close()
+	logs := newRelay(u.Stderr)
+	defer logs.close()
 	history := restarts{Restart: u.Restart.withDefaults()}
 	var since time.Time // when the trouble began
 	attempts := 0
 	for generation := 1; ; generation++ {
-		evidence, ready, err := u.generation(ctx, generation, &watchdog)
+		evidence, ready, err := u.generation(ctx, generation, &watchdog, logs)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -132,8 +143,8 @@ func (u *Upstream) Serve(ctx context.Context) error {
 
 // generation runs the server once, from its start to its end. ready reports
 // whether it was published.
-func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard) (e Evidence, ready bool, err error) {
-	conn, err := connect(u.Spec, number, u.user, u.Stderr, watchdog)
+func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, logs io.Writer) (e Evidence, ready bool, err error) {
+	conn, err := connect(u.Spec, number, u.user, logs, watchdog)
 	if err != nil {
 		return Evidence{Stage: Nowhere, Spawn: err}, false, nil
 	}
@@ -142,9 +153,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard) 
 	err = u.prepare(ctx, conn)
 	if err == nil {
 		ready = true
-		u.mu.Lock()
-		u.tracker.Connected(number, time.Now())
-		u.mu.Unlock()
+		u.connected(conn)
 		u.emit(event.Event{Kind: event.Ready, Generation: number, PID: conn.PID(), Took: time.Since(conn.Started)})
 		u.user.Up(conn)
 		select {
@@ -157,10 +166,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard) 
 		conn.End(err.Error(), true)
 	}
 	<-conn.Done()
-	u.setConn(nil)
-	u.mu.Lock()
-	u.tracker.Closed(number, time.Now())
-	u.mu.Unlock()
+	u.closed(conn)
 	e = conn.Evidence()
 	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.sentence(), Took: e.Ran})
 	u.user.Down(conn)
@@ -250,6 +256,43 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// connected and closed note a change of state.
+func (u *Upstream) connected(c *Conn) {
+	now := time.Now()
+	u.mu.Lock()
+	from := u.tracker.State()
+	u.tracker.Connected(c.Generation, now)
+	to := u.tracker.State()
+	if !u.died.IsZero() && len(u.recoveries) < keptRecoveries {
+		u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.spoke.Load())})
+	}
+	u.mu.Unlock()
+	u.changed(c.Generation, from, to)
+}
+
+func (u *Upstream) closed(c *Conn) {
+	u.mu.Lock()
+	from := u.tracker.State()
+	u.tracker.Closed(c.Generation, c.ended)
+	to := u.tracker.State()
+	u.conn, u.died = nil, c.ended
+	u.mu.Unlock()
+	u.changed(c.Generation, from, to)
+}
+
+func (u *Upstream) changed(generation int, from, to health.State) {
+	if from != to {
+		u.emit(event.Event{Kind: event.HealthChanged, Generation: generation, From: from.String(), To: to.String()})
+	}
+}
+
+// Recoveries are the returns from the dead so far.
+func (u *Upstream) Recoveries() []Recovery {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return append([]Recovery(nil), u.recoveries...)
+}
+
 func (u *Upstream) setConn(c *Conn) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -278,12 +321,10 @@ func (u *Upstream) hurryIfAsked(c *Conn) {
 func (u *Upstream) Record(generation int, o health.Outcome, latency time.Duration, now time.Time) {
 	u.mu.Lock()
 	from := u.tracker.State()
-	changed := u.tracker.Record(generation, o, latency, now)
+	u.tracker.Record(generation, o, latency, now)
 	to := u.tracker.State()
 	u.mu.Unlock()
-	if changed {
-		u.emit(event.Event{Kind: event.HealthChanged, Generation: generation, From: from.String(), To: to.String()})
-	}
+	u.changed(generation, from, to)
 }
 
 // Health is the current state: a cached value, read in nanoseconds.

@@ -44,6 +44,22 @@ func Scan(line []byte) (m Message, rest []byte, err error) {
 	return m, line[skipSpace(line, end):], nil
 }
 
+// Keep copies the message into room, out of its reader's buffer, and returns
+// the room, which may have grown.
+func (m *Message) Keep(room []byte) (kept Message, _ []byte) {
+	room = append(room[:0], m.Raw...)
+	at := func(part []byte) []byte {
+		if part == nil {
+			return nil
+		}
+		from := cap(m.Raw) - cap(part) // all are slices of one array
+		return room[from : from+len(part)]
+	}
+	kept = *m
+	kept.Raw, kept.ID, kept.Params, kept.Result, kept.Error = room, at(m.ID), at(m.Params), at(m.Result), at(m.Error)
+	return kept, room
+}
+
 // The keys JSON-RPC knows. Anything else at the top level passes untouched.
 var envelopeKeys = [...]string{"jsonrpc", "id", "method", "params", "result", "error"}
 

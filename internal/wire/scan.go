@@ -1,9 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 )
 
 // Depth limits. The scanner keeps its own stack, so a deep message costs no
@@ -148,56 +148,78 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// scanString reads the string whose opening quote is b[i], eight bytes at a
-// time: payloads are mostly strings, so this loop is the cost of a message.
+// scanString reads the string whose opening quote is b[i]. Payloads are mostly
+// strings, so this is the cost of a message: quotes and backslashes are found
+// by the vectorised IndexByte, control characters eight bytes at a time.
 func scanString(b []byte, i int) (int, error) {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for i++; ; {
-		for i+8 <= len(b) {
-			w := binary.LittleEndian.Uint64(b[i:])
-			quote := w ^ ones*'"'
-			slash := w ^ ones*'\\'
-			// A high bit marks the first byte that is a quote, a backslash or
-			// a control character. Borrows can only mark bytes behind it.
-			mark := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
-			if mark != 0 {
-				i += bits.TrailingZeros64(mark) / 8
-				break
+	i++
+	quote := -1
+	for {
+		if quote < i {
+			n := bytes.IndexByte(b[i:], '"')
+			if n < 0 {
+				return len(b), short(len(b))
 			}
-			i += 8
+			quote = i + n
 		}
-		if i >= len(b) {
-			return i, short(i)
+		end, escaped := quote, false
+		if n := bytes.IndexByte(b[i:quote], '\\'); n >= 0 {
+			end, escaped = i+n, true
 		}
-		switch c := b[i]; {
-		case c == '"':
-			return i + 1, nil
-		case c == '\\':
-			if i+1 >= len(b) {
-				return i, short(i)
-			}
-			switch b[i+1] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-				i += 2
-			case 'u':
-				for k := i + 2; k < i+6; k++ {
-					if k >= len(b) {
-						return k, short(k)
-					}
-					if !isHex(b[k]) {
-						return k, wrong(k, "bad \\u escape")
-					}
-				}
-				i += 6
-			default:
-				return i, wrong(i, "bad escape in a string")
-			}
-		case c < 0x20:
-			return i, wrong(i, "control character in a string")
-		default:
-			i++
+		if at := control(b[i:end]); at >= 0 {
+			return i + at, wrong(i+at, "control character in a string")
+		}
+		if !escaped {
+			return end + 1, nil
+		}
+		var err error
+		if i, err = scanEscape(b, end); err != nil {
+			return i, err
 		}
 	}
+}
+
+// control returns the index of the first control character, -1 if there is
+// none.
+func control(b []byte) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+32 <= len(b); i += 32 {
+		v := b[i : i+32 : i+32]
+		w0, w1 := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
+		w2, w3 := binary.LittleEndian.Uint64(v[16:]), binary.LittleEndian.Uint64(v[24:])
+		if ((w0-ones*0x20)&^w0|(w1-ones*0x20)&^w1|(w2-ones*0x20)&^w2|(w3-ones*0x20)&^w3)&highs != 0 {
+			break // the byte by byte loop says which, and whether it is one at all
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] < 0x20 {
+			return i
+		}
+	}
+	return -1
+}
+
+// scanEscape reads the escape whose backslash is b[i].
+func scanEscape(b []byte, i int) (int, error) {
+	if i+1 >= len(b) {
+		return i, short(i)
+	}
+	switch b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2, nil
+	case 'u':
+		for k := i + 2; k < i+6; k++ {
+			if k >= len(b) {
+				return k, short(k)
+			}
+			if !isHex(b[k]) {
+				return k, wrong(k, "bad \\u escape")
+			}
+		}
+		return i + 6, nil
+	}
+	return i, wrong(i, "bad escape in a string")
 }
 
 func isHex(c byte) bool {

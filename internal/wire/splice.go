@@ -26,8 +26,8 @@ func (m *Message) AppendWithParam(dst []byte, old, value []byte) []byte {
 	return append(dst, '\n')
 }
 
-// Field returns the raw value of one key of a JSON object, nil if the object
-// has no such key or is no object. A key that stands twice, or that differs
+// Field returns the raw value of one key of a JSON object that came out of
+// Scan, nil if the object has no such key or is no object. A key that stands twice, or that differs
 // only in case or by escapes, is an error: readers would disagree on it.
 func Field(object []byte, key string) ([]byte, error) {
 	var found [1][]byte
@@ -51,7 +51,7 @@ func Fields(object []byte, values [][]byte, keys ...string) error {
 			return err
 		}
 		from := skipSpace(object, end)
-		if i, err = scanValue(object, from); err != nil {
+		if i, err = skipValue(object, from); err != nil {
 			return err
 		}
 		for k, key := range keys {
@@ -71,6 +71,61 @@ func Fields(object []byte, values [][]byte, keys ...string) error {
 			return nil
 		}
 		i++
+	}
+}
+
+// skipValue finds the end of a value of a text that was scanned before: only
+// brackets and strings matter.
+func skipValue(b []byte, i int) (int, error) {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			i = skipString(b, i)
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			if depth == 0 {
+				return i, nil
+			}
+			depth--
+			i++
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i, nil
+			}
+			i++
+			continue
+		default:
+			i++
+			continue
+		}
+		if depth == 0 {
+			return i, nil
+		}
+	}
+	if depth > 0 {
+		return i, short(i)
+	}
+	return i, nil
+}
+
+func skipString(b []byte, i int) int {
+	for i++; ; {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		i += n + 1
+		slashes := 0
+		for b[i-2-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
+		}
 	}
 }
 
@@ -105,7 +160,7 @@ func Elements(array []byte, yield func([]byte)) error {
 	}
 	for {
 		from := skipSpace(array, i)
-		end, err := scanValue(array, from)
+		end, err := skipValue(array, from)
 		if err != nil {
 			return err
 		}

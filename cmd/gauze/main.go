@@ -1,0 +1,62 @@
+// Command gauze wraps MCP servers so that they heal. One file per command;
+// this one is the table.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+// version is set by the release build.
+var version = "dev"
+
+func main() {
+	faultyserver.RunIfAsked() // the demo's server is this binary
+	root := &cobra.Command{
+		Use:   "gauze",
+		Short: "A thin wrap that heals MCP servers",
+		Long: "Gauze keeps an MCP server alive behind one transparent command: put `gauze run --` in front of\n" +
+			"the server's command in your client's configuration, and it survives crashes, hangs and noise.",
+		SilenceUsage: true,
+	}
+	root.AddCommand(runCommand(), demoCommand(), versionCommand())
+	if err := fang.Execute(context.Background(), root, fang.WithVersion(versionText()), fang.WithoutManpage()); err != nil {
+		var status exitStatus
+		if errors.As(err, &status) {
+			os.Exit(int(status))
+		}
+		os.Exit(1)
+	}
+}
+
+// exitStatus ends the program with a status and without further words.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "gauze", versionText()) },
+	}
+}
+
+func versionText() string {
+	if version != "dev" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return version
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+
+	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// narrate says on stderr what was healed: one line for what a person would
+// want to know, nothing for what is usual.
+func narrate(w io.Writer) func(gauze.Event) {
+	stopping := false
+	return func(e gauze.Event) {
+		stopping = stopping || e.Kind == event.Stopping
+		if stopping && e.Kind == event.Died {
+			return // it was asked to
+		}
+		if line := told(e); line != "" {
+			fmt.Fprintln(w, "gauze: "+fault.Quote(line))
+		}
+	}
+}
+
+func told(e gauze.Event) string {
+	took := e.Took.Round(time.Millisecond)
+	switch e.Kind {
+	case event.Died:
+		return fmt.Sprintf("the server stopped after %v: %s", took, e.Detail)
+	case event.Restored:
+		return fmt.Sprintf("the server is back, session restored (generation %d, %v)", e.Generation, took)
+	case event.Waiting:
+		return fmt.Sprintf("next start in %v", took)
+	case event.Opened:
+		return fmt.Sprintf("too many restarts (%s); next try in %v", e.Detail, took)
+	case event.GaveUp:
+		return fmt.Sprintf("giving up: %s (gauze explain %s)", e.Detail, e.Code)
+	case event.Hung:
+		return "the server hangs and is replaced: " + e.Detail
+	case event.Replayed:
+		return fmt.Sprintf("sent again: %s %s (%s)", e.Method, e.Tool, e.Detail)
+	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
+		return fmt.Sprintf("answered %s %s with %s (gauze explain %s)", e.Method, e.Tool, e.Code, e.Code)
+	}
+	return ""
+}
+
+// explained turns the reason a server could not be kept into a message for
+// people and an exit status.
+func explained(err error, w *os.File) error {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		fmt.Fprintln(w, f.Terminal(term.IsTerminal(w.Fd())))
+		return exitStatus(1)
+	}
+	return err
+}
+
+// serverLog passes the server's stderr on: as it is to a file or a client, but
+// without control characters to a person's terminal.
+func serverLog(w *os.File) io.Writer {
+	if term.IsTerminal(w.Fd()) {
+		return harmless{w}
+	}
+	return w
+}
+
+type harmless struct{ w io.Writer }
+
+func (h harmless) Write(b []byte) (int, error) {
+	for line := range bytes.Lines(b) {
+		end := ""
+		if bytes.HasSuffix(line, []byte("\n")) {
+			end = "\n"
+		}
+		if _, err := io.WriteString(h.w, fault.Clean(string(bytes.TrimRight(line, "\r\n")))+end); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}

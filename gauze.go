@@ -1,0 +1,129 @@
+// Package gauze wraps an MCP server so that it heals: it is restarted when it
+// dies, replaced when it hangs, its session is restored, and what is provably
+// safe is sent again, so that every request gets exactly one answer and no
+// side effect happens twice.
+//
+//	Wrap       one client, one server, healed in between      (gauze.go)
+//	Transport  the same as an mcp.Transport for any go-sdk client (transport.go)
+//
+// A Go program that uses the official SDK needs one line:
+//
+//	session, err := client.Connect(ctx, &gauze.Transport{Command: []string{"npx", "-y", "some-server"}}, nil)
+package gauze
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Options of a wrapped server. Only Command is needed; every other zero value
+// is the sensible default.
+type Options struct {
+	Command []string // program and arguments
+	Dir     string   // working directory; default ours
+	Env     []string // whole environment; nil: ours
+	Name    string   // shown to people; default the command line
+
+	Timeout       time.Duration // of a call without progress; default 60 s
+	MaxTime       time.Duration // of a call with progress; default 10 min
+	Patience      time.Duration // of a call while the server is down; default 30 s
+	StartTimeout  time.Duration // until the first answer; default 10 s, 60 s for npx, uvx, docker
+	ProbeInterval time.Duration // of silence before the server is asked for a sign of life; default 15 s
+	ProbeTimeout  time.Duration // default 5 s
+	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
+
+	Tools       map[string]Policy // what you decide per tool, over the tool's own hints
+	Window      int               // unsafe calls in flight; 0: 4 at first, 1 after a crash, slowly more
+	RetryBudget int               // repetitions in a burst; default 256, negative: no limit
+	Quarantine  time.Duration     // of a call that was there at two deaths in a row; default 5 min, negative: never
+	Restart     Restart
+
+	Stderr  io.Writer   // gets the server's stderr; nil: nowhere
+	OnEvent func(Event) // gets what happens, from a goroutine of its own
+}
+
+// Policy is what you decide for one tool.
+type Policy = proxy.Policy
+
+// Restart says how eagerly a server is brought back.
+type Restart = upstream.Restart
+
+// Event is something that happened to the server or to a call.
+type Event = event.Event
+
+// Fault is what broke, how far the request got, and what to do.
+type Fault = fault.Fault
+
+// Health is the state of the server with its counters.
+type Health = health.Snapshot
+
+// Counters of a wrapped server's calls.
+type Counters = proxy.Counters
+
+// Recovery is one return from the dead.
+type Recovery = upstream.Recovery
+
+// Wrap is one client talking to one server, healed in between.
+type Wrap struct {
+	session *proxy.Session
+	events  *event.Stream
+	onEvent func(Event)
+}
+
+// New prepares a wrap; Serve runs it.
+func New(o Options) (*Wrap, error) {
+	if len(o.Command) == 0 || o.Command[0] == "" {
+		return nil, errors.New("no command: name the server's program, as in gauze run -- npx -y some-server")
+	}
+	events := event.New(1024)
+	return &Wrap{
+		events:  events,
+		onEvent: o.OnEvent,
+		session: proxy.New(proxy.Options{
+			Spec: upstream.Spec{Command: o.Command[0], Args: o.Command[1:], Dir: o.Dir, Env: o.Env},
+			Name: o.Name, Tools: o.Tools,
+			Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
+			ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
+			Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine, Restart: o.Restart,
+			Stderr: o.Stderr, Events: events,
+		}),
+	}, nil
+}
+
+// Serve connects the client that speaks on in and listens on out, until in
+// ends or ctx does. It returns when nothing of the server is left; the error
+// says why the server could not be kept running, if it could not.
+func (w *Wrap) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	if w.onEvent != nil {
+		heard, stop := w.events.Subscribe(1024)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for e := range heard {
+				w.onEvent(e)
+			}
+		}()
+		defer func() { stop(); <-done }()
+	}
+	return w.session.Serve(ctx, in, out)
+}
+
+// Hurry makes a stop under way skip the wait for the server to end by itself.
+func (w *Wrap) Hurry() { w.session.Hurry() }
+
+// Health is a snapshot of the server's state.
+func (w *Wrap) Health() Health { return w.session.Upstream().Snapshot() }
+
+// Counters is a snapshot of what became of the calls.
+func (w *Wrap) Counters() Counters { return w.session.Counters() }
+
+// Recoveries are the returns from the dead so far.
+func (w *Wrap) Recoveries() []Recovery { return w.session.Upstream().Recoveries() }

@@ -1,0 +1,106 @@
+package upstream
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// relay passes bytes on without ever holding up the one who writes them: a
+// server whose stderr is not read blocks. What comes faster than it can leave,
+// or faster than anybody could want, is dropped and counted.
+type relay struct {
+	w       io.Writer
+	mu      sync.Mutex
+	more    sync.Cond
+	buf     []byte
+	dropped int64
+	closed  bool
+	done    chan struct{}
+}
+
+const (
+	relayBuffer = 256 << 10
+	relayBurst  = 1 << 20   // a long stack trace, a verbose start
+	relayRate   = 256 << 10 // bytes a second after that
+)
+
+func newRelay(w io.Writer) *relay {
+	r := &relay{w: w, done: make(chan struct{})}
+	r.more.L = &r.mu
+	go r.serve()
+	return r
+}
+
+func (r *relay) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.buf)+len(b) > relayBuffer {
+		r.dropped += int64(len(b))
+		return len(b), nil
+	}
+	r.buf = append(r.buf, b...)
+	r.more.Signal()
+	return len(b), nil
+}
+
+func (r *relay) serve() {
+	defer close(r.done)
+	allowed, at := float64(relayBurst), time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		for len(r.buf) == 0 && !r.closed {
+			r.more.Wait()
+		}
+		if len(r.buf) == 0 {
+			return
+		}
+		batch, dropped := r.buf, r.dropped
+		r.buf, r.dropped = nil, 0
+		r.mu.Unlock()
+		if dropped > 0 {
+			fmt.Fprintf(r.w, "\ngauze: %d bytes of the server's stderr were skipped\n", dropped)
+		}
+		r.w.Write(batch)
+		now := time.Now()
+		allowed = min(relayBurst, allowed+now.Sub(at).Seconds()*relayRate) - float64(len(batch))
+		at = now
+		if allowed < 0 {
+			r.rest(time.Duration(-allowed / relayRate * float64(time.Second)))
+		}
+		r.mu.Lock()
+	}
+}
+
+// rest lets a flood pass by; a close ends it.
+func (r *relay) rest(d time.Duration) {
+	timer := time.AfterFunc(d, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.more.Broadcast()
+	})
+	defer timer.Stop()
+	until := time.Now().Add(d)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for time.Now().Before(until) && !r.closed {
+		r.more.Wait()
+	}
+}
+
+// relayGrace: a reader of our stderr that does not read must not keep us.
+const relayGrace = 200 * time.Millisecond
+
+// close passes on what is left, if that goes quickly.
+func (r *relay) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.more.Broadcast()
+	r.mu.Unlock()
+	select {
+	case <-r.done:
+	case <-time.After(relayGrace):
+	}
+}
