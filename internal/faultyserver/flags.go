@@ -40,7 +40,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	versions := set.String("versions", "", "protocol versions it supports, comma separated, newest first; default: all of the era")
 	set.StringVar(&cfg.ledger, "ledger", "", "append what was really executed to this file")
 	set.StringVar(&cfg.state, "state", "", "count generations and fired faults in this file, across restarts")
-	set.BoolVar(&cfg.serial, "serial", false, "finish each request before reading the next message")
+	set.BoolVar(&cfg.serial, "serial", false, "finish each request before reading the next message, so nothing can be cancelled and ask gets no answer")
 	set.BoolVar(&cfg.readExact, "read-exact", false, "never read past the end of a message, so unread messages stay in the pipe")
 	set.BoolVar(&cfg.lax, "lax", false, "serve legacy requests that come before initialize")
 	set.IntVar(&cfg.pageSize, "page-size", 0, "items per page of every list; 0: one page")
@@ -92,11 +92,15 @@ func printHelp(set *flag.FlagSet, w io.Writer) {
 	}
 	set.VisitAll(func(f *flag.Flag) {
 		if !isFault[f.Name] {
-			fmt.Fprintf(w, "  -%-18s %s\n", f.Name, f.Usage)
+			fmt.Fprintf(w, "  -%-21s %s\n", f.Name, f.Usage)
 		}
 	})
 	fmt.Fprint(w, faultGrammar)
 	for _, f := range faults {
-		fmt.Fprintf(w, "  -%-18s %s%s\n", f.name, f.about, f.allowed())
+		fmt.Fprintf(w, "  -%-21s %s%s\n", f.name, f.about, f.allowed())
+	}
+	fmt.Fprint(w, "\nTools:\n")
+	for _, t := range tools {
+		fmt.Fprintf(w, "  %-16s %-10s %s (%s)\n", t.name, t.hint, t.about, t.takes)
 	}
 }

@@ -4,38 +4,48 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 )
 
 // errCancelled is why the context of a request ended when the client did not want the answer any more.
 var errCancelled = errors.New("cancelled by the client")
 
-// inflight knows which requests can still be cancelled. Ids are compared as raw bytes.
+// inflight knows which requests can still be cancelled. Ids are compared as raw bytes, and a careless client may use
+// one id twice at the same time.
 type inflight struct {
 	mu  sync.Mutex
-	all map[string]context.CancelCauseFunc
+	all map[string][]*flight
 }
 
-func newInflight() *inflight { return &inflight{all: map[string]context.CancelCauseFunc{}} }
+type flight struct{ cancel context.CancelCauseFunc }
 
-func (f *inflight) open(ctx context.Context, id json.RawMessage) context.Context {
-	ctx, cancel := context.WithCancelCause(ctx)
+func newInflight() *inflight { return &inflight{all: map[string][]*flight{}} }
+
+// open returns the context of a request, and what to call when it is served.
+func (f *inflight) open(parent context.Context, id json.RawMessage) (ctx context.Context, close func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	one := &flight{cancel: cancel}
+	key := string(id)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.all[string(id)] = cancel
-	return ctx
+	f.all[key] = append(f.all[key], one)
+	return ctx, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		cancel(nil)
+		f.all[key] = slices.DeleteFunc(f.all[key], func(o *flight) bool { return o == one })
+		if len(f.all[key]) == 0 {
+			delete(f.all, key)
+		}
+	}
 }
 
-func (f *inflight) close(id json.RawMessage)  { f.end(id, nil) }
-func (f *inflight) cancel(id json.RawMessage) { f.end(id, errCancelled) }
-
-func (f *inflight) end(id json.RawMessage, why error) {
+func (f *inflight) cancel(id json.RawMessage) {
 	f.mu.Lock()
-	cancel := f.all[string(id)]
-	delete(f.all, string(id))
-	f.mu.Unlock()
-	if cancel != nil {
-		cancel(why)
+	defer f.mu.Unlock()
+	for _, one := range f.all[string(id)] {
+		one.cancel(errCancelled)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -78,6 +80,46 @@ func TestDamagedFrameIsNotBelieved(t *testing.T) {
 			t.Fatalf("byte %d changed: %v, torn %d, %v", at, entries, torn, err)
 		}
 	}
+}
+
+// Every answered effect is in the ledger once, however often the server was killed in the middle of its work.
+func TestLedgerKeepsWhatWasAnsweredThroughKills(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	answered := map[string]bool{}
+	const generations, calls, heard = 12, 100, 40
+	for g := range generations {
+		p := greeted(t, "-ledger="+path)
+		var burst strings.Builder
+		for i := range calls {
+			burst.WriteString(toolCall(strconv.Itoa(g*calls+i), "append", fmt.Sprintf(`{"key":"%d"}`, g*calls+i)) + "\n")
+		}
+		p.write(burst.String())
+		for range heard {
+			answered[between(p.want("appended"), "appended ", `"`)] = true
+		}
+		_ = p.cmd.Process.Kill()
+		_, _ = p.cmd.Process.Wait()
+	}
+	entries, torn, err := ReadLedger(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	executed := map[string]int{}
+	for _, e := range entries {
+		executed[e.Key]++
+		if executed[e.Key] > 1 {
+			t.Errorf("%s was executed %d times", e.Key, executed[e.Key])
+		}
+	}
+	for key := range answered {
+		if executed[key] == 0 {
+			t.Errorf("%s was answered and is not in the ledger", key)
+		}
+	}
+	if len(answered) != generations*heard {
+		t.Errorf("%d answers, want %d", len(answered), generations*heard)
+	}
+	t.Logf("%d executed, %d answered, %d torn", len(entries), len(answered), torn)
 }
 
 func FuzzReadLedgerNeverInventsAnEntry(f *testing.F) {

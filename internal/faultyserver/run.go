@@ -29,7 +29,7 @@ func Command(flags ...string) (path string, args []string, env []string) {
 	if err != nil {
 		path = os.Args[0] // the caller's exec will say what is wrong with it
 	}
-	return path, slices.Clone(flags), []string{EnvMain + "=1"}
+	return path, slices.Clone(flags), append([]string{EnvMain + "=1"}, raceEnv()...)
 }
 
 // Exit codes of the server itself; faults choose their own.

@@ -154,8 +154,9 @@ func (s *server) dispatch(ctx context.Context, line []byte) {
 		s.handle(ctx, &m)
 		<-begun.Done()
 	case s.cfg.serial:
-		s.answer(s.inflight.open(ctx, m.ID), &m)
-		s.inflight.close(m.ID)
+		requestCtx, done := s.inflight.open(ctx, m.ID)
+		s.answer(requestCtx, &m)
+		done()
 	default:
 		s.handle(ctx, &m)
 	}
@@ -163,9 +164,9 @@ func (s *server) dispatch(ctx context.Context, line []byte) {
 
 // handle answers beside the loop: calls run concurrently.
 func (s *server) handle(ctx context.Context, m *message) {
-	ctx = s.inflight.open(ctx, m.ID)
+	ctx, done := s.inflight.open(ctx, m.ID)
 	s.handlers.Go(func() {
-		defer s.inflight.close(m.ID)
+		defer done()
 		s.answer(ctx, m)
 		if m.opened != nil {
 			m.opened()

@@ -58,6 +58,7 @@ var tools = []tool{
 
 	{name: "raw", hint: readOnly, takes: "result:string!", about: "answers with exactly this text as result", run: (*call).raw},
 	{name: "unknown_fields", hint: readOnly, about: "answers with fields, numbers and escapes that must survive", run: (*call).unknownFields},
+	{name: "invalid_utf8", hint: readOnly, about: "answers with a text that is not UTF-8", run: (*call).invalidUTF8},
 	{name: "big", hint: readOnly, takes: "n:integer!", about: "answers with n bytes of text", run: (*call).big},
 	{name: "deep", hint: readOnly, takes: "n:integer!", about: "answers with n nested arrays", run: (*call).deep},
 	{name: "wide", hint: readOnly, takes: "n:integer!", about: "answers with an object of n keys", run: (*call).wide},

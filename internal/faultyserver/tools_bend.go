@@ -22,11 +22,21 @@ func (c *call) duplicate() {
 var wrongIDs = map[string]func(id string) string{
 	"unknown": func(string) string { return `"id":999999,` },
 	"string":  func(id string) string { return `"id":` + quote(strings.Trim(id, `"`)) + `,` },
-	"number":  func(id string) string { return `"id":` + strings.Trim(id, `"`) + `,` },
-	"float":   func(id string) string { return `"id":` + strings.Trim(id, `"`) + `.0,` },
+	"number":  func(id string) string { return `"id":` + digitsOf(id) + `,` },
+	"float":   func(id string) string { return `"id":` + digitsOf(id) + `.0,` },
 	"null":    func(string) string { return `"id":null,` },
 	"missing": func(string) string { return `` },
 	"object":  func(id string) string { return `"id":{"id":` + id + `},` },
+}
+
+// digitsOf is the number at the end of an id: 7 for 7, "7" and "g1-7".
+func digitsOf(id string) string {
+	id = strings.Trim(id, `"`)
+	digits := strings.TrimLeft(id[1+strings.LastIndexFunc(id, func(r rune) bool { return r < '0' || r > '9' }):], "0")
+	if digits == "" {
+		return "0"
+	}
+	return digits
 }
 
 // wrongID answers under an id that is not the one it was asked with; with then, the right answer follows.
@@ -67,6 +77,9 @@ func (c *call) unknownFields() {
 		`"structuredContent":{"big":12345678901234567890,"huge":1e400,"tiny":-0.0,"long":0.1000000000000000055511151231257827,"z":1,"a":2},` +
 		`"futureTopLevel":{"k":[true,false,null]},"isError":false}`)
 }
+
+// invalidUTF8 answers with a byte that no UTF-8 text contains.
+func (c *call) invalidUTF8() { c.answer(`{"content":[{"type":"text","text":"caf` + "\xff" + `"}]}`) }
 
 // notifyRaw writes the message it was given as a line, whatever it is, and then answers.
 func (c *call) notifyRaw() {

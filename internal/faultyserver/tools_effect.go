@@ -81,7 +81,7 @@ func (c *call) die() {
 	if when == "" {
 		when = "before-effect"
 	}
-	if !c.timesLeft("die " + c.args.Key) {
+	if !c.timesLeft("die " + quote(c.args.Key)) {
 		when = "never"
 	}
 	if c.args.Signal == "" && c.args.Code == nil {

@@ -45,6 +45,7 @@ var toolRuns = []struct {
 	{name: "touch", args: `{"uri":"mem://9"}`, want: []string{"no such resource"}},
 	{name: "raw", args: `{"result":"{\"z\":1, \"a\":12345678901234567890, \"a\":1e400}"}`, want: []string{`{"jsonrpc":"2.0","id":7,"result":{"z":1, "a":12345678901234567890, "a":1e400}}`}},
 	{name: "unknown_fields", want: []string{`"big":12345678901234567890,"huge":1e400`}},
+	{name: "invalid_utf8", want: []string{"\"caf\xff\""}},
 	{name: "big", args: `{"n":5}`, want: []string{`"text":"xxxxx"`}},
 	{name: "deep", args: `{"n":4}`, want: []string{`"deep":[[[[]]]]`}},
 	{name: "wide", args: `{"n":2}`, want: []string{`{"last":0,"k0":0,"k1":1}`}},
@@ -53,6 +54,8 @@ var toolRuns = []struct {
 	{name: "wrong_id", want: []string{`"id":999999`}},
 	{name: "wrong_id", args: `{"kind":"string","then":true}`, want: []string{`"id":"7"`, `"id":7`}},
 	{name: "wrong_id", args: `{"kind":"float"}`, want: []string{`"id":7.0,`}},
+	{name: "wrong_id", args: `{"kind":"number"}`, want: []string{`"id":7,`}},
+	{name: "wrong_id", args: `{"kind":"object"}`, want: []string{`"id":{"id":7},`}},
 	{name: "wrong_id", args: `{"kind":"null"}`, want: []string{`"id":null`}},
 	{name: "wrong_id", args: `{"kind":"missing"}`, want: []string{`{"jsonrpc":"2.0","result"`}},
 	{name: "wrong_id", args: `{"kind":"?"}`, want: []string{"allowed are float, missing, null,"}},
@@ -239,6 +242,22 @@ func TestHandleOfThisProcessWorks(t *testing.T) {
 	p := greeted(t, "")
 	handle := between(p.call("1", "open_handle", ""), `"text":"`, `"`)
 	contains(t, "use", p.call("2", "use_handle", `{"key":"`+handle+`"}`), "used "+handle)
+}
+
+func TestDigitsOfAnID(t *testing.T) {
+	for id, want := range map[string]string{`7`: "7", `"7"`: "7", `"g12-34"`: "34", `"x"`: "0", `"a007"`: "7", `""`: "0"} {
+		if got := digitsOf(id); got != want {
+			t.Errorf("digitsOf(%s) is %s, want %s", id, got, want)
+		}
+	}
+}
+
+func TestIDInUseTwiceIsAnsweredTwice(t *testing.T) {
+	p := greeted(t, "")
+	p.write(toolCall("1", "sleep", `{"ms":300}`))
+	p.write(toolCall("1", "echo", `{"text":"quick"}`))
+	p.want(`"id":1`, "quick")
+	p.want(`"id":1`, "slept")
 }
 
 func TestEndlessLineHasNoEnd(t *testing.T) {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package faultyserver
+
+func raceEnv() []string { return nil }
