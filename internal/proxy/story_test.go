@@ -1,0 +1,491 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+func TestMain(m *testing.M) {
+	faultyserver.RunIfAsked()
+	os.Exit(m.Run())
+}
+
+// story is a client, a session and a faulty server, with verbs that read like
+// what happens. Its end checks that nothing is left behind.
+type story struct {
+	t       *testing.T
+	session *Session
+	ledger  string
+	cancel  context.CancelFunc
+	ended   chan error
+
+	in       *io.PipeWriter
+	mu       sync.Mutex
+	news     sync.Cond
+	lines    []message // everything the client was told, in order
+	read     int       // how many of them next has given out
+	events   []event.Event
+	finished bool
+	lastID   int
+	reading  chan struct{} // closed: the client reads; a test may replace it to stop reading
+}
+
+// message is what a client would decode.
+type message struct {
+	raw    string
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	} `json:"error"`
+}
+
+// patience of a test: longer than anything may take, short enough to end.
+const patience = 30 * time.Second
+
+// quick are settings that let a test see in milliseconds what takes minutes.
+func quick() Options {
+	return Options{
+		Timeout: 10 * time.Second, MaxTime: 20 * time.Second, Patience: 10 * time.Second,
+		StartTimeout: 10 * time.Second, ProbeInterval: 50 * time.Millisecond, ProbeTimeout: 50 * time.Millisecond,
+		HangGrace: 200 * time.Millisecond,
+		Restart:   upstream.Restart{Backoff: time.Millisecond, Limit: -1},
+	}
+}
+
+// begin starts a session in front of a faulty server with these flags. The
+// flags LEDGER and STATE stand for files of this test.
+func begin(t *testing.T, o Options, flags ...string) *story {
+	t.Helper()
+	dir := t.TempDir()
+	s := &story{t: t, ledger: filepath.Join(dir, "ledger"), ended: make(chan error, 1)}
+	flags = append(flags, "-ledger", s.ledger, "-state", filepath.Join(dir, "state"))
+	path, args, env := faultyserver.Command(flags...)
+	if o.Spec.Command == "" {
+		o.Spec = upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+	}
+	return s.run(o)
+}
+
+// beginCommand is begin with another server.
+func beginCommand(t *testing.T, o Options, command string, args ...string) *story {
+	t.Helper()
+	o.Spec = upstream.Spec{Command: command, Args: args}
+	s := &story{t: t, ended: make(chan error, 1)}
+	return s.run(o)
+}
+
+func (s *story) run(o Options) *story {
+	s.t.Helper()
+	s.news.L = &s.mu
+	s.reading = make(chan struct{})
+	close(s.reading)
+	o.Events = event.New(100_000)
+	heard, stopEvents := o.Events.Subscribe(100_000)
+	before := census()
+	s.session = New(o)
+	toServer, in := io.Pipe()
+	s.in = in
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	var collecting sync.WaitGroup
+	collecting.Go(func() {
+		for e := range heard {
+			s.mu.Lock()
+			s.events = append(s.events, e)
+			s.news.Broadcast()
+			s.mu.Unlock()
+		}
+	})
+	go func() { s.ended <- s.session.Serve(ctx, toServer, writer{s}) }()
+	alarm := time.AfterFunc(patience, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.finished = true
+		s.news.Broadcast()
+	})
+	s.t.Cleanup(func() {
+		alarm.Stop()
+		s.end()
+		stopEvents()
+		collecting.Wait()
+		toServer.Close()
+		before.compare(s.t)
+	})
+	return s
+}
+
+// end closes the client's side and waits until nothing is left.
+func (s *story) end() error {
+	s.in.Close()
+	select {
+	case err := <-s.ended:
+		s.ended <- err
+		s.cancel()
+		return err
+	case <-time.After(patience):
+		s.t.Errorf("the session did not end\n%s", s.told())
+		return nil
+	}
+}
+
+// writer is the client's ear.
+type writer struct{ s *story }
+
+func (w writer) Write(b []byte) (int, error) {
+	w.s.mu.Lock()
+	reading := w.s.reading
+	w.s.mu.Unlock()
+	<-reading
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	for line := range bytes.Lines(b) {
+		m := message{raw: string(bytes.TrimSuffix(line, []byte("\n")))}
+		if err := json.Unmarshal(line, &m); err != nil {
+			w.s.t.Errorf("the client was sent what is no JSON: %q", line)
+		}
+		w.s.lines = append(w.s.lines, m)
+	}
+	w.s.news.Broadcast()
+	return len(b), nil
+}
+
+// send writes one line as the client.
+func (s *story) send(line string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.in, line+"\n"); err != nil {
+		s.t.Fatalf("sending %.80s: %v", line, err)
+	}
+}
+
+// request sends a request and returns its id.
+func (s *story) request(method, params string) string {
+	s.t.Helper()
+	s.lastID++
+	id := strconv.Itoa(s.lastID)
+	if params == "" {
+		params = "{}"
+	}
+	s.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params))
+	return id
+}
+
+// start sends a tool call and returns its id.
+func (s *story) start(tool, arguments string) string {
+	s.t.Helper()
+	if arguments == "" {
+		arguments = "{}"
+	}
+	return s.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
+}
+
+// startModern is start in the modern era.
+func (s *story) startModern(tool, arguments string) string {
+	s.t.Helper()
+	if arguments == "" {
+		arguments = "{}"
+	}
+	return s.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s,%s}`, tool, arguments, modernMeta))
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+
+// answer waits for the response to id.
+func (s *story) answer(id string) message {
+	s.t.Helper()
+	return s.wait("an answer to "+id, func() (message, bool) {
+		for _, m := range s.lines {
+			if m.Method == "" && string(m.ID) == id {
+				return m, true
+			}
+		}
+		return message{}, false
+	})
+}
+
+// answers counts the responses to id so far.
+func (s *story) answers(id string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.lines {
+		if m.Method == "" && string(m.ID) == id {
+			n++
+		}
+	}
+	return n
+}
+
+// notice waits for the n-th notification or request with this method.
+func (s *story) notice(method string, n int) message {
+	s.t.Helper()
+	return s.wait("notification "+method, func() (message, bool) {
+		seen := 0
+		for _, m := range s.lines {
+			if m.Method == method {
+				if seen++; seen == n {
+					return m, true
+				}
+			}
+		}
+		return message{}, false
+	})
+}
+
+// notices counts what came with this method so far.
+func (s *story) notices(method string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.lines {
+		if m.Method == method {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *story) wait(what string, find func() (message, bool)) message {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if m, ok := find(); ok {
+			return m
+		}
+		if s.finished {
+			s.t.Fatalf("waited in vain for %s\n%s", what, s.toldLocked())
+		}
+		s.news.Wait()
+	}
+}
+
+// call makes a tool call and returns its text.
+func (s *story) call(tool, arguments string) string {
+	s.t.Helper()
+	return s.text(s.answer(s.start(tool, arguments)))
+}
+
+// text of a successful tool result.
+func (s *story) text(m message) string {
+	s.t.Helper()
+	var result struct {
+		Content []struct{ Text string }
+		IsError bool
+	}
+	if m.Error != nil || json.Unmarshal(m.Result, &result) != nil || result.IsError || len(result.Content) == 0 {
+		s.t.Fatalf("not a success: %.400s\n%s", m.raw, s.told())
+	}
+	return result.Content[0].Text
+}
+
+// faultOf is our own fault in an answer; its code is empty for the server's
+// own words.
+func (s *story) faultOf(m message) (code fault.Code, delivery string) {
+	s.t.Helper()
+	type ours struct {
+		Code     fault.Code
+		Delivery string
+	}
+	if m.Error != nil {
+		var f ours
+		json.Unmarshal(m.Error.Data, &f)
+		return f.Code, f.Delivery
+	}
+	var result struct {
+		IsError bool
+		Meta    struct {
+			Fault ours `json:"io.github.gauze-mcp/fault"`
+		} `json:"_meta"`
+	}
+	if err := json.Unmarshal(m.Result, &result); err != nil {
+		s.t.Fatalf("a result that cannot be read: %v", err)
+	}
+	if result.Meta.Fault.Code != "" && !result.IsError {
+		s.t.Errorf("a fault that is no error: %s", m.raw)
+	}
+	return result.Meta.Fault.Code, result.Meta.Fault.Delivery
+}
+
+// wantFault checks that id was answered with this fault, once.
+func (s *story) wantFault(id string, code fault.Code) message {
+	s.t.Helper()
+	m := s.answer(id)
+	if got, _ := s.faultOf(m); got != code {
+		s.t.Fatalf("answer to %s: fault %q, want %q\n%s\n%s", id, got, code, m.raw, s.told())
+	}
+	return m
+}
+
+// initialize does the legacy handshake and reads the tools.
+func (s *story) initialize() *story {
+	s.t.Helper()
+	m := s.answer(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{"roots":{},"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}`))
+	if m.Error != nil {
+		s.t.Fatalf("initialize: %s\n%s", m.raw, s.told())
+	}
+	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	s.answer(s.request("tools/list", ""))
+	return s
+}
+
+// discover does the modern handshake and reads the tools.
+func (s *story) discover() *story {
+	s.t.Helper()
+	if m := s.answer(s.request("server/discover", "{"+modernMeta+"}")); m.Error != nil {
+		s.t.Fatalf("server/discover: %s", m.raw)
+	}
+	s.answer(s.request("tools/list", "{"+modernMeta+"}"))
+	return s
+}
+
+// await waits for the n-th event of a kind.
+func (s *story) await(kind event.Kind, n int) event.Event {
+	s.t.Helper()
+	var found event.Event
+	s.wait(fmt.Sprintf("event %s no. %d", kind, n), func() (message, bool) {
+		seen := 0
+		for _, e := range s.events {
+			if e.Kind == kind {
+				if seen++; seen == n {
+					found = e
+					return message{}, true
+				}
+			}
+		}
+		return message{}, false
+	})
+	return found
+}
+
+// happened counts the events of a kind so far.
+func (s *story) happened(kind event.Kind) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// pid of the server's current generation.
+func (s *story) pid() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.events) - 1; i >= 0; i-- {
+		if s.events[i].Kind == event.Started {
+			return s.events[i].PID
+		}
+	}
+	s.t.Fatal("no server was started")
+	return 0
+}
+
+// kill ends the server as the kernel would, and waits until it is noticed.
+func (s *story) kill() {
+	s.t.Helper()
+	n := s.happened(event.Died)
+	s.signal(syscall.SIGKILL)
+	s.await(event.Died, n+1)
+}
+
+func (s *story) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := syscall.Kill(s.pid(), sig); err != nil {
+		s.t.Fatalf("sending %v: %v", sig, err)
+	}
+}
+
+// effects is what the server really did, by key.
+func (s *story) effects() map[string]int {
+	s.t.Helper()
+	entries, _, err := faultyserver.ReadLedger(s.ledger)
+	if err != nil && !os.IsNotExist(err) {
+		s.t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, e := range entries {
+		count[e.Key]++
+	}
+	return count
+}
+
+// told is the story so far, for a test that failed.
+func (s *story) told() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.toldLocked()
+}
+
+func (s *story) toldLocked() string {
+	var b strings.Builder
+	for _, e := range s.events[max(0, len(s.events)-40):] {
+		fmt.Fprintln(&b, "  event", e)
+	}
+	for _, m := range s.lines[max(0, len(s.lines)-20):] {
+		fmt.Fprintf(&b, "  client was told %.300s\n", m.raw)
+	}
+	return b.String()
+}
+
+// head counts what a process must not leave behind.
+type head struct{ goroutines, files int }
+
+func census() head {
+	files, _ := os.ReadDir("/proc/self/fd")
+	return head{goroutines: ours(), files: len(files)}
+}
+
+// ours counts the goroutines that run code of this project.
+func ours() (n int) {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
+		if strings.Contains(stack, "gauze/internal/upstream.") || strings.Contains(stack, "gauze/internal/proxy.(*Session)") {
+			n++
+		}
+	}
+	return n
+}
+
+// compare waits for what is ending and complains about what is not.
+func (before head) compare(t *testing.T) {
+	t.Helper()
+	var now head
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		if now = census(); now.goroutines <= before.goroutines && now.files <= before.files {
+			break
+		}
+	}
+	if now.goroutines > before.goroutines {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines left, %d before\n%s", now.goroutines, before.goroutines, stacks[:runtime.Stack(stacks, true)])
+	}
+	if now.files > before.files {
+		t.Errorf("%d open files left, %d before", now.files, before.files)
+	}
+	if children, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())); len(bytes.TrimSpace(children)) > 0 {
+		t.Errorf("children left: %s", children)
+	}
+}
