@@ -10,27 +10,33 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 // narrate says on stderr what was healed: one line for what a person would
-// want to know, nothing for what is usual.
-func narrate(w io.Writer) func(gauze.Event) {
-	stopping := false
-	return func(e gauze.Event) {
-		stopping = stopping || e.Kind == event.Stopping
-		if stopping && e.Kind == event.Died {
-			return // it was asked to
+// want to know, nothing for what is usual. The returned function says the
+// rest and ends it.
+func narrate(events *event.Stream, w io.Writer) (finish func()) {
+	heard, stop := events.Subscribe(256)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stopping := false
+		for e := range heard {
+			stopping = stopping || e.Kind == event.Stopping
+			if stopping && e.Kind == event.Died {
+				continue // it was asked to
+			}
+			if line := told(e); line != "" {
+				fmt.Fprintln(w, "gauze: "+fault.Quote(line))
+			}
 		}
-		if line := told(e); line != "" {
-			fmt.Fprintln(w, "gauze: "+fault.Quote(line))
-		}
-	}
+	}()
+	return func() { stop(); <-done }
 }
 
-func told(e gauze.Event) string {
+func told(e event.Event) string {
 	took := e.Took.Round(time.Millisecond)
 	switch e.Kind {
 	case event.Died:

@@ -6,7 +6,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
@@ -18,8 +17,8 @@ import (
 //	    timeout: 20m
 //	    replay: never
 //	    max-in-flight: 2
-func readPolicies(file string, flags []string) (map[string]gauze.Policy, error) {
-	policies := map[string]gauze.Policy{}
+func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) {
+	policies := map[string]proxy.Policy{}
 	if file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -32,7 +31,7 @@ func readPolicies(file string, flags []string) (map[string]gauze.Policy, error) 
 			return nil, fmt.Errorf("policy file %s: %s", file, yaml.FormatError(err, false, true))
 		}
 		for tool, settings := range content.Tools {
-			var policy gauze.Policy
+			var policy proxy.Policy
 			for key, value := range settings {
 				if err := policy.Set(key, value); err != nil {
 					return nil, fmt.Errorf("policy file %s, tool %q: %w", file, tool, err)

@@ -10,12 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
 // runFlags are the settings of one run.
+//
+// The command reaches for proxy and not for the public package: that one
+// links the MCP SDK for its Transport, which would double the memory of a
+// process people run dozens of.
 type runFlags struct {
-	gauze.Options
+	proxy.Options
 	tools          []string
 	policy         string
 	restartBackoff time.Duration
@@ -56,7 +61,7 @@ func runCommand() *cobra.Command {
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "restarts within a minute before we pause; 0: no limit")
 	flags.IntVar(&f.retryBudget, "retry-budget", 256, "calls repeated in a burst; 0: no limit")
 	flags.BoolVar(&f.noQuarantine, "no-quarantine", false, "send a call again even if the server died twice with it")
-	flags.StringVar(&f.Dir, "cwd", "", "working directory of the server")
+	flags.StringVar(&f.Spec.Dir, "cwd", "", "working directory of the server")
 	flags.StringVar(&f.Name, "name", "", "name of the server in messages (default its command line)")
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this file at the end")
 	flags.BoolVar(&f.quiet, "quiet", false, "do not say on stderr what was healed")
@@ -67,8 +72,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no server to run: name its command after two dashes, as in\n\n  gauze run -- npx -y @modelcontextprotocol/server-everything")
 	}
+	if args[0] == "" {
+		return fmt.Errorf("the server's command is empty")
+	}
 	o := f.Options
-	o.Command = args
+	o.Spec.Command, o.Spec.Args = args[0], args[1:]
 	var err error
 	if o.Tools, err = readPolicies(f.policy, f.tools); err != nil {
 		return err
@@ -87,25 +95,25 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		o.Quarantine = -1
 	}
 	o.Stderr = serverLog(os.Stderr)
+	o.Events = event.New(256)
+	told := func() {}
 	if !f.quiet {
-		o.OnEvent = narrate(os.Stderr)
+		told = narrate(o.Events, os.Stderr)
 	}
-	wrap, err := gauze.New(o)
-	if err != nil {
-		return err
-	}
-	err = serve(cmd.Context(), wrap)
+	session := proxy.New(o)
+	err = serve(cmd.Context(), session)
+	told()
 	if f.statusFile != "" {
-		if err := writeStatus(f.statusFile, wrap); err != nil {
+		if err := writeStatus(f.statusFile, session); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)
 		}
 	}
 	return explained(err, os.Stderr)
 }
 
-// serve runs the wrap on our stdio. The first signal stops it in order, the
+// serve runs the session on our stdio. The first signal stops it in order, the
 // next one in a hurry.
-func serve(ctx context.Context, wrap *gauze.Wrap) error {
+func serve(ctx context.Context, session *proxy.Session) error {
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone must not keep us from cleaning up
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -116,12 +124,12 @@ func serve(ctx context.Context, wrap *gauze.Wrap) error {
 		for {
 			select {
 			case <-signals:
-				wrap.Hurry()
+				session.Hurry()
 				stop()
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return wrap.Serve(ctx, os.Stdin, os.Stdout)
+	return session.Serve(ctx, os.Stdin, os.Stdout)
 }

@@ -5,29 +5,30 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
 // status is what --status-file holds.
 type status struct {
-	State      string         `json:"state"`
-	Restarts   int            `json:"restarts"`
-	Recoveries int            `json:"recoveries"`
-	Replays    uint64         `json:"replays"`
-	Unknowns   uint64         `json:"unknowns"`
-	RecoveryMS []float64      `json:"recovery_ms"` // from a death to a restored session
-	StartMS    []float64      `json:"start_ms"`    // of these, the server's own start
-	Calls      gauze.Counters `json:"calls"`
-	Health     gauze.Health   `json:"health"`
+	State      string          `json:"state"`
+	Restarts   int             `json:"restarts"`
+	Recoveries int             `json:"recoveries"`
+	Replays    uint64          `json:"replays"`
+	Unknowns   uint64          `json:"unknowns"`
+	RecoveryMS []float64       `json:"recovery_ms"` // from a death to a restored session
+	StartMS    []float64       `json:"start_ms"`    // of these, the server's own start
+	Calls      proxy.Counters  `json:"calls"`
+	Health     health.Snapshot `json:"health"`
 }
 
-func writeStatus(file string, wrap *gauze.Wrap) error {
-	health, calls := wrap.Health(), wrap.Counters()
+func writeStatus(file string, session *proxy.Session) error {
+	now, calls := session.Upstream().Snapshot(), session.Counters()
 	s := status{
-		State: health.State.String(), Restarts: int(health.Restarts), Recoveries: int(health.Recoveries),
-		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: health,
+		State: now.State.String(), Restarts: int(now.Restarts), Recoveries: int(now.Recoveries),
+		Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls, Health: now,
 	}
-	for _, r := range wrap.Recoveries() {
+	for _, r := range session.Upstream().Recoveries() {
 		s.RecoveryMS = append(s.RecoveryMS, r.Took.Seconds()*1000)
 		s.StartMS = append(s.StartMS, r.Start.Seconds()*1000)
 	}
