@@ -87,6 +87,9 @@ func (c *lineClient) answer() ([]byte, error) {
 // burst makes the calls, shared out over the callers, and returns the latency
 // of each and the time the whole took.
 func (c *lineClient) burst(callers, calls int, text []byte) ([]time.Duration, time.Duration, error) {
+	// Whoever is stuck in between must not hang the benchmark.
+	stuck := time.AfterFunc(30*time.Second, func() { c.cmd.Process.Kill() })
+	defer stuck.Stop()
 	if callers == 1 {
 		return c.oneByOne(calls, text)
 	}

@@ -48,10 +48,11 @@ type overhead struct {
 func runOverhead(args []string) error {
 	flags := flag.NewFlagSet("overhead", flag.ContinueOnError)
 	var o overhead
-	flags.IntVar(&o.rounds, "rounds", 36, "rounds per situation")
+	flags.IntVar(&o.rounds, "rounds", 24, "rounds per situation")
 	flags.IntVar(&o.calls, "calls", 0, "calls per route and round (0: what the fastest route answers in 20 ms)")
 	flags.IntVar(&o.starts, "starts", 20, "starts per route")
 	routes := flags.String("routes", "direct,pump,wrap", "what to measure")
+	gauze := flags.String("gauze", "", "use this binary instead of building one")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
 	check := flags.Bool("check", false, "exit with 1 if a target is missed")
 	if err := flags.Parse(args); err != nil {
@@ -66,7 +67,7 @@ func runOverhead(args []string) error {
 		return err
 	}
 	defer b.remove()
-	if err := o.prepare(b); err != nil {
+	if err := o.prepare(b, *gauze); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -86,7 +87,7 @@ func runOverhead(args []string) error {
 	return nil
 }
 
-func (o *overhead) prepare(b *binaries) error {
+func (o *overhead) prepare(b *binaries, gauze string) error {
 	sdk, err := b.sdkServer()
 	if err != nil {
 		return err
@@ -94,9 +95,10 @@ func (o *overhead) prepare(b *binaries) error {
 	o.argv = map[string][]string{"go-sdk": {sdk}, "minimal": {b.self, roleMinimal}}
 	o.prefix = map[route][]string{direct: nil, pump: {b.self, rolePump}}
 	if slices.Contains(o.routes, wrap) {
-		gauze, err := b.gauze("")
-		if err != nil {
-			return err
+		if gauze == "" {
+			if gauze, err = b.gauze(""); err != nil {
+				return err
+			}
 		}
 		o.prefix[wrap] = []string{gauze, "run", "--"}
 	}
