@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -242,6 +243,17 @@ func TestACutNeverLeavesHalfASecretAtTheEnd(t *testing.T) {
 		s := strings.Repeat("x", pad) + " ghp_Zq7Xw2Lk9Vb4Nm6Tp1Rs8Yd3"
 		if got := fault.Redact(fault.Clean(s)); strings.Contains(got, "Zq7") {
 			t.Fatalf("pad %d: …%s", pad, got[len(got)-40:])
+		}
+	}
+}
+
+// A quarter of a megabyte that is read once takes milliseconds; read again from every place, minutes.
+func TestRedactReadsAnyTextOnce(t *testing.T) {
+	for _, piece := range []string{"a=", "key=", "key: ", `"token":"`, "--token ", "- ", "a://b:c", "a://b:c@", "-----END ", "-----BEGIN PRIVATE KEY-----", "eyJ", "eyJaaaaaaaa.", "AAAAAAAA ", "bearer ", "cookie:", "Ab1", "%3d", "\\\""} {
+		begun := time.Now()
+		fault.Redact(strings.Repeat(piece, 1<<18/len(piece)))
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%q: %s", piece, took)
 		}
 	}
 }

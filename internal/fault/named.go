@@ -17,8 +17,8 @@ func hideNamed(s string) string {
 		} else if s[i] == '-' && (i == 0 || s[i-1] == ' ') {
 			name, gap = flagAt(s[i:])
 		}
-		if name == "" {
-			i++
+		if name == "" || !promises(name) { // before looking for a value, which may reach to the end of the text
+			i += max(1, gap)
 			continue
 		}
 		from := i + gap
@@ -26,7 +26,7 @@ func hideNamed(s string) string {
 			from++
 		}
 		v := valueAt(s[from:])
-		if v == "" || !promises(name) || harmless(name, v) || prose(name, s[i:from], v) {
+		if v == "" || harmless(name, v) || prose(name, s[i:from], v) {
 			i += gap
 			continue
 		}
