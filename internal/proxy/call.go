@@ -96,23 +96,18 @@ func (s *Session) dispatch(c *call) {
 // transmit puts the call on the connection under an id of our own. It does
 // not flush.
 func (s *Session) transmit(c *call, conn *upstream.Conn) {
-	line := s.scratch[:0]
+	before, id, behind := c.msg.Raw, []byte(nil), []byte(nil)
 	switch {
-	case c.id == nil:
-		line = append(append(line, c.msg.Raw...), '\n')
+	case c.id == nil: // a notification goes as it is
 	case c.class == Stream:
 		// Its notifications name the request by id, so it keeps its own.
-		line = append(append(line, c.msg.Raw...), '\n')
 		s.streams[string(c.id)] = c
 	default:
 		s.lastID++
 		c.n = s.lastID
-		line = c.msg.AppendWithID(line, appendID(s.idRoom[:0], conn.Generation, c.n))
 		s.flight[c.n] = c
-	}
-	s.scratch = line[:0]
-	if cap(s.scratch) > 1<<20 {
-		s.scratch = nil
+		before, behind = c.msg.AroundID()
+		id = appendID(s.idRoom[:0], conn.Generation, c.n)
 	}
 	now := time.Now()
 	c.conn, c.sent, c.heard = conn, now, now
@@ -124,7 +119,7 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 	if c.id != nil && c.own == nil {
 		s.occupy(c)
 	}
-	end, err := conn.Queue(line)
+	end, err := conn.Queue(before, id, behind, lineEnd)
 	c.end = end
 	switch {
 	case err == nil:
@@ -137,6 +132,8 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		c.end = 1 << 62
 	}
 }
+
+var lineEnd = []byte{'\n'}
 
 // appendID writes g<generation>-<n> as a JSON string.
 func appendID(b []byte, generation int, n uint64) []byte {

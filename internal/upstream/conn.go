@@ -262,9 +262,9 @@ func (s stamped) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Queue puts a line, its line end included, on its way without sending it
-// yet; end identifies it for Delivery.
-func (c *Conn) Queue(line []byte) (end int64, err error) { return c.out.queue(line) }
+// Queue puts a line, in parts and with its line end, on its way without
+// sending it yet; end identifies it for Delivery.
+func (c *Conn) Queue(parts ...[]byte) (end int64, err error) { return c.out.queue(parts...) }
 
 // Flush sends what is queued. It never waits for the server.
 func (c *Conn) Flush() { c.out.flush() }

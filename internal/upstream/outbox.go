@@ -14,8 +14,10 @@ type outbox struct {
 	mu       sync.Mutex
 	f        *os.File
 	raw      syscall.RawConn
-	pending  []byte // not yet taken by the kernel
-	messages int    // how many of them, for the limit
+	pending  []byte // not yet taken by the kernel; the end of room
+	room     []byte
+	spare    []byte // the room that is not written from
+	messages int    // in pending, for the limit
 	queued   int64  // bytes ever put in
 	written  int64  // bytes ever taken by the kernel
 	flushing bool   // one goroutine at a time writes
@@ -42,20 +44,33 @@ func newOutbox(f *os.File) (*outbox, error) {
 	return o, nil
 }
 
-// queue puts one line, its line end included, behind the others. end is the
-// position behind the message's closing brace in the stream of all bytes.
-func (o *outbox) queue(line []byte) (end int64, err error) {
+// queue puts one line, given in parts and with its line end, behind the
+// others. end is the position behind the message's closing brace in the
+// stream of all bytes.
+func (o *outbox) queue(parts ...[]byte) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
 		return 0, o.err
 	}
-	if len(o.pending) > 0 && (o.messages >= outboxMessages || len(o.pending)+len(line) > outboxBytes) {
+	if len(o.pending) == 0 {
+		o.pending = o.room[:0]
+	}
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	if len(o.pending) > 0 && (o.messages >= outboxMessages || len(o.pending)+size > outboxBytes) {
 		return 0, ErrFull
 	}
-	o.pending = append(o.pending, line...)
+	for _, part := range parts {
+		o.pending = append(o.pending, part...)
+	}
+	if cap(o.pending) > cap(o.room) {
+		o.room = o.pending
+	}
 	o.messages++
-	o.queued += int64(len(line))
+	o.queued += int64(size)
 	return o.queued - 1, nil
 }
 
@@ -77,17 +92,22 @@ func (o *outbox) flush() {
 
 func (o *outbox) took(n int, err error) {
 	o.written += int64(n)
-	left := copy(o.pending, o.pending[n:])
-	o.pending = o.pending[:left]
-	if left == 0 {
+	o.pending = o.pending[n:]
+	if len(o.pending) == 0 {
 		o.messages = 0
-		if cap(o.pending) > 1<<20 {
-			o.pending = nil
-		}
+		o.room = small(o.room)
 	}
 	if err != nil {
 		o.err = err
 	}
+}
+
+// small gives back what one huge message took.
+func small(room []byte) []byte {
+	if cap(room) > 1<<20 {
+		return nil
+	}
+	return room[:0]
 }
 
 // drain waits for the server to read. It ends when nothing is pending or the
@@ -96,22 +116,22 @@ func (o *outbox) drain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.pending) > 0 && o.err == nil {
-		batch := o.pending
-		o.pending, o.messages = nil, 0
+		batch, room := o.pending, o.room
+		o.pending, o.room, o.messages = nil, o.spare, 0
 		o.mu.Unlock()
 		n, err := o.f.Write(batch)
 		o.mu.Lock()
 		o.written += int64(n)
+		o.spare = small(room)
 		if err != nil {
-			o.err = err
-			// What was queued behind the batch was not written either.
+			o.err = err // what was queued behind the batch was not written either
 		}
 	}
 	o.flushing = false
 	o.idle.Broadcast()
 }
 
-// blocked is how many bytes wait for the server to read.
+// blocked reports whether bytes wait for the server to read.
 func (o *outbox) blocked() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

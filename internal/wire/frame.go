@@ -21,12 +21,17 @@ type Reader struct {
 	err   error
 }
 
+const (
+	firstBuffer = 64 << 10 // what a pipe holds
+	readAtLeast = 16 << 10
+)
+
 // NewReader reads lines of at most limit bytes (MaxLine if limit is 0).
 func NewReader(src io.Reader, limit int) *Reader {
 	if limit == 0 {
 		limit = MaxLine
 	}
-	return &Reader{src: src, limit: limit, buf: make([]byte, 32<<10)}
+	return &Reader{src: src, limit: limit, buf: make([]byte, firstBuffer)}
 }
 
 // TooLong is a line that was skipped because of its length. Head and Tail are
@@ -81,27 +86,26 @@ func (r *Reader) trim(line []byte) []byte {
 	return bytes.TrimSuffix(line, []byte("\r"))
 }
 
-// makeRoom moves the unread part to the front, and grows or shrinks the
-// buffer, so that something can be read behind it. It returns by how much the
-// unread part moved.
+// makeRoom sees to it that a good deal can be read behind the unread part,
+// which it may move to the front. It returns by how much.
 func (r *Reader) makeRoom() (moved int) {
 	unread := r.to - r.from
-	size := len(r.buf)
-	switch {
-	case unread == size:
-		size *= 2
-	case unread == 0 && size > 1<<20:
-		size = 32 << 10 // give back what one huge message took
-	case r.to < size:
+	if unread > 0 && len(r.buf)-r.to >= readAtLeast {
 		return 0
 	}
-	moved = r.from
+	size := len(r.buf)
+	switch {
+	case unread == 0 && size > 1<<20:
+		size = firstBuffer // give back what one huge message took
+	case size-unread < readAtLeast:
+		size *= 2
+	}
 	buf := r.buf
 	if size != len(r.buf) {
 		buf = make([]byte, size)
 	}
 	copy(buf, r.buf[r.from:r.to])
-	r.buf, r.from, r.to = buf, 0, unread
+	moved, r.buf, r.from, r.to = r.from, buf, 0, unread
 	return moved
 }
 

@@ -16,6 +16,11 @@ func (m *Message) AppendWithID(dst []byte, id []byte) []byte {
 	return append(dst, '\n')
 }
 
+// AroundID returns what stands before and behind the id.
+func (m *Message) AroundID() (before, behind []byte) {
+	return m.Raw[:m.idAt], m.Raw[m.idAt+len(m.ID):]
+}
+
 // AppendWithParam appends the message with another value for one key of its
 // params and a line end. The value must have come from Field(m.Params, ...).
 func (m *Message) AppendWithParam(dst []byte, old, value []byte) []byte {
