@@ -123,6 +123,22 @@ func TestAKnownSecretIsHiddenInEveryEncoding(t *testing.T) {
 	}
 }
 
+// Short enough that no other rule would hide it.
+func TestAShortKnownSecretIsFoundWhereverItStandsInBase64(t *testing.T) {
+	secrets := fault.KnownSecrets("hunter2x", "tiny")
+	for _, before := range []string{"", "a", "ab", "abc", "abcd"} {
+		for _, after := range []string{"", "y", "yz"} {
+			got := secrets.Quote("sent " + base64.StdEncoding.EncodeToString([]byte(before+"hunter2x"+after)))
+			if !strings.Contains(got, "«redacted»") {
+				t.Errorf("%q + secret + %q: %s", before, after, got)
+			}
+		}
+	}
+	if got := secrets.Quote("a tiny word"); got != "a tiny word" {
+		t.Errorf("a value too short to be a secret is hidden: %s", got)
+	}
+}
+
 func TestRedactLeavesTheDiagnosisAlone(t *testing.T) {
 	for _, s := range []string{
 		"Error: Cannot find module '/srv/app/node_modules/zod/index.js'",
@@ -160,6 +176,7 @@ func TestRedactKeepsWhatIsAroundASecret(t *testing.T) {
 		`{"user":"me","password":"hunter2","port":5432}`:         `{"user":"me","password":"«redacted»","port":5432}`,
 		"postgres://me:hunter2@db:5432/x refused":                "postgres://«redacted»@db:5432/x refused",
 		"server --token hunter2 --verbose":                       "server --token «redacted» --verbose",
+		"key2=hunter2&x=1":                                       "key2=«redacted»&x=1",
 		"password: hunter2, user: me":                            "password: «redacted», user: me",
 		"Server=db;Password=hunter2;Database=x":                  "Server=db;Password=«redacted»;Database=x",
 		`Authorization: "Bearer hunter2hunter2", Accept: "json"`: `Authorization: "«redacted»", Accept: "json"`,
