@@ -265,8 +265,9 @@ func TestACutNeverLeavesHalfASecretAtTheEnd(t *testing.T) {
 }
 
 // A quarter of a megabyte that is read once takes milliseconds; read again from every place, minutes.
+// The expressions are RE2 and need no such test; this is about the readers written by hand.
 func TestRedactReadsAnyTextOnce(t *testing.T) {
-	for _, piece := range []string{"a=", "key=", "key: ", `"token":"`, "--token ", "- ", "a://b:c", "a://b:c@", "-----END ", "-----BEGIN PRIVATE KEY-----", "eyJ", "eyJaaaaaaaa.", "AAAAAAAA ", "bearer ", "cookie:", "Ab1", "%3d", "\\\""} {
+	for _, piece := range []string{"a=", "key=", "key: ", `"token":"`, "--token ", "- ", "Ab1", "%3d", "\\\""} {
 		begun := time.Now()
 		fault.Redact(strings.Repeat(piece, 1<<18/len(piece)))
 		if took := time.Since(begun); took > 5*time.Second {
