@@ -27,7 +27,7 @@ func main() {
 			"the server's command in your client's configuration, and it survives crashes, hangs and noise.",
 		SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), demoCommand(), versionCommand())
+	root.AddCommand(runCommand(), demoCommand(), explainCommand(), versionCommand())
 	if err := fang.Execute(context.Background(), root, fang.WithVersion(versionText()), fang.WithoutManpage()); err != nil {
 		var status exitStatus
 		if errors.As(err, &status) {

@@ -214,6 +214,7 @@ func (s *Session) fail(c *call, f *fault.Fault) {
 func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 	f.Server, f.Method, f.Tool, f.At = s.Name, c.msg.Method, c.tool, time.Now()
 	f.Secrets = s.secrets
+	f.Safe = c.class != Unsafe
 	kind := event.Failed
 	switch f.Code {
 	case fault.OutcomeUnknown:

@@ -1,0 +1,149 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// client is the smallest MCP client there is. It does not know that anything
+// can break.
+type client struct {
+	w     io.Writer
+	tally *tally
+
+	mu      sync.Mutex
+	lastID  int
+	waiting map[int]chan answer
+	partial []byte
+}
+
+// answer is what a caller was told.
+type answer struct {
+	tool  string
+	text  string
+	fault string // our own code, empty if the server answered
+}
+
+// pending is a call under way.
+type pending struct {
+	id     int
+	tool   string
+	answer chan answer
+}
+
+func newClient(w io.Writer, t *tally) *client {
+	return &client{w: w, tally: t, waiting: map[int]chan answer{}}
+}
+
+// Write takes what the wrap says.
+func (c *client) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.partial = append(c.partial, b...)
+	for {
+		at := bytes.IndexByte(c.partial, '\n')
+		if at < 0 {
+			return len(b), nil
+		}
+		c.take(c.partial[:at])
+		c.partial = c.partial[at+1:]
+	}
+}
+
+func (c *client) take(line []byte) {
+	var m struct {
+		ID     *int   `json:"id"`
+		Method string `json:"method"`
+		Result struct {
+			Content []struct{ Text string }
+			Meta    struct {
+				Fault struct{ Code string } `json:"io.github.gauze-mcp/fault"`
+			} `json:"_meta"`
+		} `json:"result"`
+		Error *struct{ Message string }
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		c.tally.broke(fmt.Sprintf("the client was sent what is no message: %.60q", line))
+		return
+	}
+	if m.Method != "" || m.ID == nil {
+		return
+	}
+	waiting := c.waiting[*m.ID]
+	if waiting == nil {
+		c.tally.broke(fmt.Sprintf("a second answer, or one nobody asked for (id %d)", *m.ID))
+		return
+	}
+	delete(c.waiting, *m.ID)
+	a := answer{fault: m.Result.Meta.Fault.Code}
+	if m.Error != nil {
+		a.fault, a.text = "error", m.Error.Message
+	} else if len(m.Result.Content) > 0 {
+		a.text = m.Result.Content[0].Text
+	}
+	waiting <- a
+}
+
+func (c *client) send(method, params string) (chan answer, int, error) {
+	c.mu.Lock()
+	c.lastID++
+	id := c.lastID
+	result := make(chan answer, 1)
+	c.waiting[id] = result
+	c.mu.Unlock()
+	_, err := fmt.Fprintf(c.w, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+	return result, id, err
+}
+
+// initialize opens the session as any client does.
+func (c *client) initialize(ctx context.Context) error {
+	for _, step := range []struct{ method, params string }{
+		{"initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"gauze demo","version":"1"}}`},
+		{"tools/list", `{}`},
+	} {
+		result, _, err := c.send(step.method, step.params)
+		if err != nil {
+			return err
+		}
+		select {
+		case a := <-result:
+			if a.fault != "" {
+				return fmt.Errorf("%s: %s", step.method, a.text)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if step.method == "initialize" {
+			if _, err := io.WriteString(c.w, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// start makes a tool call. key names its side effect, if it has one.
+func (c *client) start(tool, arguments, key string) (*pending, error) {
+	result, id, err := c.send("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
+	if err != nil {
+		return nil, err
+	}
+	c.tally.called(id, tool, key)
+	return &pending{id: id, tool: tool, answer: result}, nil
+}
+
+// finish waits for the answer.
+func (c *client) finish(ctx context.Context, p *pending) (answer, error) {
+	select {
+	case a := <-p.answer:
+		a.tool = p.tool
+		c.tally.answered(p.id, a)
+		return a, nil
+	case <-ctx.Done():
+		return answer{}, fmt.Errorf("no answer to %s: %w", p.tool, ctx.Err())
+	}
+}

@@ -1,0 +1,127 @@
+// Package demo lets a person watch the wrap heal: it drives the embedded
+// faulty server through a real session, breaks it in every way it can, and
+// holds what the callers were told against what the server really did.
+//
+//	demo.go    Run, and the scenes in their order
+//	scenes.go  what is broken in each scene
+//	client.go  the smallest MCP client there is
+//	screen.go  the timeline a person reads
+//	tally.go   the count at the end, and the promises it has to show
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// stage is what the scenes play on.
+type stage struct {
+	*client
+	screen *screen
+	tally  *tally
+	server *server
+	events *event.Stream
+	marks  chan struct{}
+}
+
+// mark is an event of our own. When it has come back, everything before it is
+// on the screen.
+const mark event.Kind = "demo-mark"
+
+func (s *stage) catchUp() {
+	s.events.Emit(event.Event{Kind: mark})
+	<-s.marks
+}
+
+// Run plays all scenes and returns an error if a promise was broken.
+func Run(ctx context.Context, w io.Writer, color bool) error {
+	dir, err := os.MkdirTemp("", "gauze-demo-")
+	if err != nil {
+		return fmt.Errorf("the demo needs a place for the server's ledger: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	ledger := filepath.Join(dir, "ledger")
+
+	path, args, env := faultyserver.Command("-ledger", ledger, "-state", filepath.Join(dir, "state"), "-serial", "-read-exact")
+	events := event.New(4096)
+	session := proxy.New(proxy.Options{
+		Name: "faulty server",
+		Spec: upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
+		// The same rules as ever, on a shorter clock: nobody wants to watch a
+		// server hang for a minute.
+		Timeout: 20 * time.Second, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
+		HangGrace: 600 * time.Millisecond,
+		Restart:   upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},
+		Events:    events,
+	})
+	s := &stage{screen: newScreen(w, color), tally: newTally(), server: newServer(), events: events, marks: make(chan struct{}, 1)}
+	toServer, clientWrites := io.Pipe()
+	s.client = newClient(clientWrites, s.tally)
+	heard, stop := events.Subscribe(4096)
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		for e := range heard {
+			if e.Kind == mark {
+				s.marks <- struct{}{}
+				continue
+			}
+			s.server.note(e)
+			s.screen.event(e)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- session.Serve(ctx, toServer, s.client) }()
+
+	s.screen.opening()
+	playErr := s.play(ctx)
+	clientWrites.Close()
+	serveErr := <-ended
+	stop()
+	<-watching
+	toServer.Close()
+	if playErr != nil {
+		return playErr
+	}
+	if serveErr != nil {
+		return serveErr
+	}
+	entries, _, err := faultyserver.ReadLedger(ledger)
+	if err != nil {
+		return fmt.Errorf("reading the server's ledger: %w", err)
+	}
+	verdict := s.tally.judge(entries, session.Counters(), session.Upstream().Snapshot())
+	s.screen.closing(verdict)
+	if len(verdict.broken) > 0 {
+		return fmt.Errorf("a promise was broken: %s", verdict.broken[0])
+	}
+	return nil
+}
+
+// play runs the scenes.
+func (s *stage) play(ctx context.Context) error {
+	if err := s.initialize(ctx); err != nil {
+		return fmt.Errorf("connecting to the embedded server: %w", err)
+	}
+	for i, scene := range scenes {
+		s.screen.scene(i+1, len(scenes), scene.title, scene.about)
+		if err := scene.run(ctx, s); err != nil {
+			return fmt.Errorf("scene %d (%s): %w", i+1, scene.title, err)
+		}
+		if err := s.server.awaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

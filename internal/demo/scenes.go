@@ -1,0 +1,201 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+)
+
+// scene is one way to break a server. Later healing adds its own.
+type scene struct {
+	title, about string
+	run          func(context.Context, *stage) error
+}
+
+var scenes = []scene{
+	{"Killed in the middle of a read", "The server dies while it runs a read-only call.",
+		func(ctx context.Context, s *stage) error {
+			s.screen.client("calls die_read: it only reads, and it kills the server")
+			return s.wantText(ctx, "die_read", `{"times":1}`)
+		}},
+	{"Killed in the middle of a write", "The effect may have happened. Repeating it could do it twice.",
+		func(ctx context.Context, s *stage) error {
+			s.screen.client("calls die: it writes to the ledger, then kills the server before it answers")
+			return s.wantUnknown(ctx, "die", `{"key":"write-1","when":"after-effect"}`, "write-1")
+		}},
+	{"Killed before it read the call", "The write lies in the server's pipe, unread, when it dies. That can be proved.",
+		func(ctx context.Context, s *stage) error {
+			s.screen.client("calls sleep, and append while the server is busy with that")
+			reading, err := s.start("sleep", `{"ms":300}`, "")
+			if err != nil {
+				return err
+			}
+			writing, err := s.start("append", `{"key":"write-2"}`, "write-2")
+			if err != nil {
+				return err
+			}
+			if err := s.server.signal(syscall.SIGKILL); err != nil {
+				return err
+			}
+			if err := s.show(s.finish(ctx, reading)); err != nil {
+				return err
+			}
+			return s.show(s.finish(ctx, writing))
+		}},
+	{"Hung", "The server is stopped: alive, silent, and it would stay so for ever.",
+		func(ctx context.Context, s *stage) error {
+			if err := s.server.signal(stopSignal); err != nil {
+				return err
+			}
+			s.screen.client("calls echo; nobody answers")
+			return s.wantText(ctx, "echo", `{"text":"hello"}`)
+		}},
+	{"Slow, but working", "Its pings go unanswered for a while, too. It is busy, not hung, and it is left alone.",
+		func(ctx context.Context, s *stage) error {
+			before := s.server.starts()
+			s.screen.client("calls busy: 1.5 s of work")
+			if err := s.wantText(ctx, "busy", `{"ms":1500}`); err != nil {
+				return err
+			}
+			if s.server.starts() != before {
+				s.tally.broke("a working server was replaced")
+			}
+			return nil
+		}},
+	{"Noisy", "A banner and a log line on stdout, where only messages belong.",
+		func(ctx context.Context, s *stage) error {
+			s.screen.client("calls stray twice: the server prints, then answers")
+			if err := s.wantText(ctx, "stray", `{"kind":"banner"}`); err != nil {
+				return err
+			}
+			return s.wantText(ctx, "stray", `{"kind":"ansi"}`)
+		}},
+	{"A storm", "200 calls from 8 callers, half of them writes, and a kill every 40 answers.",
+		func(ctx context.Context, s *stage) error {
+			return s.storm(ctx, 200, 8, 40)
+		}},
+}
+
+// storm lets callers call while the server is killed again and again.
+func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error {
+	s.catchUp()
+	s.screen.client(fmt.Sprintf("becomes %d callers", callers))
+	s.screen.quiet(true)
+	defer s.screen.quiet(false)
+	numbers := make(chan int)
+	var working sync.WaitGroup
+	var mu sync.Mutex
+	var answered int
+	var firstErr error
+	for range callers {
+		working.Go(func() {
+			for n := range numbers {
+				tool, arguments, key := "echo", fmt.Sprintf(`{"text":"read %d"}`, n), ""
+				if n%2 == 0 {
+					key = fmt.Sprintf("storm-%d", n)
+					tool, arguments = "append", fmt.Sprintf(`{"key":%q}`, key)
+				}
+				pending, err := s.start(tool, arguments, key)
+				if err == nil {
+					_, err = s.finish(ctx, pending)
+				}
+				mu.Lock()
+				answered++
+				if err != nil && firstErr == nil {
+					firstErr = err
+				}
+				if answered%killEvery == 0 && answered < calls {
+					s.server.signal(syscall.SIGKILL) // one that is being restarted cannot be killed
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for n := range calls {
+		numbers <- n
+	}
+	close(numbers)
+	working.Wait()
+	s.catchUp()
+	s.screen.settled(fmt.Sprintf("%d calls answered", answered))
+	return firstErr
+}
+
+// show puts an answer behind everything that led to it.
+func (s *stage) show(a answer, err error) error {
+	s.catchUp()
+	return s.screen.answer(a, err)
+}
+
+// wantText makes a call that has to succeed.
+func (s *stage) wantText(ctx context.Context, tool, arguments string) error {
+	pending, err := s.start(tool, arguments, "")
+	if err != nil {
+		return err
+	}
+	answer, err := s.finish(ctx, pending)
+	if err == nil && answer.fault != "" {
+		s.tally.broke(fmt.Sprintf("%s was answered with %s", tool, answer.fault))
+	}
+	return s.show(answer, err)
+}
+
+// wantUnknown makes a call whose outcome nobody can know.
+func (s *stage) wantUnknown(ctx context.Context, tool, arguments, key string) error {
+	pending, err := s.start(tool, arguments, key)
+	if err != nil {
+		return err
+	}
+	answer, err := s.finish(ctx, pending)
+	if err == nil && answer.fault != "outcome-unknown" {
+		s.tally.broke(fmt.Sprintf("%s was answered with %q instead of an honest unknown", tool, answer.fault))
+	}
+	return s.show(answer, err)
+}
+
+// server is the process behind the wrap, known by its events.
+type server struct {
+	mu    sync.Mutex
+	pid   int // 0: none is ready
+	count int
+	ready chan struct{} // closed while one is
+}
+
+func newServer() *server { return &server{ready: make(chan struct{})} }
+
+func (s *server) note(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e.Kind {
+	case event.Ready:
+		s.pid = e.PID
+		s.count++
+		close(s.ready)
+	case event.Died:
+		if s.pid != 0 {
+			s.ready = make(chan struct{})
+		}
+		s.pid = 0
+	}
+}
+
+func (s *server) awaitReady(ctx context.Context) error {
+	s.mu.Lock()
+	ready := s.ready
+	s.mu.Unlock()
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *server) starts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}

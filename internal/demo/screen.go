@@ -1,0 +1,154 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// screen is the timeline a person reads.
+type screen struct {
+	mu    sync.Mutex
+	w     io.Writer
+	color bool
+	began time.Time
+	hush  bool
+	kinds map[event.Kind]int // while hushed
+}
+
+func newScreen(w io.Writer, color bool) *screen {
+	return &screen{w: w, color: color, began: time.Now(), kinds: map[event.Kind]int{}}
+}
+
+func (s *screen) paint(code, text string) string {
+	if !s.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+const (
+	faint  = "2"
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+func (s *screen) line(mark, color, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.w, "  %s  %s %s\n", s.paint(faint, fmt.Sprintf("%6.2fs", time.Since(s.began).Seconds())), s.paint(color, mark), text)
+}
+
+func (s *screen) opening() {
+	fmt.Fprintf(s.w, "\n%s a client that knows nothing, a server that fails by name, and Gauze in between.\n", s.paint(bold, "gauze demo:"))
+}
+
+func (s *screen) scene(n, of int, title, about string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.w, "\n%s %s\n", s.paint(bold, fmt.Sprintf("%d/%d  %s.", n, of, title)), s.paint(faint, about))
+}
+
+func (s *screen) client(text string) { s.line("→", cyan, "the client "+text) }
+func (s *screen) settled(text string) {
+	s.mu.Lock()
+	kinds := s.kinds
+	s.kinds = map[event.Kind]int{}
+	s.mu.Unlock()
+	s.line("✗", red, fmt.Sprintf("the server was killed %d times", kinds[event.Died]))
+	s.line("↻", yellow, fmt.Sprintf("restored %d times, %d calls sent again", kinds[event.Restored], kinds[event.Replayed]))
+	s.line("✓", green, text)
+}
+
+// quiet counts events instead of showing them.
+func (s *screen) quiet(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hush = on
+}
+
+// answer shows what a caller was told.
+func (s *screen) answer(a answer, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case a.fault == "":
+		s.line("✓", green, fmt.Sprintf("%s answered: %s", a.tool, oneLine(a.text)))
+	default:
+		s.line("?", yellow, fmt.Sprintf("%s answered honestly: %s", a.tool, oneLine(a.text)))
+	}
+	return nil
+}
+
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(fault.Clean(text)), " ")
+	if runes := []rune(text); len(runes) > 96 {
+		text = string(runes[:95]) + "…"
+	}
+	return text
+}
+
+// event shows what the wrap noticed and did.
+func (s *screen) event(e event.Event) {
+	s.mu.Lock()
+	hush := s.hush
+	s.kinds[e.Kind]++
+	s.mu.Unlock()
+	if hush {
+		return
+	}
+	took := e.Took.Round(time.Millisecond)
+	switch e.Kind {
+	case event.Died:
+		if !strings.Contains(e.Detail, "the client left") {
+			s.line("✗", red, "the server is gone: "+e.Detail)
+		}
+	case event.Hung:
+		s.line("!", red, "no sign of life: "+e.Detail+"; it is replaced")
+	case event.ProbeMissed:
+		if e.Count <= 3 {
+			s.line("…", faint, fmt.Sprintf("asked for a sign of life, none came (%d)", e.Count))
+		}
+	case event.Restored:
+		s.line("↻", yellow, fmt.Sprintf("generation %d is up, session restored in %v", e.Generation, took))
+	case event.Replayed:
+		s.line("↻", yellow, fmt.Sprintf("%s is sent again: %s", e.Tool, e.Detail))
+	case event.Stray:
+		s.line("~", faint, "not a message, kept from the client: "+oneLine(e.Detail))
+	}
+}
+
+func (s *screen) closing(v verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.w, "\n%s\n", s.paint(bold, "What the callers were told, and what the server's own ledger says"))
+	row := func(name string, value any, note string) {
+		fmt.Fprintf(s.w, "  %-28s %6v   %s\n", name, value, s.paint(faint, note))
+	}
+	row("calls", v.calls, "")
+	row("answers", v.answers, "exactly one each")
+	row("successes", v.succeeded, "")
+	row("honest unknowns", v.unknown, "the server died in the middle of a write")
+	row("calls sent again", v.replays, "each of them provably safe")
+	row("restarts", v.restarts, "the client noticed none")
+	row("stray lines kept away", v.stray, "")
+	row("effects in the ledger", v.effects, "")
+	row("effects that happened twice", v.twice, "")
+	if len(v.broken) == 0 {
+		fmt.Fprintf(s.w, "\n  %s\n\n", s.paint(green, "✓ every promise was kept"))
+		fmt.Fprintf(s.w, "  Put it in front of your own server:  %s\n\n", s.paint(cyan, "gauze run -- npx -y @modelcontextprotocol/server-everything"))
+		return
+	}
+	for _, problem := range v.broken {
+		fmt.Fprintf(s.w, "\n  %s", s.paint(red, "✗ "+problem))
+	}
+	fmt.Fprintln(s.w)
+}

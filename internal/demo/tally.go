@@ -1,0 +1,97 @@
+package demo
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+)
+
+// tally is what the callers asked and were told.
+type tally struct {
+	mu       sync.Mutex
+	calls    map[int]*record
+	problems []string
+}
+
+type record struct {
+	tool, key string
+	done      bool
+	fault     string
+}
+
+// verdict is the count at the end. broken names every promise that was not
+// kept.
+type verdict struct {
+	calls, answers, succeeded, unknown int
+	replays, restarts, stray           uint64
+	effects                            int // as the server's own ledger has them
+	twice                              int
+	broken                             []string
+}
+
+func newTally() *tally { return &tally{calls: map[int]*record{}} }
+
+func (t *tally) called(id int, tool, key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls[id] = &record{tool: tool, key: key}
+}
+
+func (t *tally) answered(id int, a answer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls[id].done, t.calls[id].fault = true, a.fault
+}
+
+// broke notes a promise that was seen to be broken.
+func (t *tally) broke(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.problems = append(t.problems, what)
+}
+
+// judge holds what the callers were told against what the server did.
+func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h health.Snapshot) verdict {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := verdict{calls: len(t.calls), replays: calls.Replayed, restarts: uint64(h.Restarts), stray: calls.Stray, broken: t.problems}
+	broke := func(format string, args ...any) { v.broken = append(v.broken, fmt.Sprintf(format, args...)) }
+	done := map[string]int{}
+	for _, entry := range ledger {
+		if entry.Op == "append" || entry.Op == "die" {
+			v.effects++
+			done[entry.Key]++
+		}
+	}
+	for key, times := range done {
+		if times > 1 {
+			v.twice++
+			broke("the effect %s happened %d times", key, times)
+		}
+	}
+	for id, call := range t.calls {
+		if !call.done {
+			broke("call %d (%s) was never answered", id, call.tool)
+			continue
+		}
+		v.answers++
+		switch {
+		case call.fault == "":
+			v.succeeded++
+			if call.key != "" && done[call.key] == 0 {
+				broke("call %d (%s) was answered as a success, but its effect is not in the ledger", id, call.tool)
+			}
+		case call.fault == "outcome-unknown":
+			v.unknown++
+			if call.key == "" {
+				broke("call %d (%s) only reads, but was given up as unknown", id, call.tool)
+			}
+		default:
+			broke("call %d (%s) failed with %s", id, call.tool, call.fault)
+		}
+	}
+	return v
+}
