@@ -47,7 +47,7 @@ var scenes = []scene{
 		}},
 	{"Hung", "The server is stopped: alive, silent, and it would stay so for ever.",
 		func(ctx context.Context, s *stage) error {
-			if err := s.server.signal(stopSignal); err != nil {
+			if err := s.server.freeze(ctx); err != nil {
 				return err
 			}
 			s.screen.client("calls echo; nobody answers")

@@ -3,11 +3,46 @@
 package demo
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
-const stopSignal = syscall.SIGSTOP
+// freeze stops the server and returns once it stands still: the signal alone
+// leaves it time to answer one more call.
+func (s *server) freeze(ctx context.Context) error {
+	if err := s.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	pid := strconv.Itoa(s.pid)
+	s.mu.Unlock()
+	for ctx.Err() == nil {
+		if strings.HasPrefix(state(pid), "T") {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// state of a process, in one letter.
+func state(pid string) string {
+	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
+		return strings.TrimSpace(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	}
+	out, err := exec.Command("ps", "-o", "state=", "-p", pid).Output()
+	if err != nil {
+		return "T" // nobody can tell: go on
+	}
+	return strings.TrimSpace(string(out))
+}
 
 // signal sends a signal to the server, if there is one.
 func (s *server) signal(sig syscall.Signal) error {

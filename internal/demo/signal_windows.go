@@ -1,14 +1,15 @@
 package demo
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"syscall"
 )
 
-// stopSignal: Windows cannot freeze a process from outside; it is ended, which
+// freeze: Windows cannot freeze a process from outside; it is ended, which
 // the wrap has to survive all the same.
-const stopSignal = syscall.SIGKILL
+func (s *server) freeze(context.Context) error { return s.signal(syscall.SIGKILL) }
 
 // signal ends the server, if there is one.
 func (s *server) signal(syscall.Signal) error {

@@ -1,0 +1,69 @@
+package demo
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+)
+
+func TestMain(m *testing.M) {
+	faultyserver.RunIfAsked()
+	os.Exit(m.Run())
+}
+
+func TestTheDemoKeepsEveryPromise(t *testing.T) {
+	var out bytes.Buffer
+	if err := Run(t.Context(), &out, false); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{
+		"die_read is sent again: it is safe to repeat",
+		"die answered honestly: [gauze: outcome-unknown]",
+		"append is sent again: it was never read",
+		"it was stopped and did not continue; it is replaced",
+		"✓ busy answered",
+		"not a message, kept from the client: Server started",
+		"effects that happened twice       0",
+		"every promise was kept",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the timeline does not say %q\n%s", want, out.String())
+		}
+	}
+}
+
+// What the count at the end has to notice.
+func TestTheTallyNoticesABrokenPromise(t *testing.T) {
+	entry := func(key string) faultyserver.Entry { return faultyserver.Entry{Op: "append", Key: key} }
+	for name, test := range map[string]struct {
+		ledger []faultyserver.Entry
+		tell   func(*tally)
+		want   string
+	}{
+		"nothing broken":     {[]faultyserver.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}) }, ""},
+		"an effect twice":    {[]faultyserver.Entry{entry("a"), entry("a")}, func(t *tally) { t.answered(1, answer{}) }, "2 times"},
+		"no answer":          {nil, func(*tally) {}, "never answered"},
+		"an invented result": {nil, func(t *tally) { t.answered(1, answer{}) }, "not in the ledger"},
+		"a needless failure": {nil, func(t *tally) { t.answered(1, answer{fault: "server-busy"}) }, "server-busy"},
+		"an unknown read": {[]faultyserver.Entry{entry("a")}, func(t *tally) {
+			t.answered(1, answer{})
+			t.called(2, "echo", "")
+			t.answered(2, answer{fault: "outcome-unknown"})
+		}, "only reads"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tally := newTally()
+			tally.called(1, "append", "a")
+			test.tell(tally)
+			got := strings.Join(tally.judge(test.ledger, proxy.Counters{}, health.Snapshot{}).broken, "; ")
+			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
+				t.Errorf("broken: %q, want %q", got, test.want)
+			}
+		})
+	}
+}
