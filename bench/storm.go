@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,15 +15,18 @@ import (
 // that may be in flight at a time.
 var maxUnknownPerKill = map[int]float64{1: 1.5, 4: 4}
 
+// seededBugs are the safeguards the wrap knows how to break, built with the tag seededbugs.
+var seededBugs = []string{"replay-everything", "no-drain", "no-fence", "offset-by-one"}
+
 // runStorm runs the storm in every era and window asked for.
 func runStorm(args []string) error {
 	flags := flag.NewFlagSet("storm", flag.ContinueOnError)
-	base := storm{quiet: 90 * time.Second}
+	base := storm{workEvery: 16, quiet: 90 * time.Second}
 	flags.IntVar(&base.calls, "calls", 100_000, "calls, half of them with an effect")
 	flags.IntVar(&base.kills, "kills", 1000, "how often the server is killed meanwhile")
 	flags.IntVar(&base.callers, "callers", 64, "callers at a time")
 	flags.Uint64Var(&base.seed, "seed", 1, "of the moments of the kills")
-	flags.StringVar(&base.bug, "bug", "", "break the wrap: replay-everything, no-drain, no-fence, offset-by-one")
+	flags.StringVar(&base.bug, "bug", "", "break one safeguard of the wrap: "+strings.Join(seededBugs, ", "))
 	era := flags.String("era", "both", "legacy, modern or both")
 	window := flags.Int("window", 0, "unsafe calls in flight at a time (0: one run with 1, one with 4)")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
@@ -93,6 +98,9 @@ func configure(base storm, era string, window int) ([]storm, error) {
 	}
 	if storms == nil {
 		return nil, fmt.Errorf("-era %q: allowed are legacy, modern, both", era)
+	}
+	if base.bug != "" && !slices.Contains(seededBugs, base.bug) {
+		return nil, fmt.Errorf("-bug %q: allowed are %s", base.bug, strings.Join(seededBugs, ", "))
 	}
 	if base.calls <= base.kills || base.callers < 1 {
 		return nil, errors.New("there must be a caller, and more calls than kills")

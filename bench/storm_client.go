@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,8 +21,12 @@ const appendedPrefix = "appended " // how the faulty server says that it appende
 type stormClient struct {
 	dialect *dialect
 	cmd     *exec.Cmd
-	out     *bufio.Reader
+	ears    *ears
+	out     *bufio.Reader // of what the ears let through
 	log     *history.Log
+	// One in so many calls with an effect takes a millisecond between the
+	// effect and the answer.
+	workEvery int
 
 	writing sync.Mutex // keeps the order of the log that of the wire
 	in      io.WriteCloser
@@ -36,7 +41,7 @@ type stormClient struct {
 	ended    chan struct{} // closed: the wrap said its last word
 }
 
-func newStormClient(d *dialect, cmd *exec.Cmd) (*stormClient, error) {
+func newStormClient(d *dialect, cmd *exec.Cmd, workEvery int) (*stormClient, error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -45,8 +50,9 @@ func newStormClient(d *dialect, cmd *exec.Cmd) (*stormClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	ears := &ears{r: out}
 	return &stormClient{
-		dialect: d, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), log: &history.Log{},
+		dialect: d, cmd: cmd, workEvery: workEvery, in: in, ears: ears, out: bufio.NewReaderSize(ears, 4<<10), log: &history.Log{},
 		callers: map[string]chan struct{}{}, stopped: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }
@@ -113,8 +119,8 @@ func (c *stormClient) call(n int) {
 	if invoked.Effect {
 		invoked.Key = fmt.Sprintf("key-%d", n)
 		work := 0
-		if n%32 == 0 {
-			work = 1 // some are in the middle of it for a millisecond
+		if n/2%c.workEvery == 0 {
+			work = 1 // in the middle of it for a millisecond
 		}
 		line = c.dialect.toolCall(id, "append", fmt.Sprintf(`{"key":%q,"ms":%d}`, invoked.Key, work))
 	} else {
@@ -122,9 +128,17 @@ func (c *stormClient) call(n int) {
 		line = c.dialect.toolCall(id, "echo", fmt.Sprintf(`{"text":%q}`, invoked.Key))
 	}
 
+	select {
+	case <-c.ask(invoked, line):
+	case <-c.stopped:
+	}
+}
+
+// ask sends a call and returns where its answer will be announced.
+func (c *stormClient) ask(invoked history.Event, line []byte) <-chan struct{} {
 	answer := make(chan struct{}, 1)
 	c.waiting.Lock()
-	c.callers[id] = answer
+	c.callers[invoked.ID] = answer
 	c.waiting.Unlock()
 	c.writing.Lock()
 	c.log.Add(invoked)
@@ -132,12 +146,29 @@ func (c *stormClient) call(n int) {
 	c.writing.Unlock()
 	if err != nil {
 		c.stop()
-		return
 	}
-	select {
-	case <-answer:
-	case <-c.stopped:
+	return answer
+}
+
+// askMuch sends a read whose answer does not fit into any pipe.
+func (c *stormClient) askMuch(n int) <-chan struct{} {
+	invoked := history.Event{
+		Kind: history.Invoke, ID: fmt.Sprintf(`"much-%d"`, n),
+		Key: fmt.Sprintf("much-%d-%s", n, strings.Repeat("x", 80<<10)),
 	}
+	return c.ask(invoked, c.dialect.toolCall(invoked.ID, "echo", fmt.Sprintf(`{"text":%q}`, invoked.Key)))
+}
+
+// ears can be covered: then the client does not read what the wrap writes.
+type ears struct {
+	r     io.Reader
+	cover sync.Mutex
+}
+
+func (e *ears) Read(b []byte) (int, error) {
+	e.cover.Lock()
+	e.cover.Unlock() //lint:ignore SA2001 waiting is all that is wanted
+	return e.r.Read(b)
 }
 
 // listen reads until the wrap says nothing more. heard is told of every answer.

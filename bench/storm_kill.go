@@ -23,7 +23,8 @@ type killer struct {
 	every   int64 // answers from one kill to the next
 	planned int
 
-	due chan struct{} // the next kill is due
+	due  chan struct{} // the next kill is due
+	over chan struct{} // closed: no more kills
 
 	mu        sync.Mutex
 	kills     int
@@ -36,7 +37,7 @@ type killer struct {
 func newKiller(c *stormClient, pidFile string, seed uint64, calls, kills int) *killer {
 	return &killer{
 		client: c, pidFile: pidFile, random: rand.New(rand.NewPCG(seed, 1)),
-		every: int64(calls / (kills + 1)), planned: kills, due: make(chan struct{}, 1), recovered: true,
+		every: int64(calls / (kills + 1)), planned: kills, due: make(chan struct{}, 1), over: make(chan struct{}), recovered: true,
 	}
 }
 
@@ -72,12 +73,12 @@ func callNumber(id string) int64 {
 	return n
 }
 
-// serve kills until it has killed enough or the storm is over.
+// serve kills until it has killed enough or nobody calls any more.
 func (k *killer) serve() error {
 	for k.count() < k.planned {
 		select {
 		case <-k.due:
-		case <-k.client.stopped:
+		case <-k.over:
 			return nil
 		}
 		time.Sleep(time.Duration(k.random.Int64N(int64(2 * time.Millisecond))))
@@ -119,15 +120,26 @@ func (k *killer) kill() error {
 	return nil
 }
 
-// killSettled keeps the wrap from running until the server has answered all it
-// read, and kills it then: the answers are in the pipe, complete, for whoever
-// cares to read them. It reports whether the server came to rest.
+// killSettled kills a server that has answered all it read, while the wrap is
+// stuck with a client that does not listen: the answers are in the pipe,
+// complete, for whoever reads to the end. It reports whether the server really
+// came to rest.
 func (k *killer) killSettled(pid int) (settled bool) {
-	gauze := k.client.cmd.Process.Pid
-	syscall.Kill(gauze, syscall.SIGSTOP)
-	defer syscall.Kill(gauze, syscall.SIGCONT)
+	c := k.client
+	c.ears.cover.Lock()
+	answer := c.askMuch(k.kills)
+	rests(pid)
+	gauze := c.cmd.Process.Pid
+	syscall.Kill(gauze, syscall.SIGSTOP) // from here on it gives the server nothing to do
 	settled = rests(pid)
 	syscall.Kill(pid, syscall.SIGKILL)
+	syscall.Kill(gauze, syscall.SIGCONT)
+	time.Sleep(5 * time.Millisecond) // enough to notice the death, not to lose patience
+	c.ears.cover.Unlock()
+	select {
+	case <-answer:
+	case <-c.stopped:
+	}
 	return settled
 }
 
@@ -140,7 +152,7 @@ func (k *killer) killStopped(pid int) {
 
 // rests reports whether the process did nothing for longer than any call takes.
 func rests(pid int) bool {
-	const still, patience, look = 6 * time.Millisecond, 60 * time.Millisecond, 500 * time.Microsecond
+	const still, patience, look = 6 * time.Millisecond, 200 * time.Millisecond, 500 * time.Microsecond
 	begin := time.Now()
 	since := begin
 	for {

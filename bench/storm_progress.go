@@ -33,7 +33,7 @@ type lastWords struct {
 	text []byte
 }
 
-const mostWords = 4 << 10
+const mostWords = 600
 
 func (w *lastWords) Write(b []byte) (int, error) {
 	w.mu.Lock()

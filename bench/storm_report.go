@@ -36,28 +36,33 @@ type stormResult struct {
 	lastWords      string
 }
 
-func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, seconds float64, said *lastWords) *stormResult {
+func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, seconds float64) *stormResult {
 	r := &stormResult{
 		Era: s.dialect.era, Window: s.window, Bug: s.bug, Seed: s.seed,
 		Verdict: v, UnknownPerKill: v.UnknownPerKill(), UnknownLimit: s.unknownPerKill, KillsPlanned: s.kills,
 		Recovery:  status.recovery(),
 		OutageP50: quantile(k.outages, 0.5), OutageP99: quantile(k.outages, 0.99),
-		Seconds: seconds, CallsPerSecond: float64(v.Calls) / seconds, lastWords: said.String(),
+		Seconds: seconds, CallsPerSecond: float64(v.Calls) / seconds,
 	}
 	if status != nil {
 		r.Restarts = status.Restarts
 	}
+	r.Pass = true
 	for _, rule := range v.Rules() {
-		r.Problems = append(r.Problems, fmt.Sprintf("%s: %d", rule, v.Broken[rule]))
+		r.broke("%s: %d", rule, v.Broken[rule])
 	}
 	if v.Kills < s.kills {
-		r.Problems = append(r.Problems, fmt.Sprintf("only %d of %d kills", v.Kills, s.kills))
+		r.broke("only %d of %d kills", v.Kills, s.kills)
 	}
 	if r.Recovery != nil && r.Recovery.BeyondP99 > maxBeyondStart {
-		r.Problems = append(r.Problems, fmt.Sprintf("recovery p99 is %.1f ms beyond the server's start, allowed are %g", r.Recovery.BeyondP99, maxBeyondStart))
+		r.broke("recovery p99 is %.1f ms beyond the server's start, allowed are %g", r.Recovery.BeyondP99, maxBeyondStart)
 	}
-	r.Pass = len(r.Problems) == 0
 	return r
+}
+
+func (r *stormResult) broke(format string, args ...any) {
+	r.Pass = false
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
 // printStorms shows the storms side by side, one a column.

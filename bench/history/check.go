@@ -125,7 +125,7 @@ func (v *Verdict) tell(events []Event) (calls []*call, settled map[int]bool) {
 			}
 			c.answers++
 			if c.answers > 1 {
-				v.broke(Double, "%s, id %s", c.Key, e.ID)
+				v.broke(Double, "%.60s, id %s", c.Key, e.ID)
 				continue
 			}
 			c.answer = e
@@ -162,7 +162,7 @@ func (v *Verdict) readLedger(ledger []Effect, byKey map[string]*call, limits Lim
 // if nothing was.
 func (v *Verdict) judge(c *call, pid int, settled map[int]bool) {
 	if c.answers == 0 {
-		v.broke(Lost, "%s, id %s", c.Key, c.ID)
+		v.broke(Lost, "%.60s, id %s", c.Key, c.ID)
 		return
 	}
 	happened := c.Effect && pid != 0
@@ -170,7 +170,7 @@ func (v *Verdict) judge(c *call, pid int, settled map[int]bool) {
 	case OK:
 		v.OK++
 		if c.answer.Key != c.Key {
-			v.broke(Invented, "%s was answered with %.80q", c.Key, c.answer.Key)
+			v.broke(Invented, "%.60s was answered with %.60q", c.Key, c.answer.Key)
 		} else if c.Effect && !happened {
 			v.broke(Invented, "%s is not in the ledger", c.Key)
 		}
@@ -185,7 +185,7 @@ func (v *Verdict) judge(c *call, pid int, settled map[int]bool) {
 			v.broke(ThrownAway, "%s was done and answered by process %d", c.Key, pid)
 		}
 	case Foreign:
-		v.broke(ForeignAnswer, "%s: %.200s", c.Key, c.answer.Code)
+		v.broke(ForeignAnswer, "%.60s: %.200s", c.Key, c.answer.Code)
 	}
 }
 

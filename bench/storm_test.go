@@ -1,0 +1,71 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/bench/history"
+)
+
+// smallStorm is as rough as the big one, only shorter.
+func smallStorm(t *testing.T, b *binaries, gauze, era, bug string) *stormResult {
+	t.Helper()
+	storms, err := configure(storm{
+		calls: 4000, kills: 80, callers: 64, workEvery: 2, seed: 1, bug: bug, quiet: 10 * time.Second,
+	}, era, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := storms[0].run(b, gauze)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func buildWithBugs(t *testing.T) (*binaries, string) {
+	t.Helper()
+	b, err := newBinaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.remove)
+	gauze, err := b.gauze("seededbugs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, gauze
+}
+
+func TestSmallStormKeepsEveryPromise(t *testing.T) {
+	b, gauze := buildWithBugs(t)
+	for _, d := range dialects {
+		t.Run(d.era, func(t *testing.T) {
+			if r := smallStorm(t, b, gauze, d.era, ""); !r.Verdict.Pass() || r.Kills != r.KillsPlanned {
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastWords)
+			}
+		})
+	}
+}
+
+// A checker that never complains proves nothing: break the wrap on purpose,
+// and it must, for the right reason.
+func TestSeededBugsAreCaught(t *testing.T) {
+	b, gauze := buildWithBugs(t)
+	caughtBy := map[string][]history.Rule{
+		"replay-everything": {history.Duplicated},
+		"offset-by-one":     {history.Duplicated},
+		"no-drain":          {history.ThrownAway},
+		"no-fence":          {history.Double, history.Duplicated, history.Lost},
+	}
+	for _, bug := range seededBugs {
+		t.Run(bug, func(t *testing.T) {
+			r, want := smallStorm(t, b, gauze, "legacy", bug), caughtBy[bug]
+			if !slices.ContainsFunc(want, func(rule history.Rule) bool { return r.Broken[rule] > 0 }) {
+				t.Errorf("%d kills, and nobody noticed any of %q; seen: %q", r.Kills, want, r.Problems)
+			}
+			t.Log(r.Problems)
+		})
+	}
+}
