@@ -119,7 +119,7 @@ func (s *stage) play(ctx context.Context) error {
 		if err := scene.run(ctx, s); err != nil {
 			return fmt.Errorf("scene %d (%s): %w", i+1, scene.title, err)
 		}
-		if err := s.server.awaitReady(ctx); err != nil {
+		if err := s.server.awaitStart(ctx, 1); err != nil {
 			return err
 		}
 	}

@@ -47,11 +47,15 @@ var scenes = []scene{
 		}},
 	{"Hung", "The server is stopped: alive, silent, and it would stay so for ever.",
 		func(ctx context.Context, s *stage) error {
+			before := s.server.starts()
 			if err := s.server.freeze(ctx); err != nil {
 				return err
 			}
 			s.screen.client("calls echo; nobody answers")
-			return s.wantText(ctx, "echo", `{"text":"hello"}`)
+			if err := s.wantText(ctx, "echo", `{"text":"hello"}`); err != nil {
+				return err
+			}
+			return s.server.awaitStart(ctx, before+1)
 		}},
 	{"Slow, but working", "Its pings go unanswered for a while, too. It is busy, not hung, and it is left alone.",
 		func(ctx context.Context, s *stage) error {
@@ -158,13 +162,13 @@ func (s *stage) wantUnknown(ctx context.Context, tool, arguments, key string) er
 
 // server is the process behind the wrap, known by its events.
 type server struct {
-	mu    sync.Mutex
-	pid   int // 0: none is ready
-	count int
-	ready chan struct{} // closed while one is
+	mu      sync.Mutex
+	pid     int // 0: none is ready
+	count   int // of starts
+	changed chan struct{}
 }
 
-func newServer() *server { return &server{ready: make(chan struct{})} }
+func newServer() *server { return &server{changed: make(chan struct{})} }
 
 func (s *server) note(e event.Event) {
 	s.mu.Lock()
@@ -173,24 +177,27 @@ func (s *server) note(e event.Event) {
 	case event.Ready:
 		s.pid = e.PID
 		s.count++
-		close(s.ready)
 	case event.Died:
-		if s.pid != 0 {
-			s.ready = make(chan struct{})
-		}
 		s.pid = 0
 	}
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
-func (s *server) awaitReady(ctx context.Context) error {
-	s.mu.Lock()
-	ready := s.ready
-	s.mu.Unlock()
-	select {
-	case <-ready:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// awaitStart waits until the server is ready for at least the n-th time.
+func (s *server) awaitStart(ctx context.Context, n int) error {
+	for {
+		s.mu.Lock()
+		ready, changed := s.pid != 0 && s.count >= n, s.changed
+		s.mu.Unlock()
+		if ready {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

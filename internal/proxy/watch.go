@@ -128,7 +128,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 				s.later(func() {
 					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: s.up.StartTimeout})
 				})
-				conn.End("it did not answer initialize", true)
+				s.replace(conn, "it did not answer initialize")
 				return
 			}
 		case c.msg.Method == "server/discover" && !s.memory.known():
@@ -240,8 +240,17 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 		return false
 	}
 	s.Events.Emit(event.Event{Kind: event.Hung, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Detail: why})
-	conn.End(why, true)
+	s.replace(conn, why)
 	return true
+}
+
+// replace ends a connection that is of no use. Calls that arrive from now on
+// wait for the next one; an answer that still comes is delivered.
+func (s *Session) replace(conn *upstream.Conn, why string) {
+	conn.End(why, true)
+	s.conn = nil
+	s.down = time.Now()
+	s.admission.crash(s.down)
 }
 
 // discoverPatience: a legacy server may ignore server/discover for ever; the
