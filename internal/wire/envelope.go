@@ -136,7 +136,10 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 	if !seen[0] {
 		return m, i, wrong(i, `"jsonrpc" is missing`)
 	}
+	m.forgetNulls()
 	switch {
+	case m.Method != "" && (m.Result != nil || m.Error != nil):
+		return m, i, wrong(i, "a method and a result or an error: a question and an answer in one")
 	case m.Method != "" && m.ID == nil:
 		m.Kind = Notification
 	case m.Method != "" && string(m.ID) != "null":
@@ -152,6 +155,17 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 		return mend(m, i)
 	}
 	return m, i, nil
+}
+
+// forgetNulls takes a null for an absent member where it says nothing: some
+// servers write both members of every answer. A null result alone is a result.
+func (m *Message) forgetNulls() {
+	if string(m.Error) == "null" {
+		m.Error = nil
+	}
+	if string(m.Result) == "null" && (m.Error != nil || m.Method != "") {
+		m.Result = nil
+	}
 }
 
 // mend replaces invalid UTF-8 inside the payload, as most JSON readers would.

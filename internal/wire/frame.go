@@ -12,13 +12,14 @@ const MaxLine = 16 << 20
 // Reader cuts a stream into lines. A line over the limit is skipped in
 // constant memory and reported as *TooLong; the stream goes on behind it.
 type Reader struct {
-	src   io.Reader
-	limit int
-	buf   []byte
-	from  int // start of the unread part of buf
-	to    int // end of it
-	begun bool
-	err   error
+	src    io.Reader
+	limit  int
+	buf    []byte
+	from   int // start of the unread part of buf
+	to     int // end of it
+	begun  bool
+	adrift bool // inside a line without end: what follows belongs to it
+	err    error
 }
 
 const (
@@ -53,9 +54,14 @@ const (
 // following call. What stands behind the last line end when the stream ends
 // is not a line: it is dropped, and Fragment tells its length.
 func (r *Reader) Next() ([]byte, error) {
+	if r.adrift {
+		if long := r.skip(); long.Endless {
+			return nil, long
+		}
+	}
 	seen := r.from
 	for {
-		if n := bytes.IndexByte(r.buf[seen:r.to], '\n'); n >= 0 {
+		if n := bytes.IndexByte(r.buf[seen:r.to], '\n'); n >= 0 && seen+n-r.from <= r.limit {
 			line := r.buf[r.from : seen+n]
 			r.from = seen + n + 1
 			return r.trim(line), nil
@@ -97,6 +103,8 @@ func (r *Reader) makeRoom() (moved int) {
 	switch {
 	case unread == 0 && size > 1<<20:
 		size = firstBuffer // give back what one huge message took
+	case size-unread < readAtLeast && 2*size >= r.limit:
+		size = r.limit + firstBuffer // the last growth: a longer line is skipped
 	case size-unread < readAtLeast:
 		size *= 2
 	}
@@ -117,24 +125,31 @@ func (r *Reader) fill() {
 	}
 }
 
-// skip drops bytes up to the next line end.
-func (r *Reader) skip() error {
-	long := &TooLong{Head: bytes.Clone(r.buf[r.from : r.from+keepOfTooLong])}
+// skip drops bytes up to the next line end, or until there are too many of
+// them; the line then goes on in the next call.
+func (r *Reader) skip() *TooLong {
+	r.begun = true
+	long := &TooLong{}
 	for {
 		n := bytes.IndexByte(r.buf[r.from:r.to], '\n')
 		part := r.buf[r.from:r.to]
 		if n >= 0 {
 			part = part[:n]
 		}
+		if long.Length == 0 {
+			long.Head = bytes.Clone(part[:min(len(part), keepOfTooLong)])
+		}
 		long.Length += len(part)
 		long.Tail = append(long.Tail, part[max(0, len(part)-keepOfTooLong):]...)
 		long.Tail = bytes.Clone(long.Tail[max(0, len(long.Tail)-keepOfTooLong):])
 		if n >= 0 {
 			r.from += n + 1
+			r.adrift = false
 			return long
 		}
 		r.from, r.to = 0, 0
-		if long.Endless = long.Length > endlessFactor*r.limit; long.Endless || r.err != nil {
+		long.Endless = long.Length > endlessFactor*r.limit
+		if r.adrift = long.Endless; long.Endless || r.err != nil {
 			return long
 		}
 		r.fill()

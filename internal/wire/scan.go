@@ -6,26 +6,21 @@ import (
 	"fmt"
 )
 
-// Depth limits. The scanner keeps its own stack, so a deep message costs no
-// Go stack; the limits exist because whoever reads the message after us may
-// recurse.
-const (
-	MaxDepth = 1000
-)
+// MaxDepth of a payload. The scanner keeps its own stack, so a deep message
+// costs no Go stack; the limit exists because whoever reads the message after
+// us may recurse.
+const MaxDepth = 1000
 
 // SyntaxError says what is wrong with a text and where.
 type SyntaxError struct {
 	Reason string
 	At     int
-	Short  bool // the text ended too early: more bytes might complete it
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Reason, e.At) }
 
 func wrong(at int, reason string) error { return &SyntaxError{Reason: reason, At: at} }
-func short(at int) error {
-	return &SyntaxError{Reason: "the text ends inside a value", At: at, Short: true}
-}
+func short(at int) error                { return wrong(at, "the text ends inside a value") }
 
 // scanValue checks the JSON value that starts at or after b[i] and returns
 // the index behind it. Strings are checked for structure, not for UTF-8.
