@@ -117,10 +117,13 @@ func (r *restoring) lists(m memory) (changed []string, err error) {
 		r.s.mu.Lock()
 		if old := r.s.catalog.lists[method]; old == nil || old.differs(fresh.lists[method]) {
 			changed = append(changed, method)
+			if old != nil {
+				clear(old.pages) // the client will ask again at once, perhaps before we are ready
+			}
 		}
-		// Decisions follow the list as it is now. The pages the client saw are
+		// Decisions follow the list as it is now. What the client saw is
 		// replaced only when it asks again, or mixing generations could give
-		// it half of each; a list that is gone is not answered from cache.
+		// it half of each.
 		if method == "tools/list" {
 			r.s.catalog.tools = fresh.tools
 		}

@@ -377,25 +377,18 @@ func (s *story) await(kind event.Kind, n int) event.Event {
 	return found
 }
 
-// happened counts the events of a kind so far.
+// happened counts the events of a kind so far. It asks the timeline itself:
+// what await reads comes a moment later.
 func (s *story) happened(kind event.Kind) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.events {
-		if e.Kind == kind {
-			n++
-		}
-	}
-	return n
+	return int(s.session.Events.Count(kind))
 }
 
 // pid of the server's current generation.
 func (s *story) pid() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := len(s.events) - 1; i >= 0; i-- {
-		if s.events[i].Kind == event.Started {
-			return s.events[i].PID
+	events := s.session.Events.Recent()
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Kind == event.Started {
+			return events[i].PID
 		}
 	}
 	s.t.Fatal("no server was started")
@@ -412,7 +405,12 @@ func (s *story) kill() {
 
 func (s *story) signal(sig syscall.Signal) {
 	s.t.Helper()
-	if err := syscall.Kill(s.pid(), sig); err != nil {
+	server, err := os.FindProcess(s.pid())
+	if err == nil {
+		err = server.Signal(sig)
+		server.Release()
+	}
+	if err != nil {
 		s.t.Fatalf("sending %v: %v", sig, err)
 	}
 }

@@ -26,3 +26,19 @@ func tryWrite(f *os.File, raw syscall.RawConn, b []byte) (n int, err error) {
 	}
 	return max(n, 0), err
 }
+
+// tryRead reads what lies in the pipe, past any deadline and without waiting.
+func tryRead(f *os.File, b []byte) (n int) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	raw.Control(func(fd uintptr) {
+		for {
+			if n, err = syscall.Read(int(fd), b); err != syscall.EINTR {
+				return
+			}
+		}
+	})
+	return max(n, 0)
+}

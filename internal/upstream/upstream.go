@@ -110,7 +110,9 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			return nil
 		}
 		now := time.Now()
-		if ready || since.IsZero() {
+		if since.IsZero() || ready && evidence.Stage >= Spoke {
+			// It worked until now. Ready alone says little: before the first
+			// handshake there is nothing to restore.
 			since, attempts = now, 0
 		}
 		attempts++

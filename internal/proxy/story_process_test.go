@@ -1,0 +1,220 @@
+//go:build unix
+
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Verbs about processes: launchers, gates, what a server has seen, who is
+// still there.
+
+// unprobed is quick without probes: the server reads nothing but what the
+// test sends, so that it can count messages.
+func unprobed() Options {
+	o := quick()
+	o.ProbeInterval = time.Hour
+	return o
+}
+
+// beginThrough is begin with the server started by a launcher, which gets the
+// server's command line as its last arguments.
+func beginThrough(t *testing.T, o Options, launcher []string, flags ...string) *story {
+	t.Helper()
+	dir := t.TempDir()
+	s := &story{t: t, ledger: filepath.Join(dir, "ledger"), ended: make(chan error, 1)}
+	flags = append(flags, "-ledger", s.ledger, "-state", filepath.Join(dir, "state"))
+	path, args, env := faultyserver.Command(flags...)
+	o.Spec = upstream.Spec{
+		Command: launcher[0], Args: slices.Concat(launcher[1:], []string{path}, args), Env: append(os.Environ(), env...),
+	}
+	return s.run(o)
+}
+
+// gate holds every start of a server until the test opens it.
+type gate string
+
+func newGate(t *testing.T) gate {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return gate(path)
+}
+
+func (g gate) launcher() []string {
+	return []string{"sh", "-c", `read -r _ < "$0"; exec "$@"`, string(g)}
+}
+
+// open waits for a server at the gate and lets it pass.
+func (g gate) open(t *testing.T) {
+	t.Helper()
+	f, err := os.OpenFile(string(g), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("pass\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// taken waits until the session has dealt with everything sent so far, as far
+// as it can without the server: it reads on only then.
+func (s *story) taken() {
+	s.t.Helper()
+	s.send("")
+}
+
+// withdraw cancels a request as the client.
+func (s *story) withdraw(id string) {
+	s.t.Helper()
+	s.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+}
+
+// conn is the connection in use.
+func (s *story) conn() *upstream.Conn {
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	return s.session.conn
+}
+
+// serverState is what the server's current generation has seen.
+type serverState struct {
+	PID, Generation int
+	Seen            []struct {
+		Method string
+		ID     json.RawMessage
+		Params json.RawMessage
+	}
+	Initialized   bool
+	Version       string
+	LogLevel      string
+	Subscriptions []string
+	Cancelled     []string
+}
+
+func (s *story) state() (state serverState) {
+	s.t.Helper()
+	if err := json.Unmarshal([]byte(s.call("state", "")), &state); err != nil {
+		s.t.Fatal(err)
+	}
+	return state
+}
+
+// methods the server has seen, in order; "-" is an answer of the client's.
+func (state serverState) methods() string {
+	var all []string
+	for _, seen := range state.Seen {
+		if seen.Method == "" {
+			seen.Method = "-"
+		}
+		all = append(all, seen.Method)
+	}
+	return strings.Join(all, " ")
+}
+
+// want compares how often something happened.
+func (s *story) want(kind event.Kind, n int) {
+	s.t.Helper()
+	if got := s.happened(kind); got != n {
+		s.t.Errorf("%q happened %d times, want %d\n%s", kind, got, n, s.told())
+	}
+}
+
+// wantOneAnswer checks that each of these requests was answered once. It makes
+// a call of its own, so that an answer on its way has come.
+func (s *story) wantOneAnswer(ids ...string) {
+	s.t.Helper()
+	s.call("echo", `{"text":"after all"}`)
+	for _, id := range ids {
+		s.answer(id)
+		if n := s.answers(id); n != 1 {
+			s.t.Errorf("%d answers to %s\n%s", n, id, s.told())
+		}
+	}
+}
+
+// wantEffect checks how often the server really did something.
+func (s *story) wantEffect(key string, n int) {
+	s.t.Helper()
+	if got := s.effects()[key]; got != n {
+		s.t.Errorf("the effect %q happened %d times, want %d\n%s", key, got, n, s.told())
+	}
+}
+
+// said is all the client was told, one message a line.
+func (s *story) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for _, m := range s.lines {
+		b.WriteString(m.raw + "\n")
+	}
+	return b.String()
+}
+
+// spawned are the children the server started, and that may outlive it.
+func (s *story) spawned() (pids []int) {
+	s.t.Helper()
+	entries, _, err := faultyserver.ReadLedger(s.ledger)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Op == "spawn" {
+			pid, _ := strconv.Atoi(e.Key)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// running reports whether a process is there and not a zombie, which nobody
+// can do anything about but its parent.
+func running(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return !os.IsNotExist(err) || !procfs()
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	return len(fields) == 0 || fields[0][0] != 'Z' && fields[0][0] != 'X'
+}
+
+func procfs() bool {
+	_, err := os.Stat("/proc/self/stat")
+	return err == nil
+}
+
+// wantGone waits until none of these processes is there.
+func (s *story) wantGone(pids ...int) {
+	s.t.Helper()
+	look := time.NewTicker(2 * time.Millisecond)
+	defer look.Stop()
+	limit := time.After(patience)
+	for slices.ContainsFunc(pids, running) {
+		select {
+		case <-look.C:
+		case <-limit:
+			s.t.Fatalf("of %v some are still there\n%s", pids, s.told())
+		}
+	}
+}
