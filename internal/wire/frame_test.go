@@ -185,12 +185,9 @@ func TestReaderNeverHoldsMuchMoreThanTheLimit(t *testing.T) {
 // endless is a stream of one character.
 type endless struct{}
 
-func (endless) Read(b []byte) (int, error) {
-	for i := range b {
-		b[i] = 'x'
-	}
-	return len(b), nil
-}
+func (endless) Read(b []byte) (int, error) { return copy(b, manyX), nil }
+
+var manyX = strings.Repeat("x", 64<<10)
 
 func TestBufferedTellsWhetherALineIsThere(t *testing.T) {
 	r := NewReader(&dripping{text: "a\nb\nc\nd", sizes: []int{5, 2}}, 0)
