@@ -1,0 +1,119 @@
+package gauze_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/gauze-mcp/gauze"
+
+// doors says which room may import which. Everyone may import fault and event.
+var doors = map[string][]string{
+	".":                     {"internal/proxy", "internal/upstream", "internal/health"},
+	"cmd/gauze":             {"internal/proxy", "internal/health", "internal/demo", "internal/faultyserver"},
+	"internal/demo":         {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
+	"internal/proxy":        {"internal/upstream", "internal/wire", "internal/health"},
+	"internal/upstream":     {"internal/wire", "internal/health"},
+	"internal/wire":         {},
+	"internal/fault":        {},
+	"internal/health":       {},
+	"internal/event":        {"internal/fault"},
+	"internal/faultyserver": {},
+	"internal/check":        {"internal/realparts"},
+	"internal/realparts":    {},
+	"internal/realtest":     {},
+	"bench":                 {"bench/history", "internal/faultyserver"},
+	"bench/history":         {},
+	"bench/sdkserver":       {},
+}
+
+// standardOnly may import nothing but the standard library and fault.
+var standardOnly = []string{"internal/wire", "internal/fault", "internal/health", "internal/event", "internal/faultyserver"}
+
+func TestRoomsHaveNoOtherDoors(t *testing.T) {
+	for room, files := range rooms(t) {
+		allowed, known := doors[room]
+		if !known {
+			t.Errorf("%s is not in the table of rooms: add it to doors and to docs/ARCHITECTURE.md", room)
+			continue
+		}
+		for file, imports := range files {
+			for _, imported := range imports {
+				other, ours := strings.CutPrefix(imported, module+"/")
+				switch {
+				case ours && (other == "internal/fault" || other == "internal/event") && !slices.Contains(standardOnly, room):
+				case ours && !slices.Contains(allowed, other):
+					t.Errorf("%s imports %s: not a door of %s", file, other, room)
+				case !ours && strings.Contains(strings.Split(imported, "/")[0], ".") && slices.Contains(standardOnly, room):
+					t.Errorf("%s imports %s: %s keeps to the standard library", file, imported, room)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryRoomSaysWhatItIsFor(t *testing.T) {
+	for room := range rooms(t) {
+		packages, err := filepath.Glob(filepath.Join(filepath.FromSlash(room), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, file := range packages {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || parsed.Doc != nil && (strings.HasPrefix(parsed.Doc.Text(), "Package ") || strings.HasPrefix(parsed.Doc.Text(), "Command "))
+		}
+		if !found {
+			t.Errorf("%s has no package comment", room)
+		}
+	}
+}
+
+// rooms are the folders with Go files, and what each file imports. Tests are
+// guests and may come through any door.
+func rooms(t *testing.T) map[string]map[string][]string {
+	t.Helper()
+	found := map[string]map[string][]string{}
+	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".") && file != ".") {
+			return fs.SkipDir
+		}
+		if entry.IsDir() || !strings.HasSuffix(file, ".go") {
+			return nil
+		}
+		room := path.Dir(filepath.ToSlash(file))
+		if found[room] == nil {
+			found[room] = map[string][]string{}
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range parsed.Imports {
+			found[room][file] = append(found[room][file], strings.Trim(spec.Path.Value, `"`))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 10 {
+		t.Fatalf("only %d rooms found", len(found))
+	}
+	return found
+}

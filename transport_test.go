@@ -1,0 +1,152 @@
+package gauze_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze"
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+func TestMain(m *testing.M) {
+	faultyserver.RunIfAsked()
+	os.Exit(m.Run())
+}
+
+// faulty is a transport to the scripted server.
+func faulty(dir, era string) *gauze.Transport {
+	path, args, env := faultyserver.Command("-era", era, "-ledger", filepath.Join(dir, "ledger"), "-state", filepath.Join(dir, "state"))
+	return &gauze.Transport{
+		Command: append([]string{path}, args...), Env: append(os.Environ(), env...),
+		Restart: gauze.Restart{Backoff: -1, Limit: -1},
+	}
+}
+
+// kill ends a process as the system would.
+func kill(pid int) {
+	if process, err := os.FindProcess(pid); err == nil {
+		process.Kill()
+	}
+}
+
+// An unmodified SDK client stays connected through kills, in both eras.
+func TestAnSDKClientStaysConnectedThroughKills(t *testing.T) {
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			dir := t.TempDir()
+			transport := faulty(dir, era)
+			died := make(chan struct{}, 100)
+			transport.OnEvent = func(e gauze.Event) {
+				if e.Kind == event.Died {
+					died <- struct{}{}
+				}
+			}
+			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+			session, err := client.Connect(ctx, transport, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			if _, err := session.ListTools(ctx, nil); err != nil {
+				t.Fatal(err)
+			}
+			call := func(tool string, arguments map[string]any) string {
+				t.Helper()
+				result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+				if err != nil {
+					t.Fatalf("%s: %v", tool, err)
+				}
+				return result.Content[0].(*mcp.TextContent).Text
+			}
+			pid := func() int {
+				var who struct{ PID int }
+				if err := json.Unmarshal([]byte(call("pid", nil)), &who); err != nil {
+					t.Fatal(err)
+				}
+				return who.PID
+			}
+			last := pid()
+			for n := range 10 {
+				kill(last)
+				if n%2 == 0 {
+					<-died // otherwise the call races with the death
+				}
+				if got := call("echo", map[string]any{"text": "still here"}); got != "still here" {
+					t.Fatalf("echo answered %q", got)
+				}
+				call("append", map[string]any{"key": fmt.Sprint("key-", n)})
+				next := pid()
+				if next == last {
+					t.Fatal("the server was not replaced")
+				}
+				last = next
+			}
+			entries, _, err := faultyserver.ReadLedger(filepath.Join(dir, "ledger"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(entries) != 10 {
+				t.Errorf("%d effects, want 10", len(entries))
+			}
+		})
+	}
+}
+
+func TestAClosedConnectionLeavesNothingBehind(t *testing.T) {
+	ctx := t.Context()
+	transport := faulty(t.TempDir(), "both")
+	var mu sync.Mutex
+	var pids []int
+	transport.OnEvent = func(e gauze.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Kind == event.Started {
+			pids = append(pids, e.PID)
+		}
+	}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(pids) == 0 {
+		t.Fatal("no server was started")
+	}
+	for _, pid := range pids {
+		process, err := os.FindProcess(pid)
+		if err == nil && process.Signal(syscall.Signal(0)) == nil {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+}
+
+func TestAMissingCommandIsExplainedToTheProgram(t *testing.T) {
+	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &gauze.Transport{Command: []string{"no-such-bin-xyz"}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "no-such-bin-xyz") || !strings.Contains(err.Error(), "not found") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func TestNoCommandIsAnErrorThatSaysWhatToDo(t *testing.T) {
+	if _, err := gauze.New(gauze.Options{}); err == nil || !strings.Contains(err.Error(), "name the server's program") {
+		t.Errorf("error: %v", err)
+	}
+}
