@@ -31,7 +31,7 @@ func mcpGoClient(t *testing.T, ctx context.Context, env, argv []string) client {
 	}
 	stdio := transport.NewStdioWithOptions(argv[0], env, argv[1:],
 		transport.WithCommandFunc(start), transport.WithCommandStderrWriter(stderrOf(t)))
-	s.client = mcpgo.NewClient(stdio)
+	s.client = mcpgo.NewClient(stdio, mcpgo.WithDiscoverTimeout(testPatience))
 	s.client.OnNotification(func(n mcp.JSONRPCNotification) {
 		if n.Method == "notifications/progress" {
 			s.progress.heard(n.Params.AdditionalFields["progressToken"])

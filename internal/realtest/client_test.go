@@ -47,6 +47,7 @@ var (
 	tsV2Auto    = clientKind{"ts-v2-auto", tsClient("v2-auto")} // starts a second gauze only to ask for the era
 
 	everyClient = []clientKind{goSDK, goSDKLegacy, mcpGo, tsV1, tsV2, tsV2Auto}
+	eachLibrary = []clientKind{goSDK, mcpGo, tsV1, tsV2}
 )
 
 // environment is the tests' own, with additions, for a client's process and everything below it.

@@ -2,29 +2,27 @@
 
 package realtest
 
-import (
-	"time"
-)
-
 // The options of gauze run, in the one place that knows their names.
 const (
+	optStartTimeout  = "--start-timeout"
 	optProbeInterval = "--probe-interval"
 	optProbeTimeout  = "--probe-timeout"
 	optHangGrace     = "--hang-grace"
 	optTimeout       = "--timeout"
 )
 
-// hasty are timings short enough to wait for in a test: a server that stands still is replaced after about two seconds
-// instead of after about a minute.
-var hasty = []string{
-	optProbeInterval, (200 * time.Millisecond).String(),
-	optProbeTimeout, (300 * time.Millisecond).String(),
-	optHangGrace, (300 * time.Millisecond).String(),
-	optTimeout, (time.Second).String(),
-}
+// unhurried is for every test: the machine may be busy with the rest of them, and a slow start is not what they test.
+var unhurried = []string{optStartTimeout, "60s"}
+
+// watchful makes gauze notice within seconds, not within half a minute, that a server stands still.
+var watchful = []string{optProbeInterval, "300ms", optProbeTimeout, "1s", optHangGrace, "500ms", optTimeout, "10s"}
+
+// strict also ends calls early that make no progress.
+var strict = []string{optProbeInterval, "300ms", optProbeTimeout, "1s", optHangGrace, "500ms", optTimeout, "2s"}
 
 // gauzeRun is the command line a client would have in its configuration.
 func gauzeRun(options []string, server ...string) []string {
-	argv := append([]string{gauzeBinary, "run"}, options...)
+	argv := append([]string{gauzeBinary, "run"}, unhurried...)
+	argv = append(argv, options...)
 	return append(append(argv, "--"), server...)
 }

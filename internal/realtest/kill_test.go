@@ -10,7 +10,7 @@ import (
 )
 
 func TestKilledServerComesBack(t *testing.T) {
-	for _, p := range pairs() {
+	for _, p := range everyPair() {
 		t.Run(p.name(), func(t *testing.T) {
 			t.Parallel()
 			s := open(t, p, setup{})
@@ -26,69 +26,78 @@ func TestKilledServerComesBack(t *testing.T) {
 
 			s.killInnermost()
 			s.wantRead()
+
+			s.killUnderReads()
+			s.wantRead()
 			s.wantSameTools(tools)
 		})
 	}
 }
 
-func TestReadsInFlightSurviveAKill(t *testing.T) {
-	for _, p := range pairs() {
-		t.Run(p.name(), func(t *testing.T) {
-			t.Parallel()
-			s := open(t, p, setup{})
-			s.list()
-			s.wantRead()
-
-			var wg sync.WaitGroup
-			for range 20 {
-				wg.Go(func() {
-					a, err := s.call(s.ctx, s.server.read)
-					if err != nil || a.IsError || !strings.Contains(a.Text, s.server.want) {
-						t.Errorf("%s: %+v, %v", s.server.read.tool, a, err)
-					}
-				})
+// killUnderReads kills the server while twenty reads are on their way; each of them must succeed.
+func (s *session) killUnderReads() {
+	s.t.Helper()
+	server := s.processes()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			a, err := s.call(s.ctx, s.server.read)
+			if err != nil || a.IsError || !strings.Contains(a.Text, s.server.want) {
+				s.t.Errorf("%s: %+v, %v", s.server.read.tool, a, err)
 			}
-			signalEach(t, s.processes(), syscall.SIGKILL)
-			wg.Wait()
+		})
+	}
+	signalEach(s.t, server, syscall.SIGKILL)
+	wg.Wait()
+}
+
+func TestKilledDuringALongCall(t *testing.T) {
+	for _, c := range eachLibrary {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, pair{c, everything}, setup{})
+			s.list()
+			server := s.processes()
+
+			var once sync.Once
+			// The server says that this tool only reads, so a second run is what the caller wants.
+			text := s.must(call{
+				tool:       "trigger-long-running-operation",
+				args:       map[string]any{"duration": 1, "steps": 4},
+				progressed: func() { once.Do(func() { signalEach(t, server, syscall.SIGKILL) }) },
+			})
+			once.Do(func() { t.Error("no progress was reported, so nothing was killed") })
+			if !strings.Contains(text, "completed") {
+				t.Errorf("the answer is %q", text)
+			}
 			s.wantRead()
 		})
 	}
 }
 
-func TestKilledDuringALongCall(t *testing.T) {
-	for _, c := range everyClient {
-		t.Run(c.name, func(t *testing.T) {
+// Client and server agree on the protocol as they would without gauze, and keep to it over a kill.
+func TestEraIsTheirOwn(t *testing.T) {
+	const legacy, modern = "2025-11-25", "2026-07-28"
+	for _, c := range []struct {
+		pair
+		want string
+	}{
+		{pair{goSDK, timeServer}, modern},
+		{pair{mcpGo, timeServer}, modern},
+		{pair{tsV2Auto, timeServer}, modern},
+		{pair{goSDKLegacy, timeServer}, legacy},
+		{pair{goSDK, memory}, legacy},
+		{pair{mcpGo, memory}, legacy},
+		{pair{tsV2Auto, memory}, legacy},
+	} {
+		t.Run(c.name(), func(t *testing.T) {
 			t.Parallel()
-			s := open(t, pair{c, everything}, setup{})
+			s := open(t, c.pair, setup{})
+			if got := s.version(); got != c.want {
+				t.Errorf("they speak %s, want %s", got, c.want)
+			}
 			s.list()
-
-			working := make(chan struct{})
-			var once sync.Once
-			killed := make(chan struct{})
-			go func() {
-				defer close(killed)
-				select {
-				case <-working:
-					signalEach(t, s.processes(), syscall.SIGKILL)
-				case <-s.ctx.Done():
-				}
-			}()
-			// The server says that this tool only reads, so a second run is what the caller wants.
-			text := s.must(call{
-				tool:       "trigger-long-running-operation",
-				args:       map[string]any{"duration": 2, "steps": 4},
-				progressed: func() { once.Do(func() { close(working) }) },
-			})
-			if !strings.Contains(text, "completed") {
-				t.Errorf("the answer is %q", text)
-			}
-			select {
-			case <-working:
-			default:
-				t.Error("no progress was reported, so nothing was killed")
-			}
-			once.Do(func() { close(working) })
-			<-killed
+			s.killAll()
 			s.wantRead()
 		})
 	}
