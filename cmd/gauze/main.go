@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -20,6 +21,11 @@ var version = "dev"
 
 func main() {
 	faultyserver.RunIfAsked() // the demo's server is this binary
+	os.Exit(execute())
+}
+
+// execute runs the command line and returns the exit status.
+func execute() int {
 	root := &cobra.Command{
 		Use:   "gauze",
 		Short: "A thin wrap that heals MCP servers",
@@ -28,12 +34,23 @@ func main() {
 		SilenceUsage: true,
 	}
 	root.AddCommand(runCommand(), demoCommand(), explainCommand(), versionCommand())
-	if err := fang.Execute(context.Background(), root, fang.WithVersion(versionText()), fang.WithoutManpage()); err != nil {
+	err := fang.Execute(context.Background(), root,
+		fang.WithVersion(versionText()), fang.WithoutManpage(), fang.WithErrorHandler(complain))
+	if err != nil {
 		var status exitStatus
 		if errors.As(err, &status) {
-			os.Exit(int(status))
+			return int(status)
 		}
-		os.Exit(1)
+		return 1
+	}
+	return 0
+}
+
+// complain shows an error, unless it was explained already.
+func complain(w io.Writer, styles fang.Styles, err error) {
+	var status exitStatus
+	if !errors.As(err, &status) {
+		fang.DefaultErrorHandler(w, styles, err)
 	}
 }
 

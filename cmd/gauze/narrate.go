@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -38,6 +39,7 @@ func narrate(events *event.Stream, w io.Writer) (finish func()) {
 
 func told(e event.Event) string {
 	took := e.Took.Round(time.Millisecond)
+	what := strings.TrimSpace(e.Method + " " + e.Tool)
 	switch e.Kind {
 	case event.Died:
 		return fmt.Sprintf("the server stopped after %v: %s", took, e.Detail)
@@ -52,9 +54,9 @@ func told(e event.Event) string {
 	case event.Hung:
 		return "the server hangs and is replaced: " + e.Detail
 	case event.Replayed:
-		return fmt.Sprintf("sent again: %s %s (%s)", e.Method, e.Tool, e.Detail)
+		return fmt.Sprintf("sent again: %s (%s)", what, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
-		return fmt.Sprintf("answered %s %s with %s (gauze explain %s)", e.Method, e.Tool, e.Code, e.Code)
+		return fmt.Sprintf("answered %s with %s (gauze explain %s)", what, e.Code, e.Code)
 	}
 	return ""
 }

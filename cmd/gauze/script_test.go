@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+// The binary under test is this one: as gauze, as the faulty server, or as
+// the tests.
+func TestMain(m *testing.M) {
+	faultyserver.RunIfAsked()
+	testscript.Main(m, map[string]func(){
+		"gauze":        func() { os.Exit(execute()) },
+		"faultyserver": func() { os.Exit(faultyserver.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
+			return nil
+		},
+	})
+}
