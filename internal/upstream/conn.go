@@ -198,21 +198,17 @@ type incoming struct {
 func (c *Conn) take(in *incoming, line []byte) {
 	messages, ok := scanLine(in.messages[:0], line)
 	if !ok {
-		whole := in.multi.add(line)
-		if whole == nil && in.multi.open() {
+		whole, strays := in.multi.add(line)
+		c.strayLines(strays)
+		if whole == nil {
 			return
 		}
-		if whole != nil {
-			messages, ok = scanLine(in.messages[:0], whole)
+		if messages, ok = scanLine(in.messages[:0], whole); ok {
+			in.multi.giveUp()
 		}
 	}
-	if in.multi.open() {
-		for _, gone := range in.multi.giveUp(ok) {
-			c.stray(gone)
-		}
-	}
+	c.strayLines(in.multi.giveUp())
 	if !ok {
-		c.stray(line)
 		return
 	}
 	in.messages = messages
@@ -229,6 +225,12 @@ func (c *Conn) stray(line []byte) {
 	c.strays.add(line)
 	io.WriteString(c.logs, fault.Quote(string(line[:min(len(line), 1000)]))+"\n")
 	c.hear.Stray(c, line)
+}
+
+func (c *Conn) strayLines(lines [][]byte) {
+	for _, line := range lines {
+		c.stray(line)
+	}
 }
 
 // scanLine appends the messages on a line: one, or several if nothing else

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -42,14 +43,12 @@ func (e Evidence) signature() string {
 	if e.Spawn != nil {
 		return e.Spawn.Error()
 	}
-	// Numbers differ from run to run: times, process ids, ports.
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return '#'
-		}
-		return r
-	}, e.Exit+"\n"+strings.Join(e.Stderr, "\n"))
+	return e.Exit + "\n" + numbers.ReplaceAllString(strings.Join(e.Stderr, "\n"), "#")
 }
+
+// numbers differ from run to run, also in their length: times, process ids,
+// ports, addresses.
+var numbers = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+([.:][0-9]+)*`)
 
 // ring keeps the last bytes of a stream. It grows with what it holds.
 type ring struct {

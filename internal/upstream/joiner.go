@@ -18,29 +18,27 @@ const (
 
 func (j *joiner) open() bool { return len(j.lines) > 0 }
 
-// add returns the whole text once its last line came.
-func (j *joiner) add(line []byte) []byte {
-	trimmed := bytes.TrimSpace(line)
-	switch {
-	case !j.open() && string(trimmed) != "{":
-		return nil
-	case len(j.lines) >= joinLines || j.size > joinBytes:
-		return nil
+// add takes a line that is no message. It returns the whole text once its last
+// line came, and the lines that turned out to be no part of one.
+func (j *joiner) add(line []byte) (whole []byte, strays [][]byte) {
+	begins := string(bytes.TrimSpace(line)) == "{"
+	if begins && line[0] == '{' || len(j.lines) >= joinLines || j.size > joinBytes {
+		strays = j.giveUp() // what began before has no end
+	}
+	if !j.open() && !begins {
+		return nil, append(strays, line)
 	}
 	j.lines = append(j.lines, bytes.Clone(line))
 	j.size += len(line)
-	if line[0] != '}' || len(j.lines) < 2 {
-		return nil
+	if line[0] == '}' {
+		whole = bytes.Join(j.lines, []byte("\n"))
 	}
-	return bytes.Join(j.lines, []byte("\n"))
+	return whole, strays
 }
 
-// giveUp forgets what was collected. If it did not become a message, the
-// lines were stray after all.
-func (j *joiner) giveUp(message bool) (strays [][]byte) {
-	if !message && len(j.lines) > 1 {
-		strays = j.lines[:len(j.lines)-1]
-	}
+// giveUp forgets what was collected and returns it.
+func (j *joiner) giveUp() (strays [][]byte) {
+	strays = j.lines
 	j.lines, j.size = nil, 0
 	return strays
 }

@@ -93,13 +93,16 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		}
 	}
 	r.recent = append(kept, now)
-	if r.Limit > 0 && len(r.recent) > r.Limit {
-		wait := min(r.Open<<min(r.opens, 10), r.OpenMax)
+	// After a pause one try is allowed, not another five, until a generation
+	// has lived long enough to be called healthy.
+	if r.Limit > 0 && (r.opens > 0 || len(r.recent) > r.Limit) {
+		p := plan{wait: min(r.Open<<min(r.opens, 10), r.OpenMax), open: true, code: fault.CrashLoop,
+			detail: fmt.Sprintf("it ended %d times within %v", len(r.recent), r.Period)}
+		if len(r.recent) <= r.Limit {
+			p.detail = "it ended again after the last pause: " + e.sentence()
+		}
 		r.opens++
-		// After the pause one try is allowed, not another five.
-		r.recent = r.recent[len(r.recent)-r.Limit:]
-		return plan{wait: wait, open: true, code: fault.CrashLoop,
-			detail: fmt.Sprintf("it ended %d times within %v", r.Limit+1, r.Period)}
+		return p
 	}
 
 	p := plan{code: fault.ServerUnavailable, detail: e.sentence()}

@@ -1,0 +1,226 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// ends is the history of a server, as a test tells it.
+type ends struct {
+	r   restarts
+	now time.Time
+}
+
+func history(r Restart) *ends {
+	return &ends{r: restarts{Restart: r.withDefaults()}, now: time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+// after lets a generation run for a while and end like this.
+func (h *ends) after(ran time.Duration, e Evidence, chance float64) plan {
+	h.now = h.now.Add(ran)
+	e.Ran = ran
+	p := h.r.after(e, h.now, chance)
+	h.now = h.now.Add(p.wait)
+	return p
+}
+
+var (
+	crashed = Evidence{Stage: Spoke, Exit: "signal: killed", Code: -1}
+	early   = Evidence{Stage: Started, Exit: "exit status 1", Code: 1}
+)
+
+func TestTheFirstRestartIsAtOnce(t *testing.T) {
+	for _, e := range []Evidence{crashed, early} {
+		if p := history(Restart{}).after(time.Second, e, 0.999); p.wait != 0 || p.open || p.permanent || p.code != fault.ServerUnavailable {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestLaterRestartsWaitAtRandomWithinAGrowingBound(t *testing.T) {
+	for _, chance := range []float64{0, 0.5, 0.999} {
+		h := history(Restart{Limit: -1})
+		h.after(time.Second, crashed, chance)
+		bound := 200 * time.Millisecond
+		for n := range 40 {
+			bound = min(2*bound, 30*time.Second)
+			p := h.after(time.Second, crashed, chance)
+			if want := time.Duration(chance * float64(bound)); p.wait != want || p.open {
+				t.Errorf("restart %d by chance %v: %v, want %v", n+2, chance, p.wait, want)
+			}
+		}
+	}
+}
+
+func TestAProcessThatCannotBeStartedIsNotTriedAgainAtOnce(t *testing.T) {
+	h := history(Restart{})
+	p := h.after(0, Evidence{Spawn: fmt.Errorf("fork: %w", syscall.EAGAIN)}, 0.5)
+	if p.wait != 100*time.Millisecond || p.permanent || p.code != fault.SpawnFailed {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestWithoutBackoffEveryRestartIsAtOnce(t *testing.T) {
+	h := history(Restart{Backoff: -1, Limit: -1})
+	for range 100 {
+		if p := h.after(time.Millisecond, crashed, 0.9); p.wait != 0 || p.open {
+			t.Fatalf("%+v", p)
+		}
+	}
+}
+
+func TestAHealthyLifeStartsTheCountAfresh(t *testing.T) {
+	h := history(Restart{})
+	for range 4 {
+		h.after(time.Second, crashed, 0.5)
+	}
+	if p := h.after(time.Minute, crashed, 0.5); p.wait != 0 || p.open {
+		t.Errorf("after a minute: %+v", p)
+	}
+	for range 4 {
+		if p := h.after(time.Second, crashed, 0); p.open {
+			t.Errorf("the ends before count still: %+v", p)
+		}
+	}
+}
+
+func TestFiveRestartsInAMinuteAreAllowedAndNotSix(t *testing.T) {
+	h := history(Restart{})
+	for n := range 5 {
+		if p := h.after(time.Second, crashed, 0); p.open {
+			t.Fatalf("restart %d: %+v", n+1, p)
+		}
+	}
+	p := h.after(time.Second, crashed, 0)
+	if !p.open || p.permanent || p.wait != 30*time.Second || p.code != fault.CrashLoop || !strings.Contains(p.detail, "6 times within 1m0s") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestRestartsOverALongerTimeAreNoLoop(t *testing.T) {
+	h := history(Restart{})
+	for n := range 50 {
+		if p := h.after(13*time.Second, crashed, 0); p.open {
+			t.Fatalf("restart %d: %+v", n+1, p)
+		}
+	}
+}
+
+func TestAfterAPauseThereIsOneTryAndThenALongerPause(t *testing.T) {
+	h := history(Restart{})
+	for range 5 {
+		h.after(time.Millisecond, crashed, 0)
+	}
+	for n, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
+		if p := h.after(time.Millisecond, crashed, 0); !p.open || p.wait != want {
+			t.Errorf("pause %d: %+v, want %v", n+1, p, want)
+		}
+	}
+	if p := h.after(time.Minute, crashed, 0); p.open || p.wait != 0 {
+		t.Errorf("after a healthy life: %+v", p)
+	}
+}
+
+func TestThreeEqualEarlyEndsAreTheLast(t *testing.T) {
+	failing := func(exit string, lines ...string) Evidence {
+		return Evidence{Stage: Started, Exit: exit, Code: 1, Stderr: lines}
+	}
+	for _, story := range []struct {
+		says string
+		ends []Evidence
+		last bool
+	}{
+		{"two are not enough", []Evidence{early, early}, false},
+		{"three are", []Evidence{early, early, early}, true},
+		{"also with their last words", []Evidence{failing("exit status 1", "no config"), failing("exit status 1", "no config"), failing("exit status 1", "no config")}, true},
+		{"times, process ids and addresses may differ", []Evidence{
+			failing("exit status 1", "12:00:09 pid 99 at 0xc000 died after 9.5ms"),
+			failing("exit status 1", "12:00:10 pid 100 at 0xfe12 died after 10ms"),
+			failing("exit status 1", "12:01:00 pid 4 at 0x1 died after 10.25ms")}, true},
+		{"other words are another end", []Evidence{failing("exit status 1", "a"), failing("exit status 1", "b"), failing("exit status 1", "a")}, false},
+		{"another exit status is another end", []Evidence{failing("exit status 1"), failing("exit status 2"), failing("exit status 1")}, false},
+		{"a server that spoke in between is another story", []Evidence{early, early, crashed, early, early}, false},
+		{"one that spoke each time may come back", []Evidence{crashed, crashed, crashed, crashed}, false},
+		{"one that we ended is not to blame", []Evidence{
+			{Stage: Started, Exit: "signal: killed", ByUs: "it did not answer"}, {Stage: Started, Exit: "signal: killed", ByUs: "it did not answer"},
+			{Stage: Started, Exit: "signal: killed", ByUs: "it did not answer"}}, false},
+	} {
+		t.Run(story.says, func(t *testing.T) {
+			h := history(Restart{Limit: -1})
+			var p plan
+			for i, e := range story.ends {
+				if p.permanent {
+					t.Fatalf("given up after %d ends", i)
+				}
+				p = h.after(time.Second, e, 0)
+			}
+			if p.permanent != story.last || story.last && p.code != fault.ServerExitsEarly {
+				t.Errorf("%+v, want the last: %v", p, story.last)
+			}
+		})
+	}
+}
+
+func TestSomeEndsNoRestartCanMend(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := func(err error, at string) error { return &fs.PathError{Op: "fork/exec", Path: at, Err: err} }
+	for _, story := range []struct {
+		says string
+		end  Evidence
+		code fault.Code
+		name string // shown in the detail
+	}{
+		{"a command that is not in the PATH", Evidence{Spawn: &exec.Error{Name: "no-such", Err: exec.ErrNotFound}}, fault.CommandNotFound, `"no-such"`},
+		{"a file that is not there", Evidence{Spawn: path(syscall.ENOENT, "/no/such/file")}, fault.CommandNotFound, "/no/such/file"},
+		{"a script whose interpreter is not there", Evidence{Spawn: path(syscall.ENOENT, script)}, fault.CommandBadFormat, "interpreter"},
+		{"a file that may not be executed", Evidence{Spawn: path(syscall.EACCES, "/etc/passwd")}, fault.CommandNotExecutable, "/etc/passwd"},
+		{"a file of another kind", Evidence{Spawn: path(syscall.ENOEXEC, "/bin/x")}, fault.CommandBadFormat, "/bin/x"},
+		{"a directory that is not there", Evidence{Spawn: &WorkdirError{Dir: "/no/dir"}}, fault.WorkdirMissing, "/no/dir"},
+		{"exit status 127", Evidence{Stage: Started, Code: 127}, fault.CommandNotFound, "127"},
+		{"exit status 126", Evidence{Stage: Started, Code: 126}, fault.CommandNotExecutable, "126"},
+	} {
+		t.Run(story.says, func(t *testing.T) {
+			p := history(Restart{}).after(0, story.end, 0)
+			if !p.permanent || p.code != story.code || !strings.Contains(p.detail, story.name) {
+				t.Errorf("%+v, want %s with %s", p, story.code, story.name)
+			}
+		})
+	}
+	for says, e := range map[string]Evidence{
+		"127 from a server that worked":  {Stage: Spoke, Code: 127},
+		"126 from a server that worked":  {Stage: Spoke, Code: 126},
+		"127 from a server that we stop": {Stage: Started, Code: 127, ByUs: "the client left"},
+		"no process to be had":           {Spawn: path(syscall.EAGAIN, "/bin/x")},
+		"no memory to be had":            {Spawn: path(syscall.ENOMEM, "/bin/x")},
+		"no file to be had":              {Spawn: errors.New("too many open files")},
+	} {
+		if p := history(Restart{}).after(0, e, 0); p.permanent {
+			t.Errorf("%s: given up: %+v", says, p)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	for want, e := range map[string]Evidence{
+		"it ended with exit status 3":    {Exit: "exit status 3"},
+		"it was ended: it floods":        {Exit: "signal: killed", ByUs: "it floods"},
+		"fork: too many open files here": {Spawn: errors.New("fork: too many open files here")},
+	} {
+		if got := e.sentence(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
