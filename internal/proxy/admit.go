@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // admission limits how many unsafe calls are in flight, because each of them
@@ -29,6 +30,7 @@ const (
 	holdAtMost      = time.Second
 	suspectsApart   = 200 * time.Millisecond // a poisoned call kills fast; an innocent one must not wait for a slow one
 	longestQueue    = 1024
+	largestQueue    = 8 << 20 // bytes
 	longestQueueAge = 5 * time.Minute
 )
 
@@ -133,6 +135,15 @@ func (s *Session) suspectMayGo(*call) bool {
 		}
 	}
 	return true
+}
+
+// full reports whether a queue has no room for another message.
+func full(queue []*call, m *wire.Message) bool {
+	size := len(m.Raw)
+	for _, c := range queue {
+		size += len(c.msg.Raw)
+	}
+	return len(queue) >= longestQueue || len(queue) > 0 && size > largestQueue
 }
 
 // release sends the held calls that may go now. It does not flush.

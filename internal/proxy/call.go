@@ -45,6 +45,7 @@ type call struct {
 	progress float64 // highest value passed on
 	began    bool    // a progress was passed on
 	suspect  bool    // repeated although a server died with it
+	waited   bool    // it was in a queue of ours: no other queue turns it away
 	over     bool    // answered, or cancelled by the client
 	swallow  bool    // a re-opened stream: its acknowledgement is not news
 }
@@ -83,10 +84,12 @@ func keep(m *wire.Message) wire.Message {
 // dispatch sends the call now, holds it, or lets it wait for the server.
 func (s *Session) dispatch(c *call) {
 	if s.conn == nil {
+		c.waited = true
 		s.waiting = append(s.waiting, c)
 		return
 	}
 	if c.id != nil && !s.admits(c) {
+		c.waited = true
 		s.held = append(s.held, c)
 		return
 	}
@@ -119,8 +122,12 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 	if c.id != nil && c.own == nil {
 		s.occupy(c)
 	}
-	end, err := conn.Queue(before, id, behind, lineEnd)
-	c.end = end
+	var err error
+	if c.waited {
+		c.end, err = conn.Requeue(before, id, behind, lineEnd)
+	} else {
+		c.end, err = conn.Queue(before, id, behind, lineEnd)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, upstream.ErrFull):

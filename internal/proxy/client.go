@@ -170,7 +170,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		delete(s.quarantine.barred, c.sign)
 	}
 	if s.conn != nil {
-		if len(s.held) >= longestQueue {
+		if full(s.held, &c.msg) {
 			c.over = true
 			s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
 			return true
@@ -192,7 +192,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		s.later(func() { s.fail(c, troubled(trouble, c, time.Now())) })
 		return true
 	}
-	if len(s.waiting) >= longestQueue {
+	if full(s.waiting, &c.msg) {
 		c.over = true
 		s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
 		return true
@@ -224,7 +224,7 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 		}
 	}
 	if s.conn == nil {
-		if len(s.waiting) < longestQueue {
+		if !full(s.waiting, m) {
 			s.waiting = append(s.waiting, newCall(m))
 		}
 		return

@@ -146,7 +146,7 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 	} else {
 		c.suspect = c.msg.Method == "tools/call"
 	}
-	c.conn, c.slot = nil, false
+	c.conn, c.slot, c.waited = nil, false, true
 	s.repeats = append(s.repeats, c)
 	generation := conn.Generation
 	return func() {

@@ -109,7 +109,11 @@ func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 	if own := s.Tools[c.tool].Timeout; c.tool != "" && own > 0 {
 		limit = own
 	}
-	at = c.heard.Add(limit)
+	heard := c.heard
+	if last := c.conn.LastHeard(); last.After(heard) && c.conn.MidLine() {
+		heard = last // half a line may be the answer to any call: as long as it grows, none stands still
+	}
+	at = heard.Add(limit)
 	if most := c.sent.Add(max(s.MaxTime, limit)); most.Before(at) {
 		return most, s.MaxTime
 	}

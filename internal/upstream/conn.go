@@ -34,6 +34,7 @@ type Conn struct {
 	hear  Reader
 	heard atomic.Int64 // when the last byte came, in nanoseconds since Started
 	spoke atomic.Int64 // when the first message came, the same; 0: none yet
+	inMid atomic.Bool  // the last byte was not the end of a line
 	rest  int          // bytes read behind the end; of the reading goroutine
 
 	logs   io.Writer // where the server's stderr goes; never blocks
@@ -273,6 +274,7 @@ func (s stamped) Read(b []byte) (int, error) {
 	}
 	if n > 0 {
 		s.c.heard.Store(int64(time.Since(s.c.Started)))
+		s.c.inMid.Store(b[n-1] != '\n')
 	}
 	return n, err
 }
@@ -280,6 +282,9 @@ func (s stamped) Read(b []byte) (int, error) {
 // Queue puts a line, in parts and with its line end, on its way without
 // sending it yet; end identifies it for Delivery.
 func (c *Conn) Queue(parts ...[]byte) (end int64, err error) { return c.out.queue(parts...) }
+
+// Requeue is Queue for what has waited already: it is never ErrFull.
+func (c *Conn) Requeue(parts ...[]byte) (end int64, err error) { return c.out.requeue(parts...) }
 
 // Flush sends what is queued. It never waits for the server.
 func (c *Conn) Flush() { c.out.flush() }
@@ -289,6 +294,9 @@ func (c *Conn) Blocked() bool { return c.out.blocked() }
 
 // LastHeard is when the last byte came from the server, its start if none did.
 func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }
+
+// MidLine reports whether the server is in the middle of a line.
+func (c *Conn) MidLine() bool { return c.inMid.Load() }
 
 // Overdue reports whether the server had its time to give its first answer:
 // base since it was asked, longer while its stderr shows that it is busy (a

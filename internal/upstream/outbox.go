@@ -47,7 +47,12 @@ func newOutbox(f *os.File) (*outbox, error) {
 // queue puts one line, given in parts and with its line end, behind the
 // others. end is the position behind the message's closing brace in the
 // stream of all bytes.
-func (o *outbox) queue(parts ...[]byte) (end int64, err error) {
+func (o *outbox) queue(parts ...[]byte) (end int64, err error) { return o.put(true, parts) }
+
+// requeue is queue for what was let in before: no limit turns it away.
+func (o *outbox) requeue(parts ...[]byte) (end int64, err error) { return o.put(false, parts) }
+
+func (o *outbox) put(limited bool, parts [][]byte) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
@@ -60,7 +65,7 @@ func (o *outbox) queue(parts ...[]byte) (end int64, err error) {
 	for _, part := range parts {
 		size += len(part)
 	}
-	if len(o.pending) > 0 && (o.messages >= outboxMessages || len(o.pending)+size > outboxBytes) {
+	if limited && len(o.pending) > 0 && (o.messages >= outboxMessages || len(o.pending)+size > outboxBytes) {
 		return 0, ErrFull
 	}
 	for _, part := range parts {

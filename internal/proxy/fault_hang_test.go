@@ -1,0 +1,488 @@
+//go:build unix
+
+package proxy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// watchful asks a silent server soon and often, and lets a call run for long
+// enough that three probes can be missed before its end.
+func watchful() Options {
+	o := quick()
+	o.ProbeInterval, o.ProbeTimeout = 20*time.Millisecond, 20*time.Millisecond
+	o.HangGrace = 60 * time.Millisecond
+	o.Timeout = 500 * time.Millisecond
+	return o
+}
+
+func TestFaultH01NeverAnswersInitialize(t *testing.T) {
+	o := quick()
+	o.StartTimeout = 150 * time.Millisecond
+	s := begin(t, o, "-ignore-initialize")
+	id := s.request("initialize", initializeParams)
+	m := s.wantFault(id, fault.StartTimeout)
+	if m.Error == nil || !strings.Contains(m.Error.Message, "[gauze: start-timeout]") {
+		t.Errorf("told %s", m.raw)
+	}
+	first := s.await(event.Started, 1)
+	s.await(event.Died, 1)
+	s.await(event.Started, 2) // the next one may do better
+	s.wantGone(first.PID)
+	if n := s.answers(id); n != 1 {
+		t.Errorf("%d answers", n)
+	}
+}
+
+func TestFaultH01NeverAnswersDiscover(t *testing.T) {
+	o := quick()
+	o.StartTimeout = 150 * time.Millisecond
+	s := begin(t, o, "-ignore-discover", "-era=legacy")
+	id := s.request("server/discover", "{"+modernMeta+"}")
+	if m := s.wantFault(id, fault.MethodUnknownEra); m.Error == nil || m.Error.Code != -32601 {
+		t.Errorf("told %s, want what makes a client go on with initialize", m.raw)
+	}
+	s.initialize()
+	s.wantOneAnswer(id)
+	s.want(event.Died, 0)
+}
+
+func TestFaultH02SlowToInitialize(t *testing.T) {
+	// Everything but the start is impatient.
+	o := watchful()
+	o.Timeout = 50 * time.Millisecond
+	o.Tools = map[string]Policy{"echo": {Timeout: 10 * time.Second}}
+	s := begin(t, o, "-late-initialize=after=250ms")
+	id := s.request("initialize", initializeParams)
+	if m := s.answer(id); m.Error != nil {
+		t.Fatalf("initialize: %s", m.raw)
+	}
+	s.want(event.Died, 0)
+	s.kill()
+	s.call("echo", "") // waits for the second start, as slow as the first
+	if took := s.await(event.Restored, 1).Took; took < 250*time.Millisecond {
+		t.Errorf("the slow start is on record as %v", took)
+	}
+	s.want(event.Died, 1)
+	s.wantOneAnswer(id)
+}
+
+func TestFaultH03OneCallNeverAnswers(t *testing.T) {
+	o := quick()
+	limit := Policy{Timeout: 100 * time.Millisecond}
+	o.Tools = map[string]Policy{"hang": limit, "hang_unsafe": limit}
+	s := begin(t, o).initialize()
+	pid := s.pid()
+	safe, unsafe := s.start("hang", ""), s.start("hang_unsafe", `{"key":"k"}`)
+	other := s.start("sleep", `{"ms":300}`)
+	for _, id := range []string{safe, unsafe} {
+		m := s.wantFault(id, fault.CallTimeout)
+		if _, delivery := s.faultOf(m); delivery != "unknown" {
+			t.Errorf("delivery %q", delivery)
+		}
+	}
+	s.text(s.answer(other))
+	// The server was told, under the ids it knows.
+	state := s.state()
+	var hanging []string
+	for _, seen := range state.Seen {
+		if strings.Contains(string(seen.Params), `"hang`) && seen.Method == "tools/call" {
+			hanging = append(hanging, string(seen.ID))
+		}
+	}
+	slices.Sort(hanging)
+	slices.Sort(state.Cancelled)
+	if len(hanging) != 2 || !slices.Equal(hanging, state.Cancelled) {
+		t.Errorf("cancelled %v, want %v", state.Cancelled, hanging)
+	}
+	if state.PID != pid {
+		t.Error("the server was restarted")
+	}
+	s.wantEffect("k", 1)
+	s.want(event.Died, 0)
+	s.want(event.TimedOut, 2)
+	s.wantOneAnswer(safe, unsafe, other)
+}
+
+func TestFaultH04WholeServerWedged(t *testing.T) {
+	type start = func(tool, arguments string) string
+	for name, meet := range map[string]func(s *story) start{
+		"legacy": func(s *story) start { return s.initialize().start },
+		"modern": func(s *story) start { return s.discover().startModern },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := watchful()
+			s := begin(t, o, "-serial")
+			start := meet(s)
+			wedge := start("wedge", "")
+			s.withdraw(wedge)
+			began := time.Now()
+			safe, unsafe := start("echo", `{"text":"at last"}`), start("append", `{"key":"k"}`)
+			if got := s.text(s.answer(safe)); got != "at last" {
+				t.Errorf("answered %s", got)
+			}
+			s.wantFault(unsafe, fault.OutcomeUnknown)
+			s.wantEffect("k", 1) // it was read, and nobody knew
+			hung := s.await(event.Hung, 1)
+			if hung.Time.Sub(began) < o.Timeout {
+				t.Errorf("replaced after %v, the call had %v", hung.Time.Sub(began), o.Timeout)
+			}
+			missed := 0
+			for _, e := range s.session.Events.Recent() {
+				if e.Kind == event.ProbeMissed && e.Seq < hung.Seq {
+					missed++
+				}
+			}
+			if missed < 3 {
+				t.Errorf("replaced after %d missed probes", missed)
+			}
+			s.answer(start("echo", ""))
+			s.want(event.Died, 1)
+			s.want(event.Replayed, 1)
+			for id, want := range map[string]int{safe: 1, unsafe: 1, wedge: 0} {
+				if n := s.answers(id); n != want {
+					t.Errorf("%d answers to %s, want %d", n, id, want)
+				}
+			}
+		})
+	}
+}
+
+func TestFaultH05BusyIsNotHung(t *testing.T) {
+	t.Run("within its time", func(t *testing.T) {
+		o := watchful()
+		o.Timeout = 10 * time.Second
+		s := begin(t, o, "-serial").initialize()
+		pid := s.pid()
+		id := s.start("sleep", `{"ms":500}`)
+		s.await(event.ProbeMissed, 3)
+		s.text(s.answer(id))
+		if s.state().PID != pid {
+			t.Error("the server was restarted")
+		}
+		s.want(event.Hung, 0)
+		s.want(event.Died, 0)
+		s.wantOneAnswer(id)
+	})
+	t.Run("past its time, at work", func(t *testing.T) {
+		o := watchful()
+		o.HangGrace = 300 * time.Millisecond
+		o.Timeout = 10 * time.Second
+		o.Tools = map[string]Policy{"busy": {Timeout: 150 * time.Millisecond}}
+		s := begin(t, o, "-serial").initialize()
+		pid := s.pid()
+		id := s.start("busy", `{"ms":700}`)
+		s.wantFault(id, fault.CallTimeout)
+		s.await(event.ProbeMissed, 3)
+		if s.state().PID != pid { // answered when it is done
+			t.Error("the server was restarted")
+		}
+		s.want(event.Hung, 0)
+		s.want(event.Died, 0)
+		s.wantOneAnswer(id)
+	})
+}
+
+func TestFaultH06Stopped(t *testing.T) {
+	t.Run("with calls", func(t *testing.T) {
+		s := begin(t, quick()).initialize()
+		conn := s.conn()
+		s.signal(syscall.SIGSTOP)
+		safe, unsafe := s.start("echo", `{"text":"x"}`), s.start("append", `{"key":"k"}`)
+		s.await(event.Died, 1)
+		if e := s.await(event.Hung, 1); !strings.Contains(e.Detail, "stopped") {
+			t.Errorf("hung: %s", e.Detail)
+		}
+		// SIGTERM alone would stay pending until somebody kills it.
+		if exit := conn.Evidence().Exit; exit != "signal: terminated" {
+			t.Errorf("ended with %s, want it continued and asked to end", exit)
+		}
+		s.text(s.answer(safe))
+		// It may have come to the call before it ended; nobody runs it twice.
+		m := s.answer(unsafe)
+		code, _ := s.faultOf(m)
+		done := s.effects()["k"]
+		if code == "" && done != 1 || code != "" && (code != fault.OutcomeUnknown || done > 1) {
+			t.Errorf("done %d times, told %s", done, m.raw)
+		}
+		s.want(event.Died, 1)
+		s.wantOneAnswer(safe, unsafe)
+		s.wantGone(conn.PID())
+	})
+	t.Run("idle", func(t *testing.T) {
+		s := begin(t, quick()).initialize()
+		s.signal(syscall.SIGSTOP)
+		s.await(event.Restored, 1)
+		if s.state().Generation != 2 {
+			t.Error("not replaced")
+		}
+	})
+}
+
+func TestFaultH07StoppedAndContinued(t *testing.T) {
+	o := quick()
+	o.HangGrace = time.Hour
+	s := begin(t, o).initialize()
+	pid := s.pid()
+	s.signal(syscall.SIGSTOP)
+	safe, unsafe := s.start("echo", `{"text":"x"}`), s.start("append", `{"key":"k"}`)
+	s.await(event.ProbeMissed, 4)
+	s.signal(syscall.SIGCONT)
+	s.text(s.answer(safe))
+	s.text(s.answer(unsafe))
+	s.wantEffect("k", 1)
+	if s.state().PID != pid {
+		t.Error("the server was restarted")
+	}
+	s.want(event.Died, 0)
+	s.want(event.Hung, 0)
+	s.want(event.Failed, 0)
+	s.wantOneAnswer(safe, unsafe)
+	if n := s.session.Counters(); n.Foreign != 0 {
+		t.Errorf("%d answers belonged to nobody: the late ones are known", n.Foreign)
+	}
+}
+
+func TestFaultH08StopsReading(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		text   string
+		burst  int // calls sent at a time
+		bounds int // calls that may wait, at most
+		keep   int // calls that are not given up again
+	}{
+		{name: "few and large", text: strings.Repeat("x", 1<<20), burst: 1, bounds: 18, keep: 2}, // 8 MiB, twice
+		{name: "many and small", text: "x", burst: 100, bounds: 4000, keep: 4000},                // 1,024, twice, and the pipe
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := begin(t, unprobed(), "-stop-reading=1,n=4").initialize()
+			talks := s.request("tools/call", `{"name":"progress","arguments":{"n":-1,"interval_ms":5},"_meta":{"progressToken":"tok"}}`)
+			s.notice("notifications/progress", 1)
+			var waiting []string
+			for last := ""; last == "" || s.answers(last) == 0; s.taken() {
+				for range tt.burst {
+					last = s.start("pid", `{"text":"`+tt.text+`"}`)
+					waiting = append(waiting, last)
+				}
+				if len(waiting) > tt.bounds {
+					t.Fatalf("%d calls wait, and there is no end", len(waiting))
+				}
+			}
+			// Full: who comes now is told so at once, and nothing of it is kept.
+			var busy []string
+			for s.answers(waiting[len(waiting)-1]) > 0 {
+				busy = append(busy, waiting[len(waiting)-1])
+				waiting = waiting[:len(waiting)-1]
+			}
+			for _, id := range busy {
+				if _, delivery := s.faultOf(s.wantFault(id, fault.ServerBusy)); delivery != "unsent" {
+					t.Errorf("delivery %q", delivery)
+				}
+			}
+			// What the server says is heard all the time.
+			s.notice("notifications/progress", s.notices("notifications/progress")+3)
+			// Who was let in is not turned away by the next process.
+			s.withdraw(talks)
+			for len(waiting) > tt.keep {
+				s.withdraw(waiting[0])
+				waiting = waiting[1:]
+			}
+			s.kill()
+			for _, id := range waiting {
+				s.text(s.answer(id))
+			}
+			s.wantOneAnswer(append(waiting, busy...)...)
+			s.want(event.Failed, len(busy))
+		})
+	}
+}
+
+func TestFaultH08QueueIsBoundedWhileItIsDown(t *testing.T) {
+	gate := newGate(t)
+	s := beginThrough(t, unprobed(), gate.launcher())
+	gate.open(t)
+	s.initialize()
+	s.kill()
+	var waiting []string
+	for last := ""; last == "" || s.answers(last) == 0; s.taken() {
+		last = s.start("pid", `{"text":"`+strings.Repeat("x", 1<<20)+`"}`)
+		if waiting = append(waiting, last); len(waiting) > 9 {
+			t.Fatalf("%d MiB wait, and there is no end", len(waiting))
+		}
+	}
+	busy := waiting[len(waiting)-1]
+	if _, delivery := s.faultOf(s.wantFault(busy, fault.ServerBusy)); delivery != "unsent" {
+		t.Errorf("delivery %q", delivery)
+	}
+	for _, id := range waiting[1 : len(waiting)-1] {
+		s.withdraw(id)
+	}
+	s.taken()
+	gate.open(t)
+	s.text(s.answer(waiting[0]))
+	s.wantOneAnswer(waiting[0], busy)
+	for _, id := range waiting[1 : len(waiting)-1] {
+		if n := s.answers(id); n != 0 {
+			t.Errorf("%d answers to a call that was cancelled", n)
+		}
+	}
+}
+
+func TestFaultH09ClientStopsReading(t *testing.T) {
+	o := quick()
+	o.ProbeTimeout = 20 * time.Millisecond
+	s := begin(t, o).initialize()
+	pid := s.pid()
+	read := s.stopReading()
+	const steps = 5_000
+	flood := s.request("tools/call", fmt.Sprintf(`{"name":"progress","arguments":{"n":%d},"_meta":{"progressToken":"tok"}}`, steps))
+	// The flood stops, though it is not at its end: the server is read from no
+	// faster than the client reads.
+	s.untilSilent()
+	// The other direction is open.
+	call := s.start("append", `{"key":"k"}`)
+	s.untilEffect("k")
+	if n := s.notices("notifications/progress"); n != 0 {
+		t.Errorf("%d notifications came through", n)
+	}
+	read()
+	s.text(s.answer(flood))
+	s.text(s.answer(call))
+	s.wantProgressUp(flood, steps)
+	if s.state().PID != pid {
+		t.Error("the server was restarted")
+	}
+	s.want(event.Died, 0)
+	s.want(event.TimedOut, 0)
+	s.wantEffect("k", 1)
+	s.wantOneAnswer(flood, call)
+}
+
+// untilSilent waits until nothing was heard from the server for a while.
+func (s *story) untilSilent() {
+	s.t.Helper()
+	conn := s.conn()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	limit := time.After(patience)
+	last, quiet := conn.LastHeard(), 0
+	for quiet < 20 {
+		select {
+		case <-look.C:
+		case <-limit:
+			s.t.Fatalf("it never falls silent\n%s", s.told())
+		}
+		quiet++
+		if now := conn.LastHeard(); now != last {
+			last, quiet = now, 0
+		}
+	}
+}
+
+func TestFaultH10AnswerDrips(t *testing.T) {
+	t.Run("to its end", func(t *testing.T) {
+		o := quick()
+		o.Timeout = 300 * time.Millisecond // the answer takes twice as long
+		s := begin(t, o).initialize()
+		text := strings.Repeat("drop ", 8)
+		id := s.start("drip", `{"text":"`+text+`","interval_ms":5}`)
+		if got := s.text(s.answer(id)); got != text {
+			t.Errorf("answered %q", got)
+		}
+		s.want(event.Stray, 0)
+		s.want(event.Died, 0)
+		s.wantOneAnswer(id)
+	})
+	t.Run("for longer than anyone waits", func(t *testing.T) {
+		o := quick()
+		o.Timeout, o.MaxTime = 200*time.Millisecond, 400*time.Millisecond
+		s := begin(t, o).initialize()
+		began := time.Now()
+		id := s.start("drip", `{"text":"`+strings.Repeat("drop ", 1000)+`","interval_ms":5}`)
+		s.wantFault(id, fault.CallTimeout)
+		if waited := time.Since(began); waited < o.MaxTime {
+			t.Errorf("given up after %v, with bytes coming", waited)
+		}
+		s.want(event.Died, 0)
+	})
+}
+
+func TestFaultH11ProgressForEver(t *testing.T) {
+	o := quick()
+	o.Timeout, o.MaxTime = 300*time.Millisecond, 600*time.Millisecond
+	s := begin(t, o).initialize()
+	began := time.Now()
+	id := s.request("tools/call", `{"name":"progress","arguments":{"n":-1,"interval_ms":5},"_meta":{"progressToken":"tok"}}`)
+	s.wantFault(id, fault.CallTimeout)
+	if waited := time.Since(began); waited < o.MaxTime {
+		t.Errorf("given up after %v, in spite of its progress", waited)
+	}
+	if got := s.state().Cancelled; len(got) != 1 {
+		t.Errorf("cancelled %v, want the one call", got)
+	}
+	s.want(event.Died, 0)
+	s.wantOneAnswer(id)
+	s.wantProgressUp(id, float64(s.notices("notifications/progress")))
+}
+
+func TestFaultH13AnswersAfterTheClientCancelled(t *testing.T) {
+	t.Run("the answer is dropped", func(t *testing.T) {
+		s := begin(t, quick()).initialize()
+		id := s.start("late", `{"ms":30}`)
+		s.withdraw(id)
+		if e := s.await(event.Dropped, 1); !strings.Contains(e.Detail, "too late") {
+			t.Errorf("dropped: %s", e.Detail)
+		}
+		s.call("echo", "")
+		if n := s.answers(id); n != 0 {
+			t.Errorf("%d answers to a call that was cancelled", n)
+		}
+		s.want(event.Failed, 0)
+		s.want(event.Cancelled, 1)
+	})
+	t.Run("the server dies", func(t *testing.T) {
+		s := begin(t, quick()).initialize()
+		safe, unsafe := s.start("hang", ""), s.start("hang_unsafe", `{"key":"k"}`)
+		s.untilEffect("k")
+		s.withdraw(safe)
+		s.withdraw(unsafe)
+		s.taken()
+		s.kill()
+		state := s.state()
+		if got := state.methods(); state.Generation != 2 || got != "initialize notifications/initialized tools/list tools/call" {
+			t.Errorf("generation %d got %s, want nothing that was cancelled", state.Generation, got)
+		}
+		s.want(event.Replayed, 0)
+		s.want(event.Unknown, 0)
+		s.wantEffect("k", 1)
+		for _, id := range []string{safe, unsafe} {
+			if n := s.answers(id); n != 0 {
+				t.Errorf("%d answers to a call that was cancelled", n)
+			}
+		}
+	})
+}
+
+func TestFaultH14AnswersAfterItsTime(t *testing.T) {
+	o := quick()
+	o.Tools = map[string]Policy{"late": {Timeout: 50 * time.Millisecond}}
+	s := begin(t, o).initialize()
+	id := s.start("late", `{"ms":250}`)
+	s.wantFault(id, fault.CallTimeout)
+	if e := s.await(event.Dropped, 1); !strings.Contains(e.Detail, "too late") {
+		t.Errorf("dropped: %s", e.Detail)
+	}
+	if n := s.session.Counters(); n.Late != 1 || n.Foreign != 0 {
+		t.Errorf("%d late answers and %d foreign ones, want one late", n.Late, n.Foreign)
+	}
+	s.want(event.Died, 0)
+	s.wantOneAnswer(id)
+}
