@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRingKeepsTheLastLines(t *testing.T) {
+	for _, story := range []struct{ says, stream, want string }{
+		{"nothing of nothing", "", ""},
+		{"all of a few", "a\nb\n", "a|b"},
+		{"the last of many", "a\nb\nc\nd\n", "b|c|d"},
+		{"a last word without a line end", "a\nb", "a|b"},
+		{"no empty lines", "a\n\n\r\nb\r\n\n\n", "a|b"},
+		{"a long line by its beginning", strings.Repeat("x", 5000) + "\nb\n", strings.Repeat("x", 1000) + "|b"},
+	} {
+		var r ring
+		io.WriteString(&r, story.stream)
+		if got := strings.Join(r.lines(3), "|"); got != story.want {
+			t.Errorf("%s: %.80q, want %.80q", story.says, got, story.want)
+		}
+	}
+}
+
+func TestRingIsBounded(t *testing.T) {
+	var r ring
+	for i := range 100_000 {
+		fmt.Fprintf(&r, "line %d\n", i)
+		if len(r.kept) > 2*ringSize || cap(r.kept) > 4*ringSize {
+			t.Fatalf("%d bytes kept in %d", len(r.kept), cap(r.kept))
+		}
+	}
+	if got := r.lines(1); len(got) != 1 || got[0] != "line 99999" {
+		t.Errorf("%q", got)
+	}
+	// One write larger than the ring is no exception.
+	r.Write(bytes.Repeat([]byte("x"), 10*ringSize))
+	if len(r.kept) > 2*ringSize {
+		t.Errorf("%d bytes kept", len(r.kept))
+	}
+}
+
+// slowReader is an output that takes nothing until it is let go.
+type slowReader struct {
+	free chan struct{}
+	mu   sync.Mutex
+	got  bytes.Buffer
+}
+
+func (s *slowReader) Write(b []byte) (int, error) {
+	<-s.free
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got.Write(b)
+}
+
+func (s *slowReader) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got.String()
+}
+
+func TestRelayPassesOnWhatItGets(t *testing.T) {
+	w := &slowReader{free: make(chan struct{})}
+	close(w.free)
+	r := newRelay(w)
+	for i := range 100 {
+		fmt.Fprintf(r, "%d ", i)
+	}
+	r.close()
+	var want strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&want, "%d ", i)
+	}
+	if w.String() != want.String() {
+		t.Errorf("%q", w.String())
+	}
+}
+
+func TestRelayNeverWaitsForASlowReaderAndSaysWhatItSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowReader{free: make(chan struct{})}
+		r := newRelay(w)
+		line := strings.Repeat("x", 1023) + "\n"
+		const lines = 10_000
+		for range lines {
+			io.WriteString(r, line) // must return although nobody reads
+		}
+		close(w.free)
+		r.close()
+		<-r.done
+		got := w.String()
+		if len(got) > 2*relayBuffer+200 {
+			t.Errorf("%d bytes were kept for a reader that does not read", len(got))
+		}
+		var skipped int
+		at := strings.Index(got, "gauze: ")
+		if at < 0 {
+			t.Fatal("nothing says that something was skipped")
+		}
+		fmt.Sscanf(got[at:], "gauze: %d bytes", &skipped)
+		if passed := strings.Count(got, "x") / 1023 * 1024; passed+skipped != lines*1024 {
+			t.Errorf("%d passed and %d skipped of %d", passed, skipped, lines*1024)
+		}
+	})
+}
+
+func TestRelaySlowsAFloodDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowReader{free: make(chan struct{})}
+		close(w.free)
+		r := newRelay(w)
+		began := time.Now()
+		line := strings.Repeat("x", 1023) + "\n"
+		for time.Since(began) < 10*time.Second {
+			for range 100 { // 100 KB a millisecond
+				io.WriteString(r, line)
+			}
+			<-time.After(time.Millisecond) // of the bubble's own clock
+			synctest.Wait()
+		}
+		got := len(w.String())
+		if most := relayBurst + 11*relayRate + relayBuffer; got > most {
+			t.Errorf("%d bytes in ten seconds, want at most %d", got, most)
+		}
+		if got < relayBurst {
+			t.Errorf("%d bytes in ten seconds: a burst of %d is allowed", got, relayBurst)
+		}
+		r.close()
+		<-r.done
+	})
+}
+
+func TestRelayDoesNotKeepUsAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowReader{free: make(chan struct{})}
+		r := newRelay(w)
+		io.WriteString(r, "last words")
+		began := time.Now()
+		r.close()
+		if waited := time.Since(began); waited != relayGrace {
+			t.Errorf("waited %v", waited)
+		}
+		close(w.free)
+		<-r.done
+	})
+}
+
+func TestOverdue(t *testing.T) {
+	const base = 10 * time.Second
+	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	for _, story := range []struct {
+		says   string
+		stderr time.Duration // last sign on stderr after the question; negative: none
+		after  time.Duration
+		want   bool
+	}{
+		{"it has its time", -1, base, false},
+		{"and not more", -1, base + 1, true},
+		{"a busy one has more", 8 * time.Second, 18 * time.Second, false},
+		{"as long as it is busy", 8 * time.Second, 18*time.Second + 1, true},
+		{"but not for ever", StartTimeoutMax, StartTimeoutMax + 1, true},
+	} {
+		c := &Conn{}
+		if story.stderr >= 0 {
+			c.stderr.last = start.Add(story.stderr)
+		}
+		if got := c.Overdue(start, start.Add(story.after), base); got != story.want {
+			t.Errorf("%s: %v", story.says, got)
+		}
+	}
+	early := &Conn{}
+	early.stderr.last = start.Add(-time.Minute)
+	if !early.Overdue(start, start.Add(base+1), base) {
+		t.Error("what was said before the question counts as an answer")
+	}
+}

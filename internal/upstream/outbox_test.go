@@ -1,0 +1,214 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pipe is an outbox and the server's end of it.
+func pipe(t *testing.T) (o *outbox, server *os.File) {
+	t.Helper()
+	server, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Close()
+		write.Close()
+	})
+	if o, err = newOutbox(write); err != nil {
+		t.Fatal(err)
+	}
+	return o, server
+}
+
+// put queues a line and fails the test if that fails.
+func put(t *testing.T, o *outbox, line string) (end int64) {
+	t.Helper()
+	end, err := o.queue([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// atOnce is a deadline that is over: what was not written stays unwritten.
+var atOnce = time.Unix(1, 0)
+
+func TestOutboxKeepsEveryByteAndTheirOrder(t *testing.T) {
+	o, server := pipe(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	var sent, got strings.Builder
+	buf := make([]byte, 300<<10)
+	read := func() {
+		n, err := server.Read(buf[:1+r.IntN(len(buf))])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Write(buf[:n])
+	}
+	for i := range 3000 {
+		size := r.IntN(200)
+		if i%100 == 0 {
+			size = r.IntN(200 << 10) // more than a pipe holds
+		}
+		head, tail := fmt.Sprintf(`{"n":%d,"x":"`, i), `"}`+"\n"
+		body := strings.Repeat(string(rune('a'+i%26)), size)
+		for {
+			end, err := o.queue([]byte(head), []byte(body), []byte(tail))
+			if errors.Is(err, ErrFull) {
+				o.flush()
+				read()
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent.WriteString(head + body + tail)
+			if want := int64(sent.Len()) - 1; end != want {
+				t.Fatalf("message %d ends at %d, want %d", i, end, want)
+			}
+			break
+		}
+		if r.IntN(3) == 0 {
+			o.flush()
+		}
+		if r.IntN(20) == 0 && got.Len() < sent.Len() && o.blocked() {
+			read()
+		}
+	}
+	o.flush()
+	for got.Len() < sent.Len() {
+		read()
+	}
+	if got.String() != sent.String() {
+		t.Error("other bytes arrived")
+	}
+	if written, _, _ := o.settle(time.Now().Add(time.Minute)); written != int64(sent.Len()) {
+		t.Errorf("%d written, want %d", written, sent.Len())
+	}
+}
+
+func TestNothingIsSentBeforeFlush(t *testing.T) {
+	o, _ := pipe(t)
+	put(t, o, "{}\n")
+	put(t, o, "{}\n")
+	if written, _, _ := o.settle(atOnce); written != 0 {
+		t.Errorf("%d bytes written", written)
+	}
+}
+
+func TestFlushDoesNotWaitForTheServer(t *testing.T) {
+	o, server := pipe(t)
+	big := strings.Repeat("x", 1<<20) + "\n"
+	put(t, o, big)
+	o.flush()
+	if !o.blocked() {
+		t.Error("a megabyte fits into a pipe?")
+	}
+	put(t, o, "behind it\n")
+	o.flush()
+	got := make([]byte, len(big)+len("behind it\n"))
+	if _, err := io.ReadFull(server, got); err != nil || string(got) != big+"behind it\n" {
+		t.Errorf("%v: %d bytes", err, len(got))
+	}
+	if o.settle(time.Now().Add(time.Minute)); o.blocked() {
+		t.Error("blocked although all is read")
+	}
+}
+
+func TestOutboxIsBounded(t *testing.T) {
+	o, _ := pipe(t)
+	for i := range outboxMessages {
+		if _, err := o.queue([]byte("{}\n")); err != nil {
+			t.Fatalf("message %d: %v", i+1, err)
+		}
+	}
+	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, ErrFull) {
+		t.Errorf("one more: %v", err)
+	}
+	if _, err := o.requeue([]byte("{}\n")); err != nil {
+		t.Errorf("what has waited already: %v", err)
+	}
+
+	o, _ = pipe(t)
+	if _, err := o.queue(make([]byte, 2*outboxBytes)); err != nil {
+		t.Errorf("one large message alone: %v", err)
+	}
+	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, ErrFull) {
+		t.Errorf("another behind it: %v", err)
+	}
+}
+
+func TestOutboxGivesRoomBackAndTakesMoreOnceTheServerReads(t *testing.T) {
+	o, server := pipe(t)
+	big := strings.Repeat("x", 4<<20) + "\n"
+	for round := range 5 {
+		put(t, o, big)
+		o.flush()
+		if _, err := io.ReadFull(server, make([]byte, len(big))); err != nil {
+			t.Fatal(err)
+		}
+		put(t, o, fmt.Sprintf("%d\n", round))
+		o.flush()
+		small := make([]byte, 2)
+		if _, err := io.ReadFull(server, small); err != nil || string(small) != fmt.Sprintf("%d\n", round) {
+			t.Fatalf("round %d: %q, %v", round, small, err)
+		}
+	}
+	o.settle(time.Now().Add(time.Minute))
+	if cap(o.room)+cap(o.spare) > 2<<20 {
+		t.Errorf("%d bytes kept for nothing", cap(o.room)+cap(o.spare))
+	}
+}
+
+func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
+	o, server := pipe(t)
+	server.Close()
+	end := put(t, o, "{}\n")
+	o.flush()
+	if _, err := o.queue([]byte("{}\n")); err == nil {
+		t.Error("a message was taken although the pipe is broken")
+	}
+	o.flush()
+	if written, _, _ := o.settle(atOnce); written >= end {
+		t.Errorf("%d bytes written to nobody", written)
+	}
+}
+
+func TestAfterSettleNothingIsTaken(t *testing.T) {
+	o, server := pipe(t)
+	put(t, o, "{}\n")
+	o.flush()
+	o.settle(atOnce)
+	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	o.flush()
+	o.f.Close()
+	if got, _ := io.ReadAll(server); string(got) != "{}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestSettleEndsAWriteThatWouldNeverEnd(t *testing.T) {
+	o, server := pipe(t)
+	first := put(t, o, strings.Repeat("x", 1<<20)+"\n")
+	o.flush()
+	behind := put(t, o, "{}\n")
+	o.flush()
+	written, _, _ := o.settle(atOnce)
+	if written >= first || written >= behind || written == 0 {
+		t.Errorf("%d bytes written of a message that ends at %d", written, first)
+	}
+	o.f.Close()
+	if got, _ := io.ReadAll(server); int64(len(got)) != written {
+		t.Errorf("%d bytes arrived, %d were counted", len(got), written)
+	}
+}

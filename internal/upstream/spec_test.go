@@ -1,0 +1,80 @@
+package upstream
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSpecIsShownAsAPersonWouldTypeIt(t *testing.T) {
+	for want, spec := range map[string]Spec{
+		`npx -y server`:      {Command: "npx", Args: []string{"-y", "server"}},
+		`server`:             {Command: "server"},
+		`sh -c "echo $HOME"`: {Command: "sh", Args: []string{"-c", "echo $HOME"}},
+		`"my server" ""`:     {Command: "my server", Args: []string{""}},
+	} {
+		if got := spec.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestSpecsThatDifferHaveAnotherFingerprint(t *testing.T) {
+	base := Spec{Command: "a", Args: []string{"b", "c"}, Dir: "d", Env: []string{"E=f"}}
+	seen := map[string]int{}
+	for i, spec := range []Spec{
+		base,
+		{Command: "x", Args: []string{"b", "c"}, Dir: "d", Env: []string{"E=f"}},
+		{Command: "a", Args: []string{"b"}, Dir: "d", Env: []string{"E=f"}},
+		{Command: "a", Args: []string{"bc"}, Dir: "d", Env: []string{"E=f"}},
+		{Command: "a", Args: []string{"c", "b"}, Dir: "d", Env: []string{"E=f"}},
+		{Command: "a", Args: []string{"b", "c", ""}, Dir: "d", Env: []string{"E=f"}},
+		{Command: "a", Args: []string{"b", "c"}, Dir: "", Env: []string{"E=f"}},
+		{Command: "a", Args: []string{"b", "c"}, Dir: "d", Env: []string{"E=g"}},
+		{Command: "a", Args: []string{"b", "c", "E=f"}, Dir: "d"},
+		{Command: "a", Args: []string{"b", "c"}, Dir: "d", Env: []string{"E=f", ""}},
+	} {
+		if other, twice := seen[spec.Fingerprint()]; twice {
+			t.Errorf("specs %d and %d have the same", other, i)
+		}
+		seen[spec.Fingerprint()] = i
+	}
+	again := Spec{Command: "a", Args: []string{"b", "c"}, Dir: "d", Env: []string{"E=f"}}
+	if seen[again.Fingerprint()] != 0 {
+		t.Error("an equal spec has another one")
+	}
+}
+
+func TestTheServerDoesNotSeeOurOwnSettings(t *testing.T) {
+	t.Setenv("GAUZE_SECRET_SETTING", "x")
+	t.Setenv("ITS_OWN_SETTING", "y")
+	env := Spec{Command: "a"}.Environment()
+	if !slices.Contains(env, "ITS_OWN_SETTING=y") {
+		t.Error("its own setting is missing")
+	}
+	for _, pair := range env {
+		if strings.HasPrefix(pair, "GAUZE_") {
+			t.Errorf("it sees %s", pair)
+		}
+	}
+	if len(env) >= len(os.Environ()) {
+		t.Errorf("%d variables of %d", len(env), len(os.Environ()))
+	}
+	given := Spec{Command: "a", Env: []string{"GAUZE_X=1"}}
+	if got := given.Environment(); !slices.Equal(got, given.Env) {
+		t.Errorf("%q instead of what was given", got)
+	}
+}
+
+func TestACommandThatMayDownloadHasMoreTime(t *testing.T) {
+	for command, want := range map[string]time.Duration{
+		"npx": time.Minute, "/usr/local/bin/uvx": time.Minute, "docker": time.Minute, "NPX.CMD": time.Minute, "uv.exe": time.Minute,
+		"server": 10 * time.Second, "/opt/npx/server": 10 * time.Second, "python3": 10 * time.Second, "node": 10 * time.Second,
+	} {
+		if got := (Spec{Command: command}).StartTimeout(); got != want {
+			t.Errorf("%s: %v, want %v", command, got, want)
+		}
+	}
+}
