@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -99,12 +101,11 @@ func TestRelayNeverWaitsForASlowReaderAndSaysWhatItSkipped(t *testing.T) {
 		if len(got) > 2*relayBuffer+200 {
 			t.Errorf("%d bytes were kept for a reader that does not read", len(got))
 		}
-		var skipped int
-		at := strings.Index(got, "gauze: ")
-		if at < 0 {
-			t.Fatal("nothing says that something was skipped")
+		skipped := 0
+		for _, said := range regexp.MustCompile(`gauze: (\d+) bytes`).FindAllStringSubmatch(got, -1) {
+			n, _ := strconv.Atoi(said[1])
+			skipped += n
 		}
-		fmt.Sscanf(got[at:], "gauze: %d bytes", &skipped)
 		if passed := strings.Count(got, "x") / 1023 * 1024; passed+skipped != lines*1024 {
 			t.Errorf("%d passed and %d skipped of %d", passed, skipped, lines*1024)
 		}
