@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 )
 
@@ -23,14 +24,14 @@ type process struct {
 // goroutine of os/exec stands between the server and us, and Wait returns at
 // the leader's exit even if a grandchild holds a pipe.
 func start(spec Spec) (p *process, err error) {
-	path, args, err := resolve(spec)
-	if err != nil {
-		return nil, err
-	}
 	if spec.Dir != "" {
 		if info, err := os.Stat(spec.Dir); err != nil || !info.IsDir() {
 			return nil, &WorkdirError{Dir: spec.Dir}
 		}
+	}
+	path, err := locate(spec)
+	if err != nil {
+		return nil, err
 	}
 	var files [6]*os.File
 	defer func() {
@@ -49,7 +50,7 @@ func start(spec Spec) (p *process, err error) {
 		}
 	}
 	cmd := exec.Command(path)
-	cmd.Args = append([]string{spec.Command}, args...)
+	cmd.Args = append([]string{spec.Command}, spec.Args...)
 	cmd.Dir = spec.Dir
 	cmd.Env = spec.Environment()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
@@ -67,6 +68,20 @@ func start(spec Spec) (p *process, err error) {
 	return p, nil
 }
 
+// locate finds the program: a bare name in PATH, anything else where it says,
+// seen from the server's own directory.
+func locate(spec Spec) (string, error) {
+	command := spec.Command
+	if spec.Dir != "" && filepath.Base(command) != command && !filepath.IsAbs(command) {
+		command = filepath.Join(spec.Dir, command)
+	}
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
 // WorkdirError says that the directory, not the command, is missing.
 type WorkdirError struct{ Dir string }
 
@@ -82,6 +97,10 @@ const (
 	closeGrace = 2 * time.Second // after its stdin was closed
 	termGrace  = 3 * time.Second // after SIGTERM
 )
+
+// StopMost is how long it takes at most to end a server: what is queued for it
+// gets its time, then the ladder, then its last words.
+const StopMost = closeGrace + closeGrace + termGrace + drainGrace
 
 // stop takes the ladder and returns when the leader is reaped and the group is
 // gone. A close of hurry skips the wait for a voluntary end.

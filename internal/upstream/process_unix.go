@@ -26,8 +26,3 @@ func (g *group) terminate() {
 // kill does not ask. The group's id stays ours as long as one member lives or
 // the leader is not reaped; a group that is gone is no error.
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
-
-func resolve(spec Spec) (path string, args []string, err error) {
-	path, err = exec.LookPath(spec.Command)
-	return path, spec.Args, err
-}

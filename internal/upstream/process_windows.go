@@ -17,6 +17,11 @@ func (g *group) prepare(cmd *exec.Cmd) {
 	// A new group keeps a Ctrl-C at our console from reaching the server
 	// before we had the chance to stop it in order.
 	cmd.SysProcAttr = &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+	if line, ok := throughInterpreter(cmd); ok {
+		if interpreter, err := exec.LookPath("cmd.exe"); err == nil {
+			cmd.Path, cmd.SysProcAttr.CmdLine = interpreter, line
+		}
+	}
 }
 
 func (g *group) adopt(cmd *exec.Cmd) {
@@ -59,21 +64,28 @@ func (g *group) kill() {
 	}
 }
 
-// resolve finds the program. npx, uvx and others are batch files on Windows
-// (npx.cmd), which CreateProcess does not run by itself: the command
-// interpreter runs them.
-func resolve(spec Spec) (path string, args []string, err error) {
-	path, err = exec.LookPath(spec.Command)
-	if err != nil {
-		return "", nil, err
-	}
-	switch strings.ToLower(filepath.Ext(path)) {
+// throughInterpreter runs a batch file. npx, uvx and others are batch files on
+// Windows (npx.cmd), which the system runs through its command interpreter;
+// that one reads the line by rules of its own, so we write it ourselves.
+func throughInterpreter(cmd *exec.Cmd) (line string, ok bool) {
+	switch strings.ToLower(filepath.Ext(cmd.Path)) {
 	case ".cmd", ".bat":
-		interpreter, err := exec.LookPath("cmd.exe")
-		if err != nil {
-			return "", nil, err
-		}
-		return interpreter, append([]string{"/d", "/c", path}, spec.Args...), nil
+	default:
+		return "", false
 	}
-	return path, spec.Args, nil
+	words := []string{quoteForInterpreter(cmd.Path)}
+	for _, arg := range cmd.Args[1:] {
+		words = append(words, quoteForInterpreter(arg))
+	}
+	// /s takes off exactly the outer quotes, whatever is inside.
+	return `cmd.exe /d /s /c "` + strings.Join(words, " ") + `"`, true
+}
+
+// quoteForInterpreter quotes one word. Inside quotes only the quote itself and
+// the percent sign mean something to the interpreter; a percent sign ends the
+// quotes for a moment and is escaped.
+func quoteForInterpreter(word string) string {
+	word = strings.ReplaceAll(word, `"`, `""`)
+	word = strings.ReplaceAll(word, `%`, `"^%"`)
+	return `"` + word + `"`
 }
