@@ -19,8 +19,9 @@ type guard struct {
 	pipe *os.File
 }
 
+// No `--` before the group: dash, the /bin/sh of Debian, takes it for a number.
 const guardScript = `g=; while read -r line; do g=$line; done; ` +
-	`[ -n "$g" ] && { kill -CONT -- "-$g"; kill -TERM -- "-$g"; sleep 1; kill -KILL -- "-$g"; } 2>/dev/null`
+	`[ -n "$g" ] && { kill -CONT "-$g"; kill -TERM "-$g"; sleep 1; kill -KILL "-$g"; } 2>/dev/null`
 
 // watch tells the guard which group is alive, starting the guard at first. A
 // machine without a shell has no guard; the server then still sees its stdin
