@@ -22,22 +22,25 @@ type killer struct {
 	random  *rand.Rand
 	every   int64 // answers from one kill to the next
 	planned int
+	over    chan struct{} // closed: nobody calls any more
 
-	due  chan struct{} // the next kill is due
-	over chan struct{} // closed: no more kills
+	mu      sync.Mutex
+	kills   int
+	outage  outage
+	outages []float64 // milliseconds from a kill to the first answer to a later call
+}
 
-	mu        sync.Mutex
-	kills     int
-	recovered bool      // a call made after the last kill was answered
-	killedAt  time.Time // the last kill
-	firstCall int64     // the first call made after it
-	outages   []float64 // milliseconds from a kill to the first answer to a later call
+// outage is what callers see of the last kill.
+type outage struct {
+	began     time.Time
+	firstCall int64 // the first call made after the kill
+	ended     bool  // and it, or a later one, was answered
 }
 
 func newKiller(c *stormClient, pidFile string, seed uint64, calls, kills int) *killer {
 	return &killer{
 		client: c, pidFile: pidFile, random: rand.New(rand.NewPCG(seed, 1)),
-		every: int64(calls / (kills + 1)), planned: kills, due: make(chan struct{}, 1), over: make(chan struct{}), recovered: true,
+		every: int64(calls / (kills + 1)), planned: kills, over: make(chan struct{}), outage: outage{ended: true},
 	}
 }
 
@@ -45,23 +48,10 @@ func newKiller(c *stormClient, pidFile string, seed uint64, calls, kills int) *k
 func (k *killer) heard(e history.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.recovered && e.Kind == history.OK && callNumber(e.ID) >= k.firstCall {
-		k.recovered = true
-		k.outages = append(k.outages, time.Since(k.killedAt).Seconds()*1000)
+	if !k.outage.ended && e.Kind == history.OK && callNumber(e.ID) >= k.outage.firstCall {
+		k.outage.ended = true
+		k.outages = append(k.outages, time.Since(k.outage.began).Seconds()*1000)
 	}
-	if k.recovered && k.kills < k.planned && k.client.answered.Load() >= k.every*int64(k.kills+1) {
-		select {
-		case k.due <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// count is how many kills there were so far.
-func (k *killer) count() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.kills
 }
 
 // callNumber is n of the ids n and "call-n".
@@ -73,31 +63,62 @@ func callNumber(id string) int64 {
 	return n
 }
 
-// serve kills until it has killed enough or nobody calls any more.
-func (k *killer) serve() error {
-	for k.count() < k.planned {
-		select {
-		case <-k.due:
-		case <-k.over:
-			return nil
-		}
-		time.Sleep(time.Duration(k.random.Int64N(int64(2 * time.Millisecond))))
-		if err := k.kill(); err != nil {
-			return err
-		}
-	}
-	return nil
+// count is how many kills there were so far.
+func (k *killer) count() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.kills
 }
 
-func (k *killer) kill() error {
+// serve kills until it has killed enough or nobody calls any more.
+func (k *killer) serve() {
+	for last := 0; k.count() < k.planned; {
+		pid, ok := k.nextVictim(last)
+		if !ok {
+			return
+		}
+		time.Sleep(time.Duration(k.random.Int64N(int64(2 * time.Millisecond))))
+		k.kill(pid)
+		last = pid
+	}
+}
+
+// nextVictim waits until the next kill is due and the server that replaced the
+// last one is at work again: what the kill interrupted has been repeated by
+// then, and no read is interrupted twice in a row.
+func (k *killer) nextVictim(last int) (pid int, ok bool) {
+	due := k.every * int64(k.count()+1)
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-k.over:
+			return 0, false
+		case <-tick.C:
+		}
+		if pid == 0 {
+			if pid = k.registered(); pid == last {
+				pid = 0
+			} else {
+				due = max(due, k.client.answered.Load()+k.every/2)
+			}
+		} else if k.client.answered.Load() >= due {
+			return pid, true
+		}
+	}
+}
+
+// registered is the server that started last, 0 if there was none yet.
+func (k *killer) registered() int {
 	text, err := os.ReadFile(k.pidFile)
 	if err != nil {
-		return err
+		return 0
 	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		return err
-	}
+	pid, _ := strconv.Atoi(string(text))
+	return pid
+}
+
+func (k *killer) kill(pid int) {
 	settled := false
 	switch k.random.IntN(8) {
 	case 0:
@@ -107,17 +128,11 @@ func (k *killer) kill() error {
 	default:
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
-	now := time.Now()
 	k.client.log.Add(history.Event{Kind: history.Kill, PID: pid, Settled: settled})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.kills++
-	k.recovered, k.killedAt, k.firstCall = false, now, k.client.next.Load()
-	select {
-	case <-k.due: // answers that came while we were at it
-	default:
-	}
-	return nil
+	k.outage = outage{began: time.Now(), firstCall: k.client.next.Load()}
 }
 
 // killSettled kills a server that has answered all it read, while the wrap is
@@ -127,14 +142,15 @@ func (k *killer) kill() error {
 func (k *killer) killSettled(pid int) (settled bool) {
 	c := k.client
 	c.ears.cover.Lock()
-	answer := c.askMuch(k.kills)
-	rests(pid)
+	answer := c.askMuch(k.count())
+	waitUntil(func() bool { return rests(pid) })
 	gauze := c.cmd.Process.Pid
 	syscall.Kill(gauze, syscall.SIGSTOP) // from here on it gives the server nothing to do
-	settled = rests(pid)
+	settled = waitUntil(func() bool { return everyThread(gauze, "T") }) && waitUntil(func() bool { return rests(pid) })
 	syscall.Kill(pid, syscall.SIGKILL)
 	syscall.Kill(gauze, syscall.SIGCONT)
-	time.Sleep(5 * time.Millisecond) // enough to notice the death, not to lose patience
+	waitUntil(func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }) // the wrap knows of the death
+	time.Sleep(3 * time.Millisecond)                                        // and has begun to act on it
 	c.ears.cover.Unlock()
 	select {
 	case <-answer:
@@ -150,28 +166,33 @@ func (k *killer) killStopped(pid int) {
 	syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// rests reports whether the process did nothing for longer than any call takes.
+// rests reports whether the process does nothing for longer than any call takes.
 func rests(pid int) bool {
-	const still, patience, look = 6 * time.Millisecond, 200 * time.Millisecond, 500 * time.Microsecond
-	begin := time.Now()
-	since := begin
-	for {
-		time.Sleep(look)
-		now := time.Now()
-		switch {
-		case !asleep(pid):
-			since = now
-		case now.Sub(since) > still:
-			return true
-		}
-		if now.Sub(begin) > patience {
+	const still = 6 * time.Millisecond
+	for since := time.Now(); time.Since(since) < still; time.Sleep(look) {
+		if !everyThread(pid, "S") {
 			return false
 		}
 	}
+	return true
 }
 
-// asleep reports whether no thread of the process runs, or would if it could.
-func asleep(pid int) bool {
+// look is how often a process is looked at.
+const look = 500 * time.Microsecond
+
+// waitUntil looks until the condition holds, but not for ever; it reports whether it does.
+func waitUntil(condition func() bool) bool {
+	for begin := time.Now(); time.Since(begin) < 200*time.Millisecond; time.Sleep(look) {
+		if condition() {
+			return true
+		}
+	}
+	return false
+}
+
+// everyThread reports whether all threads of the process are in this state: S
+// asleep, T stopped. One that runs, or would if it could, is R.
+func everyThread(pid int, state string) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
 		return false
@@ -183,7 +204,7 @@ func asleep(pid int) bool {
 		}
 		// The state stands behind the name, which is in parentheses.
 		_, rest, _ := strings.Cut(string(stat), ") ")
-		if !strings.HasPrefix(rest, "S") {
+		if !strings.HasPrefix(rest, state) {
 			return false
 		}
 	}

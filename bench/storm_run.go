@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,11 +78,10 @@ func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
 // pass runs the callers, the killer and the reader, and returns when the wrap is gone.
 func (s *storm) pass(client *stormClient, kills *killer) (exit, err error) {
 	var callers, killing, others sync.WaitGroup
-	var heardErr, killErr error
-	others.Go(func() { heardErr = client.listen(kills.heard) })
+	others.Go(func() { err = client.listen(kills.heard) })
 	others.Go(func() { client.watch(s.quiet) })
 	others.Go(func() { s.showProgress(client, kills) })
-	killing.Go(func() { killErr = kills.serve() })
+	killing.Go(kills.serve)
 	for range s.callers {
 		callers.Go(func() { client.keepCalling(s.calls) })
 	}
@@ -93,7 +91,7 @@ func (s *storm) pass(client *stormClient, kills *killer) (exit, err error) {
 	client.stop()
 	exit = client.close()
 	others.Wait()
-	return exit, errors.Join(heardErr, killErr)
+	return exit, err
 }
 
 // readEffects is the ledger as the checker wants it.

@@ -39,8 +39,9 @@ type Verdict struct {
 	Effects    int            `json:"effects"`
 	Duplicates int            `json:"duplicates"`
 	Kills      int            `json:"kills"`
-	Broken     map[Rule]int   `json:"broken"`   // how often each rule was broken
-	Examples   []string       `json:"examples"` // the first few, in words
+	Settled    int            `json:"kills_settled"` // of a server that had answered all it had read
+	Broken     map[Rule]int   `json:"broken"`        // how often each rule was broken
+	Examples   []string       `json:"examples"`      // the first few, in words
 }
 
 // Pass reports whether every rule held.
@@ -115,7 +116,10 @@ func (v *Verdict) tell(events []Event) (calls []*call, settled map[int]bool) {
 			calls, byID[e.ID] = append(calls, c), c
 		case Kill:
 			v.Kills++
-			settled[e.PID] = e.Settled
+			if e.Settled {
+				v.Settled++
+				settled[e.PID] = true
+			}
 		default:
 			v.Answers++
 			c := byID[e.ID]
