@@ -79,6 +79,7 @@ type Session struct {
 	arrivals  uint64
 	sends     uint64
 	lastWrite uint64 // value of sends at the last call that may write
+	rootsEnd  int64  // of the last roots/list_changed on this connection
 	scratch   []byte
 	idRoom    [48]byte
 
@@ -168,10 +169,37 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	s.closing = true
 	s.mu.Unlock()
 	cancel()
-	running.Wait()
-	s.abandonAll()
+	s.up.End()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		running.Wait()
+		s.abandonAll()
+	}()
+	if deaf := s.leave(done); deaf != nil {
+		return errors.Join(err, deaf)
+	}
 	s.Events.Emit(event.Event{Kind: event.Stopped, Server: s.Name})
 	return errors.Join(err, served)
+}
+
+// leave waits until all is done. A client that holds on to our stdout and does
+// not read it must not keep us for ever: a blocked write cannot be interrupted
+// either, so once the server is certainly gone nobody waits for it.
+func (s *Session) leave(done <-chan struct{}) error {
+	look := time.NewTicker(upstream.StopMost)
+	defer look.Stop()
+	for {
+		select {
+		case <-done:
+			return nil
+		case now := <-look.C:
+			if s.out.stuck(now) {
+				return errors.New("the client does not read what it is told")
+			}
+			look.Reset(time.Second)
+		}
+	}
 }
 
 // finishGrace: a client that closed its side may still read, as in

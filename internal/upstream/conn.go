@@ -78,6 +78,8 @@ func connect(spec Spec, generation int, hear Reader, logs io.Writer, guard *guar
 	if err != nil {
 		return nil, err
 	}
+	// Before anything else: from here on it must not survive us.
+	proc.guardedBy(guard)
 	out, err := newOutbox(proc.stdin)
 	if err != nil {
 		proc.kill()
@@ -105,7 +107,6 @@ func (c *Conn) serve(guard *guard) {
 	var pipes sync.WaitGroup
 	pipes.Go(c.listen)
 	pipes.Go(func() { io.Copy(io.MultiWriter(&c.stderr, c.logs), c.proc.stderr) })
-	c.proc.guardedBy(guard)
 
 	select {
 	case <-c.proc.exited:

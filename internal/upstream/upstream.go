@@ -301,6 +301,16 @@ func (u *Upstream) setConn(c *Conn) {
 	u.conn = c
 }
 
+// End begins to end the server now. Serve does so by itself when its context
+// ends, but its goroutine may be held up by a client that does not read.
+func (u *Upstream) End() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.conn != nil {
+		u.conn.End("the client left", u.hurried)
+	}
+}
+
 // Hurry makes a stop under way skip the wait for a voluntary end.
 func (u *Upstream) Hurry() {
 	u.mu.Lock()
