@@ -102,6 +102,9 @@ func (f *follower) hear(id testID, text string) {
 		}
 		return
 	}
+	if strings.HasPrefix(text, "=== ") {
+		return // RUN, PAUSE, CONT: of interest to go test -v
+	}
 	if f.said[id] == nil {
 		f.said[id] = &strings.Builder{}
 	}
@@ -135,11 +138,7 @@ func (f *follower) ended(id testID, e testEvent) {
 // sayWhySkipped shows a skipped test with its reason: a silent skip reads like a pass.
 func (f *follower) sayWhySkipped(id testID) {
 	if said := f.said[id]; said != nil {
-		for line := range strings.Lines(said.String()) {
-			if !strings.HasPrefix(strings.TrimSpace(line), "===") {
-				io.WriteString(f.out, line)
-			}
-		}
+		io.WriteString(f.out, said.String())
 	}
 }
 

@@ -82,7 +82,7 @@ func readProcess(file string) (process, bool) {
 }
 
 // serverBelow returns the processes of the server that runs under gauze: the process group in which one is called as
-// the server is. Whatever else gauze keeps beside it is not the server.
+// the server is. Whatever else gauze keeps beside it is not the server. There are none while it is down.
 func serverBelow(t *testing.T, gauze int, calledAs string) []process {
 	t.Helper()
 	all := below(t, gauze)
@@ -97,9 +97,6 @@ func serverBelow(t *testing.T, gauze int, calledAs string) []process {
 		if groups[p.group] {
 			server = append(server, p)
 		}
-	}
-	if len(server) == 0 {
-		t.Fatalf("no process called %q below gauze (%d); there are %v", calledAs, gauze, all)
 	}
 	return server
 }

@@ -69,7 +69,11 @@ func (s *session) closeAll() {
 // processes of the server that runs now.
 func (s *session) processes() []process {
 	s.t.Helper()
-	return serverBelow(s.t, s.pid(), string(s.server.part))
+	server := serverBelow(s.t, s.pid(), string(s.server.part))
+	if len(server) == 0 {
+		s.t.Fatalf("no process called %q below gauze (%d); there are %v", s.server.part, s.pid(), below(s.t, s.pid()))
+	}
+	return server
 }
 
 // list returns the names of the tools.
