@@ -44,3 +44,16 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		t.Error("a server that was busy was restarted")
 	}
 }
+
+// What a stopped server was sent and never read did not happen: it is sent to the next one, and happens once.
+func TestEffectSentToAStoppedServerHappensOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t, pair{goSDK, memory}, setup{options: watchful, launch: witnessed})
+	s.list()
+	s.wantRead()
+	signalEach(t, s.processes(), syscall.SIGSTOP)
+	s.must(remember("unread"))
+	if arrived, kept := s.at.arrivals(t, "unread"), s.at.remembered(t, "unread"); arrived != 1 || kept != 1 {
+		t.Errorf("the call reached the server %d times, and its effect is there %d times", arrived, kept)
+	}
+}
