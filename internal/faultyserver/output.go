@@ -31,6 +31,7 @@ var shapes = map[string]func(line []byte) []byte{
 	"nul":    func(b []byte) []byte { return append(b[:len(b)-1], 0, '\n') },
 	"utf16":  toUTF16,
 	"nonl":   func(b []byte) []byte { return b[:len(b)-1] },
+	"idlast": idLast,
 }
 
 func shapeNames() []string { return namesOf(shapes) }
@@ -41,6 +42,17 @@ func pretty(line []byte) []byte {
 		return line
 	}
 	return out.Bytes()
+}
+
+// idLast puts the id at the end of an answer, as the TypeScript SDK does.
+func idLast(line []byte) []byte {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"jsonrpc":"2.0","id":`))
+	id, rest, found := bytes.Cut(rest, []byte(","))
+	if !ok || !found || bytes.HasPrefix(rest, []byte(`"method"`)) {
+		return line
+	}
+	out := append([]byte("{"), bytes.TrimSuffix(rest, []byte("}\n"))...)
+	return append(append(append(out, `,"jsonrpc":"2.0","id":`...), id...), "}\n"...)
 }
 
 func toUTF16(line []byte) []byte {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"hash/maphash"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -152,20 +153,25 @@ func appendID(b []byte, generation int, n uint64) []byte {
 }
 
 // parseID reads what appendID wrote, and nothing else.
-func parseID(raw []byte) (n uint64, ok bool) {
+func parseID(raw []byte) (generation int, n uint64, ok bool) {
 	if len(raw) < 6 || raw[0] != '"' || raw[1] != 'g' || raw[len(raw)-1] != '"' {
+		return 0, 0, false
+	}
+	first, second, ok := bytes.Cut(raw[2:len(raw)-1], []byte{'-'})
+	if !ok {
+		return 0, 0, false
+	}
+	g, ok := parseNumber(first)
+	n, okToo := parseNumber(second)
+	return int(g), n, ok && okToo && g <= math.MaxInt32
+}
+
+// parseNumber reads a number from 1 as strconv writes it.
+func parseNumber(digits []byte) (n uint64, ok bool) {
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' {
 		return 0, false
 	}
-	generation, number, ok := bytes.Cut(raw[2:len(raw)-1], []byte{'-'})
-	if !ok || len(generation) == 0 || len(number) == 0 || len(number) > 19 || number[0] == '0' {
-		return 0, false
-	}
-	for _, digit := range generation {
-		if digit < '0' || digit > '9' {
-			return 0, false
-		}
-	}
-	for _, digit := range number {
+	for _, digit := range digits {
 		if digit < '0' || digit > '9' {
 			return 0, false
 		}

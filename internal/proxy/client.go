@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"fmt"
 	"hash/maphash"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // FromClient takes one line of the client's. It keeps nothing of line.
 func (s *Session) FromClient(line []byte) {
-	if len(line) == 0 {
+	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
 	if line[0] == '[' {
@@ -119,16 +120,25 @@ func (s *Session) inspect(c *call) error {
 		c.sign = sign(c.tool, values[arguments])
 	}
 	if c.class == Stream {
-		if _, ours := parseID(c.id); ours {
+		if _, _, ours := parseID(c.id); ours {
 			return fmt.Errorf("the id %s has the form of our own ids", c.id)
 		}
 	}
 	var inner [2][]byte
 	if wire.Fields(values[meta], inner[:], "progressToken", "io.modelcontextprotocol/protocolVersion") == nil {
-		c.token = string(inner[0])
+		c.token = tokenKey(inner[0])
 		c.modern = inner[1] != nil
 	}
 	return nil
+}
+
+// tokenKey makes one key of all spellings of a progress token: a server that
+// decodes it may write it with other escapes.
+func tokenKey(raw []byte) string {
+	if text, ok := wire.Text(raw); ok {
+		return `"` + text
+	}
+	return string(raw)
 }
 
 func sign(tool string, arguments []byte) uint64 {
@@ -231,8 +241,15 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 	}
 	// No id to translate: the bytes go on as they are.
 	s.scratch = append(append(s.scratch[:0], m.Raw...), '\n')
-	s.conn.Queue(s.scratch)
+	end, err := s.conn.Queue(s.scratch)
 	s.sends++
+	switch {
+	case m.Method != "notifications/roots/list_changed":
+	case err == nil:
+		s.rootsEnd = end
+	default:
+		s.memory.rootsChanged = true
+	}
 }
 
 // cancelFromClient: from now on nobody waits for the call. It is not repeated,

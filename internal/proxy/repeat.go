@@ -74,6 +74,10 @@ func (s *Session) Down(conn *upstream.Conn) {
 	}
 	s.quarantine.last = inFlight
 	clear(s.late)
+	if s.rootsEnd > 0 && conn.Delivery(s.rootsEnd) == fault.Unsent {
+		s.memory.rootsChanged = true
+	}
+	s.rootsEnd = 0
 	if s.conn == conn {
 		s.conn = nil
 	}

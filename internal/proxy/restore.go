@@ -66,22 +66,37 @@ func (r *restoring) legacy(m memory, uris []string) error {
 		r.s.notify(r.conn, "notifications/initialized", nil)
 		r.s.greeted(r.conn)
 	}
-	// The rest is asked for in one go; what a server refuses now is no reason
-	// to lose the session.
+	// The rest is asked for without waiting for each answer; what a server
+	// refuses now is no reason to lose the session.
 	var asked []*call
 	if m.level != nil {
 		asked = append(asked, r.s.ask(r.conn, "logging/setLevel", m.level))
 	}
 	for _, uri := range uris {
+		if len(asked) >= askedAtOnce {
+			if asked, err = r.hearOut(asked); err != nil {
+				return err
+			}
+		}
 		asked = append(asked, r.s.ask(r.conn, "resources/subscribe", m.subscriptions[uri]))
 	}
+	_, err = r.hearOut(asked)
+	return err
+}
+
+// askedAtOnce: a session may have more subscriptions than may wait for a
+// server that does not read.
+const askedAtOnce = 256
+
+// hearOut waits for all these answers.
+func (r *restoring) hearOut(asked []*call) (none []*call, err error) {
 	r.conn.Flush()
 	for _, c := range asked {
 		if _, err := c.await(r.ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return asked[:0], nil
 }
 
 func (r *restoring) modern(m memory) error {

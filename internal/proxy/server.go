@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -59,7 +60,11 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	s.mu.Unlock()
 
 	now := time.Now()
-	s.up.Record(conn.Generation, health.Answered, now.Sub(c.sent), now)
+	outcome := health.Answered
+	if !valid {
+		outcome = health.Broken
+	}
+	s.up.Record(conn.Generation, outcome, now.Sub(c.sent), now)
 	switch {
 	case c.own != nil:
 		c.own <- keep(m)
@@ -89,8 +94,10 @@ func (s *Session) remembers(c *call) bool {
 // only on the connection it was sent on.
 func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
 	var c *call
-	if n, ours := parseID(id); ours {
-		c = s.flight[n]
+	if generation, n, ours := parseID(id); ours {
+		if generation == conn.Generation {
+			c = s.flight[n]
+		}
 	} else {
 		c = s.streams[string(id)]
 	}
@@ -106,7 +113,7 @@ func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
 // unexpected drops an answer nobody waits for, and counts it.
 func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
 	detail := "an answer to a request that was never made"
-	if n, ours := parseID(m.ID); ours && s.late[n] {
+	if _, n, ours := parseID(m.ID); ours && s.late[n] {
 		delete(s.late, n)
 		s.counters.Late++
 		detail = "an answer that came too late"
@@ -203,7 +210,7 @@ func (s *Session) progress(m *wire.Message) bool {
 	if wire.Fields(m.Params, values[:], "progressToken", "progress") != nil {
 		return false
 	}
-	c := s.tokens[string(values[0])]
+	c := s.tokens[tokenKey(values[0])]
 	if c == nil || c.conn == nil {
 		return false
 	}
@@ -269,37 +276,57 @@ func (n *notices) overdue(now time.Time) (lines [][]byte) {
 // TooLong: the answer to some call was longer than we take.
 func (s *Session) TooLong(conn *upstream.Conn, long *wire.TooLong) {
 	detail := fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine)
-	s.mu.Lock()
-	c := s.awaiting(conn, idOfTooLong(long))
-	if c != nil {
-		s.retire(c)
+	if !s.spoilt(conn, idOfAnswer(long.Head, long.Tail), fault.ResponseTooLarge, detail) {
+		s.Stray(conn, []byte("(a line of "+detail+")"))
 	}
-	s.mu.Unlock()
-	if c != nil {
-		s.fail(c, &fault.Fault{Code: fault.ResponseTooLarge, Delivery: fault.Answered, Detail: detail})
-		return
-	}
-	s.Stray(conn, []byte("(a line of "+detail+")"))
 }
 
-// idOfTooLong looks for our id where servers put it: near the start, or at
-// the very end.
-func idOfTooLong(long *wire.TooLong) []byte {
-	if m, _, _ := wire.Scan(long.Head); m.ID != nil {
-		return m.ID
-	}
-	tail := bytes.TrimRight(long.Tail, " \t\r}")
-	if at := bytes.LastIndex(tail, []byte(`"id":`)); at >= 0 {
-		if id := bytes.TrimSpace(tail[at+len(`"id":`):]); len(id) < 48 {
-			return id
-		}
-	}
-	return nil
-}
-
-// Stray: a line on stdout that is no message.
+// Stray: a line on stdout that is no message. If it was meant as an answer,
+// no better one will come: the call ends here, not at its deadline.
 func (s *Session) Stray(conn *upstream.Conn, line []byte) {
+	s.spoilt(conn, idOfAnswer(line, line[max(0, len(line)-1024):]), fault.ResponseInvalid, "a line that is no valid message")
 	s.count(func(n *Counters) { n.Stray++ })
 	s.Events.Emit(event.Event{Kind: event.Stray, Server: s.Name, Generation: conn.Generation,
 		Detail: fault.Quote(string(line[:min(len(line), 200)]))})
 }
+
+// spoilt ends the call whose answer cannot be passed on, if it is known.
+func (s *Session) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail string) bool {
+	s.mu.Lock()
+	c := s.awaiting(conn, id)
+	if c == nil {
+		s.mu.Unlock()
+		return false
+	}
+	s.retire(c)
+	s.release()
+	s.unlock()
+	conn.Flush()
+	s.up.Record(conn.Generation, health.Broken, 0, time.Now())
+	s.fail(c, &fault.Fault{Code: code, Delivery: fault.Answered, Detail: detail})
+	return true
+}
+
+// idOfAnswer finds the id in a broken answer by its ends: near the start, or
+// at the very end, where the TypeScript SDK puts it. A log line that quotes a
+// request or an answer is neither.
+func idOfAnswer(head, tail []byte) []byte {
+	m, _, _ := wire.Scan(head)
+	switch {
+	case m.Method != "":
+		return nil
+	case m.ID != nil:
+		return m.ID
+	case !answerHead.Match(head):
+		return nil
+	}
+	if id := answerTail.FindSubmatch(tail); id != nil {
+		return id[1]
+	}
+	return nil
+}
+
+var (
+	answerHead = regexp.MustCompile(`^\s*\{\s*("jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(result|error)"\s*:`)
+	answerTail = regexp.MustCompile(`"id"\s*:\s*("g[0-9]+-[0-9]+")\s*(,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+)

@@ -24,6 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
+	runPlainServerIfAsked()
 	os.Exit(m.Run())
 }
 

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -156,7 +157,7 @@ func (c *Conn) listen() {
 		line, err := lines.Next()
 		var long *wire.TooLong
 		switch {
-		case err == nil && len(line) > 0:
+		case err == nil && len(bytes.TrimSpace(line)) > 0:
 			c.take(&in, line)
 		case err == nil: // an empty line says nothing
 		case errors.As(err, &long):

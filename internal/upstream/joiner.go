@@ -31,7 +31,7 @@ func (j *joiner) add(line []byte) (whole []byte, strays [][]byte) {
 	j.lines = append(j.lines, bytes.Clone(line))
 	j.size += len(line)
 	if line[0] == '}' {
-		whole = bytes.Join(j.lines, []byte("\n"))
+		whole = bytes.Join(j.lines, []byte(" ")) // a line end would end the message for the next reader
 	}
 	return whole, strays
 }

@@ -46,9 +46,9 @@ func TestTake(t *testing.T) {
 		{"a batch with anything else in it is stray as a whole", []string{"[" + one + ",1]"}, []string{"stray [" + one + ",1]"}},
 		{"an array is no batch", []string{`["a"]`}, []string{`stray ["a"]`}},
 		{"a pretty-printed message is put together", []string{"{", `  "jsonrpc": "2.0",`, `  "id": 1,`, `  "result": {`, "  }", "}", one},
-			[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"result\": {\n  }\n}", one}},
+			[]string{`{   "jsonrpc": "2.0",   "id": 1,   "result": {   } }`, one}},
 		{"also behind one that never ended", []string{"{", `  "level":`, "{", `  "jsonrpc": "2.0",`, `  "id": 1`, "}", one},
-			[]string{"stray {", `stray   "level":`, "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1\n}", one}},
+			[]string{"stray {", `stray   "level":`, `{   "jsonrpc": "2.0",   "id": 1 }`, one}},
 		{"a pretty-printed log is stray, line by line", []string{"{", `  "level": "info"`, "}", one},
 			[]string{"stray {", `stray   "level": "info"`, "stray }", one}},
 		{"a message ends what began and did not end", []string{"{", "  half", one, two}, []string{"stray {", "stray   half", one, two}},
@@ -98,7 +98,7 @@ func TestAnObjectThatNeverEndsDoesNotSwallowWhatFollows(t *testing.T) {
 	if heard[len(heard)-1] != message || len(heard) < joinLines {
 		t.Errorf("%d heard, the last of it %q", len(heard), heard[max(0, len(heard)-4):])
 	}
-	if joined := heard[len(heard)-2]; !strings.HasPrefix(joined, "{\n") {
+	if joined := heard[len(heard)-2]; !strings.HasPrefix(joined, "{ ") {
 		t.Errorf("a message behind it was not put together: %q", heard[max(0, len(heard)-5):])
 	}
 }

@@ -39,6 +39,9 @@ type Message struct {
 func Scan(line []byte) (m Message, rest []byte, err error) {
 	m, end, err := scanEnvelope(line)
 	if err != nil {
+		if !utf8.Valid(m.ID) {
+			m.ID = nil // nothing to answer to
+		}
 		return m, nil, err
 	}
 	return m, line[skipSpace(line, end):], nil

@@ -1,0 +1,129 @@
+package proxy
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// A second server of the tests, for what the faulty one does not have: tasks,
+// and a flood of generated messages. It reads with encoding/json, so that it
+// shares no code with what is tested.
+
+const plainServerEnv = "GAUZE_PLAIN_SERVER"
+
+// plainServer is how it is started: kind is one of plainServers, dir is where
+// it keeps files.
+func plainServer(kind, dir string) upstream.Spec {
+	path, err := os.Executable()
+	if err != nil {
+		path = os.Args[0]
+	}
+	return upstream.Spec{Command: path, Env: append(os.Environ(), plainServerEnv+"="+kind, "PLAIN_DIR="+dir,
+		"GORACE=atexit_sleep_ms=0")} // see faultyserver
+}
+
+// runPlainServerIfAsked turns this process into the server and never returns.
+func runPlainServerIfAsked() {
+	kind := os.Getenv(plainServerEnv)
+	if kind == "" {
+		return
+	}
+	plainServers[kind](os.Stdin, os.Stdout, os.Getenv("PLAIN_DIR"))
+	os.Exit(0)
+}
+
+var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
+	"tasks":         func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
+	"durable-tasks": func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
+	"huge-list":     serveHugeList,
+}
+
+// plainMessage keeps the bytes of its parts.
+type plainMessage struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// eachLine calls f with every line, as it came.
+func eachLine(in io.Reader, f func(line []byte, m plainMessage)) {
+	r := bufio.NewReaderSize(in, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m plainMessage
+		if json.Unmarshal(line, &m) != nil {
+			fmt.Fprintf(os.Stderr, "no message: %q\n", line)
+			continue
+		}
+		f(line, m)
+	}
+}
+
+// serveHugeList has more tools than fit into a message.
+func serveHugeList(in io.Reader, out io.Writer, _ string) {
+	eachLine(in, func(_ []byte, m plainMessage) {
+		switch m.Method {
+		case "initialize":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"huge","version":"1"}}}`+"\n", m.ID)
+		case "tools/list":
+			one := `{"name":"a","inputSchema":{}},`
+			fmt.Fprintf(out, `{"result":{"tools":[%s{}]},"jsonrpc":"2.0","id":%s}`+"\n", strings.Repeat(one, 20<<20/len(one)), m.ID)
+		case "ping":
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
+		}
+	})
+}
+
+// serveTasks has one tool, work, that creates tasks. Every creation is noted
+// in the file created; a file called die kills it once, at tasks/get.
+func serveTasks(in io.Reader, out io.Writer, dir string, durable bool) {
+	memory := map[string]bool{}
+	file := func(name string) string { return filepath.Join(dir, name) }
+	eachLine(in, func(_ []byte, m plainMessage) {
+		answer := func(text string) { fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, text) }
+		var p struct {
+			Task   json.RawMessage `json:"task"`
+			TaskID string          `json:"taskId"`
+		}
+		json.Unmarshal(m.Params, &p)
+		switch m.Method {
+		case "initialize":
+			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"tasks":{}},"serverInfo":{"name":"tasks","version":"1"}}`)
+		case "tools/list":
+			answer(`"result":{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}`)
+		case "tools/call":
+			task := fmt.Sprintf("task-%d", os.Getpid())
+			created, _ := os.OpenFile(file("created"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			fmt.Fprintln(created, task)
+			created.Close()
+			memory[task] = true
+			answer(`"result":{"task":{"taskId":"` + task + `","status":"working"}}`)
+		case "tasks/get":
+			if os.Remove(file("die")) == nil {
+				self, _ := os.FindProcess(os.Getpid())
+				self.Kill()
+				<-make(chan int)
+			}
+			if created, _ := os.ReadFile(file("created")); durable && strings.Contains(string(created), p.TaskID+"\n") {
+				memory[p.TaskID] = true
+			}
+			if memory[p.TaskID] {
+				answer(`"result":{"taskId":"` + p.TaskID + `","status":"working"}`)
+			} else {
+				answer(`"error":{"code":-32602,"message":"no such task"}`)
+			}
+		case "ping":
+			answer(`"result":{}`)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+//go:build unix
+
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Verbs about what is on the wire.
+
+// syncBuffer is a log that several may write.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func (b *syncBuffer) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Len()
+}
+
+func quoted(text string) string {
+	b, _ := json.Marshal(text)
+	return string(b)
+}
+
+// initializeAs does the legacy handshake in this version.
+func (s *story) initializeAs(version string) *story {
+	s.t.Helper()
+	m := s.answer(s.request("initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`))
+	if m.Error != nil || !strings.Contains(m.raw, version) {
+		s.t.Fatalf("initialize: %s\n%s", m.raw, s.told())
+	}
+	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	s.answer(s.request("tools/list", ""))
+	return s
+}
+
+// writeByServer makes the server write a line to its stdout, whatever it is.
+func (s *story) writeByServer(line string) {
+	s.t.Helper()
+	s.call("notify", `{"message":`+quoted(line)+`}`)
+}
+
+// upstreamID is the id under which the server got its latest call of a tool.
+func (s *story) upstreamID(tool string) (id string) {
+	s.t.Helper()
+	for _, seen := range s.state().Seen {
+		if bytes.Contains(seen.Params, fmt.Appendf(nil, `"name":%q`, tool)) {
+			id = string(seen.ID)
+		}
+	}
+	if id == "" {
+		s.t.Fatalf("the server has not seen %s\n%s", tool, s.told())
+	}
+	return id
+}
+
+// refusals are those of messages whose id could not be read.
+func (s *story) refusals() (all []message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.lines {
+		if m.Error != nil && string(m.ID) == "null" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// memoryInUse is the heap and its free pages, after a collection.
+func memoryInUse() int {
+	runtime.GC()
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return int(now.HeapInuse)
+}
+
+// stop freezes the server and waits until it is: it reads nothing any more.
+func (s *story) stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGSTOP)
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	limit := time.After(patience)
+	for !frozen(s.pid()) {
+		select {
+		case <-look.C:
+		case <-limit:
+			s.t.Fatalf("the server does not stop\n%s", s.told())
+		}
+	}
+}
+
+// frozen reports whether every thread of a process is stopped. Without procfs
+// nobody can tell, and it is taken for granted.
+func frozen(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err == nil && !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T")) {
+			return false
+		}
+	}
+	return len(threads) > 0 || !procfs()
+}
