@@ -24,6 +24,7 @@ func runStorm(args []string) error {
 	base := storm{workEvery: 16, quiet: 90 * time.Second}
 	flags.IntVar(&base.calls, "calls", 100_000, "calls, half of them with an effect")
 	flags.IntVar(&base.kills, "kills", 1000, "how often the server is killed meanwhile")
+	flags.BoolVar(&base.quick, "quick", false, "kill every fourth server as soon as it answers")
 	flags.IntVar(&base.callers, "callers", 64, "callers at a time")
 	flags.Uint64Var(&base.seed, "seed", 1, "of the moments of the kills")
 	flags.StringVar(&base.bug, "bug", "", "break one safeguard of the wrap: "+strings.Join(seededBugs, ", "))

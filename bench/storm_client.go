@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gauze-mcp/gauze/bench/history"
@@ -50,9 +52,10 @@ func newStormClient(d *dialect, cmd *exec.Cmd, workEvery int) (*stormClient, err
 	if err != nil {
 		return nil, err
 	}
+	narrow(out.(*os.File))
 	ears := &ears{r: out}
 	return &stormClient{
-		dialect: d, cmd: cmd, workEvery: workEvery, in: in, ears: ears, out: bufio.NewReaderSize(ears, 4<<10), log: &history.Log{},
+		dialect: d, cmd: cmd, workEvery: workEvery, in: in, ears: ears, out: bufio.NewReaderSize(ears, pipeToClient), log: &history.Log{},
 		callers: map[string]chan struct{}{}, stopped: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }
@@ -150,13 +153,25 @@ func (c *stormClient) ask(invoked history.Event, line []byte) <-chan struct{} {
 	return answer
 }
 
-// askMuch sends a read whose answer does not fit into any pipe.
+// askMuch sends a read whose answer does not fit into the pipe to the client:
+// while the client does not listen, the wrap is stuck with it. The server's own
+// pipe, sixteen times as wide, takes it and everything else.
 func (c *stormClient) askMuch(n int) <-chan struct{} {
 	invoked := history.Event{
 		Kind: history.Invoke, ID: fmt.Sprintf(`"much-%d"`, n),
-		Key: fmt.Sprintf("much-%d-%s", n, strings.Repeat("x", 80<<10)),
+		Key: fmt.Sprintf("much-%d-%s", n, strings.Repeat("x", 4*pipeToClient)),
 	}
 	return c.ask(invoked, c.dialect.toolCall(invoked.ID, "echo", fmt.Sprintf(`{"text":%q}`, invoked.Key)))
+}
+
+const pipeToClient = 4 << 10
+
+// narrow makes the pipe as small as Linux allows.
+func narrow(pipe *os.File) {
+	const setPipeSize = 1031 // F_SETPIPE_SZ, which package syscall does not name
+	if raw, err := pipe.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeToClient) })
+	}
 }
 
 // ears can be covered: then the client does not read what the wrap writes.

@@ -22,6 +22,7 @@ type killer struct {
 	random  *rand.Rand
 	every   int64 // answers from one kill to the next
 	planned int
+	quick   bool          // some kills follow the one before at once
 	over    chan struct{} // closed: nobody calls any more
 
 	mu      sync.Mutex
@@ -37,10 +38,11 @@ type outage struct {
 	ended     bool  // and it, or a later one, was answered
 }
 
-func newKiller(c *stormClient, pidFile string, seed uint64, calls, kills int) *killer {
+func (s *storm) newKiller(c *stormClient, pidFile string) *killer {
 	return &killer{
-		client: c, pidFile: pidFile, random: rand.New(rand.NewPCG(seed, 1)),
-		every: int64(calls / (kills + 1)), planned: kills, over: make(chan struct{}), outage: outage{ended: true},
+		client: c, pidFile: pidFile, random: rand.New(rand.NewPCG(s.seed, 1)),
+		every:   int64(s.calls / (s.kills + 4)), // the last one has calls left to be seen by
+		planned: s.kills, quick: s.quick, over: make(chan struct{}), outage: outage{ended: true},
 	}
 }
 
@@ -85,9 +87,13 @@ func (k *killer) serve() {
 
 // nextVictim waits until the next kill is due and the server that replaced the
 // last one is at work again: what the kill interrupted has been repeated by
-// then, and no read is interrupted twice in a row.
+// then, and no read is interrupted twice in a row. A quick kill does not wait
+// for that: it comes with the first answer.
 func (k *killer) nextVictim(last int) (pid int, ok bool) {
-	due := k.every * int64(k.count()+1)
+	due, settle := k.every*int64(k.count()+1), k.every/2
+	if k.quick && k.count()%4 == 3 {
+		due, settle = 0, 1
+	}
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {
@@ -100,7 +106,7 @@ func (k *killer) nextVictim(last int) (pid int, ok bool) {
 			if pid = k.registered(); pid == last {
 				pid = 0
 			} else {
-				due = max(due, k.client.answered.Load()+k.every/2)
+				due = max(due, k.client.answered.Load()+settle)
 			}
 		} else if k.client.answered.Load() >= due {
 			return pid, true
@@ -118,12 +124,14 @@ func (k *killer) registered() int {
 	return pid
 }
 
+// kill takes turns: half of the servers die out of the blue, some at rest, some unable
+// to read.
 func (k *killer) kill(pid int) {
 	settled := false
-	switch k.random.IntN(8) {
+	switch k.count() % 4 {
 	case 0:
 		settled = k.killSettled(pid)
-	case 1:
+	case 2:
 		k.killStopped(pid)
 	default:
 		syscall.Kill(pid, syscall.SIGKILL)
