@@ -43,6 +43,8 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"tasks":         func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
 	"durable-tasks": func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
 	"huge-list":     serveHugeList,
+	"flood-legacy":  func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
+	"flood-modern":  func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },
 }
 
 // plainMessage keeps the bytes of its parts.
