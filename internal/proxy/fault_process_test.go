@@ -353,7 +353,7 @@ func TestFaultP14DiesWithHalfACallWritten(t *testing.T) {
 	s.kill()
 	s.text(s.answer(id))
 	s.wantEffect("k", 1)
-	s.want(event.Replayed, 1)
+	s.wantReplays("append", 1)
 	s.want(event.Unknown, 0)
 	s.wantOneAnswer(id)
 }
@@ -416,7 +416,7 @@ func TestFaultP15WrittenButNeverRead(t *testing.T) {
 			s.wantFault(id, fault.OutcomeUnknown)
 			s.wantEffect(fmt.Sprintf("k%d", i), 0)
 		}
-		s.want(event.Replayed, 0)
+		s.wantReplays("append", 0)
 		s.wantOneAnswer(ids...)
 	})
 }
@@ -457,7 +457,7 @@ func TestFaultP16UnsafeCallConsumed(t *testing.T) {
 			s.wantOneAnswer(id)
 			s.wantEffect("k", effects)
 			s.want(event.Unknown, 1)
-			s.want(event.Replayed, 0)
+			s.wantReplays("die", 0)
 		})
 	}
 }
@@ -477,7 +477,7 @@ func TestFaultP17ReadOnlyCallConsumed(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		id := s.start("die_read", `{"key":"k","times":1}`)
 		s.text(s.answer(id))
-		s.want(event.Replayed, 1)
+		s.wantReplays("die_read", 1)
 		s.want(event.Died, 1)
 		s.wantEffect("k", 1)
 		s.wantOneAnswer(id)
@@ -486,7 +486,7 @@ func TestFaultP17ReadOnlyCallConsumed(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		id := s.start("die_read", `{"key":"k","when":"after-effect"}`)
 		s.wantFault(id, fault.CallQuarantined)
-		s.want(event.Replayed, 1)
+		s.wantReplays("die_read", 1)
 		s.wantEffect("k", 2)
 		s.wantOneAnswer(id)
 	})
@@ -496,7 +496,7 @@ func TestFaultP17ReadOnlyCallConsumed(t *testing.T) {
 		s := begin(t, o).initialize()
 		id := s.start("die_read", `{"key":"k","when":"after-effect"}`)
 		s.wantFault(id, fault.ReplayExhausted)
-		s.want(event.Replayed, 2)
+		s.wantReplays("die_read", 2)
 		s.wantEffect("k", 3)
 		s.wantOneAnswer(id)
 	})
@@ -513,14 +513,14 @@ func TestFaultP18IdempotentCallOvertaken(t *testing.T) {
 		if got := s.call("get", `{"key":"x"}`); got != "2" {
 			t.Errorf("x is %s, want 2", got)
 		}
-		s.want(event.Replayed, 0)
+		s.wantReplays("set", 0)
 		s.wantOneAnswer(earlier)
 	})
 	t.Run("by nothing", func(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		id := s.start("die_set", `{"key":"x","when":"after-effect","times":1}`)
 		s.text(s.answer(id))
-		s.want(event.Replayed, 1)
+		s.wantReplays("die_set", 1)
 		s.wantOneAnswer(id)
 	})
 }
@@ -529,7 +529,7 @@ func TestFaultP19DiesAfterProgress(t *testing.T) {
 	s := begin(t, quick()).initialize()
 	id := s.request("tools/call", `{"name":"progress","arguments":{"n":50,"die":true,"times":1},"_meta":{"progressToken":"tok"}}`)
 	s.text(s.answer(id))
-	s.want(event.Replayed, 1)
+	s.wantReplays("progress", 1)
 	s.wantOneAnswer(id)
 	s.wantProgressUp(id, 50)
 }
@@ -625,7 +625,7 @@ func TestFaultP21AnswersAndDies(t *testing.T) {
 			s.wantOneAnswer(id)
 			s.wantEffect(key, 1)
 		}
-		s.want(event.Replayed, 0)
+		s.wantReplays("die", 0)
 		s.want(event.Unknown, 0)
 	})
 	t.Run("while nobody reads", func(t *testing.T) {
@@ -684,7 +684,7 @@ func TestFaultP22DiesInTheMiddleOfAnAnswer(t *testing.T) {
 		s.wantFault(id, fault.OutcomeUnknown)
 		s.wantOneAnswer(id)
 		s.wantEffect(key, 1)
-		s.want(event.Replayed, 0)
+		s.wantReplays("die", 0)
 		if strings.Contains(s.said(), "survived") {
 			t.Error("the client was told a piece of the answer")
 		}
@@ -697,7 +697,7 @@ func TestFaultP22DiesInTheMiddleOfAnAnswer(t *testing.T) {
 			t.Errorf("answered %.100s", got)
 		}
 		s.wantOneAnswer(id)
-		s.want(event.Replayed, 1)
+		s.wantReplays("die_read", 1)
 		wantDiscarded(s)
 	})
 }

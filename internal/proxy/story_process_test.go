@@ -137,17 +137,59 @@ func (s *story) want(kind event.Kind, n int) {
 	}
 }
 
+// wantReplays compares how often calls of a tool were sent again. Others may
+// have been, if they came while the server was dying.
+func (s *story) wantReplays(tool string, n int) {
+	s.t.Helper()
+	got := 0
+	for _, e := range s.session.Events.Recent() {
+		if e.Kind == event.Replayed && e.Tool == tool {
+			got++
+		}
+	}
+	if got != n {
+		s.t.Errorf("%s was sent again %d times, want %d\n%s", tool, got, n, s.told())
+	}
+}
+
 // wantOneAnswer checks that each of these requests was answered once. It makes
 // a call of its own, so that an answer on its way has come.
 func (s *story) wantOneAnswer(ids ...string) {
 	s.t.Helper()
+	s.untilAnswered(ids...)
 	s.call("echo", `{"text":"after all"}`)
-	for _, id := range ids {
-		s.answer(id)
-		if n := s.answers(id); n != 1 {
-			s.t.Errorf("%d answers to %s\n%s", n, id, s.told())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	count := map[string]int{}
+	for _, m := range s.lines {
+		if m.Method == "" {
+			count[string(m.ID)]++
 		}
 	}
+	for _, id := range ids {
+		if n := count[id]; n != 1 {
+			s.t.Errorf("%d answers to %s\n%s", n, id, s.toldLocked())
+		}
+	}
+}
+
+// untilAnswered waits for the answers to all these requests.
+func (s *story) untilAnswered(ids ...string) {
+	s.t.Helper()
+	due := map[string]bool{}
+	for _, id := range ids {
+		due[id] = true
+	}
+	looked := 0
+	s.wait(fmt.Sprintf("answers to %d requests", len(ids)), func() (message, bool) {
+		for _, m := range s.lines[looked:] {
+			if m.Method == "" {
+				delete(due, string(m.ID))
+			}
+		}
+		looked = len(s.lines)
+		return message{}, len(due) == 0
+	})
 }
 
 // wantEffect checks how often the server really did something.

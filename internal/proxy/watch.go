@@ -17,9 +17,10 @@ type pulse struct {
 	misses    int       // in a row
 	wedged    bool      // a call ran out of time, and nothing was heard since it was sent
 	vitals    upstream.Vitals
-	looked    time.Time // when vitals were taken
-	idleSince time.Time // CPU time has not advanced since
-	stopped   time.Time // since when it is stopped; zero: it is not
+	worked    time.Duration // CPU time used until idleSince
+	looked    time.Time     // when vitals were taken
+	idleSince time.Time     // CPU time has hardly advanced since
+	stopped   time.Time     // since when it is stopped; zero: it is not
 }
 
 // missesToKill: one silent probe is a hiccup, three in a row are not.
@@ -210,6 +211,10 @@ func (s *Session) probe(conn *upstream.Conn, now time.Time) {
 	s.transmit(s.pulse.probe, conn)
 }
 
+// cpuTick is as fine as systems tell CPU time. A hundredth of the time is no
+// work either: a server that hangs still reads our probes and tends its timers.
+const cpuTick = 10 * time.Millisecond
+
 // examine looks at the processes: stopped, or without CPU?
 func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p := &s.pulse
@@ -217,8 +222,8 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 		return
 	}
 	vitals := conn.Vitals()
-	if p.looked.IsZero() || vitals.CPU > p.vitals.CPU {
-		p.idleSince = now
+	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+cpuTick {
+		p.idleSince, p.worked = now, vitals.CPU
 	}
 	if !vitals.Stopped {
 		p.stopped = time.Time{}
