@@ -48,7 +48,7 @@ func flood(t *testing.T, talk chatter) int {
 		Spec: plainServer(kind, dir), Window: 1 << 20, ProbeInterval: time.Hour, Timeout: time.Minute, Patience: time.Minute,
 	})
 	in, say := io.Pipe()
-	client := &floodClient{t: t, talk: talk, gone: make(chan struct{}), free: make(chan struct{}, inFlight), questions: make(chan posed, 1000)}
+	client := &floodClient{t: t, talk: talk.all(), gone: make(chan struct{}), free: make(chan struct{}, inFlight), questions: make(chan posed, 1000)}
 	ended := make(chan error, 1)
 	go func() { ended <- session.Serve(context.Background(), in, client) }()
 	sent := client.speak(say)
@@ -70,7 +70,7 @@ const inFlight = 64
 // floodClient is the client: it checks what it is told as it comes.
 type floodClient struct {
 	t         *testing.T
-	talk      chatter
+	talk      []*exchange
 	rest      []byte
 	exchange  int         // whose lines are due
 	due       [][3]string // what is still to come of it: before the id, the id, behind it
@@ -110,7 +110,7 @@ func (c *floodClient) hear(line string) {
 	}
 	c.lines++
 	if len(c.due) == 0 {
-		c.due = c.talk.exchange(c.exchange).toClient()
+		c.due = c.talk[c.exchange].toClient()
 	}
 	want := c.due[0]
 	c.due = c.due[1:]
@@ -152,7 +152,7 @@ func (c *floodClient) speak(to io.Writer) (sent [][3]string) {
 		}
 	}
 	answer := func(q posed) {
-		x := c.talk.exchange(q.exchange)
+		x := c.talk[q.exchange]
 		put(x.answer[0], q.id, x.answer[1], x.questionID)
 	}
 	open := 0
@@ -167,7 +167,7 @@ func (c *floodClient) speak(to io.Writer) (sent [][3]string) {
 				return sent
 			}
 		}
-		x := c.talk.exchange(k)
+		x := c.talk[k]
 		put(x.request[0], x.id, x.request[1], "!")
 		open++
 		for _, notice := range x.clientNotices {
@@ -290,6 +290,15 @@ func (x *exchange) byServer(id string) (lines [][3]string) {
 	return append(lines, [3]string{x.response[0], id, x.response[1]})
 }
 
+// all says everything at once; what both sides of one process need twice.
+func (c chatter) all() []*exchange {
+	all := make([]*exchange, exchanges)
+	for k := range all {
+		all[k] = c.exchange(k)
+	}
+	return all
+}
+
 func (c chatter) exchange(k int) *exchange {
 	if k == 0 && !c.modern {
 		return &exchange{
@@ -306,9 +315,9 @@ func (c chatter) exchange(k int) *exchange {
 	}
 	method := v.pick("tools/call", "tools/call", "resources/read", "prompts/get", "tools/list", "completion/complete", "resources/subscribe", "tasks/get",
 		"future/method", "x/"+v.word(), "ümläut/😀", `tools\/c\u0061ll2`)
-	x.request = v.message(`"method":`+v.spelled(method), v.params(method, token, c.modern))
+	x.request = v.message(`"method":"`+method+`"`, v.params(method, token, c.modern))
 	for range v.IntN(2) {
-		x.clientNotices = append(x.clientNotices, v.whole(`"method":"notifications/`+v.pick("future", "x", v.word())+`"`, `"params":`+v.value(3)))
+		x.clientNotices = append(x.clientNotices, v.whole(`"method":"notifications/`+v.word()+`"`, `"params":`+v.value(2)))
 	}
 	for range v.IntN(3) {
 		if token != "" && v.IntN(2) == 0 {
@@ -319,7 +328,7 @@ func (c chatter) exchange(k int) *exchange {
 	}
 	if !c.modern && v.IntN(5) == 0 {
 		x.questionID = v.id(k)
-		x.question = v.message(`"method":`+v.spelled(v.pick("sampling/createMessage", "elicitation/create", "roots/list", "x/"+v.word())), `"params":`+v.value(3))
+		x.question = v.message(`"method":"`+v.pick("sampling/createMessage", "elicitation/create", "roots/list", "x/"+v.word())+`"`, `"params":`+v.value(3))
 		x.answer = v.message(v.outcome())
 	}
 	x.response = v.message(v.outcome())
@@ -414,58 +423,51 @@ func (v voice) id(k int) string {
 	return fmt.Sprint(k)
 }
 
-func (v voice) word() string {
-	return v.pick("a", "Zeta", "hologram", "snake_case", "ünï", "日本", "😀", "x.y/z", "k"+fmt.Sprint(v.IntN(1000)))
-}
+var words = []string{"a", "Zeta", "hologram", "snake_case", "ünï", "日本", "😀", "x.y/z", "k1", "k2", "k3"}
 
-// spelled is a string; what has escapes already stays as it is.
-func (v voice) spelled(text string) string { return `"` + text + `"` }
+func (v voice) word() string { return v.pick(words...) }
 
-func (v voice) number() string {
-	return v.pick("0", "-0", "1", "-1", "0.1", "1e2", "1E+400", "-1.5e-7", "12345678901234567890", "0.1000000000000000055511151231257827", "3.0", fmt.Sprint(v.Uint64()))
-}
+var numbers = []string{"0", "-0", "1", "-1", "0.1", "1e2", "1E+400", "-1.5e-7", "12345678901234567890", "0.1000000000000000055511151231257827", "3.0", "18446744073709551615"}
+
+func (v voice) number() string { return v.pick(numbers...) }
+
+var pieces = []string{"plain words", `\"`, `\\`, `\/`, `\b\f\n\r\t`, `\u0000`, `\u001b[31m`, `\u003ctag\u003e`, "<&>", "é", `\u00e9`, "\u2028", "😀", `\ud83d\ude00`,
+	`\ud800`, "\u202e", "\x7f", "{[,:]}", `{\"jsonrpc\":\"2.0\",\"id\":1}`, "日本語"}
 
 func (v voice) text() string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for range v.IntN(6) {
-		b.WriteString(v.pick("plain words", `\"`, `\\`, `\/`, `\b\f\n\r\t`, `\u0000`, `\u001b[31m`, `\u003ctag\u003e`, "<&>", "é", `\u00e9`, "\u2028", "😀", `\ud83d\ude00`, `\ud800`, "\u202e",
-			"\x7f", "{[,:]}", `{\"jsonrpc\":\"2.0\",\"id\":1}`, "日本語", v.word()))
+	text := `"`
+	for range v.IntN(5) {
+		text += v.pick(pieces...)
 	}
-	if v.IntN(200) == 0 {
-		b.WriteString(strings.Repeat("a long text ", v.IntN(2000)))
+	if v.IntN(500) == 0 {
+		text += strings.Repeat("a long text ", v.IntN(2000))
 	}
-	b.WriteByte('"')
-	return b.String()
+	return text + `"`
 }
 
-// value is any JSON, with the keys that mean something to us in places where
-// they must not.
+// keys mean something to us where they stand elsewhere.
+var keys = []string{`"id"`, `"method"`, `"jsonrpc"`, `"isError"`, `"content"`, `"tools"`, `"uri"`, `"cursor"`, `"resultType"`, `"x"`, `"\u0069d"`, `"Method"`, `"ünï"`, `""`}
+
+// value is any JSON.
 func (v voice) value(depth int) string {
 	switch n := v.IntN(10); {
-	case n < 2 || depth == 0 && n < 8:
+	case n < 2 || depth == 0 && n < 6:
 		return v.text()
 	case n < 4 || depth == 0:
-		return v.pick(v.number(), "true", "false", "null")
+		return v.pick("true", "false", "null", v.number())
+	case n < 6:
+		return "[" + v.list(depth, func() string { return "" }) + "]"
+	default:
+		return "{" + v.list(depth, func() string { return v.pick(keys...) + v.pick(":", " : ") }) + "}"
 	}
-	var b strings.Builder
-	open, closing := "{", "}"
-	if v.IntN(3) == 0 {
-		open, closing = "[", "]"
+}
+
+func (v voice) list(depth int, key func() string) string {
+	var parts []string
+	for range v.IntN(4) {
+		parts = append(parts, key()+v.value(depth-1))
 	}
-	b.WriteString(open)
-	for i := range v.IntN(4) {
-		if i > 0 {
-			b.WriteString(v.pick(",", ", "))
-		}
-		if open == "{" {
-			b.WriteString(v.pick(v.text(), `"id"`, `"method"`, `"jsonrpc"`, `"isError"`, `"content"`, `"tools"`, `"uri"`, `"cursor"`, `"resultType"`, `"x"`, `"x"`))
-			b.WriteString(v.pick(":", " : "))
-		}
-		b.WriteString(v.value(depth - 1))
-	}
-	b.WriteString(closing)
-	return b.String()
+	return strings.Join(parts, v.pick(",", ", "))
 }
 
 // TestChatterIsJSON makes sure that the other test does not compare rubbish.
