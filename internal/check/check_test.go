@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -117,12 +120,14 @@ func TestChoose(t *testing.T) {
 }
 
 func TestFuzzTargetsAreFoundWithTheirPackage(t *testing.T) {
-	listed := `{"Action":"output","Package":"a/wire","Output":"FuzzScan\n"}
-{"Action":"output","Package":"a/wire","Output":"ok  \ta/wire\t0.1s\n"}
-{"Action":"output","Package":"a/repair","Output":"FuzzArguments\n"}
-`
-	got := fuzzTargets([]byte(listed))
-	if len(got) != 2 || got[0] != (fuzzTarget{"a/wire", "FuzzScan"}) || got[1] != (fuzzTarget{"a/repair", "FuzzArguments"}) {
-		t.Errorf("found %v", got)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "scan_test.go")
+	source := "package wire\n\nfunc TestScan(t *testing.T) {}\nfunc FuzzScan(f *testing.F) {}\nfunc (x y) FuzzNot() {}\n"
+	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := fuzzTargets([]byte("\na/wire\t" + filepath.ToSlash(file) + "\n"))
+	if err != nil || !slices.Equal(got, []fuzzTarget{{"a/wire", "FuzzScan"}}) {
+		t.Errorf("found %v, %v", got, err)
 	}
 }

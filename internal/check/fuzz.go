@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -17,11 +20,14 @@ type fuzzTarget struct{ pkg, name string }
 
 // fuzzAll finds every fuzz target and runs each for a moment.
 func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
-	listed, err := quietly(ctx, nil, "go", "test", "-json", "-list", "^Fuzz", "./...")
+	files, err := quietly(ctx, nil, "go", "list", "-f", fuzzFiles, "./...")
 	if err != nil {
 		return tally{}, err
 	}
-	targets := fuzzTargets(listed)
+	targets, err := fuzzTargets(files)
+	if err != nil {
+		return tally{}, err
+	}
 	if len(targets) == 0 {
 		return tally{}, errAbsent
 	}
@@ -43,17 +49,28 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 	return t, nil
 }
 
-// fuzzTargets reads the answer of go test -json -list.
-func fuzzTargets(listed []byte) []fuzzTarget {
+// fuzzFiles makes go list print a line for every test file: package, tab, path.
+const fuzzFiles = `{{range .TestGoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
+{{end}}{{range .XTestGoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
+{{end}}`
+
+// fuzzTargets reads the files themselves; go test -list would build every test a second time to answer the same.
+func fuzzTargets(listed []byte) ([]fuzzTarget, error) {
 	var targets []fuzzTarget
 	for line := range bytes.Lines(listed) {
-		var e testEvent
-		if json.Unmarshal(line, &e) != nil || e.Action != "output" {
+		pkg, file, ok := strings.Cut(strings.TrimSpace(string(line)), "\t")
+		if !ok {
 			continue
 		}
-		if name := strings.TrimSpace(e.Output); strings.HasPrefix(name, "Fuzz") {
-			targets = append(targets, fuzzTarget{e.Package, name})
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, decl := range parsed.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
+				targets = append(targets, fuzzTarget{pkg, f.Name.Name})
+			}
 		}
 	}
-	return targets
+	return targets, nil
 }

@@ -148,7 +148,7 @@ func repeatFaults(ctx context.Context, out io.Writer) (tally, error) {
 	if _, err := os.Stat("internal/proxy"); err != nil {
 		return tally{}, errAbsent
 	}
-	t, err := goTest("-race", "-count=20", "-timeout", "5m", "-run", "^TestFault", "./internal/proxy/...")(ctx, out)
+	t, err := goTest("-race", "-count=20", "-timeout", "10m", "-run", "^TestFault", "./internal/proxy/...")(ctx, out)
 	if err == nil && t.passed == 0 {
 		return t, errors.New("no test in internal/proxy has a name that starts with TestFault")
 	}
