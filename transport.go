@@ -3,6 +3,7 @@ package gauze
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"sync"
 
@@ -28,7 +29,7 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &connection{
 		wrap: wrap, cancel: cancel, write: clientWrites, read: clientReads,
-		messages: make(chan message), done: make(chan struct{}),
+		messages: make(chan jsonrpc.Message), done: make(chan struct{}),
 	}
 	go func() {
 		defer close(c.done)
@@ -40,9 +41,22 @@ func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-type message struct {
-	jsonrpc.Message
-	err error
+// unreadable stands for an answer the SDK cannot read, so that its caller does
+// not wait for ever; nil for anything else.
+func unreadable(line []byte, reason error) jsonrpc.Message {
+	var envelope struct {
+		ID     any    `json:"id"`
+		Method string `json:"method"`
+	}
+	if json.Unmarshal(line, &envelope) != nil || envelope.Method != "" {
+		return nil
+	}
+	id, err := jsonrpc.MakeID(envelope.ID)
+	if err != nil || !id.IsValid() {
+		return nil
+	}
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+		Message: "gauze: the server's answer cannot be read: " + reason.Error()}}
 }
 
 // connection is the client's end.
@@ -51,7 +65,7 @@ type connection struct {
 	cancel   context.CancelFunc
 	write    *io.PipeWriter
 	read     *io.PipeReader
-	messages chan message
+	messages chan jsonrpc.Message
 	closing  sync.Once
 	done     chan struct{} // the wrap has ended
 	err      error         // why; valid after done
@@ -67,8 +81,14 @@ func (c *connection) listen(lines *bufio.Reader) {
 			return
 		}
 		decoded, err := jsonrpc.DecodeMessage(line)
+		if err != nil {
+			decoded = unreadable(line, err)
+		}
+		if decoded == nil {
+			continue // what the SDK cannot read must not end its session
+		}
 		select {
-		case c.messages <- message{decoded, err}:
+		case c.messages <- decoded:
 		case <-c.done:
 		}
 	}
@@ -76,22 +96,17 @@ func (c *connection) listen(lines *bufio.Reader) {
 
 // Read implements mcp.Connection.
 func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case m, ok := <-c.messages:
-			if !ok {
-				if c.err != nil {
-					return nil, c.err
-				}
-				return nil, io.EOF
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case m, ok := <-c.messages:
+		if !ok {
+			if c.err != nil {
+				return nil, c.err
 			}
-			if m.err != nil {
-				continue // what the SDK cannot read must not end its session
-			}
-			return m.Message, nil
+			return nil, io.EOF
 		}
+		return m, nil
 	}
 }
 

@@ -34,7 +34,10 @@ func narrate(events *event.Stream, w io.Writer) (finish func()) {
 			}
 		}
 	}()
-	return func() { stop(); <-done }
+	return func() {
+		stop()
+		within(done)
+	}
 }
 
 func told(e event.Event) string {
@@ -50,7 +53,7 @@ func told(e event.Event) string {
 	case event.Opened:
 		return fmt.Sprintf("too many restarts (%s); next try in %v", e.Detail, took)
 	case event.GaveUp:
-		return fmt.Sprintf("giving up: %s (gauze explain %s)", e.Detail, e.Code)
+		return fmt.Sprintf("giving up (gauze explain %s): %s", e.Code, e.Detail)
 	case event.Hung:
 		return "the server hangs and is replaced: " + e.Detail
 	case event.Replayed:
@@ -66,10 +69,24 @@ func told(e event.Event) string {
 func explained(err error, w *os.File) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
-		fmt.Fprintln(w, f.Terminal(term.IsTerminal(w.Fd())))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			fmt.Fprintln(w, f.Terminal(term.IsTerminal(w.Fd())))
+		}()
+		within(done)
 		return exitStatus(1)
 	}
 	return err
+}
+
+// within waits for last words, but not for a reader of our stderr that does
+// not read.
+func within(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-time.After(500 * time.Millisecond):
+	}
 }
 
 // serverLog passes the server's stderr on: as it is to a file or a client, but

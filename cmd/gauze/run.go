@@ -8,7 +8,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -75,6 +77,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if args[0] == "" {
 		return fmt.Errorf("the server's command is empty")
 	}
+	if err := f.check(cmd.Flags()); err != nil {
+		return err
+	}
 	o := f.Options
 	o.Spec.Command, o.Spec.Args = args[0], args[1:]
 	var err error
@@ -100,6 +105,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	if !f.quiet {
 		told = narrate(o.Events, os.Stderr)
 	}
+	if term.IsTerminal(os.Stdin.Fd()) && !f.quiet {
+		fmt.Fprintln(os.Stderr, "gauze: waiting for an MCP client on stdin; this command belongs into a client's configuration (Ctrl-C ends it)")
+	}
 	session := proxy.New(o)
 	err = serve(cmd.Context(), session)
 	told()
@@ -111,6 +119,25 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return explained(err, os.Stderr)
 }
 
+// check refuses numbers that cannot be meant.
+func (f *runFlags) check(flags *pflag.FlagSet) error {
+	for _, name := range []string{"timeout", "max-time", "patience", "probe-interval", "probe-timeout", "hang-grace", "start-timeout"} {
+		d, err := flags.GetDuration(name)
+		if err == nil && d <= 0 && flags.Changed(name) {
+			return fmt.Errorf("--%s is %v: want a duration above zero, such as 30s or 5m", name, d)
+		}
+	}
+	for _, name := range []string{"window", "restart-limit", "retry-budget"} {
+		if n, err := flags.GetInt(name); err == nil && n < 0 {
+			return fmt.Errorf("--%s is %d: want a whole number from 0", name, n)
+		}
+	}
+	if f.restartBackoff < 0 {
+		return fmt.Errorf("--restart-backoff is %v: want 0 or more", f.restartBackoff)
+	}
+	return nil
+}
+
 // serve runs the session on our stdio. The first signal stops it in order, the
 // next one in a hurry.
 func serve(ctx context.Context, session *proxy.Session) error {
@@ -118,7 +145,10 @@ func serve(ctx context.Context, session *proxy.Session) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	go func() {
 		for {

@@ -22,16 +22,15 @@ type admission struct {
 }
 
 const (
-	firstWindow     = 4                // measured: 2.6 unknown answers a crash, throughput nearly as without
-	crashedWindow   = 1                // 0.7 a crash
-	crashedFor      = 10 * time.Minute // a server that crashed once crashes again
-	largestWindow   = 64
-	growAfter       = 32 // unsafe calls answered without a death
-	holdAtMost      = time.Second
-	suspectsApart   = 200 * time.Millisecond // a poisoned call kills fast; an innocent one must not wait for a slow one
-	longestQueue    = 1024
-	largestQueue    = 8 << 20 // bytes
-	longestQueueAge = 5 * time.Minute
+	firstWindow   = 4                // measured: 2.6 unknown answers a crash, throughput nearly as without
+	crashedWindow = 1                // 0.7 a crash
+	crashedFor    = 10 * time.Minute // a server that crashed once crashes again
+	largestWindow = 64
+	growAfter     = 32 // unsafe calls answered without a death
+	holdAtMost    = time.Second
+	suspectsApart = 200 * time.Millisecond // a poisoned call kills fast; an innocent one must not wait for a slow one
+	longestQueue  = 1024
+	largestQueue  = 8 << 20 // bytes
 )
 
 // size is how many unsafe calls may run now.
@@ -75,7 +74,7 @@ func (s *Session) admits(c *call) bool {
 	if limit := s.Tools[c.tool].MaxInFlight; c.tool != "" && limit > 0 && a.tools[c.tool] >= limit {
 		return false
 	}
-	if c.suspect && !s.suspectMayGo(c) {
+	if c.suspect && !s.suspectMayGo() || s.wouldOvertake(c) {
 		return false
 	}
 	return c.class != Unsafe || a.unsafe < a.size(now) || now.Sub(c.arrived) >= holdAtMost && a.fixed == 0
@@ -119,9 +118,23 @@ func (s *Session) vacate(c *call) {
 	}
 }
 
+// wouldOvertake reports whether an idempotent call that is to be repeated still
+// waits: a write that came later must not go before it, or it would be undone.
+func (s *Session) wouldOvertake(c *call) bool {
+	if c.class != Unsafe && c.class != Idempotent {
+		return false
+	}
+	for _, other := range s.held {
+		if other.class == Idempotent && other.deaths > 0 && other.seq < c.seq && !other.over && other.conn == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // suspectMayGo keeps repeated calls apart, so that a second death points at
 // one of them.
-func (s *Session) suspectMayGo(*call) bool {
+func (s *Session) suspectMayGo() bool {
 	running := s.suspects[:0]
 	for _, other := range s.suspects {
 		if !other.over && other.conn == s.conn {

@@ -48,7 +48,10 @@ type call struct {
 	suspect  bool    // repeated although a server died with it
 	waited   bool    // it was in a queue of ours: no other queue turns it away
 	over     bool    // answered, or cancelled by the client
+	unread   bool    // the last server that had it provably did not read it
+	acked    bool    // a stream whose acknowledgement the client has
 	swallow  bool    // a re-opened stream: its acknowledgement is not news
+	task     bool    // it creates a task, which outlives its answer
 }
 
 var signSeed = maphash.MakeSeed()
@@ -193,6 +196,7 @@ func (s *Session) retire(c *call) {
 	}
 	if c.class == Stream {
 		delete(s.streams, string(c.id))
+		s.notices.forget(c.id)
 	}
 	if c.own == nil && c.id != nil {
 		delete(s.calls, string(c.id))
@@ -203,11 +207,15 @@ func (s *Session) retire(c *call) {
 	s.checkEmptied()
 }
 
+// mostLate bounds what we remember of calls whose answer may still come; it
+// only tells a late answer from one to a request that was never made.
+const mostLate = 10_000
+
 // abandon is retire for a call that stays with the server: a late answer to
 // it is expected and dropped.
 func (s *Session) abandon(c *call) {
 	s.retire(c)
-	if c.conn != nil && c.conn == s.conn {
+	if c.conn != nil && c.conn == s.conn && len(s.late) < mostLate {
 		s.late[c.n] = true
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"regexp"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -26,7 +27,7 @@ func (s *Session) FromClient(line []byte) {
 		err = fmt.Errorf("more than one message on a line")
 	}
 	if err != nil {
-		s.refuse(m.ID, fault.MessageInvalid, err.Error())
+		s.refuse(s.free(wire.LooseID(line)), fault.MessageInvalid, err.Error())
 		return
 	}
 	switch m.Kind {
@@ -68,7 +69,7 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 		id = []byte("null")
 	}
 	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Server: s.Name, Detail: detail, At: time.Now()}
-	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Code: code, Detail: detail})
+	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: "a message", Code: code, Detail: detail})
 	s.out.send(reply(id, "error", f.RPCError()))
 }
 
@@ -112,12 +113,12 @@ func (s *Session) inspect(c *call) error {
 		}
 		c.tool, _ = wire.Text(values[name])
 		c.class = ReadOnly // to be lowered by classify
-		if values[task] != nil || values[input] != nil || values[state] != nil {
-			// Creating a task, or answering half of a dialogue, is not
-			// repeated on the strength of the tool's hints.
-			c.class = Unsafe
-		}
 		c.sign = sign(c.tool, values[arguments])
+	}
+	if c.task = values[task] != nil; c.task || values[input] != nil || values[state] != nil {
+		// Creating a task, or answering half of a dialogue, is not repeated
+		// on the strength of a method or of a tool's hints.
+		c.class = Unsafe
 	}
 	if c.class == Stream {
 		if _, _, ours := parseID(c.id); ours {
@@ -218,11 +219,11 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 		s.cancelFromClient(m)
 		return
 	case "notifications/initialized":
-		s.memory.initialized = true
-		if s.conn == nil || s.greetedGeneration == s.conn.Generation {
-			return // restore sends it
+		s.memory.greeting = append(bytes.Clone(m.Raw), '\n')
+		if s.conn != nil {
+			s.greet(s.conn)
 		}
-		s.greetedGeneration = s.conn.Generation
+		return // otherwise the next connection gets it, behind its initialize
 	case "notifications/roots/list_changed":
 		if s.conn == nil {
 			s.memory.rootsChanged = true // one is enough
@@ -292,8 +293,25 @@ func (s *Session) answerFromClient(m *wire.Message) {
 }
 
 func (s *Session) tooLongFromClient(long *wire.TooLong) {
-	m, _, _ := wire.Scan(long.Head)
-	s.refuse(m.ID, fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine))
+	id := wire.LooseID(long.Head)
+	if at := requestTail.FindSubmatch(long.Tail); id == nil && at != nil {
+		id = at[1]
+	}
+	s.refuse(s.free(id), fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine))
+}
+
+// requestTail finds the id of a request that has it at its end.
+var requestTail = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+
+// free returns id unless a request with this id is in flight: that one is to
+// get its own answer.
+func (s *Session) free(id []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls[string(id)] != nil {
+		return nil
+	}
+	return id
 }
 
 // question is a request of the server's on its way to the client.

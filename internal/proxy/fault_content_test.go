@@ -115,7 +115,7 @@ func TestFaultS03GarbageGluedBeforeAMessage(t *testing.T) {
 
 func TestFaultS03EveryAnswerGlued(t *testing.T) {
 	o := unprobed()
-	o.StartTimeout = 300 * time.Millisecond
+	o.StartTimeout = 100 * time.Millisecond
 	s := begin(t, o, "-shape=glued")
 	id := s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	s.wantFault(id, fault.StartTimeout)
@@ -175,7 +175,7 @@ func TestFaultS07ByteOrderMark(t *testing.T) {
 
 func TestFaultS08UTF16(t *testing.T) {
 	o := unprobed()
-	o.StartTimeout = 300 * time.Millisecond
+	o.StartTimeout = 100 * time.Millisecond
 	s := begin(t, o, "-shape=utf16")
 	id := s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	s.wantFault(id, fault.StartTimeout)
@@ -298,7 +298,7 @@ func TestFaultS14ManyKeysAndElements(t *testing.T) {
 	if m.Error != nil || !strings.HasSuffix(m.raw, `"k19999":19999}}}`) {
 		t.Errorf("%.100s ... %s", m.raw, m.raw[max(0, len(m.raw)-100):])
 	}
-	elements := `{"content":[` + strings.Repeat("0,", 500_000) + `0]}`
+	elements := `{"content":[` + strings.Repeat("0,", 200_000) + `0]}`
 	if m := s.answer(s.start("raw", `{"result":`+quoted(elements)+`}`)); string(m.Result) != elements {
 		t.Errorf("%d bytes, want %d", len(m.Result), len(elements))
 	}

@@ -9,10 +9,10 @@ import (
 // memory is what a session has to know to be restored on a new process: what
 // the client said and the server accepted.
 type memory struct {
-	legacy      bool
-	initialize  []byte // params of the client's own initialize
-	version     string // raw, as the server answered
-	initialized bool   // the client sent notifications/initialized
+	legacy     bool
+	initialize []byte // params of the client's own initialize
+	version    string // raw, as the server answered
+	greeting   []byte // its notifications/initialized, as it was sent; nil: not yet
 
 	modern   bool
 	discover []byte // params of the client's server/discover, nil if it sent none

@@ -12,10 +12,12 @@ import (
 // so nothing about a request can follow its response.
 type outlet struct {
 	sync.Mutex
-	w    io.Writer
-	buf  []byte
-	err  error
-	busy atomic.Int64 // when the write under way began, unix nanoseconds; 0: none
+	w   io.Writer
+	buf []byte
+	err error
+	// failed is closed with err: the client is gone.
+	failed chan struct{}
+	busy   atomic.Int64 // when the write under way began, unix nanoseconds; 0: none
 }
 
 const outletFlushAt = 64 << 10
@@ -29,6 +31,9 @@ func (o *outlet) flush() {
 		o.busy.Store(time.Now().UnixNano())
 		_, o.err = o.w.Write(o.buf)
 		o.busy.Store(0)
+		if o.err != nil {
+			close(o.failed)
+		}
 	}
 	if cap(o.buf) > 1<<20 {
 		o.buf = nil

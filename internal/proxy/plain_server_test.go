@@ -40,11 +40,12 @@ func runPlainServerIfAsked() {
 }
 
 var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
-	"tasks":         func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
-	"durable-tasks": func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
-	"huge-list":     serveHugeList,
-	"flood-legacy":  func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
-	"flood-modern":  func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },
+	"tasks":          func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
+	"durable-tasks":  func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
+	"10000-tools":    serveTools(10_000),
+	"too-many-tools": serveTools(130_000),
+	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
+	"flood-modern":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },
 }
 
 // plainMessage keeps the bytes of its parts.
@@ -71,19 +72,28 @@ func eachLine(in io.Reader, f func(line []byte, m plainMessage)) {
 	}
 }
 
-// serveHugeList has more tools than fit into a message.
-func serveHugeList(in io.Reader, out io.Writer, _ string) {
-	eachLine(in, func(_ []byte, m plainMessage) {
-		switch m.Method {
-		case "initialize":
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"huge","version":"1"}}}`+"\n", m.ID)
-		case "tools/list":
-			one := `{"name":"a","inputSchema":{}},`
-			fmt.Fprintf(out, `{"result":{"tools":[%s{}]},"jsonrpc":"2.0","id":%s}`+"\n", strings.Repeat(one, 20<<20/len(one)), m.ID)
-		case "ping":
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
-		}
-	})
+// serveTools has n tools, of which two have a name of their own. A call is answered by the second process that gets
+// it.
+func serveTools(n int) func(in io.Reader, out io.Writer, dir string) {
+	return func(in io.Reader, out io.Writer, _ string) {
+		const kind = `","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"annotations":{"readOnlyHint":true}}`
+		tools := strings.Repeat(`{"name":"tool`+kind+`,`, n-1) + `{"name":"the last` + kind
+		eachLine(in, func(_ []byte, m plainMessage) {
+			answer := func(result string) { fmt.Fprintf(out, `{"result":%s,"jsonrpc":"2.0","id":%s}`+"\n", result, m.ID) }
+			switch m.Method {
+			case "initialize":
+				answer(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"tools","version":"1"}}`)
+			case "tools/list":
+				answer(`{"tools":[` + tools + `]}`)
+			case "tools/call":
+				if !strings.HasPrefix(string(m.ID), `"g1-`) {
+					answer(`{"content":[{"type":"text","text":"done"}]}`)
+				}
+			case "ping":
+				answer(`{}`)
+			}
+		})
+	}
 }
 
 // serveTasks has one tool, work, that creates tasks. Every creation is noted

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -46,6 +45,16 @@ type quarantine struct {
 	barred map[uint64]time.Time // until when
 }
 
+// bar keeps a call away until then, and forgets those whose time is over.
+func (q *quarantine) bar(sign uint64, now, until time.Time) {
+	for other, end := range q.barred {
+		if end.Before(now) {
+			delete(q.barred, other)
+		}
+	}
+	q.barred[sign] = until
+}
+
 // Down judges, one by one and in their order, the calls that were in flight
 // when the connection ended.
 func (s *Session) Down(conn *upstream.Conn) {
@@ -72,7 +81,9 @@ func (s *Session) Down(conn *upstream.Conn) {
 			c.conn = nil // re-opened by restore
 		}
 	}
-	s.quarantine.last = inFlight
+	if crashed || len(inFlight) > 0 { // a start that failed says nothing about any call
+		s.quarantine.last = inFlight
+	}
 	clear(s.late)
 	if s.rootsEnd > 0 && conn.Delivery(s.rootsEnd) == fault.Unsent {
 		s.memory.rootsChanged = true
@@ -128,7 +139,7 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 		}
 	}
 	if s.quarantine.last[c.sign] && delivered == fault.Unknown && s.Quarantine > 0 && c.msg.Method == "tools/call" {
-		s.quarantine.barred[c.sign] = now.Add(s.Quarantine)
+		s.quarantine.bar(c.sign, now, now.Add(s.Quarantine))
 	}
 	if s.discoverRefused(c) {
 		return func() { s.refuseDiscover(c) }
@@ -145,19 +156,14 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 		}
 		return func() { s.fail(c, f) }
 	}
-	if delivered == fault.Unsent {
+	if c.unread = delivered == fault.Unsent; c.unread {
 		c.proven++
 	} else {
 		c.suspect = c.msg.Method == "tools/call"
 	}
 	c.conn, c.slot, c.waited = nil, false, true
 	s.repeats = append(s.repeats, c)
-	generation := conn.Generation
-	return func() {
-		s.count(func(n *Counters) { n.Replayed++ })
-		s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: generation, Method: c.msg.Method, Tool: c.tool,
-			Detail: map[fault.Delivery]string{fault.Unsent: "it was never read", fault.Unknown: "it is safe to repeat"}[delivered]})
-	}
+	return nothing
 }
 
 // budget is a token bucket: repetitions must not become a storm of their own.

@@ -37,7 +37,9 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.announce(changed, m, uris)
+	s.mu.Lock()
+	s.news = s.announcement(changed, m, uris)
+	s.mu.Unlock()
 	s.Events.Emit(event.Event{Kind: event.Restored, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Took: time.Since(began)})
 	return nil
 }
@@ -62,10 +64,9 @@ func (r *restoring) legacy(m memory, uris []string) error {
 		return &fault.Fault{Code: fault.SessionChanged,
 			Detail: fmt.Sprintf("it came back with protocol version %s, the session uses %s", fault.Quote(string(version)), m.version)}
 	}
-	if m.initialized {
-		r.s.notify(r.conn, "notifications/initialized", nil)
-		r.s.greeted(r.conn)
-	}
+	r.s.mu.Lock()
+	r.s.greet(r.conn)
+	r.s.mu.Unlock()
 	// The rest is asked for without waiting for each answer; what a server
 	// refuses now is no reason to lose the session.
 	var asked []*call
@@ -199,9 +200,9 @@ func firstOf(a, b []byte) []byte {
 	return b
 }
 
-// announce tells the client what may be different: the lists that are, and
+// announcement tells the client what may be different: the lists that are, and
 // every subscribed resource, whose changes in the gap nobody can know.
-func (s *Session) announce(changed []string, m memory, uris []string) {
+func (s *Session) announcement(changed []string, m memory, uris []string) (lines [][]byte) {
 	notices := map[string]bool{}
 	for _, method := range changed {
 		s.Events.Emit(event.Event{Kind: event.ListChanged, Server: s.Name, Method: method})
@@ -209,15 +210,13 @@ func (s *Session) announce(changed []string, m memory, uris []string) {
 	}
 	if m.legacy {
 		for notice := range notices {
-			s.out.send([]byte(`{"jsonrpc":"2.0","method":"` + notice + `"}`))
+			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"`+notice+`"}`))
 		}
 		for _, uri := range uris {
-			s.out.send([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":` + uri + `}}`))
+			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":`+uri+`}}`))
 		}
-		return
+		return lines
 	}
-	s.mu.Lock()
-	var lines [][]byte
 	for id, stream := range s.streams {
 		wanted, _ := wire.Field(stream.msg.Params, "notifications")
 		subscription := `"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}`
@@ -232,10 +231,7 @@ func (s *Session) announce(changed []string, m memory, uris []string) {
 			})
 		}
 	}
-	s.mu.Unlock()
-	for _, line := range lines {
-		s.out.send(line)
-	}
+	return lines
 }
 
 var listenFlag = map[string]string{
@@ -282,20 +278,4 @@ func (c *call) await(ctx context.Context) (wire.Message, error) {
 	case <-ctx.Done():
 		return wire.Message{}, context.Cause(ctx)
 	}
-}
-
-func (s *Session) notify(conn *upstream.Conn, method string, params []byte) {
-	line := []byte(`{"jsonrpc":"2.0","method":"` + method + `"`)
-	if params != nil {
-		line = append(append(line, `,"params":`...), params...)
-	}
-	conn.Queue(append(line, "}\n"...))
-	conn.Flush()
-}
-
-// greeted notes that a connection got its notifications/initialized.
-func (s *Session) greeted(conn *upstream.Conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.greetedGeneration = conn.Generation
 }

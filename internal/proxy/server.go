@@ -49,6 +49,9 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	valid := (m.Result == nil) != (m.Error == nil)
 	if c.own == nil && valid {
 		s.counters.Answered++
+		if c.task && c.token != "" && len(s.tasks) < mostTasks {
+			s.tasks[c.token] = true
+		}
 		delete(s.quarantine.last, c.sign) // a success in between clears the call
 		if m.Result != nil && s.remembers(c) {
 			s.learn(c, m.Result)
@@ -84,6 +87,9 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		conn.Flush()
 	}
 }
+
+// mostTasks bounds what we remember of tasks.
+const mostTasks = 10_000
 
 // remembers spares the usual tool call a second look at its params.
 func (s *Session) remembers(c *call) bool {
@@ -141,6 +147,12 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 			Detail: "a request from a server whose protocol has none"})
 		return
 	}
+	if len(s.questions) >= mostQuestions {
+		s.mu.Unlock()
+		conn.Queue(append(reply(m.ID, "error", []byte(`{"code":-32603,"message":"the client has not answered a thousand earlier requests"}`)), '\n'))
+		conn.Flush()
+		return
+	}
 	s.lastID++
 	id := fmt.Appendf(nil, `"g%d-s%d"`, conn.Generation, s.lastID)
 	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn}
@@ -148,6 +160,9 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.out.buf = m.AppendWithID(s.out.buf, id)
 	s.out.flushIfLarge()
 }
+
+// mostQuestions bounds a server that asks a client that does not answer.
+const mostQuestions = 1000
 
 // withdrawQuestions takes back what a dead server asked: nobody will read the
 // answer.
@@ -173,7 +188,9 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		pass = s.progress(m)
 	case "notifications/cancelled":
 		old, _ = wire.Field(m.Params, "requestId")
-		if value = s.questionID(conn, old); value == nil {
+		if stream := s.streams[string(old)]; stream != nil && stream.conn == conn {
+			s.retire(stream) // how a modern server ends a stream
+		} else if value = s.questionID(conn, old); value == nil {
 			pass = false
 		}
 	case "notifications/subscriptions/acknowledged":
@@ -212,7 +229,7 @@ func (s *Session) progress(m *wire.Message) bool {
 	}
 	c := s.tokens[tokenKey(values[0])]
 	if c == nil || c.conn == nil {
-		return false
+		return s.tasks[tokenKey(values[0])] // a task reports beyond its call's answer
 	}
 	c.heard = time.Now()
 	value, err := strconv.ParseFloat(string(values[1]), 64)
@@ -230,11 +247,14 @@ func (s *Session) progress(m *wire.Message) bool {
 func (s *Session) swallowed(m *wire.Message) bool {
 	meta, _ := wire.Field(m.Params, "_meta")
 	id, _ := wire.Field(meta, "io.modelcontextprotocol/subscriptionId")
-	if c := s.streams[string(id)]; c != nil && c.swallow {
-		c.swallow = false
-		return true
+	c := s.streams[string(id)]
+	if c == nil {
+		return false
 	}
-	return false
+	c.acked = true
+	swallow := c.swallow
+	c.swallow = false
+	return swallow
 }
 
 // notices keeps a flood of list_changed from the client: one of a kind in
@@ -271,6 +291,15 @@ func (n *notices) overdue(now time.Time) (lines [][]byte) {
 		}
 	}
 	return lines
+}
+
+// forget drops what is held back for a stream that is over.
+func (n *notices) forget(stream []byte) {
+	for key, line := range n.pending {
+		if bytes.Contains(line, append([]byte(`subscriptionId":`), stream...)) {
+			delete(n.pending, key)
+		}
+	}
 }
 
 // TooLong: the answer to some call was longer than we take.
@@ -311,14 +340,11 @@ func (s *Session) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail
 // at the very end, where the TypeScript SDK puts it. A log line that quotes a
 // request or an answer is neither.
 func idOfAnswer(head, tail []byte) []byte {
-	m, _, _ := wire.Scan(head)
-	switch {
-	case m.Method != "":
+	if !answerHead.Match(head) {
 		return nil
-	case m.ID != nil:
+	}
+	if m, _, _ := wire.Scan(head); m.ID != nil {
 		return m.ID
-	case !answerHead.Match(head):
-		return nil
 	}
 	if id := answerTail.FindSubmatch(tail); id != nil {
 		return id[1]
@@ -327,6 +353,6 @@ func idOfAnswer(head, tail []byte) []byte {
 }
 
 var (
-	answerHead = regexp.MustCompile(`^\s*\{\s*("jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(result|error)"\s*:`)
+	answerHead = regexp.MustCompile(`^\s*\{\s*(("jsonrpc"\s*:\s*"2\.0"|"id"\s*:\s*"g[0-9]+-[0-9]+")\s*,\s*){0,2}"(result|error)"\s*:`)
 	answerTail = regexp.MustCompile(`"id"\s*:\s*("g[0-9]+-[0-9]+")\s*(,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )

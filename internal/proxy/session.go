@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -71,7 +72,6 @@ type Session struct {
 	mu      sync.Mutex // guards everything below
 	conn    *upstream.Conn
 	trouble *upstream.Trouble // why there is no connection; nil: it is being started
-	down    time.Time         // since when there is none
 	closing bool
 	emptied chan struct{} // set once the client has left; closed when nothing is due
 
@@ -87,6 +87,7 @@ type Session struct {
 	flight  map[uint64]*call // sent, by our id
 	streams map[string]*call // subscriptions/listen, by the client's raw id
 	tokens  map[string]*call // by raw progress token
+	tasks   map[string]bool  // raw progress tokens of tasks, valid beyond the answer
 	late    map[uint64]bool  // cancelled or timed out: an answer may still come
 	waiting []*call          // for a connection, in order of arrival
 	repeats []*call          // the same, but they were sent before
@@ -103,6 +104,7 @@ type Session struct {
 	notices notices
 	pulse   pulse
 
+	news              [][]byte // what a restored session has to tell the client
 	greetedGeneration int
 	deferred          []func() // to run once mu is free
 	counters          Counters
@@ -123,10 +125,10 @@ func New(o Options) *Session {
 		flight:    map[uint64]*call{},
 		streams:   map[string]*call{},
 		tokens:    map[string]*call{},
+		tasks:     map[string]bool{},
 		late:      map[uint64]bool{},
 		questions: map[string]*question{},
 		catalog:   newCatalog(),
-		down:      time.Now(),
 	}
 	s.admission = admission{fixed: o.Window, tools: map[string]int{}}
 	s.quarantine = quarantine{last: map[uint64]bool{}, barred: map[uint64]time.Time{}}
@@ -147,7 +149,7 @@ func New(o Options) *Session {
 // ends or ctx does, and returns when nothing of the server is left. Its error
 // is the reason the server could not be kept running.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	s.out.w = out
+	s.out.w, s.out.failed = out, make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
@@ -161,6 +163,8 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	select {
 	case err = <-left:
 		s.finish(ctx)
+	case <-s.out.failed:
+		err = fmt.Errorf("the client is gone: %w", s.out.err)
 	case <-ctx.Done():
 		s.up.Hurry()
 	}
@@ -243,6 +247,7 @@ func (s *Session) listen(in io.Reader) error {
 		var long *wire.TooLong
 		switch {
 		case err == nil:
+			s.awaitRoom()
 			s.FromClient(line)
 		case errors.As(err, &long):
 			s.tooLongFromClient(long)
@@ -254,6 +259,17 @@ func (s *Session) listen(in io.Reader) error {
 		if !lines.Buffered() {
 			s.flush()
 		}
+	}
+}
+
+// awaitRoom holds up a client that says more than the server reads, as a pipe
+// between the two would.
+func (s *Session) awaitRoom() {
+	s.mu.Lock()
+	conn := s.conn
+	s.mu.Unlock()
+	if conn != nil {
+		conn.AwaitRoom()
 	}
 }
 
@@ -289,12 +305,14 @@ func (s *Session) unlock() {
 // (their second acknowledgement is swallowed); then repetitions, in their
 // order, then what waited, then new traffic.
 func (s *Session) Up(conn *upstream.Conn) {
+	for _, line := range s.takeNews() {
+		s.out.send(line)
+	}
 	s.mu.Lock()
 	s.conn, s.trouble = conn, nil
 	s.pulse = pulse{}
-	if s.memory.legacy && s.memory.initialized && s.greetedGeneration != conn.Generation {
-		s.greetedGeneration = conn.Generation
-		conn.Queue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"))
+	if s.memory.legacy {
+		s.greet(conn)
 	}
 	if s.memory.rootsChanged {
 		s.memory.rootsChanged = false
@@ -302,7 +320,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 	}
 	for _, c := range s.streams {
 		if c.conn == nil { // it was open on the last connection
-			c.swallow = true
+			c.swallow = c.acked
 			s.transmit(c, conn)
 		}
 	}
@@ -315,11 +333,44 @@ func (s *Session) Up(conn *upstream.Conn) {
 			s.retire(c)
 			s.later(func() { s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)}) })
 		default:
+			s.sendsAgain(c, conn)
 			s.dispatch(c)
+			if c.class == Start {
+				s.greet(conn)
+			}
 		}
 	}
 	s.unlock()
 	conn.Flush()
+}
+
+// greet sends the client's notifications/initialized, once a connection.
+func (s *Session) greet(conn *upstream.Conn) {
+	if s.memory.greeting != nil && s.greetedGeneration != conn.Generation {
+		s.greetedGeneration = conn.Generation
+		conn.Queue(s.memory.greeting)
+	}
+}
+
+// sendsAgain tells of a repetition, now that it takes place.
+func (s *Session) sendsAgain(c *call, conn *upstream.Conn) {
+	if c.deaths+c.proven == 0 {
+		return
+	}
+	s.counters.Replayed++
+	detail := "it is safe to repeat"
+	if c.unread {
+		detail = "it was never read"
+	}
+	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Tool: c.tool, Detail: detail})
+}
+
+func (s *Session) takeNews() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := s.news
+	s.news = nil
+	return news
 }
 
 // toolChanged reports whether a call that was sent before would now reach
@@ -338,7 +389,7 @@ func deliveryOf(c *call) fault.Delivery {
 // Unreachable: there is no connection, and this is how things stand.
 func (s *Session) Unreachable(t upstream.Trouble) {
 	s.mu.Lock()
-	s.trouble, s.down = &t, t.Since
+	s.trouble = &t
 	var failing []*call
 	if t.Permanent || t.Open {
 		for _, c := range append(s.repeats, s.waiting...) {

@@ -332,7 +332,7 @@ func (s *story) wantFault(id string, code fault.Code) message {
 	s.t.Helper()
 	m := s.answer(id)
 	if got, _ := s.faultOf(m); got != code {
-		s.t.Fatalf("answer to %s: fault %q, want %q\n%s\n%s", id, got, code, m.raw, s.told())
+		s.t.Fatalf("answer to %s: fault %q, want %q\n%.400s\n%s", id, got, code, m.raw, s.told())
 	}
 	return m
 }

@@ -66,6 +66,8 @@ func (s *Session) tick(now time.Time) {
 	conn := s.conn
 	if conn != nil {
 		s.takePulse(conn, now)
+	}
+	if conn != nil && s.conn == conn { // it may just have been replaced
 		s.endOverdue(conn, now)
 	}
 	s.unlock()
@@ -78,12 +80,12 @@ func (s *Session) tick(now time.Time) {
 // or were held for too long.
 func (s *Session) endWaits(now time.Time) {
 	trouble := s.trouble
-	giveUp := func(queue []*call, patience time.Duration, why func(*call) *fault.Fault) []*call {
+	giveUp := func(queue []*call, patience func(*call) time.Duration, why func(*call) *fault.Fault) []*call {
 		kept := queue[:0]
 		for _, c := range queue {
 			switch {
 			case c.over:
-			case c.id != nil && c.class != Start && now.Sub(c.arrived) > patience:
+			case c.id != nil && c.class != Start && now.Sub(c.arrived) > patience(c):
 				s.retire(c)
 				s.later(func() { s.fail(c, why(c)) })
 			default:
@@ -95,21 +97,28 @@ func (s *Session) endWaits(now time.Time) {
 	}
 	unavailable := func(c *call) *fault.Fault { return troubled(trouble, c, now) }
 	if s.conn == nil {
-		s.repeats = giveUp(s.repeats, s.Patience, unavailable)
-		s.waiting = giveUp(s.waiting, s.Patience, unavailable)
+		patience := func(*call) time.Duration { return s.Patience }
+		s.repeats = giveUp(s.repeats, patience, unavailable)
+		s.waiting = giveUp(s.waiting, patience, unavailable)
 	}
-	s.held = giveUp(s.held, max(s.Timeout, s.Patience), func(c *call) *fault.Fault {
-		return &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: s.Timeout}
+	turn := func(c *call) time.Duration { return max(s.timeout(c), s.Patience) }
+	s.held = giveUp(s.held, turn, func(c *call) *fault.Fault {
+		return &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: turn(c)}
 	})
+}
+
+// timeout of a call without progress.
+func (s *Session) timeout(c *call) time.Duration {
+	if own := s.Tools[c.tool].Timeout; c.tool != "" && own > 0 {
+		return own
+	}
+	return s.Timeout
 }
 
 // deadline of a call in flight: its timeout without progress, extended by
 // progress up to a maximum.
 func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
-	limit = s.Timeout
-	if own := s.Tools[c.tool].Timeout; c.tool != "" && own > 0 {
-		limit = own
-	}
+	limit = s.timeout(c)
 	heard := c.heard
 	if last := c.conn.LastHeard(); last.After(heard) && c.conn.MidLine() {
 		heard = last // half a line may be the answer to any call: as long as it grows, none stands still
@@ -180,7 +189,7 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 	if heard.After(p.probed) {
 		// Any byte is life.
 		if p.probe != nil {
-			s.retire(p.probe)
+			s.abandon(p.probe)
 		}
 		*p = pulse{probed: heard}
 	}
@@ -222,6 +231,7 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 		return
 	}
 	vitals := conn.Vitals()
+	p.worked = min(p.worked, vitals.CPU) // the time of a process that ended is gone from the sum
 	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+cpuTick {
 		p.idleSince, p.worked = now, vitals.CPU
 	}
@@ -239,11 +249,13 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
 	why := ""
 	switch {
-	case p.misses >= 1 && !p.stopped.IsZero() && now.Sub(p.stopped) >= s.HangGrace:
-		why = "it was stopped and did not continue"
 	case p.misses >= missesToKill && p.wedged && !p.vitals.Known:
 		why = "it does not answer"
-	case p.misses >= missesToKill && p.wedged && !p.idleSince.IsZero() && now.Sub(p.idleSince) >= s.HangGrace:
+	case p.idleSince.IsZero() || now.Sub(p.idleSince) < s.HangGrace:
+		return false // it works, perhaps beside a helper that is stopped
+	case p.misses >= 1 && !p.stopped.IsZero() && now.Sub(p.stopped) >= s.HangGrace:
+		why = "it was stopped and did not continue"
+	case p.misses >= missesToKill && p.wedged:
 		why = "it does not answer and does nothing"
 	default:
 		return false
@@ -258,8 +270,7 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 func (s *Session) replace(conn *upstream.Conn, why string) {
 	conn.End(why, true)
 	s.conn = nil
-	s.down = time.Now()
-	s.admission.crash(s.down)
+	s.admission.crash(time.Now())
 }
 
 // discoverPatience: a legacy server may ignore server/discover for ever; the

@@ -111,6 +111,13 @@ func (c *Conn) serve(guard *guard) {
 
 	select {
 	case <-c.proc.exited:
+	case <-c.out.broken:
+		// It is dying, or it closed its stdin and lives: then it can never be
+		// asked again.
+		if !c.proc.endedWithin(drainGrace, c.broken) {
+			c.End("it closed its stdin", true)
+			c.proc.stop(c.hurry)
+		}
 	case <-c.broken:
 		select {
 		case <-c.hurry:
@@ -287,6 +294,14 @@ func (c *Conn) Queue(parts ...[]byte) (end int64, err error) { return c.out.queu
 
 // Requeue is Queue for what has waited already: it is never ErrFull.
 func (c *Conn) Requeue(parts ...[]byte) (end int64, err error) { return c.out.requeue(parts...) }
+
+// stallMost is how long a server may not read before its clients are told that
+// it is busy instead of being held up.
+const stallMost = time.Second
+
+// AwaitRoom holds up the caller while much is queued already and the server
+// reads it.
+func (c *Conn) AwaitRoom() { c.out.await(stallMost) }
 
 // Flush sends what is queued. It never waits for the server.
 func (c *Conn) Flush() { c.out.flush() }

@@ -14,11 +14,9 @@ import (
 type Stage int
 
 const (
-	Nowhere     Stage = iota
-	Located           // the command was found
-	Started           // the process ran
-	Spoke             // a JSON-RPC message came out of it
-	Initialized       // it answered initialize or server/discover
+	Nowhere Stage = iota
+	Started       // the process ran
+	Spoke         // a JSON-RPC message came out of it
 )
 
 // Evidence is what we saw of one generation. Facts, no opinions.

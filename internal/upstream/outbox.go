@@ -21,8 +21,10 @@ type outbox struct {
 	queued   int64  // bytes ever put in
 	written  int64  // bytes ever taken by the kernel
 	flushing bool   // one goroutine at a time writes
-	idle     sync.Cond
+	stalled  bool   // the server has not read for too long: nobody is held up for it
+	moved    sync.Cond
 	err      error
+	broken   chan struct{} // closed at the first error
 }
 
 // Limits of what may wait for a server that does not read.
@@ -39,8 +41,8 @@ func newOutbox(f *os.File) (*outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &outbox{f: f, raw: raw}
-	o.idle.L = &o.mu
+	o := &outbox{f: f, raw: raw, broken: make(chan struct{})}
+	o.moved.L = &o.mu
 	return o, nil
 }
 
@@ -84,6 +86,10 @@ func (o *outbox) put(limited bool, parts [][]byte) (end int64, err error) {
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.write()
+}
+
+func (o *outbox) write() {
 	if o.flushing || len(o.pending) == 0 || o.err != nil {
 		return
 	}
@@ -96,14 +102,46 @@ func (o *outbox) flush() {
 }
 
 func (o *outbox) took(n int, err error) {
-	o.written += int64(n)
 	o.pending = o.pending[n:]
 	if len(o.pending) == 0 {
 		o.messages = 0
 		o.room = small(o.room)
 	}
-	if err != nil {
-		o.err = err
+	o.count(n, err)
+}
+
+// count notes what the kernel took.
+func (o *outbox) count(n int, err error) {
+	o.written += int64(n)
+	if n > 0 {
+		o.stalled = false
+	}
+	if err != nil && o.err == nil {
+		o.err = err // what was queued behind was not written either
+		close(o.broken)
+	}
+	o.moved.Broadcast()
+}
+
+// await holds up a caller while half of what may wait does wait, as long as
+// the server reads: a burst is no reason to turn anyone away. Once the server
+// has not read for stall, nobody is held up until it reads again.
+func (o *outbox) await(stall time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	since, seen := time.Now(), o.written
+	for (o.messages >= outboxMessages/2 || len(o.pending) >= outboxBytes/2) && o.err == nil && !o.stalled {
+		if o.write(); !o.flushing {
+			continue
+		}
+		alarm := time.AfterFunc(stall, o.moved.Broadcast)
+		o.moved.Wait()
+		alarm.Stop()
+		if o.written != seen {
+			since, seen = time.Now(), o.written
+		} else if time.Since(since) >= stall {
+			o.stalled = true
+		}
 	}
 }
 
@@ -123,18 +161,23 @@ func (o *outbox) drain() {
 	for len(o.pending) > 0 && o.err == nil {
 		batch, room := o.pending, o.room
 		o.pending, o.room, o.messages = nil, o.spare, 0
-		o.mu.Unlock()
-		n, err := o.f.Write(batch)
-		o.mu.Lock()
-		o.written += int64(n)
-		o.spare = small(room)
-		if err != nil {
-			o.err = err // what was queued behind the batch was not written either
+		for len(batch) > 0 && o.err == nil {
+			piece := batch[:min(len(batch), pieceSize)]
+			o.mu.Unlock()
+			n, err := o.f.Write(piece)
+			o.mu.Lock()
+			batch = batch[n:]
+			o.count(n, err)
 		}
+		o.spare = small(room)
 	}
 	o.flushing = false
-	o.idle.Broadcast()
+	o.moved.Broadcast()
 }
+
+// pieceSize is how much is written before we look whether the server reads:
+// what a pipe holds.
+const pieceSize = 64 << 10
 
 // blocked reports whether bytes wait for the server to read.
 func (o *outbox) blocked() bool {
@@ -151,11 +194,12 @@ func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) 
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.flushing {
-		o.idle.Wait()
+		o.moved.Wait()
 	}
 	if o.err == nil {
 		o.err = os.ErrClosed
 	}
+	o.moved.Broadcast()
 	never, proven = unread(o.f)
 	return o.written, never, proven
 }

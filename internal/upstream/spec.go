@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,20 +26,6 @@ func (s Spec) String() string {
 		words = append(words, word)
 	}
 	return strings.Join(words, " ")
-}
-
-// Fingerprint identifies the Spec: a wait earned by one Spec is not served by
-// another.
-func (s Spec) Fingerprint() string {
-	hash := sha256.New()
-	for _, part := range [][]string{{s.Command, s.Dir}, s.Args, s.Env} {
-		for _, word := range part {
-			hash.Write([]byte(word))
-			hash.Write([]byte{0})
-		}
-		hash.Write([]byte{1})
-	}
-	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
 // Environment is what the server would have got without us.

@@ -106,10 +106,13 @@ func (u *Upstream) Serve(ctx context.Context) error {
 	attempts := 0
 	for generation := 1; ; generation++ {
 		evidence, ready, err := u.generation(ctx, generation, &watchdog, logs)
+		now := time.Now()
 		if ctx.Err() != nil {
+			if code, detail, hopeless := permanent(evidence); hopeless && evidence.Spawn != nil {
+				return &fault.Fault{Code: code, Detail: detail, Server: u.Name, At: now, Attempts: attempts + 1}
+			}
 			return nil
 		}
-		now := time.Now()
 		if since.IsZero() || ready && evidence.Stage >= Spoke {
 			// It worked until now. Ready alone says little: before the first
 			// handshake there is nothing to restore.

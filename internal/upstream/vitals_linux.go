@@ -24,18 +24,20 @@ func (g *group) vitals() (v Vitals) {
 		if err != nil {
 			continue
 		}
-		// pid (comm) state ppid pgrp ... utime stime: comm may hold anything,
+		// pid (comm) state ppid pgrp ... utime stime cutime cstime: comm may hold anything,
 		// so fields are counted from its closing parenthesis.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 13 || string(fields[2]) != strconv.Itoa(g.id) {
+		if len(fields) < 15 || string(fields[2]) != strconv.Itoa(g.id) {
 			continue
 		}
 		if fields[0][0] == 'T' {
 			v.Stopped = true
 		}
-		user, _ := strconv.Atoi(string(fields[11]))
-		system, _ := strconv.Atoi(string(fields[12]))
-		v.CPU += time.Duration(user+system) * 10 * time.Millisecond
+		// Its own time and that of the children it has seen end.
+		for _, field := range fields[11:15] {
+			ticks, _ := strconv.Atoi(string(field))
+			v.CPU += time.Duration(ticks) * 10 * time.Millisecond
+		}
 	}
 	return v
 }

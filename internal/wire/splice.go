@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // AppendWithID appends the message with another id and a line end; every
@@ -76,6 +77,35 @@ func Fields(object []byte, values [][]byte, keys ...string) error {
 			return nil
 		}
 		i++
+	}
+}
+
+// LooseID finds the id of a text that is no message, so that its sender can be
+// answered: the first of its keys that is called id, if the text can be read
+// that far.
+func LooseID(text []byte) []byte {
+	i := skipSpace(text, 0)
+	if i >= len(text) || text[i] != '{' {
+		return nil
+	}
+	for i++; ; i++ {
+		end, key, err := scanKey(text, i)
+		if err != nil {
+			return nil
+		}
+		from := skipSpace(text, end)
+		if i, err = skipValue(text, from); err != nil || i >= len(text) {
+			return nil
+		}
+		if value := text[from:i]; string(key) == "id" && len(value) > 0 && utf8.Valid(value) {
+			if _, err := scanValue(value, 0); err == nil && strings.IndexByte(`"-0123456789`, value[0]) >= 0 {
+				return value
+			}
+			return nil
+		}
+		if i = skipSpace(text, i); i >= len(text) || text[i] != ',' {
+			return nil
+		}
 	}
 }
 
