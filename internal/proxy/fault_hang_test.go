@@ -363,27 +363,6 @@ func TestFaultH09ClientStopsReading(t *testing.T) {
 	s.wantOneAnswer(flood, call)
 }
 
-// untilSilent waits until nothing was heard from the server for a while.
-func (s *story) untilSilent() {
-	s.t.Helper()
-	conn := s.conn()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	limit := time.After(patience)
-	last, quiet := conn.LastHeard(), 0
-	for quiet < 20 {
-		select {
-		case <-look.C:
-		case <-limit:
-			s.t.Fatalf("it never falls silent\n%s", s.told())
-		}
-		quiet++
-		if now := conn.LastHeard(); now != last {
-			last, quiet = now, 0
-		}
-	}
-}
-
 func TestFaultH10AnswerDrips(t *testing.T) {
 	t.Run("to its end", func(t *testing.T) {
 		o := quick()

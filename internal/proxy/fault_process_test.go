@@ -344,18 +344,26 @@ func TestFaultP13DiesBeforeAnyByteIsWritten(t *testing.T) {
 }
 
 func TestFaultP14DiesWithHalfACallWritten(t *testing.T) {
-	s := begin(t, unprobed(), "-stop-reading=1,n=3").initialize()
-	id := s.start("append", `{"key":"k","value":"`+strings.Repeat("x", 500_000)+`"}`)
-	s.taken()
-	if !s.conn().Blocked() {
-		t.Fatal("all of it was written")
+	for name, flags := range map[string][]string{
+		"":                            nil,
+		"a grandchild may still read": {"-grandchild=1,kind=stdin,setsid=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t, unprobed(), append(flags, "-stop-reading=1,n=3")...).initialize()
+			s.endSpawned()
+			id := s.start("append", `{"key":"k","value":"`+strings.Repeat("x", 500_000)+`"}`)
+			s.taken()
+			if !s.conn().Blocked() {
+				t.Fatal("all of it was written")
+			}
+			s.kill()
+			s.text(s.answer(id)) // whoever has the first half has no call
+			s.wantEffect("k", 1)
+			s.wantReplays("append", 1)
+			s.want(event.Unknown, 0)
+			s.wantOneAnswer(id)
+		})
 	}
-	s.kill()
-	s.text(s.answer(id))
-	s.wantEffect("k", 1)
-	s.wantReplays("append", 1)
-	s.want(event.Unknown, 0)
-	s.wantOneAnswer(id)
 }
 
 func TestFaultP15WrittenButNeverRead(t *testing.T) {
@@ -405,12 +413,7 @@ func TestFaultP15WrittenButNeverRead(t *testing.T) {
 	})
 	t.Run("a grandchild may still read", func(t *testing.T) {
 		s, ids := begun(t, "-grandchild=1,kind=stdin,setsid=true")
-		pids := s.spawned()
-		t.Cleanup(func() {
-			for _, pid := range pids {
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
-		})
+		s.endSpawned()
 		s.kill()
 		for i, id := range ids {
 			s.wantFault(id, fault.OutcomeUnknown)
@@ -419,21 +422,6 @@ func TestFaultP15WrittenButNeverRead(t *testing.T) {
 		s.wantReplays("append", 0)
 		s.wantOneAnswer(ids...)
 	})
-}
-
-// untilEffect waits until the server did something, of which it tells nobody.
-func (s *story) untilEffect(key string) {
-	s.t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	limit := time.After(patience)
-	for s.effects()[key] == 0 {
-		select {
-		case <-look.C:
-		case <-limit:
-			s.t.Fatalf("%s never happened\n%s", key, s.told())
-		}
-	}
 }
 
 func TestFaultP16UnsafeCallConsumed(t *testing.T) {
@@ -632,6 +620,7 @@ func TestFaultP21AnswersAndDies(t *testing.T) {
 		s := begin(t, quick()).initialize()
 		read := s.stopReading()
 		first := s.start("echo", `{"text":"in the way"}`)
+		s.untilStuck()
 		last := s.start("die", `{"key":"k","when":"after-answer"}`)
 		s.untilEffect("k")
 		s.wantGone(s.pid())
@@ -649,25 +638,6 @@ func TestFaultP21AnswersAndDies(t *testing.T) {
 
 // pipeGrace is how long a pipe is read on behind a dead server.
 const pipeGrace = 250 * time.Millisecond
-
-// stopReading lets the client turn a deaf ear until read is called.
-func (s *story) stopReading() (read func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ear := make(chan struct{})
-	s.reading = ear
-	open := true
-	read = func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if open {
-			close(ear)
-		}
-		open = false
-	}
-	s.t.Cleanup(read) // before the end of the story: a failed test must not hang
-	return read
-}
 
 func TestFaultP22DiesInTheMiddleOfAnAnswer(t *testing.T) {
 	key := strings.Repeat("k", 4000)
@@ -811,7 +781,7 @@ func TestFaultP29GrandchildHoldsThePipes(t *testing.T) {
 			if len(grandchild) != 1 {
 				t.Fatalf("%d grandchildren", len(grandchild))
 			}
-			t.Cleanup(func() { syscall.Kill(grandchild[0], syscall.SIGKILL) })
+			s.endSpawned()
 			unsafe := s.start("hang_unsafe", `{"key":"k"}`)
 			safe := s.start("sleep", `{"ms":300}`)
 			s.untilEffect("k")
@@ -894,13 +864,21 @@ func TestFaultP34ComesBackWithAnotherVersion(t *testing.T) {
 func TestFaultP34ComesBackWithoutACapability(t *testing.T) {
 	s := begin(t, quick(), "-drop-capability=resources").initialize()
 	s.answer(s.request("resources/list", ""))
-	s.kill()
+	read := s.stopReading()
+	s.signal(syscall.SIGKILL)
+	s.untilStuck() // about to be told that the list changed
+	id := s.request("resources/list", "")
+	s.until("the request waits for the server, and is not answered from memory", func() bool {
+		s.session.mu.Lock()
+		defer s.session.mu.Unlock()
+		return len(s.session.waiting) == 1
+	})
+	read()
 	s.notice("notifications/resources/list_changed", 1)
-	m := s.answer(s.request("resources/list", ""))
-	if m.Error == nil || m.Error.Code != -32601 {
+	if m := s.answer(id); m.Error == nil || m.Error.Code != -32601 {
 		t.Errorf("told %s, want that there is no such method", m.raw)
 	}
-	s.call("echo", "")
+	s.wantOneAnswer(id)
 	if n := s.notices("notifications/tools/list_changed"); n != 0 {
 		t.Errorf("told %d times that the tools changed, and they did not", n)
 	}

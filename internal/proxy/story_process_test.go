@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -249,14 +250,66 @@ func procfs() bool {
 // wantGone waits until none of these processes is there.
 func (s *story) wantGone(pids ...int) {
 	s.t.Helper()
-	look := time.NewTicker(2 * time.Millisecond)
+	s.until(fmt.Sprintf("none of %v is there", pids), func() bool { return !slices.ContainsFunc(pids, running) })
+}
+
+// endSpawned ends with the test what would otherwise outlive it.
+func (s *story) endSpawned() {
+	s.t.Helper()
+	for _, pid := range s.spawned() {
+		s.t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	}
+}
+
+// until waits for what is told to nobody, and has to be looked at.
+func (s *story) until(what string, holds func() bool) {
+	s.t.Helper()
+	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
 	limit := time.After(patience)
-	for slices.ContainsFunc(pids, running) {
+	for !holds() {
 		select {
 		case <-look.C:
 		case <-limit:
-			s.t.Fatalf("of %v some are still there\n%s", pids, s.told())
+			s.t.Fatalf("waited in vain until %s\n%s", what, s.told())
 		}
 	}
+}
+
+// untilEffect waits until the server did something.
+func (s *story) untilEffect(key string) {
+	s.t.Helper()
+	s.until(key+" happened", func() bool { return s.effects()[key] > 0 })
+}
+
+// untilSilent waits until nothing was heard from the server for a while.
+func (s *story) untilSilent() {
+	s.t.Helper()
+	conn := s.conn()
+	last, quiet := conn.LastHeard(), 0
+	s.until("the server is silent", func() bool {
+		quiet++
+		if now := conn.LastHeard(); now != last {
+			last, quiet = now, 0
+		}
+		return quiet == 100
+	})
+}
+
+// stopReading lets the client turn a deaf ear until read is called.
+func (s *story) stopReading() (read func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ear := make(chan struct{})
+	s.reading = ear
+	read = sync.OnceFunc(func() { close(ear) })
+	s.t.Cleanup(read) // before the end of the story: a test that failed must not hang
+	return read
+}
+
+// untilStuck waits until the session is held up by a client that does not
+// read.
+func (s *story) untilStuck() {
+	s.t.Helper()
+	s.until("the client keeps us from speaking", func() bool { return s.session.out.busy.Load() != 0 })
 }
