@@ -124,16 +124,16 @@ func (f *runFlags) check(flags *pflag.FlagSet) error {
 	for _, name := range []string{"timeout", "max-time", "patience", "probe-interval", "probe-timeout", "hang-grace", "start-timeout"} {
 		d, err := flags.GetDuration(name)
 		if err == nil && d <= 0 && flags.Changed(name) {
-			return fmt.Errorf("--%s is %v: want a duration above zero, such as 30s or 5m", name, d)
+			return fmt.Errorf("the flag --%s is %v: want a duration above zero, such as 30s or 5m", name, d)
 		}
 	}
 	for _, name := range []string{"window", "restart-limit", "retry-budget"} {
 		if n, err := flags.GetInt(name); err == nil && n < 0 {
-			return fmt.Errorf("--%s is %d: want a whole number from 0", name, n)
+			return fmt.Errorf("the flag --%s is %d: want a whole number from 0", name, n)
 		}
 	}
 	if f.restartBackoff < 0 {
-		return fmt.Errorf("--restart-backoff is %v: want 0 or more", f.restartBackoff)
+		return fmt.Errorf("the flag --restart-backoff is %v: want 0 or more", f.restartBackoff)
 	}
 	return nil
 }

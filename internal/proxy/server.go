@@ -245,9 +245,7 @@ func (s *Session) progress(m *wire.Message) bool {
 
 // swallowed tells the acknowledgement of a stream we opened again.
 func (s *Session) swallowed(m *wire.Message) bool {
-	meta, _ := wire.Field(m.Params, "_meta")
-	id, _ := wire.Field(meta, "io.modelcontextprotocol/subscriptionId")
-	c := s.streams[string(id)]
+	c := s.streams[string(subscriptionOf(m.Params))]
 	if c == nil {
 		return false
 	}
@@ -255,6 +253,13 @@ func (s *Session) swallowed(m *wire.Message) bool {
 	swallow := c.swallow
 	c.swallow = false
 	return swallow
+}
+
+// subscriptionOf is the raw id of the stream a notification belongs to.
+func subscriptionOf(params []byte) []byte {
+	meta, _ := wire.Field(params, "_meta")
+	id, _ := wire.Field(meta, "io.modelcontextprotocol/subscriptionId")
+	return id
 }
 
 // notices keeps a flood of list_changed from the client: one of a kind in
@@ -296,7 +301,8 @@ func (n *notices) overdue(now time.Time) (lines [][]byte) {
 // forget drops what is held back for a stream that is over.
 func (n *notices) forget(stream []byte) {
 	for key, line := range n.pending {
-		if bytes.Contains(line, append([]byte(`subscriptionId":`), stream...)) {
+		m, _, _ := wire.Scan(line)
+		if bytes.Equal(subscriptionOf(m.Params), stream) {
 			delete(n.pending, key)
 		}
 	}
