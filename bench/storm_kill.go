@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -124,47 +122,49 @@ func (k *killer) registered() int {
 	return pid
 }
 
-// kill takes turns: half of the servers die out of the blue, some at rest, some unable
-// to read.
+// kill takes turns: half of the servers die out of the blue, a quarter at rest,
+// a quarter unable to read.
 func (k *killer) kill(pid int) {
-	settled := false
+	tally := tallyFile(k.pidFile, pid)
 	switch k.count() % 4 {
 	case 0:
-		settled = k.killSettled(pid)
+		k.killSettled(pid, tally)
 	case 2:
 		k.killStopped(pid)
 	default:
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
-	k.client.log.Add(history.Event{Kind: history.Kill, PID: pid, Settled: settled})
+	began, firstCall := time.Now(), k.client.next.Load()
+	gone := waitUntil(func() bool { return isGone(pid) })
+	k.client.log.Add(history.Event{Kind: history.Kill, PID: pid, Settled: gone && settled(tally)})
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.kills++
-	k.outage = outage{began: time.Now(), firstCall: k.client.next.Load()}
+	k.outage = outage{began: began, firstCall: firstCall}
 }
 
 // killSettled kills a server that has answered all it read, while the wrap is
 // stuck with a client that does not listen: the answers are in the pipe,
-// complete, for whoever reads to the end. It reports whether the server really
-// came to rest.
-func (k *killer) killSettled(pid int) (settled bool) {
+// complete, for whoever reads to the end.
+func (k *killer) killSettled(pid int, tally string) {
 	c := k.client
 	c.ears.cover.Lock()
 	answer := c.askMuch(k.count())
-	waitUntil(func() bool { return rests(pid) })
-	gauze := c.cmd.Process.Pid
-	syscall.Kill(gauze, syscall.SIGSTOP) // from here on it gives the server nothing to do
-	settled = waitUntil(func() bool { return everyThread(gauze, "T") }) && waitUntil(func() bool { return rests(pid) })
+	calm := 0
+	waitUntil(func() bool {
+		if calm++; !settled(tally) {
+			calm = 0
+		}
+		return calm > 6 // longer than any call takes
+	})
 	syscall.Kill(pid, syscall.SIGKILL)
-	syscall.Kill(gauze, syscall.SIGCONT)
-	waitUntil(func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }) // the wrap knows of the death
-	time.Sleep(3 * time.Millisecond)                                        // and has begun to act on it
+	waitUntil(func() bool { return isGone(pid) }) // the wrap knows
+	time.Sleep(3 * time.Millisecond)              // and has begun to act on it
 	c.ears.cover.Unlock()
 	select {
 	case <-answer:
 	case <-c.stopped:
 	}
-	return settled
 }
 
 // killStopped lets the wrap write to a server that does not read any more.
@@ -174,18 +174,7 @@ func (k *killer) killStopped(pid int) {
 	syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// rests reports whether the process does nothing for longer than any call takes.
-func rests(pid int) bool {
-	const still = 6 * time.Millisecond
-	for since := time.Now(); time.Since(since) < still; time.Sleep(look) {
-		if !everyThread(pid, "S") {
-			return false
-		}
-	}
-	return true
-}
-
-// look is how often a process is looked at.
+// look is how often something is looked at.
 const look = 500 * time.Microsecond
 
 // waitUntil looks until the condition holds, but not for ever; it reports whether it does.
@@ -198,23 +187,5 @@ func waitUntil(condition func() bool) bool {
 	return false
 }
 
-// everyThread reports whether all threads of the process are in this state: S
-// asleep, T stopped. One that runs, or would if it could, is R.
-func everyThread(pid int, state string) bool {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	if err != nil || len(threads) == 0 {
-		return false
-	}
-	for _, t := range threads {
-		stat, err := os.ReadFile(t)
-		if err != nil {
-			return false
-		}
-		// The state stands behind the name, which is in parentheses.
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		if !strings.HasPrefix(rest, state) {
-			return false
-		}
-	}
-	return true
-}
+// isGone reports whether the process is dead and its parent knows.
+func isGone(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"fmt"
+	"bufio"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
@@ -11,30 +12,38 @@ import (
 const roleStormServer = "_storm-server"
 
 // runStormServer is the server under fire: it says which process it is, so
-// that it can be killed, and becomes the faulty server.
+// that it can be killed, keeps a tally, and becomes the faulty server.
 //
-// Every third one is careful: it reads one value at a time and not a byte
+// Every fourth one is careful: it reads one value at a time and not a byte
 // beyond its closing brace, and finishes it before it reads on. Behind such a
 // server the rest of the pipe is provably unread, to the byte.
 func runStormServer(args []string) error {
-	if err := registerPID(args[0]); err != nil {
+	tally, err := register(args[0])
+	if err != nil {
 		return err
 	}
 	flags, stdin := args[1:], io.Reader(os.Stdin)
-	if os.Getpid()%3 == 0 {
+	if os.Getpid()%4 == 0 {
 		flags, stdin = append(flags, "-serial"), &valueReader{r: os.Stdin}
 	}
-	os.Exit(faultyserver.Main(flags, stdin, os.Stdout, os.Stderr))
+	in := &talliedInput{lines: bufio.NewReaderSize(stdin, 64<<10), tally: tally}
+	os.Exit(faultyserver.Main(flags, in, &talliedOutput{os.Stdout, tally}, os.Stderr))
 	return nil
 }
 
-// registerPID replaces the file as a whole: whoever reads it sees one pid or the next.
-func registerPID(file string) error {
-	next := fmt.Sprintf("%s.%d", file, os.Getpid())
-	if err := os.WriteFile(next, fmt.Append(nil, os.Getpid()), 0o600); err != nil {
-		return err
+// register opens the tally and replaces the file with the pid as a whole:
+// whoever reads it sees one server or the next.
+func register(pidFile string) (*tally, error) {
+	pid := os.Getpid()
+	file, err := os.Create(tallyFile(pidFile, pid))
+	if err != nil {
+		return nil, err
 	}
-	return os.Rename(next, file)
+	next := pidFile + ".next"
+	if err := os.WriteFile(next, strconv.AppendInt(nil, int64(pid), 10), 0o600); err != nil {
+		return nil, err
+	}
+	return &tally{file: file}, os.Rename(next, pidFile)
 }
 
 // valueReader returns one JSON object per Read, as a line, and leaves
@@ -58,32 +67,36 @@ func (v *valueReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// value reads byte by byte until the braces balance.
+// value reads until the braces balance, each time only as many bytes as there
+// are braces to close: fewer cannot be left.
 func (v *valueReader) value() (value []byte, err error) {
-	var one [1]byte
+	room := make([]byte, 16)
 	depth, quoted, escaped := 0, false, false
 	for {
-		if _, err := io.ReadFull(v.r, one[:]); err != nil {
+		some := room[:min(max(1, depth), len(room))]
+		if _, err := io.ReadFull(v.r, some); err != nil {
 			return nil, err
 		}
-		c := one[0]
-		if depth == 0 && c != '{' {
-			continue // the line end of the value before
-		}
-		value = append(value, c)
-		switch {
-		case escaped:
-			escaped = false
-		case quoted:
-			quoted, escaped = c != '"', c == '\\'
-		case c == '"':
-			quoted = true
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return value, nil
+		for _, c := range some {
+			if depth == 0 && c != '{' {
+				continue // the line end of the value before
 			}
+			value = append(value, c)
+			switch {
+			case escaped:
+				escaped = false
+			case quoted:
+				quoted, escaped = c != '"', c == '\\'
+			case c == '"':
+				quoted = true
+			case c == '{':
+				depth++
+			case c == '}':
+				depth--
+			}
+		}
+		if depth == 0 && len(value) > 0 {
+			return value, nil
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 func smallStorm(t *testing.T, b *binaries, gauze, era, bug string) *stormResult {
 	t.Helper()
 	storms, err := configure(storm{
-		calls: 4000, kills: 80, quick: true, callers: 64, workEvery: 1, seed: 1, bug: bug, quiet: 10 * time.Second,
+		calls: 3200, kills: 64, quick: true, callers: 64, workEvery: 1, seed: 1, bug: bug, quiet: 10 * time.Second,
 	}, era, 4)
 	if err != nil {
 		t.Fatal(err)
