@@ -18,7 +18,7 @@ import (
 )
 
 // testPatience ends a test that hangs. A healthy one takes a few seconds, more on a loaded machine.
-const testPatience = 90 * time.Second
+const testPatience = 150 * time.Second
 
 // stopPatience is how long everything may take to end once the client has closed: the whole ladder of a server that
 // ignores its stdin closing, 2 s and 3 s, and some air.
