@@ -14,6 +14,7 @@
 //	watch.go     deadlines, probes, hangs
 //	outlet.go    the way back to the client, in order
 //	policy.go    what the user decided per tool
+//	seeded.go    bugs for the kill storm to catch, in a build of their own
 //
 // A call goes FromClient -> dispatch -> transmit -> (the server) -> response.
 // If the server dies in between, Down judges it, and Up sends it again or it

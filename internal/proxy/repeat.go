@@ -71,8 +71,9 @@ func (s *Session) Down(conn *upstream.Conn) {
 	slices.SortFunc(lost, func(a, b *call) int { return int(a.seq) - int(b.seq) })
 	inFlight := map[uint64]bool{}
 	for _, c := range lost {
-		if !upstream.Seeded("no-fence") {
-			delete(s.flight, c.n)
+		delete(s.flight, c.n)
+		if upstream.Seeded("no-fence") {
+			s.haunt(c)
 		}
 		verdicts = append(verdicts, s.judge(c, now, inFlight))
 	}

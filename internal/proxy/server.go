@@ -107,8 +107,8 @@ func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
 	} else {
 		c = s.streams[string(id)]
 	}
-	if upstream.Seeded("no-fence") {
-		return c
+	if upstream.Seeded("no-fence") && c == nil {
+		return s.ghost(id)
 	}
 	if c == nil || c.conn != conn || c.over {
 		return nil
