@@ -43,7 +43,7 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"tasks":          func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
 	"durable-tasks":  func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
 	"10000-tools":    serveTools(10_000),
-	"too-many-tools": serveTools(130_000),
+	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
 	"flood-modern":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },
 }
