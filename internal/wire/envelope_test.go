@@ -439,6 +439,9 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":\"\xff\",\"result\":\"\xfe\"} {"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		compareWithReference(t, text)
+		if id := LooseID(text); id != nil && (!json.Valid(id) || !utf8.Valid(id) || strings.IndexByte("{[tfn", id[0]) >= 0) {
+			t.Errorf("%q has the id %q", text, id)
+		}
 		if parts, err := SplitBatch(text, 100); err == nil {
 			var want []json.RawMessage
 			if json.Unmarshal(text, &want) != nil || fmt.Sprintf("%s", parts) != fmt.Sprintf("%s", want) {

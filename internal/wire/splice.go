@@ -98,7 +98,7 @@ func LooseID(text []byte) []byte {
 			return nil
 		}
 		if value := text[from:i]; string(key) == "id" && len(value) > 0 && utf8.Valid(value) {
-			if _, err := scanValue(value, 0); err == nil && strings.IndexByte(`"-0123456789`, value[0]) >= 0 {
+			if end, err := scanValue(value, 0); err == nil && end == len(value) && strings.IndexByte(`"-0123456789`, value[0]) >= 0 {
 				return value
 			}
 			return nil

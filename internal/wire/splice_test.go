@@ -162,6 +162,33 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestLooseID(t *testing.T) {
+	for _, story := range []struct{ says, text, want string }{
+		{"the id of a message", `{"jsonrpc":"2.0","id":1,"method":"a"}`, `1`},
+		{"of one that is refused", `{"jsonrpc":"1.0","method":7, "id" : "x" }`, `"x"`},
+		{"of one that breaks off", `{"id":"x","params":{"a`, `"x"`},
+		{"of one that is nested too deep", `{"params":` + nest(2*MaxDepth) + `,"id":-1.5}`, `-1.5`},
+		{"the first of two", `{"id":1,"id":2}`, `1`},
+		{"not one deeper down", `{"params":{"id":1}}`, ``},
+		{"not one in a string", `{"a":"\"id\":1"}`, ``},
+		{"not one behind what cannot be read", `{"a" 1,"id":1}`, ``},
+		{"not one that is cut", `{"id":12`, ``},
+		{"not null", `{"id":null,"a":1}`, ``},
+		{"not an object", `{"id":{},"a":1}`, ``},
+		{"not a word", `{"id":true,"a":1}`, ``},
+		{"not a number with something behind it", `{"id":1x,"a":1}`, ``},
+		{"nor with a zero before it", `{"id":01,"a":1}`, ``},
+		{"not a string with a control character", "{\"id\":\"\t\",\"a\":1}", ``},
+		{"nor with invalid UTF-8", "{\"id\":\"\xff\",\"a\":1}", ``},
+		{"not of a batch", `[{"id":1}]`, ``},
+		{"not of nothing", ``, ``},
+	} {
+		if got := string(LooseID([]byte(story.text))); got != story.want {
+			t.Errorf("%s: %q, want %q", story.says, got, story.want)
+		}
+	}
+}
+
 // members is what encoding/json sees in an object: keys as they are spelled,
 // keys as they are meant, values.
 func members(object []byte) (spelled, names []string, values []json.RawMessage) {
