@@ -126,3 +126,12 @@ func frozen(pid int) bool {
 	}
 	return len(threads) > 0 || !procfs()
 }
+
+// wrote is how many bytes a process has written so far, to anyone.
+func wrote(pid int) (n int) {
+	io, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if at := bytes.Index(io, []byte("wchar: ")); at >= 0 {
+		fmt.Sscan(string(io[at+len("wchar: "):]), &n)
+	}
+	return n
+}
