@@ -18,8 +18,8 @@ import (
 // enough that three probes can be missed before its end.
 func watchful() Options {
 	o := quick()
-	o.ProbeInterval, o.ProbeTimeout = 20*time.Millisecond, 20*time.Millisecond
-	o.HangGrace = 60 * time.Millisecond
+	o.ProbeInterval, o.ProbeTimeout = 60*time.Millisecond, 40*time.Millisecond
+	o.HangGrace = 100 * time.Millisecond
 	o.Timeout = 500 * time.Millisecond
 	return o
 }
@@ -60,7 +60,7 @@ func TestFaultH02SlowToInitialize(t *testing.T) {
 	o := watchful()
 	o.Timeout = 50 * time.Millisecond
 	o.Tools = map[string]Policy{"echo": {Timeout: 10 * time.Second}}
-	s := begin(t, o, "-late-initialize=after=250ms")
+	s := begin(t, o, "-late-initialize=after=150ms")
 	id := s.request("initialize", initializeParams)
 	if m := s.answer(id); m.Error != nil {
 		t.Fatalf("initialize: %s", m.raw)
@@ -68,7 +68,7 @@ func TestFaultH02SlowToInitialize(t *testing.T) {
 	s.want(event.Died, 0)
 	s.kill()
 	s.call("echo", "") // waits for the second start, as slow as the first
-	if took := s.await(event.Restored, 1).Took; took < 250*time.Millisecond {
+	if took := s.await(event.Restored, 1).Took; took < 150*time.Millisecond {
 		t.Errorf("the slow start is on record as %v", took)
 	}
 	s.want(event.Died, 1)
@@ -82,7 +82,7 @@ func TestFaultH03OneCallNeverAnswers(t *testing.T) {
 	s := begin(t, o).initialize()
 	pid := s.pid()
 	safe, unsafe := s.start("hang", ""), s.start("hang_unsafe", `{"key":"k"}`)
-	other := s.start("sleep", `{"ms":300}`)
+	other := s.start("sleep", `{"ms":200}`)
 	for _, id := range []string{safe, unsafe} {
 		m := s.wantFault(id, fault.CallTimeout)
 		if _, delivery := s.faultOf(m); delivery != "unknown" {
@@ -162,7 +162,7 @@ func TestFaultH05BusyIsNotHung(t *testing.T) {
 		o.Timeout = 10 * time.Second
 		s := begin(t, o, "-serial").initialize()
 		pid := s.pid()
-		id := s.start("sleep", `{"ms":500}`)
+		id := s.start("sleep", `{"ms":450}`)
 		s.await(event.ProbeMissed, 3)
 		s.text(s.answer(id))
 		if s.state().PID != pid {
@@ -174,12 +174,12 @@ func TestFaultH05BusyIsNotHung(t *testing.T) {
 	})
 	t.Run("past its time, at work", func(t *testing.T) {
 		o := watchful()
-		o.HangGrace = 300 * time.Millisecond
+		o.HangGrace = 500 * time.Millisecond
 		o.Timeout = 10 * time.Second
 		o.Tools = map[string]Policy{"busy": {Timeout: 150 * time.Millisecond}}
 		s := begin(t, o, "-serial").initialize()
 		pid := s.pid()
-		id := s.start("busy", `{"ms":700}`)
+		id := s.start("busy", `{"ms":900}`)
 		s.wantFault(id, fault.CallTimeout)
 		s.await(event.ProbeMissed, 3)
 		if s.state().PID != pid { // answered when it is done
@@ -192,8 +192,10 @@ func TestFaultH05BusyIsNotHung(t *testing.T) {
 }
 
 func TestFaultH06Stopped(t *testing.T) {
+	o := quick()
+	o.HangGrace = 100 * time.Millisecond
 	t.Run("with calls", func(t *testing.T) {
-		s := begin(t, quick()).initialize()
+		s := begin(t, o).initialize()
 		conn := s.conn()
 		s.signal(syscall.SIGSTOP)
 		safe, unsafe := s.start("echo", `{"text":"x"}`), s.start("append", `{"key":"k"}`)
@@ -218,7 +220,7 @@ func TestFaultH06Stopped(t *testing.T) {
 		s.wantGone(conn.PID())
 	})
 	t.Run("idle", func(t *testing.T) {
-		s := begin(t, quick()).initialize()
+		s := begin(t, o).initialize()
 		s.signal(syscall.SIGSTOP)
 		s.await(event.Restored, 1)
 		if s.state().Generation != 2 {
@@ -234,7 +236,7 @@ func TestFaultH07StoppedAndContinued(t *testing.T) {
 	pid := s.pid()
 	s.signal(syscall.SIGSTOP)
 	safe, unsafe := s.start("echo", `{"text":"x"}`), s.start("append", `{"key":"k"}`)
-	s.await(event.ProbeMissed, 4)
+	s.await(event.ProbeMissed, 3)
 	s.signal(syscall.SIGCONT)
 	s.text(s.answer(safe))
 	s.text(s.answer(unsafe))
@@ -379,7 +381,7 @@ func TestFaultH10AnswerDrips(t *testing.T) {
 	})
 	t.Run("for longer than anyone waits", func(t *testing.T) {
 		o := quick()
-		o.Timeout, o.MaxTime = 200*time.Millisecond, 400*time.Millisecond
+		o.Timeout, o.MaxTime = 300*time.Millisecond, 500*time.Millisecond
 		s := begin(t, o).initialize()
 		began := time.Now()
 		id := s.start("drip", `{"text":"`+strings.Repeat("drop ", 1000)+`","interval_ms":5}`)
@@ -393,7 +395,7 @@ func TestFaultH10AnswerDrips(t *testing.T) {
 
 func TestFaultH11ProgressForEver(t *testing.T) {
 	o := quick()
-	o.Timeout, o.MaxTime = 300*time.Millisecond, 600*time.Millisecond
+	o.Timeout, o.MaxTime = 300*time.Millisecond, 500*time.Millisecond
 	s := begin(t, o).initialize()
 	began := time.Now()
 	id := s.request("tools/call", `{"name":"progress","arguments":{"n":-1,"interval_ms":5},"_meta":{"progressToken":"tok"}}`)
@@ -451,7 +453,7 @@ func TestFaultH14AnswersAfterItsTime(t *testing.T) {
 	o := quick()
 	o.Tools = map[string]Policy{"late": {Timeout: 50 * time.Millisecond}}
 	s := begin(t, o).initialize()
-	id := s.start("late", `{"ms":250}`)
+	id := s.start("late", `{"ms":150}`)
 	s.wantFault(id, fault.CallTimeout)
 	if e := s.await(event.Dropped, 1); !strings.Contains(e.Detail, "too late") {
 		t.Errorf("dropped: %s", e.Detail)

@@ -311,9 +311,7 @@ func TestFaultP13DiesBeforeAnyByteIsWritten(t *testing.T) {
 		o.Window = 1
 		s := begin(t, o).initialize()
 		first := s.start("hang_unsafe", `{"key":"first"}`)
-		for s.effects()["first"] == 0 {
-			s.call("echo", "") // until it runs
-		}
+		s.untilEffect("first")
 		held := s.start("append", `{"key":"held"}`)
 		s.taken()
 		s.kill()
@@ -625,7 +623,7 @@ func TestFaultP21AnswersAndDies(t *testing.T) {
 		s.untilEffect("k")
 		s.wantGone(s.pid())
 		// Its answer lies in the pipe longer than anyone waits for more.
-		<-time.After(2 * pipeGrace)
+		<-time.After(pipeGrace + 50*time.Millisecond)
 		read()
 		s.text(s.answer(first))
 		s.text(s.answer(last))
@@ -674,7 +672,7 @@ func TestFaultP22DiesInTheMiddleOfAnAnswer(t *testing.T) {
 
 func TestFaultP26CrashLoop(t *testing.T) {
 	o := unprobed()
-	o.Restart = upstream.Restart{Backoff: time.Millisecond, Cap: 5 * time.Millisecond, Limit: 5, Open: 200 * time.Millisecond}
+	o.Restart = upstream.Restart{Backoff: time.Millisecond, Cap: 5 * time.Millisecond, Limit: 5, Open: 150 * time.Millisecond}
 	s := begin(t, o, "-exit-after-initialize=7")
 	id := s.request("initialize", initializeParams)
 	if m := s.answer(id); m.Error != nil {
@@ -783,7 +781,7 @@ func TestFaultP29GrandchildHoldsThePipes(t *testing.T) {
 			}
 			s.endSpawned()
 			unsafe := s.start("hang_unsafe", `{"key":"k"}`)
-			safe := s.start("sleep", `{"ms":300}`)
+			safe := s.start("sleep", `{"ms":100}`)
 			s.untilEffect("k")
 			s.kill() // noticed although nothing on its stdout says so
 			s.wantFault(unsafe, fault.OutcomeUnknown)
@@ -866,6 +864,7 @@ func TestFaultP34ComesBackWithoutACapability(t *testing.T) {
 	s.answer(s.request("resources/list", ""))
 	read := s.stopReading()
 	s.signal(syscall.SIGKILL)
+	s.await(event.Ready, 2)
 	s.untilStuck() // about to be told that the list changed
 	id := s.request("resources/list", "")
 	s.until("the request waits for the server, and is not answered from memory", func() bool {

@@ -298,6 +298,8 @@ func (s *story) untilSilent() {
 
 // stopReading lets the client turn a deaf ear until read is called.
 func (s *story) stopReading() (read func()) {
+	s.session.out.Lock() // nothing is being said at this moment
+	defer s.session.out.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ear := make(chan struct{})
@@ -311,5 +313,5 @@ func (s *story) stopReading() (read func()) {
 // read.
 func (s *story) untilStuck() {
 	s.t.Helper()
-	s.until("the client keeps us from speaking", func() bool { return s.session.out.busy.Load() != 0 })
+	s.until("the client keeps us from speaking", func() bool { return s.session.out.writes.Load()%2 == 1 })
 }
