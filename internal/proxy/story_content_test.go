@@ -90,12 +90,20 @@ func (s *story) refusals() (all []message) {
 	return all
 }
 
-// memoryInUse is the heap and its free pages, after a collection.
+// memoryInUse is the heap after a collection: what is held.
 func memoryInUse() int {
 	runtime.GC()
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
 	return int(now.HeapInuse)
+}
+
+// memoryTaken is all that was ever allocated: what was held at any time is
+// less.
+func memoryTaken() int {
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return int(now.TotalAlloc)
 }
 
 // stop freezes the server and waits until it is: it reads nothing any more.

@@ -140,8 +140,11 @@ func (r *Reader) skip() *TooLong {
 			long.Head = bytes.Clone(part[:min(len(part), keepOfTooLong)])
 		}
 		long.Length += len(part)
-		long.Tail = append(long.Tail, part[max(0, len(part)-keepOfTooLong):]...)
-		long.Tail = bytes.Clone(long.Tail[max(0, len(long.Tail)-keepOfTooLong):])
+		part = part[max(0, len(part)-keepOfTooLong):]
+		if over := len(long.Tail) + len(part) - keepOfTooLong; over > 0 {
+			long.Tail = append(long.Tail[:0], long.Tail[over:]...)
+		}
+		long.Tail = append(long.Tail, part...)
 		if n >= 0 {
 			r.from += n + 1
 			r.adrift = false
