@@ -57,24 +57,50 @@ type call struct {
 var signSeed = maphash.MakeSeed()
 
 // rooms holds the buffers of answered calls for the next ones: a busy session
-// would otherwise be mostly garbage collection.
-var rooms = sync.Pool{New: func() any { return new([]byte) }}
+// would otherwise be mostly garbage collection. (Not a sync.Pool: requests and
+// responses are handled on different processors, so each would find the other
+// one's part of it empty.)
+type rooms struct {
+	mu   sync.Mutex
+	free []*[]byte
+}
 
-// largestRoom is not kept: one huge message must not stay for ever.
-const largestRoom = 64 << 10
+const (
+	keptRooms   = 64
+	largestRoom = 64 << 10 // one huge message must not stay for ever
+)
+
+func (r *rooms) take() *[]byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := len(r.free) - 1; last >= 0 {
+		room := r.free[last]
+		r.free = r.free[:last]
+		return room
+	}
+	return new([]byte)
+}
+
+func (r *rooms) giveBack(room *[]byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.free) < keptRooms && cap(*room) <= largestRoom {
+		r.free = append(r.free, room)
+	}
+}
 
 // newCall copies a message of the client's out of the reader's buffer.
-func newCall(m *wire.Message) *call {
-	c := &call{room: rooms.Get().(*[]byte), arrived: time.Now()}
+func (s *Session) newCall(m *wire.Message) *call {
+	c := &call{room: s.rooms.take(), arrived: time.Now()}
 	c.msg, *c.room = m.Keep(*c.room)
 	c.id = c.msg.ID
 	return c
 }
 
 // discard gives the buffer back. Nothing may refer to the message any more.
-func (c *call) discard() {
-	if c.room != nil && cap(*c.room) <= largestRoom && c.class != Stream {
-		rooms.Put(c.room)
+func (s *Session) discard(c *call) {
+	if c.room != nil && c.class != Stream {
+		s.rooms.giveBack(c.room)
 	}
 	c.room = nil
 }
@@ -116,7 +142,10 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		before, behind = c.msg.AroundID()
 		id = appendID(s.idRoom[:0], conn.Generation, c.n)
 	}
-	now := time.Now()
+	now := c.arrived
+	if c.waited {
+		now = time.Now()
+	}
 	c.conn, c.sent, c.heard = conn, now, now
 	s.sends++
 	c.order = s.sends

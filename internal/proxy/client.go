@@ -75,7 +75,7 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 
 // requestFromClient is the first step of a call.
 func (s *Session) requestFromClient(m *wire.Message) {
-	c := newCall(m)
+	c := s.newCall(m)
 	if err := s.inspect(c); err != nil {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
@@ -236,7 +236,7 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 	}
 	if s.conn == nil {
 		if !full(s.waiting, m) {
-			s.waiting = append(s.waiting, newCall(m))
+			s.waiting = append(s.waiting, s.newCall(m))
 		}
 		return
 	}

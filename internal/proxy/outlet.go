@@ -17,7 +17,9 @@ type outlet struct {
 	err error
 	// failed is closed with err: the client is gone.
 	failed chan struct{}
-	busy   atomic.Int64 // when the write under way began, unix nanoseconds; 0: none
+	writes atomic.Uint64 // begun and ended: odd while one is under way
+	seen   atomic.Uint64 // value of writes at the last look
+	since  atomic.Int64  // when it was first seen, unix nanoseconds
 }
 
 const outletFlushAt = 64 << 10
@@ -28,9 +30,9 @@ func (o *outlet) flush() {
 		return
 	}
 	if o.err == nil {
-		o.busy.Store(time.Now().UnixNano())
+		o.writes.Add(1)
 		_, o.err = o.w.Write(o.buf)
-		o.busy.Store(0)
+		o.writes.Add(1)
 		if o.err != nil {
 			close(o.failed)
 		}
@@ -56,9 +58,12 @@ func (o *outlet) send(line []byte) {
 	o.flush()
 }
 
-// stuck reports that the client has not read for a second: then silence is
-// not the server's fault.
+// stuck reports that the client has not read for a second: then silence is not
+// the server's fault. The clock is looked at here and not at every write.
 func (o *outlet) stuck(now time.Time) bool {
-	since := o.busy.Load()
-	return since != 0 && now.UnixNano()-since > int64(time.Second)
+	writes := o.writes.Load()
+	if o.seen.Swap(writes) != writes {
+		o.since.Store(now.UnixNano())
+	}
+	return writes%2 == 1 && now.UnixNano()-o.since.Load() >= int64(time.Second)
 }

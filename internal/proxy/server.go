@@ -62,7 +62,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	deferred := s.takeDeferred()
 	s.mu.Unlock()
 
-	now := time.Now()
+	now := conn.LastHeard() // of its last byte: no need to look at the clock again
 	outcome := health.Answered
 	if !valid {
 		outcome = health.Broken
@@ -73,7 +73,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		c.own <- keep(m)
 	case valid:
 		s.out.buf = m.AppendWithID(s.out.buf, c.id)
-		c.discard()
+		s.discard(c)
 	default:
 		s.out.buf = append(append(s.out.buf, s.verdict(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
 			Detail: "a response with both a result and an error, or with neither"})...), '\n')

@@ -94,6 +94,7 @@ type Session struct {
 	held    []*call          // for admission
 
 	questions map[string]*question // from the server, by our id
+	rooms     rooms                // guards itself
 
 	admission
 	suspects []*call
@@ -242,12 +243,16 @@ func (s *Session) Hurry() { s.up.Hurry() }
 // listen reads what the client says to its end.
 func (s *Session) listen(in io.Reader) error {
 	lines := wire.NewReader(in, 0)
+	said := 0 // since we last looked whether the server reads it
 	for {
 		line, err := lines.Next()
 		var long *wire.TooLong
 		switch {
 		case err == nil:
-			s.awaitRoom()
+			if said += len(line) + perMessage; said > awaitAfter {
+				said = 0
+				s.awaitRoom()
+			}
 			s.FromClient(line)
 		case errors.As(err, &long):
 			s.tooLongFromClient(long)
@@ -261,6 +266,13 @@ func (s *Session) listen(in io.Reader) error {
 		}
 	}
 }
+
+// awaitAfter bytes, each message counting for perMessage at least, we look
+// whether the server reads what the client says.
+const (
+	awaitAfter = 1 << 20
+	perMessage = 16 << 10
+)
 
 // awaitRoom holds up a client that says more than the server reads, as a pipe
 // between the two would.

@@ -210,6 +210,11 @@ func mend(m Message, end int) (Message, int, error) {
 // key. A key that only looks like a known one (another case, escapes) is an
 // error: encoding/json and others would take it for the known one.
 func envelopeKey(key []byte) (int, error) {
+	for i, known := range envelopeKeys {
+		if string(key) == known {
+			return i, nil
+		}
+	}
 	name := string(key)
 	if bytes.IndexByte(key, '\\') >= 0 {
 		if json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
@@ -221,11 +226,6 @@ func envelopeKey(key []byte) (int, error) {
 			}
 		}
 		return -1, nil
-	}
-	for i, known := range envelopeKeys {
-		if name == known {
-			return i, nil
-		}
 	}
 	for _, known := range envelopeKeys {
 		if strings.EqualFold(name, known) {
