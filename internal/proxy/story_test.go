@@ -41,7 +41,6 @@ type story struct {
 	mu       sync.Mutex
 	news     sync.Cond
 	lines    []message // everything the client was told, in order
-	read     int       // how many of them next has given out
 	events   []event.Event
 	finished bool
 	lastID   int
