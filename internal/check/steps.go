@@ -57,7 +57,7 @@ func allSteps(quick bool) []step {
 		{name: "realparts", about: "real servers and clients, pinned", slow: true, run: install},
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
 		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %v", fuzzTime), run: fuzzAll},
-		{name: "repeat", about: "the named faults, 20 times over", slow: true, run: repeatFaults},
+		{name: "repeat", about: fmt.Sprintf("the named faults, %d times over", repeats), slow: true, run: repeatFaults},
 		{name: "demo", about: "gauze demo", run: demo},
 	}
 }
@@ -141,18 +141,6 @@ func install(ctx context.Context, out io.Writer) (tally, error) {
 		return tally{}, fmt.Errorf("%w\nwithout network: go run ./internal/check -quick leaves the real servers out", err)
 	}
 	return tally{}, nil
-}
-
-// repeatFaults runs the named faults often: a recovery that works nineteen times in twenty does not work.
-func repeatFaults(ctx context.Context, out io.Writer) (tally, error) {
-	if _, err := os.Stat("internal/proxy"); err != nil {
-		return tally{}, errAbsent
-	}
-	t, err := goTest("-race", "-count=20", "-timeout", "10m", "-run", "^TestFault", "./internal/proxy/...")(ctx, out)
-	if err == nil && t.passed == 0 {
-		return t, errors.New("no test in internal/proxy has a name that starts with TestFault")
-	}
-	return t, err
 }
 
 func demo(ctx context.Context, out io.Writer) (tally, error) {

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// A recovery that works nineteen times in twenty does not work. Much of a recovery is waiting, so the repeats run side
+// by side, which also shows what only works on an idle machine.
+const (
+	repeats = 20
+	abreast = 2
+)
+
+// repeatFaults runs the named faults often.
+func repeatFaults(ctx context.Context, out io.Writer) (tally, error) {
+	if _, err := os.Stat("internal/proxy"); err != nil {
+		return tally{}, errAbsent
+	}
+	share := goTest("-race", fmt.Sprintf("-count=%d", repeats/abreast), "-timeout", "10m", "-run", "^TestFault", "./internal/proxy/...")
+	shown := &oneAtATime{w: out}
+	tallies, errs := make([]tally, abreast), make([]error, abreast)
+	var wg sync.WaitGroup
+	for i := range abreast {
+		wg.Go(func() { tallies[i], errs[i] = share(ctx, shown) })
+	}
+	wg.Wait()
+	var total tally
+	for _, t := range tallies {
+		total = total.plus(t)
+	}
+	err := errors.Join(errs...)
+	if err == nil && total.passed == 0 {
+		err = errors.New("no test in internal/proxy has a name that starts with TestFault")
+	}
+	return total, err
+}
+
+// oneAtATime keeps the writes of several runs whole.
+type oneAtATime struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (o *oneAtATime) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
+}
