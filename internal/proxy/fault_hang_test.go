@@ -27,9 +27,12 @@ func watchful() Options {
 func TestFaultH01NeverAnswersInitialize(t *testing.T) {
 	o := quick()
 	o.StartTimeout = 150 * time.Millisecond
-	s := begin(t, o, "-ignore-initialize")
+	s := begin(t, o, "-ignore-initialize", "-stray=banner")
 	id := s.request("initialize", initializeParams)
 	m := s.wantFault(id, fault.StartTimeout)
+	if !strings.Contains(m.raw, "Server started") {
+		t.Errorf("what it said instead is missing: %s", m.raw)
+	}
 	if m.Error == nil || !strings.Contains(m.Error.Message, "[gauze: start-timeout]") {
 		t.Errorf("told %s", m.raw)
 	}

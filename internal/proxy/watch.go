@@ -139,8 +139,9 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 		case c.class == Start:
 			if conn.Overdue(c.sent, now, s.up.StartTimeout) {
 				s.retire(c)
+				seen := conn.Glimpse()
 				s.later(func() {
-					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: s.up.StartTimeout})
+					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: s.up.StartTimeout, Evidence: seen})
 				})
 				s.replace(conn, "it did not answer initialize")
 				return

@@ -367,6 +367,13 @@ func (c *Conn) Done() <-chan struct{} { return c.done }
 // Evidence is what we saw. Valid after Done.
 func (c *Conn) Evidence() Evidence { return c.evidence }
 
+// Glimpse is what a server that still runs has said beside its messages.
+func (c *Conn) Glimpse() *fault.Evidence {
+	c.strays.mu.Lock()
+	defer c.strays.mu.Unlock()
+	return &fault.Evidence{Ran: time.Since(c.Started), Stderr: c.stderr.lines(12), Stdout: append([]string(nil), c.strays.lines...)}
+}
+
 // Delivery judges, after Done, what became of the message whose closing brace
 // ends at end: Unsent if the server provably never read that brace. Whoever
 // reads line by line or value by value cannot have acted on it before.
