@@ -325,7 +325,7 @@ func TestFaultP13DiesBeforeAnyByteIsWritten(t *testing.T) {
 		o := unprobed()
 		o.Window = 8
 		s := begin(t, o, "-stop-reading=1,n=3").initialize()
-		full := s.start("append", `{"key":"full","value":"`+strings.Repeat("x", 200_000)+`"}`)
+		full := s.start("append", `{"key":"full","value":"`+strings.Repeat("x", 100_000)+`"}`)
 		behind := s.start("append", `{"key":"behind"}`)
 		s.taken()
 		if !s.conn().Blocked() {
@@ -343,13 +343,13 @@ func TestFaultP13DiesBeforeAnyByteIsWritten(t *testing.T) {
 
 func TestFaultP14DiesWithHalfACallWritten(t *testing.T) {
 	for name, flags := range map[string][]string{
-		"":                            nil,
+		"nobody reads":                nil,
 		"a grandchild may still read": {"-grandchild=1,kind=stdin,setsid=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t, unprobed(), append(flags, "-stop-reading=1,n=3")...).initialize()
 			s.endSpawned()
-			id := s.start("append", `{"key":"k","value":"`+strings.Repeat("x", 500_000)+`"}`)
+			id := s.start("append", `{"key":"k","value":"`+strings.Repeat("x", 150_000)+`"}`)
 			s.taken()
 			if !s.conn().Blocked() {
 				t.Fatal("all of it was written")
