@@ -78,7 +78,6 @@ func TestReportEndsWithTheSum(t *testing.T) {
 		{"all well", []step{{name: "a", run: outcome(tally{}, nil)}, {name: "b", run: outcome(tally{passed: 7, skipped: 1}, nil)}}, "8 passed, 0 failed", 0},
 		{"a step fails", []step{{name: "a", run: outcome(tally{}, errors.New("broken"))}, {name: "b", run: outcome(tally{}, nil)}}, "1 passed, 1 failed", 1},
 		{"tests fail", []step{{name: "a", run: outcome(tally{passed: 3, failed: 2}, errors.New("exit status 1"))}}, "3 passed, 2 failed", 1},
-		{"absent is neither", []step{{name: "a", run: outcome(tally{}, errAbsent)}}, "0 passed, 0 failed", 0},
 	} {
 		var out strings.Builder
 		if exit := report(t.Context(), c.steps, &out); exit != c.exit {
@@ -107,6 +106,7 @@ func TestChoose(t *testing.T) {
 	}{
 		{false, "vet", "vet-linux, vet-windows, vet-darwin"},
 		{false, "test", "test"},
+		{true, "repeat", "repeat"},
 		{true, "", "gofmt, vet-linux, vet-windows, vet-darwin, staticcheck, compiler, test, fuzz, demo"},
 	} {
 		steps, err := choose(allSteps(c.quick), c.quick, c.only)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -29,7 +30,7 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	if len(targets) == 0 {
-		return tally{}, errAbsent
+		return tally{}, errors.New("no fuzz target found: the search for them is broken")
 	}
 	var t tally
 	var failures []string

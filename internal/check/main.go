@@ -67,9 +67,6 @@ func report(ctx context.Context, steps []step, out io.Writer) int {
 		took := time.Since(start).Seconds()
 		verdict := "ok"
 		switch {
-		case errors.Is(err, errAbsent):
-			fmt.Fprintf(out, "%-14s absent  %6.1fs  %v\n", s.name, took, err)
-			continue
 		case err != nil:
 			verdict = "FAILED"
 			fmt.Fprintf(out, "%s\n", strings.TrimRight(err.Error(), "\n"))

@@ -42,10 +42,10 @@ type setup struct {
 // open connects a client to a server through gauze, and sees to it that nothing is left of either when the test ends.
 func open(t *testing.T, p pair, how setup) *session {
 	t.Helper()
+	argv := realparts.Need(t, p.part) // before the clock starts: it may have to be installed
 	ctx, cancel := context.WithTimeout(context.Background(), testPatience)
 	t.Cleanup(cancel)
 	s := &session{t: t, ctx: ctx, server: p.serverKind, at: newWorkplace(t)}
-	argv := realparts.Need(t, p.part)
 	for _, arg := range p.args {
 		argv = append(argv, strings.ReplaceAll(arg, "{dir}", s.at.dir))
 	}
