@@ -188,6 +188,7 @@ func (c *Conn) listen() {
 			c.afterEOF()
 			return
 		default:
+			c.hear.Rest(c)
 			c.afterEOF()
 			return
 		}
