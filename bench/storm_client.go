@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/gauze-mcp/gauze/bench/history"
@@ -165,14 +164,6 @@ func (c *stormClient) askMuch(n int) <-chan struct{} {
 }
 
 const pipeToClient = 4 << 10
-
-// narrow makes the pipe as small as Linux allows.
-func narrow(pipe *os.File) {
-	const setPipeSize = 1031 // F_SETPIPE_SZ, which package syscall does not name
-	if raw, err := pipe.SyscallConn(); err == nil {
-		raw.Control(func(fd uintptr) { syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, pipeToClient) })
-	}
-}
 
 // ears can be covered: then the client does not read what the wrap writes.
 type ears struct {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gauze-mcp/gauze/bench/history"
@@ -132,7 +131,7 @@ func (k *killer) kill(pid int) {
 	case 2:
 		k.killStopped(pid)
 	default:
-		syscall.Kill(pid, syscall.SIGKILL)
+		end(pid)
 	}
 	began, firstCall := time.Now(), k.client.next.Load()
 	gone := waitUntil(func() bool { return isGone(pid) })
@@ -157,7 +156,7 @@ func (k *killer) killSettled(pid int, tally string) {
 		}
 		return calm > 6 // longer than any call takes
 	})
-	syscall.Kill(pid, syscall.SIGKILL)
+	end(pid)
 	waitUntil(func() bool { return isGone(pid) }) // the wrap knows
 	time.Sleep(3 * time.Millisecond)              // and has begun to act on it
 	c.ears.cover.Unlock()
@@ -169,9 +168,9 @@ func (k *killer) killSettled(pid int, tally string) {
 
 // killStopped lets the wrap write to a server that does not read any more.
 func (k *killer) killStopped(pid int) {
-	syscall.Kill(pid, syscall.SIGSTOP)
+	freeze(pid)
 	time.Sleep(time.Duration(k.random.Int64N(int64(time.Millisecond))))
-	syscall.Kill(pid, syscall.SIGKILL)
+	end(pid)
 }
 
 // look is how often something is looked at.
@@ -186,6 +185,3 @@ func waitUntil(condition func() bool) bool {
 	}
 	return false
 }
-
-// isGone reports whether the process is dead and its parent knows.
-func isGone(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }

@@ -136,14 +136,15 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 	for _, c := range s.flight {
 		switch {
 		case c.conn != conn || c.own != nil || c.over:
-		case c.class == Start:
+		case c.class == Start || conn.Starting():
+			c.heard = now // its own time begins when it is read
 			if conn.Overdue(c.sent, now, s.up.StartTimeout) {
 				s.retire(c)
 				seen := conn.Glimpse()
 				s.later(func() {
 					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: s.up.StartTimeout, Evidence: seen})
 				})
-				s.replace(conn, "it did not answer initialize")
+				s.replace(conn, "it did not answer "+c.msg.Method)
 				return
 			}
 		case c.msg.Method == "server/discover" && !s.memory.known():
@@ -279,14 +280,15 @@ func (s *Session) replace(conn *upstream.Conn, why string) {
 const discoverPatience = 3 * time.Second
 
 // discoverOverdue: a server that is still starting is not ignoring anyone, so
-// the time counts from the last sign that it works.
+// the time counts from when it read the request, as far as that can be known,
+// and from the last sign that it works.
 func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) bool {
 	s.examine(conn, now)
-	since := c.sent
+	since := c.heard
 	if s.pulse.idleSince.After(since) && s.pulse.vitals.Known {
 		since = s.pulse.idleSince
 	}
-	return conn.Overdue(since, now, min(discoverPatience, s.up.StartTimeout)) || now.Sub(c.sent) > s.up.StartTimeout
+	return conn.Overdue(since, now, min(discoverPatience, s.up.StartTimeout)) || now.Sub(c.heard) > s.up.StartTimeout
 }
 
 // discoverRefused: some legacy servers exit on server/discover. After the

@@ -333,6 +333,10 @@ func (c *Conn) Overdue(asked, now time.Time, base time.Duration) bool {
 	return now.Sub(active) > base || now.Sub(asked) > max(base, StartTimeoutMax)
 }
 
+// Starting reports whether the server has neither said a word nor read the
+// first that was said to it: it cannot be blamed for not answering yet.
+func (c *Conn) Starting() bool { return c.spoke.Load() == 0 && untouched(c.proc.stdin) }
+
 // PID is the process we started.
 func (c *Conn) PID() int { return c.proc.pid() }
 

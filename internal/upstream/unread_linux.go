@@ -27,3 +27,16 @@ func unread(f *os.File) (n int64, proven bool) {
 	})
 	return n, proven
 }
+
+// untouched reports whether bytes lie in the pipe that nobody has read yet.
+func untouched(f *os.File) (some bool) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	raw.Control(func(fd uintptr) {
+		left, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		some = err == nil && left > 0
+	})
+	return some
+}
