@@ -43,12 +43,12 @@ var callEntries = []Entry{
 	},
 	{
 		Code: ReplayExhausted, RPC: -31023, Retry: ChangeCall, mute: true,
-		Title: "the server died twice with this call in its hands",
-		model: "The server died twice while running this call.",
+		Title: "the server died every time it ran this call",
+		model: "The server died every time it ran this call.",
 		held:  "The server died again and again before it took this call.", heldRetry: RetryLater,
 		next:  "Do not repeat it unchanged: it may be what kills the server. Try other arguments, or tell the user.",
-		Means: "The call is safe to repeat, Gauze repeated it, and the server died again.",
-		Why:   "Either this very call kills the server, or the server is dying for another reason and the call was unlucky twice.",
+		Means: "The call is safe to repeat, Gauze repeated it, and the server died again, each time.",
+		Why:   "Either this very call kills the server, or the server is dying for another reason and the call was unlucky each time.",
 		Did:   "Gauze restarted the server and stopped repeating the call, so that one call cannot keep the server down.",
 		Do: []Step{
 			{Text: "Try the call with smaller or other arguments."},

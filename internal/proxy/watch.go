@@ -29,14 +29,21 @@ const missesToKill = 3
 // watch sees to everything that is due to time: deadlines, patience, probes,
 // hangs.
 func (s *Session) watch(ctx context.Context) {
-	tick := time.NewTicker(s.tickEvery())
+	every := s.tickEvery()
+	tick := time.NewTicker(every)
 	defer tick.Stop()
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			now := time.Now()
+			asleep := now.Sub(last) > 4*every+time.Second
+			last = now
+			if asleep {
+				continue // we were stopped ourselves: what came meanwhile is heard first
+			}
 			if s.out.stuck(now) {
 				continue // the client does not read: silence is not the server's fault
 			}
