@@ -169,6 +169,9 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 				if s.hung(conn, now) {
 					return
 				}
+				if s.pulse.misses >= missesToKill && now.Before(at.Add(s.HangGrace)) {
+					continue // busy or hung will show in a moment; if hung, the call may yet be answered by the next one
+				}
 			}
 			s.abandon(c)
 			s.cancelUpstream(conn, c)
