@@ -1,0 +1,125 @@
+package proxy
+
+import (
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Up publishes a connection. Open streams are opened again under the same id
+// (their second acknowledgement is swallowed); then repetitions, in their
+// order, then what waited, then new traffic.
+func (s *Session) Up(conn *upstream.Conn) {
+	for _, line := range s.takeNews() {
+		s.out.send(line)
+	}
+	s.mu.Lock()
+	s.conn, s.trouble = conn, nil
+	s.pulse = pulse{}
+	if s.memory.legacy {
+		s.greet(conn)
+	}
+	if s.memory.rootsChanged {
+		s.memory.rootsChanged = false
+		conn.Queue([]byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}` + "\n"))
+	}
+	for _, c := range s.streams {
+		if c.conn == nil { // it was open on the last connection
+			c.swallow = c.acked
+			s.transmit(c, conn)
+		}
+	}
+	queue := append(s.repeats, s.waiting...)
+	s.repeats, s.waiting = nil, nil
+	for _, c := range queue {
+		switch {
+		case c.over:
+		case s.toolChanged(c):
+			s.retire(c)
+			s.later(func() { s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)}) })
+		default:
+			s.sendsAgain(c, conn)
+			s.dispatch(c)
+			if c.class == Start {
+				s.greet(conn)
+			}
+		}
+	}
+	s.unlock()
+	conn.Flush()
+}
+
+// greet sends the client's notifications/initialized, once a connection.
+func (s *Session) greet(conn *upstream.Conn) {
+	if s.memory.greeting != nil && s.greetedGeneration != conn.Generation {
+		s.greetedGeneration = conn.Generation
+		conn.Queue(s.memory.greeting)
+	}
+}
+
+// sendsAgain tells of a repetition, now that it takes place.
+func (s *Session) sendsAgain(c *call, conn *upstream.Conn) {
+	if c.deaths+c.proven == 0 {
+		return
+	}
+	s.counters.Replayed++
+	detail := "it is safe to repeat"
+	if c.unread {
+		detail = "it was never read"
+	}
+	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Tool: c.tool, Detail: detail})
+}
+
+func (s *Session) takeNews() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := s.news
+	s.news = nil
+	return news
+}
+
+// toolChanged reports whether a call that was sent before would now reach
+// another tool of the same name.
+func (s *Session) toolChanged(c *call) bool {
+	return c.shape != 0 && (c.deaths > 0 || c.proven > 0) && s.catalog.tools[c.tool].shape != c.shape
+}
+
+func deliveryOf(c *call) fault.Delivery {
+	if c.deaths > 0 {
+		return fault.Unknown
+	}
+	return fault.Unsent
+}
+
+// Unreachable: there is no connection, and this is how things stand.
+func (s *Session) Unreachable(t upstream.Trouble) {
+	s.mu.Lock()
+	s.trouble = &t
+	var failing []*call
+	if t.Permanent || t.Open {
+		for _, c := range append(s.repeats, s.waiting...) {
+			if c.over {
+				continue
+			}
+			s.retire(c)
+			failing = append(failing, c)
+		}
+		s.repeats, s.waiting = nil, nil
+	}
+	s.mu.Unlock()
+	for _, c := range failing {
+		s.fail(c, troubled(&t, c, time.Now()))
+	}
+}
+
+// troubled is the fault of a call that cannot wait for the server any longer.
+func troubled(t *upstream.Trouble, c *call, now time.Time) *fault.Fault {
+	f := &fault.Fault{Code: fault.ServerStarting, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived)}
+	if t != nil {
+		f.Code, f.Detail, f.Since, f.NextTry, f.Attempts = t.Code, t.Detail, t.Since, t.NextTry, t.Attempts
+		f.Evidence = t.Evidence.Shown()
+	}
+	return f
+}
