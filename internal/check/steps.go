@@ -52,7 +52,7 @@ func allSteps(quick bool) []step {
 		{name: "compiler", about: "a C compiler, for the race detector", run: compiler},
 		{name: "realparts", about: "real servers and clients, pinned", slow: true, run: install},
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
-		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %v", fuzzTime), run: fuzzAll},
+		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times over", repeats), slow: true, run: repeatFaults},
 		{name: "demo", about: "gauze demo", run: demo},
 	}
