@@ -9,8 +9,9 @@ import (
 
 // admission limits how many unsafe calls are in flight, because each of them
 // is an "outcome unknown" if the server dies. Reads are not limited. It is an
-// economy, not a safeguard: no call is held longer than holdAtMost for it, so
-// a tool that waits for another call's effect cannot be locked out.
+// economy, not a safeguard: unless the user fixed the window, no call is held
+// longer than holdAtMost for it, so a tool that waits for another call's effect
+// cannot be locked out.
 type admission struct {
 	fixed   int // set by the user
 	window  int

@@ -97,6 +97,14 @@ func TestAStreamIsAcknowledgedOnce(t *testing.T) {
 	}
 }
 
+// A server that dies before it acknowledged: then the next one's is the first.
+func TestAStreamIsAcknowledgedByTheNextServer(t *testing.T) {
+	s := begin(t, quick(), "-era", "modern", "-exit-after=1,n=2").discover()
+	s.send(listen) // the third message
+	s.await(event.Died, 1)
+	s.notice("notifications/subscriptions/acknowledged", 1)
+}
+
 func TestAServerMayEndAStream(t *testing.T) {
 	s := begin(t, quick(), "-era", "modern").discover()
 	s.send(listen)
