@@ -32,7 +32,8 @@ func TestFaultM01CancelledThenKilled(t *testing.T) {
 	if got := s.state(); strings.Count(got.methods(), "tools/call") != 1 {
 		t.Errorf("the next generation has seen %s", got.methods())
 	}
-	s.want(event.Replayed, 0)
+	s.wantReplays("hang", 0)
+	s.wantReplays("hang_unsafe", 0)
 	if n := s.effects()["k"]; n > 1 {
 		t.Errorf("the effect happened %d times", n)
 	}
@@ -51,7 +52,7 @@ func TestFaultM02TaskCreationInterrupted(t *testing.T) {
 			id := s.request("tools/call", `{"name":"die_read","arguments":{"key":"k","when":"`+when+`"},"task":{"ttl":60000}}`)
 			s.wantFault(id, fault.OutcomeUnknown)
 			s.wantOneAnswer(id)
-			s.want(event.Replayed, 0)
+			s.wantReplays("die_read", 0)
 			s.wantEffect("k", map[string]int{"before-effect": 0, "after-effect": 1}[when])
 		})
 	}
@@ -356,6 +357,7 @@ func TestFaultM16TenThousandTools(t *testing.T) {
 	}
 	// The last of them is known to only read: it is repeated.
 	id := s.start("the last", "")
+	s.taken()
 	s.kill()
 	if got := s.text(s.answer(id)); got != "done" {
 		t.Errorf("%q", got)

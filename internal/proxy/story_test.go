@@ -395,12 +395,14 @@ func (s *story) pid() int {
 	return 0
 }
 
-// kill ends the server as the kernel would, and waits until it is noticed.
+// kill ends the server as the kernel would, and waits until it is noticed and
+// nothing is sent to it any more.
 func (s *story) kill() {
 	s.t.Helper()
-	n := s.happened(event.Died)
+	n, conn := s.happened(event.Died), s.conn()
 	s.signal(syscall.SIGKILL)
 	s.await(event.Died, n+1)
+	s.until("the dead server gets no more calls", func() bool { return s.conn() == nil || s.conn() != conn })
 }
 
 func (s *story) signal(sig syscall.Signal) {
