@@ -255,7 +255,7 @@ func (s *Session) fail(c *call, f *fault.Fault) {
 	case c.own != nil:
 		close(c.own)
 	case c.id != nil:
-		s.out.send(s.verdict(c, f))
+		s.out.send(s.verdict(c, f), c.id)
 	}
 }
 

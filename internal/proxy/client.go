@@ -65,12 +65,13 @@ func (s *Session) batchFromClient(line []byte) {
 
 // refuse answers a message that is not forwarded.
 func (s *Session) refuse(id []byte, code fault.Code, detail string) {
+	about := id
 	if id == nil {
 		id = []byte("null")
 	}
 	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Server: s.Name, Detail: detail, At: time.Now()}
 	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: "a message", Code: code, Detail: detail})
-	s.out.send(reply(id, "error", f.RPCError()))
+	s.out.send(reply(id, "error", f.RPCError()), about)
 }
 
 // requestFromClient is the first step of a call.
@@ -193,7 +194,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		// shows another one.
 		c.over = true
 		s.counters.FromCache++
-		s.later(func() { s.out.send(reply(c.id, "result", page)) })
+		s.later(func() { s.out.send(reply(c.id, "result", page), c.id) })
 		return true
 	}
 	if s.trouble != nil && (s.trouble.Permanent || s.trouble.Open) {
@@ -316,6 +317,7 @@ func (s *Session) free(id []byte) []byte {
 
 // question is a request of the server's on its way to the client.
 type question struct {
-	id   []byte // the server's, raw
-	conn *upstream.Conn
+	id    []byte // the server's, raw
+	conn  *upstream.Conn
+	about []byte // the client's request it was asked for, if that is known
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -12,9 +13,10 @@ import (
 // so nothing about a request can follow its response.
 type outlet struct {
 	sync.Mutex
-	w   io.Writer
-	buf []byte
-	err error
+	w    io.Writer
+	tell func(line, about []byte) // instead of w: message by message; must not block
+	buf  []byte
+	err  error
 	// failed is closed with err: the client is gone.
 	failed chan struct{}
 	writes atomic.Uint64 // begun and ended: odd while one is under way
@@ -26,7 +28,7 @@ const outletFlushAt = 64 << 10
 
 // flush writes what was put. The caller holds the lock.
 func (o *outlet) flush() {
-	if len(o.buf) == 0 {
+	if len(o.buf) == 0 || o.tell != nil {
 		return
 	}
 	if o.err == nil {
@@ -37,25 +39,37 @@ func (o *outlet) flush() {
 			close(o.failed)
 		}
 	}
-	if cap(o.buf) > 1<<20 {
-		o.buf = nil
-	}
-	o.buf = o.buf[:0]
+	o.buf = small(o.buf)
 }
 
-// flushIfLarge bounds what a burst collects.
-func (o *outlet) flushIfLarge() {
-	if len(o.buf) >= outletFlushAt {
+// end follows every message that was put into buf. about is the raw id of the
+// client's request it belongs to, nil: none. A burst collects until it is
+// large, or until there is nothing more to read.
+func (o *outlet) end(about []byte) {
+	switch {
+	case o.tell != nil:
+		o.tell(bytes.TrimSuffix(o.buf, lineEnd), about)
+		o.buf = small(o.buf)
+	case len(o.buf) >= outletFlushAt:
 		o.flush()
 	}
 }
 
-// send puts one line and writes it at once.
-func (o *outlet) send(line []byte) {
+// send puts one message and writes it at once.
+func (o *outlet) send(line, about []byte) {
 	o.Lock()
 	defer o.Unlock()
 	o.buf = append(append(o.buf, line...), '\n')
+	o.end(about)
 	o.flush()
+}
+
+// small gives back what one huge message took.
+func small(buf []byte) []byte {
+	if cap(buf) > 1<<20 {
+		return nil
+	}
+	return buf[:0]
 }
 
 // stuck reports that the client has not read for a second: then silence is not

@@ -73,13 +73,17 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		c.own <- keep(m)
 	case valid:
 		s.out.buf = m.AppendWithID(s.out.buf, c.id)
-		s.discard(c)
 	default:
 		s.out.buf = append(append(s.out.buf, s.verdict(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
 			Detail: "a response with both a result and an error, or with neither"})...), '\n')
 	}
-	s.out.flushIfLarge()
+	if c.own == nil {
+		s.out.end(c.id)
+	}
 	s.out.Unlock()
+	if valid {
+		s.discard(c)
+	}
 	for _, f := range deferred {
 		f()
 	}
@@ -155,10 +159,11 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	}
 	s.lastID++
 	id := fmt.Appendf(nil, `"g%d-s%d"`, conn.Generation, s.lastID)
-	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn}
+	about := s.about(conn, m)
+	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn, about: bytes.Clone(about)}
 	s.mu.Unlock()
 	s.out.buf = m.AppendWithID(s.out.buf, id)
-	s.out.flushIfLarge()
+	s.out.end(about)
 }
 
 // mostQuestions bounds a server that asks a client that does not answer.
@@ -166,16 +171,19 @@ const mostQuestions = 1000
 
 // withdrawQuestions takes back what a dead server asked: nobody will read the
 // answer.
-func (s *Session) withdrawQuestions(conn *upstream.Conn) (lines [][]byte) {
+func (s *Session) withdrawQuestions(conn *upstream.Conn) (all []withdrawal) {
 	for id, q := range s.questions {
 		if q.conn == conn {
 			delete(s.questions, id)
-			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+
-				`,"reason":"the server that asked has stopped"}}`))
+			all = append(all, withdrawal{about: q.about, line: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id +
+				`,"reason":"the server that asked has stopped"}}`)})
 		}
 	}
-	return lines
+	return all
 }
+
+// withdrawal is what the client is told about a question nobody waits for.
+type withdrawal struct{ line, about []byte }
 
 func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.out.Lock()
@@ -183,6 +191,7 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.mu.Lock()
 	pass := true
 	var old, value []byte
+	about := s.about(conn, m)
 	switch m.Method {
 	case "notifications/progress":
 		pass = s.progress(m)
@@ -190,7 +199,7 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		old, _ = wire.Field(m.Params, "requestId")
 		if stream := s.streams[string(old)]; stream != nil && stream.conn == conn {
 			s.retire(stream) // how a modern server ends a stream
-		} else if value = s.questionID(conn, old); value == nil {
+		} else if value, about = s.questionID(conn, old); value == nil {
 			pass = false
 		}
 	case "notifications/subscriptions/acknowledged":
@@ -201,23 +210,68 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.mu.Unlock()
 	switch {
 	case !pass:
+		return
 	case value != nil:
 		s.out.buf = m.AppendWithParam(s.out.buf, old, value)
 	default:
 		s.out.buf = append(append(s.out.buf, m.Raw...), '\n')
 	}
-	s.out.flushIfLarge()
+	s.out.end(about)
 }
 
-// questionID is our id of a server's question, which is then over.
-func (s *Session) questionID(conn *upstream.Conn, id []byte) []byte {
+// questionID is our id of a server's question, which is then over, and the
+// request it was asked for.
+func (s *Session) questionID(conn *upstream.Conn, id []byte) (ours, about []byte) {
 	for ours, q := range s.questions {
 		if q.conn == conn && bytes.Equal(q.id, id) {
 			delete(s.questions, ours)
-			return []byte(ours)
+			return []byte(ours), q.about
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// about finds the client's request that a request or notification of the
+// server's belongs to, for clients that have a stream for each (HTTP). Its
+// progress token or its stream may say so; over stdio nothing says which call
+// made the server ask or log, but it is nearly always the latest.
+func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
+	if s.out.tell == nil {
+		return nil
+	}
+	if id := subscriptionOf(m.Params); id != nil {
+		return id
+	}
+	switch m.Method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+		"notifications/resources/updated":
+		return nil // about no request
+	case "notifications/progress":
+		token, _ := wire.Field(m.Params, "progressToken")
+		if c := s.tokens[tokenKey(token)]; c != nil {
+			return c.id
+		}
+		return nil
+	}
+	var latest *call
+	for _, c := range s.flight {
+		if c.conn == conn && c.own == nil && (latest == nil || c.order > latest.order) {
+			latest = c
+		}
+	}
+	if latest == nil {
+		return nil
+	}
+	return latest.id
+}
+
+// noticeAbout is the stream a notification names by itself.
+func noticeAbout(line []byte) []byte {
+	m, _, err := wire.Scan(line)
+	if err != nil {
+		return nil
+	}
+	return subscriptionOf(m.Params)
 }
 
 // progress extends the deadline of its call. It is passed on if the call is

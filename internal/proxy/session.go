@@ -139,6 +139,7 @@ func New(o Options) *Session {
 	if o.RetryBudget > 0 {
 		s.budget.size = float64(o.RetryBudget)
 	}
+	s.out.failed = make(chan struct{})
 	s.up = upstream.New(upstream.Options{
 		Spec: o.Spec, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
 		Stderr: o.Stderr, Events: o.Events, Health: o.Health,
@@ -150,15 +151,32 @@ func New(o Options) *Session {
 // ends or ctx does, and returns when nothing of the server is left. Its error
 // is the reason the server could not be kept running.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	s.out.w, s.out.failed = out, make(chan struct{})
+	s.out.w = out
+	left := make(chan error, 1)
+	go func() { left <- s.listen(in) }() // a blocked read of stdin cannot be interrupted: nobody waits for it
+	return s.serve(ctx, left)
+}
+
+// Attend is Serve for a client that speaks in messages: they come in through
+// FromClient, and tell gets what is said to it, one message at a time and
+// without its line end. about is the raw id of the client's request a message
+// belongs to: its answer, its progress, a question asked because of it; nil
+// if it belongs to none. tell must not block, call the session or keep what it
+// is given. Attend returns when ctx has ended and nothing of the server is
+// left.
+func (s *Session) Attend(ctx context.Context, tell func(line, about []byte)) error {
+	s.out.tell = tell
+	return s.serve(ctx, nil)
+}
+
+// serve runs the session until ctx ends or the client has left.
+func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
 	var served error
 	running.Go(func() { served = s.up.Serve(ctx) })
 	running.Go(func() { s.watch(ctx) })
-	left := make(chan error, 1)
-	go func() { left <- s.listen(in) }() // a blocked read of stdin cannot be interrupted: nobody waits for it
 
 	var err error
 	select {
@@ -262,7 +280,7 @@ func (s *Session) listen(in io.Reader) error {
 			return err
 		}
 		if !lines.Buffered() {
-			s.flush()
+			s.Flush()
 		}
 	}
 }
@@ -285,8 +303,8 @@ func (s *Session) awaitRoom() {
 	}
 }
 
-// flush sends what was queued for the server.
-func (s *Session) flush() {
+// Flush sends what FromClient left queued for the server.
+func (s *Session) Flush() {
 	s.mu.Lock()
 	conn := s.conn
 	s.mu.Unlock()
