@@ -25,8 +25,9 @@ type list struct {
 
 // tool is what a decision needs to know of one.
 type tool struct {
-	shape uint64 // hash of name, schema and annotations
-	class Class
+	shape   uint64 // hash of name, schema and annotations
+	class   Class
+	mirrors []wire.Mirror // arguments that HTTP repeats in headers
 }
 
 // kinds maps a list method to the key of its items and the notification that
@@ -94,7 +95,7 @@ func readTool(item []byte) (name string, t tool, ok bool) {
 		hash.Write(value)
 		hash.WriteByte(0)
 	}
-	t = tool{shape: hash.Sum64(), class: Unsafe}
+	t = tool{shape: hash.Sum64(), class: Unsafe, mirrors: wire.Mirrors(values[1])}
 	var hints [2][]byte
 	if wire.Fields(values[2], hints[:], "readOnlyHint", "idempotentHint") != nil {
 		return name, t, true

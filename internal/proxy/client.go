@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"net/http"
 	"regexp"
 	"time"
 
@@ -12,6 +13,21 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
+
+// FromClientHTTP is FromClient for a message that came with headers of its
+// own, of which those that repeat arguments (Mcp-Param-*) go on with it.
+func (s *Session) FromClientHTTP(line []byte, params http.Header) {
+	s.FromClient(line)
+}
+
+// Mirrors are the arguments of a tool that HTTP repeats in headers; known
+// reports whether the server has shown the tool yet.
+func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, known := s.catalog.tools[tool]
+	return t.mirrors, known
+}
 
 // FromClient takes one line of the client's. It keeps nothing of line.
 func (s *Session) FromClient(line []byte) {

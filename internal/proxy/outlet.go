@@ -14,7 +14,7 @@ import (
 type outlet struct {
 	sync.Mutex
 	w    io.Writer
-	tell func(line, about []byte) // instead of w: message by message; must not block
+	tell func(Told) // instead of w: message by message; must not block
 	buf  []byte
 	err  error
 	// failed is closed with err: the client is gone.
@@ -22,6 +22,13 @@ type outlet struct {
 	writes atomic.Uint64 // begun and ended: odd while one is under way
 	seen   atomic.Uint64 // value of writes at the last look
 	since  atomic.Int64  // when it was first seen, unix nanoseconds
+}
+
+// Told is one message to a client that speaks in messages.
+type Told struct {
+	Line   []byte // without its line end
+	About  []byte // raw id of the client's request it belongs to: its answer, its progress, a question asked because of it; nil: none
+	Status int    // the HTTP status the server refused the request with; 0: none
 }
 
 const outletFlushAt = 64 << 10
@@ -48,7 +55,7 @@ func (o *outlet) flush() {
 func (o *outlet) end(about []byte) {
 	switch {
 	case o.tell != nil:
-		o.tell(bytes.TrimSuffix(o.buf, lineEnd), about)
+		o.tell(Told{Line: bytes.TrimSuffix(o.buf, lineEnd), About: about})
 		o.buf = small(o.buf)
 	case len(o.buf) >= outletFlushAt:
 		o.flush()

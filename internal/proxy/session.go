@@ -158,13 +158,10 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 }
 
 // Attend is Serve for a client that speaks in messages: they come in through
-// FromClient, and tell gets what is said to it, one message at a time and
-// without its line end. about is the raw id of the client's request a message
-// belongs to: its answer, its progress, a question asked because of it; nil
-// if it belongs to none. tell must not block, call the session or keep what it
-// is given. Attend returns when ctx has ended and nothing of the server is
-// left.
-func (s *Session) Attend(ctx context.Context, tell func(line, about []byte)) error {
+// FromClient and Flush, from any goroutine, and tell gets what is said to it,
+// one at a time. tell must not block, call the session or keep what it is
+// given. Attend returns when ctx has ended and nothing of the server is left.
+func (s *Session) Attend(ctx context.Context, tell func(Told)) error {
 	s.out.tell = tell
 	return s.serve(ctx, nil)
 }
