@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo
+.PHONY: test quick bench demo conformance
 
 test:
 	go run ./internal/check
@@ -9,6 +9,9 @@ quick:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+conformance:
+	go run ./internal/conformance
 
 demo:
 	go run ./cmd/gauze demo

@@ -26,6 +26,7 @@ var doors = map[string][]string{
 	"internal/event":        {"internal/fault"},
 	"internal/faultyserver": {},
 	"internal/check":        {"internal/realparts"},
+	"internal/conformance":  {"internal/realparts"},
 	"internal/realparts":    {},
 	"internal/realtest":     {},
 	"bench":                 {"bench/history", "internal/faultyserver"},

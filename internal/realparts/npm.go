@@ -19,12 +19,17 @@ var npmUnit = unit{
 }
 
 func installNPM(ctx context.Context, dir string, out io.Writer) (place, error) {
+	return installPinned(ctx, dir, out, oldestNode, pinsPackage, pinsLock)
+}
+
+// installPinned installs what the pin files name, with a Node.js that is not older than the given one.
+func installPinned(ctx context.Context, dir string, out io.Writer, oldest int, pins ...string) (place, error) {
 	for _, tool := range []string{"node", "npm"} {
 		if err := ensure(ctx, out, tool, "nodejs", "npm"); err != nil {
 			return place{}, err
 		}
 	}
-	for _, name := range []string{pinsPackage, pinsLock} {
+	for _, name := range pins {
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(pinned(name)), 0o644); err != nil {
 			return place{}, err
 		}
@@ -32,7 +37,7 @@ func installNPM(ctx context.Context, dir string, out io.Writer) (place, error) {
 	if err := run(ctx, dir, nil, npm("ci")...); err != nil {
 		return place{}, fmt.Errorf("%w\nnext: check that npm reaches its registry (npm ping), then run this again", err)
 	}
-	node, err := newEnoughNode(ctx, dir, out)
+	node, err := newEnoughNode(ctx, dir, out, oldest)
 	if err != nil {
 		return place{}, err
 	}
@@ -47,7 +52,7 @@ func npm(args ...string) []string {
 }
 
 // newEnoughNode returns the machine's node, or a pinned newer one from npm where the machine's is too old.
-func newEnoughNode(ctx context.Context, dir string, out io.Writer) (string, error) {
+func newEnoughNode(ctx context.Context, dir string, out io.Writer, oldest int) (string, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return "", err
@@ -56,12 +61,12 @@ func newEnoughNode(ctx context.Context, dir string, out io.Writer) (string, erro
 	if err != nil {
 		return "", fmt.Errorf("%s --version: %w", node, err)
 	}
-	if nodeMajor(string(version)) >= oldestNode {
+	if nodeMajor(string(version)) >= oldest {
 		return filepath.Abs(node)
 	}
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	if runtime.GOOS != "linux" || arch == "" {
-		return "", fmt.Errorf("found only Node.js %s, which is too old\nnext: install Node.js %d or newer", strings.TrimSpace(string(version)), oldestNode)
+		return "", fmt.Errorf("found only Node.js %s, which is too old\nnext: install Node.js %d or newer", strings.TrimSpace(string(version)), oldest)
 	}
 	pkg := "node-linux-" + arch
 	fmt.Fprintf(out, "Node.js %s is too old; fetching %s\n", strings.TrimSpace(string(version)), nodePin)

@@ -11,17 +11,22 @@ import (
 // The npm parts are pinned by a lock file with a checksum for every package below them. It was written with npm's
 // omit-lockfile-registry-resolved, so it names no address and installs from whichever registry npm is configured for.
 //
-//go:embed pins/package.json pins/package-lock.json
+//go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json
 var npmPins embed.FS
 
 const (
 	uvPin         = "uv==0.13.7"
 	timePin       = "mcp-server-time@2026.10.19"
-	nodePin       = "22.23.3" // only fetched where the machine's own Node is older than oldestNode
+	nodePin       = "22.23.3" // only fetched where the machine's own Node is too old for a unit
 	oldestNode    = 20
-	pinsPackage   = "pins/package.json"
-	pinsLock      = "pins/package-lock.json"
+	suiteNode     = 22 // the conformance suite wants a newer one
+	goSDKPin      = "v1.8.0"
 	layoutVersion = "1" // raise when the layout of an installed unit changes
+
+	pinsPackage      = "pins/package.json"
+	pinsLock         = "pins/package-lock.json"
+	pinsSuitePackage = "pins/conformance/package.json"
+	pinsSuiteLock    = "pins/conformance/package-lock.json"
 )
 
 // fingerprint names the folder of a unit: another pin, another folder.

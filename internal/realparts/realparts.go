@@ -73,11 +73,14 @@ func Modules(t testing.TB) string {
 
 // place is what an installed unit hands out; it is what the stamp file holds.
 type place struct {
-	Node    string `json:",omitempty"` // npm unit: the node executable
-	Modules string `json:",omitempty"` // npm unit: its node_modules
+	Node    string `json:",omitempty"` // npm units: the node executable
+	Modules string `json:",omitempty"` // npm units: their node_modules
 	Uvx     string `json:",omitempty"` // Python unit: the uvx executable
 	Cache   string `json:",omitempty"` // Python unit: uv's cache, warm
 	Python  string `json:",omitempty"` // Python unit: the interpreter uvx is told to use
+	Suite   string `json:",omitempty"` // conformance unit: the suite's script
+	Server  string `json:",omitempty"` // conformance unit: everything-server
+	Client  string `json:",omitempty"` // conformance unit: everything-client
 }
 
 // attempts remembers, within one test process, how each unit's installation went: a machine without network should be

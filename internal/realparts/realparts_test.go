@@ -106,8 +106,10 @@ func TestVanishedPartIsInstalledAgain(t *testing.T) {
 }
 
 func TestLockFileNamesNoAddress(t *testing.T) {
-	if lock := pinned(pinsLock); strings.Contains(lock, `"resolved"`) {
-		t.Error("the lock file names a registry: write it with npm install --package-lock-only --omit-lockfile-registry-resolved")
+	for _, name := range []string{pinsLock, pinsSuiteLock} {
+		if strings.Contains(pinned(name), `"resolved"`) {
+			t.Errorf("%s names a registry: write it with npm install --package-lock-only --omit-lockfile-registry-resolved", name)
+		}
 	}
 }
 

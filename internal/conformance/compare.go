@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// report is one leg compared.
+type report struct {
+	leg         leg
+	through     []sheet
+	checks      int // verdicts in one direct run
+	differences []difference
+	unstable    []unstable
+	problems    []string
+}
+
+func (r *report) problem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+// difference is a check that says behind gauze what it never said directly.
+type difference struct {
+	key
+	direct, through string
+	message         string
+	runs            int
+}
+
+// unstable is a check that does not say the same in all direct runs. Behind gauze it may say any of that.
+type unstable struct {
+	key
+	direct, through map[string]int // what it said, and how often
+}
+
+// expected: the resource a client asks authorization for has the URL of the server, so a front is seen there by nature.
+func (k key) expected() bool { return strings.HasPrefix(k.scenario, "auth/") }
+
+func (k key) compare(other key) int {
+	return cmp.Or(cmp.Compare(k.scenario, other.scenario), cmp.Compare(k.id, other.id), cmp.Compare(k.name, other.name))
+}
+
+// compare fills the report.
+func (r *report) compare(direct []sheet) {
+	r.checks = direct[0].verdicts()
+	keys := map[key]bool{}
+	for _, s := range slices.Concat(direct, r.through) {
+		for k := range s {
+			keys[k] = true
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(keys), key.compare) {
+		known := map[string]int{}
+		for _, s := range direct {
+			known[verdict(s[k])]++
+		}
+		got := map[string]int{}
+		for _, s := range r.through {
+			v := verdict(s[k])
+			got[v]++
+			if known[v] == 0 {
+				r.differs(k, direct[0][k], s[k])
+			}
+		}
+		if len(known) > 1 {
+			r.unstable = append(r.unstable, unstable{k, known, got})
+		}
+	}
+}
+
+// differs notes a difference, or one more run with the same one.
+func (r *report) differs(k key, direct, through []check) {
+	d := difference{k, statuses(direct), statuses(through), message(through, direct), 1}
+	for i, old := range r.differences {
+		if old.key == k && old.through == d.through {
+			r.differences[i].runs++
+			return
+		}
+	}
+	r.differences = append(r.differences, d)
+}
+
+// counted are the differences that make us fail.
+func (r *report) counted() int {
+	n := 0
+	for _, d := range r.differences {
+		if !d.expected() {
+			n++
+		}
+	}
+	return n
+}
+
+// verdict is what a group of checks says as a whole, without the lines of the log.
+func verdict(group []check) string {
+	return statuses(slices.DeleteFunc(slices.Clone(group), func(c check) bool { return c.Status == info }))
+}
+
+// statuses is a group in words: "SUCCESS", or "2 x SUCCESS, WARNING".
+func statuses(group []check) string {
+	count := map[string]int{}
+	for _, c := range group {
+		count[c.Status]++
+	}
+	if len(count) == 0 {
+		return "absent"
+	}
+	var words []string
+	for _, status := range slices.Sorted(maps.Keys(count)) {
+		if n := count[status]; n > 1 {
+			status = fmt.Sprintf("%d x %s", n, status)
+		}
+		words = append(words, status)
+	}
+	return strings.Join(words, ", ")
+}
+
+// message is the first thing said in words, by the first group that says something.
+func message(groups ...[]check) string {
+	for _, group := range groups {
+		for _, c := range group {
+			if c.Message != "" {
+				return c.Message
+			}
+		}
+	}
+	return ""
+}

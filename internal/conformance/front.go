@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// target is the server that gauze stands in front of: a URL or a command.
+type target struct {
+	url     string
+	command []string
+}
+
+// front is something that stands in front of a server: gauze, or a stand-in in tests. stop says what was wrong with it.
+type front interface {
+	open(ctx context.Context, t target) (url string, stop func() error, err error)
+}
+
+// gauzeServe is `gauze serve`.
+type gauzeServe struct {
+	path     string
+	ownGroup bool
+}
+
+const (
+	listening    = "gauze: listening on "
+	openPatience = 20 * time.Second // thirty-nine start at once in the client leg
+	stopPatience = 10 * time.Second
+)
+
+func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, error) {
+	argv := []string{g.path, "serve", "--listen", "127.0.0.1:0"}
+	if t.url != "" {
+		argv = append(argv, "--url", t.url)
+	} else {
+		argv = append(append(argv, "--"), t.command...)
+	}
+	ready := make(chan string, 1)
+	p, err := start(g.ownGroup, os.Environ(), argv, func(line string) {
+		if url, ok := strings.CutPrefix(strings.TrimSpace(line), listening); ok {
+			select {
+			case ready <- url:
+			default:
+			}
+		}
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	stop := func() error {
+		if err := p.stop(stopPatience); err != nil {
+			return fmt.Errorf("gauze serve: %w", err)
+		}
+		return nil
+	}
+	select {
+	case url := <-ready:
+		return url, stop, nil
+	case <-p.done:
+		err = fmt.Errorf("ended before it listened: %v\n%s", p.err, p.said)
+	case <-time.After(openPatience):
+		err = fmt.Errorf("did not say %q within %v\n%s", listening, openPatience, p.said)
+	case <-ctx.Done():
+		err = errors.New("interrupted")
+	}
+	p.kill()
+	return "", nil, fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/realparts"
+)
+
+// lab has what a run needs.
+type lab struct {
+	parts realparts.Conformance
+	front front
+	gauze string // handed to the program that stands between a client and the suite
+	dir   string
+	log   io.Writer
+	count int
+}
+
+// enough direct runs to see whether a check is stable at all.
+const fewestDirect = 2
+
+// suitePatience bounds one run of the suite, which takes two to four seconds on a quiet machine.
+const suitePatience = 4 * time.Minute
+
+// all runs the legs. What is direct is the same for two of them and run once.
+func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
+	direct := map[leg][]sheet{}
+	var reports []report
+	for _, leg := range legs {
+		r := report{leg: leg}
+		bare := leg.direct()
+		for n := len(direct[bare]); n < max(runs, fewestDirect); n++ {
+			s, err := l.once(ctx, bare, nil)
+			if err != nil {
+				r.problem("direct: %v", err)
+				break
+			}
+			direct[bare] = append(direct[bare], s)
+		}
+		for n := 0; n < runs && len(r.problems) == 0; n++ {
+			s, err := l.once(ctx, leg, l.front)
+			if s != nil {
+				r.through = append(r.through, s)
+			}
+			if err != nil {
+				r.problem("behind gauze, run %d: %v", n+1, err)
+			}
+		}
+		if len(r.through) > 0 {
+			r.compare(direct[bare])
+		}
+		reports = append(reports, r)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return reports
+}
+
+// once runs the suite once, directly if f is nil. There may be results and an error: a front that did not end well.
+func (l *lab) once(ctx context.Context, leg leg, f front) (s sheet, err error) {
+	began := time.Now()
+	if leg.kind == client {
+		s, err = l.clients(ctx, leg, f)
+	} else {
+		s, err = l.server(ctx, leg, f)
+	}
+	how := "direct"
+	if f != nil {
+		how = "behind gauze"
+	}
+	fmt.Fprintf(l.log, "%s %s: %d checks in %.1fs\n", leg, how, s.verdicts(), time.Since(began).Seconds())
+	return s, err
+}
+
+// server lets the suite test the server, or what stands in front of it.
+func (l *lab) server(ctx context.Context, leg leg, f front) (s sheet, err error) {
+	t := target{command: []string{l.parts.Server}}
+	if leg.kind == httpToHTTP {
+		stateless := leg.version >= "2026-07-28"
+		url, stop, err := l.listen(ctx, stateless)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		t = target{url: url}
+	}
+	url := t.url
+	if f != nil {
+		through, stop, err := f.open(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		url = through
+	}
+	s, err = l.suite(ctx, nil, "server", "--url", url, "--requirements", leg.version, "--timeout", "6000")
+	return s, err
+}
+
+// clients lets the suite test the client, or the client behind what stands in front of the suite's servers.
+func (l *lab) clients(ctx context.Context, leg leg, f front) (sheet, error) {
+	command, env := l.parts.Client, []string(nil)
+	if f != nil {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		command = self
+		env = []string{envClient + "=" + l.parts.Client, envGauze + "=" + l.gauze}
+	}
+	// The suite gives the command to a shell.
+	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"
+	return l.suite(ctx, env, "client", "--command", quoted, "--requirements", leg.version, "--timeout", "30000")
+}
+
+// listen starts the server over HTTP.
+func (l *lab) listen(ctx context.Context, stateless bool) (url string, stop func(), err error) {
+	// The server does not say which port it took, so it gets one that was free a moment ago.
+	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	address := probe.Addr().String()
+	probe.Close()
+	p, err := start(true, os.Environ(), []string{l.parts.Server, "-http=" + address, fmt.Sprintf("-stateless=%v", stateless)}, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	for deadline := time.Now().Add(openPatience); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-p.done:
+			return "", nil, fmt.Errorf("everything-server ended: %v\n%s", p.err, p.said)
+		default:
+		}
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return "http://" + address + "/mcp", p.kill, nil
+		}
+	}
+	p.kill()
+	return "", nil, fmt.Errorf("everything-server does not listen on %s\n%s", address, p.said)
+}
+
+// suite runs the suite and reads what it found. Its exit status says that a check failed, which is no error here.
+func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, error) {
+	l.count++
+	dir := filepath.Join(l.dir, fmt.Sprintf("run-%d", l.count))
+	argv := append([]string{l.parts.Node, l.parts.Suite}, args...)
+	said := &summary{}
+	p, err := start(true, append(os.Environ(), env...), append(argv, "-o", dir), said.line)
+	if err != nil {
+		return nil, err
+	}
+	// Also after a good end: a client that the suite gave up on may still be there.
+	defer p.kill()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(suitePatience):
+		return nil, fmt.Errorf("the suite was not done within %v\n%s", suitePatience, p.said)
+	}
+	s, err := readResults(dir)
+	if err == nil && len(s) == 0 {
+		err = errors.New("the suite left no results")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, p.said)
+	}
+	if args[0] == "client" {
+		s.add(said.outcomes...)
+	}
+	return s, nil
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// leg is one way of putting gauze in between.
+type leg struct {
+	version string // revision of the protocol
+	kind    kind
+}
+
+type kind string
+
+const (
+	httpToHTTP  kind = "http"   // suite -> gauze -> server over HTTP
+	httpToStdio kind = "stdio"  // suite -> gauze -> server over stdio
+	client      kind = "client" // client -> gauze -> the suite's own servers
+)
+
+var allLegs = []leg{
+	{"2025-11-25", httpToHTTP},
+	{"2025-11-25", httpToStdio},
+	{"2025-11-25", client},
+	{"2026-07-28", httpToHTTP},
+	{"2026-07-28", httpToStdio},
+	{"2026-07-28", client},
+}
+
+func (l leg) String() string { return l.version + "-" + string(l.kind) }
+
+// direct is the leg without gauze. The server is asked over HTTP in any case: the suite speaks nothing else.
+func (l leg) direct() leg {
+	if l.kind == httpToStdio {
+		l.kind = httpToHTTP
+	}
+	return l
+}
+
+// chooseLegs keeps the legs that are called so, or have that revision or that kind.
+func chooseLegs(only string) []leg {
+	return slices.DeleteFunc(slices.Clone(allLegs), func(l leg) bool {
+		return only != "" && only != l.String() && only != l.version && only != string(l.kind)
+	})
+}
+
+func legNames(legs []leg) string {
+	var names []string
+	for _, l := range legs {
+		names = append(names, l.String())
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// check is one result of the suite.
+type check struct {
+	Scenario string `json:"-"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Status   string `json:"status"`
+	Message  string `json:"errorMessage"`
+}
+
+// key is what makes a check the same check in two runs. The suite uses one id for several checks and tells them apart
+// by name; where not even that, they are compared as a group.
+type key struct{ scenario, id, name string }
+
+// sheet is one run.
+type sheet map[key][]check
+
+func (s sheet) add(checks ...check) {
+	for _, c := range checks {
+		k := key{c.Scenario, c.ID, c.Name}
+		s[k] = append(s[k], c)
+	}
+}
+
+// info marks a line of the suite's log: what it sent, what it got. It is no verdict.
+const info = "INFO"
+
+// verdicts counts the checks that are one.
+func (s sheet) verdicts() int {
+	n := 0
+	for _, group := range s {
+		for _, c := range group {
+			if c.Status != info {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// A scenario's folder is its name, with a prefix for servers, and when it ran.
+var scenarioFolder = regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
+
+func readResults(dir string) (sheet, error) {
+	s := sheet{}
+	err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "checks.json" {
+			return err
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var checks []check
+		if err := json.Unmarshal(b, &checks); err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(dir, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		scenario := filepath.ToSlash(folder)
+		if m := scenarioFolder.FindStringSubmatch(scenario); m != nil {
+			scenario = m[1]
+		}
+		for i := range checks {
+			checks[i].Scenario = scenario
+		}
+		s.add(checks...)
+		return nil
+	})
+	return s, err
+}
+
+// summary reads the suite's closing list, which knows more than the checks: a client that failed or hung although
+// every check of its scenario is fine.
+type summary struct {
+	reached  bool
+	outcomes []check
+}
+
+var outcomeLine = regexp.MustCompile(`^([✓✗~]) (\S+): \d+ passed`)
+
+func (s *summary) line(line string) {
+	s.reached = s.reached || strings.Contains(line, "SUMMARY ===")
+	m := outcomeLine.FindStringSubmatch(line)
+	if !s.reached || m == nil {
+		return
+	}
+	status := "FAILURE"
+	if m[1] == "✓" {
+		status = "SUCCESS"
+	}
+	s.outcomes = append(s.outcomes, check{Scenario: m[2], ID: "client-outcome", Status: status})
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// show prints the table and everything that is not the same, and returns the exit status.
+func show(out io.Writer, reports []report, verbose bool) int {
+	fmt.Fprintf(out, "%-18s %5s %7s %12s %6s %9s\n", "leg", "runs", "checks", "differences", "auth", "unstable")
+	status := 0
+	for _, r := range reports {
+		fmt.Fprintf(out, "%-18s %5d %7d %12d %6d %9d\n", r.leg, len(r.through), r.checks, r.counted(), len(r.differences)-r.counted(), len(r.unstable))
+		if r.counted() > 0 {
+			status = max(status, 1)
+		}
+		if len(r.problems) > 0 {
+			status = 2
+		}
+	}
+	for _, r := range reports {
+		r.details(out, verbose)
+	}
+	return status
+}
+
+// details says in full what the table only counts.
+func (r *report) details(out io.Writer, verbose bool) {
+	auth := map[string]int{}
+	for _, d := range r.differences {
+		if d.expected() && !verbose {
+			auth[d.scenario]++
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: %s\n  direct:       %s\n  behind gauze: %s (in %d of %d runs)\n", r.leg, d.key, d.direct, d.through, d.runs, len(r.through))
+		if d.message != "" {
+			fmt.Fprintf(out, "  %s\n", indent(d.message))
+		}
+	}
+	for _, u := range r.unstable {
+		fmt.Fprintf(out, "\n%s: %s is unstable without gauze\n  direct:       %s\n  behind gauze: %s\n", r.leg, u.key, times(u.direct), times(u.through))
+	}
+	for _, p := range r.problems {
+		fmt.Fprintf(out, "\n%s: %s\n", r.leg, indent(p))
+	}
+	if len(auth) > 0 {
+		fmt.Fprintf(out, "\n%s: differences in %d auth scenarios, not counted; -v shows them\n", r.leg, len(auth))
+	}
+}
+
+func (k key) String() string {
+	if k.name == "" {
+		return k.scenario + " / " + k.id
+	}
+	return k.scenario + " / " + k.id + " (" + k.name + ")"
+}
+
+// times is what was said, and how often.
+func times(said map[string]int) string {
+	var words []string
+	for _, what := range slices.Sorted(maps.Keys(said)) {
+		words = append(words, fmt.Sprintf("%s (%d)", what, said[what]))
+	}
+	return strings.Join(words, ", or ")
+}
+
+const longest = 1500
+
+func indent(s string) string {
+	if len(s) > longest {
+		s = s[:longest] + " ..."
+	}
+	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ")
+}
