@@ -15,27 +15,28 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
-	".":                     {"internal/proxy", "internal/upstream", "internal/health"},
-	"cmd/gauze":             {"internal/proxy", "internal/health", "internal/demo", "internal/faultyserver"},
-	"internal/demo":         {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
-	"internal/proxy":        {"internal/upstream", "internal/wire", "internal/health"},
-	"internal/upstream":     {"internal/wire", "internal/health"},
-	"internal/wire":         {},
-	"internal/fault":        {},
-	"internal/health":       {},
-	"internal/event":        {"internal/fault"},
-	"internal/faultyserver": {},
-	"internal/check":        {"internal/realparts"},
-	"internal/conformance":  {"internal/realparts"},
-	"internal/realparts":    {},
-	"internal/realtest":     {},
-	"bench":                 {"bench/history", "internal/faultyserver"},
-	"bench/history":         {},
-	"bench/sdkserver":       {},
+	".":                                {"internal/proxy", "internal/upstream", "internal/health"},
+	"cmd/gauze":                        {"internal/proxy", "internal/health", "internal/demo", "internal/faultyserver"},
+	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
+	"internal/proxy":                   {"internal/upstream", "internal/wire", "internal/health"},
+	"internal/upstream":                {"internal/wire", "internal/health"},
+	"internal/wire":                    {},
+	"internal/fault":                   {},
+	"internal/health":                  {},
+	"internal/event":                   {"internal/fault"},
+	"internal/faultyserver":            {},
+	"internal/faultyserver/faultyhttp": {"internal/faultyserver"},
+	"internal/check":                   {"internal/realparts"},
+	"internal/conformance":             {"internal/realparts"},
+	"internal/realparts":               {},
+	"internal/realtest":                {},
+	"bench":                            {"bench/history", "internal/faultyserver"},
+	"bench/history":                    {},
+	"bench/sdkserver":                  {},
 }
 
 // standardOnly may import nothing but the standard library and fault.
-var standardOnly = []string{"internal/wire", "internal/fault", "internal/health", "internal/event", "internal/faultyserver"}
+var standardOnly = []string{"internal/wire", "internal/fault", "internal/health", "internal/event", "internal/faultyserver", "internal/faultyserver/faultyhttp"}
 
 func TestRoomsHaveNoOtherDoors(t *testing.T) {
 	for room, files := range rooms(t) {

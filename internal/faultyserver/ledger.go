@@ -31,21 +31,22 @@ const (
 	ledgerMost = 1 << 20 // a longer payload can only be a damaged length
 )
 
-// ledger appends effects to one file that all generations share.
-type ledger struct{ file *os.File }
+// Ledger appends effects to one file that all generations share.
+type Ledger struct{ file *os.File }
 
-// openLedger does not scan for a torn tail: scanning 1,000 times makes a storm quadratic, and truncating races with
-// a generation that is still alive. ReadLedger steps over torn pieces wherever they are.
-func openLedger(path string) (*ledger, error) {
+// OpenLedger opens the file, or creates it. It does not scan for a torn tail: scanning 1,000 times makes a storm
+// quadratic, and truncating races with a generation that is still alive. ReadLedger steps over torn pieces wherever
+// they are.
+func OpenLedger(path string) (*Ledger, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &ledger{file: f}, nil
+	return &Ledger{file: f}, nil
 }
 
-// append writes the frame with a single write call, so that frames of two processes never interleave.
-func (l *ledger) append(e Entry) error {
+// Append writes the frame with a single write call, so that frames of two processes never interleave.
+func (l *Ledger) Append(e Entry) error {
 	payload, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -53,6 +54,9 @@ func (l *ledger) append(e Entry) error {
 	_, err = l.file.Write(frameEntry(payload))
 	return err
 }
+
+// Close closes the file.
+func (l *Ledger) Close() error { return l.file.Close() }
 
 func frameEntry(payload []byte) []byte {
 	frame := make([]byte, 0, ledgerHead+len(payload))

@@ -34,13 +34,13 @@ func TestLedgerIsReadBackAsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	var want []Entry
 	for i := range 3 { // three generations, one file
-		l, err := openLedger(path)
+		l, err := OpenLedger(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for j := range 4 {
 			e := Entry{Op: "append", Key: fmt.Sprint(i, j), Value: "vä\x00lue", PID: 100 + i, Generation: i + 1, Request: `"g1-1"`}
-			if err := l.append(e); err != nil {
+			if err := l.Append(e); err != nil {
 				t.Fatal(err)
 			}
 			want = append(want, e)

@@ -84,7 +84,7 @@ func (s *server) execute(e Entry) {
 	if s.ledger == nil {
 		return
 	}
-	if err := s.ledger.append(e); err != nil {
+	if err := s.ledger.Append(e); err != nil {
 		fmt.Fprintln(s.stderr, "faultyserver: ledger:", err)
 	}
 }

@@ -20,7 +20,7 @@ type server struct {
 	args       []string
 	generation int
 	memory     *memory
-	ledger     *ledger // nil without -ledger
+	ledger     *Ledger // nil without -ledger
 	in         *input
 	out        *output
 	stderr     io.Writer
@@ -48,7 +48,7 @@ func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.
 		store: &store{path: cfg.ledger}, active: map[string]*armed{}, over: make(chan struct{}),
 	}
 	if cfg.ledger != "" {
-		if s.ledger, err = openLedger(cfg.ledger); err != nil {
+		if s.ledger, err = OpenLedger(cfg.ledger); err != nil {
 			return nil, fmt.Errorf("-ledger: %w", err)
 		}
 	}

@@ -1,0 +1,80 @@
+package faultyhttp
+
+import (
+	"net"
+	"net/http"
+)
+
+// conn is one TCP connection that can be broken at any moment, whatever net/http is doing with it.
+type conn struct {
+	*net.TCPConn
+	s        *Server
+	standing bool // guarded by Server.mu; see CutStreams
+}
+
+type connKey struct{}
+
+func connOf(r *http.Request) *conn { return r.Context().Value(connKey{}).(*conn) }
+
+// Close ends the connection the polite way, with FIN.
+func (c *conn) Close() error {
+	c.s.mu.Lock()
+	delete(c.s.conns, c)
+	c.s.mu.Unlock()
+	return c.TCPConn.Close()
+}
+
+// reset ends it with RST. What was written and not yet sent is lost.
+func (c *conn) reset() {
+	_ = c.SetLinger(0)
+	_ = c.Close()
+}
+
+// resettable is a listener that knows its connections, and that resets some before they are read: rst-on-accept.
+type resettable struct {
+	*net.TCPListener
+	s *Server
+	g *generation
+}
+
+func (l *resettable) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.AcceptTCP()
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{TCPConn: raw, s: l.s}
+		l.s.mu.Lock()
+		dead := l.g.dead
+		l.s.dialled++
+		broken := dead || l.s.takeArmed(func(a *armed) bool { return a.row.stage == atAccept }) != nil
+		if !broken {
+			l.s.conns[c] = true
+		}
+		l.s.mu.Unlock()
+		if !broken {
+			return c, nil
+		}
+		c.reset()
+	}
+}
+
+// DropConnections resets all TCP connections; sessions and running legacy calls stay.
+func (s *Server) DropConnections() {
+	s.mu.Lock()
+	all := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		c.reset()
+	}
+}
+
+// Connections is how many TCP connections were accepted so far.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dialled
+}

@@ -1,0 +1,81 @@
+package faultyhttp
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+var errKilled = errors.New("the server was killed")
+
+// execute makes an effect real, unless the server was killed before: a kill and an effect never overlap, so a test
+// can count.
+func (c *call) execute(op, key, value string) error {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.gen.dead {
+		return errKilled
+	}
+	e := faultyserver.Entry{Op: op, Key: key, Value: value, PID: os.Getpid(), Generation: c.gen.number, Request: string(c.msg.ID)}
+	if s.ledger != nil {
+		if err := s.ledger.Append(e); err != nil {
+			return err
+		}
+	} else {
+		s.entries = append(s.entries, e)
+	}
+	if op == "put" {
+		s.store[key] = value
+	}
+	return nil
+}
+
+// Entries are the effects in the order they happened: of the ledger if there is one, which may also have those of
+// other processes.
+func (s *Server) Entries() ([]faultyserver.Entry, error) {
+	if s.cfg.Ledger == "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.Clone(s.entries), nil
+	}
+	entries, _, err := faultyserver.ReadLedger(s.cfg.Ledger)
+	return entries, err
+}
+
+// Effects counts the effects by key. A ledger that cannot be read has none.
+func (s *Server) Effects() map[string]int {
+	counts := map[string]int{}
+	entries, _ := s.Entries()
+	for _, e := range entries {
+		counts[e.Key]++
+	}
+	return counts
+}
+
+// gate is what slow waits at.
+type gate struct {
+	reached, open         chan struct{}
+	reachedOnce, openOnce sync.Once
+}
+
+func (s *Server) gate(key string) *gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gates[key] == nil {
+		s.gates[key] = &gate{reached: make(chan struct{}), open: make(chan struct{})}
+	}
+	return s.gates[key]
+}
+
+// Release lets the calls that wait for this key go on, and those that will come.
+func (s *Server) Release(key string) {
+	g := s.gate(key)
+	g.openOnce.Do(func() { close(g.open) })
+}
+
+// Reached is closed when a call waits for this key.
+func (s *Server) Reached(key string) <-chan struct{} { return s.gate(key).reached }
