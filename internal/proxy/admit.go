@@ -69,6 +69,9 @@ func (s *Session) admits(c *call) bool {
 	if len(s.held) > 0 {
 		now = time.Now()
 	}
+	if !c.retryAt.IsZero() && time.Now().Before(c.retryAt) {
+		return false
+	}
 	if s.up.Health() == health.Unresponsive && a.trial != nil && c.class != Start {
 		return false // half open: one trial at a time
 	}
@@ -170,6 +173,9 @@ func (s *Session) release() {
 		switch {
 		case c.over:
 		case s.admits(c):
+			if c.again {
+				s.sendsAgain(c, s.conn)
+			}
 			s.transmit(c, s.conn)
 		default:
 			kept = append(kept, c)

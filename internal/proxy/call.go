@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"math"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -29,6 +30,8 @@ type call struct {
 	seq     uint64 // order of arrival
 	arrived time.Time
 	own     chan wire.Message // set: the request is ours (restore, probe)
+	loss    *upstream.Loss    // of a request of ours, set before own is closed
+	mirrors http.Header       // what the client's own headers repeated of the arguments
 	room    *[]byte           // what msg lies in
 
 	// While it is in flight.
@@ -52,6 +55,13 @@ type call struct {
 	acked    bool    // a stream whose acknowledgement the client has
 	swallow  bool    // a re-opened stream: its acknowledgement is not news
 	task     bool    // it creates a task, which outlives its answer
+
+	// Over HTTP, where one request can be lost alone.
+	retryAt time.Time // not before
+	again   bool      // it waits to be sent again
+	gap     bool      // a stream that was cut: its listener may have missed something
+
+	reopened int // times in a row
 }
 
 var signSeed = maphash.MakeSeed()
@@ -155,12 +165,12 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 	if c.id != nil && c.own == nil {
 		s.occupy(c)
 	}
-	var err error
-	if c.waited {
-		c.end, err = conn.Requeue(before, id, behind, lineEnd)
-	} else {
-		c.end, err = conn.Queue(before, id, behind, lineEnd)
+	var mirrors http.Header
+	if conn.Remote() && c.tool != "" {
+		mirrors = s.mirrored(c)
 	}
+	var err error
+	c.end, err = conn.QueueWith(!c.waited, mirrors, before, id, behind, lineEnd)
 	switch {
 	case err == nil:
 	case errors.Is(err, upstream.ErrFull):
@@ -171,6 +181,22 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		// nothing of it was written, repeat it.
 		c.end = 1 << 62
 	}
+}
+
+// mirrored are the headers that repeat arguments of a tool: those the client
+// sent, or made by what the tool's schema says.
+func (s *Session) mirrored(c *call) http.Header {
+	if c.mirrors != nil || !c.modern {
+		return c.mirrors
+	}
+	arguments, _ := wire.Field(c.msg.Params, "arguments")
+	made := http.Header{}
+	for _, m := range s.catalog.tools[c.tool].mirrors {
+		if value, ok := wire.HeaderValue(m.Value(arguments)); ok {
+			made.Set("Mcp-Param-"+m.Header, value)
+		}
+	}
+	return made
 }
 
 var lineEnd = []byte{'\n'}

@@ -16,9 +16,7 @@ import (
 
 // FromClientHTTP is FromClient for a message that came with headers of its
 // own, of which those that repeat arguments (Mcp-Param-*) go on with it.
-func (s *Session) FromClientHTTP(line []byte, params http.Header) {
-	s.FromClient(line)
-}
+func (s *Session) FromClientHTTP(line []byte, params http.Header) { s.fromClient(line, params) }
 
 // Mirrors are the arguments of a tool that HTTP repeats in headers; known
 // reports whether the server has shown the tool yet.
@@ -30,7 +28,9 @@ func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
 }
 
 // FromClient takes one line of the client's. It keeps nothing of line.
-func (s *Session) FromClient(line []byte) {
+func (s *Session) FromClient(line []byte) { s.fromClient(line, nil) }
+
+func (s *Session) fromClient(line []byte, mirrors http.Header) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
@@ -48,7 +48,7 @@ func (s *Session) FromClient(line []byte) {
 	}
 	switch m.Kind {
 	case wire.Request:
-		s.requestFromClient(&m)
+		s.requestFromClient(&m, mirrors)
 	case wire.Notification:
 		s.noticeFromClient(&m)
 	case wire.Response:
@@ -91,8 +91,9 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 }
 
 // requestFromClient is the first step of a call.
-func (s *Session) requestFromClient(m *wire.Message) {
+func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	c := s.newCall(m)
+	c.mirrors = mirrors
 	if err := s.inspect(c); err != nil {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
@@ -284,12 +285,17 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 	if conn == nil || conn != s.conn {
 		return // it was not sent, or its server is gone
 	}
-	upstreamID := c.id
-	if c.class != Stream {
-		upstreamID = appendID(s.idRoom[:0], conn.Generation, c.n)
+	if conn.Remote() {
+		conn.Drop(c.end)
 	}
-	s.scratch = m.AppendWithParam(s.scratch[:0], id, upstreamID)
-	conn.Queue(s.scratch)
+	if !conn.Remote() || !c.modern { // over modern HTTP hanging up is the cancel, and there is no other
+		upstreamID := c.id
+		if c.class != Stream {
+			upstreamID = appendID(s.idRoom[:0], conn.Generation, c.n)
+		}
+		s.scratch = m.AppendWithParam(s.scratch[:0], id, upstreamID)
+		conn.Queue(s.scratch)
+	}
 	s.release()
 }
 

@@ -61,6 +61,7 @@ func (s *Session) greet(conn *upstream.Conn) {
 
 // sendsAgain tells of a repetition, now that it takes place.
 func (s *Session) sendsAgain(c *call, conn *upstream.Conn) {
+	c.again, c.retryAt = false, time.Time{}
 	if c.deaths+c.proven == 0 {
 		return
 	}
@@ -68,6 +69,9 @@ func (s *Session) sendsAgain(c *call, conn *upstream.Conn) {
 	detail := "it is safe to repeat"
 	if c.unread {
 		detail = "it was never read"
+		if conn.Remote() {
+			detail = "it did not run"
+		}
 	}
 	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Tool: c.tool, Detail: detail})
 }

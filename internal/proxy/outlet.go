@@ -52,10 +52,13 @@ func (o *outlet) flush() {
 // end follows every message that was put into buf. about is the raw id of the
 // client's request it belongs to, nil: none. A burst collects until it is
 // large, or until there is nothing more to read.
-func (o *outlet) end(about []byte) {
+func (o *outlet) end(about []byte) { o.endWith(about, 0) }
+
+// endWith is end for an answer the server gave with an HTTP status of refusal.
+func (o *outlet) endWith(about []byte, status int) {
 	switch {
 	case o.tell != nil:
-		o.tell(Told{Line: bytes.TrimSuffix(o.buf, lineEnd), About: about})
+		o.tell(Told{Line: bytes.TrimSuffix(o.buf, lineEnd), About: about, Status: status})
 		o.buf = small(o.buf)
 	case len(o.buf) >= outletFlushAt:
 		o.flush()

@@ -153,7 +153,7 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 		evidence := conn.Evidence()
 		f := &fault.Fault{Code: code, Delivery: delivered, Since: now}
 		if code != fault.OutcomeUnknown {
-			f.Detail, f.Evidence = "it ended with "+evidence.Exit, evidence.Shown()
+			f.Detail, f.Evidence = evidence.Sentence(), evidence.Shown()
 		}
 		return func() { s.fail(c, f) }
 	}

@@ -217,19 +217,26 @@ func (s *Session) announcement(changed []string, m memory, uris []string) (lines
 		}
 		return lines
 	}
-	for id, stream := range s.streams {
-		wanted, _ := wire.Field(stream.msg.Params, "notifications")
-		subscription := `"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}`
-		for notice := range notices {
-			if flag, _ := wire.Field(wanted, listenFlag[notice]); string(flag) == "true" {
-				lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"`+notice+`","params":{`+subscription+`}}`))
-			}
+	for _, stream := range s.streams {
+		lines = append(lines, stream.hints(func(notice string) bool { return notices[notice] })...)
+	}
+	return lines
+}
+
+// hints tell the listener of a stream what may have changed while it was cut:
+// the lists it asked about, and every resource.
+func (c *call) hints(changed func(notice string) bool) (lines [][]byte) {
+	wanted, _ := wire.Field(c.msg.Params, "notifications")
+	subscription := `"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(c.id) + `}`
+	for notice, flag := range listenFlag {
+		if asked, _ := wire.Field(wanted, flag); string(asked) == "true" && changed(notice) {
+			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"`+notice+`","params":{`+subscription+`}}`))
 		}
-		if resources, _ := wire.Field(wanted, "resourceSubscriptions"); resources != nil {
-			wire.Elements(resources, func(uri []byte) {
-				lines = append(lines, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%s,%s}}`, uri, subscription))
-			})
-		}
+	}
+	if resources, _ := wire.Field(wanted, "resourceSubscriptions"); resources != nil {
+		wire.Elements(resources, func(uri []byte) {
+			lines = append(lines, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%s,%s}}`, uri, subscription))
+		})
 	}
 	return lines
 }
@@ -269,10 +276,15 @@ func (s *Session) request(ctx context.Context, conn *upstream.Conn, method strin
 func (c *call) await(ctx context.Context) (wire.Message, error) {
 	select {
 	case answer, ok := <-c.own:
-		if !ok {
-			return answer, fmt.Errorf("it ended before it answered %s", c.msg.Method)
+		switch {
+		case ok:
+			return answer, nil
+		case c.loss != nil && c.loss.Final:
+			return answer, &fault.Fault{Code: c.loss.Code, Detail: c.loss.Detail}
+		case c.loss != nil:
+			return answer, fmt.Errorf("%s had no answer: %s", c.msg.Method, c.loss.Detail)
 		}
-		return answer, nil
+		return answer, fmt.Errorf("it ended before it answered %s", c.msg.Method)
 	case <-c.conn.Done():
 		return wire.Message{}, fmt.Errorf("it ended before it answered %s", c.msg.Method)
 	case <-ctx.Done():

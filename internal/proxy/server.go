@@ -78,7 +78,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 			Detail: "a response with both a result and an error, or with neither"})...), '\n')
 	}
 	if c.own == nil {
-		s.out.end(c.id)
+		s.out.endWith(c.id, m.Status)
 	}
 	s.out.Unlock()
 	if valid {
@@ -204,6 +204,7 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		}
 	case "notifications/subscriptions/acknowledged":
 		pass = !s.swallowed(m)
+		s.hintAfterGap(subscriptionOf(m.Params))
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
 		pass = s.notices.due(m, time.Now())
 	}
@@ -242,6 +243,11 @@ func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 	if id := subscriptionOf(m.Params); id != nil {
 		return id
 	}
+	if m.Via != nil {
+		if c := s.awaiting(conn, m.Via); c != nil {
+			return c.id
+		}
+	}
 	switch m.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
 		"notifications/resources/updated":
@@ -252,6 +258,9 @@ func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 			return c.id
 		}
 		return nil
+	}
+	if conn.Remote() {
+		return nil // it came on no request's stream
 	}
 	var latest *call
 	for _, c := range s.flight {

@@ -17,9 +17,10 @@ import (
 
 // Options of a Session; the zero value of each is the sensible default.
 type Options struct {
-	Spec  upstream.Spec
-	Name  string            // shown to people; default the command line
-	Tools map[string]Policy // by tool name
+	Spec   upstream.Spec
+	Remote *upstream.Remote  // of a URL: what sessions with the same server share; default its own
+	Name   string            // shown to people; default the command line or the address
+	Tools  map[string]Policy // by tool name
 
 	Timeout  time.Duration // of a call without progress; default 60 s
 	MaxTime  time.Duration // of a call with progress; default 10 min
@@ -121,7 +122,7 @@ func New(o Options) *Session {
 	o = o.withDefaults()
 	s := &Session{
 		Options:   o,
-		secrets:   fault.EnvironSecrets(o.Spec.Environment()),
+		secrets:   o.Spec.Secrets(),
 		calls:     map[string]*call{},
 		flight:    map[uint64]*call{},
 		streams:   map[string]*call{},
@@ -141,7 +142,7 @@ func New(o Options) *Session {
 	}
 	s.out.failed = make(chan struct{})
 	s.up = upstream.New(upstream.Options{
-		Spec: o.Spec, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
+		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
 		Stderr: o.Stderr, Events: o.Events, Health: o.Health,
 	}, s)
 	return s

@@ -187,6 +187,12 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 // cancelUpstream tells the server that nobody waits any more: the same
 // notification in both eras over stdio.
 func (s *Session) cancelUpstream(conn *upstream.Conn, c *call) {
+	if conn.Remote() {
+		conn.Drop(c.end)
+		if c.modern {
+			return // hanging up says it all
+		}
+	}
 	line := append(s.scratch[:0], `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
 	line = appendID(line, conn.Generation, c.n)
 	line = append(line, `,"reason":"timed out"}}`+"\n"...)
@@ -212,6 +218,8 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 		p.misses++
 		s.up.Record(conn.Generation, health.NoAnswer, 0, now)
 		s.Events.Emit(event.Event{Kind: event.ProbeMissed, Server: s.Name, Generation: conn.Generation, Count: p.misses})
+	case conn.Remote() && p.probe == nil && len(s.flight) == 0:
+		// Nobody waits, and a server somewhere else is not to be kept awake.
 	case p.probe == nil && now.Sub(heard) >= s.ProbeInterval && now.Sub(p.probed) >= s.ProbeInterval && s.memory.known():
 		s.probe(conn, now)
 	}

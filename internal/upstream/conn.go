@@ -1,11 +1,9 @@
 package upstream
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"io"
-	"os"
+	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,14 +12,35 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Reader gets what the server says. All calls come from one goroutine, in the
-// order of the bytes, the last of them before Conn.Done closes: nothing of an
-// old generation is heard later.
+// Reader gets what the server says. One call comes at a time, those about one
+// stream of bytes in its order, the last of them before Conn.Done closes:
+// nothing of an old generation is heard later.
 type Reader interface {
 	Message(c *Conn, m *wire.Message)
 	TooLong(c *Conn, long *wire.TooLong)
 	Stray(c *Conn, line []byte)
 	Rest(c *Conn) // nothing more to read at the moment
+	// Lost: the request with this id, as it was sent, ended without an answer
+	// although the connection goes on. Over HTTP only.
+	Lost(c *Conn, id []byte, loss Loss)
+	// Gap: messages that belong to no request may have been missed. Over HTTP
+	// only.
+	Gap(c *Conn)
+}
+
+// link is the way the bytes of a connection take: pipes, or HTTP.
+type link interface {
+	// put takes one line in parts; end identifies it for delivery. header is
+	// for HTTP: what the message repeats outside of its body.
+	put(limited bool, header http.Header, parts [][]byte) (end int64, err error)
+	flush()
+	await(stall time.Duration)
+	blocked() bool
+	drop(end int64)                    // nobody waits for the answer any more
+	delivery(end int64) fault.Delivery // valid once the connection is done
+	starting() bool
+	vitals() Vitals
+	pid() int
 }
 
 // Conn is one generation of one connection: once broken, never reused; it
@@ -30,13 +49,12 @@ type Conn struct {
 	Generation int
 	Started    time.Time
 
-	proc  *process
-	out   *outbox
+	link
+	pipes *pipes // the link, if it is one: spares the busiest path a copy
 	hear  Reader
 	heard atomic.Int64 // when the last byte came, in nanoseconds since Started
 	spoke atomic.Int64 // when the first message came, the same; 0: none yet
 	inMid atomic.Bool  // the last byte was not the end of a line
-	rest  int          // bytes read behind the end; of the reading goroutine
 
 	logs   io.Writer // where the server's stderr goes; never blocks
 	stderr ring
@@ -44,7 +62,7 @@ type Conn struct {
 
 	ending   sync.Once
 	reason   string        // why we ended it; written inside ending
-	broken   chan struct{} // closed: we end the process
+	broken   chan struct{} // closed: we end it
 	hurrying sync.Once
 	hurry    chan struct{} // closed: do not wait for a voluntary end
 
@@ -52,9 +70,11 @@ type Conn struct {
 	// Valid once done is closed.
 	ended    time.Time
 	evidence Evidence
-	written  int64
-	never    int64
-	proven   bool
+}
+
+func newConn(generation int, started time.Time, hear Reader, logs io.Writer) *Conn {
+	return &Conn{Generation: generation, Started: started, hear: hear, logs: logs,
+		hurry: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
 }
 
 // strays keeps the first lines that were no messages.
@@ -73,170 +93,6 @@ func (s *strays) add(line []byte) {
 	}
 }
 
-// connect starts the server as generation number and begins to listen.
-func connect(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
-	proc, err := start(spec)
-	if err != nil {
-		return nil, err
-	}
-	// Before anything else: from here on it must not survive us.
-	proc.guardedBy(guard)
-	out, err := newOutbox(proc.stdin)
-	if err != nil {
-		proc.kill()
-		return nil, err
-	}
-	c := &Conn{
-		Generation: generation, Started: proc.started,
-		proc: proc, out: out, hear: hear, logs: logs,
-		hurry: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{}),
-	}
-	go c.serve(guard)
-	return c, nil
-}
-
-// How long a pipe may stay open behind a dead server, held by a grandchild
-// that escaped the group's end.
-const drainGrace = 250 * time.Millisecond
-
-// pipeMost is what can lie in a pipe: an escaped grandchild that writes on
-// must not be read for ever.
-const pipeMost = 1 << 20
-
-// serve owns the process from its start to the last byte.
-func (c *Conn) serve(guard *guard) {
-	var pipes sync.WaitGroup
-	pipes.Go(c.listen)
-	pipes.Go(func() { io.Copy(io.MultiWriter(&c.stderr, c.logs), c.proc.stderr) })
-
-	select {
-	case <-c.proc.exited:
-	case <-c.out.broken:
-		// It is dying, or it closed its stdin and lives: then it can never be
-		// asked again.
-		if !c.proc.endedWithin(drainGrace, c.broken) {
-			c.End("it closed its stdin", true)
-			c.proc.stop(c.hurry)
-		}
-	case <-c.broken:
-		select {
-		case <-c.hurry:
-			// Its stdin stays open: closing it would destroy the proof of
-			// what was never read.
-		default:
-			c.out.settle(time.Now().Add(closeGrace))
-			c.proc.stdin.Close()
-		}
-		c.proc.stop(c.hurry)
-	}
-	c.ended = time.Now()
-	c.proc.kill() // death is not the end of its children
-	guard.release()
-	// What the server wrote before it died counts: read to the end.
-	limit := time.Now().Add(drainGrace)
-	c.proc.stdout.SetReadDeadline(limit)
-	c.proc.stderr.SetReadDeadline(limit)
-	if Seeded("no-drain") {
-		c.proc.stdout.Close()
-	}
-	if Seeded("no-fence") {
-		defer pipes.Wait() // declared dead before its last words are heard
-	} else {
-		pipes.Wait()
-	}
-	c.written, c.never, c.proven = c.out.settle(time.Unix(1, 0))
-	c.proc.stdin.Close()
-	if !Seeded("no-fence") {
-		c.proc.stdout.Close()
-	}
-	c.proc.stderr.Close()
-
-	state := c.proc.cmd.ProcessState
-	c.evidence = Evidence{
-		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Ran: c.ended.Sub(c.Started),
-		Stderr: c.stderr.lines(12), Stray: c.strays.lines, ByUs: c.reason,
-	}
-	if c.spoke.Load() > 0 {
-		c.evidence.Stage = Spoke
-	}
-	close(c.done)
-}
-
-// listen reads the server's stdout to its end.
-func (c *Conn) listen() {
-	lines := wire.NewReader(stamped{c}, 0)
-	var in incoming
-	for {
-		line, err := lines.Next()
-		var long *wire.TooLong
-		switch {
-		case err == nil && len(bytes.TrimSpace(line)) > 0:
-			c.take(&in, line)
-		case err == nil: // an empty line says nothing
-		case errors.As(err, &long):
-			c.hear.TooLong(c, long)
-			if long.Endless {
-				c.End("it floods its stdout with a line that never ends", true)
-			}
-		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
-			if n := lines.Fragment(); n > 0 {
-				c.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", n))
-			}
-			c.hear.Rest(c)
-			// EOF is not death: a server that closed its stdout but lives can
-			// never answer again.
-			c.afterEOF()
-			return
-		default:
-			c.hear.Rest(c)
-			c.afterEOF()
-			return
-		}
-		if !lines.Buffered() {
-			c.hear.Rest(c)
-		}
-	}
-}
-
-func (c *Conn) afterEOF() {
-	if !c.proc.endedWithin(drainGrace, nil) {
-		c.End("it closed its stdout", true)
-	}
-}
-
-// incoming is what the reading goroutine keeps from line to line.
-type incoming struct {
-	messages []wire.Message // room, reused
-	multi    joiner
-}
-
-// take hands on the messages of one line. A line with anything else on it is
-// stray as a whole: nothing is salvaged by guessing.
-func (c *Conn) take(in *incoming, line []byte) {
-	messages, ok := scanLine(in.messages[:0], line)
-	if !ok {
-		whole, strays := in.multi.add(line)
-		c.strayLines(strays)
-		if whole == nil {
-			return
-		}
-		if messages, ok = scanLine(in.messages[:0], whole); ok {
-			in.multi.giveUp()
-		}
-	}
-	c.strayLines(in.multi.giveUp())
-	if !ok {
-		return
-	}
-	in.messages = messages
-	if c.spoke.Load() == 0 {
-		c.spoke.Store(int64(time.Since(c.Started)))
-	}
-	for i := range messages {
-		c.hear.Message(c, &messages[i])
-	}
-}
-
 // stray: the line is evidence, and it goes where logs belong.
 func (c *Conn) stray(line []byte) {
 	c.strays.add(line)
@@ -244,63 +100,39 @@ func (c *Conn) stray(line []byte) {
 	c.hear.Stray(c, line)
 }
 
-func (c *Conn) strayLines(lines [][]byte) {
-	for _, line := range lines {
-		c.stray(line)
+// hears notes that something came: any byte is life.
+func (c *Conn) hears() { c.heard.Store(int64(time.Since(c.Started))) }
+
+// speaks notes the first message.
+func (c *Conn) speaks() {
+	if c.spoke.Load() == 0 {
+		c.spoke.Store(int64(time.Since(c.Started)))
 	}
 }
 
-// scanLine appends the messages on a line: one, or several if nothing else
-// stands between them, or the elements of a batch.
-func scanLine(messages []wire.Message, line []byte) (_ []wire.Message, ok bool) {
-	parts := [][]byte{line}
-	if line[0] == '[' {
-		var err error
-		if parts, err = wire.SplitBatch(line, maxBatch); err != nil {
-			return messages, false
-		}
-	}
-	for _, part := range parts {
-		for len(part) > 0 {
-			m, rest, err := wire.Scan(part)
-			if err != nil {
-				return messages, false
-			}
-			messages = append(messages, m)
-			part = rest
-		}
-	}
-	return messages, true
-}
-
-const maxBatch = 100
-
-// stamped notes the time of every byte: any byte is life.
-type stamped struct{ c *Conn }
-
-func (s stamped) Read(b []byte) (int, error) {
-	n, err := s.c.proc.stdout.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) && s.c.rest < pipeMost {
-		// Whoever hears us may have been held up past the deadline, by a
-		// client that did not read: what a dead server wrote still counts.
-		if n = tryRead(s.c.proc.stdout, b); n > 0 {
-			s.c.rest += n
-			err = nil
-		}
-	}
-	if n > 0 {
-		s.c.heard.Store(int64(time.Since(s.c.Started)))
-		s.c.inMid.Store(b[n-1] != '\n')
-	}
-	return n, err
-}
+// Remote reports whether the server is reached over HTTP: there is no process
+// to look at, and every request is on its own.
+func (c *Conn) Remote() bool { return c.pipes == nil }
 
 // Queue puts a line, in parts and with its line end, on its way without
 // sending it yet; end identifies it for Delivery.
-func (c *Conn) Queue(parts ...[]byte) (end int64, err error) { return c.out.queue(parts...) }
+func (c *Conn) Queue(parts ...[]byte) (end int64, err error) {
+	return c.QueueWith(true, nil, parts...)
+}
 
 // Requeue is Queue for what has waited already: it is never ErrFull.
-func (c *Conn) Requeue(parts ...[]byte) (end int64, err error) { return c.out.requeue(parts...) }
+func (c *Conn) Requeue(parts ...[]byte) (end int64, err error) {
+	return c.QueueWith(false, nil, parts...)
+}
+
+// QueueWith is Queue or Requeue for HTTP: header is what the message repeats
+// outside of its body.
+func (c *Conn) QueueWith(limited bool, header http.Header, parts ...[]byte) (end int64, err error) {
+	if c.pipes != nil {
+		return c.pipes.out.put(limited, parts)
+	}
+	return c.put(limited, header, slices.Clone(parts))
+}
 
 // stallMost is how long a server may not read before its clients are told that
 // it is busy instead of being held up.
@@ -308,13 +140,17 @@ const stallMost = time.Second
 
 // AwaitRoom holds up the caller while much is queued already and the server
 // reads it.
-func (c *Conn) AwaitRoom() { c.out.await(stallMost) }
+func (c *Conn) AwaitRoom() { c.await(stallMost) }
 
 // Flush sends what is queued. It never waits for the server.
-func (c *Conn) Flush() { c.out.flush() }
+func (c *Conn) Flush() { c.flush() }
 
 // Blocked reports whether the server does not read what was sent.
-func (c *Conn) Blocked() bool { return c.out.blocked() }
+func (c *Conn) Blocked() bool { return c.blocked() }
+
+// Drop says that nobody waits for the answer to this message any more. Over
+// HTTP its request is hung up.
+func (c *Conn) Drop(end int64) { c.drop(end) }
 
 // LastHeard is when the last byte came from the server, its start if none did.
 func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }
@@ -335,10 +171,10 @@ func (c *Conn) Overdue(asked, now time.Time, base time.Duration) bool {
 
 // Starting reports whether the server has neither said a word nor read the
 // first that was said to it: it cannot be blamed for not answering yet.
-func (c *Conn) Starting() bool { return c.spoke.Load() == 0 && untouched(c.proc.stdin) }
+func (c *Conn) Starting() bool { return c.spoke.Load() == 0 && c.starting() }
 
-// PID is the process we started.
-func (c *Conn) PID() int { return c.proc.pid() }
+// PID is the process we started, 0 if there is none.
+func (c *Conn) PID() int { return c.pid() }
 
 // Vitals is what the system knows of the server's processes.
 type Vitals struct {
@@ -348,7 +184,7 @@ type Vitals struct {
 }
 
 // Vitals looks at the processes now.
-func (c *Conn) Vitals() Vitals { return c.proc.vitals() }
+func (c *Conn) Vitals() Vitals { return c.vitals() }
 
 // End closes the connection from our side and says why; now skips the wait
 // for a voluntary end. It returns at once, Done tells when it is over.
@@ -365,8 +201,8 @@ func (c *Conn) End(reason string, now bool) {
 // Hurry cuts the first step of the stop ladder short.
 func (c *Conn) Hurry() { c.hurrying.Do(func() { close(c.hurry) }) }
 
-// Done closes when the process is reaped, its group is gone and its last byte
-// was heard.
+// Done closes when the process is reaped and its group is gone, or the last
+// HTTP exchange is over, and the last byte was heard.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Evidence is what we saw. Valid after Done.
@@ -382,12 +218,4 @@ func (c *Conn) Glimpse() *fault.Evidence {
 // Delivery judges, after Done, what became of the message whose closing brace
 // ends at end: Unsent if the server provably never read that brace. Whoever
 // reads line by line or value by value cannot have acted on it before.
-func (c *Conn) Delivery(end int64) fault.Delivery {
-	if Seeded("offset-by-one") {
-		end += 2 // the message the server read last counts as unread
-	}
-	if end > c.written || c.proven && end > c.written-c.never {
-		return fault.Unsent
-	}
-	return fault.Unknown
-}
+func (c *Conn) Delivery(end int64) fault.Delivery { return c.delivery(end) }

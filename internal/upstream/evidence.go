@@ -15,7 +15,7 @@ type Stage int
 
 const (
 	Nowhere Stage = iota
-	Started       // the process ran
+	Started       // the process ran, or the server took a connection
 	Spoke         // a JSON-RPC message came out of it
 )
 
@@ -29,6 +29,10 @@ type Evidence struct {
 	Stderr []string      // its last lines
 	Stray  []string      // first stdout lines that were no messages
 	ByUs   string        // why we ended it, if we did
+
+	// Over HTTP there is no process; Spawn says why the connection is over.
+	Remote bool
+	Gone   bool // the server lives, but knows the session no more
 }
 
 // Shown is the part a fault carries.

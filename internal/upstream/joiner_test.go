@@ -12,6 +12,8 @@ import (
 // ear is a Reader that notes what it hears.
 type ear struct{ heard []string }
 
+func (e *ear) Lost(*Conn, []byte, Loss)             {}
+func (e *ear) Gap(*Conn)                            {}
 func (e *ear) Message(_ *Conn, m *wire.Message)     { e.heard = append(e.heard, string(m.Raw)) }
 func (e *ear) TooLong(_ *Conn, long *wire.TooLong)  { e.heard = append(e.heard, long.Error()) }
 func (e *ear) Stray(_ *Conn, line []byte)           { e.heard = append(e.heard, "stray "+string(line)) }
@@ -21,7 +23,7 @@ func (e *ear) Write(line []byte) (n int, err error) { return len(line), nil }
 // taken is what becomes of these lines of a server's stdout.
 func taken(lines ...string) []string {
 	e := &ear{}
-	c := &Conn{hear: e, logs: e}
+	c := &pipes{Conn: &Conn{hear: e, logs: e}}
 	var in incoming
 	for _, line := range lines {
 		c.take(&in, []byte(line))
@@ -128,8 +130,8 @@ func TestDelivery(t *testing.T) {
 		{"the brace counts, not what stands before it", 99, 100, 1, true, sent},
 		{"what is unread but may yet be read proves nothing", 100, 100, 50, false, sent},
 	} {
-		c := &Conn{written: story.written, never: story.never, proven: story.proven}
-		if got := c.Delivery(story.end); got != story.want {
+		c := &pipes{written: story.written, never: story.never, proven: story.proven}
+		if got := c.delivery(story.end); got != story.want {
 			t.Errorf("%s: %v, want %v", story.says, got, story.want)
 		}
 	}

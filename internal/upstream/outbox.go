@@ -46,14 +46,9 @@ func newOutbox(f *os.File) (*outbox, error) {
 	return o, nil
 }
 
-// queue puts one line, given in parts and with its line end, behind the
-// others. end is the position behind the message's closing brace in the
-// stream of all bytes.
-func (o *outbox) queue(parts ...[]byte) (end int64, err error) { return o.put(true, parts) }
-
-// requeue is queue for what was let in before: no limit turns it away.
-func (o *outbox) requeue(parts ...[]byte) (end int64, err error) { return o.put(false, parts) }
-
+// put puts one line, given in parts and with its line end, behind the others.
+// end is the position behind the message's closing brace in the stream of all
+// bytes. limited: it may be turned away.
 func (o *outbox) put(limited bool, parts [][]byte) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 )
 
 // died lets the server read n bytes and die, and tells what is then known.
-func died(t *testing.T, o *outbox, server *os.File, n int64) *Conn {
+func died(t *testing.T, o *outbox, server *os.File, n int64) *pipes {
 	t.Helper()
 	if _, err := io.ReadFull(server, make([]byte, n)); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
-	c := &Conn{}
+	c := &pipes{}
 	c.written, c.never, c.proven = o.settle(atOnce)
 	return c
 }
@@ -48,7 +48,7 @@ func TestTheClosingBraceDecides(t *testing.T) {
 			if !c.proven || c.written != 20 || c.never != story.never {
 				t.Errorf("proven %v, %d written, %d never read; want %d", c.proven, c.written, c.never, story.never)
 			}
-			if got := [2]fault.Delivery{c.Delivery(first), c.Delivery(second)}; got != story.want {
+			if got := [2]fault.Delivery{c.delivery(first), c.delivery(second)}; got != story.want {
 				t.Errorf("%v, want %v", got, story.want)
 			}
 		})
@@ -63,8 +63,8 @@ func TestAMessageThatWasWrittenInPartIsUnsent(t *testing.T) {
 	o.flush()
 	// The server reads all that fits into the pipe, and more as it comes.
 	c := died(t, o, server, 200<<10)
-	if c.Delivery(first) != fault.Unknown || c.Delivery(second) != fault.Unsent || c.Delivery(third) != fault.Unsent {
-		t.Errorf("%v, %v, %v with %d written", c.Delivery(first), c.Delivery(second), c.Delivery(third), c.written)
+	if c.delivery(first) != fault.Unknown || c.delivery(second) != fault.Unsent || c.delivery(third) != fault.Unsent {
+		t.Errorf("%v, %v, %v with %d written", c.delivery(first), c.delivery(second), c.delivery(third), c.written)
 	}
 	if c.written < 200<<10 || c.written >= second {
 		t.Errorf("%d bytes written", c.written)
@@ -82,8 +82,8 @@ func TestWhatSomebodyMayYetReadProvesNothing(t *testing.T) {
 	}
 	defer syscall.Close(held)
 	c := died(t, o, server, 0)
-	if c.proven || c.Delivery(end) != fault.Unknown {
-		t.Errorf("proven %v, delivery %v", c.proven, c.Delivery(end))
+	if c.proven || c.delivery(end) != fault.Unknown {
+		t.Errorf("proven %v, delivery %v", c.proven, c.delivery(end))
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 )
 
 // pipe is an outbox and the server's end of it.
+func (o *outbox) queue(parts ...[]byte) (end int64, err error)   { return o.put(true, parts) }
+func (o *outbox) requeue(parts ...[]byte) (end int64, err error) { return o.put(false, parts) }
+
 func pipe(t *testing.T) (o *outbox, server *os.File) {
 	t.Helper()
 	server, write, err := os.Pipe()

@@ -71,6 +71,9 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	if e.Ran >= r.Healthy {
 		r.failures, r.opens, r.recent = 0, 0, nil
 	}
+	if e.Remote && !e.Gone && e.ByUs == "" {
+		return r.unreached(e, chance)
+	}
 	if e.Stage >= Spoke {
 		r.same, r.sames = "", 0
 	} else if sign := e.signature(); sign == r.same {
@@ -81,7 +84,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	if code, detail, ok := permanent(e); ok {
 		return plan{permanent: true, code: code, detail: detail}
 	}
-	if e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
+	if e.Spawn == nil && !e.Remote && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
 		return plan{permanent: true, code: fault.ServerExitsEarly,
 			detail: fmt.Sprintf("it ended %d times in the same way (%s) before it said a word", r.sames, e.Exit)}
 	}
@@ -99,17 +102,18 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		p := plan{wait: min(r.Open<<min(r.opens, 10), r.OpenMax), open: true, code: fault.CrashLoop,
 			detail: fmt.Sprintf("it ended %d times within %v", len(r.recent), r.Period)}
 		if len(r.recent) <= r.Limit {
-			p.detail = "it ended again after the last pause: " + e.sentence()
+			p.detail = "it ended again after the last pause: " + e.Sentence()
 		}
 		r.opens++
 		return p
 	}
 
-	p := plan{code: fault.ServerUnavailable, detail: e.sentence()}
-	if e.Spawn != nil {
+	p := plan{code: fault.ServerUnavailable, detail: e.Sentence()}
+	notStarted := e.Spawn != nil && !e.Remote
+	if notStarted {
 		p.code = fault.SpawnFailed
 	}
-	if (r.failures > 0 || e.Spawn != nil) && r.Backoff > 0 {
+	if (r.failures > 0 || notStarted) && r.Backoff > 0 {
 		ceiling := min(r.Backoff<<min(r.failures, 20), r.Cap)
 		p.wait = time.Duration(chance * float64(ceiling))
 	}
@@ -117,9 +121,38 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	return p
 }
 
-// sentence says in a few words how a generation ended.
-func (e Evidence) sentence() string {
+// unreachedCap is the longest wait between two tries to reach a server that is
+// down: a try costs it nothing, so it is found soon after its return, and
+// there is no reason to stop trying.
+const unreachedCap = 5 * time.Second
+
+// unreached decides what follows when a server behind a URL took no
+// connection.
+func (r *restarts) unreached(e Evidence, chance float64) plan {
+	if e.Stage >= Spoke {
+		r.failures = 0 // it was there until now
+	}
+	r.failures++
+	p := plan{code: fault.ServerUnreachable, detail: e.Sentence()}
 	switch {
+	case untrusted(e.Spawn):
+		return plan{permanent: true, code: fault.TLSFailed, detail: e.Sentence()}
+	case notFoundHost(e.Spawn) && r.failures >= sameEarlyEnds:
+		return plan{permanent: true, code: fault.HostNotFound, detail: e.Sentence()}
+	}
+	if r.failures > 1 && r.Backoff > 0 {
+		p.wait = time.Duration(chance * float64(min(r.Backoff<<min(r.failures, 20), unreachedCap)))
+	}
+	return p
+}
+
+// Sentence says in a few words how a generation ended.
+func (e Evidence) Sentence() string {
+	switch {
+	case e.Gone:
+		return "its session was gone: " + e.Spawn.Error()
+	case e.Remote && e.Spawn != nil:
+		return "it cannot be reached: " + e.Spawn.Error()
 	case e.Spawn != nil:
 		return e.Spawn.Error()
 	case e.ByUs != "":
@@ -133,6 +166,8 @@ func (e Evidence) sentence() string {
 func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 	var dir *WorkdirError
 	switch err := e.Spawn; {
+	case e.Remote:
+		return "", "", false
 	case err == nil:
 	case errors.As(err, &dir):
 		return fault.WorkdirMissing, err.Error(), true

@@ -219,7 +219,7 @@ func TestSentence(t *testing.T) {
 		"it was ended: it floods":        {Exit: "signal: killed", ByUs: "it floods"},
 		"fork: too many open files here": {Spawn: errors.New("fork: too many open files here")},
 	} {
-		if got := e.sentence(); got != want {
+		if got := e.Sentence(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -1,23 +1,103 @@
 package upstream
 
 import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Spec says how a server is launched: a plain value.
+// Spec says how a server is launched or reached: a plain value.
 type Spec struct {
 	Command string
 	Args    []string
 	Dir     string   // empty: ours
 	Env     []string // nil: ours, less our own settings
+
+	URL    string // instead of a command
+	Header []Header
 }
 
-// String is the command line, as a person would type it.
+// Header goes with every request to a URL. Source says where its value came
+// from, for the words of a fault; the value itself is never shown.
+type Header struct{ Name, Value, Source string }
+
+// CheckURL says what is wrong with an address.
+func CheckURL(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the URL cannot be read: %w", errors.Unwrap(err)) // the outer error repeats it, password and all
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("the URL begins with %q: want http:// or https://", u.Scheme)
+	case u.Host == "":
+		return errors.New("the URL names no host: want something like https://example.com/mcp")
+	case u.Fragment != "":
+		return errors.New("the URL has a part behind #, which no server gets: leave it out")
+	}
+	return nil
+}
+
+// CheckHeader says what is wrong with a header of the user's.
+func CheckHeader(name, value string) error {
+	switch canonical := http.CanonicalHeaderKey(name); {
+	case !wire.HeaderName(name):
+		return fmt.Errorf("%q cannot be the name of a header", name)
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return fmt.Errorf("the value of the header %s has a line end or another control character in it", name)
+	case strings.HasPrefix(canonical, "Mcp-"), ourHeaders[canonical]:
+		return fmt.Errorf("the header %s is set by gauze itself", name)
+	}
+	return nil
+}
+
+// ourHeaders are those the protocol, or the way of the bytes, decides about.
+// Idempotency-Key is among them because net/http takes it as a licence to
+// send a POST twice.
+var ourHeaders = map[string]bool{"Accept": true, "Content-Type": true, "Content-Length": true, "Connection": true,
+	"Transfer-Encoding": true, "Upgrade": true, "Last-Event-Id": true, "Idempotency-Key": true, "X-Idempotency-Key": true}
+
+// secrets are the values no fault may show.
+func (s Spec) secrets() (values []string) {
+	for _, h := range s.Header {
+		values = append(values, h.Value)
+		if _, rest, ok := strings.Cut(h.Value, " "); ok {
+			values = append(values, rest) // Bearer, Basic
+		}
+	}
+	if u, err := url.Parse(s.URL); err == nil && u.User != nil {
+		password, _ := u.User.Password()
+		values = append(values, password)
+	}
+	return values
+}
+
+// Secrets are the values no fault may show: of the environment, of headers.
+func (s Spec) Secrets() fault.Secrets {
+	if s.URL != "" {
+		return fault.KnownSecrets(s.secrets()...)
+	}
+	return fault.EnvironSecrets(s.Environment())
+}
+
+// String is the command line, as a person would type it, or the address
+// without what may be secret in it.
 func (s Spec) String() string {
+	if s.URL != "" {
+		u, err := url.Parse(s.URL)
+		if err != nil {
+			return "a URL"
+		}
+		return u.Scheme + "://" + u.Host + u.Path
+	}
 	words := make([]string, 0, 1+len(s.Args))
 	for _, word := range append([]string{s.Command}, s.Args...) {
 		if word == "" || strings.ContainsAny(word, " \t\n\"'\\$") {

@@ -45,7 +45,8 @@ type Trouble struct {
 // Options of an Upstream; the zero value of each is a sensible default.
 type Options struct {
 	Spec         Spec
-	Name         string // shown to people; default the command line
+	Remote       *Remote // of a spec with a URL: what other upstreams share with this one; default its own
+	Name         string  // shown to people; default the command line
 	Restart      Restart
 	StartTimeout time.Duration // default Spec.StartTimeout()
 	Stderr       io.Writer     // where the server's stderr goes; nil: nowhere
@@ -149,7 +150,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 // generation runs the server once, from its start to its end. ready reports
 // whether it was published.
 func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, logs io.Writer) (e Evidence, ready bool, err error) {
-	conn, err := connect(u.Spec, number, u.user, logs, watchdog)
+	conn, err := u.connect(number, logs, watchdog)
 	if err != nil {
 		return Evidence{Stage: Nowhere, Spawn: err}, false, nil
 	}
@@ -173,9 +174,24 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	<-conn.Done()
 	u.closed(conn)
 	e = conn.Evidence()
-	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.sentence(), Took: e.Ran})
+	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.Sentence(), Took: e.Ran})
 	u.user.Down(conn)
 	return e, ready, err
+}
+
+// connect starts the server, or gets ready to reach it.
+func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Conn, error) {
+	if u.Spec.URL == "" {
+		return launch(u.Spec, generation, u.user, logs, watchdog)
+	}
+	if u.Remote == nil {
+		remote, err := NewRemote(u.Spec)
+		if err != nil {
+			return nil, err
+		}
+		u.Remote = remote
+	}
+	return dial(u.Remote, generation, u.user, logs), nil
 }
 
 // prepare runs the user's Prepare within the time a start may take.

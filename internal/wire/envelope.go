@@ -29,6 +29,10 @@ type Message struct {
 	Error  []byte
 	Mended bool // invalid UTF-8 in the payload was replaced by U+FFFD
 
+	// How it came, over HTTP.
+	Via    []byte // raw id of the request on whose stream it came; nil: on none
+	Status int    // of the HTTP response that refused the request; 0: it was not refused
+
 	idAt int // where ID starts in Raw
 }
 

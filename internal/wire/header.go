@@ -69,7 +69,7 @@ func (s marked) mirrors(found []Mirror, path []string, seen map[string]bool) (_ 
 		at := append(path[:len(path):len(path)], name)
 		if property.Header != nil {
 			var header string
-			if json.Unmarshal(property.Header, &header) != nil || !token(header) || seen[strings.ToLower(header)] {
+			if json.Unmarshal(property.Header, &header) != nil || !HeaderName(header) || seen[strings.ToLower(header)] {
 				return nil, false
 			}
 			if property.Type != "string" && property.Type != "integer" && property.Type != "boolean" {
@@ -85,8 +85,8 @@ func (s marked) mirrors(found []Mirror, path []string, seen map[string]bool) (_ 
 	return found, true
 }
 
-// token reports whether s can be the name of a header (RFC 9110, tchar).
-func token(s string) bool {
+// HeaderName reports whether s can be the name of a header (RFC 9110, tchar).
+func HeaderName(s string) bool {
 	for _, c := range []byte(s) {
 		letter := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {

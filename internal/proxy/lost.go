@@ -1,0 +1,172 @@
+package proxy
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Over HTTP one request can be lost while the connection goes on: judged like
+// those that were in flight at a death, but alone.
+
+// Lost takes the news of such a request.
+func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
+	now := time.Now()
+	s.mu.Lock()
+	c := s.awaiting(conn, id)
+	if c == nil {
+		s.mu.Unlock()
+		return // cancelled or timed out meanwhile
+	}
+	switch {
+	case c.own != nil:
+		c.loss = &loss
+		s.retire(c)
+		s.later(func() { close(c.own) })
+	case c.msg.Method == "server/discover" && !s.memory.known() && loss.Final:
+		s.retire(c) // a legacy server may turn it away in any form; the client then initialises
+		s.later(func() { s.refuseDiscover(c) })
+	case c.class == Stream && !loss.Final && s.conn == conn:
+		s.reopen(c, conn, now)
+	default:
+		s.judgeLoss(c, loss, now)
+	}
+	s.release()
+	s.unlock()
+	if loss.Delivery == fault.Unknown {
+		s.up.Record(conn.Generation, health.Broken, 0, now)
+	}
+	conn.Flush()
+}
+
+// judgeLoss repeats the call if that is licensed, or answers it.
+func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
+	if loss.Delivery == fault.Unknown {
+		c.deaths++
+	}
+	ok, code := mayRepeat(c, loss.Delivery, s.lastWrite > c.order)
+	if c.class == Start {
+		ok = c.deaths+c.proven <= readRepeats
+		code = loss.Code
+	}
+	delay := max(loss.After, retryDelay(c.deaths+c.proven))
+	switch {
+	case ok && loss.Final:
+		ok, code = false, loss.Code
+	case ok && now.Add(delay).After(c.arrived.Add(max(s.timeout(c), s.Patience))):
+		ok, code = false, loss.Code // the answer would come after the caller's time
+	case ok && loss.Delivery == fault.Unknown && !s.budget.take(now):
+		ok, code = false, fault.RetryBudgetSpent
+	case !ok && (loss.Final || code == fault.ReplayExhausted || loss.Code != fault.OutcomeUnknown):
+		code = loss.Code // says more than that it was tried in vain
+	}
+	if !ok {
+		s.retire(c)
+		f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail, Attempts: c.deaths + c.proven}
+		if loss.After > 0 {
+			f.NextTry = now.Add(loss.After)
+		}
+		s.later(func() { s.fail(c, f) })
+		return
+	}
+	if c.unread = loss.Delivery == fault.Unsent; c.unread {
+		c.proven++
+	}
+	delete(s.flight, c.n)
+	s.vacate(c)
+	c.conn, c.waited, c.again = nil, true, true
+	s.again(c, delay, now)
+}
+
+// again holds the call until its delay is over.
+func (s *Session) again(c *call, delay time.Duration, now time.Time) {
+	c.retryAt = now.Add(delay)
+	if s.conn == nil {
+		s.repeats = append(s.repeats, c)
+		return
+	}
+	s.held = append(s.held, c)
+	time.AfterFunc(delay, func() {
+		s.mu.Lock()
+		s.release()
+		conn := s.conn
+		s.unlock()
+		if conn != nil {
+			conn.Flush()
+		}
+	})
+}
+
+const (
+	retryBase = 50 * time.Millisecond // x2 with every attempt, full jitter
+	retryMost = 20 * time.Second
+)
+
+func retryDelay(attempt int) time.Duration {
+	return time.Duration(rand.Float64() * float64(min(retryBase<<min(attempt, 10), retryMost)))
+}
+
+// reopen opens a stream again that was cut. Whoever listens on it gets a hint
+// once it stands: what happened in the gap nobody can know.
+func (s *Session) reopen(c *call, conn *upstream.Conn, now time.Time) {
+	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Detail: "its stream was cut"})
+	c.swallow, c.gap = c.acked, c.acked
+	s.vacate(c)
+	c.conn, c.waited = nil, true
+	if now.Sub(c.sent) > reopenCalm {
+		c.reopened = 0
+	}
+	c.reopened++
+	delay := time.Duration(0)
+	if c.reopened > 1 {
+		delay = time.Duration(rand.Float64() * float64(min(reopenBase<<min(c.reopened, 10), retryMost)))
+	}
+	time.AfterFunc(delay, func() {
+		s.mu.Lock()
+		conn := s.conn
+		if conn != nil && c.conn == nil && !c.over { // otherwise Up sees to it
+			s.transmit(c, conn)
+		}
+		s.unlock()
+		if conn != nil {
+			conn.Flush()
+		}
+	})
+}
+
+const (
+	reopenBase = 200 * time.Millisecond
+	reopenCalm = 5 * time.Second // a stream that stood this long was not refused
+)
+
+// hintAfterGap tells the listener of a stream that stands again what may have
+// changed. The caller holds both locks.
+func (s *Session) hintAfterGap(stream []byte) {
+	c := s.streams[string(stream)]
+	if c == nil || !c.gap {
+		return
+	}
+	c.gap = false
+	for _, line := range c.hints(func(string) bool { return true }) {
+		s.out.buf = append(append(s.out.buf, line...), '\n')
+		s.out.end(c.id)
+	}
+}
+
+// Gap: a legacy server's own stream was cut, so changes may have been missed.
+func (s *Session) Gap(*upstream.Conn) {
+	s.mu.Lock()
+	var seen []string
+	for method := range s.catalog.lists {
+		seen = append(seen, method)
+	}
+	lines := s.announcement(seen, s.memory, s.memory.order)
+	s.mu.Unlock()
+	for _, line := range lines {
+		s.out.send(line, nil)
+	}
+}

@@ -1,0 +1,242 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// hearBody reads an answer that is one JSON text. A fragment is never parsed.
+func (x *exchange) hearBody(res *http.Response) (told bool) {
+	w := x.w
+	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
+	switch {
+	case x.ctx.Err() != nil:
+		return x.dropped()
+	case len(body) > wire.MaxLine:
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "an answer longer than the limit"})
+		return true
+	case err != nil:
+		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its answer was cut off: " + plain(err)})
+		return true
+	}
+	x.settlesSession(res, body)
+	switch answered, ok := w.hearAll(body, x.id, 0); {
+	case answered:
+	case !ok:
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "what it answered is no valid message"})
+	default:
+		w.lose(x.id, missing)
+	}
+	return true
+}
+
+// missing: the server ended the way back of its own accord.
+var missing = Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "it ended its response without the answer"}
+
+// settlesSession: the answer to initialize names the session and its version,
+// which the next message must carry already.
+func (x *exchange) settlesSession(res *http.Response, text []byte) {
+	if x.method != "initialize" {
+		return
+	}
+	if m, _, err := wire.Scan(text); err == nil && m.Kind == wire.Response && m.Result != nil {
+		x.w.initialized(res.Header, m.Result)
+	}
+}
+
+// hearStream reads an answer that is a stream of events. If it is cut and its
+// events had ids, it is resumed: nothing is asked for twice.
+func (x *exchange) hearStream(res *http.Response) (told bool) {
+	w := x.w
+	track := &track{via: x.id}
+	for {
+		answered, err := x.hearEvents(res, track)
+		switch {
+		case answered:
+			return true
+		case x.ctx.Err() != nil:
+			return x.dropped()
+		case errors.Is(err, errEventTooLong):
+			w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: err.Error()})
+			return true
+		}
+		res.Body.Close()
+		if track.last == "" || x.modern() {
+			loss := missing
+			if !errors.Is(err, io.EOF) {
+				loss = Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off: " + plain(err)}
+			}
+			w.lose(x.id, loss)
+			return true
+		}
+		var loss *Loss
+		if res, loss = w.resume(x.ctx, track); loss != nil {
+			w.lose(x.id, *loss)
+			return true
+		}
+		if res == nil {
+			return x.dropped() // the link is over, or nobody waits
+		}
+		defer res.Body.Close()
+	}
+}
+
+// afterAnswer is how long a stream may stay open behind its answer: read to
+// its end, its TCP connection serves the next call.
+const afterAnswer = time.Second
+
+// hearEvents reads to the end of one response, or a moment beyond the answer.
+func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err error) {
+	events := newSSEReader(webBytes{x.w, res.Body})
+	for {
+		e, err := events.next()
+		if err != nil {
+			return answered, err
+		}
+		if !t.take(e) || len(e.data) == 0 || answered {
+			continue
+		}
+		x.settlesSession(res, e.data)
+		var ok bool
+		if answered, ok = x.w.hearAll(e.data, t.via, 0); !ok {
+			x.w.hearStray(e.data)
+		}
+		if answered {
+			alarm := time.AfterFunc(afterAnswer, func() { x.cancel(errDropped) })
+			defer alarm.Stop()
+		}
+	}
+}
+
+// hearStray passes on what came on a stream and is no message.
+func (w *web) hearStray(text []byte) {
+	w.hearing.Lock()
+	defer w.hearing.Unlock()
+	w.stray(text)
+	w.hear.Rest(w.Conn)
+}
+
+// track is how far a stream was heard.
+type track struct {
+	via   []byte          // the request it belongs to; nil: the standing one
+	last  string          // id of the last event
+	retry time.Duration   // the server's own wish
+	seen  map[string]bool // ids, so that an event sent again is not heard twice
+	heard int             // events since it was last opened
+	tries int             // in a row, without an event
+	wait  backoff
+}
+
+// mostSeen bounds what is remembered of one stream.
+const mostSeen = 4096
+
+// take notes an event and reports whether it is news.
+func (t *track) take(e sseEvent) bool {
+	if e.retry > 0 {
+		t.retry = min(e.retry, time.Minute)
+	}
+	if e.hasID && e.id != "" {
+		if t.seen[e.id] {
+			return false
+		}
+		if t.seen == nil || len(t.seen) >= mostSeen {
+			t.seen = map[string]bool{}
+		}
+		t.seen[e.id] = true
+		t.last = e.id
+	}
+	t.heard++
+	return true
+}
+
+// resumesMost is how often in a row a stream is resumed without an event.
+const resumesMost = 5
+
+// resume asks for the rest of a cut stream. Without a response and without a
+// loss the link is over, or nobody waits for the stream any more.
+func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
+	if t.heard > 0 {
+		t.heard, t.tries, t.wait = 0, 0, backoff{}
+	}
+	var last error
+	for ; t.tries < resumesMost; t.tries++ {
+		if !t.wait.pause(ctx, t.retry) {
+			return nil, nil
+		}
+		res, err := w.get(ctx, t.last)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil
+		case err != nil:
+			last = err
+		case res.StatusCode == http.StatusOK && contentType(res) == "text/event-stream":
+			t.tries++
+			return res, nil
+		default:
+			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+			res.Body.Close()
+			if sessionGone(res.StatusCode, body) && w.hasSession() {
+				w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+				return nil, nil
+			}
+			return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off and cannot be resumed: " + statusLine(res, body)}
+		}
+	}
+	if reason, dead := unreachable(last); dead {
+		w.fail(failure{err: reason})
+		return nil, nil
+	}
+	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off again and again"}
+}
+
+func (w *web) hasSession() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session != ""
+}
+
+// get opens a stream, behind the event called last if there is one.
+func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	req := w.remote.request(ctx, http.MethodGet, w.remote.address)
+	w.annotate(req.Header)
+	req.Header.Set("Accept", "text/event-stream")
+	if last != "" {
+		req.Header.Set("Last-Event-ID", wire.EncodeHeader(last))
+	}
+	alarm := time.AfterFunc(headerTimeout, func() { cancel(errSlowHeader) })
+	defer alarm.Stop()
+	res, err := w.remote.client.Do(req)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	res.Body = &tied{ReadCloser: res.Body, cancel: cancel}
+	return res, nil
+}
+
+// backoff is the wait between tries of one thing: at once, then full jitter on
+// a doubling base.
+type backoff struct{ n int }
+
+const (
+	backoffBase = 200 * time.Millisecond
+	backoffMost = 10 * time.Second
+)
+
+// pause waits, at least as long as the server wished.
+func (b *backoff) pause(ctx context.Context, wish time.Duration) bool {
+	wait := wish
+	if b.n > 0 {
+		wait = max(wait, time.Duration(rand.Float64()*float64(min(backoffBase<<min(b.n, 10), backoffMost))))
+	}
+	b.n++
+	return pause(ctx, wait)
+}

@@ -1,0 +1,371 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// exchange is one message on its way to a server behind a URL, and for a
+// request the way back. It measures how far the message got; no other file
+// decides what was sent over HTTP.
+type exchange struct {
+	w       *web
+	end     int64
+	kind    wire.Kind
+	id      []byte // raw, of a request
+	method  string
+	body    []byte
+	header  http.Header     // what the message repeats outside of its body
+	after   <-chan struct{} // what has to be taken before it
+	settled chan struct{}   // closed once it was taken, or never will be
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	parked  bool // sent; the answer comes on another stream. Guarded by web.mu
+
+	mu    sync.Mutex
+	given bool // the transport has had the last byte of the body
+	spilt bool // but could not write it
+
+	sealed bool // the transport gets no more
+	conn   *watchedConn
+}
+
+func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchange {
+	x := &exchange{w: w, end: end, kind: m.Kind, method: m.Method, body: m.Raw, header: http.Header{}, settled: make(chan struct{})}
+	if m.Kind == wire.Request {
+		x.id = m.ID
+	}
+	x.ctx, x.cancel = context.WithCancelCause(w.ctx)
+	x.mirror(&m)
+	for name, values := range header {
+		x.header[name] = values
+	}
+	return x
+}
+
+// mirror sets the headers that 2026-07-28 wants to see repeated from the body.
+func (x *exchange) mirror(m *wire.Message) {
+	meta, _ := wire.Field(m.Params, "_meta")
+	raw, _ := wire.Field(meta, "io.modelcontextprotocol/protocolVersion")
+	version, ok := wire.Text(raw)
+	if !ok || m.Method == "" {
+		return
+	}
+	x.header.Set("Mcp-Protocol-Version", wire.EncodeHeader(version))
+	x.header.Set("Mcp-Method", wire.EncodeHeader(m.Method))
+	if name, mirrored := wire.MirroredName(m.Method, m.Params); mirrored {
+		x.header.Set("Mcp-Name", wire.EncodeHeader(name))
+	}
+}
+
+// modern reports whether the message carries its own protocol version.
+func (x *exchange) modern() bool { return x.header.Get("Mcp-Method") != "" }
+
+// delivered judges how far the message got. Unsent is said only if its last
+// byte, the closing brace, was never handed over: whoever reads JSON cannot
+// have acted on less.
+func (x *exchange) delivered() fault.Delivery {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case !x.given, x.spilt:
+		return fault.Unsent
+	case x.conn != nil && x.conn.spilt.Load():
+		return fault.Unsent // the last byte is in the last write, and a write failed
+	}
+	return fault.Unknown
+}
+
+// noticeTimeout: a message without an answer only has to be taken.
+const noticeTimeout = 15 * time.Second
+
+// run is the life of an exchange.
+func (x *exchange) run() {
+	told := false
+	defer func() {
+		x.settle()
+		if !x.isParked() {
+			x.w.over(x, told)
+		}
+		x.cancel(nil)
+	}()
+	select {
+	case <-x.after:
+	case <-x.ctx.Done():
+		told = x.dropped()
+		return
+	}
+	if x.kind != wire.Request {
+		x.notify()
+		return
+	}
+	told = x.ask()
+}
+
+func (x *exchange) settle() {
+	select {
+	case <-x.settled:
+	default:
+		close(x.settled)
+	}
+}
+
+func (x *exchange) isParked() bool {
+	x.w.mu.Lock()
+	defer x.w.mu.Unlock()
+	return x.parked
+}
+
+// dropped reports whether nobody waits for the answer any more.
+func (x *exchange) dropped() bool { return errors.Is(context.Cause(x.ctx), errDropped) }
+
+// notify sends a message that has no answer. It is repeated where it did not
+// arrive: hearing it twice does no harm.
+func (x *exchange) notify() {
+	var wait backoff
+	for range 3 {
+		ctx, cancel := context.WithTimeout(x.ctx, noticeTimeout)
+		res, err := x.send(ctx)
+		if err == nil {
+			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+			res.Body.Close()
+			cancel()
+			switch {
+			case res.StatusCode < 300:
+				if x.method == "notifications/initialized" {
+					x.w.stand()
+				}
+				return
+			case x.bound(res) && sessionGone(res.StatusCode, body):
+				x.w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+				return
+			case res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests:
+				x.w.stray([]byte("(" + x.method + " was refused: " + statusLine(res, body) + ")"))
+				return
+			}
+		} else {
+			cancel()
+			if reason, dead := unreachable(err); dead {
+				x.w.fail(failure{err: reason})
+				return
+			}
+		}
+		if !wait.pause(x.ctx, 0) {
+			return
+		}
+	}
+}
+
+// bound reports whether the request named a session.
+func (x *exchange) bound(res *http.Response) bool {
+	return res.Request.Header.Get("Mcp-Session-Id") != ""
+}
+
+// ask sends a request and hears its answer. told reports whether the reader
+// knows how it went; otherwise that is judged when the link has ended.
+func (x *exchange) ask() (told bool) {
+	w := x.w
+	if !w.knowsTheWay(x) {
+		return x.dropped()
+	}
+	res, err := x.send(x.ctx)
+	if err != nil {
+		w.wayTried()
+		return x.failed(err)
+	}
+	defer res.Body.Close()
+	w.hears()
+	if w.remote.way.Load() == untried {
+		if old := x.answersElsewhere(res); old != nil {
+			res = old
+			defer res.Body.Close()
+		}
+	}
+	w.found(res)
+	switch kind := contentType(res); {
+	case res.StatusCode >= 300:
+		return x.refused(res)
+	case w.remote.way.Load() == twoWays:
+		w.park(x)
+		return true
+	case kind == "text/event-stream":
+		return x.hearStream(res)
+	case kind == "application/json":
+		return x.hearBody(res)
+	default:
+		w.lose(x.id, refusal(res, nil, w.remote.header, time.Now()))
+		return true
+	}
+}
+
+// send makes one HTTP request of the message, following a redirect once where
+// it stays at home and keeps the method.
+func (x *exchange) send(ctx context.Context) (*http.Response, error) {
+	x.w.mu.Lock()
+	to := x.w.post
+	x.w.mu.Unlock()
+	res, err := x.sendTo(ctx, to)
+	if err != nil || res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
+		return res, err
+	}
+	next, err := res.Location()
+	if err != nil || !sameOrigin(to, next) {
+		return res, nil
+	}
+	res.Body.Close()
+	next.User = to.User
+	return x.sendTo(ctx, next)
+}
+
+func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var slow *time.Timer
+	trace := &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { x.begin(watched(info.Conn)) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.spilt = info.Err != nil
+		},
+		GotFirstResponseByte: func() {
+			slow = time.AfterFunc(headerTimeout, func() { cancel(errSlowHeader) })
+		},
+	}
+	req := x.w.remote.request(httptrace.WithClientTrace(ctx, trace), http.MethodPost, to)
+	x.w.annotate(req.Header)
+	for name, values := range x.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	body := func() (io.ReadCloser, error) { return &measured{x: x}, nil }
+	req.Body, _ = body()
+	req.GetBody = body // for the transport to try another connection when nothing was written on the first
+	req.ContentLength = int64(len(x.body))
+	x.begin(nil)
+	res, err := x.w.remote.client.Do(req)
+	if slow != nil {
+		slow.Stop()
+	}
+	if err != nil {
+		x.seal()
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+			err = errors.Join(cause, err)
+		}
+		cancel(nil)
+		return nil, err
+	}
+	res.Body = &tied{ReadCloser: res.Body, cancel: cancel}
+	return res, nil
+}
+
+var errSlowHeader = errors.New("the header of its answer took too long")
+
+// tied frees what belongs to a response with its body.
+type tied struct {
+	io.ReadCloser
+	cancel context.CancelCauseFunc
+}
+
+func (t *tied) Close() error {
+	defer t.cancel(nil)
+	return t.ReadCloser.Close()
+}
+
+// measured is the body on its way into the transport.
+type measured struct {
+	x  *exchange
+	at int
+}
+
+func (b *measured) Read(p []byte) (int, error) {
+	b.x.mu.Lock()
+	defer b.x.mu.Unlock()
+	if b.x.sealed {
+		return 0, errEnded
+	}
+	n := copy(p, b.x.body[b.at:])
+	if b.at += n; b.at == len(b.x.body) {
+		b.x.given = true
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (b *measured) Close() error { return nil }
+
+// seal keeps the transport from reading on after it has reported an error,
+// which it may do from a goroutine of its own: what was not handed over by now
+// never is.
+func (x *exchange) seal() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sealed = true
+}
+
+// begin forgets what an earlier try measured.
+func (x *exchange) begin(conn *watchedConn) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.given, x.spilt, x.sealed, x.conn = false, false, false, conn
+}
+
+// failed judges an exchange that broke before there was an answer.
+func (x *exchange) failed(err error) (told bool) {
+	if x.ctx.Err() != nil {
+		return x.dropped() // we ended it
+	}
+	if reason, dead := unreachable(err); dead && x.delivered() == fault.Unsent {
+		x.w.fail(failure{err: reason})
+		return false
+	}
+	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: plain(err)}
+	if loss.Delivery == fault.Unsent {
+		loss.Code = fault.ServerUnreachable
+	}
+	x.w.lose(x.id, loss)
+	return true
+}
+
+// refused handles a status that is no success: a JSON-RPC answer passes, a
+// session that is gone ends the link, the rest is judged by its number.
+func (x *exchange) refused(res *http.Response) (told bool) {
+	w := x.w
+	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
+	if err == nil && contentType(res) == "application/json" {
+		if m, rest, err := wire.Scan(body); err == nil && len(rest) == 0 && m.Kind == wire.Response && string(m.ID) == string(x.id) {
+			code, _ := wire.Field(m.Error, "code")
+			if !x.bound(res) || res.StatusCode != http.StatusNotFound || string(code) == "-32601" {
+				w.hearAll(body, x.id, res.StatusCode)
+				return true
+			}
+		}
+	}
+	if x.bound(res) && !x.modern() && sessionGone(res.StatusCode, body) {
+		x.begin(nil) // it was turned away, so it did not run
+		w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+		return false
+	}
+	w.lose(x.id, refusal(res, body, w.remote.header, time.Now()))
+	return true
+}
+
+// plain is an error of net/http without the URL it repeats, which may hold a
+// secret.
+func plain(err error) string {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return strings.TrimPrefix(err.Error(), "net/http: ")
+}

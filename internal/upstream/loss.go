@@ -1,0 +1,135 @@
+package upstream
+
+import (
+	"bytes"
+	"fmt"
+	"mime"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Loss is how one request ended without an answer while the connection goes
+// on.
+type Loss struct {
+	Delivery fault.Delivery
+	Code     fault.Code    // why
+	Detail   string        // the same, of this very case
+	Final    bool          // sending it again cannot help
+	After    time.Duration // not before; 0: soon
+}
+
+// retryAfterMost is how long we let a server put us off: beyond it the caller
+// decides.
+const retryAfterMost = time.Minute
+
+// refusal reads a status that is no success: did the request run, and can a
+// second try help? The body was no JSON-RPC answer.
+func refusal(res *http.Response, body []byte, sent []Header, now time.Time) Loss {
+	status := res.StatusCode
+	l := Loss{Delivery: fault.Unsent, Code: fault.HTTPRefused, Detail: statusLine(res, body), Final: true}
+	switch {
+	case status == http.StatusUnauthorized:
+		l.Code, l.Detail = fault.AuthRequired, credentials(res, sent)
+	case status == http.StatusForbidden:
+		l.Code, l.Detail = fault.AuthDenied, credentials(res, sent)
+	case status == http.StatusRequestEntityTooLarge:
+		l.Code = fault.RequestTooLarge
+	case status == http.StatusTooManyRequests:
+		l.Code, l.Final, l.After = fault.RateLimited, false, max(retryAfter(res, now), time.Second)
+	case status == http.StatusServiceUnavailable:
+		// Likely it did not run, but nobody has proved it.
+		l.Code, l.Final, l.Delivery, l.After = fault.HTTPUnavailable, false, fault.Unknown, retryAfter(res, now)
+	case status >= 500:
+		l.Code, l.Final, l.Delivery = fault.OutcomeUnknown, false, fault.Unknown
+	case status >= 300 && status < 400:
+		l.Code = fault.RedirectRefused
+		l.Detail = fmt.Sprintf("HTTP %d to %s", status, fault.Quote(target(res)))
+	case status >= 200 && status < 300:
+		// It may have run, whatever this is. Of a page only its type is told.
+		l.Code, l.Delivery = fault.NotMCP, fault.Unknown
+		l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, fault.Quote(contentType(res)))
+	}
+	if l.After > retryAfterMost {
+		l.Final = true
+		l.Detail += fmt.Sprintf("; it asks to wait for %v", l.After)
+	}
+	return l
+}
+
+// statusLine quotes what a server says with a status, unless it is a page for
+// people.
+func statusLine(res *http.Response, body []byte) string {
+	line := fmt.Sprintf("HTTP %d", res.StatusCode)
+	if kind := contentType(res); len(body) > 0 && (kind == "text/plain" || kind == "application/json") {
+		line += ": " + fault.Quote(string(bytes.TrimSpace(body[:min(len(body), 300)])))
+	}
+	return line
+}
+
+func target(res *http.Response) string {
+	at, err := res.Location()
+	if err != nil {
+		return "nowhere"
+	}
+	return at.Scheme + "://" + at.Host + at.Path
+}
+
+// contentType is the bare type of a response.
+func contentType(res *http.Response) string {
+	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if err != nil {
+		return strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Type")))
+	}
+	return kind
+}
+
+// credentials says which credential was sent, from where, and what the server
+// asked for. Never a value.
+func credentials(res *http.Response, sent []Header) string {
+	var all []string
+	for _, h := range sent {
+		all = append(all, h.Name+" from "+h.Source)
+	}
+	if len(all) == 0 {
+		if res.Request.URL.User != nil {
+			all = append(all, "the name and password in the URL")
+		} else {
+			all = append(all, "no credential")
+		}
+	}
+	text := fmt.Sprintf("HTTP %d; sent was %s", res.StatusCode, strings.Join(all, ", "))
+	if asked := res.Header.Get("WWW-Authenticate"); asked != "" {
+		scheme, rest, _ := strings.Cut(asked[:min(len(asked), 300)], " ")
+		text += "; the server asks for the scheme " + fault.Quote(scheme)
+		if rest != "" { // on its own: behind the scheme it would look like a credential
+			text += " with " + fault.Quote(rest)
+		}
+	}
+	return text
+}
+
+// retryAfter reads both forms of the header; what cannot be read says nothing.
+func retryAfter(res *http.Response, now time.Time) time.Duration {
+	value := strings.TrimSpace(res.Header.Get("Retry-After"))
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil && seconds >= 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}
+
+// sessionGone recognises a server that knows our session no more: 404 is what
+// the spec says. Servers built after the TypeScript SDK's examples answer 400
+// and words, also when they were restarted and wait for initialize.
+func sessionGone(status int, body []byte) bool {
+	return status == http.StatusNotFound || status == http.StatusBadRequest && goneWords.Match(body)
+}
+
+var goneWords = regexp.MustCompile(`(?i)\bsession\b|not initialized|mcp-session-id`)

@@ -1,0 +1,260 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// pipes is the link to a process we started.
+type pipes struct {
+	*Conn
+	proc *process
+	out  *outbox
+	rest int // bytes read behind the end; of the reading goroutine
+
+	// Valid once the connection is done.
+	written int64
+	never   int64
+	proven  bool
+}
+
+// launch starts the server as generation number and begins to listen.
+func launch(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
+	proc, err := start(spec)
+	if err != nil {
+		return nil, err
+	}
+	// Before anything else: from here on it must not survive us.
+	proc.guardedBy(guard)
+	out, err := newOutbox(proc.stdin)
+	if err != nil {
+		proc.kill()
+		return nil, err
+	}
+	c := newConn(generation, proc.started, hear, logs)
+	p := &pipes{Conn: c, proc: proc, out: out}
+	c.link, c.pipes = p, p
+	go p.serve(guard)
+	return c, nil
+}
+
+func (p *pipes) put(limited bool, _ http.Header, parts [][]byte) (end int64, err error) {
+	return p.out.put(limited, parts)
+}
+func (p *pipes) flush()                    { p.out.flush() }
+func (p *pipes) await(stall time.Duration) { p.out.await(stall) }
+func (p *pipes) blocked() bool             { return p.out.blocked() }
+func (p *pipes) drop(int64)                {}
+func (p *pipes) starting() bool            { return untouched(p.proc.stdin) }
+func (p *pipes) vitals() Vitals            { return p.proc.vitals() }
+func (p *pipes) pid() int                  { return p.proc.pid() }
+
+func (p *pipes) delivery(end int64) fault.Delivery {
+	if Seeded("offset-by-one") {
+		end += 2 // the message the server read last counts as unread
+	}
+	if end > p.written || p.proven && end > p.written-p.never {
+		return fault.Unsent
+	}
+	return fault.Unknown
+}
+
+// How long a pipe may stay open behind a dead server, held by a grandchild
+// that escaped the group's end.
+const drainGrace = 250 * time.Millisecond
+
+// pipeMost is what can lie in a pipe: an escaped grandchild that writes on
+// must not be read for ever.
+const pipeMost = 1 << 20
+
+// serve owns the process from its start to the last byte.
+func (p *pipes) serve(guard *guard) {
+	var streams sync.WaitGroup
+	streams.Go(p.listen)
+	streams.Go(func() { io.Copy(io.MultiWriter(&p.stderr, p.logs), p.proc.stderr) })
+
+	select {
+	case <-p.proc.exited:
+	case <-p.out.broken:
+		// It is dying, or it closed its stdin and lives: then it can never be
+		// asked again.
+		if !p.proc.endedWithin(drainGrace, p.broken) {
+			p.End("it closed its stdin", true)
+			p.proc.stop(p.hurry)
+		}
+	case <-p.broken:
+		select {
+		case <-p.hurry:
+			// Its stdin stays open: closing it would destroy the proof of
+			// what was never read.
+		default:
+			p.out.settle(time.Now().Add(closeGrace))
+			p.proc.stdin.Close()
+		}
+		p.proc.stop(p.hurry)
+	}
+	p.ended = time.Now()
+	p.proc.kill() // death is not the end of its children
+	guard.release()
+	// What the server wrote before it died counts: read to the end.
+	limit := time.Now().Add(drainGrace)
+	p.proc.stdout.SetReadDeadline(limit)
+	p.proc.stderr.SetReadDeadline(limit)
+	if Seeded("no-drain") {
+		p.proc.stdout.Close()
+	}
+	if Seeded("no-fence") {
+		defer streams.Wait() // declared dead before its last words are heard
+	} else {
+		streams.Wait()
+	}
+	p.written, p.never, p.proven = p.out.settle(time.Unix(1, 0))
+	p.proc.stdin.Close()
+	if !Seeded("no-fence") {
+		p.proc.stdout.Close()
+	}
+	p.proc.stderr.Close()
+
+	state := p.proc.cmd.ProcessState
+	p.evidence = Evidence{
+		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Ran: p.ended.Sub(p.Started),
+		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason,
+	}
+	if p.spoke.Load() > 0 {
+		p.evidence.Stage = Spoke
+	}
+	close(p.done)
+}
+
+// listen reads the server's stdout to its end.
+func (p *pipes) listen() {
+	lines := wire.NewReader(stamped{p}, 0)
+	var in incoming
+	for {
+		line, err := lines.Next()
+		var long *wire.TooLong
+		switch {
+		case err == nil && len(bytes.TrimSpace(line)) > 0:
+			p.take(&in, line)
+		case err == nil: // an empty line says nothing
+		case errors.As(err, &long):
+			p.hear.TooLong(p.Conn, long)
+			if long.Endless {
+				p.End("it floods its stdout with a line that never ends", true)
+			}
+		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
+			if n := lines.Fragment(); n > 0 {
+				p.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", n))
+			}
+			p.hear.Rest(p.Conn)
+			// EOF is not death: a server that closed its stdout but lives can
+			// never answer again.
+			p.afterEOF()
+			return
+		default:
+			p.hear.Rest(p.Conn)
+			p.afterEOF()
+			return
+		}
+		if !lines.Buffered() {
+			p.hear.Rest(p.Conn)
+		}
+	}
+}
+
+func (p *pipes) afterEOF() {
+	if !p.proc.endedWithin(drainGrace, nil) {
+		p.End("it closed its stdout", true)
+	}
+}
+
+// incoming is what the reading goroutine keeps from line to line.
+type incoming struct {
+	messages []wire.Message // room, reused
+	multi    joiner
+}
+
+// take hands on the messages of one line. A line with anything else on it is
+// stray as a whole: nothing is salvaged by guessing.
+func (p *pipes) take(in *incoming, line []byte) {
+	messages, ok := scanLine(in.messages[:0], line)
+	if !ok {
+		whole, strays := in.multi.add(line)
+		p.strayLines(strays)
+		if whole == nil {
+			return
+		}
+		if messages, ok = scanLine(in.messages[:0], whole); ok {
+			in.multi.giveUp()
+		}
+	}
+	p.strayLines(in.multi.giveUp())
+	if !ok {
+		return
+	}
+	in.messages = messages
+	p.speaks()
+	for i := range messages {
+		p.hear.Message(p.Conn, &messages[i])
+	}
+}
+
+func (p *pipes) strayLines(lines [][]byte) {
+	for _, line := range lines {
+		p.stray(line)
+	}
+}
+
+// scanLine appends the messages on a line: one, or several if nothing else
+// stands between them, or the elements of a batch.
+func scanLine(messages []wire.Message, line []byte) (_ []wire.Message, ok bool) {
+	parts := [][]byte{line}
+	if line[0] == '[' {
+		var err error
+		if parts, err = wire.SplitBatch(line, maxBatch); err != nil {
+			return messages, false
+		}
+	}
+	for _, part := range parts {
+		for len(part) > 0 {
+			m, rest, err := wire.Scan(part)
+			if err != nil {
+				return messages, false
+			}
+			messages = append(messages, m)
+			part = rest
+		}
+	}
+	return messages, true
+}
+
+const maxBatch = 100
+
+// stamped notes the time of every byte: any byte is life.
+type stamped struct{ p *pipes }
+
+func (s stamped) Read(b []byte) (int, error) {
+	n, err := s.p.proc.stdout.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) && s.p.rest < pipeMost {
+		// Whoever hears us may have been held up past the deadline, by a
+		// client that did not read: what a dead server wrote still counts.
+		if n = tryRead(s.p.proc.stdout, b); n > 0 {
+			s.p.rest += n
+			err = nil
+		}
+	}
+	if n > 0 {
+		s.p.hears()
+		s.p.inMid.Store(b[n-1] != '\n')
+	}
+	return n, err
+}

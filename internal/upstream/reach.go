@@ -1,0 +1,49 @@
+package upstream
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+)
+
+// unreachable reports whether an error means that no connection was made, and
+// says why without the address that net/http puts in front.
+func unreachable(err error) (reason error, dead bool) {
+	if err == nil {
+		return nil, false
+	}
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	var op *net.OpError
+	switch {
+	case untrusted(err), notFoundHost(err):
+		return err, true
+	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
+		return err, true
+	}
+	return nil, false
+}
+
+// untrusted: the server's certificate, or its TLS, is not what it must be. No
+// try heals that, and none goes without.
+func untrusted(err error) bool {
+	var (
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		host        x509.HostnameError
+		invalid     x509.CertificateInvalidError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+	)
+	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) ||
+		errors.As(err, &invalid) || errors.As(err, &record) || errors.As(err, &alert)
+}
+
+// notFoundHost: the name has no address.
+func notFoundHost(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns) && dns.IsNotFound
+}

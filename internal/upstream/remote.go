@@ -1,0 +1,157 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// Remote is what all connections to one URL share: the pool of TCP
+// connections, and how the server turned out to speak.
+type Remote struct {
+	address *url.URL
+	header  []Header
+	client  *http.Client
+	way     atomic.Int32 // one of the ways
+}
+
+// The ways a server can speak over HTTP. They are found out by trying, once.
+const (
+	untried    = iota
+	streamable // POST, answered by JSON or a stream
+	twoWays    // HTTP+SSE of 2024-11-05: POST there, answers on a GET stream
+)
+
+// Limits of what a server may do to us before it has answered.
+const (
+	connectTimeout = 5 * time.Second  // the system's own would be minutes
+	headerTimeout  = 10 * time.Second // from the first byte of an answer to the end of its header
+	headerMost     = 64 << 10
+	idleConns      = 64 // kept open between calls
+)
+
+// NewRemote prepares to reach the server of a spec with a URL.
+func NewRemote(spec Spec) (*Remote, error) {
+	if err := CheckURL(spec.URL); err != nil {
+		return nil, err
+	}
+	address, err := url.Parse(spec.URL)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, // which leaves loopback out
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &watchedConn{Conn: conn}, nil
+		},
+		TLSHandshakeTimeout:    connectTimeout,
+		MaxResponseHeaderBytes: headerMost,
+		MaxIdleConnsPerHost:    idleConns,
+		IdleConnTimeout:        90 * time.Second,
+		ForceAttemptHTTP2:      true,
+		ReadBufferSize:         4 << 10,
+		WriteBufferSize:        4 << 10,
+	}
+	if address.Scheme == "https" {
+		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
+	}
+	return &Remote{address: address, header: spec.Header, client: &http.Client{
+		Transport: transport,
+		// Go would follow to any host, with the body and every header but a few.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// watchedConn remembers that a write failed: what it held did not all reach
+// the system, let alone the server.
+type watchedConn struct {
+	net.Conn
+	spilt atomic.Bool
+}
+
+func (c *watchedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		c.spilt.Store(true)
+	}
+	return n, err
+}
+
+// watched finds our connection below TLS. Of HTTP/2, where many requests share
+// one, nothing can be said this way.
+func watched(conn net.Conn) *watchedConn {
+	if secure, ok := conn.(*tls.Conn); ok {
+		if secure.ConnectionState().NegotiatedProtocol == "h2" {
+			return nil
+		}
+		conn = secure.NetConn()
+	}
+	own, _ := conn.(*watchedConn)
+	return own
+}
+
+// extraRoots honours SSL_CERT_FILE on every system: Go does by itself on some.
+// nil: the system's roots.
+func extraRoots() *x509.CertPool {
+	file := os.Getenv("SSL_CERT_FILE")
+	if file == "" {
+		return nil
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if pem, err := os.ReadFile(file); err == nil {
+		pool.AppendCertsFromPEM(pem)
+	}
+	return pool
+}
+
+// Close gives up the connections nobody uses.
+func (r *Remote) Close() { r.client.CloseIdleConnections() }
+
+// Reach reports whether the server's host takes connections, without saying
+// anything to it.
+func (r *Remote) Reach(ctx context.Context) error {
+	port := r.address.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[r.address.Scheme]
+	}
+	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(r.address.Hostname(), port))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// request makes one with the user's headers; what the protocol says comes on
+// top of them.
+func (r *Remote) request(ctx context.Context, method string, to *url.URL) *http.Request {
+	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
+	for _, h := range r.header {
+		if http.CanonicalHeaderKey(h.Name) == "Host" {
+			req.Host = h.Value
+			continue
+		}
+		req.Header.Add(h.Name, h.Value)
+	}
+	if user := to.User; user != nil && req.Header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
+	}
+	return req
+}
+
+// sameOrigin: only there may a request be sent on to.
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -1,0 +1,132 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// sseEvent is one event of a stream. Its data is valid until the next.
+type sseEvent struct {
+	name  string
+	id    string
+	hasID bool
+	retry time.Duration // 0: none
+	data  []byte
+}
+
+// sseReader reads a stream of server-sent events as the WHATWG standard says.
+type sseReader struct {
+	r       *bufio.Reader
+	begun   bool
+	data    []byte
+	skipLF  bool // the last line ended with CR
+	already int  // bytes of the event under way
+}
+
+// errEventTooLong: an event, or a line of one, is longer than any message.
+var errEventTooLong = errors.New("an event longer than any message may be")
+
+func newSSEReader(r io.Reader) *sseReader { return &sseReader{r: bufio.NewReaderSize(r, 4<<10)} }
+
+// next returns the next event that has anything to say. An event that the end
+// of the stream cuts short is none.
+func (s *sseReader) next() (e sseEvent, err error) {
+	s.data, s.already = s.data[:0], 0
+	if cap(s.data) > 1<<20 {
+		s.data = nil
+	}
+	said, lines := false, 0
+	for {
+		line, err := s.line()
+		if err != nil {
+			return e, err
+		}
+		if len(line) == 0 {
+			if said {
+				e.data = s.data
+				return e, nil
+			}
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte{':'})
+		value = bytes.TrimPrefix(value, []byte{' '})
+		switch string(field) {
+		case "data":
+			if lines++; lines > 1 {
+				s.data = append(s.data, '\n')
+			}
+			s.data = append(s.data, value...)
+			said = true
+		case "event":
+			e.name = string(value)
+			said = true
+		case "id":
+			if !bytes.Contains(value, []byte{0}) {
+				e.id, e.hasID = string(value), true
+				said = true
+			}
+		case "retry":
+			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+				e.retry = time.Duration(ms) * time.Millisecond
+				said = true
+			}
+		}
+	}
+}
+
+// line reads to the next CR, LF or CRLF. The slice is valid until the next
+// read.
+func (s *sseReader) line() ([]byte, error) {
+	var long []byte
+	for {
+		if s.skipLF {
+			b, err := s.r.Peek(1)
+			if err != nil {
+				return nil, err
+			}
+			if s.skipLF = false; b[0] == '\n' {
+				s.r.Discard(1)
+			}
+		}
+		first, err := s.r.Peek(1)
+		if err != nil {
+			return nil, err
+		}
+		if !s.begun {
+			s.begun = true
+			if first[0] == 0xEF {
+				if b, _ := s.r.Peek(3); string(b) == "\ufeff" {
+					s.r.Discard(3)
+					continue
+				}
+			}
+		}
+		window, _ := s.r.Peek(s.r.Buffered())
+		at := bytes.IndexAny(window, "\r\n")
+		n := at
+		if at < 0 {
+			n = len(window)
+		}
+		if s.already += n; s.already > wire.MaxLine {
+			return nil, errEventTooLong
+		}
+		if at < 0 {
+			long = append(long, window...)
+			s.r.Discard(n)
+			continue
+		}
+		s.skipLF = window[at] == '\r'
+		line := window[:at]
+		if long != nil {
+			line = append(long, line...)
+		}
+		s.r.Discard(at + 1)
+		return line, nil
+	}
+}

@@ -1,0 +1,254 @@
+package upstream
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// stand opens the stream on which a legacy server says what belongs to no
+// request, once a connection. The server may have none.
+func (w *web) stand() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.standing || w.closed || w.remote.way.Load() == twoWays {
+		return
+	}
+	w.standing = true
+	w.running.Go(w.listen)
+}
+
+// livedLong: a stream that stood this long was not refused.
+const livedLong = 5 * time.Second
+
+// listen keeps the standing stream open.
+func (w *web) listen() {
+	t := &track{}
+	opened := false
+	for {
+		asked := time.Now()
+		res, err := w.get(w.still, t.last)
+		switch {
+		case w.still.Err() != nil:
+			return
+		case err != nil:
+			if reason, dead := unreachable(err); dead {
+				w.fail(failure{err: reason})
+				return
+			}
+		case res.StatusCode == http.StatusOK && contentType(res) == "text/event-stream":
+			if opened && t.last == "" {
+				w.gap()
+			}
+			opened = true
+			w.hearStanding(res, t)
+		default:
+			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+			res.Body.Close()
+			if w.hasSession() && sessionGone(res.StatusCode, body) {
+				w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+				return
+			}
+			if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusConflict {
+				return // it has none
+			}
+		}
+		if t.heard > 0 || time.Since(asked) > livedLong {
+			t.heard, t.wait = 0, backoff{}
+		}
+		if !t.wait.pause(w.still, t.retry) {
+			return
+		}
+	}
+}
+
+func (w *web) gap() {
+	w.hearing.Lock()
+	defer w.hearing.Unlock()
+	w.hear.Gap(w.Conn)
+	w.hear.Rest(w.Conn)
+}
+
+// hearStanding reads the standing stream to its end.
+func (w *web) hearStanding(res *http.Response, t *track) error {
+	defer res.Body.Close()
+	events := newSSEReader(webBytes{w, res.Body})
+	for {
+		e, err := events.next()
+		if err != nil {
+			return err
+		}
+		if !t.take(e) || len(e.data) == 0 {
+			continue
+		}
+		if _, ok := w.hearAll(e.data, nil, 0); !ok {
+			w.hearStray(e.data)
+		}
+	}
+}
+
+// knowsTheWay waits until it is known how the server speaks; the first to come
+// finds out. It is false if the link ended meanwhile.
+func (w *web) knowsTheWay(x *exchange) bool {
+	switch w.remote.way.Load() {
+	case streamable:
+		return true
+	case twoWays:
+		return w.openOld(x)
+	}
+	w.mu.Lock()
+	first := !w.trying
+	w.trying = true
+	w.mu.Unlock()
+	if first {
+		return true // its own request is the probe
+	}
+	select {
+	case <-w.tried:
+		return w.remote.way.Load() != twoWays || w.openOld(x)
+	case <-x.ctx.Done():
+		return false
+	}
+}
+
+// found ends the wait of the others.
+func (w *web) found(res *http.Response) {
+	if res.StatusCode < 300 {
+		w.remote.way.CompareAndSwap(untried, streamable)
+	}
+	w.wayTried()
+}
+
+func (w *web) wayTried() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.tried:
+	default:
+		close(w.tried)
+	}
+}
+
+// endpointTimeout: a server of the old transport says at once where to post.
+const endpointTimeout = 3 * time.Second
+
+// answersElsewhere: a server that turns a POST away may be one of the old
+// transport. Then GET opens its stream, whose first event says where to post;
+// the message is sent there. Any other answer means that it is not.
+func (x *exchange) answersElsewhere(res *http.Response) *http.Response {
+	switch res.StatusCode {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+	default:
+		return nil
+	}
+	if contentType(res) == "application/json" && res.StatusCode != http.StatusMethodNotAllowed {
+		return nil // it speaks JSON-RPC here, and means what it says
+	}
+	if !x.w.openOld(x) {
+		return nil
+	}
+	x.w.remote.way.Store(twoWays)
+	again, err := x.send(x.ctx)
+	if err != nil {
+		return nil
+	}
+	return again
+}
+
+// openOld opens the stream of the old transport, once a connection, and learns
+// where to post.
+func (w *web) openOld(x *exchange) bool {
+	w.opening.Lock()
+	defer w.opening.Unlock()
+	w.mu.Lock()
+	open := w.standing
+	w.mu.Unlock()
+	if open {
+		return true
+	}
+	known := w.remote.way.Load() == twoWays
+	res, err := w.get(w.ctx, "")
+	if err != nil {
+		if reason, dead := unreachable(err); dead {
+			w.fail(failure{err: reason})
+		}
+		return false
+	}
+	events := newSSEReader(webBytes{w, res.Body})
+	var e sseEvent
+	if res.StatusCode == http.StatusOK && contentType(res) == "text/event-stream" {
+		alarm := time.AfterFunc(endpointTimeout, func() { res.Body.Close() })
+		for e, err = events.next(); err == nil && e.name != "endpoint"; e, err = events.next() {
+		}
+		alarm.Stop()
+	}
+	to, bad := url.Parse(string(e.data))
+	if e.name != "endpoint" || bad != nil {
+		res.Body.Close()
+		if known {
+			w.fail(failure{err: errors.New("its stream did not open: " + statusLine(res, nil))})
+		}
+		return false
+	}
+	to = w.remote.address.ResolveReference(to)
+	if !sameOrigin(w.remote.address, to) {
+		res.Body.Close()
+		w.stray([]byte("(the server wants its messages posted to another host, " + to.Host + ")"))
+		return false
+	}
+	to.User = w.remote.address.User
+	w.mu.Lock()
+	w.post, w.standing = to, true
+	w.mu.Unlock()
+	w.running.Go(func() { w.hearOld(res, events) })
+	return true
+}
+
+// hearOld reads the one stream of the old transport. Its end is the end of the
+// session.
+func (w *web) hearOld(res *http.Response, events *sseReader) {
+	defer res.Body.Close()
+	for {
+		e, err := events.next()
+		if err != nil {
+			if w.ctx.Err() == nil {
+				w.fail(failure{err: errors.New("its stream ended: " + plain(err)), gone: true})
+			}
+			return
+		}
+		if len(e.data) == 0 || e.name != "" && e.name != "message" {
+			continue
+		}
+		if m, _, err := wire.Scan(e.data); err == nil && m.Kind == wire.Response && m.Result != nil && w.initializing(m.ID) {
+			w.initialized(http.Header{}, m.Result)
+		}
+		if _, ok := w.hearAll(e.data, nil, 0); !ok {
+			w.hearStray(e.data)
+		}
+	}
+}
+
+// initializing reports whether id is that of our initialize.
+func (w *web) initializing(id []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, x := range w.live {
+		if x.method == "initialize" && string(x.id) == string(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// park leaves an exchange open whose answer comes on the standing stream.
+func (w *web) park(x *exchange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.live[x.end] != nil {
+		x.parked = true
+	}
+}

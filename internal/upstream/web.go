@@ -1,0 +1,358 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// web is the link to a server behind a URL. Each message is an HTTP exchange
+// of its own (exchange.go); what holds them together is the server's session.
+// The link ends when that session is gone or the server cannot be reached.
+type web struct {
+	*Conn
+	remote  *Remote
+	ctx     context.Context // of every exchange
+	cancel  context.CancelFunc
+	still   context.Context // of the standing stream
+	hush    context.CancelFunc
+	running sync.WaitGroup
+	hearing sync.Mutex // one message at a time
+	opening sync.Mutex // of the old transport's stream
+
+	mu       sync.Mutex
+	moved    sync.Cond
+	last     int64
+	queued   []*exchange
+	live     map[int64]*exchange
+	accepted chan struct{} // closed when the last notification put so far has been taken
+	closed   bool
+	fates    map[int64]fault.Delivery // of what was under way at the end
+	session  string                   // Mcp-Session-Id, of a legacy server
+	version  string                   // as a legacy server answered initialize
+	post     *url.URL                 // where messages go
+	trying   bool                     // someone finds out how the server speaks
+	tried    chan struct{}            // closed once that is known
+	standing bool                     // the GET stream was asked for
+
+	failing sync.Once
+	failed  chan struct{}
+	failure failure // valid once failed is closed
+}
+
+// failure is why the link as a whole is of no use any more.
+type failure struct {
+	err  error
+	gone bool // the server lives, but knows the session no more
+}
+
+// errEnded: nothing is sent on a link that is over.
+var errEnded = os.ErrClosed
+
+// dial prepares generation number. It sends nothing: what there is to say is
+// up to the session.
+func dial(remote *Remote, generation int, hear Reader, logs io.Writer) *Conn {
+	c := newConn(generation, time.Now(), hear, logs)
+	w := &web{
+		Conn: c, remote: remote, live: map[int64]*exchange{}, fates: map[int64]fault.Delivery{},
+		post: remote.address, tried: make(chan struct{}), failed: make(chan struct{}),
+	}
+	w.accepted = make(chan struct{})
+	close(w.accepted)
+	w.moved.L = &w.mu
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	w.still, w.hush = context.WithCancel(w.ctx)
+	c.link = w
+	go w.serve()
+	return c
+}
+
+// lastWords is how long what is under way may take once the link has failed: a
+// server that shuts down in order answers what it has while it takes nothing
+// new.
+const lastWords = 2 * time.Second
+
+// byeTimeout is what we give a server to hear that we leave.
+const byeTimeout = 2 * time.Second
+
+// serve waits for the end.
+func (w *web) serve() {
+	select {
+	case <-w.failed:
+	case <-w.broken:
+	}
+	w.mu.Lock()
+	w.closed = true
+	for _, x := range w.live {
+		if x.method == "subscriptions/listen" {
+			x.cancel(errDropped) // it has no end of its own
+		}
+	}
+	w.mu.Unlock()
+	w.hush()
+	w.ended = time.Now()
+	select {
+	case <-w.failed:
+		w.finish(lastWords)
+	default:
+	}
+	w.cancel()
+	w.running.Wait()
+	w.mu.Lock()
+	for _, x := range w.queued {
+		w.fates[x.end] = fault.Unsent
+	}
+	for end, x := range w.live { // on the stream of a server that answers there
+		w.fates[end] = x.delivered()
+	}
+	session := w.session
+	w.moved.Broadcast()
+	w.mu.Unlock()
+
+	w.evidence = Evidence{Stage: Started, Remote: true, Ran: w.ended.Sub(w.Started), Stray: w.strays.lines}
+	select {
+	case <-w.broken:
+		w.evidence.ByUs = w.reason
+	default:
+	}
+	if w.spoke.Load() > 0 {
+		w.evidence.Stage = Spoke
+	}
+	select {
+	case <-w.failed:
+		w.evidence.Spawn, w.evidence.Gone = w.failure.err, w.failure.gone
+	case <-w.hurry:
+	default:
+		w.leave(session)
+	}
+	close(w.done)
+}
+
+// finish lets the exchanges under way come to their end, as long as none of
+// them keeps us.
+func (w *web) finish(grace time.Duration) {
+	over := make(chan struct{})
+	go func() { w.running.Wait(); close(over) }()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-over:
+	case <-timer.C:
+	case <-w.hurry:
+	case <-w.broken:
+	}
+}
+
+// leave ends the server's session, as the spec asks of a client that goes.
+func (w *web) leave(session string) {
+	if session == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
+	defer cancel()
+	req := w.remote.request(ctx, http.MethodDelete, w.remote.address)
+	w.annotate(req.Header)
+	if res, err := w.remote.client.Do(req); err == nil {
+		res.Body.Close()
+	}
+}
+
+// fail ends the link. The first reason counts.
+func (w *web) fail(f failure) {
+	w.failing.Do(func() {
+		w.failure = f
+		close(w.failed)
+	})
+}
+
+// mostExchanges bounds what may be under way at once.
+const mostExchanges = outboxMessages
+
+func (w *web) put(limited bool, header http.Header, parts [][]byte) (end int64, err error) {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	body := make([]byte, 0, size)
+	for _, part := range parts {
+		body = append(body, part...)
+	}
+	m, _, err := wire.Scan(body)
+	if err != nil {
+		return 0, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return 0, errEnded
+	}
+	if limited && len(w.live)+len(w.queued) >= mostExchanges {
+		return 0, ErrFull
+	}
+	w.last++
+	x := newExchange(w, w.last, m, header)
+	x.after = w.accepted
+	if m.Kind != wire.Request && m.Method != "notifications/cancelled" {
+		// Later messages build on it: nothing overtakes it.
+		w.accepted = x.settled
+	}
+	w.queued = append(w.queued, x)
+	return x.end, nil
+}
+
+func (w *web) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	for _, x := range w.queued {
+		w.live[x.end] = x
+		w.running.Go(x.run)
+	}
+	clear(w.queued)
+	w.queued = w.queued[:0]
+}
+
+// over takes an exchange out of the books, with its fate if nobody was told.
+func (w *web) over(x *exchange, told bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.live, x.end)
+	if !told {
+		w.fates[x.end] = x.delivered()
+	}
+	w.moved.Broadcast()
+}
+
+func (w *web) await(stall time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	late := false
+	alarm := time.AfterFunc(stall, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		late = true
+		w.moved.Broadcast()
+	})
+	defer alarm.Stop()
+	for len(w.live) >= mostExchanges/2 && !w.closed && !late {
+		w.moved.Wait()
+	}
+}
+
+func (w *web) blocked() bool  { return false }
+func (w *web) starting() bool { return false }
+func (w *web) vitals() Vitals { return Vitals{} }
+func (w *web) pid() int       { return 0 }
+
+func (w *web) drop(end int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if x := w.live[end]; x != nil {
+		x.cancel(errDropped)
+	}
+}
+
+var errDropped = errors.New("nobody waits for the answer")
+
+func (w *web) delivery(end int64) fault.Delivery {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if fate, known := w.fates[end]; known {
+		return fate
+	}
+	return fault.Unsent
+}
+
+// annotate sets what identifies the session.
+func (w *web) annotate(h http.Header) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.session != "" {
+		h.Set("Mcp-Session-Id", w.session)
+	}
+	if w.version != "" {
+		h.Set("Mcp-Protocol-Version", w.version)
+	}
+}
+
+// initialized remembers what the server's answer to initialize settled.
+func (w *web) initialized(h http.Header, result []byte) {
+	raw, _ := wire.Field(result, "protocolVersion")
+	version, _ := wire.Text(raw)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.version = version
+	if id := h.Get("Mcp-Session-Id"); id != "" {
+		w.session = id
+	}
+}
+
+// hearAll hands on the messages of one JSON text that came on the stream of a
+// request (nil: on none) and reports whether all of it could be read, and
+// whether that request's answer was in it.
+func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
+	messages, ok := scanLine(nil, text)
+	if !ok {
+		return false, false
+	}
+	w.hearing.Lock()
+	defer w.hearing.Unlock()
+	w.speaks()
+	for i := range messages {
+		m := &messages[i]
+		m.Via, m.Status = via, status
+		answered = answered || m.Kind == wire.Response && via != nil && string(m.ID) == string(via)
+		if m.Kind == wire.Response && via == nil {
+			w.answered(m.ID)
+		}
+		w.hear.Message(w.Conn, m)
+	}
+	w.hear.Rest(w.Conn)
+	return answered, true
+}
+
+// answered: the answer came on another stream than the request's own.
+func (w *web) answered(id []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for end, x := range w.live {
+		if string(x.id) == string(id) {
+			if x.parked {
+				delete(w.live, end)
+				w.moved.Broadcast()
+			}
+			x.cancel(errDropped)
+		}
+	}
+}
+
+// lose reports a request that ended without an answer.
+func (w *web) lose(id []byte, loss Loss) {
+	w.hearing.Lock()
+	defer w.hearing.Unlock()
+	w.hear.Lost(w.Conn, id, loss)
+}
+
+// webBytes notes the time of every byte of a response.
+type webBytes struct {
+	w *web
+	r io.Reader
+}
+
+func (b webBytes) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if n > 0 {
+		b.w.hears()
+	}
+	return n, err
+}
