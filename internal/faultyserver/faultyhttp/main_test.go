@@ -1,6 +1,8 @@
 package faultyhttp
 
 import (
+	"io"
+	"log"
 	"os"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	RunIfAsked()
+	log.SetOutput(io.Discard) // net/http logs there what it thinks of a server like this
 	os.Exit(m.Run())
 }
 
