@@ -16,6 +16,8 @@
 //	output.go   the one place that writes stdout, and bends it
 //	ledger.go   what was really executed
 //
+// Package faultyhttp below is its sister over HTTP.
+//
 // Run it with -help to see every setting, fault and tool. It imports the standard library only: it is started a
 // thousand times in one benchmark.
 package faultyserver

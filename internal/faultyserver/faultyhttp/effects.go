@@ -28,10 +28,30 @@ func (c *call) execute(op, key, value string) error {
 	} else {
 		s.entries = append(s.entries, e)
 	}
-	if op == "put" {
+	if op == "put" && s.store != nil {
 		s.store[key] = value
 	}
 	return nil
+}
+
+// value is what put wrote last. The ledger is its disk: a new process reads it when it is first asked.
+func (s *Server) value(key string) (value string, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store == nil {
+		entries, _, err := faultyserver.ReadLedger(s.cfg.Ledger)
+		if err != nil {
+			return "", false, err
+		}
+		s.store = map[string]string{}
+		for _, e := range entries {
+			if e.Op == "put" {
+				s.store[e.Key] = e.Value
+			}
+		}
+	}
+	value, ok = s.store[key]
+	return value, ok, nil
 }
 
 // Entries are the effects in the order they happened: of the ledger if there is one, which may also have those of

@@ -343,7 +343,7 @@ func (x *exchange) listen(c *call, row *Row) {
 	case hangup:
 		c.out.end()
 	}
-	x.stand()
+	defer x.stand()()
 	x.pump(c.out, 0, row.style)
 }
 

@@ -101,7 +101,7 @@ var Faults = []Row{
 	{Fault: FINAfterEffect, stage: after, do: fin, About: "executed, closed before any byte"},
 
 	{Fault: CutBody, stage: after, do: cutBody, style: half, About: "executed, headers and half of the body, then reset"},
-	{Fault: CutSSE, stage: onStream, style: cut, About: "executed, the stream is reset after a first event and before the answer, which is kept if events have ids"},
+	{Fault: CutSSE, stage: onStream, style: cut, About: "executed, the stream is reset after a first event (progress if asked for, else a log message, in the modern era none) and before the answer, which is kept if events have ids"},
 	{Fault: EndSSE, stage: onStream, style: hangup, About: "as cut-sse, but the stream ends in good order"},
 	{Fault: ReplaySeen, stage: onStream, style: cut, About: "as cut-sse, and who resumes gets again what was already seen"},
 	{Fault: SSEEndless, stage: onStream, style: endless, About: "executed, the event with the answer never ends"},

@@ -44,7 +44,7 @@ func (x *exchange) get() {
 		defer cancel()
 		x.ctx = ctx
 		session.takeOver(cancel)
-		x.stand()
+		defer x.stand()()
 	}
 	if bent == cut || bent == hangup {
 		broken := newStream("")

@@ -33,7 +33,7 @@ func (x *exchange) getOld() {
 	x.g.sessions[session.id] = session
 	x.s.mu.Unlock()
 	defer x.s.endSession(x.g, session)
-	x.stand()
+	defer x.stand()()
 	session.standalone.add(event{name: "endpoint", data: []byte("/messages?session=" + session.id)})
 	x.pump(session.standalone, 0, plain)
 }

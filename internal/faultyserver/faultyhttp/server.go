@@ -30,8 +30,8 @@ type Server struct {
 	armed   []*armed
 	seen    map[string]int // how often a call that names its own fault was met, by key
 	entries []faultyserver.Entry
-	store   map[string]string
-	turned  bool // change_tools was called an odd number of times
+	store   map[string]string // nil until the ledger was read
+	turned  bool              // change_tools was called an odd number of times
 
 	requests    []Request
 	initializes int
@@ -58,10 +58,11 @@ type generation struct {
 // New returns a server that is not started yet.
 func New(cfg Config) *Server {
 	cfg.fillIn()
-	return &Server{
-		cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, store: map[string]string{},
-		news: make(chan struct{}), gates: map[string]*gate{},
+	s := &Server{cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, news: make(chan struct{}), gates: map[string]*gate{}}
+	if cfg.Ledger == "" {
+		s.store = map[string]string{}
 	}
+	return s
 }
 
 // Start opens the port.

@@ -86,6 +86,7 @@ func TestRestartForgetsEverythingButTheEffects(t *testing.T) {
 	p := legacyPeer(t, s)
 	url, old := s.URL(), p.session
 	p.call("append", `{"key":"a"}`)
+	p.call("put", `{"key":"p","value":"1"}`)
 	broken := make(chan outcome, 2)
 	go func() {
 		broken <- p.do(p.newRequest("tools/call", `{"name":"append","arguments":{"key":"w","wait":true}}`))
@@ -111,11 +112,12 @@ func TestRestartForgetsEverythingButTheEffects(t *testing.T) {
 	if got := p.state(); got.Generation != 2 || got.Initializes != 2 || s.Initializes() != 2 || !slices.Equal(got.Seen, []string{"initialize", "notifications/initialized", "tools/call"}) {
 		t.Errorf("state: %+v", got)
 	}
-	if got := s.Effects(); got["a"] != 1 || got["w"] != 1 || len(got) != 2 {
+	contains(t, p.call("get", `{"key":"p"}`).message(), `"text":"1"`)
+	if got := s.Effects(); got["a"] != 1 || got["w"] != 1 || got["p"] != 1 || len(got) != 3 {
 		t.Errorf("effects: %v", got)
 	}
 	entries, torn, err := faultyserver.ReadLedger(ledger)
-	if err != nil || torn != 0 || len(entries) != 2 || entries[0].Generation != 1 || entries[0].Op != "append" {
+	if err != nil || torn != 0 || len(entries) != 3 || entries[0].Generation != 1 || entries[0].Op != "append" {
 		t.Errorf("ledger: %v %d %v", entries, torn, err)
 	}
 }

@@ -132,11 +132,15 @@ func writeOdd(b *bytes.Buffer, id string, data []byte) {
 	b.WriteString("\r")
 }
 
-// stand marks the connection as one of a stream that is open for long.
-func (x *exchange) stand() {
-	x.s.mu.Lock()
-	defer x.s.mu.Unlock()
-	x.c.standing = true
+// stand marks the connection as one of a stream that is open for long, until the exchange is over.
+func (x *exchange) stand() (over func()) {
+	set := func(standing bool) {
+		x.s.mu.Lock()
+		defer x.s.mu.Unlock()
+		x.c.standing = standing
+	}
+	set(true)
+	return func() { set(false) }
 }
 
 // CutStreams resets the connections of all long streams: GET, subscriptions/listen, and the old transport's. It says

@@ -29,14 +29,15 @@ func (c *call) append() { c.effect("append", "appended "+c.args.Key) }
 func (c *call) put() { c.effect("put", c.args.Key+" is "+c.args.Value) }
 
 func (c *call) get() {
-	c.s.mu.Lock()
-	value, ok := c.s.store[c.args.Key]
-	c.s.mu.Unlock()
-	if !ok {
+	value, ok, err := c.s.value(c.args.Key)
+	switch {
+	case err != nil:
+		c.fail("ledger: " + err.Error())
+	case !ok:
 		c.fail("no such key: " + c.args.Key)
-		return
+	default:
+		c.say(value)
 	}
-	c.say(value)
 }
 
 func (c *call) slow() {
