@@ -14,7 +14,9 @@ package gauze
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -24,13 +26,17 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// Options of a wrapped server. Only Command is needed; every other zero value
-// is the sensible default.
+// Options of a wrapped server. Only Command or URL is needed; every other zero
+// value is the sensible default.
 type Options struct {
 	Command []string // program and arguments
 	Dir     string   // working directory; default ours
 	Env     []string // whole environment; nil: ours
-	Name    string   // shown to people; default the command line
+
+	URL    string      // of a server to reach over HTTP, instead of a command
+	Header http.Header // for every request to it, such as Authorization
+
+	Name string // shown to people; default the command line or the address
 
 	Timeout       time.Duration // of a call without progress; default 60 s
 	MaxTime       time.Duration // of a call with progress; default 10 min
@@ -80,15 +86,16 @@ type Wrap struct {
 
 // New prepares a wrap; Serve runs it.
 func New(o Options) (*Wrap, error) {
-	if len(o.Command) == 0 || o.Command[0] == "" {
-		return nil, errors.New("no command: name the server's program, as in gauze run -- npx -y some-server")
+	spec, err := o.spec()
+	if err != nil {
+		return nil, err
 	}
 	events := event.New(1024)
 	return &Wrap{
 		events:  events,
 		onEvent: o.OnEvent,
 		session: proxy.New(proxy.Options{
-			Spec: upstream.Spec{Command: o.Command[0], Args: o.Command[1:], Dir: o.Dir, Env: o.Env},
+			Spec: spec,
 			Name: o.Name, Tools: o.Tools,
 			Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
 			ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
@@ -96,6 +103,31 @@ func New(o Options) (*Wrap, error) {
 			Stderr: o.Stderr, Events: events,
 		}),
 	}, nil
+}
+
+// spec is the server: a command or a URL, and not both.
+func (o Options) spec() (spec upstream.Spec, err error) {
+	switch {
+	case o.URL == "" && (len(o.Command) == 0 || o.Command[0] == ""):
+		return spec, errors.New("no server: set Command to its program, as in []string{\"npx\", \"-y\", \"some-server\"}, or URL to its address")
+	case o.URL == "":
+		return upstream.Spec{Command: o.Command[0], Args: o.Command[1:], Dir: o.Dir, Env: o.Env}, nil
+	case len(o.Command) > 0:
+		return spec, errors.New("a Command and a URL: set one of them")
+	}
+	if err := upstream.CheckURL(o.URL); err != nil {
+		return spec, fmt.Errorf("URL: %w", err)
+	}
+	spec.URL = o.URL
+	for name, values := range o.Header {
+		for _, value := range values {
+			if err := upstream.CheckHeader(name, value); err != nil {
+				return spec, fmt.Errorf("Header: %w", err)
+			}
+			spec.Header = append(spec.Header, upstream.Header{Name: name, Value: value, Source: "Options.Header"})
+		}
+	}
+	return spec, nil
 }
 
 // Serve connects the client that speaks on in and listens on out, until in
