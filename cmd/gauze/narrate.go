@@ -23,10 +23,14 @@ func narrate(events *event.Stream, w io.Writer) (finish func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		stopping := false
+		stopping := 0 // sessions
 		for e := range heard {
-			stopping = stopping || e.Kind == event.Stopping
-			if stopping && e.Kind == event.Died {
+			switch {
+			case e.Kind == event.Stopping:
+				stopping++
+			case e.Kind == event.Stopped:
+				stopping--
+			case e.Kind == event.Died && stopping > 0:
 				continue // it was asked to
 			}
 			if line := told(e); line != "" {

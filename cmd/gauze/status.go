@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/gauze-mcp/gauze/internal/gateway"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
@@ -32,6 +33,23 @@ func writeStatus(file string, session *proxy.Session) error {
 		s.RecoveryMS = append(s.RecoveryMS, r.Took.Seconds()*1000)
 		s.StartMS = append(s.StartMS, r.Start.Seconds()*1000)
 	}
+	return writeJSON(file, s)
+}
+
+// gatewayStatus is what it holds for gauze serve.
+type gatewayStatus struct {
+	Sessions uint64         `json:"sessions"` // over all time
+	Replays  uint64         `json:"replays"`
+	Unknowns uint64         `json:"unknowns"`
+	Calls    proxy.Counters `json:"calls"`
+}
+
+func writeGatewayStatus(file string, g *gateway.Gateway) error {
+	calls, sessions := g.Counters()
+	return writeJSON(file, gatewayStatus{Sessions: sessions, Replays: calls.Replayed, Unknowns: calls.Unknown, Calls: calls})
+}
+
+func writeJSON(file string, s any) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err

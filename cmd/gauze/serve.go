@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/gateway"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// serveFlags are the settings of the HTTP front, and of the server behind it.
+type serveFlags struct {
+	serverFlags
+	front      gateway.Options
+	listen     string
+	tokenFile  string
+	tokenEnv   string
+	statusFile string
+	quiet      bool
+}
+
+func serveCommand() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve [flags] -- COMMAND [ARGS...]",
+		Short: "Serve an MCP server over HTTP and keep it alive",
+		Long: "Serve COMMAND, an MCP server that speaks on stdio, or the server at a URL, at http://127.0.0.1:7300/mcp\n" +
+			"(streamable HTTP). Clients with a session get a server of their own each; clients of protocol 2026-07-28,\n" +
+			"which has none, share one. All of them are kept alive as gauze run does. GET /healthz says that gauze\n" +
+			"lives, GET /readyz how the server is.",
+		Example: "gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
+			"gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server\n" +
+			"gauze serve --listen 0.0.0.0:7300 --allow-host mcp.example.com --token-file token -- node server.js",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.serve(cmd, args) },
+	}
+	flags := cmd.Flags()
+	f.add(flags)
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "address to serve; other than loopback only with a token")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens clients have to send, one a line; each is a client of its own")
+	flags.StringVar(&f.tokenEnv, "token-env", "", "environment variable with the token clients have to send")
+	flags.StringArrayVar(&f.front.Hosts, "allow-host", nil, "further name under which clients reach us, HOST or HOST:PORT (repeatable)")
+	flags.StringArrayVar(&f.front.Origins, "allow-origin", nil, "web page that may speak to us, such as https://app.example.com (repeatable)")
+	flags.IntVar(&f.front.MaxSessions, "max-sessions", 0, "sessions at once, each with a server of its own (default 64; 1024 with --url)")
+	flags.DurationVar(&f.front.Idle, "session-idle", 30*time.Minute, "how long a session may be unused before it is ended")
+	flags.DurationVar(&f.front.Drain, "drain", 10*time.Second, "how long requests in flight may take when we are stopped")
+	flags.DurationVar(&f.front.KeepAlive, "keep-alive", 15*time.Second, "how long a stream may be silent before a sign of life is sent")
+	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this file at the end")
+	flags.BoolVar(&f.quiet, "quiet", false, "do not say on stderr what was healed")
+	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection fetch what they missed (Last-Event-ID)")
+	return cmd
+}
+
+func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
+	if err := f.checkFront(cmd); err != nil {
+		return err
+	}
+	o, err := f.options("serve", cmd.Flags(), args)
+	if err != nil {
+		return err
+	}
+	o.Stderr = serverLog(os.Stderr)
+	o.Events = event.New(256)
+	front := f.front
+	front.Session = o
+	if front.Tokens, err = f.tokens(); err != nil {
+		return err
+	}
+	if front.Drain == 0 {
+		front.Drain = -1
+	}
+	if front.MaxSessions == 0 && o.Spec.URL != "" {
+		front.MaxSessions = 1024 // each costs a connection, not a process
+	}
+	front.Reachable = func(ctx context.Context) error { return reachable(ctx, o.Spec) }
+	listener, err := f.open(len(front.Tokens) > 0)
+	if err != nil {
+		return err
+	}
+	told := func() {}
+	if !f.quiet {
+		told = narrate(o.Events, os.Stderr)
+	}
+	g := gateway.New(front, listener.Addr())
+	// Whoever starts us waits for this line, so it is not subject to --quiet.
+	fmt.Fprintf(os.Stderr, "gauze: listening on http://%s%s\n", listener.Addr(), gateway.Path)
+	err = untilSignal(cmd.Context(), g, listener)
+	told()
+	if f.statusFile != "" {
+		if err := writeGatewayStatus(f.statusFile, g); err != nil {
+			fmt.Fprintln(os.Stderr, "gauze:", err)
+		}
+	}
+	return err
+}
+
+func (f *serveFlags) checkFront(cmd *cobra.Command) error {
+	for _, name := range []string{"session-idle", "keep-alive"} {
+		if d, err := cmd.Flags().GetDuration(name); err == nil && d <= 0 {
+			return fmt.Errorf("the flag --%s is %v: want a duration above zero, such as 30s or 5m", name, d)
+		}
+	}
+	if f.front.Drain < 0 {
+		return fmt.Errorf("the flag --drain is %v: want 0 or more", f.front.Drain)
+	}
+	if f.front.MaxSessions < 0 {
+		return fmt.Errorf("the flag --max-sessions is %d: want a whole number above 0", f.front.MaxSessions)
+	}
+	for _, origin := range f.front.Origins {
+		if !strings.HasPrefix(origin, "http://") && !strings.HasPrefix(origin, "https://") {
+			return fmt.Errorf("the flag --allow-origin is %q: want an origin such as https://app.example.com", origin)
+		}
+	}
+	for _, host := range f.front.Hosts {
+		if host == "" || strings.ContainsAny(host, "/*@ ") {
+			return fmt.Errorf("the flag --allow-host is %q: want HOST or HOST:PORT, exactly as clients send it", host)
+		}
+	}
+	return nil
+}
+
+// open listens. Everybody who can reach the address can use the server, so an
+// address that others can reach needs a token.
+func (f *serveFlags) open(token bool) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return nil, fmt.Errorf("the flag --listen is %q: want HOST:PORT, such as 127.0.0.1:7300", f.listen)
+	}
+	if !loopback(host) && !token {
+		return nil, fmt.Errorf("%s can be reached from other machines, and whoever reaches it can use the server: set a token with --token-file or --token-env, or listen on 127.0.0.1", f.listen)
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; --listen takes another address, port 0 means any", f.listen, errors.Unwrap(err))
+	}
+	return listener, nil
+}
+
+// loopback: a name other than localhost may resolve to anything.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback()
+}
+
+// shortestToken: 16 characters at random cannot be guessed over a network.
+const shortestToken = 16
+
+// tokens reads the tokens clients have to know. None of them is ever shown.
+func (f *serveFlags) tokens() (tokens []string, err error) {
+	switch {
+	case f.tokenFile != "" && f.tokenEnv != "":
+		return nil, fmt.Errorf("--token-file and --token-env: one of them is enough")
+	case f.tokenEnv != "":
+		tokens = []string{strings.TrimSpace(os.Getenv(f.tokenEnv))}
+		if tokens[0] == "" {
+			return nil, fmt.Errorf("the environment variable %s, named by --token-env, is not set", f.tokenEnv)
+		}
+	case f.tokenFile != "":
+		file, err := os.Open(f.tokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("the tokens: %w", err)
+		}
+		defer file.Close()
+		for lines := bufio.NewScanner(file); lines.Scan(); {
+			if token := strings.TrimSpace(lines.Text()); token != "" {
+				tokens = append(tokens, token)
+			}
+		}
+		if len(tokens) == 0 {
+			return nil, fmt.Errorf("%s has no token in it: want one a line, each of at least %d characters", f.tokenFile, shortestToken)
+		}
+	}
+	for _, token := range tokens {
+		if len(token) < shortestToken || strings.ContainsAny(token, " \t") {
+			return nil, fmt.Errorf("a token is too short or has spaces in it: want at least %d characters, such as the output of\n\n  openssl rand -hex 32", shortestToken)
+		}
+	}
+	return tokens, nil
+}
+
+// reachable reports whether the server's command is there, or somebody takes
+// connections at its address.
+func reachable(ctx context.Context, spec upstream.Spec) error {
+	if spec.URL == "" {
+		command := spec.Command
+		if spec.Dir != "" && !filepath.IsAbs(command) && strings.ContainsRune(command, filepath.Separator) {
+			command = filepath.Join(spec.Dir, command)
+		}
+		_, err := exec.LookPath(command)
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, spec.URL, nil)
+	if err != nil {
+		return errors.New("the URL cannot be read")
+	}
+	address := r.URL
+	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
+		address = proxy
+	}
+	port := address.Port()
+	if port == "" {
+		port = address.Scheme // "http" and "https" are names of their ports
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(address.Hostname(), port))
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// untilSignal serves until the first signal, which stops it in order; the next
+// one makes it hurry.
+func untilSignal(ctx context.Context, g *gateway.Gateway, listener net.Listener) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	defer signal.Stop(signals)
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		for {
+			select {
+			case <-signals:
+				if ctx.Err() != nil {
+					g.Hurry()
+				}
+				stop()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return g.Serve(ctx, listener)
+}

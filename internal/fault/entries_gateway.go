@@ -1,0 +1,23 @@
+package fault
+
+// A client cannot be taken in.
+const (
+	SessionLimit Code = "session-limit"
+)
+
+var gatewayEntries = []Entry{
+	{
+		Code: SessionLimit, RPC: -31070, Retry: RetryLater,
+		Title: "too many clients have a session",
+		model: "Too many clients are connected to this MCP server through Gauze.",
+		next:  "Try again later, or tell the user to close another client.",
+		Means: "A client wanted to begin a session, and as many sessions as are allowed are open. Each has a server of its own.",
+		Why:   "Many clients are connected, or clients went away without ending their sessions: those are ended once they were idle for a while.",
+		Did:   "Gauze refused this session and started nothing for it; all others go on untouched.",
+		Do: []Step{
+			{Text: "Close clients you do not need, or wait."},
+			{Text: "Allow more sessions:", Command: "gauze serve --max-sessions 256 -- COMMAND"},
+			{Text: "End idle sessions earlier:", Command: "gauze serve --session-idle 5m -- COMMAND"},
+		},
+	},
+}

@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// The headers that mirror a modern request must equal its body: whoever routes
+// by the headers and whoever executes the body have to mean the same.
+
+func mismatch(m *message, format string, values ...any) *refusal {
+	return rpc(http.StatusBadRequest, codeHeaderMismatch, m.callID(), format, values...)
+}
+
+// checkMeta compares the protocol version of the header and of the body.
+func checkMeta(r *http.Request, m *message) *refusal {
+	header := r.Header.Get(versionHeader)
+	if !m.isCall() && m.version == nil {
+		return nil // a notification need not carry one
+	}
+	version, ok := wire.Text(m.version)
+	switch {
+	case header == "":
+		return mismatch(m, "the header MCP-Protocol-Version is missing")
+	case !ok || version == "":
+		return rpc(http.StatusBadRequest, codeInvalidParams, m.callID(), "_meta has no %q", metaVersion)
+	case header != version:
+		return mismatch(m, "the header MCP-Protocol-Version is %q, but _meta says %q", header, version)
+	}
+	return nil
+}
+
+// checkMirrored compares the method and the name.
+func checkMirrored(r *http.Request, m *message) *refusal {
+	if m.Kind == wire.Response {
+		return nil
+	}
+	methods := r.Header.Values(methodHeader)
+	switch {
+	case len(methods) != 1:
+		return mismatch(m, "exactly one header Mcp-Method is needed")
+	case methods[0] != m.Method:
+		return mismatch(m, "the header Mcp-Method is %q, but the method is %q", methods[0], m.Method)
+	}
+	name, mirrored := wire.MirroredName(m.Method, m.Params)
+	if !mirrored {
+		return nil
+	}
+	names := r.Header.Values(nameHeader)
+	if len(names) != 1 || names[0] == "" {
+		return mismatch(m, "exactly one header Mcp-Name is needed for %s", m.Method)
+	}
+	if decoded, ok := wire.DecodeHeader(names[0]); !ok || decoded != name {
+		return mismatch(m, "the header Mcp-Name is %q, but the request is for %q", names[0], name)
+	}
+	return nil
+}
+
+// checkParams compares the arguments a tool wants repeated in headers. A tool
+// that the server has not shown yet cannot be checked here.
+func (s *shared) checkParams(r *http.Request, m *message) *refusal {
+	if m.Method != "tools/call" {
+		return nil
+	}
+	tool, _ := wire.MirroredName(m.Method, m.Params)
+	mirrors, _ := s.proxy.Mirrors(tool)
+	if len(mirrors) == 0 {
+		return nil
+	}
+	arguments, _ := wire.Field(m.Params, "arguments")
+	for _, mirror := range mirrors {
+		name := paramHeader + mirror.Header
+		given, value := r.Header.Values(name), mirror.Value(arguments)
+		switch {
+		case len(given) > 1:
+			return mismatch(m, "more than one header %s", name)
+		case value == nil && len(given) == 1 && given[0] != "":
+			return mismatch(m, "the header %s is there, but its argument is not", name)
+		case value == nil:
+		case len(given) == 0:
+			return mismatch(m, "the header %s is missing", name)
+		case !wire.SameValue(given[0], value):
+			return mismatch(m, "the header %s differs from its argument", name)
+		}
+	}
+	return nil
+}
+
+// paramsOf are the headers that repeat arguments.
+func paramsOf(h http.Header) (params http.Header) {
+	for name, values := range h {
+		if strings.HasPrefix(name, paramHeader) {
+			if params == nil {
+				params = http.Header{}
+			}
+			params[name] = values
+		}
+	}
+	return params
+}
+
+// modernStatus is the HTTP status of an answer that is a refusal, 0 for every
+// other one: the server's own over HTTP, or what its error code stands for.
+func modernStatus(m *wire.Message, upstream int) int {
+	if m.Error == nil {
+		return 0
+	}
+	if status := passedOn(upstream, true); status != 0 {
+		return status
+	}
+	raw, _ := wire.Field(m.Error, "code")
+	switch code, _ := strconv.Atoi(string(raw)); code {
+	case codeUnknownMethod:
+		return http.StatusNotFound
+	case codeInvalidParams, codeNoCapability, codeNoVersion:
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
+// passedOn is the part of an upstream's HTTP status that means the same to our
+// client. Its 401, 403 and 407 are about our credentials there, and with
+// sessions 404 would mean that ours is gone.
+func passedOn(status int, modern bool) int {
+	switch {
+	case status < 400 || status > 499:
+	case status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired:
+	case status == http.StatusNotFound && !modern:
+	default:
+		return status
+	}
+	return 0
+}

@@ -1,0 +1,328 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// Keys of _meta.
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaClient       = "io.modelcontextprotocol/clientInfo"
+	metaLogLevel     = "io.modelcontextprotocol/logLevel"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+)
+
+// shared is one upstream for all modern clients of a principal. Clients choose
+// ids and progress tokens as they like, so each request gets its own id and
+// token from us, which are put back on the way out: no two clients can meet.
+type shared struct {
+	life
+	who    principal
+	server string // for people
+
+	mu   sync.Mutex // guards everything below
+	last uint64
+	due  map[string]*exchange // by our raw id
+	call int                  // of them, those that are no streams
+}
+
+// exchange is one modern request on its way.
+type exchange struct {
+	ours   []byte // raw id, and token, towards the server
+	id     []byte // the client's, raw
+	token  []byte // the client's, raw; nil: none
+	meta   []byte // what a cancel has to carry
+	listen bool   // a stream that stays open
+	logs   bool   // it asked for log messages
+	out    *stream
+}
+
+// mostShared requests and streams may be open on one upstream.
+const mostShared = 16 << 10
+
+// modern goes on with a POST of the era without sessions.
+func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, m *message) {
+	if refused := checkMeta(r, m); refused != nil {
+		refused.write(w)
+		return
+	}
+	if refused := checkMirrored(r, m); refused != nil {
+		refused.write(w)
+		return
+	}
+	if m.isCall() && removed[m.Method] {
+		rpc(http.StatusNotFound, codeUnknownMethod, m.ID, "%q does not exist in this version of the protocol", m.Method).write(w)
+		return
+	}
+	if !m.isCall() {
+		g.modernNotice(w, who, m)
+		return
+	}
+	if m.Method != "subscriptions/listen" {
+		if refused := g.ask([]message{*m}); refused != nil {
+			refused.write(w)
+			return
+		}
+		defer g.answered()
+	}
+	s, refused := g.sharedOf(who)
+	if refused != nil {
+		refused.id = m.ID
+		refused.write(w)
+		return
+	}
+	defer g.leave(&s.life)
+	if refused := s.checkParams(r, m); refused != nil {
+		refused.write(w)
+		return
+	}
+	x, line, refused := s.openExchange(m)
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	s.proxy.FromClientHTTP(line, paramsOf(r.Header))
+	s.proxy.Flush()
+	if !g.pour(w, r, x.out, manner{}) {
+		// "Closing the response stream is how a client cancels."
+		s.cancel(x)
+	}
+}
+
+// removed methods belong to sessions. On an upstream for all, one client must
+// not settle things for the others.
+var removed = map[string]bool{
+	"initialize": true, "ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true,
+}
+
+// modernNotice takes a notification, or an answer nobody asked for. Those that
+// name a request name it by an id only its own client knows the meaning of, and
+// nothing says which client this is: a cancel is a hang-up in this era.
+func (g *Gateway) modernNotice(w http.ResponseWriter, who principal, m *message) {
+	switch {
+	case m.Kind == wire.Response:
+	case m.Method == "notifications/cancelled", m.Method == "notifications/initialized", m.Method == "notifications/progress":
+	default:
+		s, refused := g.sharedOf(who)
+		if refused != nil {
+			refused.write(w)
+			return
+		}
+		defer g.leave(&s.life)
+		s.proxy.FromClient(m.Raw)
+		s.proxy.Flush()
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// sharedOf is the upstream for all modern clients of a principal; the first
+// one starts it. The caller has to leave it.
+func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
+	g.mu.Lock()
+	s := g.shared[who]
+	if s == nil {
+		if g.draining {
+			g.mu.Unlock()
+			return nil, stopping()
+		}
+		s = &shared{who: who, server: g.Session.Name, due: map[string]*exchange{}}
+		g.shared[who] = s
+		g.start(&s.life, s.tell, func() {
+			s.closed()
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.release(s)
+		})
+	}
+	s.open++
+	g.mu.Unlock()
+	<-s.attended
+	return s, nil
+}
+
+// release lets an upstream go that nobody uses. The caller holds g.mu.
+func (g *Gateway) release(s *shared) {
+	if g.shared[s.who] == s {
+		delete(g.shared, s.who)
+		s.stop()
+	}
+}
+
+// openExchange registers a request and words it for the server.
+func (s *shared) openExchange(m *message) (*exchange, []byte, *refusal) {
+	x := &exchange{id: m.ID, meta: cancelMeta(m.meta), listen: m.Method == "subscriptions/listen", out: newStream()}
+	level, _ := wire.Field(m.meta, metaLogLevel)
+	x.logs = level != nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.due) >= mostShared {
+		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, Method: m.Method, At: time.Now(),
+			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due))}, m.ID)
+	}
+	s.last++
+	x.ours = append(strconv.AppendUint([]byte(`"h`), s.last, 10), '"')
+	s.due[string(x.ours)] = x
+	if !x.listen {
+		s.call++
+	}
+	edits := []wire.Edit{{Old: m.ID, New: x.ours}}
+	if len(m.token) > 0 && strings.IndexByte(`"-0123456789`, m.token[0]) >= 0 {
+		x.token = m.token
+		edits = append(edits, wire.Edit{Old: m.token, New: x.ours})
+	}
+	return x, wire.Replace(nil, m.Raw, edits...), nil
+}
+
+// cancelMeta is the part of a request's _meta that says who speaks.
+func cancelMeta(meta []byte) []byte {
+	keys := []string{metaVersion, metaClient, metaCapabilities}
+	values := make([][]byte, len(keys))
+	if wire.Fields(meta, values, keys...) != nil {
+		return []byte("{}")
+	}
+	room := []byte{'{'}
+	for i, value := range values {
+		if value != nil {
+			if len(room) > 1 {
+				room = append(room, ',')
+			}
+			room = append(append(room, `"`+keys[i]+`":`...), value...)
+		}
+	}
+	return append(room, '}')
+}
+
+// cancel tells the server that nobody waits any more, unless it has answered.
+func (s *shared) cancel(x *exchange) {
+	s.mu.Lock()
+	waiting := s.due[string(x.ours)] == x
+	if waiting {
+		s.close(x)
+	}
+	s.mu.Unlock()
+	if waiting {
+		s.proxy.FromClient(fmt.Appendf(nil,
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"the client hung up","_meta":%s}}`, x.ours, x.meta))
+		s.proxy.Flush()
+	}
+}
+
+// close takes an exchange out of the table. The caller holds the lock.
+func (s *shared) close(x *exchange) {
+	delete(s.due, string(x.ours))
+	if !x.listen {
+		s.call--
+	}
+	x.out.end()
+}
+
+// tell gets what is said to some client. It must not block.
+func (s *shared) tell(t proxy.Told) {
+	m, _, err := wire.Scan(t.Line)
+	if err != nil {
+		return // cannot be: it was scanned on its way in, or is ours
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, edits, last := s.addressee(&m, t.About)
+	if x == nil {
+		return // nobody's, or nobody's any more
+	}
+	it := item{line: flat(wire.Replace(nil, m.Raw, edits...)), answer: m.Kind == wire.Response}
+	if it.answer {
+		it.status = modernStatus(&m, t.Status)
+	}
+	if !x.out.put(it) || last {
+		s.close(x)
+	}
+}
+
+// addressee finds the one client a message is for, and what has to be put back
+// in it: never by guessing, since the other clients are strangers to it.
+func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []wire.Edit, last bool) {
+	if m.Kind == wire.Response {
+		if x = s.due[string(m.ID)]; x == nil {
+			return nil, nil, false
+		}
+		edits = append(edits, wire.Edit{Old: m.ID, New: x.id})
+		if id := subscription(m.Result); bytes.Equal(id, x.ours) {
+			edits = append(edits, wire.Edit{Old: id, New: x.id})
+		}
+		return x, edits, true
+	}
+	key, value := "", []byte(nil)
+	switch m.Method {
+	case "notifications/progress":
+		key = "progressToken"
+	case "notifications/cancelled": // how a server ends a stream
+		key = "requestId"
+	}
+	if key != "" {
+		value, _ = wire.Field(m.Params, key)
+		x = s.due[string(value)]
+		switch {
+		case x == nil:
+			return nil, nil, false
+		case key == "requestId":
+			return x, []wire.Edit{{Old: value, New: x.id}}, true
+		case x.token == nil:
+			return nil, nil, false
+		}
+		return x, []wire.Edit{{Old: value, New: x.token}}, false
+	}
+	if id := subscription(m.Params); id != nil {
+		if x = s.due[string(id)]; x == nil {
+			return nil, nil, false
+		}
+		return x, []wire.Edit{{Old: id, New: x.id}}, false
+	}
+	// Nothing in the message says whose it is. If there is one request only,
+	// and it asked for what this is, it is that one's.
+	x = s.due[string(about)]
+	if x == nil || s.call != 1 || x.listen || m.Method == "notifications/message" && !x.logs {
+		return nil, nil, false
+	}
+	return x, nil, false
+}
+
+// subscription is the raw id of the stream that params or a result belong to.
+func subscription(object []byte) []byte {
+	meta, _ := wire.Field(object, "_meta")
+	id, _ := wire.Field(meta, metaSubscription)
+	return id
+}
+
+// silence ends the streams that stay open, and tells the server.
+func (s *shared) silence() {
+	s.mu.Lock()
+	var streams []*exchange
+	for _, x := range s.due {
+		if x.listen {
+			streams = append(streams, x)
+		}
+	}
+	s.mu.Unlock()
+	for _, x := range streams {
+		s.cancel(x)
+	}
+}
+
+// closed: nothing more will be said.
+func (s *shared) closed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.due {
+		s.close(x)
+	}
+}

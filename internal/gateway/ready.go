@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+)
+
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+)
+
+// serveHealth: we live. Whoever asks learns nothing else.
+func (g *Gateway) serveHealth(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		notAllowed(http.MethodGet).write(w)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, "ok\n")
+}
+
+// state is what /readyz says.
+type state struct {
+	Ready    bool   `json:"ready"`
+	Draining bool   `json:"draining"`
+	Upstream string `json:"upstream"` // the worst of the sessions there are; reachable or unreachable if there is none
+	Reason   string `json:"reason,omitempty"`
+	Sessions int    `json:"sessions"`
+}
+
+// serveReady: a client that came now would be served.
+func (g *Gateway) serveReady(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		notAllowed(http.MethodGet).write(w)
+		return
+	}
+	now := g.state(r.Context())
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if !now.Ready {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	json.NewEncoder(w).Encode(now)
+}
+
+func (g *Gateway) state(ctx context.Context) (now state) {
+	g.mu.Lock()
+	worst := health.Healthy
+	for l := range g.lives {
+		worst = min(worst, l.proxy.Upstream().Health())
+	}
+	alive := len(g.lives)
+	now.Sessions, now.Draining = len(g.sessions), g.draining
+	g.mu.Unlock()
+	if alive > 0 {
+		now.Upstream, now.Ready = worst.String(), worst >= health.Degraded
+	} else if err := g.ready.look(ctx, g.Reachable); err != nil {
+		now.Upstream, now.Reason = "unreachable", fault.Quote(err.Error())
+	} else {
+		now.Upstream, now.Ready = "reachable", true
+	}
+	now.Ready = now.Ready && !now.Draining
+	return now
+}
+
+// readiness remembers for a moment whether the server can be reached, so that
+// no number of questions to us becomes a number of questions to it.
+type readiness struct {
+	mu   sync.Mutex
+	at   time.Time
+	last error
+}
+
+const (
+	readyFor    = 3 * time.Second
+	readyWithin = 2 * time.Second
+)
+
+func (r *readiness) look(ctx context.Context, reachable func(context.Context) error) error {
+	if reachable == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); r.at.IsZero() || now.Sub(r.at) > readyFor {
+		// Not the asker's context: its hang-up says nothing about the server.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+		defer cancel()
+		r.last, r.at = reachable(ctx), now
+	}
+	return r.last
+}

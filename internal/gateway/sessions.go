@@ -1,0 +1,171 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/proxy"
+)
+
+// life is what every session has, of either era: an upstream of its own, and
+// people who come and go.
+type life struct {
+	proxy    *proxy.Session
+	stop     context.CancelFunc
+	attended chan struct{} // closed once the session takes messages
+
+	// Guarded by Gateway.mu.
+	open int       // requests and streams
+	used time.Time // when the last one left
+}
+
+// start begins a life; gone is called when it is over. The caller holds g.mu
+// and has seen that we are not draining.
+func (g *Gateway) start(l *life, tell func(proxy.Told), gone func()) {
+	ctx, stop := context.WithCancel(g.life)
+	l.proxy, l.stop, l.attended = proxy.New(g.Session), stop, make(chan struct{})
+	l.used = time.Now()
+	g.lives[l] = true
+	g.began++
+	g.running.Go(func() {
+		defer stop()
+		// Why a server cannot be kept is told to everybody who calls it, and is
+		// in the events; there is nobody else to return it to.
+		l.proxy.Attend(&watched{Context: ctx, begun: sync.OnceFunc(func() { close(l.attended) })}, tell)
+		gone()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.lives, l)
+		add(&g.past, l.proxy.Counters())
+	})
+}
+
+// watched is a context that says when somebody begins to wait for its end. A
+// session takes messages once it knows whom to tell the answers: that is when
+// Attend looks at its context for the first time.
+type watched struct {
+	context.Context
+	begun func()
+}
+
+func (w *watched) Done() <-chan struct{} {
+	w.begun()
+	return w.Context.Done()
+}
+
+// begin makes a session for a client that says initialize.
+func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	// Sessions that are ending still have a process each. They take no place,
+	// or a client that starts over would be turned away, but there is an end.
+	if len(g.sessions) >= g.MaxSessions || len(g.sessions)+g.ending >= 2*g.MaxSessions {
+		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(),
+			Detail: fmt.Sprintf("%d sessions are open; --max-sessions allows %d", len(g.sessions), g.MaxSessions)}, id)
+	}
+	var random [16]byte
+	rand.Read(random[:]) // never fails
+	s := newSession(hex.EncodeToString(random[:]), who, g)
+	g.sessions[s.id] = s
+	g.start(&s.life, s.tell, func() {
+		s.closed()
+		g.dismiss(s)
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.ending--
+	})
+	s.open++
+	return s, nil
+}
+
+// find looks for the session a request names. The caller has to leave it.
+func (g *Gateway) find(r *http.Request, who principal) (*session, *refusal) {
+	ids := r.Header.Values(sessionHeader)
+	if len(ids) != 1 || ids[0] == "" {
+		return nil, plain(http.StatusBadRequest, "one Mcp-Session-Id is needed: it came with the answer to initialize")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.sessions[ids[0]]
+	switch {
+	case s == nil:
+		// "The client MUST start a new session by sending a new
+		// InitializeRequest."
+		return nil, plain(http.StatusNotFound, "there is no such session (any more): send initialize again")
+	case s.who != who:
+		return nil, plain(http.StatusForbidden, "this session belongs to another token")
+	}
+	s.open++
+	return s, nil
+}
+
+// leave ends what begin and find began.
+func (g *Gateway) leave(l *life) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l.open--
+	l.used = time.Now()
+}
+
+// dismiss takes a session out of the table and stops it. It does not wait.
+func (g *Gateway) dismiss(s *session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.remove(s)
+}
+
+func (g *Gateway) remove(s *session) {
+	if g.sessions[s.id] == s {
+		delete(g.sessions, s.id)
+		g.ending++
+		s.stop()
+		s.silence()
+	}
+}
+
+// reap ends the sessions nobody has used for long. Whoever comes back is told
+// that there is no such session, and initializes again.
+func (g *Gateway) reap(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range g.sessions {
+		s.expire(now)
+		if s.open == 0 && now.Sub(s.used) >= g.Idle && !s.busy() {
+			g.remove(s)
+		}
+	}
+	for _, s := range g.shared {
+		if s.open == 0 && now.Sub(s.used) >= g.Idle {
+			g.release(s)
+		}
+	}
+}
+
+// reapNowAndThen reaps until the returned function is called.
+func (g *Gateway) reapNowAndThen() (stop func()) {
+	every := min(max(g.Idle/8, 10*time.Millisecond), time.Minute)
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case now := <-tick.C:
+				g.reap(now)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-stopped
+	}
+}
