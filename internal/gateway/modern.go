@@ -30,6 +30,7 @@ type shared struct {
 	life
 	who    principal
 	server string // for people
+	stdio  bool   // messages come without a stream of their own, so what they are about is guessed
 
 	mu   sync.Mutex // guards everything below
 	last uint64
@@ -136,7 +137,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Unlock()
 			return nil, stopping()
 		}
-		s = &shared{who: who, server: g.Session.Name, due: map[string]*exchange{}}
+		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}}
 		g.shared[who] = s
 		g.start(&s.life, s.tell, func() {
 			s.closed()
@@ -287,10 +288,11 @@ func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []
 		}
 		return x, []wire.Edit{{Old: id, New: x.id}}, false
 	}
-	// Nothing in the message says whose it is. If there is one request only,
-	// and it asked for what this is, it is that one's.
+	// Nothing in the message says whose it is. Over HTTP the stream it came on
+	// does. Over stdio it is about the only request there is, if there is one
+	// only and it asked for what this is.
 	x = s.due[string(about)]
-	if x == nil || s.call != 1 || x.listen || m.Method == "notifications/message" && !x.logs {
+	if x == nil || s.stdio && (s.call != 1 || x.listen || m.Method == "notifications/message" && !x.logs) {
 		return nil, nil, false
 	}
 	return x, nil, false
