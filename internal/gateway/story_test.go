@@ -321,7 +321,8 @@ func (f *front) rawExchange(text string) *http.Response {
 	f.t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(patience))
 	go io.Copy(conn, strings.NewReader(text)) // the answer may come before all is written
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	method, _, _ := strings.Cut(text, " ") // HEAD has no body
+	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
 		return nil
 	}
