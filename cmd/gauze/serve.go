@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -81,6 +82,11 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	if front.Tokens, err = f.tokens(); err != nil {
 		return err
 	}
+	if f.tokenEnv != "" && o.Spec.URL == "" {
+		// The token is for clients; the server has no use for it.
+		o.Spec.Env = slices.DeleteFunc(o.Spec.Environment(), func(pair string) bool { return strings.HasPrefix(pair, f.tokenEnv+"=") })
+		front.Session = o
+	}
 	if front.Drain == 0 {
 		front.Drain = -1
 	}
@@ -142,7 +148,7 @@ func (f *serveFlags) open(token bool) (net.Listener, error) {
 		return nil, fmt.Errorf("the flag --listen is %q: want HOST:PORT, such as 127.0.0.1:7300", f.listen)
 	}
 	if !loopback(host) && !token {
-		return nil, fmt.Errorf("%s can be reached from other machines, and whoever reaches it can use the server: set a token with --token-file or --token-env, or listen on 127.0.0.1", f.listen)
+		return nil, fmt.Errorf("%s can be reached from other machines, and whoever reaches it can use the server: set a token (--token-env or --token-file), or listen on 127.0.0.1", f.listen)
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -185,7 +191,7 @@ func (f *serveFlags) tokens() (tokens []string, err error) {
 			}
 		}
 		if len(tokens) == 0 {
-			return nil, fmt.Errorf("%s has no token in it: want one a line, each of at least %d characters", f.tokenFile, shortestToken)
+			return nil, fmt.Errorf("the file %s has no token in it: want one a line, each of at least %d characters", f.tokenFile, shortestToken)
 		}
 	}
 	for _, token := range tokens {

@@ -1,0 +1,151 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// served is gauze serve as a process of its own.
+type served struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	url   string
+	token string
+	err   *bufio.Reader
+}
+
+// startServe starts gauze serve on a free port and waits until it listens.
+func startServe(t *testing.T, args ...string) *served {
+	t.Helper()
+	cmd := exec.Command("gauze", slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, args)...)
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
+	s := &served{t: t, cmd: cmd, err: bufio.NewReader(stderr)}
+	t.Cleanup(func() {
+		alarm.Stop()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line, _ := s.err.ReadString('\n')
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "gauze: listening on ")
+	if !ok {
+		t.Fatalf("said %q", line)
+	}
+	s.url = url
+	return s
+}
+
+func (s *served) post(session, body string) (status int, answer string, header http.Header) {
+	s.t.Helper()
+	r, err := http.NewRequest("POST", s.url, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), response.Header
+}
+
+// initialize begins a session and returns its id.
+func (s *served) initialize() string {
+	s.t.Helper()
+	_, _, header := s.post("", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	return header.Get("Mcp-Session-Id")
+}
+
+func TestServeAnswersAndStopsInOrder(t *testing.T) {
+	status := filepath.Join(t.TempDir(), "status")
+	s := startServe(t, "--status-file", status, "--", "faultyserver")
+	session := s.initialize()
+	if code, answer, _ := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`); code != 200 || !strings.Contains(answer, "hello") {
+		t.Errorf("status %d: %s", code, answer)
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	io.Copy(io.Discard, s.err)
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	var counted struct {
+		Sessions int
+		Calls    struct{ Calls int }
+	}
+	text, err := os.ReadFile(status)
+	if err != nil || json.Unmarshal(text, &counted) != nil || counted.Sessions != 1 || counted.Calls.Calls != 2 {
+		t.Errorf("the status is %s, %v", text, err)
+	}
+}
+
+func TestASecondSignalHurries(t *testing.T) {
+	s := startServe(t, "--drain", "10m", "--", "faultyserver")
+	session := s.initialize()
+	answered := make(chan string)
+	go func() {
+		_, answer, _ := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"progress","arguments":{"n":-1,"interval_ms":10}}}`)
+		answered <- answer
+	}()
+	for {
+		// Signals may be merged as long as the first is not taken; each one more does no harm.
+		s.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case answer := <-answered:
+			if !strings.Contains(answer, "gauze: ") {
+				t.Errorf("answered %s", answer)
+			}
+			io.Copy(io.Discard, s.err)
+			if err := s.cmd.Wait(); err != nil {
+				t.Errorf("it ended with %v", err)
+			}
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func TestServeDoesNotTellItsToken(t *testing.T) {
+	const token = "a-secret-of-many-characters"
+	t.Setenv("TEST_TOKEN", token)
+	s := startServe(t, "--token-env", "TEST_TOKEN", "--", "faultyserver")
+	if code, answer, header := s.post("", `{}`); code != 401 || strings.Contains(answer, token) || header.Get("WWW-Authenticate") != "Bearer" {
+		t.Errorf("status %d: %s", code, answer)
+	}
+	s.token = token
+	session := s.initialize()
+	if _, answer, _ := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"env","arguments":{}}}`); !strings.Contains(answer, "PATH=") || strings.Contains(answer, token) {
+		t.Errorf("the server has the token: %s", answer)
+	}
+	s.cmd.Process.Signal(os.Interrupt)
+	if said, _ := io.ReadAll(s.err); strings.Contains(string(said), token) {
+		t.Errorf("said %s", said)
+	}
+}
