@@ -87,12 +87,15 @@ func (s *Session) tick(now time.Time) {
 // or were held for too long.
 func (s *Session) endWaits(now time.Time) {
 	trouble := s.trouble
+	// How long a start may take is up to the restart rules; a server that
+	// cannot be reached does not even begin to.
+	unreached := trouble != nil && trouble.Evidence.Remote
 	giveUp := func(queue []*call, patience func(*call) time.Duration, why func(*call) *fault.Fault) []*call {
 		kept := queue[:0]
 		for _, c := range queue {
 			switch {
 			case c.over:
-			case c.id != nil && c.class != Start && now.Sub(c.arrived) > patience(c):
+			case c.id != nil && (c.class != Start || unreached) && now.Sub(c.arrived) > patience(c):
 				s.retire(c)
 				s.later(func() { s.fail(c, why(c)) })
 			default:

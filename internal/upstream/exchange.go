@@ -146,7 +146,7 @@ func (x *exchange) notify() {
 					x.w.stand()
 				}
 				return
-			case x.bound(res) && sessionGone(res.StatusCode, body):
+			case x.gone(res, body):
 				x.w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
 				return
 			case res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests:
@@ -166,9 +166,10 @@ func (x *exchange) notify() {
 	}
 }
 
-// bound reports whether the request named a session.
+// bound reports whether the request named a session: in a header, or in the
+// address that the old transport gives out.
 func (x *exchange) bound(res *http.Response) bool {
-	return res.Request.Header.Get("Mcp-Session-Id") != ""
+	return res.Request.Header.Get("Mcp-Session-Id") != "" || x.w.remote.way.Load() == twoWays
 }
 
 // ask sends a request and hears its answer. told reports whether the reader
@@ -351,7 +352,7 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 			}
 		}
 	}
-	if x.bound(res) && !x.modern() && sessionGone(res.StatusCode, body) {
+	if x.gone(res, body) {
 		x.begin(nil) // it was turned away, so it did not run
 		w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
 		return false

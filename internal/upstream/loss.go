@@ -125,6 +125,17 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 	return 0
 }
 
+// gone recognises a server that knows our session no more.
+func (x *exchange) gone(res *http.Response, body []byte) bool {
+	if x.modern() || !x.bound(res) {
+		return false
+	}
+	if x.w.remote.way.Load() == twoWays && res.StatusCode == http.StatusBadRequest {
+		return true // the address we post to is the session, and it is not known there
+	}
+	return sessionGone(res.StatusCode, body)
+}
+
 // sessionGone recognises a server that knows our session no more: 404 is what
 // the spec says. Servers built after the TypeScript SDK's examples answer 400
 // and words, also when they were restarted and wait for initialize.

@@ -61,6 +61,8 @@ type Upstream struct {
 	user User
 	wake chan struct{}
 
+	ownRemote bool // nobody shares it
+
 	mu         sync.Mutex
 	tracker    *health.Tracker
 	conn       *Conn // current, also while it is prepared
@@ -102,6 +104,11 @@ func (u *Upstream) Serve(ctx context.Context) error {
 	defer watchdog.close()
 	logs := newRelay(u.Stderr)
 	defer logs.close()
+	defer func() {
+		if u.ownRemote {
+			u.Remote.Close()
+		}
+	}()
 	history := restarts{Restart: u.Restart.withDefaults()}
 	var since time.Time // when the trouble began
 	attempts := 0
@@ -189,7 +196,7 @@ func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Co
 		if err != nil {
 			return nil, err
 		}
-		u.Remote = remote
+		u.Remote, u.ownRemote = remote, true
 	}
 	return dial(u.Remote, generation, u.user, logs), nil
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -301,6 +302,17 @@ func (w *web) initialized(h http.Header, result []byte) {
 // request (nil: on none) and reports whether all of it could be read, and
 // whether that request's answer was in it.
 func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
+	// Whoever reads lines must get one: no line end of valid JSON stands inside
+	// of a string.
+	for i, c := range text {
+		if c == '\n' || c == '\r' {
+			text[i] = ' '
+		}
+	}
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return false, true
+	}
 	messages, ok := scanLine(nil, text)
 	if !ok {
 		return false, false

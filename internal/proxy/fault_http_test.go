@@ -1,0 +1,598 @@
+package proxy
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// What breaks between us and a server behind a URL.
+
+func TestFaultW01ConnectionRefused(t *testing.T) {
+	eras(t, func(t *testing.T, s *webStory) {
+		s.web.Stop()
+		id := s.start("append", `{"key":"k"}`)
+		s.await(event.Died, 1)
+		if err := s.web.StartAgain(); err != nil {
+			t.Fatal(err)
+		}
+		s.text(s.answer(id))
+		s.wantDone("k", 1)
+	})
+}
+
+func TestFaultW01NeverBack(t *testing.T) {
+	o := unprobed()
+	o.Patience = 200 * time.Millisecond
+	s := beginWeb(t, stateful, o)
+	s.initialize()
+	s.web.Stop()
+	m := s.wantFault(s.start("append", `{"key":"k"}`), fault.ServerUnreachable)
+	if !strings.Contains(m.raw, "refused") {
+		t.Errorf("%s", m.raw)
+	}
+	s.wantDone("k", 0)
+}
+
+func TestFaultW02NoSuchHost(t *testing.T) {
+	o := unprobed()
+	o.Spec.URL = "http://no-such-host.invalid/mcp"
+	s := beginWeb(t, stateful, o)
+	s.wantFault(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`), fault.HostNotFound)
+}
+
+func TestFaultW04CertificateIsChecked(t *testing.T) {
+	reached := make(chan struct{}, 1)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached <- struct{}{} }))
+	defer server.Close()
+	server.Config.ErrorLog = nil
+	o := unprobed()
+	o.Spec.URL = server.URL + "/mcp"
+	s := beginWeb(t, stateful, o)
+	m := s.wantFault(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`), fault.TLSFailed)
+	if !strings.Contains(m.raw, "certificate") {
+		t.Errorf("%s", m.raw)
+	}
+	select {
+	case <-reached:
+		t.Error("a request was sent all the same")
+	default:
+	}
+}
+
+func TestFaultW05ResetOnAccept(t *testing.T) {
+	eras(t, func(t *testing.T, s *webStory) {
+		s.web.DropConnections()
+		s.web.Arm(faultyhttp.RSTOnAccept, 1)
+		id := s.start("echo", `{"text":"hello"}`)
+		if got := s.text(s.answer(id)); !strings.Contains(got, "hello") {
+			t.Errorf("%q", got)
+		}
+		s.wantOneOf(id)
+	})
+}
+
+// wantOneOf checks that a request was answered once.
+func (s *webStory) wantOneOf(id string) {
+	s.t.Helper()
+	s.wantLife()
+	if n := s.answers(id); n != 1 {
+		s.t.Errorf("%d answers to %s\n%s", n, id, s.told())
+	}
+}
+
+func TestFaultW06ResetInTheBody(t *testing.T) {
+	eras(t, func(t *testing.T, s *webStory) {
+		s.web.Arm(faultyhttp.RSTInBody, 1)
+		id := s.start("append", `{"key":"k","value":"`+strings.Repeat("x", 8<<20)+`"}`)
+		s.text(s.answer(id)) // it cannot have run: its end was never sent
+		s.wantDone("k", 1)
+		s.wantOneOf(id)
+	})
+}
+
+// After the whole request was sent, only its class decides.
+func TestFaultW07BrokenBeforeTheFirstByte(t *testing.T) {
+	for _, f := range []faultyhttp.Fault{faultyhttp.RSTBeforeEffect, faultyhttp.FINBeforeEffect, faultyhttp.RSTAfterEffect, faultyhttp.FINAfterEffect} {
+		t.Run(string(f), func(t *testing.T) {
+			eras(t, func(t *testing.T, s *webStory) { s.wantByClass(f) })
+		})
+	}
+}
+
+// wantByClass: what only reads, or does the same twice, is sent again; what
+// may not, is not.
+func (s *webStory) wantByClass(f faultyhttp.Fault) {
+	s.t.Helper()
+	read := s.faulty("echo", "r", f)
+	if got := s.text(s.answer(read)); !strings.Contains(got, "r") {
+		s.t.Errorf("%q", got)
+	}
+	idempotent := s.faulty("put", "p", f)
+	s.text(s.answer(idempotent))
+	unsafe := s.faulty("append", "u", f)
+	m := s.answer(unsafe)
+	code, delivery := s.faultOf(m)
+	if code != fault.OutcomeUnknown && code != fault.AnswerMissing || delivery != "unknown" {
+		s.t.Errorf("%s, %s: %s", code, delivery, m.raw)
+	}
+	if s.asked("append") != 1 {
+		s.t.Errorf("the unsafe call was sent %d times", s.asked("append"))
+	}
+	if n := s.web.Effects()["u"]; n > 1 {
+		s.t.Errorf("it was done %d times", n)
+	}
+	for _, id := range []string{read, idempotent, unsafe} {
+		s.wantOneOf(id)
+	}
+	for _, r := range s.web.Requests() {
+		if r.Header.Get("Idempotency-Key") != "" || r.Header.Get("X-Idempotency-Key") != "" {
+			s.t.Error("a request had an idempotency key, which lets Go send it twice")
+		}
+	}
+}
+
+func TestFaultW08CutBody(t *testing.T) {
+	t.Run("json", func(t *testing.T) {
+		cfg := stateful
+		cfg.Answers = faultyhttp.JSON
+		s := beginWeb(t, cfg, unprobed())
+		s.initialize()
+		s.wantByClass(faultyhttp.CutBody)
+	})
+	t.Run("lying length", func(t *testing.T) {
+		cfg := stateful
+		cfg.Answers = faultyhttp.JSON
+		s := beginWeb(t, cfg, unprobed())
+		s.initialize()
+		s.wantByClass(faultyhttp.BadLength)
+	})
+}
+
+func TestFaultW09CutStreamIsResumed(t *testing.T) {
+	cfg := stateful
+	cfg.EventIDs = true
+	s := beginWeb(t, cfg, unprobed())
+	s.initialize()
+	for _, f := range []faultyhttp.Fault{faultyhttp.CutSSE, faultyhttp.EndSSE} {
+		id := s.faulty("append", string(f), f)
+		s.text(s.answer(id))
+		s.wantDone(string(f), 1)
+		s.wantOneOf(id)
+	}
+	if n := s.asked("append"); n != 2 {
+		t.Errorf("the two calls were posted %d times", n)
+	}
+	resumed := 0
+	for _, r := range s.web.Requests() {
+		if r.Verb == "GET" && r.Header.Get("Last-Event-ID") != "" {
+			resumed++
+		}
+	}
+	if resumed < 2 {
+		t.Errorf("resumed %d times", resumed)
+	}
+}
+
+func TestFaultW10CutStreamThatCannotBeResumed(t *testing.T) {
+	for _, f := range []faultyhttp.Fault{faultyhttp.CutSSE, faultyhttp.EndSSE} {
+		t.Run(string(f), func(t *testing.T) {
+			eras(t, func(t *testing.T, s *webStory) { s.wantByClass(f) })
+		})
+	}
+}
+
+func TestFaultW11StandingStreamCut(t *testing.T) {
+	t.Run("legacy", func(t *testing.T) {
+		s := beginWeb(t, stateful, unprobed())
+		s.initialize()
+		s.answer(s.request("resources/subscribe", `{"uri":"mem://1"}`))
+		s.until("the stream stands", func() bool { return s.gets() == 1 })
+		s.until("it can be cut", func() bool { return s.web.CutStreams() == 1 })
+		s.notice("notifications/tools/list_changed", 1)
+		s.notice("notifications/resources/updated", 1)
+		s.web.ChangeTools()
+		s.notice("notifications/tools/list_changed", 2) // it stands again
+		if n := s.notices("notifications/resources/updated"); n != 1 {
+			t.Errorf("%d hints for one gap", n)
+		}
+	})
+	t.Run("modern", func(t *testing.T) {
+		s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, unprobed())
+		s.modern = true
+		s.discover()
+		id := s.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true},`+modernMeta+`}`)
+		s.notice("notifications/subscriptions/acknowledged", 1)
+		s.until("it can be cut", func() bool { return s.web.CutStreams() == 1 })
+		s.notice("notifications/tools/list_changed", 1)
+		s.web.ChangeTools()
+		m := s.notice("notifications/tools/list_changed", 2)
+		if !strings.Contains(m.raw, `"io.modelcontextprotocol/subscriptionId":`+id) {
+			t.Errorf("%s", m.raw)
+		}
+		if n := s.notices("notifications/subscriptions/acknowledged"); n != 1 {
+			t.Errorf("acknowledged %d times", n)
+		}
+	})
+}
+
+func (s *webStory) gets() (n int) {
+	for _, r := range s.web.Requests() {
+		if r.Verb == "GET" {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFaultW12ResumedStreamRepeatsItself(t *testing.T) {
+	cfg := stateful
+	cfg.EventIDs = true
+	s := beginWeb(t, cfg, unprobed())
+	s.initialize()
+	id := s.request("tools/call", `{"name":"progress","arguments":{"n":3,"fault":"replay-seen","times":1,"key":"p"},"_meta":{"progressToken":"t"}}`)
+	s.text(s.answer(id))
+	s.wantOneOf(id)
+	if n := s.notices("notifications/progress"); n != 4 { // the beginning and three steps
+		t.Errorf("%d notices of progress, want 4\n%s", n, s.told())
+	}
+}
+
+func TestFaultW13OddStreams(t *testing.T) {
+	t.Run("odd but legal", func(t *testing.T) {
+		s := beginWeb(t, stateful, unprobed())
+		s.initialize()
+		if got := s.text(s.answer(s.faulty("echo", "odd", faultyhttp.SSEOdd))); !strings.Contains(got, "odd") {
+			t.Errorf("%q", got)
+		}
+		if s.asked("echo") != 1 {
+			t.Errorf("asked %d times", s.asked("echo"))
+		}
+	})
+	for _, f := range []faultyhttp.Fault{faultyhttp.SSELarge, faultyhttp.SSEEndless} {
+		t.Run(string(f), func(t *testing.T) {
+			s := beginWeb(t, stateful, unprobed())
+			s.initialize()
+			before := memoryInUse()
+			s.wantFault(s.faulty("append", "k", f), fault.ResponseTooLarge)
+			if grown := memoryInUse() - before; grown > 100<<20 {
+				t.Errorf("memory grew by %d bytes", grown)
+			}
+			s.wantLife()
+		})
+	}
+}
+
+// The reason for it all: the session is gone, and nobody notices.
+func TestFaultW14SessionGone(t *testing.T) {
+	for name, how := range map[string]func(s *webStory){
+		"expired":   func(s *webStory) { s.web.ExpireSessions() },
+		"restarted": func(s *webStory) { s.restart() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := beginWeb(t, stateful, unprobed())
+			s.initialize()
+			s.answer(s.request("logging/setLevel", `{"level":"debug"}`))
+			s.answer(s.request("resources/subscribe", `{"uri":"mem://1"}`))
+			before := s.webState().Session
+			how(s)
+			id := s.start("append", `{"key":"k"}`)
+			s.text(s.answer(id))
+			s.wantDone("k", 1)
+			s.wantOneOf(id)
+			state := s.webState()
+			if state.Session == before || state.Session == "" || !state.Initialized || state.LogLevel != "debug" || fmt.Sprint(state.Subscriptions) != "[mem://1]" || state.Version != "2025-06-18" {
+				t.Errorf("restored to %+v", state)
+			}
+			if s.web.Initializes() != 2 {
+				t.Errorf("initialised %d times", s.web.Initializes())
+			}
+			if n := s.notices("notifications/resources/updated"); n != 1 {
+				t.Errorf("%d hints about the gap", n)
+			}
+		})
+	}
+}
+
+func TestFaultW15SessionNeverLasts(t *testing.T) {
+	o := unprobed()
+	o.Restart = upstream.Restart{Backoff: time.Millisecond, Limit: 3, Open: time.Hour}
+	s := beginWeb(t, stateful, o)
+	s.initialize()
+	s.web.Arm(faultyhttp.Status404, 1000)
+	var last message
+	for range 5 { // each is turned away with every session it gets, until there is an end of it
+		last = s.answer(s.start("append", `{"key":"k"}`))
+	}
+	if code, _ := s.faultOf(last); code != fault.CrashLoop {
+		t.Errorf("%s", last.raw)
+	}
+	if n := s.web.Initializes(); n > 6 {
+		t.Errorf("initialised %d times", n)
+	}
+	s.wantDone("k", 0)
+}
+
+func TestFaultW16UnknownMethodOfAModernServer(t *testing.T) {
+	s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, unprobed())
+	s.modern = true
+	s.discover()
+	m := s.answer(s.request("no/such/method", "{"+modernMeta+"}"))
+	if m.Error == nil || m.Error.Code != -32601 || s.happened(event.Died) != 0 {
+		t.Errorf("%s\n%s", m.raw, s.told())
+	}
+}
+
+const canary = "canary-7f3a91c2d4e5b6"
+
+func TestFaultW17Unauthorized(t *testing.T) {
+	for name, f := range map[string]faultyhttp.Fault{"401": faultyhttp.Status401, "W18 metadata elsewhere": faultyhttp.Status401Elsewhere, "W20 403": faultyhttp.Status403} {
+		t.Run(name, func(t *testing.T) {
+			o := unprobed()
+			o.Spec.Header = []upstream.Header{{Name: "Authorization", Value: "Bearer " + canary, Source: "the variable TEST_TOKEN"}}
+			cfg := stateful
+			cfg.Token = canary
+			s := beginWeb(t, cfg, o)
+			s.initialize()
+			code := fault.AuthRequired
+			if f == faultyhttp.Status403 {
+				code = fault.AuthDenied
+			}
+			m := s.wantFault(s.faulty("append", "k", f), code)
+			if !strings.Contains(m.raw, "the variable TEST_TOKEN") || strings.Contains(s.told(), canary) {
+				t.Errorf("%s", m.raw)
+			}
+			if s.asked("append") != 1 {
+				t.Errorf("asked %d times", s.asked("append"))
+			}
+			s.wantDone("k", 0)
+			s.wantLife()
+		})
+	}
+}
+
+func TestFaultW17NoCredential(t *testing.T) {
+	cfg := stateful
+	cfg.Token = canary
+	s := beginWeb(t, cfg, unprobed())
+	m := s.wantFault(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`), fault.AuthRequired)
+	if !strings.Contains(m.raw, "no credential") || !strings.Contains(m.raw, "Bearer") {
+		t.Errorf("%s", m.raw)
+	}
+}
+
+func TestFaultW21Throttled(t *testing.T) {
+	for f, again := range map[faultyhttp.Fault]bool{
+		faultyhttp.Status429Seconds: true, faultyhttp.Status429Date: true, faultyhttp.Status429Garbage: true, faultyhttp.Status429Day: false,
+	} {
+		t.Run(string(f), func(t *testing.T) {
+			s := beginWeb(t, stateful, unprobed())
+			s.initialize()
+			id := s.faulty("append", "k", f)
+			if !again {
+				s.wantFault(id, fault.RateLimited)
+				s.wantDone("k", 0)
+				return
+			}
+			s.text(s.answer(id)) // it did not run, so it may be sent again
+			s.wantDone("k", 1)
+			if s.asked("append") != 2 {
+				t.Errorf("asked %d times", s.asked("append"))
+			}
+		})
+	}
+}
+
+func TestFaultW22Gateway(t *testing.T) {
+	for _, f := range []faultyhttp.Fault{faultyhttp.Status502, faultyhttp.Status504, faultyhttp.Status500, faultyhttp.Status502AfterEffect, faultyhttp.Status504AfterEffect} {
+		t.Run(string(f), func(t *testing.T) {
+			eras(t, func(t *testing.T, s *webStory) { s.wantByClass(f) })
+		})
+	}
+}
+
+func TestFaultW23Unavailable(t *testing.T) {
+	cfg := stateful
+	cfg.RetryAfter = "1"
+	s := beginWeb(t, cfg, unprobed())
+	s.initialize()
+	s.text(s.answer(s.faulty("echo", "r", faultyhttp.Status503)))
+	m := s.wantFault(s.faulty("append", "u", faultyhttp.Status503), fault.HTTPUnavailable)
+	if _, delivery := s.faultOf(m); delivery != "unknown" || s.asked("append") != 1 {
+		t.Errorf("%s, asked %d times", m.raw, s.asked("append"))
+	}
+}
+
+func TestFaultW24LoginPage(t *testing.T) {
+	s := beginWeb(t, stateful, unprobed())
+	s.initialize()
+	m := s.wantFault(s.faulty("append", "k", faultyhttp.HTML), fault.NotMCP)
+	if strings.Contains(m.raw, "<") || strings.Contains(strings.ToLower(m.raw), "password") {
+		t.Errorf("the page is shown: %s", m.raw)
+	}
+	s.wantLife()
+}
+
+func TestFaultW25GiantHeaders(t *testing.T) {
+	for _, f := range []faultyhttp.Fault{faultyhttp.GiantHeaders, faultyhttp.ManyHeaders} {
+		t.Run(string(f), func(t *testing.T) {
+			s := beginWeb(t, stateful, unprobed())
+			s.initialize()
+			s.wantByClass(f)
+		})
+	}
+}
+
+func TestFaultW26NoLineEndGetsIntoAHeader(t *testing.T) {
+	s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, unprobed())
+	s.modern = true
+	s.discover()
+	s.answer(s.request("tools/call", `{"name":"evil\r\nX-Injected: yes","arguments":{},`+modernMeta+`}`))
+	s.answer(s.request("resources/read", `{"uri":"mem://1\r\n\r\nPOST / HTTP/1.1",`+modernMeta+`}`))
+	for _, r := range s.web.Requests() {
+		if r.Header.Get("X-Injected") != "" || r.Path == "/" {
+			t.Errorf("injected: %v", r.Header)
+		}
+	}
+	s.wantLife()
+}
+
+func TestFaultW27RedirectAtHome(t *testing.T) {
+	s := beginWeb(t, stateful, unprobed())
+	s.initialize()
+	for _, f := range []faultyhttp.Fault{faultyhttp.RedirectSame, faultyhttp.Redirect308} {
+		s.text(s.answer(s.faulty("append", string(f), f)))
+		s.wantDone(string(f), 1)
+	}
+	for _, f := range []faultyhttp.Fault{faultyhttp.Redirect301, faultyhttp.Redirect302, faultyhttp.Redirect303} {
+		s.wantFault(s.faulty("append", string(f), f), fault.RedirectRefused)
+		s.wantDone(string(f), 0)
+	}
+}
+
+func TestFaultW28RedirectElsewhere(t *testing.T) {
+	other := faultyhttp.New(faultyhttp.Config{})
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { other.Close() })
+	cfg := stateful
+	cfg.RedirectTo = other.URL()
+	o := unprobed()
+	o.Spec.Header = []upstream.Header{{Name: "X-API-Key", Value: canary, Source: "--header"}}
+	s := beginWeb(t, cfg, o)
+	s.initialize()
+	s.wantFault(s.faulty("append", "k", faultyhttp.RedirectOther), fault.RedirectRefused)
+	if n := other.Connections(); n != 0 {
+		t.Errorf("%d connections to the other host", n)
+	}
+}
+
+func TestFaultW32ProtocolGarbage(t *testing.T) {
+	for _, f := range []faultyhttp.Fault{faultyhttp.BadChunk, faultyhttp.HTTP09} {
+		t.Run(string(f), func(t *testing.T) {
+			s := beginWeb(t, stateful, unprobed())
+			s.initialize()
+			s.wantByClass(f)
+		})
+	}
+	t.Run("gzip bomb", func(t *testing.T) {
+		s := beginWeb(t, stateful, unprobed())
+		s.initialize()
+		before := memoryInUse()
+		s.wantFault(s.faulty("append", "k", faultyhttp.GzipBomb), fault.ResponseTooLarge)
+		if grown := memoryInUse() - before; grown > 100<<20 {
+			t.Errorf("memory grew by %d bytes", grown)
+		}
+		s.wantLife()
+	})
+}
+
+// An idle connection that the server closes while we write: what was not
+// written goes again, what was is judged by its class.
+func TestFaultW34IdleConnectionClosed(t *testing.T) {
+	eras(t, func(t *testing.T, s *webStory) {
+		for i := range 50 {
+			key := fmt.Sprint("k", i)
+			id := s.start("append", `{"key":"`+key+`"}`)
+			s.web.DropConnections()
+			m := s.answer(id)
+			code, _ := s.faultOf(m)
+			n := s.web.Effects()[key]
+			if n > 1 || code == "" && n != 1 {
+				t.Errorf("%s was done %d times: %s", key, n, m.raw)
+			}
+		}
+	})
+}
+
+// The old transport: found by trying, remembered, and healed when its stream
+// ends.
+func TestTheOldTransportIsFoundAndHealed(t *testing.T) {
+	s := beginWeb(t, faultyhttp.Config{Transport: faultyhttp.OldSSE, Era: faultyhttp.Legacy}, unprobed())
+	s.initialize()
+	s.text(s.answer(s.start("append", `{"key":"a"}`)))
+	s.restart()
+	s.text(s.answer(s.start("append", `{"key":"b"}`)))
+	s.wantDone("a", 1)
+	s.wantDone("b", 1)
+	s.wantLife()
+}
+
+func TestQuestionsAndProgressTravelOverHTTP(t *testing.T) {
+	s := beginWeb(t, stateful, unprobed())
+	s.initialize()
+	id := s.start("ask", `{"text":"name?"}`)
+	question := s.wait("a question", func() (message, bool) {
+		for _, m := range s.lines {
+			if m.Method != "" && m.ID != nil {
+				return m, true
+			}
+		}
+		return message{}, false
+	})
+	s.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"text":"Ada"}}}`, question.ID))
+	if got := s.text(s.answer(id)); !strings.Contains(got, "Ada") {
+		t.Errorf("%q", got)
+	}
+	progress := s.request("tools/call", `{"name":"progress","arguments":{"n":3},"_meta":{"progressToken":7}}`)
+	s.text(s.answer(progress))
+	if n := s.notices("notifications/progress"); n != 3 {
+		t.Errorf("%d notices of progress", n)
+	}
+}
+
+// A cancel: the legacy server is told, the modern one is hung up on.
+func TestACancelReachesTheServer(t *testing.T) {
+	eras(t, func(t *testing.T, s *webStory) {
+		id := s.start("slow", `{"key":"never"}`)
+		<-s.web.Reached("never")
+		s.withdraw(id)
+		s.await(event.Cancelled, 1)
+		s.wantLife()
+		told := false
+		for _, r := range s.web.Requests() {
+			told = told || r.Method == "notifications/cancelled"
+		}
+		if told == s.modern {
+			t.Errorf("told: %v", told)
+		}
+		if s.answers(id) != 0 {
+			t.Error("a cancelled call was answered")
+		}
+	})
+}
+
+func TestTheServersSessionIsEndedWithOurs(t *testing.T) {
+	s := beginWeb(t, stateful, unprobed())
+	s.initialize()
+	s.end()
+	if left := s.web.Sessions(); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// blackhole takes no connection and refuses none: its backlog is full.
+func TestFaultW03Blackhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as a connection may")
+	}
+	o := unprobed()
+	o.Patience = 500 * time.Millisecond
+	// An address that is routed nowhere, reserved for documentation.
+	o.Spec.URL = "http://" + net.JoinHostPort("192.0.2.1", "81") + "/mcp"
+	s := beginWeb(t, stateful, o)
+	m := s.answer(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`))
+	if m.Error == nil {
+		t.Errorf("%s", m.raw)
+	}
+}
