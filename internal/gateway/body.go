@@ -12,11 +12,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// hastenBody sets the time by which the whole body has to be here, also where
-// it is refused unread: what is left of it is read before the next request.
-func (g *Gateway) hastenBody(w http.ResponseWriter, r *http.Request) {
+// hasten sets the time by which the whole body has to be here, also where it
+// is refused unread: what is left of it is read before the next request. An
+// answer has to be taken in time as well; whoever writes a stream sets that
+// limit anew.
+func (g *Gateway) hasten(w http.ResponseWriter, r *http.Request) {
+	control, now := http.NewResponseController(w), time.Now()
+	control.SetWriteDeadline(now.Add(g.BodyWithin + writeWithin))
 	if r.ContentLength != 0 {
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.BodyWithin))
+		control.SetReadDeadline(now.Add(g.BodyWithin))
 	}
 }
 

@@ -150,7 +150,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 
 // ServeHTTP is where every request comes in.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g.hastenBody(w, r)
+	g.hasten(w, r)
 	who, refused := g.guard.admit(r)
 	if refused != nil {
 		refused.write(w)

@@ -26,6 +26,7 @@ type session struct {
 	mu       sync.Mutex // guards everything below
 	hello    string     // raw id of the initialize that began it
 	refused  bool       // and it was refused
+	over     bool       // nothing more will be said
 	version  string     // agreed on
 	due      map[string]*lane
 	lanes    map[int]*lane
@@ -174,6 +175,9 @@ func (s *session) hear(messages []message) {
 func (s *session) openLane(messages []message, calls int) (*lane, *stream, manner, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		return nil, nil, manner{}, noSession()
+	}
 	if len(s.due)+calls > mostDue {
 		return nil, nil, manner{}, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, At: time.Now(),
 			Detail: fmt.Sprintf("%d requests of this session have no answer yet", len(s.due))}, messages[0].callID())
@@ -235,7 +239,10 @@ func (s *session) tell(t proxy.Told) {
 	if err != nil {
 		return // cannot be: it was scanned on its way in, or is ours
 	}
-	it := item{line: flat(bytes.Clone(t.Line)), answer: m.Kind == wire.Response, status: passedOn(t.Status, false)}
+	it := item{line: flat(bytes.Clone(t.Line)), answer: m.Kind == wire.Response}
+	if m.Error != nil {
+		it.status = passedOn(t.Status, false)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.due[string(t.About)]
@@ -327,6 +334,8 @@ func (s *session) attach(number, index int, resume bool) (*lane, *stream, *refus
 	defer s.mu.Unlock()
 	l := s.lanes[number]
 	switch {
+	case s.over:
+		return nil, nil, noSession()
 	case resume && (l == nil || index+1 < l.first || index > l.last):
 		// Not 404: that would mean the session.
 		return nil, nil, plain(http.StatusBadRequest, "what followed this event is not kept any more")
@@ -367,6 +376,7 @@ func (s *session) silence() {
 func (s *session) closed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.over = true
 	for _, l := range s.lanes {
 		if l.out != nil {
 			l.out.end()

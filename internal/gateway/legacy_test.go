@@ -41,6 +41,18 @@ func TestEachSessionHasAServerOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestACallInFlightIsAnsweredWhenItsSessionIsEnded(t *testing.T) {
+	f := serve(t, quickly())
+	c := f.client().initialize("2025-06-18")
+	a := c.request("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"progress","arguments":{"n":-1,"interval_ms":5}}}`).want(200)
+	a.next()
+	c.request("DELETE", "").want(204)
+	a.result().wantText(t, "[gauze: ")
+	if a.next() != nil {
+		t.Error("something follows the answer")
+	}
+}
+
 func TestAnInitializeThatIsRefusedLeavesNoSession(t *testing.T) {
 	f := serve(t, quickly(), "-era", "modern")
 	a := f.client().request("POST", fmt.Sprintf(hello, "2025-06-18"))

@@ -33,6 +33,7 @@ type shared struct {
 	stdio  bool   // messages come without a stream of their own, so what they are about is guessed
 
 	mu   sync.Mutex // guards everything below
+	over bool       // nothing more will be said
 	last uint64
 	due  map[string]*exchange // by our raw id
 	call int                  // of them, those that are no streams
@@ -167,6 +168,11 @@ func (s *shared) openExchange(m *message) (*exchange, []byte, *refusal) {
 	x.logs = level != nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		refused := stopping()
+		refused.id = m.ID
+		return nil, nil, refused
+	}
 	if len(s.due) >= mostShared {
 		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, Method: m.Method, At: time.Now(),
 			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due))}, m.ID)
@@ -324,6 +330,7 @@ func (s *shared) silence() {
 func (s *shared) closed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.over = true
 	for _, x := range s.due {
 		s.close(x)
 	}

@@ -17,6 +17,9 @@ const (
 	readyPath  = "/readyz"
 )
 
+// startGrace: a server that may download itself first gets that long.
+const startGrace = time.Minute
+
 // serveHealth: we live. Whoever asks learns nothing else.
 func (g *Gateway) serveHealth(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
@@ -53,11 +56,15 @@ func (g *Gateway) serveReady(w http.ResponseWriter, r *http.Request) {
 
 func (g *Gateway) state(ctx context.Context) (now state) {
 	g.mu.Lock()
-	worst := health.Healthy
+	worst, alive := health.Healthy, 0
 	for l := range g.lives {
-		worst = min(worst, l.proxy.Upstream().Health())
+		snapshot := l.proxy.Upstream().Snapshot()
+		if snapshot.Generation == 0 && time.Since(l.began) < startGrace {
+			continue // it is being started; a new client must not make us look broken
+		}
+		worst = min(worst, snapshot.State)
+		alive++
 	}
-	alive := len(g.lives)
 	now.Sessions, now.Draining = len(g.sessions), g.draining
 	g.mu.Unlock()
 	if alive > 0 {

@@ -20,6 +20,8 @@ type life struct {
 	stop     context.CancelFunc
 	attended chan struct{} // closed once the session takes messages
 
+	began time.Time
+
 	// Guarded by Gateway.mu.
 	open int       // requests and streams
 	used time.Time // when the last one left
@@ -30,7 +32,8 @@ type life struct {
 func (g *Gateway) start(l *life, tell func(proxy.Told), gone func()) {
 	ctx, stop := context.WithCancel(g.life)
 	l.proxy, l.stop, l.attended = proxy.New(g.Session), stop, make(chan struct{})
-	l.used = time.Now()
+	l.began = time.Now()
+	l.used = l.began
 	g.lives[l] = true
 	g.began++
 	g.running.Go(func() {
@@ -95,14 +98,19 @@ func (g *Gateway) find(r *http.Request, who principal) (*session, *refusal) {
 	s := g.sessions[ids[0]]
 	switch {
 	case s == nil:
-		// "The client MUST start a new session by sending a new
-		// InitializeRequest."
-		return nil, plain(http.StatusNotFound, "there is no such session (any more): send initialize again")
+		return nil, noSession()
 	case s.who != who:
 		return nil, plain(http.StatusForbidden, "this session belongs to another token")
 	}
 	s.open++
 	return s, nil
+}
+
+// noSession: "When a client receives HTTP 404 in response to a request
+// containing an Mcp-Session-Id, it MUST start a new session by sending a new
+// InitializeRequest."
+func noSession() *refusal {
+	return plain(http.StatusNotFound, "there is no such session (any more): send initialize again")
 }
 
 // leave ends what begin and find began.

@@ -47,10 +47,24 @@ const patience = 30 * time.Second
 // serve starts a gateway in front of faulty servers with these flags.
 func serve(t *testing.T, o Options, flags ...string) *front {
 	t.Helper()
-	dir := t.TempDir()
-	f := &front{t: t, ledger: filepath.Join(dir, "ledger"), served: make(chan error, 1)}
-	path, args, env := faultyserver.Command(append(flags, "-ledger", f.ledger)...)
+	ledger := filepath.Join(t.TempDir(), "ledger")
+	path, args, env := faultyserver.Command(append(flags, "-ledger", ledger)...)
 	o.Session.Spec = upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+	f := serveSpec(t, o)
+	f.ledger = ledger
+	return f
+}
+
+// serveURL starts a gateway in front of the server at an address.
+func serveURL(t *testing.T, o Options, address string) *front {
+	t.Helper()
+	o.Session.Spec = upstream.Spec{URL: address}
+	return serveSpec(t, o)
+}
+
+func serveSpec(t *testing.T, o Options) *front {
+	t.Helper()
+	f := &front{t: t, served: make(chan error, 1)}
 	o.Session.Name = "faulty"
 	o.Session.Restart = upstream.Restart{Backoff: time.Millisecond, Limit: -1}
 	o.Session.Events = event.New(1000)
@@ -321,7 +335,7 @@ func (f *front) rawExchange(text string) *http.Response {
 	f.t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(patience))
 	go io.Copy(conn, strings.NewReader(text)) // the answer may come before all is written
-	method, _, _ := strings.Cut(text, " ") // HEAD has no body
+	method, _, _ := strings.Cut(text, " ")    // HEAD has no body
 	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
 		return nil
