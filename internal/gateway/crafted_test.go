@@ -282,3 +282,27 @@ func TestWithATokenNobodyElseGetsThrough(t *testing.T) {
 	}
 	f.client("Authorization", "bearer 0123456789abcdef").initialize("2025-06-18").call("1", "echo", `{"text":"hello"}`).want(200).result().wantText(t, "hello")
 }
+
+func TestAWebPageThatWasNamedMaySpeak(t *testing.T) {
+	o := quickly()
+	o.Origins, o.Tokens = []string{"https://app.example.com/"}, []string{"0123456789abcdef"}
+	f := serve(t, o)
+	ask := "OPTIONS /mcp HTTP/1.1\nHost: HOST\nAccess-Control-Request-Method: POST\nAccess-Control-Request-Headers: authorization, mcp-session-id\nSec-Fetch-Site: cross-site\nOrigin: "
+	response := f.rawExchange(crafted{text: ask + "https://app.example.com\n\n"}.wired(f.addr))
+	if response == nil || response.StatusCode != 204 || response.Header.Get("Access-Control-Allow-Origin") != "https://app.example.com" ||
+		response.Header.Get("Access-Control-Allow-Headers") != "authorization, mcp-session-id" {
+		t.Errorf("the question was answered with %v", response)
+	}
+	for _, origin := range []string{"https://evil.example.com", "null", "http://HOST", "https://app.example.com.evil.example.com"} {
+		response := f.rawExchange(crafted{text: ask + origin + "\n\n"}.wired(f.addr))
+		if response == nil || response.StatusCode != 403 || response.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s was told %v", origin, response)
+		}
+	}
+	c := f.client("Authorization", "Bearer 0123456789abcdef", "Origin", "https://app.example.com")
+	a := c.request("POST", fmt.Sprintf(hello, "2025-06-18")).want(200)
+	if a.Header.Get("Access-Control-Allow-Origin") == "" || !strings.Contains(a.Header.Get("Access-Control-Expose-Headers"), sessionHeader) {
+		t.Errorf("the page cannot read %v", a.Header)
+	}
+	f.client("Origin", "https://app.example.com").request("POST", fmt.Sprintf(hello, "2025-06-18")).want(401)
+}

@@ -3,6 +3,7 @@
 //
 //	gateway.go   Gateway: the paths, and how serving begins and ends
 //	guard.go     who may speak to us at all: Host, Origin, token
+//	cors.go      the web pages the user named
 //	post.go      the story of one POST
 //	body.go      a body read whole and made one inspected message
 //	legacy.go    a session: one client, its calls, the stream each answer takes
@@ -151,7 +152,14 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 // ServeHTTP is where every request comes in.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.hasten(w, r)
-	who, refused := g.guard.admit(r)
+	if refused := g.guard.check(r); refused != nil {
+		refused.write(w)
+		return
+	}
+	if g.guard.share(w, r) {
+		return
+	}
+	who, refused := g.guard.identify(r)
 	if refused != nil {
 		refused.write(w)
 		return

@@ -63,25 +63,25 @@ func bare(name string) string {
 	return strings.ToLower(name)
 }
 
-// admit says who sent the request, or why it goes no further.
-func (g *guard) admit(r *http.Request) (principal, *refusal) {
+// check says why a request goes no further, whoever sent it.
+func (g *guard) check(r *http.Request) *refusal {
 	switch {
 	case !r.ProtoAtLeast(1, 1) || r.ProtoMajor != 1:
-		return principal{}, plain(http.StatusHTTPVersionNotSupported, "only HTTP/1.1 is spoken here")
+		return plain(http.StatusHTTPVersionNotSupported, "only HTTP/1.1 is spoken here")
 	case !strings.HasPrefix(r.RequestURI, "/"):
 		// An absolute target brings a host of its own, and not everybody on the
 		// way would look at the same one.
-		return principal{}, plain(http.StatusBadRequest, "the request target has to be a path")
+		return plain(http.StatusBadRequest, "the request target has to be a path")
 	case !g.hosts[strings.ToLower(r.Host)]:
-		return principal{}, plain(http.StatusForbidden, "the Host header names another host; gauze serve --allow-host adds one")
+		return plain(http.StatusForbidden, "the Host header names another host; gauze serve --allow-host adds one")
 	case !g.allowsOrigin(r):
-		return principal{}, plain(http.StatusForbidden, "requests from this origin are refused; gauze serve --allow-origin adds one")
+		return plain(http.StatusForbidden, "requests from this origin are refused; gauze serve --allow-origin adds one")
 	}
-	if r.URL.Path == healthPath {
-		return principal{}, nil // says nothing to anybody
-	}
-	return g.identify(r)
+	return nil
 }
+
+// named reports whether the user named this origin.
+func (g *guard) named(origin string) bool { return g.origins[strings.ToLower(origin)] }
 
 // allowsOrigin looks for a browser that acts for a foreign page.
 func (g *guard) allowsOrigin(r *http.Request) bool {
@@ -90,11 +90,10 @@ func (g *guard) allowsOrigin(r *http.Request) bool {
 		return false
 	}
 	if len(origins) == 1 {
-		origin := strings.ToLower(origins[0])
-		if g.origins[origin] {
+		if g.named(origins[0]) {
 			return true
 		}
-		scheme, host, _ := strings.Cut(origin, "://")
+		scheme, host, _ := strings.Cut(strings.ToLower(origins[0]), "://")
 		if scheme != "http" && scheme != "https" || !g.hosts[host] {
 			return false
 		}
@@ -104,9 +103,9 @@ func (g *guard) allowsOrigin(r *http.Request) bool {
 	return !slices.ContainsFunc(site, func(s string) bool { return s != "same-origin" && s != "none" })
 }
 
-// identify looks for a token. All are compared, and each in constant time.
+// identify says who sent the request, by its token. All are compared, and each in constant time.
 func (g *guard) identify(r *http.Request) (principal, *refusal) {
-	if len(g.tokens) == 0 {
+	if len(g.tokens) == 0 || r.URL.Path == healthPath { // which says nothing to anybody
 		return principal{}, nil
 	}
 	given := r.Header.Values("Authorization")
