@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -230,7 +231,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 
 func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var slow *time.Timer
+	var slow atomic.Pointer[time.Timer] // set by a goroutine of the transport
 	trace := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { x.begin(watched(info.Conn)) },
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
@@ -239,7 +240,7 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 			x.spilt = info.Err != nil
 		},
 		GotFirstResponseByte: func() {
-			slow = time.AfterFunc(headerTimeout, func() { cancel(errSlowHeader) })
+			slow.Store(time.AfterFunc(headerTimeout, func() { cancel(errSlowHeader) }))
 		},
 	}
 	req := x.w.remote.request(httptrace.WithClientTrace(ctx, trace), http.MethodPost, to)
@@ -255,8 +256,8 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	req.ContentLength = int64(len(x.body))
 	x.begin(nil)
 	res, err := x.w.remote.client.Do(req)
-	if slow != nil {
-		slow.Stop()
+	if alarm := slow.Load(); alarm != nil {
+		alarm.Stop()
 	}
 	if err != nil {
 		x.seal()
