@@ -1,5 +1,7 @@
 package fault
 
+import "slices"
+
 // Entry is what the catalogue knows of one code: all the words, none of the layout.
 type Entry struct {
 	Code  Code
@@ -26,8 +28,8 @@ type Step struct {
 	Command string
 }
 
-// entries is the catalogue in the order people read it: the server, then calls, then messages.
-var entries = append(append(append([]Entry(nil), serverEntries...), callEntries...), messageEntries...)
+// entries is the catalogue in the order people read it: the server, how it is reached, then calls, then messages.
+var entries = slices.Concat(serverEntries, httpEntries, callEntries, messageEntries, gatewayEntries)
 
 var byCode = func() map[Code]Entry {
 	m := make(map[Code]Entry, len(entries))

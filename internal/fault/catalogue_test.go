@@ -76,6 +76,10 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 		"crash-loop": -31009, "spawn-failed": -31010, "session-changed": -31011, "stopping": -31012,
 		"outcome-unknown": -31020, "call-timeout": -31021, "server-hung": -31022, "replay-exhausted": -31023,
 		"call-quarantined": -31024, "retry-budget-spent": -31025, "server-busy": -31026, "tool-changed": -31027,
+		"server-unreachable": -31050, "host-not-found": -31051, "tls-failed": -31052, "auth-required": -31053, "auth-denied": -31054,
+		"rate-limited": -31055, "http-unavailable": -31056, "http-refused": -31057, "redirect-refused": -31058, "not-mcp": -31059,
+		"answer-missing":     -31060,
+		"session-limit":      -31070,
 		"response-too-large": -31040, "request-too-large": -31041, "response-invalid": -31042,
 		"message-invalid": -32600, "id-in-use": -32600, "discover-unanswered": -32601,
 	}
@@ -87,7 +91,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 }
 
 func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
-	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--"}
+	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--"}
 	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8"}
 	gauze := regexp.MustCompile(`^gauze (\S+)(.*?)( -- .*)?$`)
 	flag := regexp.MustCompile(`--[a-z-]*`)
@@ -97,7 +101,7 @@ func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
 				continue
 			}
 			m := gauze.FindStringSubmatch(s.Command)
-			if m == nil || m[1] != "run" && m[1] != "explain" {
+			if m == nil || m[1] != "run" && m[1] != "serve" && m[1] != "explain" {
 				t.Errorf("%s: %q is no command of ours", e.Code, s.Command)
 				continue
 			}

@@ -18,6 +18,21 @@ const (
 	SessionChanged       Code = "session-changed"
 	MethodUnknownEra     Code = "discover-unanswered"
 	Stopping             Code = "stopping"
+	ServerUnreachable    Code = "server-unreachable"
+	HostNotFound         Code = "host-not-found"
+	TLSFailed            Code = "tls-failed"
+)
+
+// A server behind a URL turned a request away.
+const (
+	AuthRequired    Code = "auth-required"
+	AuthDenied      Code = "auth-denied"
+	RateLimited     Code = "rate-limited"
+	HTTPUnavailable Code = "http-unavailable"
+	HTTPRefused     Code = "http-refused"
+	RedirectRefused Code = "redirect-refused"
+	NotMCP          Code = "not-mcp"
+	AnswerMissing   Code = "answer-missing"
 )
 
 // One call came to grief.
@@ -39,4 +54,9 @@ const (
 	ResponseInvalid  Code = "response-invalid"
 	MessageInvalid   Code = "message-invalid"
 	IDInUse          Code = "id-in-use"
+)
+
+// A client cannot be taken in.
+const (
+	SessionLimit Code = "session-limit"
 )

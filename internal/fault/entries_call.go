@@ -4,9 +4,9 @@ var callEntries = []Entry{
 	{
 		Code: OutcomeUnknown, RPC: -31020, Retry: VerifyFirst, mute: true,
 		Title: "nobody can tell whether the call took effect",
-		model: "The server stopped while running this call.",
-		Means: "The server had received the call and stopped before it answered. The call may have taken effect completely, in part, or not at all.",
-		Why:   "The server crashed, was killed or hung while the call was in its hands. MCP has no receipt that would tell how far it came.",
+		model: "The server stopped, or was cut off, while running this call.",
+		Means: "The server had received the call and stopped, or its connection broke, before it answered. The call may have taken effect completely, in part, or not at all.",
+		Why:   "The server crashed, was killed, hung or lost its connection while the call was in its hands. MCP has no receipt that would tell how far it came.",
 		Did:   "Gauze restarted the server and did not repeat the call: a second execution could send, pay or delete twice. Calls that only read, and calls that provably never reached the server, are repeated without asking.",
 		Do: []Step{
 			{Text: "Look whether the effect is there (the file, the message, the record), then decide."},

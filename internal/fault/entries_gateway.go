@@ -1,10 +1,5 @@
 package fault
 
-// A client cannot be taken in.
-const (
-	SessionLimit Code = "session-limit"
-)
-
 var gatewayEntries = []Entry{
 	{
 		Code: SessionLimit, RPC: -31070, Retry: RetryLater,

@@ -90,6 +90,34 @@ func sample(code fault.Code) *fault.Fault {
 		f.Method, f.Tool, f.Detail = "", "", `the key "method" occurs in two spellings`
 	case fault.IDInUse:
 		f.Detail = "id 7 belongs to a request that has no answer yet"
+	case fault.ServerUnreachable:
+		f.Server, f.Detail = "https://mcp.example.com/mcp", "it cannot be reached: dial tcp 192.0.2.7:443: connect: connection refused"
+		f.Since, f.NextTry, f.Attempts = noon.Add(-31*time.Second), noon.Add(2*time.Second), 9
+	case fault.HostNotFound:
+		f.Server, f.Detail = "https://mcp.exmaple.com/mcp", "it cannot be reached: dial tcp: lookup mcp.exmaple.com: no such host"
+	case fault.TLSFailed:
+		f.Server, f.Detail = "https://mcp.example.com/mcp", "it cannot be reached: tls: failed to verify certificate: x509: certificate has expired"
+	case fault.AuthRequired:
+		f.Server = "https://mcp.example.com/mcp"
+		f.Detail = `HTTP 401; sent was Authorization from the environment variable EXAMPLE_TOKEN; the server asks for the scheme Bearer with realm="mcp"`
+	case fault.AuthDenied:
+		f.Server = "https://mcp.example.com/mcp"
+		f.Detail = `HTTP 403; sent was no credential; the server asks for the scheme Bearer with error="insufficient_scope"`
+	case fault.RateLimited:
+		f.Server, f.Detail, f.NextTry, f.Attempts = "https://mcp.example.com/mcp", "HTTP 429", noon.Add(2*time.Second), 2
+	case fault.HTTPUnavailable:
+		f.Server, f.Detail, f.Delivery, f.NextTry = "https://mcp.example.com/mcp", "HTTP 503", fault.Unknown, noon.Add(5*time.Second)
+	case fault.HTTPRefused:
+		f.Server, f.Detail = "https://mcp.example.com/", "HTTP 404: page not found"
+	case fault.RedirectRefused:
+		f.Server, f.Detail = "http://mcp.example.com/mcp", "HTTP 307 to https://login.example.com/start"
+	case fault.NotMCP:
+		f.Server, f.Detail, f.Delivery = "https://mcp.example.com/", "HTTP 200 with content of type text/html", fault.Unknown
+	case fault.AnswerMissing:
+		f.Server, f.Delivery = "https://mcp.example.com/mcp", fault.Unknown
+	case fault.SessionLimit:
+		f.Method, f.Tool = "initialize", ""
+		f.Detail = "64 sessions are open; --max-sessions allows 64"
 	case fault.Stopping:
 	default:
 		panic("no sample for " + string(code))

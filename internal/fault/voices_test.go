@@ -44,7 +44,7 @@ func TestTheWordsFollowTheDelivery(t *testing.T) {
 		{"a missing command needs a person", fault.CommandNotFound, fault.Unsent, false, fault.TellUser,
 			[]string{"not sent", "Do not retry", "Tell the user"}, []string{"Try again"}},
 		{"an unknown outcome says so in our fixed words", fault.OutcomeUnknown, fault.Unknown, false, fault.VerifyFirst,
-			[]string{"The server stopped while running this call. It may or may not have taken effect. Check before repeating it."}, []string{"failed"}},
+			[]string{"The server stopped, or was cut off, while running this call. It may or may not have taken effect. Check before repeating it."}, []string{"failed"}},
 		{"a call that came to grief before it was taken is not to blame", fault.ReplayExhausted, fault.Unsent, false, fault.RetryLater,
 			[]string{"before it took this call", "not sent", "Try again"}, []string{"kills the server", "unchanged"}},
 		{"a call that is barred had no effect", fault.CallQuarantined, fault.Unsent, false, fault.ChangeCall,
