@@ -13,18 +13,19 @@ const (
 	Double        Rule = "answered twice"     // a call with more than one
 	NeverAsked    Rule = "never asked"        // an answer to no call, or an effect of none
 	Duplicated    Rule = "duplicated effect"  // a key more than once in the ledger
+	Reverted      Rule = "reverted"           // an idempotent effect came again, after a later one
 	Invented      Rule = "invented success"   // ok, and the ledger or the echo disagrees
 	FalseDenial   Rule = "false denial"       // "did not happen", and it is in the ledger
 	ThrownAway    Rule = "thrown away answer" // unknown, although the answer was there to be read
 	OutOfOrder    Rule = "out of order"       // effects in another order than their calls
 	ForeignAnswer Rule = "foreign answer"     // neither the server's answer nor an honest fault
 	GaveUp        Rule = "gave up"            // a call failed that patience would have saved
-	TooUnknown    Rule = "too many unknown"   // more unknown answers per kill than allowed
+	TooUnknown    Rule = "too many unknown"   // more unknown answers per kill, or other harm, than allowed
 )
 
 // Limits are what differs from one run to the next.
 type Limits struct {
-	UnknownPerKill float64 // at most
+	UnknownPerKill float64 // at most; other harm counts as a kill does
 	Failed         int     // at most this many answers with a fault other than unknown
 	InOrder        bool    // one effect at a time: the ledger must show the order of the calls
 }
@@ -38,7 +39,9 @@ type Verdict struct {
 	Failed     map[string]int `json:"failed"` // by code
 	Effects    int            `json:"effects"`
 	Duplicates int            `json:"duplicates"`
+	Repeated   int            `json:"repeated"` // idempotent effects that came more than once
 	Kills      int            `json:"kills"`
+	Harms      int            `json:"harms"`         // other than kills
 	Settled    int            `json:"kills_settled"` // of a server that had answered all it had read
 	Broken     map[Rule]int   `json:"broken"`        // how often each rule was broken
 	Examples   []string       `json:"examples"`      // the first few, in words
@@ -47,12 +50,13 @@ type Verdict struct {
 // Pass reports whether every rule held.
 func (v *Verdict) Pass() bool { return len(v.Broken) == 0 }
 
-// UnknownPerKill is the price of a kill in answers nobody can vouch for.
+// UnknownPerKill is the price of a kill, or other harm, in answers nobody can
+// vouch for.
 func (v *Verdict) UnknownPerKill() float64 {
-	if v.Kills == 0 {
+	if v.Kills+v.Harms == 0 {
 		return 0
 	}
-	return float64(v.Unknown) / float64(v.Kills)
+	return float64(v.Unknown) / float64(v.Kills+v.Harms)
 }
 
 const mostExamples = 12
@@ -86,8 +90,8 @@ func Check(events []Event, ledger []Effect, limits Limits) *Verdict {
 	for _, c := range calls {
 		v.judge(c, done[c.Key], settled)
 	}
-	if v.UnknownPerKill() > limits.UnknownPerKill || v.Kills == 0 && v.Unknown > 0 {
-		v.broke(TooUnknown, "%d after %d kills, allowed are %g per kill", v.Unknown, v.Kills, limits.UnknownPerKill)
+	if harms := v.Kills + v.Harms; v.UnknownPerKill() > limits.UnknownPerKill || harms == 0 && v.Unknown > 0 {
+		v.broke(TooUnknown, "%d after %d kills, allowed are %.2f per kill", v.Unknown, harms, limits.UnknownPerKill)
 	}
 	if failed := v.failed(); failed > limits.Failed {
 		v.broke(GaveUp, "%d calls, allowed are %d: %v", failed, limits.Failed, v.Failed)
@@ -120,6 +124,8 @@ func (v *Verdict) tell(events []Event) (calls []*call, settled map[int]bool) {
 				v.Settled++
 				settled[e.PID] = true
 			}
+		case Harm:
+			v.Harms++
 		default:
 			v.Answers++
 			c := byID[e.ID]
@@ -141,6 +147,7 @@ func (v *Verdict) tell(events []Event) (calls []*call, settled map[int]bool) {
 // readLedger returns who did what: key to process, of the first time.
 func (v *Verdict) readLedger(ledger []Effect, byKey map[string]*call, limits Limits) map[string]int {
 	done := map[string]int{}
+	newest := map[string]int{} // by register
 	last := 0
 	for _, e := range ledger {
 		c := byKey[e.Key]
@@ -148,7 +155,17 @@ func (v *Verdict) readLedger(ledger []Effect, byKey map[string]*call, limits Lim
 			v.broke(NeverAsked, "an effect with key %s", e.Key)
 			continue
 		}
-		if first, again := done[e.Key]; again {
+		first, again := done[e.Key]
+		if c.Register != "" {
+			v.readRegister(c, newest)
+			if again {
+				v.Repeated++
+			} else {
+				done[e.Key] = e.PID
+			}
+			continue
+		}
+		if again {
 			v.Duplicates++
 			v.broke(Duplicated, "%s, by process %d and by process %d", e.Key, first, e.PID)
 			continue
@@ -160,6 +177,15 @@ func (v *Verdict) readLedger(ledger []Effect, byKey map[string]*call, limits Lim
 		last = max(last, c.order)
 	}
 	return done
+}
+
+// readRegister takes an idempotent effect: newest is the last call that set
+// the same. Whoever was told that nobody knows must expect it at any time.
+func (v *Verdict) readRegister(c *call, newest map[string]int) {
+	if c.order < newest[c.Register] && c.answer.Kind == OK {
+		v.broke(Reverted, "%s came after a later call had set it", c.Key)
+	}
+	newest[c.Register] = max(newest[c.Register], c.order)
 }
 
 // judge compares what one caller was told with what was done by process pid, 0

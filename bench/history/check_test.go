@@ -14,6 +14,11 @@ func unknown(id string) Event     { return Event{Kind: Unknown, ID: id} }
 func fail(id string, unsent bool) Event {
 	return Event{Kind: Fail, ID: id, Code: "broke", Unsent: unsent}
 }
+
+// set is an idempotent call: its key says what is set to what.
+func set(id, register, key string) Event {
+	return Event{Kind: Invoke, ID: id, Key: key, Effect: true, Register: register}
+}
 func foreign(id string) Event          { return Event{Kind: Foreign, ID: id, Code: "{}"} }
 func kill(pid int, settled bool) Event { return Event{Kind: Kill, PID: pid, Settled: settled} }
 func did(pid int, keys ...string) []Effect {
@@ -42,6 +47,8 @@ func TestGoodHistoriesPass(t *testing.T) {
 		"failed, and nobody says how far it got":   {[]Event{invoke("1", "a"), fail("1", false)}, did(7, "a")},
 		"answers in another order than the calls":  {[]Event{invoke("1", "a"), invoke("2", "b"), ok("2", "b"), ok("1", "a")}, did(7, "a", "b")},
 		"a gap in the ledger where one is unknown": {[]Event{invoke("1", "a"), invoke("2", "b"), kill(7, false), unknown("1"), ok("2", "b")}, did(8, "b")},
+		"an idempotent effect came twice":          {[]Event{set("1", "x", "x=1"), ok("1", "x=1"), set("2", "x", "x=2"), ok("2", "x=2")}, did(7, "x=1", "x=1", "x=2")},
+		"unknown, and it came after a later one":   {[]Event{set("1", "x", "x=1"), {Kind: Harm}, unknown("1"), set("2", "x", "x=2"), ok("2", "x=2")}, did(7, "x=2", "x=1")},
 		"the ledger of two processes":              {[]Event{invoke("1", "a"), ok("1", "a"), kill(7, true), invoke("2", "b"), ok("2", "b")}, append(did(7, "a"), did(8, "b")...)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +76,8 @@ func TestEveryBrokenRuleIsNamed(t *testing.T) {
 		"done twice by two servers":            {[]Event{invoke("1", "a"), kill(7, false), ok("1", "a")}, append(did(7, "a"), did(8, "a")...), Duplicated},
 		"done twice by one server":             {[]Event{invoke("1", "a"), ok("1", "a")}, did(7, "a", "a"), Duplicated},
 		"done twice, said to be unknown":       {[]Event{invoke("1", "a"), kill(7, false), unknown("1")}, append(did(7, "a"), did(8, "a")...), Duplicated},
+		"set again after a later call set it":  {[]Event{set("1", "x", "x=1"), ok("1", "x=1"), set("2", "x", "x=2"), ok("2", "x=2")}, did(7, "x=1", "x=2", "x=1"), Reverted},
+		"set, but not in the ledger":           {[]Event{set("1", "x", "x=1"), ok("1", "x=1")}, nil, Invented},
 		"ok without an effect":                 {[]Event{invoke("1", "a"), ok("1", "a")}, nil, Invented},
 		"ok with another's key":                {[]Event{invoke("1", "a"), ok("1", "b")}, did(7, "a"), Invented},
 		"the echo of another call":             {[]Event{read("1", "a"), ok("1", "b")}, nil, Invented},

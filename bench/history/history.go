@@ -20,6 +20,7 @@ const (
 	Unknown             // an answer says that nobody knows whether the call took effect
 	Foreign             // an answer arrived that is none of these
 	Kill                // the server was killed
+	Harm                // something else was done to the server, or to one call
 )
 
 // Event is one thing that happened; never edited.
@@ -29,6 +30,10 @@ type Event struct {
 
 	Effect bool   // Invoke: the call leaves a mark in the ledger
 	Key    string // Invoke: what makes the call unique; OK: what came back
+
+	// Invoke: what the call sets, if it is idempotent: it may be done more than
+	// once, but not after a later call set the same to something else.
+	Register string
 
 	Code   string // Fail: the name of the fault; Foreign: what arrived instead
 	Unsent bool   // Fail: the answer claims that the call did not happen
