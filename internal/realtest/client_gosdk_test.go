@@ -14,27 +14,38 @@ import (
 
 type goSDKSession struct {
 	session  *mcp.ClientSession
-	process  *exec.Cmd
+	process  *exec.Cmd // nil over HTTP
 	progress *progressBoard
+	updated  updateBox
 }
 
 // goSDKClient connects with the given protocol version, or with the library's own choice.
 func goSDKClient(version string) func(*testing.T, context.Context, []string, []string) client {
-	return func(t *testing.T, ctx context.Context, env, argv []string) client {
-		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env = environment(env)
-		cmd.Stderr = stderrOf(t)
-		board := &progressBoard{}
+	return func(t *testing.T, ctx context.Context, env, at []string) client {
+		s := &goSDKSession{progress: &progressBoard{}, updated: newUpdateBox()}
+		var transport mcp.Transport
+		if isURL(at) {
+			transport = &mcp.StreamableClientTransport{Endpoint: at[0], HTTPClient: ownHTTP(t)}
+		} else {
+			s.process = exec.Command(at[0], at[1:]...)
+			s.process.Env = environment(env)
+			s.process.Stderr = stderrOf(t)
+			transport = &mcp.CommandTransport{Command: s.process}
+		}
 		c := mcp.NewClient(&mcp.Implementation{Name: "realtest", Version: "1"}, &mcp.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-				board.heard(r.Params.ProgressToken)
+				s.progress.heard(r.Params.ProgressToken)
+			},
+			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+				s.updated.put(r.Params.URI)
 			},
 		})
-		session, err := c.Connect(ctx, &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		var err error
+		s.session, err = c.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 		if err != nil {
 			t.Fatalf("go-sdk cannot connect: %v", err)
 		}
-		return &goSDKSession{session: session, process: cmd, progress: board}
+		return s
 	}
 }
 
@@ -76,6 +87,17 @@ func (s *goSDKSession) call(ctx context.Context, c call) (answer, error) {
 	return a, nil
 }
 
-func (s *goSDKSession) pid() int        { return s.process.Process.Pid }
-func (s *goSDKSession) version() string { return s.session.InitializeResult().ProtocolVersion }
-func (s *goSDKSession) close() error    { return s.session.Close() }
+func (s *goSDKSession) subscribe(ctx context.Context, uri string) error {
+	return s.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
+}
+
+func (s *goSDKSession) pid() int {
+	if s.process == nil {
+		return 0
+	}
+	return s.process.Process.Pid
+}
+
+func (s *goSDKSession) updates() <-chan string { return s.updated }
+func (s *goSDKSession) version() string        { return s.session.InitializeResult().ProtocolVersion }
+func (s *goSDKSession) close() error           { return s.session.Close() }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os/exec"
 	"strings"
 	"testing"
@@ -17,37 +18,80 @@ import (
 
 type mcpGoSession struct {
 	client     *mcpgo.Client
-	process    *exec.Cmd
+	process    *exec.Cmd // nil over HTTP
 	progress   *progressBoard
+	updated    updateBox
+	listens    chan error // the modern stream was acknowledged, or failed
+	life       context.Context
 	negotiated string
 }
 
-func mcpGoClient(t *testing.T, ctx context.Context, env, argv []string) client {
-	s := &mcpGoSession{progress: &progressBoard{}}
+// mcpGoClient takes options for the case that it is given a URL.
+func mcpGoClient(overHTTP ...transport.StreamableHTTPCOption) func(*testing.T, context.Context, []string, []string) client {
+	return func(t *testing.T, ctx context.Context, env, at []string) client {
+		s := &mcpGoSession{progress: &progressBoard{}, updated: newUpdateBox(), listens: make(chan error, 8), life: ctx}
+		s.client = mcpgo.NewClient(s.transport(t, env, at, overHTTP), mcpgo.WithDiscoverTimeout(testPatience))
+		s.client.OnNotification(s.notified)
+		if err := s.client.Start(ctx); err != nil {
+			t.Fatalf("mcp-go cannot start gauze: %v", err)
+		}
+		hello := mcp.InitializeRequest{}
+		hello.Params.ClientInfo = mcp.Implementation{Name: "realtest", Version: "1"}
+		result, err := s.client.Initialize(ctx, hello)
+		if err != nil {
+			t.Fatalf("mcp-go cannot connect: %v", errors.Join(err, s.client.Close()))
+		}
+		s.negotiated = result.ProtocolVersion
+		return s
+	}
+}
+
+func (s *mcpGoSession) transport(t *testing.T, env, at []string, overHTTP []transport.StreamableHTTPCOption) transport.Interface {
+	if isURL(at) {
+		quiet := slog.New(slog.DiscardHandler) // the tests break its connections on purpose
+		options := append(overHTTP, transport.WithHTTPBasicClient(ownHTTP(t)), transport.WithHTTPLogger(quiet))
+		http, err := transport.NewStreamableHTTP(at[0], options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return http
+	}
 	start := func(context.Context, string, []string, []string) (*exec.Cmd, error) {
-		s.process = exec.Command(argv[0], argv[1:]...)
+		s.process = exec.Command(at[0], at[1:]...)
 		s.process.Env = environment(env)
 		return s.process, nil
 	}
-	stdio := transport.NewStdioWithOptions(argv[0], env, argv[1:],
+	return transport.NewStdioWithOptions(at[0], env, at[1:],
 		transport.WithCommandFunc(start), transport.WithCommandStderrWriter(stderrOf(t)))
-	s.client = mcpgo.NewClient(stdio, mcpgo.WithDiscoverTimeout(testPatience))
-	s.client.OnNotification(func(n mcp.JSONRPCNotification) {
-		if n.Method == "notifications/progress" {
-			s.progress.heard(n.Params.AdditionalFields["progressToken"])
+}
+
+func (s *mcpGoSession) notified(n mcp.JSONRPCNotification) {
+	switch n.Method {
+	case "notifications/progress":
+		s.progress.heard(n.Params.AdditionalFields["progressToken"])
+	case "notifications/resources/updated":
+		if uri, ok := n.Params.AdditionalFields["uri"].(string); ok {
+			s.updated.put(uri)
 		}
-	})
-	if err := s.client.Start(ctx); err != nil {
-		t.Fatalf("mcp-go cannot start gauze: %v", err)
+	case "notifications/subscriptions/acknowledged":
+		s.listens <- nil
 	}
-	hello := mcp.InitializeRequest{}
-	hello.Params.ClientInfo = mcp.Implementation{Name: "realtest", Version: "1"}
-	result, err := s.client.Initialize(ctx, hello)
-	if err != nil {
-		t.Fatalf("mcp-go cannot connect: %v", errors.Join(err, s.client.Close()))
+}
+
+// subscribe opens a stream of its own in the modern era; the library leaves that to its caller.
+func (s *mcpGoSession) subscribe(ctx context.Context, uri string) error {
+	if s.negotiated < modern {
+		return s.client.Subscribe(ctx, mcp.SubscribeRequest{Params: mcp.SubscribeParams{URI: uri}})
 	}
-	s.negotiated = result.ProtocolVersion
-	return s
+	go func() {
+		s.listens <- s.client.Listen(s.life, mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}})
+	}()
+	select {
+	case err := <-s.listens:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *mcpGoSession) tools(ctx context.Context) ([]string, error) {
@@ -91,6 +135,13 @@ func (s *mcpGoSession) call(ctx context.Context, c call) (answer, error) {
 	return a, nil
 }
 
-func (s *mcpGoSession) pid() int        { return s.process.Process.Pid }
-func (s *mcpGoSession) version() string { return s.negotiated }
-func (s *mcpGoSession) close() error    { return s.client.Close() }
+func (s *mcpGoSession) pid() int {
+	if s.process == nil {
+		return 0
+	}
+	return s.process.Process.Pid
+}
+
+func (s *mcpGoSession) updates() <-chan string { return s.updated }
+func (s *mcpGoSession) version() string        { return s.negotiated }
+func (s *mcpGoSession) close() error           { return s.client.Close() }

@@ -22,6 +22,7 @@ type tsSession struct {
 	process *exec.Cmd
 	orders  io.WriteCloser
 	hello   tsReport
+	updated updateBox
 	ended   chan struct{} // closed when it has no more to say
 
 	mu      sync.Mutex
@@ -35,6 +36,7 @@ type tsOrder struct {
 	Tool     string         `json:"tool,omitempty"`
 	Args     map[string]any `json:"args,omitempty"`
 	Progress bool           `json:"progress,omitempty"`
+	URI      string         `json:"uri,omitempty"`
 
 	progressed func()
 	done       chan tsReport
@@ -44,6 +46,7 @@ type tsOrder struct {
 type tsReport struct {
 	ID       int             `json:"id"`
 	Progress bool            `json:"progress"` // not yet the answer
+	Updated  string          `json:"updated"`  // no answer at all: a resource changed
 	Error    string          `json:"error"`
 	Result   json.RawMessage `json:"result"`
 
@@ -53,12 +56,12 @@ type tsReport struct {
 
 // tsClient starts the SDK of the given version: v1, v2, or v2-auto, which asks for the server's era first.
 func tsClient(version string) func(*testing.T, context.Context, []string, []string) client {
-	return func(t *testing.T, ctx context.Context, env, argv []string) client {
+	return func(t *testing.T, ctx context.Context, env, at []string) client {
 		script, err := filepath.Abs("testdata/client.cjs")
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(realparts.Node(t), append([]string{script, version}, argv...)...)
+		cmd := exec.Command(realparts.Node(t), append([]string{script, version}, at...)...)
 		cmd.Env = append(environment(env), "NODE_PATH="+realparts.Modules(t))
 		cmd.Stderr = stderrOf(t)
 		orders, err := cmd.StdinPipe()
@@ -73,7 +76,7 @@ func tsClient(version string) func(*testing.T, context.Context, []string, []stri
 			t.Fatal(err)
 		}
 		hello := &tsOrder{done: make(chan tsReport, 1)}
-		s := &tsSession{process: cmd, orders: orders, ended: make(chan struct{}), waiting: map[int]*tsOrder{0: hello}}
+		s := &tsSession{process: cmd, orders: orders, updated: newUpdateBox(), ended: make(chan struct{}), waiting: map[int]*tsOrder{0: hello}}
 		go s.listen(reports)
 		s.hello, err = s.await(ctx, hello)
 		if err == nil && s.hello.Error != "" {
@@ -96,6 +99,10 @@ func (s *tsSession) listen(reports io.Reader) {
 		}
 		var r tsReport
 		if json.Unmarshal(line, &r) != nil {
+			continue
+		}
+		if r.Updated != "" {
+			s.updated.put(r.Updated)
 			continue
 		}
 		s.mu.Lock()
@@ -185,8 +192,14 @@ func (s *tsSession) call(ctx context.Context, c call) (answer, error) {
 	return a, nil
 }
 
-func (s *tsSession) pid() int        { return s.hello.Pid }
-func (s *tsSession) version() string { return s.hello.Version }
+func (s *tsSession) subscribe(ctx context.Context, uri string) error {
+	_, err := s.order(ctx, &tsOrder{Do: "subscribe", URI: uri})
+	return err
+}
+
+func (s *tsSession) updates() <-chan string { return s.updated }
+func (s *tsSession) pid() int               { return s.hello.Pid }
+func (s *tsSession) version() string        { return s.hello.Version }
 
 // close lets the script close its session as an application would, and waits for it.
 func (s *tsSession) close() error {

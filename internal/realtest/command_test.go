@@ -26,3 +26,8 @@ func gauzeRun(options []string, server ...string) []string {
 	argv = append(argv, options...)
 	return append(append(argv, "--"), server...)
 }
+
+// gauzeRunURL is the same for a server at a URL.
+func gauzeRunURL(url string) []string {
+	return append(append([]string{gauzeBinary, "run"}, unhurried...), "--restart-limit", "0", "--url", url)
+}
