@@ -31,7 +31,7 @@ var doors = map[string][]string{
 	"internal/conformance":             {"internal/realparts"},
 	"internal/realparts":               {},
 	"internal/realtest":                {},
-	"bench":                            {"bench/history", "internal/faultyserver"},
+	"bench":                            {"bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
 	"bench/history":                    {},
 	"bench/sdkserver":                  {},
 }

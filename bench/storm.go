@@ -32,8 +32,16 @@ func runStorm(args []string) error {
 	window := flags.Int("window", 0, "unsafe calls in flight at a time (0: one run with 1, one with 4)")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
+	overHTTP := flags.Bool("http", false, "the server is behind a URL, and fails as such servers do")
+	faults := flags.Int("faults", 5000, "with -http: how much goes wrong meanwhile")
+	way := flags.String("way", "both", "with -http: run (stdio to HTTP), serve (HTTP to HTTP) or both")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *overHTTP {
+		web := webStorm{calls: base.calls, faults: *faults, callers: base.callers, seed: base.seed, bug: base.bug,
+			quiet: base.quiet, window: cmp.Or(*window, 4)}
+		return runWebStorms(web, *era, *way, *gauze, *jsonTo)
 	}
 	storms, err := configure(base, *era, *window)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // showProgress keeps one line up to date, if there is somebody to look at it.
-func (s *storm) showProgress(c *stormClient, k *killer) {
+func showProgress(stopped <-chan struct{}, line func() string) {
 	info, err := os.Stderr.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return
@@ -17,12 +17,11 @@ func (s *storm) showProgress(c *stormClient, k *killer) {
 	defer tick.Stop()
 	for {
 		select {
-		case <-c.stopped:
+		case <-stopped:
 			fmt.Fprint(os.Stderr, "\r\x1b[K")
 			return
 		case <-tick.C:
-			fmt.Fprintf(os.Stderr, "\r\x1b[K%s, window %d: %d of %d answers, %d of %d kills",
-				s.dialect.era, s.window, c.answered.Load(), s.calls, k.count(), s.kills)
+			fmt.Fprint(os.Stderr, "\r\x1b[K", line())
 		}
 	}
 }

@@ -67,14 +67,7 @@ func (r *stormResult) broke(format string, args ...any) {
 
 // printStorms shows the storms side by side, one a column.
 func printStorms(w io.Writer, results []*stormResult) {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	row := func(name string, value func(*stormResult) string) {
-		fmt.Fprint(t, name)
-		for _, r := range results {
-			fmt.Fprint(t, "\t", value(r))
-		}
-		fmt.Fprintln(t, "\t")
-	}
+	row, flush := columns(w, results)
 	count := func(n int) string { return fmt.Sprint(n) }
 	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
 	row("era", func(r *stormResult) string { return r.Era })
@@ -82,7 +75,7 @@ func printStorms(w io.Writer, results []*stormResult) {
 	row("calls", func(r *stormResult) string { return count(r.Calls) })
 	row("answers", func(r *stormResult) string { return count(r.Answers) })
 	row("ok", func(r *stormResult) string { return count(r.OK) })
-	for _, code := range faultCodes(results) {
+	for _, code := range faultCodes(results, func(r *stormResult) map[string]int { return r.Failed }) {
 		row(code, func(r *stormResult) string { return count(r.Failed[code]) })
 	}
 	row("unknown", func(r *stormResult) string { return count(r.Unknown) })
@@ -100,10 +93,22 @@ func printStorms(w io.Writer, results []*stormResult) {
 	row("seconds", func(r *stormResult) string { return fmt.Sprintf("%.1f", r.Seconds) })
 	row("calls/s", func(r *stormResult) string { return fmt.Sprintf("%.0f", r.CallsPerSecond) })
 	row("promises", func(r *stormResult) string { return map[bool]string{true: "kept", false: "BROKEN"}[r.Pass] })
-	t.Flush()
+	flush()
 	for _, r := range results {
 		r.explain(w)
 	}
+}
+
+// columns prints a table with one result a column: row adds a row.
+func columns[T any](w io.Writer, results []T) (row func(name string, value func(T) string), flush func() error) {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	return func(name string, value func(T) string) {
+		fmt.Fprint(t, name)
+		for _, r := range results {
+			fmt.Fprint(t, "\t", value(r))
+		}
+		fmt.Fprintln(t, "\t")
+	}, t.Flush
 }
 
 func (r *stormResult) recovered(value func(*recovery) float64) string {
@@ -128,10 +133,10 @@ func (r *stormResult) explain(w io.Writer) {
 }
 
 // faultCodes are all that occurred, sorted.
-func faultCodes(results []*stormResult) []string {
+func faultCodes[T any](results []T, failed func(T) map[string]int) []string {
 	codes := map[string]bool{}
 	for _, r := range results {
-		for code := range r.Failed {
+		for code := range failed(r) {
 			codes[code] = true
 		}
 	}

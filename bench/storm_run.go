@@ -81,7 +81,12 @@ func (s *storm) pass(client *stormClient, kills *killer) (exit, err error) {
 	var callers, killing, others sync.WaitGroup
 	others.Go(func() { err = client.listen(kills.heard) })
 	others.Go(func() { client.watch(s.quiet) })
-	others.Go(func() { s.showProgress(client, kills) })
+	others.Go(func() {
+		showProgress(client.stopped, func() string {
+			return fmt.Sprintf("%s, window %d: %d of %d answers, %d of %d kills",
+				s.dialect.era, s.window, client.answered.Load(), s.calls, kills.count(), s.kills)
+		})
+	})
 	killing.Go(kills.serve)
 	for range s.callers {
 		callers.Go(func() { client.keepCalling(s.calls) })

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gauze-mcp/gauze/bench/history"
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+)
+
+// crew are the callers of an HTTP storm. How a call is made differs: over the
+// stdio of gauze run, or by POST to gauze serve.
+type crew struct {
+	plan    *webPlan
+	callers int
+	log     *history.Log
+	calm    sync.RWMutex // held by who wants to be the only one who calls
+	ask     func(caller int, e errand)
+	close   func() error // ends the wrap and says how it ended
+
+	next     atomic.Int64
+	answered atomic.Int64
+	stopOnce sync.Once
+	stopped  chan struct{}
+
+	mu     sync.Mutex
+	faults map[string]faultyhttp.Fault // by the id of the call
+	losses []string                    // why a POST came to nothing, the first few
+}
+
+func newCrew(s *webStorm) *crew {
+	return &crew{plan: s.newPlan(), callers: s.callers, log: &history.Log{}, stopped: make(chan struct{}), faults: map[string]faultyhttp.Fault{}}
+}
+
+func (c *crew) stop() { c.stopOnce.Do(func() { close(c.stopped) }) }
+
+// keepCalling is one caller: the next call as soon as the last is answered.
+func (c *crew) keepCalling(caller int) {
+	for {
+		n := int(c.next.Add(1)) - 1
+		if n >= len(c.plan.fault) {
+			return
+		}
+		c.calm.RLock()
+		c.ask(caller, c.plan.errand(caller, n))
+		c.calm.RUnlock()
+		c.answered.Add(1)
+		select {
+		case <-c.stopped:
+			return
+		default:
+		}
+	}
+}
+
+// invoke puts a call into the log, with the fault it brings.
+func (c *crew) invoke(e errand, id string) history.Event {
+	e.invoked.ID = id
+	if e.fault != "" {
+		c.mu.Lock()
+		c.faults[id] = e.fault
+		c.mu.Unlock()
+		c.log.Add(history.Event{Kind: history.Harm})
+	}
+	return e.invoked
+}
+
+// overStdio lets the crew call through gauze run.
+func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *lastWords) error {
+	cmd.Stderr = said
+	client, err := newStormClient(s.dialect, cmd, 1)
+	if err != nil {
+		return err
+	}
+	if err := client.open(); err != nil {
+		cmd.Process.Kill()
+		return err
+	}
+	client.log = c.log
+	go client.listen(func(history.Event) {})
+	go client.watch(s.quiet)
+	c.ask = func(caller int, e errand) {
+		id := fmt.Sprint(e.number)
+		if e.number/2%2 == 1 || caller >= c.callers {
+			id = fmt.Sprintf(`"call-%d-%d"`, caller, e.number) // numbers and strings live side by side
+		}
+		invoked := c.invoke(e, id)
+		select {
+		case <-client.ask(invoked, s.dialect.toolCall(id, e.tool, e.arguments)):
+		case <-client.stopped:
+			c.stop()
+		}
+	}
+	c.close = func() error { client.stop(); return client.close() }
+	return nil
+}
+
+// overHTTP lets the crew call through gauze serve. Modern callers are clients
+// of their own, all of which use the same ids; legacy ones share sessions.
+func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
+	f, err := startFront(cmd)
+	if err != nil {
+		return nil, err
+	}
+	clients := make([]*webClient, s.sessions)
+	for i := range clients {
+		clients[i] = newWebClient(s.dialect, f.url, s.callers)
+		if err := clients[i].open(context.Background()); err != nil {
+			f.stop()
+			return nil, err
+		}
+	}
+	counts := make([]int, c.callers+1) // each used by its caller alone
+	c.ask = func(caller int, e errand) {
+		counts[caller]++
+		wire := fmt.Sprint(counts[caller])
+		if s.dialect.era == "legacy" {
+			wire = fmt.Sprintf(`"%d-%d"`, caller, counts[caller])
+		}
+		who := fmt.Sprintf("caller %d: ", caller)
+		c.log.Add(c.invoke(e, who+wire))
+		ctx, cancel := context.WithTimeout(context.Background(), s.quiet)
+		defer cancel()
+		err := clients[caller%len(clients)].send(ctx, s.dialect.toolCall(wire, e.tool, e.arguments), func(line []byte) {
+			if answer, ok := readAnswer(line); ok {
+				answer.ID = who + answer.ID
+				c.log.Add(answer)
+			}
+		})
+		if err != nil {
+			c.noteLoss(fmt.Errorf("%s%s: %w", who, wire, err))
+		}
+	}
+	c.close = func() error {
+		for _, client := range clients {
+			client.close()
+		}
+		return f.stop()
+	}
+	return f, nil
+}
+
+// noteLoss puts into words why a POST has no answer; that it has none is seen
+// by the checker.
+func (c *crew) noteLoss(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.losses) < 5 {
+		c.losses = append(c.losses, err.Error())
+	}
+}
+
+// work lets everyone call until all is done, while the fury strikes.
+func (c *crew) work(f *fury, progress func()) time.Duration {
+	begin := time.Now()
+	var callers, striking sync.WaitGroup
+	striking.Go(f.serve)
+	go progress()
+	for i := range c.callers {
+		callers.Go(func() { c.keepCalling(i) })
+	}
+	callers.Wait()
+	took := time.Since(begin)
+	close(f.over)
+	striking.Wait()
+	c.stop()
+	return took
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/bench/history"
+)
+
+// webResult is one storm over HTTP, told.
+type webResult struct {
+	Way      string `json:"way"`
+	Era      string `json:"era"`
+	EventIDs bool   `json:"event_ids"`
+	Window   int    `json:"window"`
+	Bug      string `json:"bug,omitempty"`
+	Seed     uint64 `json:"seed"`
+	*history.Verdict
+	Faults          int             `json:"faults"` // of calls and blows together
+	UnknownPerFault float64         `json:"unknown_per_fault"`
+	Blows           map[string]int  `json:"blows"`
+	ByFault         map[string]fate `json:"by_fault"`
+	Replays         int             `json:"replays"` // -1: the wrap did not say
+	Seconds         float64         `json:"seconds"`
+	CallsPerSecond  float64         `json:"calls_per_second"`
+	Problems        []string        `json:"problems"`
+	Pass            bool            `json:"pass"`
+	name            string
+	lastWords       string
+}
+
+// fate is what became of the calls that brought the same fault.
+type fate struct {
+	Calls   int `json:"calls"`
+	OK      int `json:"ok"`
+	Unknown int `json:"unknown"`
+	Failed  int `json:"failed"`
+}
+
+func (s *webStorm) result(v *history.Verdict, c *crew, f *fury, status *wrapStatus, took time.Duration) *webResult {
+	r := &webResult{
+		Way: s.way, Era: s.dialect.era, EventIDs: s.eventIDs, Window: s.window, Bug: s.bug, Seed: s.seed, name: s.String(),
+		Verdict: v, Faults: v.Kills + v.Harms, UnknownPerFault: v.UnknownPerKill(), Blows: f.struck, ByFault: c.fates(),
+		Replays: -1, Seconds: took.Seconds(), CallsPerSecond: float64(v.Calls) / took.Seconds(), Pass: true,
+	}
+	if status != nil {
+		r.Replays = status.Replays
+	}
+	for _, rule := range v.Rules() {
+		r.broke("%s: %d", rule, v.Broken[rule])
+	}
+	if r.Faults < s.faults {
+		r.broke("only %d of %d faults", r.Faults, s.faults)
+	}
+	if f.err != nil {
+		r.broke("the server did not start again: %v", f.err)
+	}
+	r.Problems = append(r.Problems, c.losses...)
+	return r
+}
+
+func (r *webResult) broke(format string, args ...any) {
+	r.Pass = false
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// noFault is what calls are counted under that brought none; a blow may have
+// hit them.
+const noFault = "(none)"
+
+// fates counts the first answer to every call by the fault it brought.
+func (c *crew) fates() map[string]fate {
+	all := map[string]fate{}
+	asked := map[string]bool{}
+	for _, e := range c.log.Events() {
+		name := string(c.faults[e.ID])
+		if name == "" {
+			name = noFault
+		}
+		f := all[name]
+		switch {
+		case e.Kind == history.Invoke:
+			f.Calls++
+			asked[e.ID] = true
+		case !asked[e.ID]:
+			continue
+		case e.Kind == history.OK:
+			f.OK++
+		case e.Kind == history.Unknown:
+			f.Unknown++
+		default:
+			f.Failed++
+		}
+		all[name] = f
+	}
+	return all
+}
+
+// printWebStorms shows the storms side by side, one a column, and then what
+// became of the calls by what happened to them: ok, unknown, failed.
+func printWebStorms(w io.Writer, results []*webResult) {
+	row, flush := columns(w, results)
+	count := func(n int) string { return fmt.Sprint(n) }
+	row("way", func(r *webResult) string { return r.Way })
+	row("era", func(r *webResult) string { return r.Era })
+	row("event ids", func(r *webResult) string { return map[bool]string{true: "yes", false: "no"}[r.EventIDs] })
+	row("calls", func(r *webResult) string { return count(r.Calls) })
+	row("answers", func(r *webResult) string { return count(r.Answers) })
+	row("ok", func(r *webResult) string { return count(r.OK) })
+	for _, code := range faultCodes(results, func(r *webResult) map[string]int { return r.Failed }) {
+		row(code, func(r *webResult) string { return count(r.Failed[code]) })
+	}
+	row("unknown", func(r *webResult) string { return count(r.Unknown) })
+	row("faults", func(r *webResult) string { return count(r.Faults) })
+	row("unknown per fault", func(r *webResult) string { return fmt.Sprintf("%.2f", r.UnknownPerFault) })
+	for i := range blows {
+		row("  "+blows[i].name, func(r *webResult) string { return count(r.Blows[blows[i].name]) })
+	}
+	row("effects in the ledger", func(r *webResult) string { return count(r.Effects) })
+	row("duplicated effects", func(r *webResult) string { return count(r.Duplicates) })
+	row("idempotent ones repeated", func(r *webResult) string { return count(r.Repeated) })
+	row("replays", func(r *webResult) string { return count(r.Replays) })
+	row("seconds", func(r *webResult) string { return fmt.Sprintf("%.1f", r.Seconds) })
+	row("calls/s", func(r *webResult) string { return fmt.Sprintf("%.0f", r.CallsPerSecond) })
+	row("promises", func(r *webResult) string { return map[bool]string{true: "kept", false: "BROKEN"}[r.Pass] })
+	flush()
+
+	fmt.Fprintln(w, "\ncalls by the fault they brought: ok / unknown / failed")
+	row, flush = columns(w, results)
+	for _, name := range faultNames(results) {
+		row(name, func(r *webResult) string {
+			f := r.ByFault[name]
+			return fmt.Sprintf("%d / %d / %d", f.OK, f.Unknown, f.Failed)
+		})
+	}
+	flush()
+	for _, r := range results {
+		r.explain(w)
+	}
+}
+
+func faultNames(results []*webResult) []string {
+	names := map[string]bool{}
+	for _, r := range results {
+		for name := range r.ByFault {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// explain says what went wrong, if anything did.
+func (r *webResult) explain(w io.Writer) {
+	if r.Pass {
+		return
+	}
+	fmt.Fprintf(w, "\n%s, seed %d:\n", r.name, r.Seed)
+	for _, line := range append(r.Problems, r.Examples...) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	if said := strings.TrimSpace(r.lastWords); said != "" {
+		fmt.Fprintf(w, "  last words of the wrap:\n    %s\n", strings.ReplaceAll(said, "\n", "\n    "))
+	}
+}
