@@ -58,3 +58,19 @@ func (w workplace) lines(t *testing.T, name string) [][]byte {
 	}
 	return bytes.Split(b, []byte("\n"))
 }
+
+// kept counts how often the SDK server did what it was called for with that text.
+func (w workplace) kept(t *testing.T, text string) int {
+	t.Helper()
+	n := 0
+	for _, line := range w.lines(t, "kept.jsonl") {
+		var did string
+		if err := json.Unmarshal(line, &did); err != nil {
+			t.Fatalf("the server's file holds %q: %v", line, err)
+		}
+		if did == text {
+			n++
+		}
+	}
+	return n
+}

@@ -17,6 +17,7 @@ var gauzeBinary = os.Getenv("GAUZE_BINARY")
 var raceReports string
 
 func TestMain(m *testing.M) {
+	beTheSDKServer()
 	os.Exit(runTests(m))
 }
 

@@ -22,6 +22,38 @@ func TestClientsKeepTheirSessionsThroughRestarts(t *testing.T) {
 	c.all("at the end", func(m *member) error { return m.front.oneSession() })
 }
 
+// The same with a server of the Go SDK, which can be made to die at exact moments.
+func TestClientsKeepTheirSessionsThroughRestartsOfAnSDKServer(t *testing.T) {
+	t.Parallel()
+	server := sdkStateful(len(withSession)).start(t)
+	c := newCrowd(t)
+	c.dial(serve(t, nil, "--url", server.url()).url, withSession...)
+	c.settle(server)
+	c.restartBetweenCalls(server)
+	c.restartUnderReads(server)
+	c.dieWithWrites(server)
+	c.all("at the end", func(m *member) error { return m.front.oneSession() })
+}
+
+// The modern era has no sessions to lose, but calls, and streams of notifications.
+func TestModernClientsGoOnThroughRestarts(t *testing.T) {
+	t.Parallel()
+	server := sdkModern(len(speakModern)).start(t)
+	c := newCrowd(t)
+	c.dial(serve(t, nil, "--url", server.url()).url, speakModern...)
+	c.settle(server)
+	c.all("the era", func(m *member) error {
+		if m.version() != modern {
+			return fmt.Errorf("it speaks %s", m.version())
+		}
+		return nil
+	})
+	c.restartBetweenCalls(server)
+	c.restartUnderReads(server)
+	c.dieWithWrites(server)
+	c.all("at the end", func(m *member) error { return m.front.noSession() })
+}
+
 // settle lets all begin as clients do.
 func (c *crowd) settle(server *webServer) {
 	c.t.Helper()

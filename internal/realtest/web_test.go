@@ -40,7 +40,7 @@ func everythingAt(mode, path, ready string) webKind {
 		read: everything.read,
 		want: everything.want,
 		slow: func(string) call {
-			return call{tool: "trigger-long-running-operation", args: map[string]any{"duration": 3, "steps": 12}}
+			return call{tool: "trigger-long-running-operation", args: map[string]any{"duration": 2, "steps": 8}}
 		},
 		touch: func(string) call { return call{tool: "toggle-subscriber-updates", args: map[string]any{}} },
 	}
