@@ -308,7 +308,9 @@ func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 			n.Unknown++
 		}
 	})
-	if c.msg.Method == "tools/call" {
+	// A server that ends its response without an answer has failed the protocol,
+	// not the tool.
+	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing {
 		return reply(c.id, "result", f.ToolResult(c.modern))
 	}
 	return reply(c.id, "error", f.RPCError())

@@ -144,7 +144,7 @@ func (x *exchange) notify() {
 			switch {
 			case res.StatusCode < 300:
 				if x.method == "notifications/initialized" {
-					x.w.stand()
+					x.w.stand(x.ctx)
 				}
 				return
 			case x.gone(res, body):

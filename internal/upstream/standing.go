@@ -1,37 +1,56 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
+// standMost is how long the messages behind notifications/initialized wait for
+// the standing stream: what a server says there while it has none is lost.
+const standMost = time.Second
+
 // stand opens the stream on which a legacy server says what belongs to no
-// request, once a connection. The server may have none.
-func (w *web) stand() {
+// request, once a connection, and waits until it stands. The server may have
+// none.
+func (w *web) stand(ctx context.Context) {
+	stands := make(chan struct{})
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.standing || w.closed || w.remote.way.Load() == twoWays {
+		w.mu.Unlock()
 		return
 	}
 	w.standing = true
-	w.running.Go(w.listen)
+	w.running.Go(func() { w.listen(sync.OnceFunc(func() { close(stands) })) })
+	w.mu.Unlock()
+	timer := time.NewTimer(standMost)
+	defer timer.Stop()
+	select {
+	case <-stands:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // livedLong: a stream that stood this long was not refused.
 const livedLong = 5 * time.Second
 
-// listen keeps the standing stream open.
-func (w *web) listen() {
+// listen keeps the standing stream open. answered is called when it is known
+// whether there is one.
+func (w *web) listen(answered func()) {
+	defer answered()
 	t := &track{}
 	opened := false
 	for {
 		asked := time.Now()
 		res, err := w.get(w.still, t.last)
+		answered()
 		switch {
 		case w.still.Err() != nil:
 			return
