@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -56,6 +57,15 @@ func startServe(t *testing.T, args ...string) *served {
 
 func (s *served) post(session, body string) (status int, answer string, header http.Header) {
 	s.t.Helper()
+	response := s.open(session, body)
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), response.Header
+}
+
+// open posts and returns as soon as the answer begins.
+func (s *served) open(session, body string) *http.Response {
+	s.t.Helper()
 	r, err := http.NewRequest("POST", s.url, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -72,9 +82,7 @@ func (s *served) post(session, body string) (status int, answer string, header h
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(response.Body)
-	return response.StatusCode, string(text), response.Header
+	return response
 }
 
 // initialize begins a session and returns its id.
@@ -108,27 +116,24 @@ func TestServeAnswersAndStopsInOrder(t *testing.T) {
 
 func TestASecondSignalHurries(t *testing.T) {
 	s := startServe(t, "--drain", "10m", "--", "faultyserver")
-	session := s.initialize()
-	answered := make(chan string)
-	go func() {
-		_, answer, _ := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"progress","arguments":{"n":-1,"interval_ms":10}}}`)
-		answered <- answer
-	}()
+	response := s.open(s.initialize(), `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"progress","arguments":{"n":-1,"interval_ms":10}}}`)
+	defer response.Body.Close() // its first bytes are here: the call runs
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp")
 	for {
-		// Signals may be merged as long as the first is not taken; each one more does no harm.
-		s.cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case answer := <-answered:
-			if !strings.Contains(answer, "gauze: ") {
-				t.Errorf("answered %s", answer)
-			}
-			io.Copy(io.Discard, s.err)
-			if err := s.cmd.Wait(); err != nil {
-				t.Errorf("it ended with %v", err)
-			}
-			return
-		case <-time.After(50 * time.Millisecond):
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			break // the signal was taken: nobody new is
 		}
+		conn.Close()
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	if answer, _ := io.ReadAll(response.Body); !strings.Contains(string(answer), "[gauze: ") {
+		t.Errorf("answered %s", answer)
+	}
+	io.Copy(io.Discard, s.err)
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
 	}
 }
 
