@@ -184,6 +184,32 @@ func TestFaultW09CutStreamIsResumed(t *testing.T) {
 	}
 }
 
+// A call whose stream ended in good order was executed, whatever becomes of the
+// TCP connection it came on.
+func TestFaultW09ConnectionBreaksUnderAnother(t *testing.T) {
+	cfg := stateful
+	cfg.EventIDs = true
+	s := beginWeb(t, cfg, unprobed())
+	s.initialize()
+	// The resumed streams end at once, too, so that the call is still being
+	// resumed when the session is lost.
+	s.web.Arm(faultyhttp.EndSSE, 3, faultyhttp.Match{Verb: "GET"})
+	id := s.faulty("append", "a", faultyhttp.EndSSE)
+	s.until("it is resumed", func() bool {
+		return slices.ContainsFunc(s.web.Requests(), func(r faultyhttp.Request) bool { return r.Header.Get("Last-Event-ID") != "" })
+	})
+	s.web.Arm(faultyhttp.RSTInBody, 1)
+	other := s.start("echo", `{"text":"b","x":"`+strings.Repeat("x", 12<<20)+`"}`) // takes the free connection, and its write fails
+	s.web.ExpireSessions()
+	m := s.answer(id)
+	if code, _ := s.faultOf(m); code != "" && code != fault.OutcomeUnknown {
+		t.Errorf("%s", m.raw)
+	}
+	s.answer(other)
+	s.wantDone("a", 1)
+	s.wantOneOf(id)
+}
+
 func TestFaultW10CutStreamThatCannotBeResumed(t *testing.T) {
 	for _, f := range []faultyhttp.Fault{faultyhttp.CutSSE, faultyhttp.EndSSE} {
 		t.Run(string(f), func(t *testing.T) {

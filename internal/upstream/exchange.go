@@ -267,6 +267,10 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 		cancel(nil)
 		return nil, err
 	}
+	x.mu.Lock()
+	x.spilt = x.spilt || x.conn != nil && x.conn.spilt.Load()
+	x.conn = nil // from here on it may serve others, and their writes say nothing about ours
+	x.mu.Unlock()
 	res.Body = &tied{ReadCloser: res.Body, cancel: cancel}
 	return res, nil
 }
