@@ -40,7 +40,7 @@ func runStorm(args []string) error {
 	}
 	if *overHTTP {
 		web := webStorm{calls: base.calls, faults: *faults, callers: base.callers, seed: base.seed, bug: base.bug,
-			quiet: base.quiet, window: cmp.Or(*window, 4)}
+			quiet: base.quiet, window: cmp.Or(*window, 4), large: 12 << 20}
 		return runWebStorms(web, *era, *way, *gauze, *jsonTo)
 	}
 	storms, err := configure(base, *era, *window)

@@ -24,6 +24,7 @@ type webStorm struct {
 	calls    int
 	faults   int
 	callers  int
+	large    int // bytes of a call that does not fit into the buffers of a connection
 	sessions int // clients of gauze serve
 	seed     uint64
 	bug      string        // seeded into the wrap, if it was built with it

@@ -39,13 +39,14 @@ type fury struct {
 	mu     sync.Mutex
 	struck map[string]int
 	large  int // calls made by us
+	size   int // of each
 	err    error
 }
 
 func (s *webStorm) newFury(c *crew, server *faultyhttp.Server) *fury {
 	return &fury{
 		crew: c, server: server, plan: c.plan, random: rand.New(rand.NewPCG(s.seed, 3)),
-		every: int64(s.calls / (len(c.plan.blows) + 4)), over: make(chan struct{}), struck: map[string]int{},
+		every: int64(s.calls / (len(c.plan.blows) + 4)), over: make(chan struct{}), struck: map[string]int{}, size: s.large,
 	}
 }
 
@@ -112,7 +113,7 @@ func (f *fury) biteLarge() error {
 	f.crew.calm.Lock()
 	defer f.crew.calm.Unlock()
 	f.server.Arm(faultyhttp.RSTInBody, 1)
-	f.crew.ask(f.crew.callers, largeErrand(f.large))
+	f.crew.ask(f.crew.callers, largeErrand(f.large, f.size))
 	f.large++
 	return nil
 }

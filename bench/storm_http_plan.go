@@ -90,18 +90,15 @@ func writes(n int) bool { return n%2 == 0 || n%10 == 9 }
 
 // largeErrand does not fit into the buffers of a connection: a server that
 // hangs up in the middle of it has provably not read it.
-func largeErrand(number int) errand {
+func largeErrand(number, size int) errand {
 	key := fmt.Sprintf("large-%d", number)
 	return errand{
 		number: number, tool: "append", fault: rstInLargeBody, invoked: history.Event{Kind: history.Invoke, Effect: true, Key: key},
-		arguments: fmt.Sprintf(`{"key":%q,"padding":%q}`, key, strings.Repeat("x", largeBody)),
+		arguments: `{"key":"` + key + `","padding":"` + strings.Repeat("x", size) + `"}`,
 	}
 }
 
-const (
-	largeBody      = 12 << 20
-	rstInLargeBody = faultyhttp.RSTInBody + ", large"
-)
+const rstInLargeBody = faultyhttp.RSTInBody + ", large"
 
 // webEffects is the ledger as the checker wants it. The server is one process
 // all the time: each of its generations counts as one.

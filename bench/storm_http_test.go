@@ -1,0 +1,52 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/bench/history"
+)
+
+// smallWebStorms are as rough as the big ones, only shorter.
+func smallWebStorms(t *testing.T, era, bug string) []webStorm {
+	t.Helper()
+	storms, err := configureWeb(webStorm{
+		calls: 600, faults: 90, callers: 32, window: 4, large: 1 << 20, seed: 1, bug: bug, quiet: 20 * time.Second,
+	}, era, "both")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return storms
+}
+
+func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
+	b, gauze := buildWithBugs(t)
+	for _, s := range smallWebStorms(t, "both", "") {
+		t.Run(s.String(), func(t *testing.T) {
+			r, err := s.run(b, gauze)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !r.Pass {
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastWords)
+			}
+		})
+	}
+}
+
+// A wrap that repeats what it must not is caught, on either way.
+func TestSeededBugIsCaughtOverHTTP(t *testing.T) {
+	b, gauze := buildWithBugs(t)
+	for _, s := range smallWebStorms(t, "modern", "replay-everything") {
+		t.Run(s.String(), func(t *testing.T) {
+			r, err := s.run(b, gauze)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Broken[history.Duplicated] == 0 {
+				t.Errorf("%d faults, and nobody noticed: %q", r.Faults, r.Problems)
+			}
+			t.Log(r.Problems)
+		})
+	}
+}
