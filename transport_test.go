@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
 func TestMain(m *testing.M) {
@@ -146,7 +148,47 @@ func TestAMissingCommandIsExplainedToTheProgram(t *testing.T) {
 }
 
 func TestNoCommandIsAnErrorThatSaysWhatToDo(t *testing.T) {
-	if _, err := gauze.New(gauze.Options{}); err == nil || !strings.Contains(err.Error(), "name the server's program") {
+	if _, err := gauze.New(gauze.Options{}); err == nil || !strings.Contains(err.Error(), "set Command to its program") {
 		t.Errorf("error: %v", err)
+	}
+}
+
+// The same client, the same code, a server behind a URL: it is restarted, its
+// session is gone, and the client does not notice.
+func TestTransportHealsAServerBehindAURL(t *testing.T) {
+	server := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &gauze.Transport{URL: server.URL()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for i := range 3 {
+		key := fmt.Sprint("k", i)
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "append", Arguments: map[string]any{"key": key}})
+		if err != nil || result.IsError || server.Effects()[key] != 1 {
+			t.Errorf("%v, %+v, done %d times", err, result, server.Effects()[key])
+		}
+		if err := server.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOptionsNameOneServer(t *testing.T) {
+	for words, o := range map[string]gauze.Options{
+		"one of them":        {URL: "http://localhost/mcp", Command: []string{"x"}},
+		"http://":            {URL: "localhost/mcp"},
+		"set by gauze":       {URL: "http://localhost/mcp", Header: http.Header{"Mcp-Session-Id": {"x"}}},
+		"control character":  {URL: "http://localhost/mcp", Header: http.Header{"X-A": {"a\nb"}}},
+		"names no host":      {URL: "http:///mcp"},
+		"which no server ge": {URL: "http://localhost/mcp#x"},
+	} {
+		if _, err := gauze.New(o); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%+v: %v, want %q", o, err, words)
+		}
 	}
 }

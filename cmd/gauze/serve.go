@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -93,7 +92,15 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	if front.MaxSessions == 0 && o.Spec.URL != "" {
 		front.MaxSessions = 1024 // each costs a connection, not a process
 	}
-	front.Reachable = func(ctx context.Context) error { return reachable(ctx, o.Spec) }
+	front.Reachable = func(context.Context) error { return resolvable(o.Spec) }
+	if o.Spec.URL != "" {
+		remote, err := upstream.NewRemote(o.Spec) // all sessions use the same connections
+		if err != nil {
+			return err
+		}
+		defer remote.Close()
+		front.Session.Remote, front.Reachable = remote, remote.Reach
+	}
 	listener, err := f.open(len(front.Tokens) > 0)
 	if err != nil {
 		return err
@@ -202,34 +209,14 @@ func (f *serveFlags) tokens() (tokens []string, err error) {
 	return tokens, nil
 }
 
-// reachable reports whether the server's command is there, or somebody takes
-// connections at its address.
-func reachable(ctx context.Context, spec upstream.Spec) error {
-	if spec.URL == "" {
-		command := spec.Command
-		if spec.Dir != "" && !filepath.IsAbs(command) && strings.ContainsRune(command, filepath.Separator) {
-			command = filepath.Join(spec.Dir, command)
-		}
-		_, err := exec.LookPath(command)
-		return err
+// resolvable reports whether the server's command is there.
+func resolvable(spec upstream.Spec) error {
+	command := spec.Command
+	if spec.Dir != "" && !filepath.IsAbs(command) && strings.ContainsRune(command, filepath.Separator) {
+		command = filepath.Join(spec.Dir, command)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, spec.URL, nil)
-	if err != nil {
-		return errors.New("the URL cannot be read")
-	}
-	address := r.URL
-	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
-		address = proxy
-	}
-	port := address.Port()
-	if port == "" {
-		port = address.Scheme // "http" and "https" are names of their ports
-	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(address.Hostname(), port))
-	if err != nil {
-		return err
-	}
-	return conn.Close()
+	_, err := exec.LookPath(command)
+	return err
 }
 
 // untilSignal serves until the first signal, which stops it in order; the next

@@ -159,7 +159,6 @@ func (m *message) callID() []byte {
 
 // hear hands the messages to the server.
 func (s *session) hear(messages []message) {
-	<-s.attended
 	for i := range messages {
 		m := &messages[i]
 		s.proxy.FromClient(m.Raw)
@@ -235,14 +234,7 @@ func parseEventID(text string) (number, index int, ok bool) {
 
 // tell gets what is said to the client. It must not block.
 func (s *session) tell(t proxy.Told) {
-	m, _, err := wire.Scan(t.Line)
-	if err != nil {
-		return // cannot be: it was scanned on its way in, or is ours
-	}
-	it := item{line: flat(bytes.Clone(t.Line)), answer: m.Kind == wire.Response}
-	if m.Error != nil {
-		it.status = passedOn(t.Status, false)
-	}
+	it := item{line: bytes.Clone(t.Line), answer: t.Answer, status: passedOn(t.Status, false)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.due[string(t.About)]
@@ -253,7 +245,7 @@ func (s *session) tell(t proxy.Told) {
 		delete(s.due, string(t.About))
 		l.due--
 		if s.hello != "" && s.hello == string(t.About) {
-			s.greeted(&m)
+			s.greeted(t.Line)
 		}
 	case l == nil, l.out == nil && !s.resumable:
 		// About no request, or one whose client cannot be told there.
@@ -266,9 +258,10 @@ func (s *session) tell(t proxy.Told) {
 }
 
 // greeted looks at the answer to initialize.
-func (s *session) greeted(m *wire.Message) {
+func (s *session) greeted(line []byte) {
 	s.hello = ""
-	if m.Error != nil {
+	m, _, err := wire.Scan(line)
+	if err != nil || m.Error != nil {
 		s.refused = true
 		return
 	}

@@ -149,7 +149,6 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 	}
 	s.open++
 	g.mu.Unlock()
-	<-s.attended
 	return s, nil
 }
 
@@ -246,7 +245,7 @@ func (s *shared) tell(t proxy.Told) {
 	if x == nil {
 		return // nobody's, or nobody's any more
 	}
-	it := item{line: flat(wire.Replace(nil, m.Raw, edits...)), answer: m.Kind == wire.Response}
+	it := item{line: wire.Replace(nil, m.Raw, edits...), answer: t.Answer}
 	if it.answer {
 		it.status = modernStatus(&m, t.Status)
 	}

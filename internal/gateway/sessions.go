@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -16,10 +15,8 @@ import (
 // life is what every session has, of either era: an upstream of its own, and
 // people who come and go.
 type life struct {
-	proxy    *proxy.Session
-	stop     context.CancelFunc
-	attended chan struct{} // closed once the session takes messages
-
+	proxy *proxy.Session
+	stop  context.CancelFunc
 	began time.Time
 
 	// Guarded by Gateway.mu.
@@ -31,7 +28,9 @@ type life struct {
 // and has seen that we are not draining.
 func (g *Gateway) start(l *life, tell func(proxy.Told), gone func()) {
 	ctx, stop := context.WithCancel(g.life)
-	l.proxy, l.stop, l.attended = proxy.New(g.Session), stop, make(chan struct{})
+	o := g.Session
+	o.Tell = tell
+	l.proxy, l.stop = proxy.New(o), stop
 	l.began = time.Now()
 	l.used = l.began
 	g.lives[l] = true
@@ -40,26 +39,13 @@ func (g *Gateway) start(l *life, tell func(proxy.Told), gone func()) {
 		defer stop()
 		// Why a server cannot be kept is told to everybody who calls it, and is
 		// in the events; there is nobody else to return it to.
-		l.proxy.Attend(&watched{Context: ctx, begun: sync.OnceFunc(func() { close(l.attended) })}, tell)
+		l.proxy.Attend(ctx)
 		gone()
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		delete(g.lives, l)
 		add(&g.past, l.proxy.Counters())
 	})
-}
-
-// watched is a context that says when somebody begins to wait for its end. A
-// session takes messages once it knows whom to tell the answers: that is when
-// Attend looks at its context for the first time.
-type watched struct {
-	context.Context
-	begun func()
-}
-
-func (w *watched) Done() <-chan struct{} {
-	w.begun()
-	return w.Context.Done()
 }
 
 // begin makes a session for a client that says initialize.

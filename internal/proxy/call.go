@@ -281,7 +281,7 @@ func (s *Session) fail(c *call, f *fault.Fault) {
 	case c.own != nil:
 		close(c.own)
 	case c.id != nil:
-		s.out.send(s.verdict(c, f), c.id)
+		s.out.send(answer(c.id, s.verdict(c, f)))
 	}
 }
 

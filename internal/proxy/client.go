@@ -87,7 +87,7 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 	}
 	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Server: s.Name, Detail: detail, At: time.Now()}
 	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: "a message", Code: code, Detail: detail})
-	s.out.send(reply(id, "error", f.RPCError()), about)
+	s.out.send(answer(about, reply(id, "error", f.RPCError())))
 }
 
 // requestFromClient is the first step of a call.
@@ -101,6 +101,11 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	s.mu.Lock()
 	defer s.unlock()
 	s.counters.Calls++
+	if s.ended {
+		c.over = true
+		s.later(func() { s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent}) })
+		return
+	}
 	if s.calls[string(c.id)] != nil {
 		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
 		return
@@ -211,7 +216,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		// shows another one.
 		c.over = true
 		s.counters.FromCache++
-		s.later(func() { s.out.send(reply(c.id, "result", page), c.id) })
+		s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
 		return true
 	}
 	if s.trouble != nil && (s.trouble.Permanent || s.trouble.Open) {

@@ -123,6 +123,7 @@ func TestFaultH04WholeServerWedged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := watchful()
+			o.Timeout, o.HangGrace = 900*time.Millisecond, 300*time.Millisecond // room for a busy machine: three probes have to be missed first
 			s := begin(t, o, "-serial")
 			start := meet(s)
 			wedge := start("wedge", "")

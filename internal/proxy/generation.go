@@ -13,7 +13,7 @@ import (
 // order, then what waited, then new traffic.
 func (s *Session) Up(conn *upstream.Conn) {
 	for _, line := range s.takeNews() {
-		s.out.send(line, nil)
+		s.out.send(Told{Line: line})
 	}
 	s.mu.Lock()
 	s.conn, s.trouble = conn, nil

@@ -153,7 +153,7 @@ func (s *Session) hintAfterGap(stream []byte) {
 	c.gap = false
 	for _, line := range c.hints(func(string) bool { return true }) {
 		s.out.buf = append(append(s.out.buf, line...), '\n')
-		s.out.end(c.id)
+		s.out.end(Told{About: c.id})
 	}
 }
 
@@ -167,6 +167,6 @@ func (s *Session) Gap(*upstream.Conn) {
 	lines := s.announcement(seen, s.memory, s.memory.order)
 	s.mu.Unlock()
 	for _, line := range lines {
-		s.out.send(line, nil)
+		s.out.send(Told{Line: line})
 	}
 }

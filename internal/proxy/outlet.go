@@ -28,6 +28,7 @@ type outlet struct {
 type Told struct {
 	Line   []byte // without its line end
 	About  []byte // raw id of the client's request it belongs to: its answer, its progress, a question asked because of it; nil: none
+	Answer bool   // it is the answer to About, the only one
 	Status int    // the HTTP status the server refused the request with; 0: none
 }
 
@@ -49,16 +50,14 @@ func (o *outlet) flush() {
 	o.buf = small(o.buf)
 }
 
-// end follows every message that was put into buf. about is the raw id of the
-// client's request it belongs to, nil: none. A burst collects until it is
-// large, or until there is nothing more to read.
-func (o *outlet) end(about []byte) { o.endWith(about, 0) }
-
-// endWith is end for an answer the server gave with an HTTP status of refusal.
-func (o *outlet) endWith(about []byte, status int) {
+// end follows every message that was put into buf and says what it is; its
+// Line is what was put. A burst collects until it is large, or until there is
+// nothing more to read.
+func (o *outlet) end(t Told) {
 	switch {
 	case o.tell != nil:
-		o.tell(Told{Line: bytes.TrimSuffix(o.buf, lineEnd), About: about, Status: status})
+		t.Line = bytes.TrimSuffix(o.buf, lineEnd)
+		o.tell(t)
 		o.buf = small(o.buf)
 	case len(o.buf) >= outletFlushAt:
 		o.flush()
@@ -66,13 +65,16 @@ func (o *outlet) endWith(about []byte, status int) {
 }
 
 // send puts one message and writes it at once.
-func (o *outlet) send(line, about []byte) {
+func (o *outlet) send(t Told) {
 	o.Lock()
 	defer o.Unlock()
-	o.buf = append(append(o.buf, line...), '\n')
-	o.end(about)
+	o.buf = append(append(o.buf, t.Line...), '\n')
+	o.end(t)
 	o.flush()
 }
+
+// answer is a message of ours that answers the request id.
+func answer(id, line []byte) Told { return Told{Line: line, About: id, Answer: true} }
 
 // small gives back what one huge message took.
 func small(buf []byte) []byte {

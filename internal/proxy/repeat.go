@@ -104,8 +104,8 @@ func (s *Session) Down(conn *upstream.Conn) {
 	withdrawn := s.withdrawQuestions(conn)
 	s.mu.Unlock()
 
-	for _, w := range withdrawn {
-		s.out.send(w.line, w.about)
+	for _, t := range withdrawn {
+		s.out.send(t)
 	}
 	for _, verdict := range verdicts {
 		verdict()

@@ -78,7 +78,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 			Detail: "a response with both a result and an error, or with neither"})...), '\n')
 	}
 	if c.own == nil {
-		s.out.endWith(c.id, m.Status)
+		s.out.end(Told{About: c.id, Answer: true, Status: m.Status})
 	}
 	s.out.Unlock()
 	if valid {
@@ -163,7 +163,7 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn, about: bytes.Clone(about)}
 	s.mu.Unlock()
 	s.out.buf = m.AppendWithID(s.out.buf, id)
-	s.out.end(about)
+	s.out.end(Told{About: about})
 }
 
 // mostQuestions bounds a server that asks a client that does not answer.
@@ -171,19 +171,16 @@ const mostQuestions = 1000
 
 // withdrawQuestions takes back what a dead server asked: nobody will read the
 // answer.
-func (s *Session) withdrawQuestions(conn *upstream.Conn) (all []withdrawal) {
+func (s *Session) withdrawQuestions(conn *upstream.Conn) (all []Told) {
 	for id, q := range s.questions {
 		if q.conn == conn {
 			delete(s.questions, id)
-			all = append(all, withdrawal{about: q.about, line: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id +
+			all = append(all, Told{About: q.about, Line: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id +
 				`,"reason":"the server that asked has stopped"}}`)})
 		}
 	}
 	return all
 }
-
-// withdrawal is what the client is told about a question nobody waits for.
-type withdrawal struct{ line, about []byte }
 
 func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.out.Lock()
@@ -199,6 +196,7 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		old, _ = wire.Field(m.Params, "requestId")
 		if stream := s.streams[string(old)]; stream != nil && stream.conn == conn {
 			s.retire(stream) // how a modern server ends a stream
+			about = stream.id
 		} else if value, about = s.questionID(conn, old); value == nil {
 			pass = false
 		}
@@ -217,7 +215,7 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	default:
 		s.out.buf = append(append(s.out.buf, m.Raw...), '\n')
 	}
-	s.out.end(about)
+	s.out.end(Told{About: about})
 }
 
 // questionID is our id of a server's question, which is then over, and the

@@ -39,6 +39,10 @@ type Options struct {
 	Health  health.Config
 	Stderr  io.Writer // gets the server's stderr; must not block
 	Events  *event.Stream
+
+	// Tell is for Attend: it gets what is said to the client, one message at a
+	// time. It must not block, call the session or keep what it is given.
+	Tell func(Told)
 }
 
 func (o Options) withDefaults() Options {
@@ -74,6 +78,7 @@ type Session struct {
 	conn    *upstream.Conn
 	trouble *upstream.Trouble // why there is no connection; nil: it is being started
 	closing bool
+	ended   bool          // nobody will ever answer
 	emptied chan struct{} // set once the client has left; closed when nothing is due
 
 	lastID    uint64
@@ -140,7 +145,7 @@ func New(o Options) *Session {
 	if o.RetryBudget > 0 {
 		s.budget.size = float64(o.RetryBudget)
 	}
-	s.out.failed = make(chan struct{})
+	s.out.failed, s.out.tell = make(chan struct{}), o.Tell
 	s.up = upstream.New(upstream.Options{
 		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
 		Stderr: o.Stderr, Events: o.Events, Health: o.Health,
@@ -159,13 +164,10 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 }
 
 // Attend is Serve for a client that speaks in messages: they come in through
-// FromClient and Flush, from any goroutine, and tell gets what is said to it,
-// one at a time. tell must not block, call the session or keep what it is
-// given. Attend returns when ctx has ended and nothing of the server is left.
-func (s *Session) Attend(ctx context.Context, tell func(Told)) error {
-	s.out.tell = tell
-	return s.serve(ctx, nil)
-}
+// FromClient and Flush, from any goroutine and at any time, and go out through
+// Options.Tell. It returns when ctx has ended and nothing of the server is
+// left; who calls later is told that we are stopping.
+func (s *Session) Attend(ctx context.Context) error { return s.serve(ctx, nil) }
 
 // serve runs the session until ctx ends or the client has left.
 func (s *Session) serve(ctx context.Context, left <-chan error) error {
@@ -332,6 +334,7 @@ func (s *Session) unlock() {
 // abandonAll answers what is left when the session ends.
 func (s *Session) abandonAll() {
 	s.mu.Lock()
+	s.ended = true
 	var left []*call
 	for _, c := range s.calls {
 		left = append(left, c)

@@ -68,7 +68,7 @@ func (s *Session) tick(now time.Time) {
 	s.endWaits(now)
 	s.release()
 	for _, line := range s.notices.overdue(now) {
-		s.later(func() { s.out.send(line, noticeAbout(line)) })
+		s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
 	}
 	conn := s.conn
 	if conn != nil {
@@ -325,5 +325,5 @@ func (s *Session) discoverRefused(c *call) bool {
 func (s *Session) refuseDiscover(c *call) {
 	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
 	f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Method: c.msg.Method, At: time.Now()}
-	s.out.send(reply(c.id, "error", f.RPCError()), c.id)
+	s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
 }

@@ -121,14 +121,18 @@ func extraRoots() *x509.CertPool {
 // Close gives up the connections nobody uses.
 func (r *Remote) Close() { r.client.CloseIdleConnections() }
 
-// Reach reports whether the server's host takes connections, without saying
-// anything to it.
+// Reach reports whether the server's host, or the proxy before it, takes
+// connections, without saying anything to it.
 func (r *Remote) Reach(ctx context.Context) error {
-	port := r.address.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[r.address.Scheme]
+	to := r.address
+	if proxy, err := http.ProxyFromEnvironment(r.request(ctx, http.MethodGet, to)); err == nil && proxy != nil {
+		to = proxy
 	}
-	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(r.address.Hostname(), port))
+	port := to.Port()
+	if port == "" {
+		port = to.Scheme // http and https are names of their ports
+	}
+	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(to.Hostname(), port))
 	if err != nil {
 		return err
 	}
