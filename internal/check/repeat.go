@@ -13,17 +13,21 @@ import (
 const (
 	repeats = 20
 	abreast = 2
+	// Those over HTTP wait for whole seconds, as Retry-After counts, and start no process that could come too late.
+	repeatsHTTP = 4
 )
 
 // repeatFaults runs the named faults often.
 func repeatFaults(ctx context.Context, out io.Writer) (tally, error) {
-	share := goTest("-race", fmt.Sprintf("-count=%d", repeats/abreast), "-timeout", "10m", "-run", "^TestFault", "./internal/proxy/...")
+	share := goTest("-race", fmt.Sprintf("-count=%d", repeats/abreast), "-timeout", "10m", "-run", "^TestFault", "-skip", "^TestFaultW", "./internal/proxy/...")
+	overHTTP := goTest("-race", fmt.Sprintf("-count=%d", repeatsHTTP), "-timeout", "10m", "-run", "^TestFaultW", "./internal/proxy/...", "./internal/gateway/...")
 	shown := &oneAtATime{w: out}
-	tallies, errs := make([]tally, abreast), make([]error, abreast)
+	tallies, errs := make([]tally, abreast+1), make([]error, abreast+1)
 	var wg sync.WaitGroup
 	for i := range abreast {
 		wg.Go(func() { tallies[i], errs[i] = share(ctx, shown) })
 	}
+	wg.Go(func() { tallies[abreast], errs[abreast] = overHTTP(ctx, shown) })
 	wg.Wait()
 	var total tally
 	for _, t := range tallies {

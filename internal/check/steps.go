@@ -54,6 +54,7 @@ func allSteps(quick bool) []step {
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
 		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times over", repeats), slow: true, run: repeatFaults},
+		{name: "conformance", about: "the official suite, direct and behind gauze, check by check", slow: true, run: command(nil, "go", "run", "./internal/conformance")},
 		{name: "demo", about: "gauze demo", run: demo},
 	}
 }

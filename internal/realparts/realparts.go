@@ -40,7 +40,10 @@ func Install(ctx context.Context, out io.Writer) error {
 	if _, err := installed(ctx, npmUnit, out); err != nil {
 		return err
 	}
-	_, err := installed(ctx, pythonUnit, out)
+	if _, err := installed(ctx, pythonUnit, out); err != nil {
+		return err
+	}
+	_, err := InstallConformance(ctx, out)
 	return err
 }
 
