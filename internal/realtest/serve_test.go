@@ -4,6 +4,7 @@ package realtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,9 +21,8 @@ type front struct {
 // test a SIGTERM must end it and everything below it.
 func serve(t *testing.T, env []string, server ...string) *front {
 	t.Helper()
-	// The tests restart servers more often within a minute than what is healthy.
-	argv := append([]string{gauzeBinary, "serve", "--listen", "127.0.0.1:0", "--restart-limit", "0"}, unhurried...)
-	f := &front{child: start(t, append(argv, server...), environment(env), listening)}
+	argv := slices.Concat([]string{gauzeBinary, "serve", "--listen", "127.0.0.1:0"}, unhurried, oftenRestarted, server)
+	f := &front{child: start(t, argv, environment(env), listening)}
 	_, f.url, _ = strings.Cut(f.wait(t, listening), listening)
 	t.Cleanup(func() {
 		if err := f.stop(t); err != nil {
