@@ -8,6 +8,7 @@
 //	class.go       what a request may do to the world
 //	generation.go  the server comes back, or does not: Up and Unreachable
 //	repeat.go      mayRepeat, the only licence to send a call again; the poison rule
+//	lost.go        over HTTP: one request, or one stream, is lost alone
 //	admit.go       how many unsafe calls run at once; the health gate
 //	memory.go      what a session has to know to be restored
 //	catalog.go     the lists the server showed: to judge by, to answer from while it is down

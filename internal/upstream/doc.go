@@ -1,14 +1,30 @@
 // Package upstream keeps one MCP server reachable: attempt, publish, watch, retract.
 //
-//	spec.go      how a server is launched
+//	spec.go      how a server is launched or reached
+//	upstream.go  the supervisor: start, prepare, publish, wait for the end, again
+//	restart.go   when to try again, when to wait, when to give up; pure
+//	conn.go      one generation of one connection: once broken, never reused
+//	evidence.go  what we saw while trying: exit, last stderr, stray stdout
+//
+// A connection takes one of two ways. Pipes, to a process we start:
+//
+//	pipes.go     the process from its start to its last byte
 //	process*.go  a started server: its own group, its pipes, the stop ladder
 //	guard*.go    nobody survives us: the group dies even if we are killed
 //	outbox.go    bytes on their way to the server, counted where they are written
-//	conn.go      one generation of one connection: once broken, never reused
-//	evidence.go  what we saw while trying: exit, last stderr, stray stdout
-//	relay.go     the server's stderr on its way to ours, never waited for
-//	restart.go   when to try again, when to wait, when to give up; pure
-//	upstream.go  the supervisor: start, prepare, publish, wait for the end, again
-//	vitals*.go   is the process stopped, is it using CPU
 //	unread*.go   the proof that bytes were never read
+//	joiner.go    a message that was printed on several lines
+//	relay.go     the server's stderr on its way to ours, never waited for
+//	vitals*.go   is the process stopped, is it using CPU
+//
+// Or HTTP, to a server behind a URL:
+//
+//	remote.go    what all connections to one URL share
+//	web.go       the session that holds the exchanges together, and its end
+//	exchange.go  one message: sent, and measured how far it got
+//	answer.go    what comes back: a body, or a stream that is resumed when cut
+//	standing.go  the stream that belongs to no request; the old transport
+//	loss.go      what a status means: did it run, is a second try worth it
+//	reach.go     which errors mean that nobody was there
+//	sse.go       server-sent events
 package upstream
