@@ -555,6 +555,18 @@ func TestTheOldTransportIsFoundAndHealed(t *testing.T) {
 	s.wantLife()
 }
 
+// Its stream breaks again while it is opened: that is no reason to wait.
+func TestTheOldTransportsStreamBreaksWhileItOpens(t *testing.T) {
+	o := unprobed()
+	o.StartTimeout = time.Hour
+	s := beginWeb(t, faultyhttp.Config{Transport: faultyhttp.OldSSE, Era: faultyhttp.Legacy}, o)
+	s.initialize()
+	s.web.Arm(faultyhttp.FINBeforeEffect, 2, faultyhttp.Match{Verb: "GET"}) // net/http itself tries once more
+	s.web.DropConnections()
+	s.text(s.answer(s.start("append", `{"key":"k"}`)))
+	s.wantDone("k", 1)
+}
+
 func TestQuestionsAndProgressTravelOverHTTP(t *testing.T) {
 	s := beginWeb(t, stateful, unprobed())
 	s.initialize()

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -189,13 +190,21 @@ func (w *web) openOld(x *exchange) bool {
 	if open {
 		return true
 	}
-	known := w.remote.way.Load() == twoWays
-	res, err := w.get(w.ctx, "")
-	if err != nil {
-		if reason, dead := unreachable(err); dead {
-			w.fail(failure{err: reason})
+	// If it is known that there is one, everything that keeps it from us is the
+	// end of this link: nothing can be asked without it.
+	failed := func(err error) bool {
+		if w.remote.way.Load() == twoWays {
+			w.fail(failure{err: err})
 		}
 		return false
+	}
+	res, err := w.get(w.ctx, "")
+	if err != nil {
+		reason, dead := unreachable(err)
+		if !dead {
+			reason = errors.New(plain(err))
+		}
+		return failed(reason)
 	}
 	events := newSSEReader(webBytes{w, res.Body})
 	var e sseEvent
@@ -208,16 +217,12 @@ func (w *web) openOld(x *exchange) bool {
 	to, bad := url.Parse(string(e.data))
 	if e.name != "endpoint" || bad != nil {
 		res.Body.Close()
-		if known {
-			w.fail(failure{err: errors.New("its stream did not open: " + statusLine(res, nil))})
-		}
-		return false
+		return failed(errors.New("its stream did not open: " + statusLine(res, nil)))
 	}
 	to = w.remote.address.ResolveReference(to)
 	if !sameOrigin(w.remote.address, to) {
 		res.Body.Close()
-		w.stray([]byte("(the server wants its messages posted to another host, " + to.Host + ")"))
-		return false
+		return failed(errors.New("it wants its messages posted to another host, " + fault.Quote(to.Host)))
 	}
 	to.User = w.remote.address.User
 	w.mu.Lock()
