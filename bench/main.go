@@ -2,6 +2,7 @@
 //
 //	go run ./bench overhead   what the wrap costs beside a direct connection and a bare byte pump
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times
+//	go run ./bench sessions   a thousand clients at once, one of them stuck, and what an idle one costs
 //
 // The same executable re-executed with a role plays the other processes: the
 // minimal server, the byte pump and the faulty server.
@@ -12,6 +13,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
 // command is one row of the table: what to type, what it is for, what runs.
@@ -24,13 +28,27 @@ type command struct {
 var commands = []command{
 	{"overhead", "what the wrap costs beside a direct connection and a bare byte pump", runOverhead},
 	{"storm", "calls while the server is killed, checked against what it really did", runStorm},
+	{"sessions", "many clients of one gauze serve: what a stuck one does to the others, what an idle one costs", runSessions},
 }
 
 // roles are the processes the benchmarks start; nobody types them.
 var roles = []command{
 	{roleMinimal, "the minimal echo server", func([]string) error { return serveMinimal(os.Stdin, os.Stdout) }},
 	{roleStormServer, "the server under fire", runStormServer},
+	{roleFaulty, "the faulty server", func(args []string) error { return exitWith(faultyserver.Main(args, os.Stdin, os.Stdout, os.Stderr)) }},
+	{roleFaultyHTTP, "the faulty server behind a URL", func(args []string) error { return exitWith(faultyhttp.Main(args)) }},
 	{rolePump, "the bare byte pump in front of a command", runPump},
+}
+
+const (
+	roleFaulty     = "_faulty"
+	roleFaultyHTTP = "_faulty-http"
+)
+
+// exitWith ends the process: a role that has a code of its own does not return.
+func exitWith(code int) error {
+	os.Exit(code)
+	return nil
 }
 
 func main() {

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// crowd are many clients of one endpoint, each with a connection for its calls
+// and one for the stream it listens on.
+type crowd struct {
+	url     string
+	dialect *dialect
+	members []*member
+}
+
+// member is one of them. One call at a time.
+type member struct {
+	*webClient
+	calling sync.Mutex
+	calls   int
+}
+
+// gather opens so many clients, a few at a time.
+func gather(ctx context.Context, d *dialect, url string, count int) (*crowd, error) {
+	c := &crowd{url: url, dialect: d, members: make([]*member, count)}
+	const together = 8
+	var wg sync.WaitGroup
+	errs := make([]error, together)
+	for part := range together {
+		wg.Go(func() {
+			for i := part; i < count && errs[part] == nil; i += together {
+				c.members[i], errs[part] = join(ctx, d, url)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// join is one client: its opening, one call, and a stream that stays open
+// until ctx ends.
+func join(ctx context.Context, d *dialect, url string) (*member, error) {
+	m := &member{webClient: newWebClient(d, url, 1)}
+	if err := m.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.listen(ctx); err != nil {
+		return nil, err
+	}
+	_, err := m.echo(ctx)
+	return m, err
+}
+
+// listenLine opens the stream of a modern client.
+func listenLine(notifications string) []byte {
+	return []byte(`{"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen","params":{"notifications":` + notifications + `,` + modernMeta + "}}\n")
+}
+
+// listen opens the stream of its era, and returns once something came on it.
+func (m *member) listen(ctx context.Context) error {
+	var res *http.Response
+	var err error
+	if m.dialect.era == "modern" {
+		res, err = m.post(ctx, listenLine(`{"toolsListChanged":true}`))
+	} else {
+		res, err = m.get(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		res.Body.Close()
+		return fmt.Errorf("no stream to listen on: HTTP %d", res.StatusCode)
+	}
+	if _, err := res.Body.Read(make([]byte, 512)); err != nil {
+		return err
+	}
+	go func() {
+		defer res.Body.Close()
+		room := make([]byte, 512)
+		for err == nil {
+			_, err = res.Body.Read(room)
+		}
+	}()
+	return nil
+}
+
+// get opens the stream of a legacy session.
+func (c *webClient) get(ctx context.Context) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.address(req.Header, nil)
+	req.Header.Del("Content-Type")
+	return c.web.Do(req)
+}
+
+var hundred = strings.Repeat("x", 100)
+
+// echo makes one call of 100 bytes and returns how long it took.
+func (m *member) echo(ctx context.Context) (time.Duration, error) {
+	m.calling.Lock()
+	defer m.calling.Unlock()
+	m.calls++
+	line := m.dialect.toolCall(fmt.Sprint(m.calls), "echo", `{"text":"`+hundred+`"}`)
+	var got error = io.ErrUnexpectedEOF
+	begin := time.Now()
+	err := m.send(ctx, line, func(line []byte) {
+		if rawID(line) != nil {
+			got = isEcho(line, []byte(hundred))
+		}
+	})
+	took := time.Since(begin)
+	if err == nil {
+		err = got
+	}
+	return took, err
+}
+
+// leave ends the connections for calls; those of streams end with their context.
+func (c *crowd) leave() {
+	for _, m := range c.members {
+		m.close()
+	}
+}
+
+// call lets the members call one after the other, at this rate, and returns
+// how long each call took in microseconds.
+func (c *crowd) call(ctx context.Context, rate int, length time.Duration, first int) ([]float64, error) {
+	const pacers = 8
+	ctx, cancel := context.WithTimeout(ctx, length+time.Minute)
+	defer cancel()
+	took := make([][]float64, pacers)
+	errs := make([]error, pacers)
+	var wg sync.WaitGroup
+	for p := range pacers {
+		wg.Go(func() {
+			tick := time.NewTicker(pacers * time.Second / time.Duration(rate))
+			defer tick.Stop()
+			at := first + p
+			for begin := time.Now(); time.Since(begin) < length; at += pacers {
+				<-tick.C
+				one, err := c.members[at%len(c.members)].echo(ctx)
+				if err != nil {
+					errs[p] = err
+					return
+				}
+				took[p] = append(took[p], float64(one.Nanoseconds())/1000)
+			}
+		})
+	}
+	wg.Wait()
+	var all []float64
+	for p := range took {
+		if errs[p] != nil {
+			return nil, errs[p]
+		}
+		all = append(all, took[p]...)
+	}
+	return all, nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// stuck is a client that opens streams and asks for much, and never reads.
+type stuck struct {
+	url     string
+	dialect *dialect
+	session string
+
+	mu    sync.Mutex
+	conns []net.Conn
+	asked int
+}
+
+const (
+	stuckStreams  = 4       // that it listens on
+	stuckRequests = 4       // open from the beginning
+	stuckAnswer   = 4 << 20 // bytes of each answer: more than the buffers of a connection hold
+	stuckEvery    = 100 * time.Millisecond
+)
+
+// getStuck opens a client that is stuck from its first answer on.
+func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
+	s := &stuck{url: url, dialect: d}
+	opener := newWebClient(d, url, 1)
+	defer opener.close()
+	if err := opener.open(ctx); err != nil {
+		return nil, err
+	}
+	s.session = opener.session
+	for range stuckStreams {
+		verb, line := http.MethodGet, []byte(nil)
+		if d.era == "modern" {
+			verb, line = http.MethodPost, listenLine(`{"resourceSubscriptions":["mem://0"]}`)
+		}
+		if err := s.send(verb, line); err != nil {
+			return nil, err
+		}
+		if d.era == "legacy" {
+			break // there is only one a session
+		}
+	}
+	for range stuckRequests {
+		if err := s.ask(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// goOn asks for more now and then, until ctx ends.
+func (s *stuck) goOn(ctx context.Context) {
+	tick := time.NewTicker(stuckEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.ask()
+		}
+	}
+}
+
+// ask makes a call with a long answer.
+func (s *stuck) ask() error {
+	s.mu.Lock()
+	s.asked++
+	id := s.asked
+	s.mu.Unlock()
+	text := "short"
+	if id <= stuckRequests {
+		text = strings.Repeat("x", stuckAnswer)
+	}
+	return s.send(http.MethodPost, s.dialect.toolCall(fmt.Sprintf(`"stuck-%d"`, id), "echo", `{"text":"`+text+`"}`))
+}
+
+// send writes one request on a connection of its own that has next to no room
+// for what comes back.
+func (s *stuck) send(verb string, body []byte) error {
+	at, err := url.Parse(s.url)
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", at.Host)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.conns = append(s.conns, conn)
+	s.mu.Unlock()
+	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	req, err := http.NewRequest(verb, s.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	c := webClient{dialect: s.dialect, session: s.session}
+	c.address(req.Header, body)
+	if verb != http.MethodPost {
+		req.Header.Del("Content-Type")
+		req.Body, req.ContentLength = nil, 0
+	}
+	conn.SetWriteDeadline(time.Now().Add(5 * time.Second))
+	return req.Write(conn)
+}
+
+// leave hangs up on everything. Its session is ended in good order, or one
+// more server would run in each round.
+func (s *stuck) leave() {
+	if s.session != "" {
+		s.send(http.MethodDelete, nil)
+		time.Sleep(calmDown)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		conn.Close()
+	}
+}
