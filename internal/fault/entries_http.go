@@ -82,9 +82,9 @@ var httpEntries = []Entry{
 	},
 	{
 		Code: HTTPUnavailable, RPC: -31056, Retry: VerifyFirst,
-		Title: "the server says it is unavailable",
-		model: "The MCP server, or a gateway in front of it, says it is unavailable (HTTP 503).",
-		Means: "The answer was HTTP 503. Most likely the request did not run, but nobody has proved it.",
+		Title: "the server, or a gateway in front of it, says it cannot answer",
+		model: "The MCP server, or a gateway in front of it, says it cannot answer now.",
+		Means: "The answer was HTTP 503, or another status from 500 on each time it was tried. With 503 the request most likely did not run, but nobody has proved it.",
 		Why:   "The server is being deployed, is overloaded, or is down behind its gateway.",
 		Did:   "Gauze repeats calls that are safe to repeat after the delay the server asked for. Others it does not: a second execution could send, pay or delete twice.",
 		Do: []Step{

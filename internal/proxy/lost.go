@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"math/rand/v2"
+	"net/http"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -27,9 +28,6 @@ func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
 		c.loss = &loss
 		s.retire(c)
 		s.later(func() { close(c.own) })
-	case c.msg.Method == "server/discover" && !s.memory.known() && loss.Final:
-		s.retire(c) // a legacy server may turn it away in any form; the client then initialises
-		s.later(func() { s.refuseDiscover(c) })
 	case c.class == Stream && !loss.Final && s.conn == conn:
 		s.reopen(c, conn, now)
 	default:
@@ -48,38 +46,53 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 	if loss.Delivery == fault.Unknown {
 		c.deaths++
 	}
-	ok, code := mayRepeat(c, loss.Delivery, s.lastWrite > c.order)
+	ok, _ := mayRepeat(c, loss.Delivery, s.lastWrite > c.order)
 	if c.class == Start {
-		ok = c.deaths+c.proven <= readRepeats
-		code = loss.Code
+		ok = c.deaths+c.proven <= readRepeats // no restart rules see to it here
 	}
+	code := toldOf(c, loss)
 	delay := max(loss.After, retryDelay(c.deaths+c.proven))
-	switch {
-	case ok && loss.Final:
-		ok, code = false, loss.Code
-	case ok && now.Add(delay).After(c.arrived.Add(max(s.timeout(c), s.Patience))):
-		ok, code = false, loss.Code // the answer would come after the caller's time
-	case ok && loss.Delivery == fault.Unknown && !s.budget.take(now):
+	inTime := now.Add(delay).Before(c.arrived.Add(max(s.timeout(c), s.Patience)))
+	if ok = ok && !loss.Final && inTime; ok && loss.Delivery == fault.Unknown && !s.budget.take(now) {
 		ok, code = false, fault.RetryBudgetSpent
-	case !ok && (loss.Final || code == fault.ReplayExhausted || loss.Code != fault.OutcomeUnknown):
-		code = loss.Code // says more than that it was tried in vain
 	}
-	if !ok {
-		s.retire(c)
-		f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail, Attempts: c.deaths + c.proven}
-		if loss.After > 0 {
-			f.NextTry = now.Add(loss.After)
+	if ok {
+		if c.unread = loss.Delivery == fault.Unsent; c.unread {
+			c.proven++
 		}
-		s.later(func() { s.fail(c, f) })
+		delete(s.flight, c.n)
+		s.vacate(c)
+		c.conn, c.waited, c.again = nil, true, true
+		s.again(c, delay, now)
 		return
 	}
-	if c.unread = loss.Delivery == fault.Unsent; c.unread {
-		c.proven++
+	s.retire(c)
+	if c.msg.Method == "server/discover" && !s.memory.known() {
+		// A legacy server may turn it away in any form; its client then
+		// initialises.
+		s.later(func() { s.refuseDiscover(c) })
+		return
 	}
-	delete(s.flight, c.n)
-	s.vacate(c)
-	c.conn, c.waited, c.again = nil, true, true
-	s.again(c, delay, now)
+	f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail, Attempts: c.deaths + c.proven}
+	if loss.After > 0 {
+		f.NextTry = now.Add(loss.After)
+	}
+	s.later(func() { s.fail(c, f) })
+}
+
+// toldOf is what a caller is told whose call is not sent again.
+func toldOf(c *call, loss upstream.Loss) fault.Code {
+	writes := c.class == Unsafe || c.class == Idempotent
+	said := loss.Code == fault.AnswerMissing || loss.Status == http.StatusServiceUnavailable
+	switch {
+	case loss.Final, loss.Delivery != fault.Unknown:
+		return loss.Code
+	case writes && !said:
+		return fault.OutcomeUnknown
+	case loss.Code == fault.OutcomeUnknown:
+		return fault.ReplayExhausted // it only reads: nothing is unknown, it was tried in vain
+	}
+	return loss.Code
 }
 
 // again holds the call until its delay is over.

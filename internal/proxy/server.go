@@ -242,7 +242,7 @@ func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 		return id
 	}
 	if m.Via != nil {
-		if c := s.awaiting(conn, m.Via); c != nil {
+		if c := s.awaiting(conn, m.Via); c != nil && c.own == nil {
 			return c.id
 		}
 	}

@@ -197,8 +197,8 @@ func (x *exchange) ask() (told bool) {
 	switch kind := contentType(res); {
 	case res.StatusCode >= 300:
 		return x.refused(res)
-	case w.remote.way.Load() == twoWays:
-		w.park(x)
+	case w.remote.way.Load() == twoWays, res.StatusCode == http.StatusAccepted:
+		w.park(x) // the answer comes on the standing stream
 		return true
 	case kind == "text/event-stream":
 		return x.hearStream(res)

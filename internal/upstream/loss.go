@@ -21,6 +21,7 @@ type Loss struct {
 	Detail   string        // the same, of this very case
 	Final    bool          // sending it again cannot help
 	After    time.Duration // not before; 0: soon
+	Status   int           // HTTP; 0: there was none
 }
 
 // retryAfterMost is how long we let a server put us off: beyond it the caller
@@ -31,7 +32,7 @@ const retryAfterMost = time.Minute
 // second try help? The body was no JSON-RPC answer.
 func refusal(res *http.Response, body []byte, sent []Header, now time.Time) Loss {
 	status := res.StatusCode
-	l := Loss{Delivery: fault.Unsent, Code: fault.HTTPRefused, Detail: statusLine(res, body), Final: true}
+	l := Loss{Delivery: fault.Unsent, Code: fault.HTTPRefused, Detail: statusLine(res, body), Final: true, Status: status}
 	switch {
 	case status == http.StatusUnauthorized:
 		l.Code, l.Detail = fault.AuthRequired, credentials(res, sent)
@@ -45,7 +46,7 @@ func refusal(res *http.Response, body []byte, sent []Header, now time.Time) Loss
 		// Likely it did not run, but nobody has proved it.
 		l.Code, l.Final, l.Delivery, l.After = fault.HTTPUnavailable, false, fault.Unknown, retryAfter(res, now)
 	case status >= 500:
-		l.Code, l.Final, l.Delivery = fault.OutcomeUnknown, false, fault.Unknown
+		l.Code, l.Final, l.Delivery = fault.HTTPUnavailable, false, fault.Unknown
 	case status >= 300 && status < 400:
 		l.Code = fault.RedirectRefused
 		l.Detail = fmt.Sprintf("HTTP %d to %s", status, fault.Quote(target(res)))

@@ -14,21 +14,21 @@ import (
 func TestWhatAStatusMeans(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for status, want := range map[int]Loss{
-		400: {fault.Unsent, fault.HTTPRefused, "", true, 0},
-		401: {fault.Unsent, fault.AuthRequired, "", true, 0},
-		403: {fault.Unsent, fault.AuthDenied, "", true, 0},
-		405: {fault.Unsent, fault.HTTPRefused, "", true, 0},
-		406: {fault.Unsent, fault.HTTPRefused, "", true, 0},
-		413: {fault.Unsent, fault.RequestTooLarge, "", true, 0},
-		415: {fault.Unsent, fault.HTTPRefused, "", true, 0},
-		421: {fault.Unsent, fault.HTTPRefused, "", true, 0},
-		429: {fault.Unsent, fault.RateLimited, "", false, time.Second},
-		500: {fault.Unknown, fault.OutcomeUnknown, "", false, 0},
-		502: {fault.Unknown, fault.OutcomeUnknown, "", false, 0},
-		503: {fault.Unknown, fault.HTTPUnavailable, "", false, 0},
-		504: {fault.Unknown, fault.OutcomeUnknown, "", false, 0},
-		200: {fault.Unknown, fault.NotMCP, "", true, 0},
-		302: {fault.Unsent, fault.RedirectRefused, "", true, 0},
+		400: {fault.Unsent, fault.HTTPRefused, "", true, 0, 400},
+		401: {fault.Unsent, fault.AuthRequired, "", true, 0, 401},
+		403: {fault.Unsent, fault.AuthDenied, "", true, 0, 403},
+		405: {fault.Unsent, fault.HTTPRefused, "", true, 0, 405},
+		406: {fault.Unsent, fault.HTTPRefused, "", true, 0, 406},
+		413: {fault.Unsent, fault.RequestTooLarge, "", true, 0, 413},
+		415: {fault.Unsent, fault.HTTPRefused, "", true, 0, 415},
+		421: {fault.Unsent, fault.HTTPRefused, "", true, 0, 421},
+		429: {fault.Unsent, fault.RateLimited, "", false, time.Second, 429},
+		500: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 500},
+		502: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 502},
+		503: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 503},
+		504: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 504},
+		200: {fault.Unknown, fault.NotMCP, "", true, 0, 200},
+		302: {fault.Unsent, fault.RedirectRefused, "", true, 0, 302},
 	} {
 		res := &http.Response{StatusCode: status, Header: http.Header{}, Request: &http.Request{URL: &url.URL{}}}
 		got := refusal(res, nil, nil, now)

@@ -71,7 +71,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	if e.Ran >= r.Healthy {
 		r.failures, r.opens, r.recent = 0, 0, nil
 	}
-	if e.Remote && !e.Gone && e.ByUs == "" {
+	if e.Remote && !e.Gone {
 		return r.unreached(e, chance)
 	}
 	if e.Stage >= Spoke {
@@ -126,8 +126,8 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 // there is no reason to stop trying.
 const unreachedCap = 5 * time.Second
 
-// unreached decides what follows when a server behind a URL took no
-// connection.
+// unreached decides what follows when a server behind a URL took no connection
+// or was of no use: it did not answer, or could not be initialised again.
 func (r *restarts) unreached(e Evidence, chance float64) plan {
 	if e.Stage >= Spoke {
 		r.failures = 0 // it was there until now

@@ -223,13 +223,14 @@ func (w *web) flush() {
 	w.queued = w.queued[:0]
 }
 
-// over takes an exchange out of the books, with its fate if nobody was told.
+// over takes an exchange out of the books. Its fate is kept if nobody was told:
+// of a request always, of a message without an answer if it did not arrive.
 func (w *web) over(x *exchange, told bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.live, x.end)
-	if !told {
-		w.fates[x.end] = x.delivered()
+	if fate := x.delivered(); !told && (x.kind == wire.Request || fate == fault.Unsent) {
+		w.fates[x.end] = fate
 	}
 	w.moved.Broadcast()
 }
@@ -260,6 +261,9 @@ func (w *web) drop(end int64) {
 	defer w.mu.Unlock()
 	if x := w.live[end]; x != nil {
 		x.cancel(errDropped)
+		if x.parked {
+			delete(w.live, end)
+		}
 	}
 }
 
@@ -271,7 +275,10 @@ func (w *web) delivery(end int64) fault.Delivery {
 	if fate, known := w.fates[end]; known {
 		return fate
 	}
-	return fault.Unsent
+	if end > w.last {
+		return fault.Unsent // it was not even put
+	}
+	return fault.Unknown
 }
 
 // annotate sets what identifies the session.
