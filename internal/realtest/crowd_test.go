@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/realparts"
 )
 
 // crowd is several real clients that live through the same deaths of a server: one restart is a test of all of them.
@@ -29,6 +31,7 @@ type member struct {
 }
 
 func newCrowd(t *testing.T) *crowd {
+	realparts.Node(t) // before the clock starts: it may have to be installed
 	ctx, cancel := context.WithTimeout(context.Background(), testPatience)
 	t.Cleanup(cancel)
 	return &crowd{t: t, ctx: ctx}

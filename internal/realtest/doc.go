@@ -6,6 +6,9 @@
 //	kill, stop, noise    the session goes on and reads succeed
 //	effects              what changes something happens once, or the client is told that the outcome is unknown
 //	leftovers            nothing stays behind, not even after kill -9 of gauze
+//	restart, runurl      a server with sessions, at a URL, is killed and started again, and no client notices
+//	servechildren        the same for stdio servers behind gauze serve, one for each session
+//	withoutgauze         what becomes of the same clients without gauze
 //
 // The tests look processes up in /proc and hold them by pidfd, so they run on Linux.
 package realtest
