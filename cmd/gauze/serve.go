@@ -180,7 +180,7 @@ const shortestToken = 16
 func (f *serveFlags) tokens() (tokens []string, err error) {
 	switch {
 	case f.tokenFile != "" && f.tokenEnv != "":
-		return nil, fmt.Errorf("--token-file and --token-env: one of them is enough")
+		return nil, fmt.Errorf("the flags --token-file and --token-env: one of them is enough")
 	case f.tokenEnv != "":
 		tokens = []string{strings.TrimSpace(os.Getenv(f.tokenEnv))}
 		if tokens[0] == "" {

@@ -95,10 +95,10 @@ func (f *serverFlags) spec(command string, args []string) (spec upstream.Spec, e
 		spec.Command, spec.Args = args[0], args[1:]
 		return spec, nil
 	case spec.Dir != "":
-		return spec, fmt.Errorf("--cwd is for a command, and --url names a server that runs elsewhere")
+		return spec, fmt.Errorf("the flag --cwd is for a command, and --url names a server that runs elsewhere")
 	}
 	if err := upstream.CheckURL(spec.URL); err != nil {
-		return spec, fmt.Errorf("--url: %w", err)
+		return spec, fmt.Errorf("the flag --url: %w", err)
 	}
 	spec.Header, err = f.header()
 	return spec, err
@@ -110,18 +110,18 @@ func (f *serverFlags) header() (all []upstream.Header, err error) {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
-			return nil, fmt.Errorf("--header: want 'Name: value', as in --header 'X-Team: blue'")
+			return nil, fmt.Errorf("the flag --header: want 'Name: value', as in --header 'X-Team: blue'")
 		}
 		all = append(all, upstream.Header{Name: name, Value: value, Source: "--header"})
 	}
 	for _, text := range f.headersFromEnv {
 		name, variable, ok := strings.Cut(text, "=")
 		if !ok || name == "" || variable == "" {
-			return nil, fmt.Errorf("--header-env %q: want Name=VARIABLE, as in --header-env Authorization=MY_TOKEN", text)
+			return nil, fmt.Errorf("the flag --header-env %q: want Name=VARIABLE, as in --header-env Authorization=MY_TOKEN", text)
 		}
 		value := os.Getenv(variable)
 		if value == "" {
-			return nil, fmt.Errorf("--header-env %s: the variable %s is not set or empty; export it first", text, variable)
+			return nil, fmt.Errorf("the flag --header-env %s: the variable %s is not set or empty; export it first", text, variable)
 		}
 		all = append(all, upstream.Header{Name: name, Value: value, Source: "the variable " + variable})
 	}

@@ -211,7 +211,7 @@ func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	if last != "" {
 		req.Header.Set("Last-Event-ID", wire.EncodeHeader(last))
 	}
-	alarm := time.AfterFunc(headerTimeout, func() { cancel(errSlowHeader) })
+	alarm := time.AfterFunc(w.remote.patient, func() { cancel(errSlowHeader) })
 	defer alarm.Stop()
 	res, err := w.remote.client.Do(req)
 	if err != nil {

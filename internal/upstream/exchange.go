@@ -240,7 +240,7 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 			x.spilt = info.Err != nil
 		},
 		GotFirstResponseByte: func() {
-			slow.Store(time.AfterFunc(headerTimeout, func() { cancel(errSlowHeader) }))
+			slow.Store(time.AfterFunc(x.w.remote.patient, func() { cancel(errSlowHeader) }))
 		},
 	}
 	req := x.w.remote.request(httptrace.WithClientTrace(ctx, trace), http.MethodPost, to)

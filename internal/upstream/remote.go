@@ -18,7 +18,8 @@ type Remote struct {
 	address *url.URL
 	header  []Header
 	client  *http.Client
-	way     atomic.Int32 // one of the ways
+	way     atomic.Int32  // one of the ways
+	patient time.Duration // from the first byte of an answer to the end of its header
 }
 
 // The ways a server can speak over HTTP. They are found out by trying, once.
@@ -31,7 +32,7 @@ const (
 // Limits of what a server may do to us before it has answered.
 const (
 	connectTimeout = 5 * time.Second  // the system's own would be minutes
-	headerTimeout  = 10 * time.Second // from the first byte of an answer to the end of its header
+	headerTimeout  = 10 * time.Second // a header that takes longer is meant to hold us up
 	headerMost     = 64 << 10
 	idleConns      = 64 // kept open between calls
 )
@@ -66,7 +67,7 @@ func NewRemote(spec Spec) (*Remote, error) {
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
 	}
-	return &Remote{address: address, header: spec.Header, client: &http.Client{
+	return &Remote{address: address, header: spec.Header, patient: headerTimeout, client: &http.Client{
 		Transport: transport,
 		// Go would follow to any host, with the body and every header but a few.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -1,0 +1,145 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+)
+
+// gauze run --url as a process of its own.
+
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
+// overURL starts gauze run --url with more in its environment.
+func overURL(t *testing.T, environ []string, args ...string) *wrapped {
+	t.Helper()
+	cmd := exec.Command("gauze", append([]string{"run"}, args...)...)
+	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), environ...)
+	w := &wrapped{t: t, cmd: cmd, stderr: &lockedBuffer{}}
+	cmd.Stderr = w.stderr
+	var err error
+	if w.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		alarm.Stop()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return w
+}
+
+func httpServer(t *testing.T, cfg faultyhttp.Config) *faultyhttp.Server {
+	t.Helper()
+	s := faultyhttp.New(cfg)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// The proxy of the environment is used, except for this machine.
+func TestTheProxyOfTheEnvironmentIsUsed(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, r.RequestURI)
+		http.Error(w, "no", http.StatusForbidden)
+	}))
+	defer proxy.Close()
+	environ := []string{"HTTP_PROXY=" + proxy.URL, "http_proxy=" + proxy.URL, "NO_PROXY=", "no_proxy="}
+	w := overURL(t, environ, "--url", "http://mcp.invalid/mcp")
+	fmt.Fprintln(w.in, hello)
+	if line, _ := w.out.ReadString('\n'); !strings.Contains(line, "auth-denied") {
+		t.Errorf("%s", line)
+	}
+	server := httpServer(t, faultyhttp.Config{})
+	w = overURL(t, environ, "--url", server.URL())
+	fmt.Fprintln(w.in, hello)
+	if line, _ := w.out.ReadString('\n'); !strings.Contains(line, `"result"`) {
+		t.Errorf("%s", line)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(asked) == 0 {
+		t.Error("the proxy was not asked")
+	}
+	for _, uri := range asked {
+		if uri != "http://mcp.invalid/mcp" {
+			t.Errorf("the proxy was asked for %s", uri)
+		}
+	}
+}
+
+// A credential is in no word that gauze says, whatever goes wrong.
+func TestTheCredentialIsNeverShown(t *testing.T) {
+	const secret = "canary-0d9f8e7c6b5a"
+	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: secret})
+	w := overURL(t, []string{"MY_TOKEN=Bearer " + secret}, "--header-env", "Authorization=MY_TOKEN", "--url", server.URL(), "--patience", "200ms")
+	said := &strings.Builder{}
+	ask := func(line string) {
+		fmt.Fprintln(w.in, line)
+		answer, _ := w.out.ReadString('\n')
+		said.WriteString(answer)
+	}
+	ask(hello)
+	fmt.Fprintln(w.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for i, f := range []faultyhttp.Fault{faultyhttp.Status401, faultyhttp.Status403, faultyhttp.Status500, faultyhttp.HTML, faultyhttp.RSTAfterEffect, faultyhttp.RedirectOther} {
+		ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"append","arguments":{"key":"k%d","fault":%q}}}`, i+2, i, f))
+	}
+	server.Stop()
+	ask(`{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{}}}`)
+	w.in.Close()
+	w.cmd.Wait()
+	if text := said.String() + w.stderr.String(); strings.Contains(text, secret) || !strings.Contains(text, "MY_TOKEN") {
+		t.Errorf("%s", text)
+	}
+}
+
+// The client leaves, or gauze is told to stop, while the server hangs.
+func TestRunOverAURLEndsAtOnce(t *testing.T) {
+	for name, leave := range map[string]func(w *wrapped){
+		"stdin ends": func(w *wrapped) { w.in.Close() },
+		"SIGTERM":    func(w *wrapped) { w.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+			w := overURL(t, nil, "--quiet", "--url", server.URL())
+			fmt.Fprintln(w.in, hello)
+			w.out.ReadString('\n')
+			fmt.Fprintln(w.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"key":"never"}}}`)
+			<-server.Reached("never")
+			leave(w)
+			rest, _ := io.ReadAll(w.out)
+			w.cmd.Wait()
+			if !strings.Contains(string(rest), `"id":2`) {
+				t.Errorf("the call was not answered: %s", rest)
+			}
+		})
+	}
+}
