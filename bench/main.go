@@ -37,6 +37,7 @@ var roles = []command{
 	{roleStormServer, "the server under fire", runStormServer},
 	{roleFaulty, "the faulty server", func(args []string) error { return exitWith(faultyserver.Main(args, os.Stdin, os.Stdout, os.Stderr)) }},
 	{roleFaultyHTTP, "the faulty server behind a URL", func(args []string) error { return exitWith(faultyhttp.Main(args)) }},
+	{roleProxy, "the plain reverse proxy in front of a URL", runProxy},
 	{rolePump, "the bare byte pump in front of a command", runPump},
 }
 

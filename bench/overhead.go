@@ -55,8 +55,12 @@ func runOverhead(args []string) error {
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
 	check := flags.Bool("check", false, "exit with 1 if a target is missed")
+	overHTTP := flags.Bool("http", false, "gauze serve --url beside a plain reverse proxy; always exits with 1 if a target is missed")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *overHTTP {
+		return runWebOverhead(webOverhead{rounds: o.rounds, calls: o.calls, gauze: *gauze}, *jsonTo)
 	}
 	for name := range strings.SplitSeq(*routes, ",") {
 		o.routes = append(o.routes, route(name))
@@ -126,7 +130,7 @@ func (o *overhead) measure() (*overheadReport, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s, %d callers, %d bytes: %w", c.Server, c.Callers, c.Payload, err)
 		}
-		report.Cells = append(report.Cells, summarize(c, rounds))
+		report.Cells = append(report.Cells, summarize(c, rounds, direct))
 	}
 	report.Memory = o.peak
 	return report, nil

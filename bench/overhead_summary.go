@@ -39,7 +39,8 @@ type cellSummary struct {
 	Routes map[route]routeSummary `json:"routes"`
 }
 
-func summarize(c cell, rounds []round) cellSummary {
+// summarize puts the rounds of one situation together; ratios are to the base.
+func summarize(c cell, rounds []round, base route) cellSummary {
 	s := cellSummary{cell: c, Routes: map[route]routeSummary{}}
 	if len(rounds) == 0 {
 		return s
@@ -49,12 +50,12 @@ func summarize(c cell, rounds []round) cellSummary {
 		for _, one := range rounds {
 			latencies = append(latencies, one[r].latencies...)
 			perSecond = append(perSecond, one[r].perSecond)
-			if base, ok := one[direct]; ok {
-				p50Ratio = append(p50Ratio, one[r].p50/base.p50)
-				throughputRatio = append(throughputRatio, one[r].perSecond/base.perSecond)
+			if to, ok := one[base]; ok {
+				p50Ratio = append(p50Ratio, one[r].p50/to.p50)
+				throughputRatio = append(throughputRatio, one[r].perSecond/to.perSecond)
 			}
-			if base, ok := one[pump]; ok {
-				overPump = append(overPump, one[r].p50-base.p50)
+			if to, ok := one[pump]; ok {
+				overPump = append(overPump, one[r].p50-to.p50)
 			}
 		}
 		s.Routes[r] = routeSummary{

@@ -32,7 +32,7 @@ func TestSummaryComparesWithinARound(t *testing.T) {
 			wrap:   newBurst(us(120*slow), time.Duration(125*slow)*time.Microsecond),
 		}
 	}
-	got := summarize(cell{}, []round{one(1), one(50), one(1)}).Routes[wrap]
+	got := summarize(cell{}, []round{one(1), one(50), one(1)}, direct).Routes[wrap]
 	if got.P50Ratio != 1.2 || got.ThroughputRatio != 0.8 || got.OverPump != 10 {
 		t.Errorf("ratio %v, throughput %v, over the pump %v; want 1.2, 0.8, 10", got.P50Ratio, got.ThroughputRatio, got.OverPump)
 	}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// proxied is the way through a plain reverse proxy.
+const proxied route = "proxy"
+
+// webRoutes all lead to the same server.
+var webRoutes = []route{direct, proxied, wrap}
+
+// webCells: the server is the faulty one with nothing armed, because it speaks
+// both eras, in a process of its own. It answers in plain JSON, which is the
+// cheapest there is to pass on: a stream would flatter the wrap, which makes
+// one of every answer.
+var webCells = []cell{
+	{"modern", 1, 100}, {"modern", 1, 10_000}, {"modern", 32, 100}, {"modern", 32, 10_000},
+	{"legacy", 1, 100}, {"legacy", 1, 10_000}, {"legacy", 32, 100}, {"legacy", 32, 10_000},
+}
+
+var webServerFlags = map[string][]string{
+	"modern": {"-era", "modern", "-answers", "json", "-lifetime", "0"},
+	"legacy": {"-era", "legacy", "-stateful", "-answers", "json", "-lifetime", "0"},
+}
+
+// webOverhead is one run over HTTP.
+type webOverhead struct {
+	rounds, calls int
+	gauze, self   string
+}
+
+// runWebOverhead compares the wrap with a reverse proxy in one run.
+func runWebOverhead(o webOverhead, jsonTo string) error {
+	b, err := newBinaries()
+	if err != nil {
+		return err
+	}
+	defer b.remove()
+	if o.self = b.self; o.gauze == "" {
+		if o.gauze, err = b.gauze(""); err != nil {
+			return err
+		}
+	}
+	begin := time.Now()
+	report := &webOverheadReport{}
+	for _, c := range webCells {
+		rounds, err := o.measureCell(c)
+		if err != nil {
+			return fmt.Errorf("%s, %d callers, %d bytes: %w", c.Server, c.Callers, c.Payload, err)
+		}
+		report.Cells = append(report.Cells, summarize(c, rounds, proxied))
+	}
+	report.Seconds = time.Since(begin).Seconds()
+	report.judge()
+	report.print(os.Stdout)
+	if err := writeJSON(jsonTo, report); err != nil {
+		return err
+	}
+	if !report.Pass {
+		return errors.New("a target was missed")
+	}
+	return nil
+}
+
+// measureCell returns the rounds of one situation, on processes that are
+// replaced every few rounds.
+func (o *webOverhead) measureCell(c cell) ([]round, error) {
+	const life = 6
+	var all []round
+	for len(all) < o.rounds {
+		rounds, err := o.measureLife(c, min(life, o.rounds-len(all)), len(all))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rounds...)
+	}
+	return all, nil
+}
+
+// measureLife runs some rounds on fresh processes: one server, and in front of
+// it the proxy and the wrap.
+func (o *webOverhead) measureLife(c cell, count, first int) ([]round, error) {
+	server, err := startFront(exec.Command(o.self, append([]string{roleFaultyHTTP}, webServerFlags[c.Server]...)...))
+	if err != nil {
+		return nil, err
+	}
+	defer server.stop()
+	urls := map[route]string{direct: server.url}
+	for r, argv := range map[route][]string{
+		proxied: {o.self, roleProxy, server.url},
+		wrap:    {o.gauze, "serve", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url},
+	} {
+		f, err := startFront(exec.Command(argv[0], argv[1:]...))
+		if err != nil {
+			return nil, err
+		}
+		defer f.stop()
+		urls[r] = f.url
+	}
+	callers := map[route]*webCallers{}
+	for r, url := range urls {
+		client, err := newWebCallers(c, url)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r, err)
+		}
+		defer client.close()
+		callers[r] = client
+	}
+	calls, err := o.warmUp(c, callers)
+	if err != nil {
+		return nil, err
+	}
+	rounds := make([]round, count)
+	for n := range rounds {
+		rounds[n] = round{}
+		for _, r := range rotated(webRoutes, first+n) {
+			latencies, elapsed, err := callers[r].burst(calls)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r, err)
+			}
+			rounds[n][r] = newBurst(latencies, elapsed)
+		}
+	}
+	return rounds, nil
+}
+
+// warmUp runs every route, untimed, and decides how many calls a burst has.
+func (o *webOverhead) warmUp(c cell, callers map[route]*webCallers) (calls int, err error) {
+	const perCaller, length = 8, 60 * time.Millisecond
+	least := max(perCaller*c.Callers, 40)
+	fastest := time.Duration(math.MaxInt64)
+	for r, client := range callers {
+		for range 3 {
+			_, elapsed, err := client.burst(least)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", r, err)
+			}
+			fastest = min(fastest, elapsed)
+		}
+	}
+	if o.calls > 0 {
+		return max(o.calls, c.Callers), nil
+	}
+	return max(least, int(length*time.Duration(least)/fastest)), nil
+}
+
+// webCallers share one client, each with a call at a time.
+type webCallers struct {
+	*webClient
+	count  int
+	text   string
+	nextID int
+}
+
+func newWebCallers(c cell, url string) (*webCallers, error) {
+	d := &dialects[0]
+	if c.Server == "modern" {
+		d = &dialects[1]
+	}
+	w := &webCallers{webClient: newWebClient(d, url, c.Callers), count: c.Callers, text: strings.Repeat("x", c.Payload)}
+	return w, w.open(context.Background())
+}
+
+// burst makes the calls, shared out over the callers, and returns the latency
+// of each and the time the whole took.
+func (w *webCallers) burst(calls int) ([]time.Duration, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	each := calls / w.count
+	latencies, errs := make([][]time.Duration, w.count), make([]error, w.count)
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for i := range w.count {
+		base := w.nextID + i*each
+		wg.Go(func() {
+			for n := range each {
+				one, err := w.call(ctx, base+n)
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				latencies[i] = append(latencies[i], one)
+			}
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(begin)
+	w.nextID += each * w.count
+	var all []time.Duration
+	for _, l := range latencies {
+		all = append(all, l...)
+	}
+	return all, elapsed, errors.Join(errs...)
+}
+
+// call makes one and refuses to time anything but the real answer.
+func (w *webCallers) call(ctx context.Context, id int) (time.Duration, error) {
+	line := w.dialect.toolCall(fmt.Sprint(id), "echo", `{"text":"`+w.text+`"}`)
+	var got error = io.ErrUnexpectedEOF
+	begin := time.Now()
+	err := w.send(ctx, line, func(line []byte) {
+		if rawID(line) != nil {
+			got = isEcho(line, []byte(w.text))
+		}
+	})
+	return time.Since(begin), errors.Join(err, got)
+}
