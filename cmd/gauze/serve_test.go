@@ -154,3 +154,21 @@ func TestServeDoesNotTellItsToken(t *testing.T) {
 		t.Errorf("said %s", said)
 	}
 }
+
+func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0"} {
+		out, err := exec.Command("gauze", "serve", "--listen", address, "--", "true").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "--token-env") {
+			t.Errorf("%s: %v, %s", address, err, out)
+		}
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	out, err := exec.Command("gauze", "serve", "--listen", taken.Addr().String(), "--", "true").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "in use") || !strings.Contains(string(out), "--listen") {
+		t.Errorf("%v, %s", err, out)
+	}
+}

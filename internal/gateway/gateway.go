@@ -12,6 +12,7 @@
 //	replay.go    what was said, kept for a client that lost its connection
 //	modern.go    requests without a session, on one upstream for all
 //	headers.go   the headers that mirror a modern request
+//	conns.go     how many connections there are at once
 //	stream.go    one HTTP response that is written as things happen
 //	refuse.go    how a client is turned away
 //	ready.go     /healthz and /readyz
@@ -78,6 +79,7 @@ const (
 	mostBody     = 16 << 20         // as much as one message may have (wire.MaxLine)
 	headerWithin = 10 * time.Second // a client that needs longer for its headers means to hold us up
 	idleConn     = 2 * time.Minute  // a connection nobody uses
+	mostConns    = 8192             // at once; more wait until one of these ends. A thousand clients have three each
 )
 
 // Gateway serves one address.
@@ -135,7 +137,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		DisableGeneralOptionsHandler: true,
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }()
+	go func() { failed <- server.Serve(limited(l)) }()
 	stopReaping := g.reapNowAndThen()
 	var err error
 	select {

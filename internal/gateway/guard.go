@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
 // principal is who speaks: the hash of the token it knows, zero if none is
@@ -19,13 +21,14 @@ type guard struct {
 	hosts   map[string]bool // exact, lower case
 	origins map[string]bool // exact, lower case
 	tokens  []principal
+	guesses *guesses
 }
 
 // newGuard allows the names under which the address itself can be reached.
 // Everything else has to be named: a web page whose name was made to resolve
 // to this machine (DNS rebinding) comes with a Host of its own.
 func newGuard(o Options, addr net.Addr) guard {
-	g := guard{hosts: map[string]bool{}, origins: map[string]bool{}}
+	g := guard{hosts: map[string]bool{}, origins: map[string]bool{}, guesses: &guesses{}}
 	host, port, _ := net.SplitHostPort(addr.String())
 	for _, name := range []string{host, "localhost", "127.0.0.1", "::1"} {
 		g.allow(name, port)
@@ -120,7 +123,43 @@ func (g *guard) identify(r *http.Request) (principal, *refusal) {
 			return hash, nil
 		}
 	}
+	if !g.guesses.another(time.Now()) {
+		refused := plain(http.StatusTooManyRequests, "too many requests without the right token")
+		refused.header("Retry-After", "1")
+		return principal{}, refused
+	}
 	refused := plain(http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer TOKEN")
 	refused.header("WWW-Authenticate", "Bearer")
 	return principal{}, refused
+}
+
+// guesses counts those who come without the right token. Whoever has it is not
+// slowed down by those who have not.
+type guesses struct {
+	mu   sync.Mutex
+	left float64
+	at   time.Time
+}
+
+// Guesses at once, and then a second: enough for any client that was set up
+// wrongly, and a token of 16 characters outlives the sun.
+const (
+	guessesAtOnce  = 100
+	guessesASecond = 10
+)
+
+func (g *guesses) another(now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.at.IsZero() {
+		g.left = guessesAtOnce
+	} else {
+		g.left = min(guessesAtOnce, g.left+now.Sub(g.at).Seconds()*guessesASecond)
+	}
+	g.at = now
+	if g.left < 1 {
+		return false
+	}
+	g.left--
+	return true
 }

@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+)
+
+// What an address has to stand, whatever is behind it.
+
+func TestFaultD01TokensAreNotGuessed(t *testing.T) {
+	o := quickly()
+	o.Tokens = []string{"0123456789abcdef"}
+	f := serve(t, o)
+	refused := map[int]int{}
+	for i := range 2 * guessesAtOnce {
+		response := f.rawExchange(crafted{text: to(fmt.Sprintf("Host: HOST\nAuthorization: Bearer guess-number-%04d\n", i))}.wired(f.addr))
+		if response == nil {
+			t.Fatal("no answer")
+		}
+		refused[response.StatusCode]++
+	}
+	if refused[401] < guessesAtOnce || refused[429] == 0 || refused[401]+refused[429] != 2*guessesAtOnce {
+		t.Errorf("answered %v", refused)
+	}
+	// In the URL it would be in every log, so it does not count there.
+	if response := f.rawExchange(crafted{text: strings.Replace(to("Host: HOST\n"), "/mcp", "/mcp?token=0123456789abcdef&access_token=0123456789abcdef", 1)}.wired(f.addr)); response == nil || response.StatusCode < 400 {
+		t.Errorf("%v", response)
+	}
+	// Who has it is not slowed down by those who have not.
+	f.client("Authorization", "Bearer 0123456789abcdef").initialize("2025-06-18")
+}
+
+var everyPath = []string{"/", "/mcp", "/healthz", "/readyz", "/nothing", "/mcp/../healthz"}
+
+func TestFaultD02ForeignHostOnEveryPathAndMethod(t *testing.T) {
+	f := serve(t, quickly())
+	for _, path := range everyPath {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"} {
+			for _, more := range []string{"", "Accept: text/event-stream\n", "Connection: Upgrade\nUpgrade: websocket\n"} {
+				response := f.rawExchange(crafted{text: method + " " + path + " HTTP/1.1\nHost: attacker.example:PORT\n" + more + "Content-Length: 0\n\n"}.wired(f.addr))
+				if response == nil || response.StatusCode != 403 {
+					t.Errorf("%s %s: %v", method, path, response)
+				}
+			}
+		}
+	}
+	f.wantNothingStarted()
+}
+
+// wantNothingStarted checks that no server was reached.
+func (f *front) wantNothingStarted() {
+	f.t.Helper()
+	if _, began := f.g.Counters(); began != 0 || f.executed() != "" {
+		f.t.Errorf("%d servers were started, and executed %q", began, f.executed())
+	}
+}
+
+// What a page elsewhere can make a browser send without asking first.
+func TestFaultD03CrossSiteRequests(t *testing.T) {
+	f := serve(t, quickly())
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		for _, from := range []string{"Origin: https://evil.example.com\nSec-Fetch-Site: cross-site\nSec-Fetch-Mode: no-cors\n", "Origin: null\n", "Sec-Fetch-Site: cross-site\n", ""} {
+			response := f.rawExchange(crafted{text: posted("Host: HOST\nAccept: */*\nContent-Type: "+kind+"\n"+from, initialize)}.wired(f.addr))
+			if response == nil || response.StatusCode != 403 && response.StatusCode != 415 || response.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s from %q: %v", kind, from, response)
+			}
+		}
+	}
+	f.wantNothingStarted()
+}
+
+func TestFaultD04StreamsFromAnotherOrigin(t *testing.T) {
+	f := serve(t, quickly())
+	for _, path := range everyPath {
+		for _, kind := range []string{"Accept: text/event-stream\n", "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\n"} {
+			response := f.rawExchange(crafted{text: "GET " + path + " HTTP/1.1\nHost: HOST\nOrigin: https://evil.example.com\n" + kind + "\n"}.wired(f.addr))
+			if response == nil || response.StatusCode != 403 {
+				t.Errorf("%s: %v", path, response)
+			}
+		}
+	}
+}
+
+// Connections that say nothing take places, but not all of them.
+func TestFaultD08ManyConnections(t *testing.T) {
+	f := serve(t, quickly())
+	for range 1000 {
+		conn, err := net.Dial("tcp", f.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	f.client().initialize("2025-06-18").call("1", "echo", `{"text":"hello"}`).want(200).result().wantText(t, "hello")
+}
+
+func TestAPlaceIsGivenBack(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &limitedListener{Listener: l, places: make(chan struct{}, 1), closed: make(chan struct{})}
+	defer one.Close()
+	for range 3 {
+		go net.Dial("tcp", l.Addr().String())
+		conn, err := one.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+		conn.Close() // twice, as net/http may
+	}
+	if len(one.places) != 0 {
+		t.Errorf("%d places are taken", len(one.places))
+	}
+}
+
+func TestFaultD09GetHasNoEffect(t *testing.T) {
+	f := serve(t, quickly())
+	for _, path := range append(everyPath, "/mcp?method=initialize", "/mcp?action=restart", "/api/servers") {
+		for _, override := range []string{"", "X-HTTP-Method-Override: POST\n", "X-HTTP-Method: DELETE\nX-Method-Override: PUT\n"} {
+			f.rawExchange(crafted{text: "GET " + path + " HTTP/1.1\nHost: HOST\nAccept: */*\n" + override + "\n"}.wired(f.addr))
+		}
+	}
+	f.wantNothingStarted()
+}
