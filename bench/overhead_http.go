@@ -19,24 +19,30 @@ const proxied route = "proxy"
 // webRoutes all lead to the same server.
 var webRoutes = []route{direct, proxied, wrap}
 
-// webCells: the server is the faulty one with nothing armed, because it speaks
-// both eras, in a process of its own. It answers in plain JSON, which is the
-// cheapest there is to pass on: a stream would flatter the wrap, which makes
-// one of every answer.
-var webCells = []cell{
-	{"modern", 1, 100}, {"modern", 1, 10_000}, {"modern", 32, 100}, {"modern", 32, 10_000},
-	{"legacy", 1, 100}, {"legacy", 1, 10_000}, {"legacy", 32, 100}, {"legacy", 32, 10_000},
+// webServers are what stands behind: the typical server, written with the Go
+// SDK, which is what the targets are about, as on stdio; and a fast one, in
+// front of which every microsecond of ours is visible. The fast one is the
+// faulty server with nothing armed. It answers in plain JSON, the cheapest
+// there is to pass on.
+var webServers = []webServer{
+	{"go-sdk modern", "modern", true, []string{"-http", "-stateless"}},
+	{"go-sdk legacy", "legacy", true, []string{"-http"}},
+	{"fast modern", "modern", false, []string{"-era", "modern", "-answers", "json", "-lifetime", "0"}},
+	{"fast legacy", "legacy", false, []string{"-era", "legacy", "-stateful", "-answers", "json", "-lifetime", "0"}},
 }
 
-var webServerFlags = map[string][]string{
-	"modern": {"-era", "modern", "-answers", "json", "-lifetime", "0"},
-	"legacy": {"-era", "legacy", "-stateful", "-answers", "json", "-lifetime", "0"},
+type webServer struct {
+	name  string
+	era   string
+	sdk   bool // and the targets are judged
+	flags []string
 }
 
 // webOverhead is one run over HTTP.
 type webOverhead struct {
 	rounds, calls int
 	gauze, self   string
+	sdk           string // binary of the server
 }
 
 // runWebOverhead compares the wrap with a reverse proxy in one run.
@@ -51,14 +57,19 @@ func runWebOverhead(o webOverhead, jsonTo string) error {
 			return err
 		}
 	}
+	if o.sdk, err = b.sdkServer(); err != nil {
+		return err
+	}
 	begin := time.Now()
 	report := &webOverheadReport{}
-	for _, c := range webCells {
-		rounds, err := o.measureCell(c)
-		if err != nil {
-			return fmt.Errorf("%s, %d callers, %d bytes: %w", c.Server, c.Callers, c.Payload, err)
+	for _, server := range webServers {
+		for _, c := range []cell{{server.name, 1, 100}, {server.name, 1, 10_000}, {server.name, 32, 100}, {server.name, 32, 10_000}} {
+			rounds, err := o.measureCell(server, c)
+			if err != nil {
+				return fmt.Errorf("%s, %d callers, %d bytes: %w", c.Server, c.Callers, c.Payload, err)
+			}
+			report.Cells = append(report.Cells, summarize(c, rounds, proxied))
 		}
-		report.Cells = append(report.Cells, summarize(c, rounds, proxied))
 	}
 	report.Seconds = time.Since(begin).Seconds()
 	report.judge()
@@ -74,11 +85,11 @@ func runWebOverhead(o webOverhead, jsonTo string) error {
 
 // measureCell returns the rounds of one situation, on processes that are
 // replaced every few rounds.
-func (o *webOverhead) measureCell(c cell) ([]round, error) {
+func (o *webOverhead) measureCell(s webServer, c cell) ([]round, error) {
 	const life = 6
 	var all []round
 	for len(all) < o.rounds {
-		rounds, err := o.measureLife(c, min(life, o.rounds-len(all)), len(all))
+		rounds, err := o.measureLife(s, c, min(life, o.rounds-len(all)), len(all))
 		if err != nil {
 			return nil, err
 		}
@@ -89,8 +100,12 @@ func (o *webOverhead) measureCell(c cell) ([]round, error) {
 
 // measureLife runs some rounds on fresh processes: one server, and in front of
 // it the proxy and the wrap.
-func (o *webOverhead) measureLife(c cell, count, first int) ([]round, error) {
-	server, err := startFront(exec.Command(o.self, append([]string{roleFaultyHTTP}, webServerFlags[c.Server]...)...))
+func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]round, error) {
+	argv := append([]string{o.self, roleFaultyHTTP}, s.flags...)
+	if s.sdk {
+		argv = append([]string{o.sdk}, s.flags...)
+	}
+	server, err := startFront(exec.Command(argv[0], argv[1:]...))
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +124,7 @@ func (o *webOverhead) measureLife(c cell, count, first int) ([]round, error) {
 	}
 	callers := map[route]*webCallers{}
 	for r, url := range urls {
-		client, err := newWebCallers(c, url)
+		client, err := newWebCallers(s.era, c, url)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r, err)
 		}
@@ -162,9 +177,9 @@ type webCallers struct {
 	nextID int
 }
 
-func newWebCallers(c cell, url string) (*webCallers, error) {
+func newWebCallers(era string, c cell, url string) (*webCallers, error) {
 	d := &dialects[0]
-	if c.Server == "modern" {
+	if era == "modern" {
 		d = &dialects[1]
 	}
 	w := &webCallers{webClient: newWebClient(d, url, c.Callers), count: c.Callers, text: strings.Repeat("x", c.Payload)}
