@@ -1,11 +1,13 @@
 // Command bench measures what Gauze promises, through the real binary.
 //
-//	go run ./bench overhead   what the wrap costs beside a direct connection and a bare byte pump
-//	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times
+//	go run ./bench overhead   what the wrap costs beside a direct connection and a bare byte pump;
+//	                          with -http beside a plain reverse proxy
+//	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
+//	                          with -http behind a URL, where more can go wrong
 //	go run ./bench sessions   a thousand clients at once, one of them stuck, and what an idle one costs
 //
 // The same executable re-executed with a role plays the other processes: the
-// minimal server, the byte pump and the faulty server.
+// minimal server, the byte pump, the reverse proxy and the faulty servers.
 package main
 
 import (
