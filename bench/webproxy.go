@@ -21,12 +21,16 @@ func runProxy(args []string) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "proxy: listening on http://%s/mcp\n", l.Addr())
-	return http.Serve(l, &webProxy{to: args[0], web: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}})
+	return http.Serve(l, newWebProxy(args[0]))
 }
 
 type webProxy struct {
 	to  string
 	web *http.Transport
+}
+
+func newWebProxy(to string) *webProxy {
+	return &webProxy{to: to, web: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
 }
 
 func (p *webProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
