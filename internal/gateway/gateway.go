@@ -11,6 +11,7 @@
 //	get.go       GET, which listens or resumes, and DELETE, which ends
 //	replay.go    what was said, kept for a client that lost its connection
 //	modern.go    requests without a session, on one upstream for all
+//	channel.go   streams of notifications that modern clients share
 //	headers.go   the headers that mirror a modern request
 //	conns.go     how many connections there are at once
 //	stream.go    one HTTP response that is written as things happen
@@ -144,6 +145,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	case err = <-failed:
 		g.drain(server)
 	case <-ctx.Done():
+		l.Close() // before anybody is let go: whoever comes back finds nobody
 		g.drain(server)
 		<-failed // it has: the server is closed
 	}

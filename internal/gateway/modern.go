@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -32,22 +31,22 @@ type shared struct {
 	server string // for people
 	stdio  bool   // messages come without a stream of their own, so what they are about is guessed
 
-	mu   sync.Mutex // guards everything below
-	over bool       // nothing more will be said
-	last uint64
-	due  map[string]*exchange // by our raw id
-	call int                  // of them, those that are no streams
+	mu       sync.Mutex // guards everything below
+	over     bool       // nothing more will be said
+	last     uint64
+	due      map[string]*exchange // calls, by our raw id
+	channels channels
 }
 
 // exchange is one modern request on its way.
 type exchange struct {
-	ours   []byte // raw id, and token, towards the server
-	id     []byte // the client's, raw
-	token  []byte // the client's, raw; nil: none
-	meta   []byte // what a cancel has to carry
-	listen bool   // a stream that stays open
-	logs   bool   // it asked for log messages
-	out    *stream
+	ours    []byte   // raw id, and token, towards the server; nil if it listens
+	id      []byte   // the client's, raw
+	token   []byte   // the client's, raw; nil: none
+	meta    []byte   // what a cancel has to carry
+	channel *channel // set: it listens
+	logs    bool     // it asked for log messages
+	out     *stream
 }
 
 // mostShared requests and streams may be open on one upstream.
@@ -94,8 +93,10 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		refused.write(w)
 		return
 	}
-	s.proxy.FromClientHTTP(line, paramsOf(r.Header))
-	s.proxy.Flush()
+	if line != nil {
+		s.proxy.FromClientHTTP(line, paramsOf(r.Header))
+		s.proxy.Flush()
+	}
 	if !g.pour(w, r, x.out, manner{}) {
 		// "Closing the response stream is how a client cancels."
 		s.cancel(x)
@@ -138,7 +139,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Unlock()
 			return nil, stopping()
 		}
-		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}}
+		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}, channels: newChannels()}
 		g.shared[who] = s
 		g.start(&s.life, s.tell, func() {
 			s.closed()
@@ -160,9 +161,10 @@ func (g *Gateway) release(s *shared) {
 	}
 }
 
-// openExchange registers a request and words it for the server.
-func (s *shared) openExchange(m *message) (*exchange, []byte, *refusal) {
-	x := &exchange{id: m.ID, meta: cancelMeta(m.meta), listen: m.Method == "subscriptions/listen", out: newStream()}
+// openExchange registers a request and words it for the server; no line: the
+// server need not hear of it.
+func (s *shared) openExchange(m *message) (x *exchange, line []byte, refused *refusal) {
+	x = &exchange{id: m.ID, meta: cancelMeta(m.meta), out: newStream()}
 	level, _ := wire.Field(m.meta, metaLogLevel)
 	x.logs = level != nil
 	s.mu.Lock()
@@ -172,16 +174,17 @@ func (s *shared) openExchange(m *message) (*exchange, []byte, *refusal) {
 		refused.id = m.ID
 		return nil, nil, refused
 	}
-	if len(s.due) >= mostShared {
+	if len(s.due)+s.channels.members >= mostShared {
 		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, Method: m.Method, At: time.Now(),
-			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due))}, m.ID)
+			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due)+s.channels.members)}, m.ID)
 	}
 	s.last++
-	x.ours = append(strconv.AppendUint([]byte(`"h`), s.last, 10), '"')
-	s.due[string(x.ours)] = x
-	if !x.listen {
-		s.call++
+	ours := append(strconv.AppendUint([]byte(`"h`), s.last, 10), '"')
+	if m.Method == "subscriptions/listen" {
+		return x, s.channels.join(x, m, ours), nil
 	}
+	x.ours = ours
+	s.due[string(ours)] = x
 	edits := []wire.Edit{{Old: m.ID, New: x.ours}}
 	if len(m.token) > 0 && strings.IndexByte(`"-0123456789`, m.token[0]) >= 0 {
 		x.token = m.token
@@ -212,24 +215,24 @@ func cancelMeta(meta []byte) []byte {
 // cancel tells the server that nobody waits any more, unless it has answered.
 func (s *shared) cancel(x *exchange) {
 	s.mu.Lock()
-	waiting := s.due[string(x.ours)] == x
-	if waiting {
-		s.close(x)
+	ours, meta := x.ours, x.meta
+	if x.channel != nil {
+		ours, meta = s.channels.leave(x)
+	} else if s.due[string(ours)] != x {
+		ours = nil
 	}
+	s.close(x)
 	s.mu.Unlock()
-	if waiting {
+	if ours != nil {
 		s.proxy.FromClient(fmt.Appendf(nil,
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"the client hung up","_meta":%s}}`, x.ours, x.meta))
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"the client hung up","_meta":%s}}`, ours, meta))
 		s.proxy.Flush()
 	}
 }
 
-// close takes an exchange out of the table. The caller holds the lock.
+// close ends an exchange. The caller holds the lock.
 func (s *shared) close(x *exchange) {
 	delete(s.due, string(x.ours))
-	if !x.listen {
-		s.call--
-	}
 	x.out.end()
 }
 
@@ -241,7 +244,10 @@ func (s *shared) tell(t proxy.Told) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x, edits, last := s.addressee(&m, t.About)
+	if s.channels.tell(&m, t) {
+		return
+	}
+	x, edits := s.addressee(&m, t.About)
 	if x == nil {
 		return // nobody's, or nobody's any more
 	}
@@ -249,58 +255,38 @@ func (s *shared) tell(t proxy.Told) {
 	if it.answer {
 		it.status = modernStatus(&m, t.Status)
 	}
-	if !x.out.put(it) || last {
+	x.out.put(it) // or its handler finds it cut, and sees to the rest
+	if it.answer {
 		s.close(x)
 	}
 }
 
-// addressee finds the one client a message is for, and what has to be put back
+// addressee finds the one caller a message is for, and what has to be put back
 // in it: never by guessing, since the other clients are strangers to it.
-func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []wire.Edit, last bool) {
-	if m.Kind == wire.Response {
+func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []wire.Edit) {
+	switch {
+	case m.Kind == wire.Response:
 		if x = s.due[string(m.ID)]; x == nil {
-			return nil, nil, false
+			return nil, nil
 		}
-		edits = append(edits, wire.Edit{Old: m.ID, New: x.id})
-		if id := subscription(m.Result); bytes.Equal(id, x.ours) {
-			edits = append(edits, wire.Edit{Old: id, New: x.id})
+		return x, []wire.Edit{{Old: m.ID, New: x.id}}
+	case m.Method == "notifications/progress":
+		token, _ := wire.Field(m.Params, "progressToken")
+		if x = s.due[string(token)]; x == nil || x.token == nil {
+			return nil, nil
 		}
-		return x, edits, true
-	}
-	key, value := "", []byte(nil)
-	switch m.Method {
-	case "notifications/progress":
-		key = "progressToken"
-	case "notifications/cancelled": // how a server ends a stream
-		key = "requestId"
-	}
-	if key != "" {
-		value, _ = wire.Field(m.Params, key)
-		x = s.due[string(value)]
-		switch {
-		case x == nil:
-			return nil, nil, false
-		case key == "requestId":
-			return x, []wire.Edit{{Old: value, New: x.id}}, true
-		case x.token == nil:
-			return nil, nil, false
-		}
-		return x, []wire.Edit{{Old: value, New: x.token}}, false
-	}
-	if id := subscription(m.Params); id != nil {
-		if x = s.due[string(id)]; x == nil {
-			return nil, nil, false
-		}
-		return x, []wire.Edit{{Old: id, New: x.id}}, false
+		return x, []wire.Edit{{Old: token, New: x.token}}
+	case m.Method == "notifications/cancelled", subscription(m.Params) != nil:
+		return nil, nil // about a stream that is over
 	}
 	// Nothing in the message says whose it is. Over HTTP the stream it came on
 	// does. Over stdio it is about the only request there is, if there is one
 	// only and it asked for what this is.
 	x = s.due[string(about)]
-	if x == nil || s.stdio && (s.call != 1 || x.listen || m.Method == "notifications/message" && !x.logs) {
-		return nil, nil, false
+	if x == nil || s.stdio && (len(s.due) != 1 || m.Method == "notifications/message" && !x.logs) {
+		return nil, nil
 	}
-	return x, nil, false
+	return x, nil
 }
 
 // subscription is the raw id of the stream that params or a result belong to.
@@ -313,14 +299,9 @@ func subscription(object []byte) []byte {
 // silence ends the streams that stay open, and tells the server.
 func (s *shared) silence() {
 	s.mu.Lock()
-	var streams []*exchange
-	for _, x := range s.due {
-		if x.listen {
-			streams = append(streams, x)
-		}
-	}
+	listeners := s.channels.everyone()
 	s.mu.Unlock()
-	for _, x := range streams {
+	for _, x := range listeners {
 		s.cancel(x)
 	}
 }
@@ -331,6 +312,10 @@ func (s *shared) closed() {
 	defer s.mu.Unlock()
 	s.over = true
 	for _, x := range s.due {
+		s.close(x)
+	}
+	for _, x := range s.channels.everyone() {
+		s.channels.leave(x)
 		s.close(x)
 	}
 }

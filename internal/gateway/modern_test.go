@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
 func TestModernClientsShareOneServer(t *testing.T) {
@@ -65,12 +67,59 @@ func TestEachListenerHearsItsOwnUnderItsOwnID(t *testing.T) {
 			t.Errorf("told %s, want %s", m.raw, id)
 		}
 	}
+	// Two of them share a stream of the server's, which goes on for the other.
 	tools.hangUp()
+	f.client().modernCall("8", "change_tools", `{}`).want(200).result()
+	if m := third.next(); m.Method != "notifications/tools/list_changed" {
+		t.Errorf("told %s", m.raw)
+	}
+	late := f.client().modern("9", "subscriptions/listen", listenForTools).want(200)
+	if m := late.next(); m.Method != "notifications/subscriptions/acknowledged" || !strings.Contains(m.raw, `subscriptionId":9`) {
+		t.Errorf("told %s", m.raw)
+	}
+	third.hangUp()
+	late.hangUp()
 	if e := f.await(event.Cancelled); e.Method != "subscriptions/listen" {
 		t.Errorf("cancelled: %s", e)
 	}
 	others.hangUp()
-	third.hangUp()
+	f.await(event.Cancelled)
+}
+
+// A thousand listeners with the same wishes are one to the server.
+func TestListenersShareAStreamOfTheServers(t *testing.T) {
+	server := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Modern})
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	f := serveURL(t, quickly(), server.URL())
+	var all []*answer
+	for i := range 20 {
+		a := f.client().modern(fmt.Sprint(i), "subscriptions/listen", listenForTools).want(200)
+		if m := a.next(); m.Method != "notifications/subscriptions/acknowledged" {
+			t.Fatalf("told %s", m.raw)
+		}
+		all = append(all, a)
+	}
+	server.ChangeTools()
+	for i, a := range all {
+		if m := a.next(); m.Method != "notifications/tools/list_changed" || !strings.Contains(m.raw, fmt.Sprintf(`subscriptionId":%d}`, i)) {
+			t.Errorf("told %s", m.raw)
+		}
+	}
+	listens := 0
+	for _, r := range server.Requests() {
+		if r.Method == "subscriptions/listen" {
+			listens++
+		}
+	}
+	if listens != 1 {
+		t.Errorf("the server has %d streams", listens)
+	}
+	for _, a := range all {
+		a.hangUp()
+	}
 }
 
 func TestAListenerOutlivesItsServer(t *testing.T) {

@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -637,4 +639,97 @@ func TestFaultW03Blackhole(t *testing.T) {
 	if m.Error == nil {
 		t.Errorf("%s", m.raw)
 	}
+}
+
+// A server that is late is waited for, whatever is asked first.
+func TestFaultW01ServerComesLater(t *testing.T) {
+	o := unprobed()
+	s := beginWeb(t, faultyhttp.Config{Era: faultyhttp.Modern}, o)
+	s.modern = true
+	s.web.Stop()
+	id := s.request("server/discover", "{"+modernMeta+"}")
+	s.await(event.Died, 4)
+	if err := s.web.StartAgain(); err != nil {
+		t.Fatal(err)
+	}
+	if m := s.answer(id); m.Error != nil {
+		t.Errorf("%s", m.raw)
+	}
+}
+
+// plainWeb is a server of a few lines, for the ways of servers out there.
+func plainWeb(t *testing.T, get http.HandlerFunc, mount string) *webStory {
+	t.Helper()
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		json.Unmarshal(body, &m)
+		result := `{}`
+		switch m.Method {
+		case "initialize":
+			w.Header().Set("Mcp-Session-Id", "s1")
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		case "tools/list":
+			result = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			result = `{"content":[{"type":"text","text":"alive"}]}`
+		}
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != mount:
+			http.Redirect(w, r, mount, http.StatusTemporaryRedirect)
+		case r.Method == http.MethodPost:
+			answer(w, r)
+		default:
+			get(w, r)
+		}
+	}))
+	o := unprobed()
+	o.Spec.URL = server.URL + "/mcp"
+	t.Cleanup(server.Close)
+	return beginWeb(t, stateful, o)
+}
+
+// Many servers route POST only, and answer everything else with 404.
+func TestAServerWithoutAStandingStreamIsNotGone(t *testing.T) {
+	s := plainWeb(t, http.NotFound, "/mcp")
+	s.initialize()
+	for range 10 {
+		s.wantLife()
+	}
+	s.want(event.Died, 0)
+}
+
+// Some mounts redirect /mcp to /mcp/: the standing stream is there, too.
+func TestARedirectIsFollowedByEverything(t *testing.T) {
+	streamed := make(chan struct{})
+	deleted := make(chan struct{}, 1)
+	s := plainWeb(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			deleted <- struct{}{}
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`+"\n\n")
+		w.(http.Flusher).Flush()
+		select {
+		case <-streamed:
+		case <-r.Context().Done():
+		}
+	}, "/mcp/")
+	defer close(streamed)
+	s.initialize()
+	s.notice("notifications/message", 1)
+	s.end()
+	<-deleted
 }

@@ -73,7 +73,7 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		s.later(func() { s.refuseDiscover(c) })
 		return
 	}
-	f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail, Attempts: c.deaths + c.proven}
+	f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail}
 	if loss.After > 0 {
 		f.NextTry = now.Add(loss.After)
 	}

@@ -158,7 +158,11 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 		return func() { s.fail(c, f) }
 	}
 	if c.unread = delivered == fault.Unsent; c.unread {
-		c.proven++
+		// A server that took no connection was not even asked: how long that is
+		// worth waiting for is up to the caller's patience.
+		if evidence := conn.Evidence(); !evidence.Remote || evidence.Gone {
+			c.proven++
+		}
 	} else {
 		c.suspect = c.msg.Method == "tools/call"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -128,7 +129,9 @@ type track struct {
 	via   []byte          // the request it belongs to; nil: the standing one
 	last  string          // id of the last event
 	retry time.Duration   // the server's own wish
-	seen  map[string]bool // ids, so that an event sent again is not heard twice
+	seen  map[string]bool // ids of this response
+	known map[string]bool // ids of earlier ones: what is sent again is not heard twice
+	blank bool            // ids are no positions: some servers put the same on every event
 	heard int             // events since it was last opened
 	tries int             // in a row, without an event
 	wait  backoff
@@ -142,18 +145,32 @@ func (t *track) take(e sseEvent) bool {
 	if e.retry > 0 {
 		t.retry = min(e.retry, time.Minute)
 	}
-	if e.hasID && e.id != "" {
-		if t.seen[e.id] {
+	if e.hasID && e.id != "" && !t.blank {
+		if t.known[e.id] {
 			return false
 		}
-		if t.seen == nil || len(t.seen) >= mostSeen {
-			t.seen = map[string]bool{}
+		if t.seen[e.id] {
+			t.blank, t.last, t.known = true, "", nil
+		} else {
+			if t.seen == nil || len(t.seen) >= mostSeen {
+				t.seen = map[string]bool{}
+			}
+			t.seen[e.id] = true
+			t.last = e.id
 		}
-		t.seen[e.id] = true
-		t.last = e.id
 	}
 	t.heard++
 	return true
+}
+
+// cut: what follows comes in another response.
+func (t *track) cut() {
+	if t.known == nil {
+		t.known = t.seen
+	} else if len(t.known) < mostSeen {
+		maps.Copy(t.known, t.seen)
+	}
+	t.seen = nil
 }
 
 // resumesMost is how often in a row a stream is resumed without an event.
@@ -162,6 +179,7 @@ const resumesMost = 5
 // resume asks for the rest of a cut stream. Without a response and without a
 // loss the link is over, or nobody waits for the stream any more.
 func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
+	t.cut()
 	if t.heard > 0 {
 		t.heard, t.tries, t.wait = 0, 0, backoff{}
 	}
@@ -182,7 +200,7 @@ func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
-			if sessionGone(res.StatusCode, body) && w.hasSession() {
+			if sessionGone(res.StatusCode, body) && w.hasSession() && w.hasStood() {
 				w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
 				return nil, nil
 			}
@@ -196,6 +214,12 @@ func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off again and again"}
 }
 
+func (w *web) hasStood() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stood
+}
+
 func (w *web) hasSession() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -205,7 +229,7 @@ func (w *web) hasSession() bool {
 // get opens a stream, behind the event called last if there is one.
 func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	req := w.remote.request(ctx, http.MethodGet, w.remote.address)
+	req := w.remote.request(ctx, http.MethodGet, w.remote.to())
 	w.annotate(req.Header)
 	req.Header.Set("Accept", "text/event-stream")
 	if last != "" {

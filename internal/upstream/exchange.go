@@ -31,14 +31,25 @@ type exchange struct {
 	settled chan struct{}   // closed once it was taken, or never will be
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	parked  bool // sent; the answer comes on another stream. Guarded by web.mu
+	// Guarded by web.mu.
+	parked   bool // sent; the answer comes on another stream
+	answered bool // and it has come
 
-	mu    sync.Mutex
-	given bool // the transport has had the last byte of the body
-	spilt bool // but could not write it
+	try atomic.Pointer[try] // the last one; nil: none yet
+}
 
-	sealed bool // the transport gets no more
-	conn   *watchedConn
+// try measures one HTTP request of the message. There can be several, after a
+// redirect or to find out how the server speaks, and the transport may report
+// on an old one late: each has its own account.
+type try struct {
+	body []byte
+
+	mu       sync.Mutex
+	given    bool // the transport has had the last byte of the body
+	spilt    bool // but could not write it
+	sealed   bool // the transport gets no more
+	declined bool // the server turned it away
+	conn     *watchedConn
 }
 
 func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchange {
@@ -76,12 +87,16 @@ func (x *exchange) modern() bool { return x.header.Get("Mcp-Method") != "" }
 // byte, the closing brace, was never handed over: whoever reads JSON cannot
 // have acted on less.
 func (x *exchange) delivered() fault.Delivery {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch {
-	case !x.given, x.spilt:
+	t := x.try.Load()
+	if t == nil {
 		return fault.Unsent
-	case x.conn != nil && x.conn.spilt.Load():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case !t.given, t.spilt, t.declined:
+		return fault.Unsent
+	case t.conn != nil && t.conn.spilt.Load():
 		return fault.Unsent // the last byte is in the last write, and a write failed
 	}
 	return fault.Unknown
@@ -213,9 +228,7 @@ func (x *exchange) ask() (told bool) {
 // send makes one HTTP request of the message, following a redirect once where
 // it stays at home and keeps the method.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
-	x.w.mu.Lock()
-	to := x.w.post
-	x.w.mu.Unlock()
+	to := x.w.postTo()
 	res, err := x.sendTo(ctx, to)
 	if err != nil || res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
 		return res, err
@@ -226,18 +239,27 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	}
 	res.Body.Close()
 	next.User = to.User
-	return x.sendTo(ctx, next)
+	if res, err = x.sendTo(ctx, next); err == nil && res.StatusCode < 300 {
+		x.w.remote.moved.Store(next) // GET and DELETE have to go there, too
+	}
+	return res, err
 }
 
 func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	t := &try{body: x.body}
+	x.try.Store(t)
 	var slow atomic.Pointer[time.Timer] // set by a goroutine of the transport
 	trace := &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { x.begin(watched(info.Conn)) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.given, t.spilt, t.conn = false, false, watched(info.Conn)
+		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			x.spilt = info.Err != nil
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.spilt = info.Err != nil
 		},
 		GotFirstResponseByte: func() {
 			slow.Store(time.AfterFunc(x.w.remote.patient, func() { cancel(errSlowHeader) }))
@@ -250,27 +272,26 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	body := func() (io.ReadCloser, error) { return &measured{x: x}, nil }
+	body := func() (io.ReadCloser, error) { return &measured{t: t}, nil }
 	req.Body, _ = body()
 	req.GetBody = body // for the transport to try another connection when nothing was written on the first
 	req.ContentLength = int64(len(x.body))
-	x.begin(nil)
 	res, err := x.w.remote.client.Do(req)
 	if alarm := slow.Load(); alarm != nil {
 		alarm.Stop()
 	}
 	if err != nil {
-		x.seal()
+		t.seal()
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 			err = errors.Join(cause, err)
 		}
 		cancel(nil)
 		return nil, err
 	}
-	x.mu.Lock()
-	x.spilt = x.spilt || x.conn != nil && x.conn.spilt.Load()
-	x.conn = nil // from here on it may serve others, and their writes say nothing about ours
-	x.mu.Unlock()
+	t.mu.Lock()
+	t.spilt = t.spilt || t.conn != nil && t.conn.spilt.Load()
+	t.conn = nil // from here on it may serve others, and their writes say nothing about ours
+	t.mu.Unlock()
 	res.Body = &tied{ReadCloser: res.Body, cancel: cancel}
 	return res, nil
 }
@@ -290,19 +311,19 @@ func (t *tied) Close() error {
 
 // measured is the body on its way into the transport.
 type measured struct {
-	x  *exchange
+	t  *try
 	at int
 }
 
 func (b *measured) Read(p []byte) (int, error) {
-	b.x.mu.Lock()
-	defer b.x.mu.Unlock()
-	if b.x.sealed {
+	b.t.mu.Lock()
+	defer b.t.mu.Unlock()
+	if b.t.sealed {
 		return 0, errEnded
 	}
-	n := copy(p, b.x.body[b.at:])
-	if b.at += n; b.at == len(b.x.body) {
-		b.x.given = true
+	n := copy(p, b.t.body[b.at:])
+	if b.at += n; b.at == len(b.t.body) {
+		b.t.given = true
 		return n, io.EOF
 	}
 	return n, nil
@@ -313,17 +334,17 @@ func (b *measured) Close() error { return nil }
 // seal keeps the transport from reading on after it has reported an error,
 // which it may do from a goroutine of its own: what was not handed over by now
 // never is.
-func (x *exchange) seal() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.sealed = true
+func (t *try) seal() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sealed = true
 }
 
-// begin forgets what an earlier try measured.
-func (x *exchange) begin(conn *watchedConn) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.given, x.spilt, x.sealed, x.conn = false, false, false, conn
+// decline notes that the server turned the request away, so it did not run.
+func (t *try) decline() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.declined = true
 }
 
 // failed judges an exchange that broke before there was an answer.
@@ -347,6 +368,9 @@ func (x *exchange) failed(err error) (told bool) {
 // session that is gone ends the link, the rest is judged by its number.
 func (x *exchange) refused(res *http.Response) (told bool) {
 	w := x.w
+	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
+		w.remote.moved.Store(nil) // where a redirect once led may be the wrong place now
+	}
 	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
 	if err == nil && contentType(res) == "application/json" {
 		if m, rest, err := wire.Scan(body); err == nil && len(rest) == 0 && m.Kind == wire.Response && string(m.ID) == string(x.id) {
@@ -358,7 +382,7 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 		}
 	}
 	if x.gone(res, body) {
-		x.begin(nil) // it was turned away, so it did not run
+		x.try.Load().decline()
 		w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
 		return false
 	}

@@ -1,9 +1,11 @@
 package upstream
 
 import (
+	"crypto/tls"
 	"encoding/pem"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,7 +55,7 @@ func TestAConnectionTestifiesOnlyUntilItsResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	io.Copy(io.Discard, res.Body)
-	if conn := x.conn; conn != nil {
+	if conn := x.try.Load().conn; conn != nil {
 		conn.spilt.Store(true) // the next request's write
 	}
 	if got := x.delivered(); got != fault.Unknown {
@@ -77,12 +79,14 @@ func TestWhatWasReadAndCutOffIsUnknown(t *testing.T) {
 // The transport may read the body on after it reported an error: what it gets
 // then must not be sent.
 func TestASealedBodyIsNotReadOn(t *testing.T) {
-	x := &exchange{body: []byte(`{"a":1}`)}
-	body := &measured{x: x}
+	x := &exchange{}
+	try := &try{body: []byte(`{"a":1}`)}
+	x.try.Store(try)
+	body := &measured{t: try}
 	if n, err := body.Read(make([]byte, 3)); n != 3 || err != nil {
 		t.Fatal(n, err)
 	}
-	x.seal()
+	try.seal()
 	if n, err := body.Read(make([]byte, 9)); n != 0 || err == nil {
 		t.Errorf("%d bytes after the seal", n)
 	}
@@ -134,5 +138,89 @@ func TestAFileMayVouchForAServer(t *testing.T) {
 	}
 	if got := x.delivered(); got != fault.Unknown {
 		t.Errorf("%v", got)
+	}
+}
+
+// Over TLS the transport's own goodbye fails on a connection that was reset:
+// that says nothing about the request, which was read and executed.
+func TestAGoodbyeThatFailsProvesNothing(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		conn.(*tls.Conn).NetConn().(*net.TCPConn).SetLinger(0)
+		conn.(*tls.Conn).NetConn().Close()
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSL_CERT_FILE", file)
+	for range 5 {
+		x, _, err := exchangedAt(t, server.URL+"/mcp", headerTimeout)
+		if err == nil {
+			t.Fatal("it was answered")
+		}
+		if got := x.delivered(); got != fault.Unknown {
+			t.Errorf("%v: it was read (%v)", got, err)
+		}
+	}
+}
+
+// A server that redirects before it has read the request: the transport
+// reports on the first try when the second is long under way.
+func TestALateReportIsAboutItsOwnTry(t *testing.T) {
+	x := &exchange{}
+	first, second := &try{body: []byte("{}")}, &try{body: []byte("{}")}
+	x.try.Store(first)
+	x.try.Store(second)
+	io.ReadAll(&measured{t: second})
+	first.spilt = true
+	if got := x.delivered(); got != fault.Unknown {
+		t.Errorf("%v: the second try was sent whole", got)
+	}
+}
+
+// Servers of the old transport may answer before they say that they took the
+// question.
+func TestAnAnswerMayOvertakeItsReceipt(t *testing.T) {
+	x, _, err := exchanged(t, func(http.ResponseWriter, *http.Request) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := x.w
+	w.live[x.end] = x
+	w.answered(x.id)
+	w.park(x)
+	if x.isParked() {
+		t.Error("nobody will ever take it out")
+	}
+	w.over(x, true)
+}
+
+func TestWhatWaitsToBeSentCanBeDropped(t *testing.T) {
+	sent := make(chan struct{}, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent <- struct{}{} }))
+	defer server.Close()
+	remote, err := NewRemote(Spec{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(remote, 1, &ear{}, io.Discard)
+	end, err := c.Queue([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Drop(end)
+	c.Flush()
+	c.End("the test is over", true)
+	<-c.Done()
+	remote.Close()
+	if len(sent) != 0 {
+		t.Error("it was sent all the same")
 	}
 }

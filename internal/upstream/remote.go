@@ -18,8 +18,9 @@ type Remote struct {
 	address *url.URL
 	header  []Header
 	client  *http.Client
-	way     atomic.Int32  // one of the ways
-	patient time.Duration // from the first byte of an answer to the end of its header
+	way     atomic.Int32            // one of the ways
+	moved   atomic.Pointer[url.URL] // where a redirect led; nil: nowhere
+	patient time.Duration           // from the first byte of an answer to the end of its header
 }
 
 // The ways a server can speak over HTTP. They are found out by trying, once.
@@ -61,8 +62,10 @@ func NewRemote(spec Spec) (*Remote, error) {
 		MaxIdleConnsPerHost:    idleConns,
 		IdleConnTimeout:        90 * time.Second,
 		ForceAttemptHTTP2:      true,
-		ReadBufferSize:         4 << 10,
-		WriteBufferSize:        4 << 10,
+		// A thousand sessions have a thousand streams that are silent most of
+		// the time; what is large does not go through these.
+		ReadBufferSize:  2 << 10,
+		WriteBufferSize: 1 << 10,
 	}
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
@@ -89,17 +92,19 @@ func (c *watchedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// watched finds our connection below TLS. Of HTTP/2, where many requests share
-// one, nothing can be said this way.
+// watched is our connection if nothing but the request is written to it. TLS
+// writes for itself: that its goodbye fails says nothing about the request.
 func watched(conn net.Conn) *watchedConn {
-	if secure, ok := conn.(*tls.Conn); ok {
-		if secure.ConnectionState().NegotiatedProtocol == "h2" {
-			return nil
-		}
-		conn = secure.NetConn()
-	}
 	own, _ := conn.(*watchedConn)
 	return own
+}
+
+// to is where requests go.
+func (r *Remote) to() *url.URL {
+	if moved := r.moved.Load(); moved != nil {
+		return moved
+	}
+	return r.address
 }
 
 // extraRoots honours SSL_CERT_FILE on every system: Go does by itself on some.

@@ -32,7 +32,7 @@ type sseReader struct {
 // errEventTooLong: an event, or a line of one, is longer than any message.
 var errEventTooLong = errors.New("an event longer than any message may be")
 
-func newSSEReader(r io.Reader) *sseReader { return &sseReader{r: bufio.NewReaderSize(r, 4<<10)} }
+func newSSEReader(r io.Reader) *sseReader { return &sseReader{r: bufio.NewReaderSize(r, 1<<10)} } // there is a buffer below
 
 // next returns the next event that has anything to say. An event that the end
 // of the stream cuts short is none.

@@ -65,11 +65,14 @@ func (w *web) listen(answered func()) {
 				w.gap()
 			}
 			opened = true
+			w.stands()
 			w.hearStanding(res, t)
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
-			if w.hasSession() && sessionGone(res.StatusCode, body) {
+			// A server that never had one says so in many ways; whether the
+			// session is gone, the next request will tell.
+			if opened && w.hasSession() && sessionGone(res.StatusCode, body) {
 				w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
 				return
 			}
@@ -86,6 +89,12 @@ func (w *web) listen(answered func()) {
 	}
 }
 
+func (w *web) stands() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stood = true
+}
+
 func (w *web) gap() {
 	w.hearing.Lock()
 	defer w.hearing.Unlock()
@@ -96,6 +105,7 @@ func (w *web) gap() {
 // hearStanding reads the standing stream to its end.
 func (w *web) hearStanding(res *http.Response, t *track) error {
 	defer res.Body.Close()
+	defer t.cut()
 	events := newSSEReader(webBytes{w, res.Body})
 	for {
 		e, err := events.next()
@@ -272,7 +282,6 @@ func (w *web) initializing(id []byte) bool {
 func (w *web) park(x *exchange) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.live[x.end] != nil {
-		x.parked = true
-	}
+	// Its answer may have been quicker than the word that it was taken.
+	x.parked = w.live[x.end] != nil && !x.answered && x.ctx.Err() == nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,10 +40,11 @@ type web struct {
 	fates    map[int64]fault.Delivery // of what was under way at the end
 	session  string                   // Mcp-Session-Id, of a legacy server
 	version  string                   // as a legacy server answered initialize
-	post     *url.URL                 // where messages go
+	post     *url.URL                 // where messages go, of the old transport; nil: to the address itself
 	trying   bool                     // someone finds out how the server speaks
 	tried    chan struct{}            // closed once that is known
 	standing bool                     // the GET stream was asked for
+	stood    bool                     // and it was there
 
 	failing sync.Once
 	failed  chan struct{}
@@ -64,7 +66,7 @@ func dial(remote *Remote, generation int, hear Reader, logs io.Writer) *Conn {
 	c := newConn(generation, time.Now(), hear, logs)
 	w := &web{
 		Conn: c, remote: remote, live: map[int64]*exchange{}, fates: map[int64]fault.Delivery{},
-		post: remote.address, tried: make(chan struct{}), failed: make(chan struct{}),
+		tried: make(chan struct{}), failed: make(chan struct{}),
 	}
 	w.accepted = make(chan struct{})
 	close(w.accepted)
@@ -159,7 +161,7 @@ func (w *web) leave(session string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
 	defer cancel()
-	req := w.remote.request(ctx, http.MethodDelete, w.remote.address)
+	req := w.remote.request(ctx, http.MethodDelete, w.remote.to())
 	w.annotate(req.Header)
 	if res, err := w.remote.client.Do(req); err == nil {
 		res.Body.Close()
@@ -265,6 +267,24 @@ func (w *web) drop(end int64) {
 			delete(w.live, end)
 		}
 	}
+	w.queued = slices.DeleteFunc(w.queued, func(x *exchange) bool {
+		if x.end != end {
+			return false
+		}
+		x.cancel(errDropped)
+		x.settle()
+		return true
+	})
+}
+
+// postTo is where messages go.
+func (w *web) postTo() *url.URL {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.post != nil {
+		return w.post
+	}
+	return w.remote.to()
 }
 
 var errDropped = errors.New("nobody waits for the answer")
@@ -346,6 +366,7 @@ func (w *web) answered(id []byte) {
 	defer w.mu.Unlock()
 	for end, x := range w.live {
 		if string(x.id) == string(id) {
+			x.answered = true
 			if x.parked {
 				delete(w.live, end)
 				w.moved.Broadcast()
