@@ -182,7 +182,7 @@ func (s *session) openLane(messages []message, calls int) (*lane, *stream, manne
 			Detail: fmt.Sprintf("%d requests of this session have no answer yet", len(s.due))}, messages[0].callID())
 	}
 	s.lastLane++
-	l := &lane{number: s.lastLane, last: -1, sent: -1, due: calls, out: newStream()}
+	l := &lane{number: s.lastLane, last: -1, sent: -1, due: calls, out: callStream()}
 	how := s.manner(l)
 	how.hello = streamHello
 	for i := range messages {
@@ -234,7 +234,7 @@ func parseEventID(text string) (number, index int, ok bool) {
 
 // tell gets what is said to the client. It must not block.
 func (s *session) tell(t proxy.Told) {
-	it := item{line: bytes.Clone(t.Line), answer: t.Answer, status: passedOn(t.Status, false)}
+	it := item{line: bytes.Clone(t.Line), answer: t.Answer, due: t.Answer || t.Question, status: passedOn(t.Status, false)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.due[string(t.About)]
@@ -292,7 +292,7 @@ func (s *session) finish(l *lane) {
 	if l.out != nil {
 		l.out.end()
 	}
-	if !s.resumable {
+	if !s.resumable || l.last < l.first { // nothing of it is kept
 		delete(s.lanes, l.number)
 	}
 }
@@ -341,7 +341,9 @@ func (s *session) attach(number, index int, resume bool) (*lane, *stream, *refus
 		// not have noticed yet.
 		l.out.abandon()
 	}
-	l.out = newStream()
+	if l.out = callStream(); l == s.listen {
+		l.out = newStream()
+	}
 	for _, it := range s.kept.after(l, index) {
 		l.out.put(it)
 	}
@@ -371,7 +373,7 @@ func (s *session) closed() {
 	defer s.mu.Unlock()
 	s.over = true
 	for _, l := range s.lanes {
-		if l.out != nil {
+		if l.out != nil && l.due == 0 { // what is due is still answered
 			l.out.end()
 		}
 	}

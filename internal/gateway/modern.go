@@ -183,7 +183,7 @@ func (s *shared) openExchange(m *message) (x *exchange, line []byte, refused *re
 	if m.Method == "subscriptions/listen" {
 		return x, s.channels.join(x, m, ours), nil
 	}
-	x.ours = ours
+	x.ours, x.out = ours, callStream()
 	s.due[string(ours)] = x
 	edits := []wire.Edit{{Old: m.ID, New: x.ours}}
 	if len(m.token) > 0 && strings.IndexByte(`"-0123456789`, m.token[0]) >= 0 {
@@ -251,7 +251,7 @@ func (s *shared) tell(t proxy.Told) {
 	if x == nil {
 		return // nobody's, or nobody's any more
 	}
-	it := item{line: wire.Replace(nil, m.Raw, edits...), answer: t.Answer}
+	it := item{line: wire.Replace(nil, m.Raw, edits...), answer: t.Answer, due: t.Answer}
 	if it.answer {
 		it.status = modernStatus(&m, t.Status)
 	}
@@ -310,10 +310,7 @@ func (s *shared) silence() {
 func (s *shared) closed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
-	for _, x := range s.due {
-		s.close(x)
-	}
+	s.over = true // what is due is still answered
 	for _, x := range s.channels.everyone() {
 		s.channels.leave(x)
 		s.close(x)

@@ -12,6 +12,7 @@ type item struct {
 	line   []byte
 	index  int  // in its lane
 	answer bool // to a request
+	due    bool // somebody waits for it: an answer, or a question
 	status int  // HTTP status of an answer that is a refusal; 0: none
 }
 
@@ -19,7 +20,8 @@ type item struct {
 // something to say puts it in and never waits; the handler of the request
 // writes it out (pour).
 type stream struct {
-	news chan struct{} // has a token while there is something to look at
+	news  chan struct{} // has a token while there is something to look at
+	calls bool          // of a call: what goes beside its answer can be left out
 
 	mu    sync.Mutex
 	items []item
@@ -35,14 +37,24 @@ const mostQueued = 4 << 20
 
 func newStream() *stream { return &stream{news: make(chan struct{}, 1)} }
 
-// put reports whether the stream took the item.
+// callStream is the stream of a POST with calls.
+func callStream() *stream { return &stream{news: make(chan struct{}, 1), calls: true} }
+
+// put reports whether the stream took the item. Who reads more slowly than a
+// call speaks gets its answer, but not every word beside it. Who listens and
+// does not read is cut off: then it knows that it missed something.
 func (s *stream) put(it item) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended || s.cut {
 		return false
 	}
-	if len(s.items) > 0 && s.bytes+len(it.line) > mostQueued {
+	full := len(s.items) > 0 && s.bytes+len(it.line) > mostQueued
+	switch {
+	case !full, s.calls && it.due:
+	case s.calls:
+		return true
+	default:
 		s.cut, s.items, s.bytes = true, nil, 0
 		s.wake()
 		return false
@@ -111,7 +123,10 @@ func (g *Gateway) pour(w http.ResponseWriter, r *http.Request, s *stream, how ma
 			p.write(it)
 		}
 		switch {
-		case p.err != nil || cut:
+		case p.err != nil:
+			return false
+		case cut:
+			p.breakOff()
 			return false
 		case ended:
 			p.begin() // a request that was cancelled has no answer
@@ -181,6 +196,14 @@ func (p *pouring) write(it item) {
 	p.text("data: ")
 	p.bytes(it.line)
 	p.text("\n\n")
+}
+
+// breakOff closes the connection, so that nobody takes what was written for the
+// whole.
+func (p *pouring) breakOff() {
+	if conn, _, err := p.control.Hijack(); err == nil {
+		conn.Close()
+	}
 }
 
 func (p *pouring) comment(text string) {

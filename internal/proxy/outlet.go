@@ -26,10 +26,11 @@ type outlet struct {
 
 // Told is one message to a client that speaks in messages.
 type Told struct {
-	Line   []byte // without its line end
-	About  []byte // raw id of the client's request it belongs to: its answer, its progress, a question asked because of it; nil: none
-	Answer bool   // it is the answer to About, the only one
-	Status int    // the HTTP status the server refused the request with; 0: none
+	Line     []byte // without its line end
+	About    []byte // raw id of the client's request it belongs to: its answer, its progress, a question asked because of it; nil: none
+	Answer   bool   // it is the answer to About, the only one
+	Question bool   // a request of the server's, which waits for the client's answer
+	Status   int    // the HTTP status the server refused the request with; 0: none
 }
 
 const outletFlushAt = 64 << 10

@@ -163,7 +163,7 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn, about: bytes.Clone(about)}
 	s.mu.Unlock()
 	s.out.buf = m.AppendWithID(s.out.buf, id)
-	s.out.end(Told{About: about})
+	s.out.end(Told{About: about, Question: true})
 }
 
 // mostQuestions bounds a server that asks a client that does not answer.

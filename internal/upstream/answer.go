@@ -146,16 +146,17 @@ func (t *track) take(e sseEvent) bool {
 		t.retry = min(e.retry, time.Minute)
 	}
 	if e.hasID && e.id != "" && !t.blank {
-		if t.known[e.id] {
-			return false
+		again := t.seen[e.id]
+		if t.seen == nil || len(t.seen) >= mostSeen {
+			t.seen = map[string]bool{}
 		}
-		if t.seen[e.id] {
+		t.seen[e.id] = true
+		switch {
+		case again:
 			t.blank, t.last, t.known = true, "", nil
-		} else {
-			if t.seen == nil || len(t.seen) >= mostSeen {
-				t.seen = map[string]bool{}
-			}
-			t.seen[e.id] = true
+		case t.known[e.id]:
+			return false
+		default:
 			t.last = e.id
 		}
 	}

@@ -186,6 +186,9 @@ type Vitals struct {
 // Vitals looks at the processes now.
 func (c *Conn) Vitals() Vitals { return c.vitals() }
 
+// ClientLeft is the reason of an end that nobody is to blame for.
+const ClientLeft = "the client left"
+
 // End closes the connection from our side and says why; now skips the wait
 // for a voluntary end. It returns at once, Done tells when it is over.
 func (c *Conn) End(reason string, now bool) {

@@ -203,8 +203,11 @@ func (x *exchange) ask() (told bool) {
 	defer res.Body.Close()
 	w.hears()
 	if w.remote.way.Load() == untried {
-		if old := x.answersElsewhere(res); old != nil {
-			res = old
+		if x.answersElsewhere(res) {
+			if res, err = x.send(x.ctx); err != nil {
+				w.wayTried()
+				return x.failed(err)
+			}
 			defer res.Body.Close()
 		}
 	}

@@ -62,6 +62,9 @@ func NewRemote(spec Spec) (*Remote, error) {
 		MaxIdleConnsPerHost:    idleConns,
 		IdleConnTimeout:        90 * time.Second,
 		ForceAttemptHTTP2:      true,
+		// One connection serves everybody there, so one that went silent has to
+		// be noticed: a cancelled request does not close it.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 		// A thousand sessions have a thousand streams that are silent most of
 		// the time; what is large does not go through these.
 		ReadBufferSize:  2 << 10,

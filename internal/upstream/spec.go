@@ -73,9 +73,12 @@ func (s Spec) secrets() (values []string) {
 			values = append(values, rest) // Bearer, Basic
 		}
 	}
-	if u, err := url.Parse(s.URL); err == nil && u.User != nil {
+	if u, err := url.Parse(s.URL); err == nil {
 		password, _ := u.User.Password()
 		values = append(values, password)
+		for _, inQuery := range u.Query() { // some servers take their key there
+			values = append(values, inQuery...)
+		}
 	}
 	return values
 }

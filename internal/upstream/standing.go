@@ -167,26 +167,22 @@ func (w *web) wayTried() {
 const endpointTimeout = 3 * time.Second
 
 // answersElsewhere: a server that turns a POST away may be one of the old
-// transport. Then GET opens its stream, whose first event says where to post;
-// the message is sent there. Any other answer means that it is not.
-func (x *exchange) answersElsewhere(res *http.Response) *http.Response {
+// transport. Then GET opens its stream, whose first event says where to post,
+// and the message has to be sent there. Any other answer means that it is not.
+func (x *exchange) answersElsewhere(res *http.Response) bool {
 	switch res.StatusCode {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
 	default:
-		return nil
+		return false
 	}
 	if contentType(res) == "application/json" && res.StatusCode != http.StatusMethodNotAllowed {
-		return nil // it speaks JSON-RPC here, and means what it says
+		return false // it speaks JSON-RPC here, and means what it says
 	}
 	if !x.w.openOld(x) {
-		return nil
+		return false
 	}
 	x.w.remote.way.Store(twoWays)
-	again, err := x.send(x.ctx)
-	if err != nil {
-		return nil
-	}
-	return again
+	return true
 }
 
 // openOld opens the stream of the old transport, once a connection, and learns

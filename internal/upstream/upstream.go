@@ -172,7 +172,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 		select {
 		case <-conn.Done():
 		case <-ctx.Done():
-			conn.End("the client left", false)
+			conn.End(ClientLeft, false)
 			u.hurryIfAsked(conn)
 		}
 	} else {
@@ -333,7 +333,7 @@ func (u *Upstream) End() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.conn != nil {
-		u.conn.End("the client left", u.hurried)
+		u.conn.End(ClientLeft, u.hurried)
 	}
 }
 

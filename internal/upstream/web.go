@@ -83,8 +83,12 @@ func dial(remote *Remote, generation int, hear Reader, logs io.Writer) *Conn {
 // new.
 const lastWords = 2 * time.Second
 
-// byeTimeout is what we give a server to hear that we leave.
-const byeTimeout = 2 * time.Second
+// byeTimeout is what we give a server to hear that we leave, and byeInHaste
+// when we are in a hurry.
+const (
+	byeTimeout = 2 * time.Second
+	byeInHaste = 500 * time.Millisecond
+)
 
 // serve waits for the end.
 func (w *web) serve() {
@@ -132,9 +136,12 @@ func (w *web) serve() {
 	select {
 	case <-w.failed:
 		w.evidence.Spawn, w.evidence.Gone = w.failure.err, w.failure.gone
-	case <-w.hurry:
 	default:
-		w.leave(session)
+		if w.evidence.ByUs == ClientLeft {
+			w.leave(session)
+		} else {
+			w.remote.Close() // it may be the connections that are dead, and not the server
+		}
 	}
 	close(w.done)
 }
@@ -161,6 +168,16 @@ func (w *web) leave(session string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
 	defer cancel()
+	go func() {
+		select {
+		case <-w.hurry:
+			if !pause(ctx, byeInHaste) {
+				return
+			}
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	req := w.remote.request(ctx, http.MethodDelete, w.remote.to())
 	w.annotate(req.Header)
 	if res, err := w.remote.client.Do(req); err == nil {
