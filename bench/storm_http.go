@@ -153,12 +153,17 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 		})
 	})
 	exit := c.close()
+	left := server.Disarm()
 	effects, err := webEffects(server)
 	if err != nil {
 		return nil, err
 	}
 	verdict := history.Check(c.log.Events(), effects, s.limits(c.plan))
 	r := s.result(verdict, c, fury, readStatus(status), took)
+	r.Faults -= left
+	if r.Faults < s.faults*99/100 {
+		r.broke("only %d of %d faults", r.Faults, s.faults)
+	}
 	if exit != nil {
 		r.broke("the wrap ended with %v", exit)
 	}
