@@ -55,6 +55,7 @@ var (
 	tsV2Auto    = clientKind{"ts-v2-auto", tsClient("v2-auto")} // starts a second gauze only to ask for the era
 
 	// mcp-go over HTTP hears what belongs to no call only if told to, and then speaks only the legacy era.
+	//lint:ignore SA1019 the legacy era has nothing else
 	mcpGoListening = clientKind{"mcp-go-listening", mcpGoClient(transport.WithContinuousListening())}
 
 	everyClient = []clientKind{goSDK, goSDKLegacy, mcpGo, tsV1, tsV2, tsV2Auto}

@@ -57,8 +57,10 @@ func beTheSDKServer() {
 	accept := func(context.Context, *mcp.SubscribeRequest) error { return nil }
 	release := func(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 	s := &sdkServer{
-		Server: mcp.NewServer(&mcp.Implementation{Name: "realtest-sdk", Version: "1"},
-			&mcp.ServerOptions{SubscribeHandler: accept, UnsubscribeHandler: release, HasResources: true}),
+		Server: mcp.NewServer(&mcp.Implementation{Name: "realtest-sdk", Version: "1"}, &mcp.ServerOptions{
+			SubscribeHandler: accept, UnsubscribeHandler: release,
+			Capabilities: &mcp.ServerCapabilities{Resources: &mcp.ResourceCapabilities{Subscribe: true}},
+		}),
 		dir: workplace{os.Getenv(envFolder)},
 	}
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}
