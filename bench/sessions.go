@@ -42,7 +42,7 @@ func runSessions(args []string) error {
 	var s sessionsRun
 	many := flags.Int("clients", 1000, "clients in front of one server behind a URL")
 	few := flags.Int("children", 50, "clients with a child each")
-	flags.IntVar(&s.rounds, "rounds", 30, "pairs of rounds, one without and one with a stuck client")
+	flags.IntVar(&s.rounds, "rounds", 30, "rounds without, without and with a stuck client")
 	flags.DurationVar(&s.length, "length", time.Second, "of a round")
 	flags.IntVar(&s.rate, "rate", 400, "calls a second, of all healthy clients together")
 	flags.DurationVar(&s.settle, "settle", 5*time.Second, "how long nothing happens before memory is looked at")
