@@ -20,8 +20,9 @@ type sceneResult struct {
 	P99       float64  `json:"p99_us"`
 	StuckP50  float64  `json:"p50_us_with_stuck_client"`
 	StuckP99  float64  `json:"p99_us_with_stuck_client"`
-	Change    float64  `json:"p99_change_percent"`        // median over the pairs of rounds
-	ChangeMid float64  `json:"p50_change_percent"`        // likewise
+	Change    float64  `json:"p99_change_percent"` // of the medians of the rounds
+	ChangeMid float64  `json:"p50_change_percent"` // likewise
+	Noise     float64  `json:"p99_change_percent_between_equal_rounds"`
 	Pooled    float64  `json:"p99_change_percent_pooled"` // over all calls together
 	Problems  []string `json:"problems"`
 	Pass      bool     `json:"pass"`
