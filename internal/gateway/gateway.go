@@ -16,6 +16,7 @@
 //	conns.go     how many connections there are at once
 //	stream.go    one HTTP response that is written as things happen
 //	refuse.go    how a client is turned away
+//	tidy.go      memory is given back when nobody speaks
 //	ready.go     /healthz and /readyz
 //	drain.go     the end, in order
 //
@@ -28,6 +29,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -93,7 +95,8 @@ type Gateway struct {
 	end   context.CancelFunc
 	hurry chan struct{} // closed: nobody waits any longer
 
-	running sync.WaitGroup // what runs for sessions
+	running  sync.WaitGroup // what runs for sessions
+	requests atomic.Uint64  // over all time
 
 	mu       sync.Mutex // guards everything below, and who comes and goes in each session
 	sessions map[string]*session
@@ -155,6 +158,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 
 // ServeHTTP is where every request comes in.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.requests.Add(1)
 	g.hasten(w, r)
 	if refused := g.guard.check(r); refused != nil {
 		refused.write(w)

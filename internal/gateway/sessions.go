@@ -149,10 +149,17 @@ func (g *Gateway) reapNowAndThen() (stop func()) {
 		defer close(stopped)
 		tick := time.NewTicker(every)
 		defer tick.Stop()
+		look := time.NewTicker(lookEvery)
+		defer look.Stop()
+		var tidy tidier
 		for {
 			select {
 			case now := <-tick.C:
 				g.reap(now)
+			case now := <-look.C:
+				if tidy.due(g.requests.Load(), now) {
+					tidyUp()
+				}
 			case <-done:
 				return
 			}

@@ -176,8 +176,11 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	var running sync.WaitGroup
 	var served error
 	running.Go(func() { served = s.up.Serve(ctx) })
-	running.Go(func() { s.watch(ctx) })
-
+	if left == nil {
+		s.watch(ctx) // there is nothing else to wait for
+	} else {
+		running.Go(func() { s.watch(ctx) })
+	}
 	var err error
 	select {
 	case err = <-left:

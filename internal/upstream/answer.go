@@ -30,6 +30,7 @@ func (x *exchange) hearBody(res *http.Response) (told bool) {
 	x.settlesSession(res, body)
 	switch answered, ok := w.hearAll(body, x.id, 0); {
 	case answered:
+		x.settle()
 	case !ok:
 		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "what it answered is no valid message"})
 	default:
@@ -110,6 +111,7 @@ func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err 
 			x.w.hearStray(e.data)
 		}
 		if answered {
+			x.settle()
 			alarm := time.AfterFunc(afterAnswer, func() { x.cancel(errDropped) })
 			defer alarm.Stop()
 		}

@@ -80,7 +80,7 @@ const pipeMost = 1 << 20
 func (p *pipes) serve(guard *guard) {
 	var streams sync.WaitGroup
 	streams.Go(p.listen)
-	streams.Go(func() { io.Copy(io.MultiWriter(&p.stderr, p.logs), p.proc.stderr) })
+	streams.Go(p.listenToStderr)
 
 	select {
 	case <-p.proc.exited:
@@ -133,6 +133,20 @@ func (p *pipes) serve(guard *guard) {
 		p.evidence.Stage = Spoke
 	}
 	close(p.done)
+}
+
+// listenToStderr keeps and passes on what the server logs. (io.Copy would take
+// 32 KB for that, for each of a hundred silent servers.)
+func (p *pipes) listenToStderr() {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := p.proc.stderr.Read(buf)
+		p.stderr.Write(buf[:n])
+		p.logs.Write(buf[:n])
+		if err != nil {
+			return
+		}
+	}
 }
 
 // listen reads the server's stdout to its end.

@@ -17,6 +17,7 @@ type relay struct {
 	buf     []byte
 	dropped int64
 	closed  bool
+	running bool
 	done    chan struct{}
 }
 
@@ -29,7 +30,6 @@ const (
 func newRelay(w io.Writer) *relay {
 	r := &relay{w: w, done: make(chan struct{})}
 	r.more.L = &r.mu
-	go r.serve()
 	return r
 }
 
@@ -41,6 +41,10 @@ func (r *relay) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	r.buf = append(r.buf, b...)
+	if !r.running && len(b) > 0 {
+		r.running = true // the first word: many servers never say one
+		go r.serve()
+	}
 	r.more.Signal()
 	return len(b), nil
 }
@@ -97,8 +101,12 @@ const relayGrace = 200 * time.Millisecond
 func (r *relay) close() {
 	r.mu.Lock()
 	r.closed = true
+	running := r.running
 	r.more.Broadcast()
 	r.mu.Unlock()
+	if !running {
+		return
+	}
 	select {
 	case <-r.done:
 	case <-time.After(relayGrace):

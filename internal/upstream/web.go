@@ -220,8 +220,9 @@ func (w *web) put(limited bool, header http.Header, parts [][]byte) (end int64, 
 	w.last++
 	x := newExchange(w, w.last, m, header)
 	x.after = w.accepted
-	if m.Kind != wire.Request && m.Method != "notifications/cancelled" {
-		// Later messages build on it: nothing overtakes it.
+	if m.Kind != wire.Request && m.Method != "notifications/cancelled" || m.Method == "initialize" {
+		// Later messages build on it, or need the session its answer names:
+		// nothing overtakes it.
 		w.accepted = x.settled
 	}
 	w.queued = append(w.queued, x)

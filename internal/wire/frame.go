@@ -19,12 +19,14 @@ type Reader struct {
 	to     int // end of it
 	begun  bool
 	adrift bool // inside a line without end: what follows belongs to it
+	filled bool // the last read took all the room there was
 	err    error
 }
 
 const (
-	firstBuffer = 64 << 10 // what a pipe holds
-	readAtLeast = 16 << 10
+	firstBuffer = 8 << 10  // most servers are idle most of the time
+	busyBuffer  = 64 << 10 // what a pipe holds
+	readAtLeast = 4 << 10
 )
 
 // NewReader reads lines of at most limit bytes (MaxLine if limit is 0).
@@ -103,6 +105,8 @@ func (r *Reader) makeRoom() (moved int) {
 	switch {
 	case unread == 0 && size > 1<<20:
 		size = firstBuffer // give back what one huge message took
+	case r.filled && size < busyBuffer:
+		size = busyBuffer
 	case size-unread < readAtLeast && 2*size >= r.limit:
 		size = r.limit + firstBuffer // the last growth: a longer line is skipped
 	case size-unread < readAtLeast:
@@ -119,6 +123,7 @@ func (r *Reader) makeRoom() (moved int) {
 
 func (r *Reader) fill() {
 	n, err := r.src.Read(r.buf[r.to:])
+	r.filled = n == len(r.buf)-r.to
 	r.to += n
 	if n == 0 || err != nil {
 		r.err = err
