@@ -117,7 +117,7 @@ func (c *channels) tell(m *wire.Message, t proxy.Told) bool {
 		return false
 	}
 	if m.Method == "notifications/subscriptions/acknowledged" {
-		ch.ack = bytes.Clone(m.Raw)
+		ch.ack = flat(bytes.Clone(m.Raw))
 	}
 	it := item{answer: t.Answer}
 	if it.answer {
@@ -132,7 +132,7 @@ func (c *channels) tell(m *wire.Message, t proxy.Told) bool {
 		for i, old := range named {
 			edits[i] = wire.Edit{Old: old, New: x.id}
 		}
-		it.line = wire.Replace(nil, m.Raw, edits...)
+		it.line = flat(wire.Replace(nil, m.Raw, edits...))
 		x.out.put(it) // or its handler finds it cut, and takes it out
 		if over {
 			x.out.end()

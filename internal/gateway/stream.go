@@ -35,6 +35,10 @@ type stream struct {
 // of one write, less than would hurt if a thousand clients did it.
 const mostQueued = 4 << 20
 
+// mostDueBytes of answers and questions wait all the same: more than the largest
+// answer there can be, and a few questions.
+const mostDueBytes = 32 << 20
+
 func newStream() *stream { return &stream{news: make(chan struct{}, 1)} }
 
 // callStream is the stream of a POST with calls.
@@ -51,8 +55,8 @@ func (s *stream) put(it item) bool {
 	}
 	full := len(s.items) > 0 && s.bytes+len(it.line) > mostQueued
 	switch {
-	case !full, s.calls && it.due:
-	case s.calls:
+	case !full, s.calls && it.due && s.bytes < mostDueBytes:
+	case s.calls && !it.due:
 		return true
 	default:
 		s.cut, s.items, s.bytes = true, nil, 0

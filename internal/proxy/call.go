@@ -300,7 +300,7 @@ func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 	case fault.CallQuarantined:
 		kind = event.Quarantined
 	}
-	s.Events.Emit(event.Event{Kind: kind, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: f.Code, Detail: f.Detail,
+	s.Events.Emit(event.Event{Kind: kind, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: f.Code, Detail: s.secrets.Redact(f.Detail),
 		Took: f.At.Sub(c.arrived)})
 	s.count(func(n *Counters) {
 		n.Failed++

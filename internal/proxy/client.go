@@ -287,11 +287,11 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
 	conn := c.conn
 	s.abandon(c)
+	if conn != nil && conn.Remote() {
+		conn.Drop(c.end)
+	}
 	if conn == nil || conn != s.conn {
 		return // it was not sent, or its server is gone
-	}
-	if conn.Remote() {
-		conn.Drop(c.end)
 	}
 	if !conn.Remote() || !c.modern { // over modern HTTP hanging up is the cancel, and there is no other
 		upstreamID := c.id

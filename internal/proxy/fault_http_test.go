@@ -332,6 +332,20 @@ func TestFaultW14SessionGone(t *testing.T) {
 	}
 }
 
+// Sessions that do not last are no crashes, as long as each is of use.
+func TestFaultW14SessionsAreShortLived(t *testing.T) {
+	o := unprobed()
+	o.Restart = upstream.Restart{} // the limits as they are
+	s := beginWeb(t, stateful, o)
+	s.initialize()
+	for i := range 20 {
+		s.web.ExpireSessions()
+		s.text(s.answer(s.start("append", fmt.Sprintf(`{"key":"k%d"}`, i))))
+		s.wantDone(fmt.Sprint("k", i), 1)
+	}
+	s.want(event.Opened, 0)
+}
+
 func TestFaultW15SessionNeverLasts(t *testing.T) {
 	o := unprobed()
 	o.Restart = upstream.Restart{Backoff: time.Millisecond, Limit: 3, Open: time.Hour}
@@ -735,4 +749,71 @@ func TestARedirectIsFollowedByEverything(t *testing.T) {
 	s.notice("notifications/message", 1)
 	s.end()
 	<-deleted
+}
+
+// A server that takes nothing new, as in a rolling restart, still answers what
+// it has: nobody hangs up on it.
+func TestACallOutlivesARefusedConnection(t *testing.T) {
+	reached, release := make(chan struct{}), make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // each call needs a connection of its own
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		json.Unmarshal(body, &m)
+		result := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"},"tools":[]}`
+		if m.Method == "tools/call" {
+			result = `{"content":[{"type":"text","text":"` + m.Params.Name + `"}]}`
+		}
+		if m.Params.Name == "slow" {
+			close(reached)
+			<-release
+		}
+		if m.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	})
+	listen := func(address string) net.Listener {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := listen("127.0.0.1:0")
+	server := &http.Server{Handler: handler}
+	t.Cleanup(func() { server.Close() })
+	go server.Serve(l)
+	o := unprobed()
+	o.Spec.URL = "http://" + l.Addr().String() + "/mcp"
+	s := beginWeb(t, stateful, o)
+	s.initialize()
+	slow := s.start("slow", "")
+	<-reached
+	l.Close()
+	other := s.start("other", "")
+	s.await(event.Died, 1)
+	close(release)
+	if got := s.text(s.answer(slow)); got != "slow" {
+		t.Errorf("%q", got)
+	}
+	go server.Serve(listen(l.Addr().String()))
+	if got := s.text(s.answer(other)); got != "other" {
+		t.Errorf("%q", got)
+	}
+	for _, id := range []string{slow, other} {
+		if n := s.answers(id); n != 1 {
+			t.Errorf("%d answers", n)
+		}
+	}
 }

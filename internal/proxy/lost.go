@@ -38,7 +38,7 @@ func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
 	if loss.Delivery == fault.Unknown {
 		s.up.Record(conn.Generation, health.Broken, 0, now)
 	}
-	conn.Flush()
+	s.Flush()
 }
 
 // judgeLoss repeats the call if that is licensed, or answers it.

@@ -64,7 +64,7 @@ func (s *Session) Down(conn *upstream.Conn) {
 	crashed := s.conn == conn && !s.closing
 	var lost []*call
 	for _, c := range s.flight {
-		if c.conn == conn {
+		if c.conn == conn && !conn.Lingers(c.end) {
 			lost = append(lost, c)
 		}
 	}

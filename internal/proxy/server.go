@@ -48,6 +48,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	s.retire(c)
 	valid := (m.Result == nil) != (m.Error == nil)
 	if c.own == nil && valid {
+		conn.Used()
 		s.counters.Answered++
 		if c.task && c.token != "" && len(s.tasks) < mostTasks {
 			s.tasks[c.token] = true
@@ -88,7 +89,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		f()
 	}
 	if held > 0 {
-		conn.Flush()
+		s.Flush()
 	}
 }
 

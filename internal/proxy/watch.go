@@ -71,6 +71,7 @@ func (s *Session) tick(now time.Time) {
 		s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
 	}
 	conn := s.conn
+	s.endLingering(now)
 	if conn != nil {
 		s.takePulse(conn, now)
 	}
@@ -185,6 +186,22 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 		}
 	}
 	s.release()
+}
+
+// endLingering times out the calls that go on with a connection that is over.
+func (s *Session) endLingering(now time.Time) {
+	for _, c := range s.flight {
+		if c.conn == s.conn || c.own != nil || c.over || !c.conn.Lingers(c.end) {
+			continue
+		}
+		if at, limit := s.deadline(c); !now.Before(at) {
+			s.retire(c)
+			c.conn.Drop(c.end)
+			s.later(func() {
+				s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
+			})
+		}
+	}
 }
 
 // cancelUpstream tells the server that nobody waits any more: the same

@@ -57,6 +57,9 @@ func (x *exchange) settlesSession(res *http.Response, text []byte) {
 // events had ids, it is resumed: nothing is asked for twice.
 func (x *exchange) hearStream(res *http.Response) (told bool) {
 	w := x.w
+	if !w.reads(x) {
+		return true // the answer came on another stream already
+	}
 	track := &track{via: x.id}
 	for {
 		answered, err := x.hearEvents(res, track)
@@ -122,7 +125,7 @@ func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err 
 func (w *web) hearStray(text []byte) {
 	w.hearing.Lock()
 	defer w.hearing.Unlock()
-	w.stray(text)
+	w.stray([]byte(w.remote.secrets.Redact(string(text))))
 	w.hear.Rest(w.Conn)
 }
 
@@ -204,10 +207,10 @@ func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
 			if sessionGone(res.StatusCode, body) && w.hasSession() && w.hasStood() {
-				w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return nil, nil
 			}
-			return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off and cannot be resumed: " + statusLine(res, body)}
+			return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off and cannot be resumed: " + w.remote.statusLine(res, body)}
 		}
 	}
 	if reason, dead := unreachable(last); dead {

@@ -14,7 +14,8 @@ import (
 
 // Reader gets what the server says. One call comes at a time, those about one
 // stream of bytes in its order, the last of them before Conn.Done closes:
-// nothing of an old generation is heard later.
+// nothing of an old generation is heard later, except about the requests that
+// linger.
 type Reader interface {
 	Message(c *Conn, m *wire.Message)
 	TooLong(c *Conn, long *wire.TooLong)
@@ -36,7 +37,10 @@ type link interface {
 	flush()
 	await(stall time.Duration)
 	blocked() bool
-	drop(end int64)                    // nobody waits for the answer any more
+	drop(end int64)         // nobody waits for the answer any more
+	lingers(end int64) bool // see Conn.Lingers
+	dismiss()
+	gone() <-chan struct{}
 	delivery(end int64) fault.Delivery // valid once the connection is done
 	starting() bool
 	vitals() Vitals
@@ -55,6 +59,7 @@ type Conn struct {
 	heard atomic.Int64 // when the last byte came, in nanoseconds since Started
 	spoke atomic.Int64 // when the first message came, the same; 0: none yet
 	inMid atomic.Bool  // the last byte was not the end of a line
+	used  atomic.Bool  // a client's request was answered
 
 	logs   io.Writer // where the server's stderr goes; never blocks
 	stderr ring
@@ -110,6 +115,14 @@ func (c *Conn) speaks() {
 	}
 }
 
+// Used notes that a request of the client's was answered: the connection was
+// of use, whatever becomes of it.
+func (c *Conn) Used() {
+	if !c.used.Load() {
+		c.used.Store(true)
+	}
+}
+
 // Remote reports whether the server is reached over HTTP: there is no process
 // to look at, and every request is on its own.
 func (c *Conn) Remote() bool { return c.pipes == nil }
@@ -151,6 +164,11 @@ func (c *Conn) Blocked() bool { return c.blocked() }
 // Drop says that nobody waits for the answer to this message any more. Over
 // HTTP its request is hung up.
 func (c *Conn) Drop(end int64) { c.drop(end) }
+
+// Lingers reports, after Done, whether a request goes on by itself: over HTTP
+// the server may still answer it. The reader will hear how it went, or that it
+// is lost.
+func (c *Conn) Lingers(end int64) bool { return c.lingers(end) }
 
 // LastHeard is when the last byte came from the server, its start if none did.
 func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }

@@ -33,6 +33,7 @@ type Evidence struct {
 	// Over HTTP there is no process; Spawn says why the connection is over.
 	Remote bool
 	Gone   bool // the server lives, but knows the session no more
+	Used   bool // it answered a client before
 }
 
 // Shown is the part a fault carries.

@@ -33,7 +33,8 @@ type exchange struct {
 	cancel  context.CancelCauseFunc
 	// Guarded by web.mu.
 	parked   bool // sent; the answer comes on another stream
-	answered bool // and it has come
+	reading  bool // its answer comes on its own stream
+	answered bool // it has come on another one
 
 	try atomic.Pointer[try] // the last one; nil: none yet
 }
@@ -111,7 +112,7 @@ func (x *exchange) run() {
 	defer func() {
 		x.settle()
 		if !x.isParked() {
-			x.w.over(x, told)
+			x.w.close(x, told)
 		}
 		x.cancel(nil)
 	}()
@@ -153,7 +154,10 @@ func (x *exchange) notify() {
 		ctx, cancel := context.WithTimeout(x.ctx, noticeTimeout)
 		res, err := x.send(ctx)
 		if err == nil {
-			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+			var body []byte
+			if res.StatusCode >= 300 { // otherwise there is nothing to read, and some never end it
+				body, _ = io.ReadAll(io.LimitReader(res.Body, 4<<10))
+			}
 			res.Body.Close()
 			cancel()
 			switch {
@@ -163,10 +167,10 @@ func (x *exchange) notify() {
 				}
 				return
 			case x.gone(res, body):
-				x.w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+				x.w.fail(failure{err: errors.New(x.w.remote.statusLine(res, body)), gone: true})
 				return
 			case res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests:
-				x.w.stray([]byte("(" + x.method + " was refused: " + statusLine(res, body) + ")"))
+				x.w.hearStray([]byte("(" + x.method + " was refused: " + x.w.remote.statusLine(res, body) + ")"))
 				return
 			}
 		} else {
@@ -215,15 +219,18 @@ func (x *exchange) ask() (told bool) {
 	switch kind := contentType(res); {
 	case res.StatusCode >= 300:
 		return x.refused(res)
-	case w.remote.way.Load() == twoWays, res.StatusCode == http.StatusAccepted:
+	case w.remote.way.Load() == twoWays, res.StatusCode == http.StatusAccepted && w.hasStood():
 		w.park(x) // the answer comes on the standing stream
+		return true
+	case res.StatusCode == http.StatusAccepted:
+		w.lose(x.id, missing)
 		return true
 	case kind == "text/event-stream":
 		return x.hearStream(res)
 	case kind == "application/json":
 		return x.hearBody(res)
 	default:
-		w.lose(x.id, refusal(res, nil, w.remote.header, time.Now()))
+		w.lose(x.id, w.remote.refusal(res, nil, time.Now()))
 		return true
 	}
 }
@@ -386,10 +393,10 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	}
 	if x.gone(res, body) {
 		x.try.Load().decline()
-		w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+		w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 		return false
 	}
-	w.lose(x.id, refusal(res, body, w.remote.header, time.Now()))
+	w.lose(x.id, w.remote.refusal(res, body, time.Now()))
 	return true
 }
 

@@ -199,7 +199,7 @@ func TestAnAnswerMayOvertakeItsReceipt(t *testing.T) {
 	if x.isParked() {
 		t.Error("nobody will ever take it out")
 	}
-	w.over(x, true)
+	w.close(x, true)
 }
 
 func TestWhatWaitsToBeSentCanBeDropped(t *testing.T) {

@@ -30,44 +30,55 @@ const retryAfterMost = time.Minute
 
 // refusal reads a status that is no success: did the request run, and can a
 // second try help? The body was no JSON-RPC answer.
-func refusal(res *http.Response, body []byte, sent []Header, now time.Time) Loss {
+func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 	status := res.StatusCode
-	l := Loss{Delivery: fault.Unsent, Code: fault.HTTPRefused, Detail: statusLine(res, body), Final: true, Status: status}
+	l := Loss{Delivery: fault.Unknown, Code: fault.HTTPRefused, Detail: r.statusLine(res, body), Final: true, Status: status}
+	if turnedAway[status] {
+		l.Delivery = fault.Unsent
+	}
 	switch {
 	case status == http.StatusUnauthorized:
-		l.Code, l.Detail = fault.AuthRequired, credentials(res, sent)
+		l.Code, l.Detail = fault.AuthRequired, credentials(res, r.header)
 	case status == http.StatusForbidden:
-		l.Code, l.Detail = fault.AuthDenied, credentials(res, sent)
+		l.Code, l.Detail = fault.AuthDenied, credentials(res, r.header)
 	case status == http.StatusRequestEntityTooLarge:
 		l.Code = fault.RequestTooLarge
 	case status == http.StatusTooManyRequests:
 		l.Code, l.Final, l.After = fault.RateLimited, false, max(retryAfter(res, now), time.Second)
 	case status == http.StatusServiceUnavailable:
 		// Likely it did not run, but nobody has proved it.
-		l.Code, l.Final, l.Delivery, l.After = fault.HTTPUnavailable, false, fault.Unknown, retryAfter(res, now)
+		l.Code, l.Final, l.After = fault.HTTPUnavailable, false, retryAfter(res, now)
 	case status >= 500:
-		l.Code, l.Final, l.Delivery = fault.HTTPUnavailable, false, fault.Unknown
+		l.Code, l.Final = fault.HTTPUnavailable, false
 	case status >= 300 && status < 400:
 		l.Code = fault.RedirectRefused
 		l.Detail = fmt.Sprintf("HTTP %d to %s", status, fault.Quote(target(res)))
 	case status >= 200 && status < 300:
 		// It may have run, whatever this is. Of a page only its type is told.
-		l.Code, l.Delivery = fault.NotMCP, fault.Unknown
+		l.Code = fault.NotMCP
 		l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, fault.Quote(contentType(res)))
 	}
 	if l.After > retryAfterMost {
 		l.Final = true
 		l.Detail += fmt.Sprintf("; it asks to wait for %v", l.After)
 	}
+	l.Detail = r.secrets.Redact(l.Detail)
 	return l
+}
+
+// turnedAway are the statuses that say the request was not even looked at. With
+// every other one it may have run: 303 is what a server says when it has.
+var turnedAway = map[int]bool{
+	400: true, 401: true, 403: true, 404: true, 405: true, 406: true, 407: true, 411: true, 413: true, 414: true, 415: true,
+	421: true, 426: true, 429: true, 431: true, 307: true, 308: true,
 }
 
 // statusLine quotes what a server says with a status, unless it is a page for
 // people.
-func statusLine(res *http.Response, body []byte) string {
+func (r *Remote) statusLine(res *http.Response, body []byte) string {
 	line := fmt.Sprintf("HTTP %d", res.StatusCode)
 	if kind := contentType(res); len(body) > 0 && (kind == "text/plain" || kind == "application/json") {
-		line += ": " + fault.Quote(string(bytes.TrimSpace(body[:min(len(body), 300)])))
+		line += ": " + fault.Quote(r.secrets.Redact(string(bytes.TrimSpace(body[:min(len(body), 300)]))))
 	}
 	return line
 }

@@ -27,11 +27,15 @@ func TestWhatAStatusMeans(t *testing.T) {
 		502: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 502},
 		503: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 503},
 		504: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 504},
+		303: {fault.Unknown, fault.RedirectRefused, "", true, 0, 303},
+		307: {fault.Unsent, fault.RedirectRefused, "", true, 0, 307},
+		409: {fault.Unknown, fault.HTTPRefused, "", true, 0, 409},
+		422: {fault.Unknown, fault.HTTPRefused, "", true, 0, 422},
 		200: {fault.Unknown, fault.NotMCP, "", true, 0, 200},
-		302: {fault.Unsent, fault.RedirectRefused, "", true, 0, 302},
+		302: {fault.Unknown, fault.RedirectRefused, "", true, 0, 302},
 	} {
 		res := &http.Response{StatusCode: status, Header: http.Header{}, Request: &http.Request{URL: &url.URL{}}}
-		got := refusal(res, nil, nil, now)
+		got := (&Remote{}).refusal(res, nil, now)
 		if got.Delivery != want.Delivery || got.Code != want.Code || got.Final != want.Final || got.After != want.After {
 			t.Errorf("%d: %+v, want %+v", status, got, want)
 		}
@@ -52,7 +56,7 @@ func TestRetryAfterInBothForms(t *testing.T) {
 
 func TestACredentialIsNamedNeverShown(t *testing.T) {
 	res := &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {`Bearer realm="x", error="invalid_token"`}}, Request: &http.Request{URL: &url.URL{}}}
-	got := refusal(res, nil, []Header{{Name: "Authorization", Value: "Bearer s3cret-value", Source: "the variable TOKEN"}}, time.Time{}).Detail
+	got := (&Remote{header: []Header{{Name: "Authorization", Value: "Bearer s3cret-value", Source: "the variable TOKEN"}}}).refusal(res, nil, time.Time{}).Detail
 	for _, word := range []string{"401", "Authorization from the variable TOKEN", "Bearer", `realm="x"`} {
 		if !strings.Contains(got, word) {
 			t.Errorf("%q does not say %q", got, word)
@@ -76,7 +80,7 @@ func TestWhichHeadersAUserMaySet(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, address := range []string{"", "example.com/mcp", "ftp://example.com", "http://", "http://a b/", "https://x/#y", "://"} {
+	for _, address := range []string{"", "example.com/mcp", "ftp://example.com", "http://", "http://a b/", "https://x/#y", "://", "127.0.0.1:7300/mcp", "http://host:99999/mcp", "http://host:0/"} {
 		if CheckURL(address) == nil {
 			t.Errorf("%q is a URL", address)
 		}

@@ -54,6 +54,9 @@ func (p *pipes) flush()                    { p.out.flush() }
 func (p *pipes) await(stall time.Duration) { p.out.await(stall) }
 func (p *pipes) blocked() bool             { return p.out.blocked() }
 func (p *pipes) drop(int64)                {}
+func (p *pipes) lingers(int64) bool        { return false }
+func (p *pipes) dismiss()                  {}
+func (p *pipes) gone() <-chan struct{}     { return p.done }
 func (p *pipes) starting() bool            { return untouched(p.proc.stdin) }
 func (p *pipes) vitals() Vitals            { return p.proc.vitals() }
 func (p *pipes) pid() int                  { return p.proc.pid() }

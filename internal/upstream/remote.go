@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 // Remote is what all connections to one URL share: the pool of TCP
@@ -20,6 +22,7 @@ type Remote struct {
 	client  *http.Client
 	way     atomic.Int32            // one of the ways
 	moved   atomic.Pointer[url.URL] // where a redirect led; nil: nowhere
+	secrets fault.Secrets           // of the headers and the address: no word of ours may hold them
 	patient time.Duration           // from the first byte of an answer to the end of its header
 }
 
@@ -73,7 +76,7 @@ func NewRemote(spec Spec) (*Remote, error) {
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
 	}
-	return &Remote{address: address, header: spec.Header, patient: headerTimeout, client: &http.Client{
+	return &Remote{address: address, header: spec.Header, secrets: spec.Secrets(), patient: headerTimeout, client: &http.Client{
 		Transport: transport,
 		// Go would follow to any host, with the body and every header but a few.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -71,8 +71,14 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	if e.Ran >= r.Healthy {
 		r.failures, r.opens, r.recent = 0, 0, nil
 	}
-	if e.Remote && !e.Gone {
+	switch {
+	case e.Remote && !e.Gone:
 		return r.unreached(e, chance)
+	case e.Gone && e.Used:
+		// Servers forget sessions when they are idle, or when a balancer sends
+		// us to another one. As long as each of them was of use, a new one is
+		// no sign of trouble.
+		return plan{code: fault.ServerUnavailable, detail: e.Sentence()}
 	}
 	if e.Stage >= Spoke {
 		r.same, r.sames = "", 0

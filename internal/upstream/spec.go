@@ -34,16 +34,25 @@ type Header struct{ Name, Value, Source string }
 func CheckURL(address string) error {
 	u, err := url.Parse(address)
 	switch {
+	case !strings.Contains(address, "://"):
+		return errors.New("the URL has no scheme: want http:// or https:// in front")
 	case err != nil:
 		return fmt.Errorf("the URL cannot be read: %w", errors.Unwrap(err)) // the outer error repeats it, password and all
 	case u.Scheme != "http" && u.Scheme != "https":
 		return fmt.Errorf("the URL begins with %q: want http:// or https://", u.Scheme)
 	case u.Host == "":
 		return errors.New("the URL names no host: want something like https://example.com/mcp")
+	case u.Port() != "" && !isPort(u.Port()):
+		return fmt.Errorf("the URL names port %s: want a number from 1 to 65535", u.Port())
 	case u.Fragment != "":
 		return errors.New("the URL has a part behind #, which no server gets: leave it out")
 	}
 	return nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // CheckHeader says what is wrong with a header of the user's.

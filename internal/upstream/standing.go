@@ -28,7 +28,7 @@ func (w *web) stand(ctx context.Context) {
 		return
 	}
 	w.standing = true
-	w.running.Go(func() { w.listen(sync.OnceFunc(func() { close(stands) })) })
+	w.heeding.Go(func() { w.listen(sync.OnceFunc(func() { close(stands) })) })
 	w.mu.Unlock()
 	timer := time.NewTimer(standMost)
 	defer timer.Stop()
@@ -73,7 +73,7 @@ func (w *web) listen(answered func()) {
 			// A server that never had one says so in many ways; whether the
 			// session is gone, the next request will tell.
 			if opened && w.hasSession() && sessionGone(res.StatusCode, body) {
-				w.fail(failure{err: errors.New(statusLine(res, body)), gone: true})
+				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return
 			}
 			if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusConflict {
@@ -223,7 +223,8 @@ func (w *web) openOld(x *exchange) bool {
 	to, bad := url.Parse(string(e.data))
 	if e.name != "endpoint" || bad != nil {
 		res.Body.Close()
-		return failed(errors.New("its stream did not open: " + statusLine(res, nil)))
+		defer w.remote.way.CompareAndSwap(twoWays, untried) // it may have learned to speak otherwise
+		return failed(errors.New("its stream did not open: " + w.remote.statusLine(res, nil)))
 	}
 	to = w.remote.address.ResolveReference(to)
 	if !sameOrigin(w.remote.address, to) {
@@ -234,7 +235,7 @@ func (w *web) openOld(x *exchange) bool {
 	w.mu.Lock()
 	w.post, w.standing = to, true
 	w.mu.Unlock()
-	w.running.Go(func() { w.hearOld(res, events) })
+	w.heeding.Go(func() { w.hearOld(res, events) })
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,7 +62,8 @@ type Upstream struct {
 	user User
 	wake chan struct{}
 
-	ownRemote bool // nobody shares it
+	ownRemote bool    // nobody shares it
+	lingering []*Conn // that are done, but may still answer something; of Serve's goroutine
 
 	mu         sync.Mutex
 	tracker    *health.Tracker
@@ -105,6 +107,10 @@ func (u *Upstream) Serve(ctx context.Context) error {
 	logs := newRelay(u.Stderr)
 	defer logs.close()
 	defer func() {
+		for _, conn := range u.lingering {
+			conn.dismiss()
+			<-conn.gone()
+		}
 		if u.ownRemote {
 			u.Remote.Close()
 		}
@@ -179,11 +185,21 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 		conn.End(err.Error(), true)
 	}
 	<-conn.Done()
+	u.lingering = append(slices.DeleteFunc(u.lingering, isGone), conn)
 	u.closed(conn)
 	e = conn.Evidence()
 	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.Sentence(), Took: e.Ran})
 	u.user.Down(conn)
 	return e, ready, err
+}
+
+func isGone(c *Conn) bool {
+	select {
+	case <-c.gone():
+		return true
+	default:
+		return false
+	}
 }
 
 // connect starts the server, or gets ready to reach it.

@@ -26,9 +26,10 @@ type web struct {
 	cancel  context.CancelFunc
 	still   context.Context // of the standing stream
 	hush    context.CancelFunc
-	running sync.WaitGroup
-	hearing sync.Mutex // one message at a time
-	opening sync.Mutex // of the old transport's stream
+	running sync.WaitGroup // exchanges
+	heeding sync.WaitGroup // the streams that belong to none
+	hearing sync.Mutex     // one message at a time
+	opening sync.Mutex     // of the old transport's stream
 
 	mu       sync.Mutex
 	moved    sync.Cond
@@ -37,6 +38,8 @@ type web struct {
 	live     map[int64]*exchange
 	accepted chan struct{} // closed when the last notification put so far has been taken
 	closed   bool
+	over     chan struct{}            // closed when nothing is under way any more
+	late     map[int64]bool           // requests that go on after the end: they have their own
 	fates    map[int64]fault.Delivery // of what was under way at the end
 	session  string                   // Mcp-Session-Id, of a legacy server
 	version  string                   // as a legacy server answered initialize
@@ -66,7 +69,7 @@ func dial(remote *Remote, generation int, hear Reader, logs io.Writer) *Conn {
 	c := newConn(generation, time.Now(), hear, logs)
 	w := &web{
 		Conn: c, remote: remote, live: map[int64]*exchange{}, fates: map[int64]fault.Delivery{},
-		tried: make(chan struct{}), failed: make(chan struct{}),
+		tried: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
 	}
 	w.accepted = make(chan struct{})
 	close(w.accepted)
@@ -77,11 +80,6 @@ func dial(remote *Remote, generation int, hear Reader, logs io.Writer) *Conn {
 	go w.serve()
 	return c
 }
-
-// lastWords is how long what is under way may take once the link has failed: a
-// server that shuts down in order answers what it has while it takes nothing
-// new.
-const lastWords = 2 * time.Second
 
 // byeTimeout is what we give a server to hear that we leave, and byeInHaste
 // when we are in a hurry.
@@ -96,35 +94,35 @@ func (w *web) serve() {
 	case <-w.failed:
 	case <-w.broken:
 	}
-	w.mu.Lock()
-	w.closed = true
-	for _, x := range w.live {
-		if x.method == "subscriptions/listen" {
-			x.cancel(errDropped) // it has no end of its own
-		}
-	}
-	w.mu.Unlock()
-	w.hush()
 	w.ended = time.Now()
+	w.hush()
 	select {
-	case <-w.failed:
-		w.finish(lastWords)
+	case <-w.broken: // by us: nobody waits for anything
+		w.cancel()
 	default:
 	}
-	w.cancel()
-	w.running.Wait()
+	w.mu.Lock()
+	w.closed = true
+	w.letGo()
+	for !w.settledDown() {
+		w.moved.Wait()
+	}
+	w.mu.Unlock()
+	w.heeding.Wait()
 	w.mu.Lock()
 	for _, x := range w.queued {
 		w.fates[x.end] = fault.Unsent
 	}
 	for end, x := range w.live { // on the stream of a server that answers there
-		w.fates[end] = x.delivered()
+		if !w.late[end] {
+			w.fates[end] = x.delivered()
+		}
 	}
 	session := w.session
 	w.moved.Broadcast()
 	w.mu.Unlock()
 
-	w.evidence = Evidence{Stage: Started, Remote: true, Ran: w.ended.Sub(w.Started), Stray: w.strays.lines}
+	w.evidence = Evidence{Stage: Started, Remote: true, Used: w.used.Load(), Ran: w.ended.Sub(w.Started), Stray: w.strays.lines}
 	select {
 	case <-w.broken:
 		w.evidence.ByUs = w.reason
@@ -146,20 +144,48 @@ func (w *web) serve() {
 	close(w.done)
 }
 
-// finish lets the exchanges under way come to their end, as long as none of
-// them keeps us.
-func (w *web) finish(grace time.Duration) {
-	over := make(chan struct{})
-	go func() { w.running.Wait(); close(over) }()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-over:
-	case <-timer.C:
-	case <-w.hurry:
-	case <-w.broken:
+// letGo parts what is under way when the link has failed. Requests that were
+// sent go on by themselves: a server that shuts down in order, or that knows
+// our session no more because another one took its place, still answers what
+// it has. Everything else ends here.
+func (w *web) letGo() {
+	w.late = map[int64]bool{}
+	for end, x := range w.live {
+		switch {
+		case x.method == "subscriptions/listen":
+			x.cancel(errDropped) // it has no end of its own
+		case x.kind == wire.Request && !x.parked && x.delivered() == fault.Unknown && w.ctx.Err() == nil:
+			w.late[end] = true
+		default:
+			x.cancel(errEnded)
+		}
 	}
+	go func() {
+		w.running.Wait()
+		w.cancel()
+		close(w.over)
+	}()
 }
+
+// settledDown reports whether only those are left that go on by themselves, or
+// that wait for a stream that is over.
+func (w *web) settledDown() bool {
+	for end, x := range w.live {
+		if !w.late[end] && !x.parked {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *web) lingers(end int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.late[end]
+}
+
+func (w *web) dismiss()              { w.cancel() }
+func (w *web) gone() <-chan struct{} { return w.over }
 
 // leave ends the server's session, as the spec asks of a client that goes.
 func (w *web) leave(session string) {
@@ -243,9 +269,13 @@ func (w *web) flush() {
 	w.queued = w.queued[:0]
 }
 
-// over takes an exchange out of the books. Its fate is kept if nobody was told:
+// close takes an exchange out of the books. Its fate is kept if nobody was told:
 // of a request always, of a message without an answer if it did not arrive.
-func (w *web) over(x *exchange, told bool) {
+func (w *web) close(x *exchange, told bool) {
+	if !told && w.lingers(x.end) && x.ctx.Err() == nil {
+		// Nobody will ask for its fate any more.
+		w.lose(x.id, Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "its connection ended"})
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.live, x.end)
@@ -385,13 +415,25 @@ func (w *web) answered(id []byte) {
 	for end, x := range w.live {
 		if string(x.id) == string(id) {
 			x.answered = true
-			if x.parked {
+			switch {
+			case x.parked:
 				delete(w.live, end)
 				w.moved.Broadcast()
+			case x.reading:
+				x.cancel(errDropped)
 			}
-			x.cancel(errDropped)
+			// Otherwise its own response is under way and will find that out.
 		}
 	}
+}
+
+// reads notes that x waits for its answer on its own stream; false if it has it
+// from another one.
+func (w *web) reads(x *exchange) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x.reading = true
+	return !x.answered
 }
 
 // lose reports a request that ended without an answer.
