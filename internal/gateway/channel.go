@@ -7,9 +7,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// channel is one stream of the server's (subscriptions/listen) that all clients
-// with the same wishes listen on: a thousand of them cost the server one. Each
-// gets what comes under the id it asked with.
+// channel is one stream of the server's (subscriptions/listen). Behind a URL all
+// clients with the same wishes listen on one: a thousand of them cost the server,
+// and us, one connection. Over stdio a stream costs nothing, and some servers
+// mix up those of one connection, so there each listener has its own. Each gets
+// what comes under the id it asked with.
 type channel struct {
 	ours    []byte // raw id towards the server
 	wishes  string
@@ -20,13 +22,14 @@ type channel struct {
 
 // channels are those of one upstream. Its owner locks.
 type channels struct {
+	apart   bool                // each listener has its own
 	wished  map[string]*channel // by their wishes
 	open    map[string]*channel // by our raw id
 	members int
 }
 
-func newChannels() channels {
-	return channels{wished: map[string]*channel{}, open: map[string]*channel{}}
+func newChannels(apart bool) channels {
+	return channels{apart: apart, wished: map[string]*channel{}, open: map[string]*channel{}}
 }
 
 // join lets x listen. The line is what the server has to be told; none if it
@@ -34,6 +37,9 @@ func newChannels() channels {
 func (c *channels) join(x *exchange, m *message, ours []byte) (line []byte) {
 	c.members++
 	wishes := wishesOf(m)
+	if c.apart {
+		wishes = string(ours)
+	}
 	if ch := c.wished[wishes]; ch != nil {
 		x.channel = ch
 		ch.members[x] = true

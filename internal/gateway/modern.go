@@ -139,7 +139,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Unlock()
 			return nil, stopping()
 		}
-		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}, channels: newChannels()}
+		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}, channels: newChannels(g.Session.Spec.URL == "")}
 		g.shared[who] = s
 		g.start(&s.life, s.tell, func() {
 			s.closed()

@@ -67,8 +67,7 @@ func TestEachListenerHearsItsOwnUnderItsOwnID(t *testing.T) {
 			t.Errorf("told %s, want %s", m.raw, id)
 		}
 	}
-	// Two of them share a stream of the server's, which goes on for the other.
-	tools.hangUp()
+	tools.hangUp() // the others go on
 	f.client().modernCall("8", "change_tools", `{}`).want(200).result()
 	if m := third.next(); m.Method != "notifications/tools/list_changed" {
 		t.Errorf("told %s", m.raw)
