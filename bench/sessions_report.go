@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -99,6 +100,10 @@ func (r *sceneResult) judge() {
 	}
 	if r.Change >= maxStuckChange {
 		r.Problems = append(r.Problems, fmt.Sprintf("a stuck client changes the p99 of the others by %.1f %%, allowed are less than %g", r.Change, maxStuckChange))
+	}
+	if math.Abs(r.Noise) >= maxStuckChange {
+		// A limit nobody could have seen being missed was not kept.
+		r.Problems = append(r.Problems, fmt.Sprintf("too noisy to tell: equal rounds differ by %.1f %%", r.Noise))
 	}
 	r.Pass = len(r.Problems) == 0
 }

@@ -11,6 +11,7 @@ func TestSceneLimits(t *testing.T) {
 		"all is well":     {func(*sceneResult) {}, true},
 		"a fat session":   {func(r *sceneResult) { r.Full.RSS = 80_000 }, false},
 		"a bad neighbour": {func(r *sceneResult) { r.Change = 20 }, false},
+		"a loud machine":  {func(r *sceneResult) { r.Noise = -30 }, false},
 	} {
 		r := good
 		test.spoil(&r)
