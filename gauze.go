@@ -116,13 +116,13 @@ func (o Options) spec() (spec upstream.Spec, err error) {
 		return spec, errors.New("a Command and a URL: set one of them")
 	}
 	if err := upstream.CheckURL(o.URL); err != nil {
-		return spec, fmt.Errorf("URL: %w", err)
+		return spec, fmt.Errorf("the option URL: %w", err)
 	}
 	spec.URL = o.URL
 	for name, values := range o.Header {
 		for _, value := range values {
 			if err := upstream.CheckHeader(name, value); err != nil {
-				return spec, fmt.Errorf("Header: %w", err)
+				return spec, fmt.Errorf("a header for the URL: %w", err)
 			}
 			spec.Header = append(spec.Header, upstream.Header{Name: name, Value: value, Source: "Options.Header"})
 		}

@@ -123,7 +123,9 @@ func TestFaultH04WholeServerWedged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := watchful()
-			o.Timeout, o.HangGrace = 900*time.Millisecond, 300*time.Millisecond // room for a busy machine: three probes have to be missed first
+			// Room for a busy machine: three probes have to be missed first, and to
+			// read them must not look like work.
+			o.Timeout, o.HangGrace, o.ProbeInterval = 1200*time.Millisecond, 400*time.Millisecond, 200*time.Millisecond
 			s := begin(t, o, "-serial")
 			start := meet(s)
 			wedge := start("wedge", "")

@@ -1,3 +1,5 @@
+//go:build unix
+
 package proxy
 
 import (
@@ -568,6 +570,7 @@ func TestTheOldTransportIsFoundAndHealed(t *testing.T) {
 	s.initialize()
 	s.text(s.answer(s.start("append", `{"key":"a"}`)))
 	s.restart()
+	s.await(event.Ready, 2) // what is posted while its stream breaks may have been taken
 	s.text(s.answer(s.start("append", `{"key":"b"}`)))
 	s.wantDone("a", 1)
 	s.wantDone("b", 1)

@@ -1,3 +1,5 @@
+//go:build unix
+
 package proxy
 
 import (
@@ -6,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
@@ -108,6 +109,3 @@ func (s *webStory) wantLife() {
 func (s *webStory) faulty(tool, key string, f faultyhttp.Fault) string {
 	return s.start(tool, fmt.Sprintf(`{"key":%q,"text":%q,"value":"v","fault":%q,"times":1}`, key, key, f))
 }
-
-// untilReady waits for the n-th time the server was ready.
-func (s *webStory) untilReady(n int) { s.await(event.Ready, n) }

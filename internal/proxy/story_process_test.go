@@ -88,13 +88,6 @@ func (s *story) withdraw(id string) {
 	s.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
 }
 
-// conn is the connection in use.
-func (s *story) conn() *upstream.Conn {
-	s.session.mu.Lock()
-	defer s.session.mu.Unlock()
-	return s.session.conn
-}
-
 // serverState is what the server's current generation has seen.
 type serverState struct {
 	PID, Generation int
@@ -258,21 +251,6 @@ func (s *story) endSpawned() {
 	s.t.Helper()
 	for _, pid := range s.spawned() {
 		s.t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
-	}
-}
-
-// until waits for what is told to nobody, and has to be looked at.
-func (s *story) until(what string, holds func() bool) {
-	s.t.Helper()
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	limit := time.After(patience)
-	for !holds() {
-		select {
-		case <-look.C:
-		case <-limit:
-			s.t.Fatalf("waited in vain until %s\n%s", what, s.told())
-		}
 	}
 }
 

@@ -395,6 +395,28 @@ func (s *story) pid() int {
 	return 0
 }
 
+// conn is the connection in use.
+func (s *story) conn() *upstream.Conn {
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	return s.session.conn
+}
+
+// until waits for what is told to nobody, and has to be looked at.
+func (s *story) until(what string, holds func() bool) {
+	s.t.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	limit := time.After(patience)
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-limit:
+			s.t.Fatalf("waited in vain until %s\n%s", what, s.told())
+		}
+	}
+}
+
 // kill ends the server as the kernel would, and waits until it is noticed and
 // nothing is sent to it any more.
 func (s *story) kill() {

@@ -187,7 +187,6 @@ func (o *outbox) blocked() bool {
 func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) {
 	o.f.SetWriteDeadline(deadline)
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	for o.flushing {
 		o.moved.Wait()
 	}
@@ -195,6 +194,8 @@ func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) 
 		o.err = os.ErrClosed
 	}
 	o.moved.Broadcast()
-	never, proven = unread(o.f)
-	return o.written, never, proven
+	written = o.written
+	o.mu.Unlock()
+	never, proven = unread(o.f) // may take a moment, and holds up nobody
+	return written, never, proven
 }
