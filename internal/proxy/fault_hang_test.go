@@ -203,7 +203,7 @@ func TestFaultH06Stopped(t *testing.T) {
 	t.Run("with calls", func(t *testing.T) {
 		s := begin(t, o).initialize()
 		conn := s.conn()
-		s.signal(syscall.SIGSTOP)
+		s.stop()
 		safe, unsafe := s.start("echo", `{"text":"x"}`), s.start("append", `{"key":"k"}`)
 		s.await(event.Died, 1)
 		if e := s.await(event.Hung, 1); !strings.Contains(e.Detail, "stopped") {
@@ -240,7 +240,7 @@ func TestFaultH07StoppedAndContinued(t *testing.T) {
 	o.HangGrace = time.Hour
 	s := begin(t, o).initialize()
 	pid := s.pid()
-	s.signal(syscall.SIGSTOP)
+	s.stop()
 	safe, unsafe := s.start("echo", `{"text":"x"}`), s.start("append", `{"key":"k"}`)
 	s.await(event.ProbeMissed, 3)
 	s.signal(syscall.SIGCONT)

@@ -109,6 +109,42 @@ func signalEach(t *testing.T, processes []process, signal syscall.Signal) {
 			t.Errorf("signal %v to %v: %v", signal, p, err)
 		}
 	}
+	if signal == syscall.SIGSTOP {
+		untilFrozen(t, processes)
+	}
+}
+
+// untilFrozen waits until every thread of the processes is stopped. The signal alone says nothing: a thread may still
+// read a message while another one takes the signal.
+func untilFrozen(t *testing.T, processes []process) {
+	t.Helper()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	limit := time.After(30 * time.Second)
+	for _, p := range processes {
+		for !frozen(p.pid) {
+			select {
+			case <-look.C:
+			case <-limit:
+				t.Fatalf("%v does not stop", p)
+			}
+		}
+	}
+}
+
+func frozen(pid int) bool {
+	states, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, file := range states {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // that thread has ended
+		}
+		// The name in brackets may hold anything; the state follows it.
+		if rest := text[bytes.LastIndexByte(text, ')')+1:]; len(rest) > 1 && !strings.ContainsRune("tTZX", rune(rest[1])) {
+			return false
+		}
+	}
+	return true
 }
 
 // gone waits until all the processes have ended, and returns those that have not when the time is over.

@@ -99,7 +99,7 @@ const afterAnswer = time.Second
 
 // hearEvents reads to the end of one response, or a moment beyond the answer.
 func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err error) {
-	events := newSSEReader(webBytes{x.w, res.Body})
+	events := newSSEReader(webBytes{x.w, res.Body}, callBuffer)
 	for {
 		e, err := events.next()
 		if err != nil {

@@ -17,10 +17,11 @@ func (g *group) prepare(cmd *exec.Cmd) {
 func (g *group) adopt(cmd *exec.Cmd) { g.id = cmd.Process.Pid }
 
 // terminate asks. A stopped process would keep SIGTERM pending for ever, so it
-// is continued first.
+// is continued, but only then: the other way round it would go on for a moment
+// and read what it was sent while it was stopped.
 func (g *group) terminate() {
-	syscall.Kill(-g.id, syscall.SIGCONT)
 	syscall.Kill(-g.id, syscall.SIGTERM)
+	syscall.Kill(-g.id, syscall.SIGCONT)
 }
 
 // kill does not ask. The group's id stays ours as long as one member lives or

@@ -68,10 +68,10 @@ func NewRemote(spec Spec) (*Remote, error) {
 		// One connection serves everybody there, so one that went silent has to
 		// be noticed: a cancelled request does not close it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
-		// A thousand sessions have a thousand streams that are silent most of
-		// the time; what is large does not go through these.
-		ReadBufferSize:  2 << 10,
-		WriteBufferSize: 1 << 10,
+		// A thousand sessions may have a thousand streams that are silent most
+		// of the time.
+		ReadBufferSize:  4 << 10,
+		WriteBufferSize: 4 << 10,
 	}
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}

@@ -32,7 +32,17 @@ type sseReader struct {
 // errEventTooLong: an event, or a line of one, is longer than any message.
 var errEventTooLong = errors.New("an event longer than any message may be")
 
-func newSSEReader(r io.Reader) *sseReader { return &sseReader{r: bufio.NewReaderSize(r, 1<<10)} } // there is a buffer below
+// newSSEReader reads with a buffer of this size; there is another one below.
+func newSSEReader(r io.Reader, size int) *sseReader {
+	return &sseReader{r: bufio.NewReaderSize(r, size)}
+}
+
+// Buffers of streams: those of calls are short-lived and carry answers, the
+// others are silent most of the time.
+const (
+	callBuffer     = 8 << 10
+	standingBuffer = 1 << 10
+)
 
 // next returns the next event that has anything to say. An event that the end
 // of the stream cuts short is none.

@@ -13,7 +13,7 @@ import (
 
 // events reads a whole stream.
 func events(r io.Reader) (all []string, err error) {
-	s := newSSEReader(r)
+	s := newSSEReader(r, standingBuffer)
 	for {
 		e, err := s.next()
 		if err != nil {

@@ -106,7 +106,7 @@ func (w *web) gap() {
 func (w *web) hearStanding(res *http.Response, t *track) error {
 	defer res.Body.Close()
 	defer t.cut()
-	events := newSSEReader(webBytes{w, res.Body})
+	events := newSSEReader(webBytes{w, res.Body}, standingBuffer)
 	for {
 		e, err := events.next()
 		if err != nil {
@@ -212,7 +212,7 @@ func (w *web) openOld(x *exchange) bool {
 		}
 		return failed(reason)
 	}
-	events := newSSEReader(webBytes{w, res.Body})
+	events := newSSEReader(webBytes{w, res.Body}, standingBuffer)
 	var e sseEvent
 	if res.StatusCode == http.StatusOK && contentType(res) == "text/event-stream" {
 		alarm := time.AfterFunc(endpointTimeout, func() { res.Body.Close() })
