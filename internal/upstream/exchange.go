@@ -350,6 +350,21 @@ func (t *try) seal() {
 	t.sealed = true
 }
 
+// holdBack keeps the message from being sent if that has not happened yet, and
+// reports whether it could.
+func (x *exchange) holdBack() bool {
+	t := x.try.Load()
+	if t == nil {
+		return true // the cancel that follows comes before the first try
+	}
+	t.mu.Lock()
+	if !t.given {
+		t.sealed = true
+	}
+	t.mu.Unlock()
+	return x.delivered() == fault.Unsent
+}
+
 // decline notes that the server turned the request away, so it did not run.
 func (t *try) decline() {
 	t.mu.Lock()

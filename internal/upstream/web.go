@@ -154,7 +154,7 @@ func (w *web) letGo() {
 		switch {
 		case x.method == "subscriptions/listen":
 			x.cancel(errDropped) // it has no end of its own
-		case x.kind == wire.Request && !x.parked && x.delivered() == fault.Unknown && w.ctx.Err() == nil:
+		case x.kind == wire.Request && !x.parked && w.ctx.Err() == nil && !x.holdBack():
 			w.late[end] = true
 		default:
 			x.cancel(errEnded)
