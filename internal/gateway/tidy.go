@@ -21,7 +21,7 @@ type tidier struct {
 const (
 	lookEvery = time.Second
 	calmAfter = 2
-	tidyApart = 10 * time.Second
+	tidyApart = 5 * time.Second
 )
 
 // due reports whether it is time, given the number of requests so far.

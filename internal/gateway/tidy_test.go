@@ -19,7 +19,7 @@ func TestMemoryIsGivenBackOnceAfterABusyTime(t *testing.T) {
 		{0, false}, {0, false}, {0, false}, // nobody ever came
 		{5, false}, {5, false}, {5, true}, // calm for two looks
 		{5, false}, {5, false}, // once is enough
-		{6, false}, {6, false}, {6, false}, // too soon after the last time
+		{6, false}, {6, false}, // too soon after the last time
 	} {
 		if got := look(story.requests); got != story.due {
 			t.Errorf("look %d: %v", i, got)
