@@ -38,8 +38,14 @@ const forEver = 30 * time.Second
 // wrap starts gauze run in front of a server.
 func wrap(t *testing.T, server ...string) *wrapped {
 	t.Helper()
-	cmd := exec.Command("gauze", slices.Concat([]string{"run", "--quiet", "--"}, server)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	return startRun(t, nil, slices.Concat([]string{"--quiet", "--"}, server)...)
+}
+
+// startRun starts gauze run with these arguments and more in its environment.
+func startRun(t *testing.T, environ []string, args ...string) *wrapped {
+	t.Helper()
+	cmd := exec.Command("gauze", append([]string{"run"}, args...)...)
+	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), environ...)
 	w := &wrapped{t: t, cmd: cmd, stderr: &lockedBuffer{}}
 	cmd.Stderr = w.stderr
 	var err error

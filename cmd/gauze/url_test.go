@@ -3,18 +3,14 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
@@ -22,34 +18,6 @@ import (
 // gauze run --url as a process of its own.
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
-
-// overURL starts gauze run --url with more in its environment.
-func overURL(t *testing.T, environ []string, args ...string) *wrapped {
-	t.Helper()
-	cmd := exec.Command("gauze", append([]string{"run"}, args...)...)
-	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), environ...)
-	w := &wrapped{t: t, cmd: cmd, stderr: &lockedBuffer{}}
-	cmd.Stderr = w.stderr
-	var err error
-	if w.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.out = bufio.NewReader(out)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
-	t.Cleanup(func() {
-		alarm.Stop()
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	return w
-}
 
 func httpServer(t *testing.T, cfg faultyhttp.Config) *faultyhttp.Server {
 	t.Helper()
@@ -73,13 +41,13 @@ func TestTheProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	}))
 	defer proxy.Close()
 	environ := []string{"HTTP_PROXY=" + proxy.URL, "http_proxy=" + proxy.URL, "NO_PROXY=", "no_proxy="}
-	w := overURL(t, environ, "--url", "http://mcp.invalid/mcp")
+	w := startRun(t, environ, "--url", "http://mcp.invalid/mcp")
 	fmt.Fprintln(w.in, hello)
 	if line, _ := w.out.ReadString('\n'); !strings.Contains(line, "auth-denied") {
 		t.Errorf("%s", line)
 	}
 	server := httpServer(t, faultyhttp.Config{})
-	w = overURL(t, environ, "--url", server.URL())
+	w = startRun(t, environ, "--url", server.URL())
 	fmt.Fprintln(w.in, hello)
 	if line, _ := w.out.ReadString('\n'); !strings.Contains(line, `"result"`) {
 		t.Errorf("%s", line)
@@ -100,7 +68,7 @@ func TestTheProxyOfTheEnvironmentIsUsed(t *testing.T) {
 func TestTheCredentialIsNeverShown(t *testing.T) {
 	const secret = "canary-0d9f8e7c6b5a"
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: secret})
-	w := overURL(t, []string{"MY_TOKEN=Bearer " + secret}, "--header-env", "Authorization=MY_TOKEN", "--url", server.URL(), "--patience", "200ms")
+	w := startRun(t, []string{"MY_TOKEN=Bearer " + secret}, "--header-env", "Authorization=MY_TOKEN", "--url", server.URL(), "--patience", "200ms")
 	said := &strings.Builder{}
 	ask := func(line string) {
 		fmt.Fprintln(w.in, line)
@@ -129,7 +97,7 @@ func TestRunOverAURLEndsAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
-			w := overURL(t, nil, "--quiet", "--url", server.URL())
+			w := startRun(t, nil, "--quiet", "--url", server.URL())
 			fmt.Fprintln(w.in, hello)
 			w.out.ReadString('\n')
 			fmt.Fprintln(w.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"key":"never"}}}`)

@@ -51,28 +51,13 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *ref
 	}
 	// From here on silence of the client is no fault.
 	http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return flat(bytes.TrimSpace(body.Bytes())), nil
+	return wire.OneLine(bytes.TrimSpace(body.Bytes())), nil
 }
 
 func tooLarge() *refusal {
 	refused := plain(http.StatusRequestEntityTooLarge, "the body is larger than 16 MiB")
 	refused.header("Connection", "close")
 	return refused
-}
-
-// flat makes one line of a message that was written on several. Line ends
-// stand only between the parts of a valid message: in a string they are
-// escaped.
-func flat(message []byte) []byte {
-	if bytes.IndexByte(message, '\n') < 0 && bytes.IndexByte(message, '\r') < 0 {
-		return message
-	}
-	for i, c := range message {
-		if c == '\n' || c == '\r' {
-			message[i] = ' '
-		}
-	}
-	return message
 }
 
 // message is what a client said, as far as we have to know it.

@@ -123,7 +123,7 @@ func (c *channels) tell(m *wire.Message, t proxy.Told) bool {
 		return false
 	}
 	if m.Method == "notifications/subscriptions/acknowledged" {
-		ch.ack = flat(bytes.Clone(m.Raw))
+		ch.ack = wire.OneLine(bytes.Clone(m.Raw))
 	}
 	it := item{answer: t.Answer}
 	if it.answer {
@@ -138,7 +138,7 @@ func (c *channels) tell(m *wire.Message, t proxy.Told) bool {
 		for i, old := range named {
 			edits[i] = wire.Edit{Old: old, New: x.id}
 		}
-		it.line = flat(wire.Replace(nil, m.Raw, edits...))
+		it.line = wire.OneLine(wire.Replace(nil, m.Raw, edits...))
 		x.out.put(it) // or its handler finds it cut, and takes it out
 		if over {
 			x.out.end()

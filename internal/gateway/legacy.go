@@ -234,7 +234,7 @@ func parseEventID(text string) (number, index int, ok bool) {
 
 // tell gets what is said to the client. It must not block.
 func (s *session) tell(t proxy.Told) {
-	it := item{line: flat(bytes.Clone(t.Line)), answer: t.Answer, due: t.Answer || t.Question, status: passedOn(t.Status, false)}
+	it := item{line: wire.OneLine(bytes.Clone(t.Line)), answer: t.Answer, due: t.Answer || t.Question, status: passedOn(t.Status, false)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.due[string(t.About)]

@@ -251,7 +251,7 @@ func (s *shared) tell(t proxy.Told) {
 	if x == nil {
 		return // nobody's, or nobody's any more
 	}
-	it := item{line: flat(wire.Replace(nil, m.Raw, edits...)), answer: t.Answer, due: t.Answer}
+	it := item{line: wire.OneLine(wire.Replace(nil, m.Raw, edits...)), answer: t.Answer, due: t.Answer}
 	if it.answer {
 		it.status = modernStatus(&m, t.Status)
 	}

@@ -51,7 +51,7 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		ok = c.deaths+c.proven <= readRepeats // no restart rules see to it here
 	}
 	code := toldOf(c, loss)
-	delay := max(loss.After, retryDelay(c.deaths+c.proven))
+	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
 	inTime := now.Add(delay).Before(c.arrived.Add(max(s.timeout(c), s.Patience)))
 	if ok = ok && !loss.Final && inTime; ok && loss.Delivery == fault.Unknown && !s.budget.take(now) {
 		ok, code = false, fault.RetryBudgetSpent
@@ -119,8 +119,9 @@ const (
 	retryMost = 20 * time.Second
 )
 
-func retryDelay(attempt int) time.Duration {
-	return time.Duration(rand.Float64() * float64(min(retryBase<<min(attempt, 10), retryMost)))
+// jitter is the wait before another try: anything up to base, doubled each time.
+func jitter(base time.Duration, attempt int) time.Duration {
+	return time.Duration(rand.Float64() * float64(min(base<<min(attempt, 10), retryMost)))
 }
 
 // reopen opens a stream again that was cut. Whoever listens on it gets a hint
@@ -136,7 +137,7 @@ func (s *Session) reopen(c *call, conn *upstream.Conn, now time.Time) {
 	c.reopened++
 	delay := time.Duration(0)
 	if c.reopened > 1 {
-		delay = time.Duration(rand.Float64() * float64(min(reopenBase<<min(c.reopened, 10), retryMost)))
+		delay = jitter(reopenBase, c.reopened)
 	}
 	time.AfterFunc(delay, func() {
 		s.mu.Lock()

@@ -121,14 +121,6 @@ func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err 
 	}
 }
 
-// hearStray passes on what came on a stream and is no message.
-func (w *web) hearStray(text []byte) {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
-	w.stray([]byte(w.remote.secrets.Redact(string(text))))
-	w.hear.Rest(w.Conn)
-}
-
 // track is how far a stream was heard.
 type track struct {
 	via   []byte          // the request it belongs to; nil: the standing one

@@ -23,6 +23,7 @@
 //	web.go       the session that holds the exchanges together, and its end
 //	exchange.go  one message: sent, and measured how far it got
 //	answer.go    what comes back: a body, or a stream that is resumed when cut
+//	hearing.go   messages on their way to the reader, from all streams
 //	standing.go  the stream that belongs to no request; the old transport
 //	loss.go      what a status means: did it run, is a second try worth it
 //	reach.go     which errors mean that nobody was there

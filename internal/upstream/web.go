@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -371,88 +370,4 @@ func (w *web) initialized(h http.Header, result []byte) {
 	if id := h.Get("Mcp-Session-Id"); id != "" {
 		w.session = id
 	}
-}
-
-// hearAll hands on the messages of one JSON text that came on the stream of a
-// request (nil: on none) and reports whether all of it could be read, and
-// whether that request's answer was in it.
-func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
-	// Whoever reads lines must get one: no line end of valid JSON stands inside
-	// of a string.
-	for i, c := range text {
-		if c == '\n' || c == '\r' {
-			text[i] = ' '
-		}
-	}
-	text = bytes.TrimSpace(text)
-	if len(text) == 0 {
-		return false, true
-	}
-	messages, ok := scanLine(nil, text)
-	if !ok {
-		return false, false
-	}
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
-	w.speaks()
-	for i := range messages {
-		m := &messages[i]
-		m.Via, m.Status = via, status
-		answered = answered || m.Kind == wire.Response && via != nil && string(m.ID) == string(via)
-		if m.Kind == wire.Response && via == nil {
-			w.answered(m.ID)
-		}
-		w.hear.Message(w.Conn, m)
-	}
-	w.hear.Rest(w.Conn)
-	return answered, true
-}
-
-// answered: the answer came on another stream than the request's own.
-func (w *web) answered(id []byte) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for end, x := range w.live {
-		if string(x.id) == string(id) {
-			x.answered = true
-			switch {
-			case x.parked:
-				delete(w.live, end)
-				w.moved.Broadcast()
-			case x.reading:
-				x.cancel(errDropped)
-			}
-			// Otherwise its own response is under way and will find that out.
-		}
-	}
-}
-
-// reads notes that x waits for its answer on its own stream; false if it has it
-// from another one.
-func (w *web) reads(x *exchange) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	x.reading = true
-	return !x.answered
-}
-
-// lose reports a request that ended without an answer.
-func (w *web) lose(id []byte, loss Loss) {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
-	w.hear.Lost(w.Conn, id, loss)
-}
-
-// webBytes notes the time of every byte of a response.
-type webBytes struct {
-	w *web
-	r io.Reader
-}
-
-func (b webBytes) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	if n > 0 {
-		b.w.hears()
-	}
-	return n, err
 }

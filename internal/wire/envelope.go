@@ -311,3 +311,18 @@ func SplitBatch(line []byte, limit int) ([][]byte, error) {
 		i++
 	}
 }
+
+// OneLine makes one line, in place, of a message that was written on several.
+// Line ends stand only between the parts of a valid message: in a string they
+// are escaped.
+func OneLine(message []byte) []byte {
+	if bytes.IndexByte(message, '\n') < 0 && bytes.IndexByte(message, '\r') < 0 {
+		return message
+	}
+	for i, c := range message {
+		if c == '\n' || c == '\r' {
+			message[i] = ' '
+		}
+	}
+	return message
+}
