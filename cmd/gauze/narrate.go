@@ -49,11 +49,14 @@ func told(e event.Event) string {
 	what := strings.TrimSpace(e.Method + " " + e.Tool)
 	switch e.Kind {
 	case event.Died:
+		if e.PID == 0 { // behind a URL: nothing of ours has stopped
+			return "the server is lost: " + e.Detail
+		}
 		return fmt.Sprintf("the server stopped after %v: %s", took, e.Detail)
 	case event.Restored:
 		return fmt.Sprintf("the server is back, session restored (generation %d, %v)", e.Generation, took)
 	case event.Waiting:
-		return fmt.Sprintf("next start in %v", took)
+		return fmt.Sprintf("next try in %v", took)
 	case event.Opened:
 		return fmt.Sprintf("too many restarts (%s); next try in %v", e.Detail, took)
 	case event.GaveUp:
