@@ -1,0 +1,474 @@
+package repair
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Limits of what is read. What is beyond them is passed on unverified.
+const (
+	maxDepth  = 100     // containers inside of each other
+	maxValues = 100_000 // values in one document
+	maxDigits = 400     // characters of a number: arithmetic on longer ones is an attack
+	maxPower  = 400     // exponent of a number, for the same reason
+)
+
+// tooMuch says that a document is beyond our limits, which is no fault of it.
+type tooMuch string
+
+func (t tooMuch) Error() string { return string(t) }
+
+// document is JSON as the validator wants it: map[string]any, []any, string,
+// json.Number, bool and nil.
+type document struct {
+	value any
+	rank  map[string]int // the order in which keys appeared
+	loose []string       // what was read that is not JSON, each once
+	twice string         // a key that appeared twice in one object
+}
+
+// decode reads strict JSON.
+func decode(text string) (document, error) { return read(text, false) }
+
+// decodeLoosely also reads what models write instead of JSON: a fenced block,
+// Python's literals, comments, trailing commas, keys without quotes. It never
+// guesses at an end that is missing.
+func decodeLoosely(text string) (document, error) { return read(unfenced(text), true) }
+
+func read(text string, loose bool) (document, error) {
+	r := reader{text: text, loosely: loose}
+	r.rank = map[string]int{}
+	value, err := r.value()
+	if err == nil {
+		err = r.end()
+	}
+	r.document.value = value
+	return r.document, err
+}
+
+// unfenced takes the text out of a Markdown fence.
+func unfenced(text string) string {
+	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+	inner, ok := strings.CutPrefix(text, "```")
+	if !ok {
+		return text
+	}
+	inner, ok = strings.CutSuffix(inner, "```")
+	if !ok {
+		return text
+	}
+	if first, rest, ok := strings.Cut(inner, "\n"); ok && !strings.ContainsAny(first, "{}[]\"'") {
+		inner = rest // the language
+	}
+	return strings.TrimSpace(inner)
+}
+
+type reader struct {
+	document
+	text    string
+	pos     int
+	depth   int
+	values  int
+	loosely bool
+}
+
+func (r *reader) fail(what string) error {
+	return fmt.Errorf("%s at character %d", what, r.pos+1)
+}
+
+// took notes a liberty and reports whether it may be taken.
+func (r *reader) took(what string) bool {
+	if !r.loosely {
+		return false
+	}
+	for _, known := range r.loose {
+		if known == what {
+			return true
+		}
+	}
+	r.loose = append(r.loose, what)
+	return true
+}
+
+func (r *reader) peek() byte {
+	if r.pos < len(r.text) {
+		return r.text[r.pos]
+	}
+	return 0
+}
+
+func (r *reader) space() {
+	for r.pos < len(r.text) {
+		switch r.text[r.pos] {
+		case ' ', '\t', '\n', '\r':
+			r.pos++
+		case '/', '#':
+			if !r.loosely || !r.comment() {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (r *reader) comment() bool {
+	rest := r.text[r.pos:]
+	end := 0
+	switch {
+	case strings.HasPrefix(rest, "//"), rest[0] == '#':
+		if end = strings.IndexByte(rest, '\n'); end < 0 {
+			end = len(rest)
+		}
+	case strings.HasPrefix(rest, "/*"):
+		if end = strings.Index(rest, "*/") + 2; end < 2 {
+			return false
+		}
+	default:
+		return false
+	}
+	r.pos += end
+	return r.took("comments")
+}
+
+func (r *reader) end() error {
+	r.space()
+	if r.pos < len(r.text) {
+		return r.fail("text after the end of the JSON")
+	}
+	return nil
+}
+
+func (r *reader) value() (any, error) {
+	if r.values++; r.values > maxValues {
+		return nil, tooMuch(fmt.Sprintf("the arguments hold more than %d values", maxValues))
+	}
+	r.space()
+	switch c := r.peek(); {
+	case c == '{':
+		return r.object()
+	case c == '[':
+		return r.array(']')
+	case c == '(' && r.took("a Python tuple"):
+		return r.array(')')
+	case c == '"', c == '\'' && r.took("single quotes"):
+		return r.string(c)
+	case c == '-' || c >= '0' && c <= '9' || c == '.' && r.loosely:
+		return r.number()
+	case c == 0 && r.pos >= len(r.text):
+		return nil, r.fail("the JSON ends in the middle")
+	default:
+		return r.word()
+	}
+}
+
+var words = map[string]any{"true": true, "false": false, "null": nil}
+var pythonWords = map[string]any{"True": true, "False": false, "None": nil}
+
+func (r *reader) word() (any, error) {
+	word := r.name()
+	if value, ok := words[word]; ok {
+		return value, nil
+	}
+	if value, ok := pythonWords[word]; ok && r.took("Python's "+word) {
+		return value, nil
+	}
+	r.pos -= len(word)
+	return nil, r.fail("a value is missing or not quoted")
+}
+
+// name reads letters, digits and underscores.
+func (r *reader) name() string {
+	start := r.pos
+	for r.pos < len(r.text) {
+		c := r.text[r.pos]
+		if c != '_' && c != '$' && c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			break
+		}
+		r.pos++
+	}
+	return r.text[start:r.pos]
+}
+
+func (r *reader) enter() error {
+	if r.depth++; r.depth > maxDepth {
+		return tooMuch(fmt.Sprintf("the arguments are nested deeper than %d", maxDepth))
+	}
+	r.pos++
+	return nil
+}
+
+func (r *reader) object() (any, error) {
+	if err := r.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { r.depth-- }()
+	object := map[string]any{}
+	for first := true; ; first = false {
+		r.space()
+		if r.peek() == '}' && (first || r.took("a trailing comma")) {
+			r.pos++
+			return object, nil
+		}
+		key, err := r.key()
+		if err != nil {
+			return nil, err
+		}
+		r.space()
+		if r.peek() != ':' {
+			return nil, r.fail("a colon is missing")
+		}
+		r.pos++
+		value, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := object[key]; twice {
+			r.twice = key
+		}
+		object[key] = value
+		if more, err := r.more('}'); err != nil || !more {
+			return object, err
+		}
+	}
+}
+
+func (r *reader) array(closing byte) (any, error) {
+	if err := r.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { r.depth-- }()
+	array := []any{}
+	for first := true; ; first = false {
+		r.space()
+		if r.peek() == closing && (first || r.took("a trailing comma")) {
+			r.pos++
+			return array, nil
+		}
+		value, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		array = append(array, value)
+		if more, err := r.more(closing); err != nil || !more {
+			if closing == ')' && len(array) == 1 && err == nil {
+				return nil, r.fail("an expression in brackets")
+			}
+			return array, err
+		}
+	}
+}
+
+// more reads what follows an element: a comma, or the end.
+func (r *reader) more(closing byte) (bool, error) {
+	r.space()
+	switch c := r.peek(); {
+	case c == ',':
+		r.pos++
+		return true, nil
+	case c == closing:
+		r.pos++
+		return false, nil
+	case c == '"' && r.loosely && r.pos > 0 && r.text[r.pos-1] != '"':
+		// a quote too many: {"a":1"}
+		rest := strings.TrimLeft(r.text[r.pos+1:], " \t\r\n")
+		if rest != "" && (rest[0] == ',' || rest[0] == closing) && r.took("a stray quote") {
+			r.pos++
+			return r.more(closing)
+		}
+	case r.pos >= len(r.text):
+		return false, r.fail("the JSON ends in the middle")
+	}
+	return false, r.fail("a comma or " + string(closing) + " is missing")
+}
+
+func (r *reader) key() (key string, err error) {
+	switch c := r.peek(); {
+	case c == '"', c == '\'' && r.took("single quotes"):
+		key, err = r.string(c)
+		if err != nil {
+			return "", err
+		}
+	default:
+		if key = r.name(); key == "" || !r.took("keys without quotes") {
+			return "", r.fail("a key in quotes is missing")
+		}
+		if r.peek() == '"' {
+			r.pos++ // only the opening quote is missing
+		}
+	}
+	if _, known := r.rank[key]; !known {
+		r.rank[key] = len(r.rank)
+	}
+	return key, nil
+}
+
+// string reads a quoted text. Without escapes it is a piece of the source.
+func (r *reader) string(quote byte) (string, error) {
+	r.pos++
+	start := r.pos
+	for i := start; i < len(r.text); i++ {
+		switch c := r.text[i]; {
+		case c == quote:
+			r.pos = i + 1
+			return r.text[start:i], r.utf8(r.text[start:i])
+		case c == '\\' || c < ' ':
+			return r.escaped(quote, start, i)
+		}
+	}
+	r.pos = len(r.text)
+	return "", r.fail("a text has no end")
+}
+
+func (r *reader) utf8(text string) error {
+	if !utf8.ValidString(text) {
+		return r.fail("a text is not UTF-8")
+	}
+	return nil
+}
+
+// escaped goes on from the first escape at i.
+func (r *reader) escaped(quote byte, start, i int) (string, error) {
+	var b strings.Builder
+	b.WriteString(r.text[start:i])
+	for i < len(r.text) {
+		c := r.text[i]
+		switch {
+		case c == quote:
+			r.pos = i + 1
+			return b.String(), r.utf8(b.String())
+		case c < ' ':
+			if r.pos = i; !r.took("control characters in text") {
+				return "", r.fail("a control character in a text")
+			}
+			b.WriteByte(c)
+			i++
+		case c != '\\':
+			b.WriteByte(c)
+			i++
+		default:
+			r.pos = i
+			char, size := r.escape(r.text[i:])
+			if size == 0 {
+				return "", r.fail("an escape that JSON does not have")
+			}
+			b.WriteRune(char)
+			i += size
+		}
+	}
+	r.pos = len(r.text)
+	return "", r.fail("a text has no end")
+}
+
+var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// escape reads one escape at the start of text; size 0: there is none.
+func (r *reader) escape(text string) (char rune, size int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	if char, ok := escapes[text[1]]; ok {
+		return char, 2
+	}
+	switch {
+	case text[1] == 'u':
+		char, ok := hex(text, 2, 4)
+		if !ok {
+			return 0, 0
+		}
+		if utf16.IsSurrogate(char) {
+			low, ok := hex(text, 8, 4)
+			if char = utf16.DecodeRune(char, low); !ok || text[6:8] != `\u` || char == utf8.RuneError {
+				return 0, 0 // half a pair: no text can hold it
+			}
+			return char, 12
+		}
+		return char, 6
+	case text[1] == '\'' && r.took("Python's escapes"):
+		return '\'', 2
+	case text[1] == 'x' && r.took("Python's escapes"):
+		if char, ok := hex(text, 2, 2); ok {
+			return char, 4
+		}
+	}
+	return 0, 0
+}
+
+func hex(text string, from, digits int) (rune, bool) {
+	if len(text) < from+digits {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[from:from+digits], 16, 32)
+	return rune(n), err == nil
+}
+
+func (r *reader) number() (any, error) {
+	start := r.pos
+	for r.pos < len(r.text) && strings.IndexByte("+-.0123456789eE", r.text[r.pos]) >= 0 {
+		r.pos++
+	}
+	text := r.text[start:r.pos]
+	if !isNumber(text) {
+		if r.loosely && isNumber("0"+text) && text[0] == '.' && r.took("Python's numbers") {
+			return json.Number("0" + text), nil
+		}
+		if r.loosely && strings.HasSuffix(text, ".") && isNumber(text+"0") && r.took("Python's numbers") {
+			return json.Number(text + "0"), nil
+		}
+		r.pos = start
+		return nil, r.fail("a number JSON does not have")
+	}
+	if hugeNumber(text) {
+		return nil, tooMuch("the arguments hold a number of more than " + strconv.Itoa(maxDigits) + " digits")
+	}
+	return json.Number(text), nil
+}
+
+// isNumber reports whether text is a number in JSON's spelling.
+func isNumber(text string) bool {
+	text = strings.TrimPrefix(text, "-")
+	whole := digits(text)
+	if whole == 0 || whole > 1 && text[0] == '0' {
+		return false
+	}
+	text = text[whole:]
+	if rest, ok := strings.CutPrefix(text, "."); ok {
+		fraction := digits(rest)
+		if fraction == 0 {
+			return false
+		}
+		text = rest[fraction:]
+	}
+	if text != "" && (text[0] == 'e' || text[0] == 'E') {
+		text = text[1:]
+		if text != "" && (text[0] == '+' || text[0] == '-') {
+			text = text[1:]
+		}
+		return text != "" && digits(text) == len(text)
+	}
+	return text == ""
+}
+
+func digits(text string) int {
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// hugeNumber reports whether arithmetic on a number would be an attack.
+func hugeNumber(text string) bool {
+	if len(text) > maxDigits {
+		return true
+	}
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		power, err := strconv.Atoi(strings.TrimPrefix(text[i+1:], "+"))
+		return err != nil || power > maxPower || power < -maxPower
+	}
+	return false
+}

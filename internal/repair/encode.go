@@ -1,0 +1,94 @@
+package repair
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// encode writes a value as compact JSON. Keys stand in the order in which
+// the caller wrote them; new ones follow by name.
+func encode(value any, rank map[string]int) []byte {
+	var b bytes.Buffer
+	write(&b, value, rank)
+	return b.Bytes()
+}
+
+func write(b *bytes.Buffer, value any, rank map[string]int) {
+	switch v := value.(type) {
+	case map[string]any:
+		b.WriteByte('{')
+		for i, key := range orderedKeys(v, rank) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			writeScalar(b, key)
+			b.WriteByte(':')
+			write(b, v[key], rank)
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, item := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			write(b, item, rank)
+		}
+		b.WriteByte(']')
+	case json.Number:
+		b.WriteString(v.String())
+	default:
+		writeScalar(b, v)
+	}
+}
+
+func writeScalar(b *bytes.Buffer, value any) {
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) == nil {
+		b.Truncate(b.Len() - 1) // the encoder's newline
+	}
+}
+
+func orderedKeys(object map[string]any, rank map[string]int) []string {
+	keys := make([]string, 0, len(object))
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		i, okA := rank[a]
+		j, okB := rank[b]
+		switch {
+		case okA && okB:
+			return i - j
+		case okA:
+			return -1
+		case okB:
+			return 1
+		case a < b:
+			return -1
+		}
+		return 1
+	})
+	return keys
+}
+
+// clone copies what mending may change.
+func clone(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key, item := range v {
+			object[key] = clone(item)
+		}
+		return object
+	case []any:
+		array := make([]any, len(v))
+		for i, item := range v {
+			array[i] = clone(item)
+		}
+		return array
+	}
+	return value
+}

@@ -1,0 +1,72 @@
+package repair
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// faithful is the last gate: between what was sent and what would be sent no
+// scalar may be lost or invented, except nothing itself (null, empty text, a
+// word for nothing) and what the schema gave.
+func faithful(sent, sending any, granted []any) bool {
+	before, after := map[string]int{}, map[string]int{}
+	scalars(sent, before)
+	scalars(sending, after)
+	for _, value := range granted {
+		scalars(value, before)
+	}
+	for scalar, n := range before {
+		if after[scalar] != n {
+			return false
+		}
+	}
+	for scalar, n := range after {
+		if before[scalar] != n {
+			return false
+		}
+	}
+	return true
+}
+
+// scalars counts the scalars of a value, each in one spelling. A text that
+// holds a list or an object counts as what it holds.
+func scalars(value any, into map[string]int) {
+	switch v := value.(type) {
+	case map[string]any:
+		if inner, ok := typedValue(v); ok && len(v) == 2 {
+			scalars(inner, into)
+			return
+		}
+		for _, item := range v {
+			scalars(item, into)
+		}
+	case []any:
+		for _, item := range v {
+			scalars(item, into)
+		}
+	case bool:
+		into[strconv.FormatBool(v)]++
+	case json.Number:
+		into[canonicalNumber(v)]++
+	case string:
+		if doc, ok := opened(v); ok {
+			scalars(doc.value, into)
+			return
+		}
+		if n, ok := number(v); ok {
+			into[canonicalNumber(n)]++
+			return
+		}
+		if strings.TrimSpace(v) != "" && !isNothing(v) {
+			into[fold(v)]++
+		}
+	}
+}
+
+func canonicalNumber(n json.Number) string {
+	if f, err := n.Float64(); err == nil && f < 1<<53 && f > -(1<<53) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return n.String()
+}

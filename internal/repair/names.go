@@ -1,0 +1,91 @@
+package repair
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// ToolName finds the tool that was meant by a name no tool has. Two rules are
+// safe: the names are equal but for case and separators, or one is the other
+// behind a prefix that ends on a segment (github.create_issue). Both hold
+// only if no second tool fits. Nearness is never enough; see NearestNames.
+func ToolName(called string, tools []string) (name string, ok bool) {
+	for _, fits := range []func(called, tool string) bool{sameFolded, sameTail} {
+		var found []string
+		for _, tool := range tools {
+			if fits(called, tool) && !slices.Contains(found, tool) {
+				found = append(found, tool)
+			}
+		}
+		if len(found) > 0 {
+			return found[0], len(found) == 1
+		}
+	}
+	return "", false
+}
+
+func sameFolded(called, tool string) bool {
+	return fold(called) != "" && fold(called) == fold(tool)
+}
+
+func sameTail(called, tool string) bool {
+	a, b := segments(called), segments(tool)
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return len(a) > 0 && slices.Equal(a, b[len(b)-len(a):])
+}
+
+// segments splits a name where words end: at separators, and before a capital
+// that follows a small letter.
+func segments(name string) []string {
+	var b strings.Builder
+	small := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && small {
+			b.WriteByte(' ')
+		}
+		small = unicode.IsLower(r) || unicode.IsDigit(r)
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			b.WriteRune(unicode.ToLower(r))
+		} else {
+			b.WriteByte(' ')
+		}
+	}
+	return strings.Fields(b.String())
+}
+
+// NearestNames are at most n names, those most like the one that was used.
+func NearestNames(called string, names []string, n int) []string {
+	sorted := slices.Clone(names)
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		if d := distance(fold(called), fold(a)) - distance(fold(called), fold(b)); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return sorted[:min(n, len(sorted))]
+}
+
+// distance is how many characters must be put in, taken out or changed.
+func distance(a, b string) int {
+	x, y := []rune(bounded(a, 64)), []rune(bounded(b, 64))
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range x {
+		last := row[0]
+		row[0] = i + 1
+		for j, q := range y {
+			cost := last
+			if r != q {
+				cost++
+			}
+			last = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(y)]
+}

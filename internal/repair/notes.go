@@ -1,0 +1,47 @@
+package repair
+
+import "fmt"
+
+// unknownKeys notices keys the tool does not declare, next to a declared one
+// that is absent and spelled almost so: most schemas allow unknown keys, and
+// the server then works without the value.
+func (s *Schema) unknownKeys(value any) (notes []string) {
+	object, ok := value.(map[string]any)
+	if !ok || len(s.declared) == 0 {
+		return nil
+	}
+	for key := range object {
+		if s.declared[key] == nil {
+			return s.suspects(object)
+		}
+	}
+	return nil
+}
+
+func (s *Schema) suspects(object map[string]any) (notes []string) {
+	for _, key := range orderedKeys(object, nil) {
+		if s.declared[key] != nil {
+			continue
+		}
+		if near := s.nearestAbsent(object, key); near != "" {
+			notes = append(notes, fmt.Sprintf("the tool has no argument %s; it has %s, which was not sent", bounded(key, 60), near))
+		}
+	}
+	return notes
+}
+
+// nearestAbsent is the declared key that was meant, if one looks like it.
+func (s *Schema) nearestAbsent(object map[string]any, key string) string {
+	var absent []string
+	for name := range s.declared {
+		if _, there := object[name]; !there {
+			absent = append(absent, name)
+		}
+	}
+	for _, name := range NearestNames(key, absent, 1) {
+		if d := distance(fold(key), fold(name)); d <= 2 && d < len(fold(name))/2 || sameTail(key, name) {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+package repair
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// preparation looks a schema over before it is compiled: its shape against
+// the limits, the draft it is written in, and what has to be left out of it.
+type preparation struct {
+	draft     *jsonschema.Draft
+	nodes     int
+	unchecked []string
+}
+
+// Where schemas stand inside of a schema. Where leaving an assertion out can
+// only let more pass is told from where it could let less pass.
+var (
+	inside     = []string{"items", "additionalItems", "prefixItems", "additionalProperties", "allOf", "anyOf", "then", "else"}
+	insideMaps = []string{"properties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+	contrary   = []string{"not", "if", "oneOf", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+)
+
+func (p *preparation) prepare(doc any) error { return p.visit(doc, 0, false) }
+
+func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
+	if list, ok := doc.([]any); ok {
+		for _, item := range list {
+			if err := p.visit(item, depth, contraryTo); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	schema, ok := doc.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if p.nodes++; p.nodes > maxNodes {
+		return fmt.Errorf("the schema holds more than %d schemas", maxNodes)
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("the schema is nested deeper than %d", maxDepth)
+	}
+	p.allowNull(schema)
+	p.noticeDraft(schema)
+	if err := p.checkPatterns(schema, contraryTo); err != nil {
+		return err
+	}
+	for _, key := range inside {
+		if err := p.visit(schema[key], depth+1, contraryTo); err != nil {
+			return err
+		}
+	}
+	for _, key := range insideMaps {
+		group, _ := schema[key].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(group)) {
+			// A definition may be used anywhere, also where less would pass.
+			if err := p.visit(group[name], depth+1, contraryTo || key == "$defs" || key == "definitions"); err != nil {
+				return err
+			}
+		}
+	}
+	for _, key := range append(contrary, "patternProperties") {
+		value := schema[key]
+		if key == "patternProperties" {
+			group, _ := value.(map[string]any)
+			for _, name := range slices.Sorted(maps.Keys(group)) {
+				if err := p.visit(group[name], depth+1, true); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := p.visit(value, depth+1, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowNull says in JSON Schema what OpenAPI says with nullable.
+func (p *preparation) allowNull(schema map[string]any) {
+	if schema["nullable"] != true {
+		return
+	}
+	switch kind := schema["type"].(type) {
+	case string:
+		schema["type"] = []any{kind, "null"}
+	case []any:
+		if !slices.Contains(kind, any("null")) {
+			schema["type"] = append(kind, "null")
+		}
+	default:
+		return
+	}
+	if values, ok := schema["enum"].([]any); ok && !slices.Contains(values, nil) {
+		schema["enum"] = append(values, nil)
+	}
+}
+
+// noticeDraft recognises older drafts by what the newest does not have.
+func (p *preparation) noticeDraft(schema map[string]any) {
+	_, tuple := schema["items"].([]any)
+	_, dependencies := schema["dependencies"]
+	_, boolMin := schema["exclusiveMinimum"].(bool)
+	_, boolMax := schema["exclusiveMaximum"].(bool)
+	switch {
+	case boolMin || boolMax:
+		p.draft = jsonschema.Draft4
+	case (tuple || dependencies) && p.draft == jsonschema.Draft2020:
+		p.draft = jsonschema.Draft7
+	}
+}
+
+// checkPatterns takes out what our engine cannot read, where that can only
+// let more pass, and gives up on the schema where it cannot.
+func (p *preparation) checkPatterns(schema map[string]any, contraryTo bool) error {
+	group, _ := schema["patternProperties"].(map[string]any)
+	for pattern := range group {
+		if _, err := compilePattern(pattern); err != nil {
+			return fmt.Errorf("the schema has a pattern that cannot be checked: %s", bounded(pattern, 60))
+		}
+	}
+	pattern, ok := schema["pattern"].(string)
+	if !ok {
+		return nil
+	}
+	if _, err := compilePattern(pattern); err == nil {
+		return nil
+	}
+	if contraryTo {
+		return fmt.Errorf("the schema has a pattern that cannot be checked: %s", bounded(pattern, 60))
+	}
+	delete(schema, "pattern")
+	p.unchecked = append(p.unchecked, "the pattern "+bounded(pattern, 60)+" is not one that can be checked safely")
+	return nil
+}
+
+// pattern is a regular expression that takes linear time and short texts.
+type pattern struct {
+	*regexp.Regexp
+	source string
+}
+
+func (p pattern) String() string { return p.source }
+
+func (p pattern) MatchString(text string) bool {
+	if len(text) > maxSubject {
+		panic(spent(fmt.Sprintf("a text of more than %d KB would have to be matched against a pattern", maxSubject>>10)))
+	}
+	return p.Regexp.MatchString(text)
+}
+
+func compilePattern(source string) (jsonschema.Regexp, error) {
+	if len(source) > maxPattern {
+		return nil, fmt.Errorf("a pattern of more than %d bytes", maxPattern)
+	}
+	compiled, err := regexp.Compile(fromECMA.Replace(source))
+	if err != nil {
+		return nil, err
+	}
+	return pattern{compiled, source}, nil
+}
+
+// fromECMA spells what JavaScript writes differently.
+var fromECMA = newPatternRewriter()
+
+type patternRewriter struct{ unicode *regexp.Regexp }
+
+func newPatternRewriter() patternRewriter {
+	return patternRewriter{regexp.MustCompile(`\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\\\`)}
+}
+
+func (r patternRewriter) Replace(source string) string {
+	if !strings.Contains(source, `\u`) {
+		return source
+	}
+	return r.unicode.ReplaceAllStringFunc(source, func(match string) string {
+		if match == `\\` {
+			return match
+		}
+		return `\x{` + strings.Trim(match[2:], "{}") + `}`
+	})
+}

@@ -1,0 +1,440 @@
+package repair
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// The rules, as receipts name them.
+const (
+	RuleReadText     = "read as JSON"
+	RuleNoArguments  = "no arguments became {}"
+	RuleEncodedTwice = "arguments encoded twice"
+	RuleWrapped      = "taken out of a wrapper"
+	RuleNumberText   = "text to number"
+	RuleBooleanText  = "text to boolean"
+	RuleJSONText     = "text to the JSON it holds"
+	RulePythonText   = "Python text to JSON"
+	RuleNumberToText = "number to text"
+	RuleNull         = "null of an optional left out"
+	RuleEmpty        = "empty optional left out"
+	RuleNullWord     = "a word for nothing"
+	RuleChoice       = "spelling of a choice"
+	RuleKey          = "spelling of a key"
+	RuleToList       = "one value to a list of one"
+	RuleOneElement   = "list of one to its element"
+	RuleTyped        = "value taken out of {type, value}"
+	RuleDefault      = "default of a required field"
+)
+
+// fold makes spellings equal that differ in case and separators only.
+func fold(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '_', '-', '.', '/', '\t':
+			return -1
+		}
+		return r
+	}, strings.ToLower(text))
+}
+
+// omit leaves out an optional that is null, empty, or a word for nothing, and
+// is not taken as such.
+func (m *mender) omit(v violation, at any) bool {
+	rule, tier := "", Told
+	switch at := at.(type) {
+	case nil:
+		rule, tier = RuleNull, Silent
+	case string:
+		switch {
+		case strings.TrimSpace(at) == "":
+			rule = RuleEmpty
+		case isNothing(at):
+			rule = RuleNullWord
+		}
+	}
+	if rule == "" || tier > m.options.Tier || len(v.path) == 0 {
+		return false
+	}
+	parent, ok := lookup(m.value, v.path[:len(v.path)-1]).(map[string]any)
+	if !ok {
+		return false
+	}
+	key := v.path[len(v.path)-1]
+	if _, there := parent[key]; !there {
+		return false
+	}
+	delete(parent, key)
+	if m.requires(v.path[:len(v.path)-1], key) {
+		parent[key] = at
+		return rule == RuleNullWord && m.takesNull(v) && m.set(v.path, at, nil, rule, tier)
+	}
+	m.receipt(v.path, at, absent{}, rule, tier)
+	return true
+}
+
+func isNothing(text string) bool {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "null", "none", "nil", "undefined":
+		return true
+	}
+	return false
+}
+
+// takesNull reports whether the place of a complaint takes null.
+func (m *mender) takesNull(v violation) bool { return v.node.Validate(nil) == nil }
+
+// requires asks the validator whether the object at a path lacks a key.
+func (m *mender) requires(path []string, key string) bool {
+	return slices.ContainsFunc(everyComplaint(m.schema.violations(m.schema.root, m.value)), func(v violation) bool {
+		if !slices.Equal(v.path, path) {
+			return false
+		}
+		switch k := v.kind.(type) {
+		case *kind.Required:
+			return slices.Contains(k.Missing, key)
+		case *kind.DependentRequired:
+			return slices.Contains(k.Missing, key)
+		case *kind.Dependency:
+			return slices.Contains(k.Missing, key)
+		case *kind.MinProperties:
+			return true
+		}
+		return false
+	})
+}
+
+// everyComplaint also lists what the branches complain about.
+func everyComplaint(list []violation) []violation {
+	all := slices.Clone(list)
+	for _, v := range list {
+		for _, branch := range v.branches {
+			all = append(all, everyComplaint(branch)...)
+		}
+	}
+	return all
+}
+
+// convert changes the form of a value that has the wrong type.
+func (m *mender) convert(v violation, at any, want []string) bool {
+	wants := func(name string) bool { return slices.Contains(want, name) }
+	switch at := at.(type) {
+	case string:
+		return m.convertText(v, at, wants)
+	case json.Number:
+		if len(want) == 1 && wants("string") {
+			return m.set(v.path, at, at.String(), RuleNumberToText, Silent)
+		}
+	case []any:
+		if len(at) == 1 && !wants("array") && m.fits(v.node, at[0]) {
+			return m.set(v.path, at, at[0], RuleOneElement, Told)
+		}
+	case map[string]any:
+		if inner, ok := typedValue(at); ok && m.fits(v.node, inner) {
+			return m.set(v.path, at, inner, RuleTyped, Told)
+		}
+	}
+	if wants("array") && at != nil && !isList(at) {
+		if m.fits(v.node, []any{at}) {
+			return m.set(v.path, at, []any{at}, RuleToList, Told)
+		}
+	}
+	return false
+}
+
+func isList(value any) bool { _, ok := value.([]any); return ok }
+
+func (m *mender) convertText(v violation, at string, wants func(string) bool) bool {
+	if wants("integer") || wants("number") {
+		if n, ok := number(at); ok && (wants("number") || isWhole(n)) && !leadingZero(at) {
+			return m.set(v.path, at, n, RuleNumberText, Silent)
+		}
+	}
+	if wants("boolean") {
+		switch strings.ToLower(strings.TrimSpace(at)) {
+		case "true":
+			return m.set(v.path, at, true, RuleBooleanText, Silent)
+		case "false":
+			return m.set(v.path, at, false, RuleBooleanText, Silent)
+		}
+	}
+	if wants("null") && isNothing(at) {
+		return m.set(v.path, at, nil, RuleNullWord, Told)
+	}
+	if doc, ok := opened(at); ok && (wants("object") && isObject(doc.value) || wants("array") && isList(doc.value)) {
+		rule, tier := RuleJSONText, Silent
+		if len(doc.loose) > 0 {
+			rule, tier = RulePythonText, Told
+		}
+		m.learn(doc)
+		return m.set(v.path, at, doc.value, rule, tier)
+	}
+	if wants("array") && isOneItem(at) && m.fits(v.node, []any{at}) {
+		return m.set(v.path, at, []any{at}, RuleToList, Told)
+	}
+	return false
+}
+
+// isOneItem reports whether a text is one item and not several, or the text
+// of a list.
+func isOneItem(text string) bool {
+	text = strings.TrimSpace(text)
+	return text != "" && !looksLikeContainer(text) && !strings.ContainsAny(text, ",;|\n") && !isNothing(text)
+}
+
+func leadingZero(text string) bool {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "-")
+	return len(text) > 1 && text[0] == '0' && text[1] != '.' && text[1] != 'e' && text[1] != 'E'
+}
+
+// isWhole reports whether a number is an integer that every reader holds.
+func isWhole(n json.Number) bool {
+	f, err := n.Float64()
+	return err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
+}
+
+// typedValue is x of {"type": "number", "value": x}.
+func typedValue(object map[string]any) (any, bool) {
+	value, has := object["value"]
+	name, typed := object["type"].(string)
+	if !has || len(object) > 2 || len(object) == 2 && !typed {
+		return nil, false
+	}
+	if typed {
+		switch name {
+		case "string", "number", "integer", "boolean", "array", "object":
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// fits tries a value against a schema, repairs included, and leaves no trace.
+func (m *mender) fits(node *jsonschema.Schema, value any) bool {
+	_, _, ok := m.fitted(node, value, nil)
+	return ok
+}
+
+// fitted repairs a value against one schema alone.
+func (m *mender) fitted(node *jsonschema.Schema, value any, path []string) (any, *mender, bool) {
+	if m.depth >= 4 {
+		return nil, nil, false
+	}
+	inner := &mender{schema: m.schema.only(node), options: m.options, rank: m.rank, value: clone(value),
+		within: append(slices.Clone(m.within), path...), depth: m.depth + 1}
+	ok := inner.mend(m.schema.violations(node, inner.value))
+	return inner.value, inner, ok
+}
+
+// only is the schema with another root, within the same session.
+func (s *Schema) only(node *jsonschema.Schema) *Schema {
+	return &Schema{root: node, nodes: s.nodes}
+}
+
+// branch repairs a value against each branch of anyOf or oneOf. Of what the
+// branches make of it, it takes the one that changes least; if two of them
+// say different things, none.
+func (m *mender) branch(v violation, at any) bool {
+	branches := v.node.AnyOf
+	if _, one := v.kind.(*kind.OneOf); one {
+		branches = v.node.OneOf
+	}
+	type way struct {
+		value   any
+		text    string
+		by      *mender
+		tier    Tier
+		changes int
+	}
+	var best *way
+	several := false
+	for _, node := range branches {
+		value, by, ok := m.fitted(node, at, v.path)
+		if !ok || len(by.changes) == 0 {
+			continue
+		}
+		found := &way{value: value, text: string(encode(value, nil)), by: by, changes: len(by.changes)}
+		for _, change := range by.changes {
+			found.tier = max(found.tier, change.Tier)
+		}
+		switch {
+		case best == nil || found.tier < best.tier || found.tier == best.tier && found.changes < best.changes:
+			best, several = found, false
+		case best.text != found.text && found.tier == best.tier && found.changes == best.changes:
+			several = true
+		}
+	}
+	if best == nil || several {
+		return false
+	}
+	m.value = replaced(m.value, v.path, best.value)
+	m.changes = append(m.changes, best.by.changes...)
+	m.granted = append(m.granted, best.by.granted...)
+	return true
+}
+
+// choose finds the one choice that is spelled as the value is, but for case
+// and separators; or the number a text spells.
+func (m *mender) choose(v violation, at any, choices []any) bool {
+	text, ok := at.(string)
+	if !ok {
+		if n, ok := at.(json.Number); ok {
+			return m.chooseNumber(v, n, choices)
+		}
+		return m.convertChoice(v, at, choices)
+	}
+	var found []any
+	for _, choice := range choices {
+		switch choice := choice.(type) {
+		case string:
+			if fold(choice) == fold(text) && fold(text) != "" {
+				found = append(found, choice)
+			}
+		case json.Number:
+			if n, ok := number(text); ok && sameNumber(n, choice) {
+				found = append(found, choice)
+			}
+		case bool:
+			if strings.EqualFold(strings.TrimSpace(text), strconv.FormatBool(choice)) {
+				found = append(found, choice)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return false
+	}
+	return m.set(v.path, at, found[0], RuleChoice, Silent)
+}
+
+// chooseNumber finds a number among choices that are texts.
+func (m *mender) chooseNumber(v violation, n json.Number, choices []any) bool {
+	for _, choice := range choices {
+		if text, ok := choice.(string); ok && text == n.String() {
+			return m.set(v.path, n, text, RuleNumberToText, Silent)
+		}
+	}
+	return false
+}
+
+// convertChoice takes the one element of a list out, if it is a choice.
+func (m *mender) convertChoice(v violation, at any, choices []any) bool {
+	list, ok := at.([]any)
+	if ok && len(list) == 1 && m.fits(v.node, list[0]) {
+		return m.set(v.path, at, list[0], RuleOneElement, Told)
+	}
+	return false
+}
+
+func sameNumber(a, b json.Number) bool {
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return a == b || errX == nil && errY == nil && x == y
+}
+
+// missing finds a required key under another spelling, or takes its default.
+func (m *mender) missing(v violation, at any, keys []string) bool {
+	object, ok := at.(map[string]any)
+	if !ok {
+		return false
+	}
+	for _, key := range keys {
+		if m.rename(v.path, object, key) {
+			return true
+		}
+	}
+	if m.options.Tier < Told {
+		return false
+	}
+	for _, key := range keys {
+		if property := m.schema.properties(v.path)[key]; property != nil && property.Default != nil {
+			if value := *property.Default; value != nil && property.Validate(value) == nil {
+				m.granted = append(m.granted, value)
+				return m.set(append(slices.Clone(v.path), key), absent{}, clone(value), RuleDefault, Told)
+			}
+		}
+	}
+	return false
+}
+
+// rename moves what stands under another spelling of a declared key: the one
+// key that folds to it, not declared itself, while no other declared key
+// folds the same.
+func (m *mender) rename(path []string, object map[string]any, key string) bool {
+	declared := m.schema.properties(path)
+	if _, there := object[key]; there || declared[key] == nil {
+		return false
+	}
+	for name := range declared {
+		if name != key && fold(name) == fold(key) {
+			return false
+		}
+	}
+	var found []string
+	for name := range object {
+		if declared[name] == nil && fold(name) == fold(key) {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 || m.options.Tier < Silent {
+		return false
+	}
+	value := object[found[0]]
+	delete(object, found[0])
+	object[key] = value
+	if i, ok := m.rank[found[0]]; ok {
+		if _, known := m.rank[key]; !known {
+			m.rank[key] = i
+		}
+	}
+	m.receipt(append(slices.Clone(path), key), map[string]any{found[0]: value}, map[string]any{key: value}, RuleKey, Silent)
+	return true
+}
+
+// unknown handles keys the object may not have.
+func (m *mender) unknown(v violation, at any, keys []string) bool {
+	object, ok := at.(map[string]any)
+	if !ok {
+		return false
+	}
+	for _, key := range keys {
+		if m.respell(v.path, object, key) {
+			return true
+		}
+	}
+	for _, key := range keys {
+		if value, there := object[key]; there && value == nil {
+			delete(object, key)
+			m.receipt(append(slices.Clone(v.path), key), nil, absent{}, RuleNull, Silent)
+			return true
+		}
+	}
+	return false
+}
+
+// refusedKey handles a key that unevaluatedProperties refuses.
+func (m *mender) refusedKey(v violation) bool {
+	if len(v.path) == 0 {
+		return false
+	}
+	parent, key := v.path[:len(v.path)-1], v.path[len(v.path)-1]
+	if _, ok := lookup(m.value, parent).(map[string]any); !ok {
+		return false
+	}
+	return m.unknown(violation{path: parent, node: v.node}, lookup(m.value, parent), []string{key})
+}
+
+func (m *mender) respell(path []string, object map[string]any, key string) bool {
+	for name := range m.schema.properties(path) {
+		if fold(name) == fold(key) && m.rename(path, object, name) {
+			return true
+		}
+	}
+	return false
+}

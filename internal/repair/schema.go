@@ -1,0 +1,234 @@
+package repair
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Limits of what is compiled and of what one call may cost. A schema is
+// somebody else's input.
+const (
+	maxSchema    = 256 << 10             // bytes of a schema
+	maxNodes     = 5_000                 // schemas inside of a schema
+	maxPattern   = 1 << 10               // bytes of a pattern
+	maxSubject   = 64 << 10              // bytes a pattern is matched against
+	maxSteps     = 100_000               // schemas one call may be held against
+	maxTime      = 50 * time.Millisecond // the same, on a slow machine
+	maxRemember  = 1_024                 // compiled schemas kept
+	whereSchema  = "gauze:tool"
+	clockSamples = 256 // steps between two looks at the clock
+)
+
+// Schema is the input schema of one tool, ready to hold calls against. It is
+// safe for concurrent use: calls of the same tool are judged one by one.
+type Schema struct {
+	once    sync.Once
+	raw     []byte
+	root    *jsonschema.Schema
+	nodes   map[string]*jsonschema.Schema // by location, as errors name them
+	why     string                        // why nothing can be checked; empty: it can
+	partial []string                      // what is not checked of an otherwise usable schema
+
+	declared map[string]*jsonschema.Schema // the arguments it has
+
+	mu    sync.Mutex // guards meter, and with it everything that validates
+	meter meter
+}
+
+// meter is the budget of one call.
+type meter struct {
+	steps int
+	until time.Time
+}
+
+// spent is thrown when the budget of a call is used up.
+type spent string
+
+// Compile returns the schema of a tool. The same bytes are compiled once, at
+// their first use or at Ready, and shared. A schema that cannot be checked
+// safely is no error: calls then pass unverified.
+func Compile(raw []byte) *Schema {
+	key := sha256.Sum256(raw)
+	shelf.Lock()
+	defer shelf.Unlock()
+	if known := shelf.schemas[key]; known != nil {
+		return known
+	}
+	if len(shelf.schemas) >= maxRemember {
+		for old := range shelf.schemas {
+			delete(shelf.schemas, old)
+			break
+		}
+	}
+	s := &Schema{raw: append([]byte(nil), raw...)}
+	shelf.schemas[key] = s
+	return s
+}
+
+var shelf = struct {
+	sync.Mutex
+	schemas map[[sha256.Size]byte]*Schema
+}{schemas: map[[sha256.Size]byte]*Schema{}}
+
+// Ready compiles now what would otherwise be compiled by the first call.
+func (s *Schema) Ready() *Schema {
+	s.once.Do(s.compile)
+	return s
+}
+
+// Unverifiable says why calls cannot be checked; empty if they can.
+func (s *Schema) Unverifiable() string { return s.Ready().why }
+
+func (s *Schema) compile() {
+	defer func() {
+		if problem := recover(); problem != nil {
+			s.root, s.why = nil, fmt.Sprint("the schema cannot be read: ", problem)
+		}
+	}()
+	if len(s.raw) == 0 {
+		s.raw = []byte("{}")
+	}
+	if len(s.raw) > maxSchema {
+		s.why = fmt.Sprintf("the schema is larger than %d KB", maxSchema>>10)
+		return
+	}
+	doc, err := decode(string(s.raw))
+	if err != nil {
+		s.why = "the schema cannot be read: " + err.Error()
+		return
+	}
+	p := preparation{draft: jsonschema.Draft2020}
+	if err := p.prepare(doc.value); err != nil {
+		s.why = err.Error()
+		return
+	}
+	s.partial = p.unchecked
+	if s.root, err = s.build(doc.value, p.draft); err != nil {
+		s.root, s.why = nil, explainCompile(err)
+		return
+	}
+	s.nodes = map[string]*jsonschema.Schema{}
+	s.index(s.root)
+	s.declared = s.properties(nil)
+}
+
+// build hands the schema to the library: no loader, our formats, our meter.
+func (s *Schema) build(doc any, draft *jsonschema.Draft) (*jsonschema.Schema, error) {
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(draft)
+	compiler.UseLoader(refuseToLoad{})
+	compiler.UseRegexpEngine(compilePattern)
+	compiler.AssertFormat()
+	for _, format := range formats {
+		compiler.RegisterFormat(format)
+	}
+	compiler.AssertVocabs()
+	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
+		URL: "gauze:meter",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return &s.meter, nil
+		},
+	})
+	if err := compiler.AddResource(whereSchema, doc); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(whereSchema)
+}
+
+// Validate is called by the library once for every schema a value is held
+// against; it checks nothing and counts.
+func (m *meter) Validate(*jsonschema.ValidatorContext, any) {
+	m.steps++
+	if m.steps > maxSteps {
+		panic(spent(fmt.Sprintf("checking it takes more than %d steps", maxSteps)))
+	}
+	if m.steps%clockSamples == 0 && time.Now().After(m.until) {
+		panic(spent("checking it takes more than " + maxTime.String()))
+	}
+}
+
+// refuseToLoad is the loader: a schema is never fetched, from nowhere.
+type refuseToLoad struct{}
+
+func (refuseToLoad) Load(url string) (any, error) {
+	return nil, errors.New("it refers to another document, which is never loaded")
+}
+
+func explainCompile(err error) string {
+	var load *jsonschema.LoadURLError
+	if errors.As(err, &load) {
+		return "the schema refers to another document, which is never loaded: " + bounded(load.URL, 80)
+	}
+	return "the schema itself is not valid JSON Schema"
+}
+
+// index finds every schema by its location.
+func (s *Schema) index(node *jsonschema.Schema) {
+	if node == nil || s.nodes[node.Location] != nil {
+		return
+	}
+	s.nodes[node.Location] = node
+	for _, child := range children(node) {
+		s.index(child)
+	}
+}
+
+// children are the schemas directly inside of a schema, references included.
+func children(node *jsonschema.Schema) []*jsonschema.Schema {
+	list := []*jsonschema.Schema{node.Ref, node.RecursiveRef, node.Not, node.If, node.Then, node.Else, node.PropertyNames,
+		node.UnevaluatedProperties, node.Contains, node.Items2020, node.UnevaluatedItems, node.ContentSchema}
+	if node.DynamicRef != nil {
+		list = append(list, node.DynamicRef.Ref)
+	}
+	list = append(list, node.AllOf...)
+	list = append(list, node.AnyOf...)
+	list = append(list, node.OneOf...)
+	list = append(list, node.PrefixItems...)
+	for _, child := range node.Properties {
+		list = append(list, child)
+	}
+	for _, child := range node.PatternProperties {
+		list = append(list, child)
+	}
+	for _, child := range node.DependentSchemas {
+		list = append(list, child)
+	}
+	for _, child := range node.Dependencies {
+		if child, ok := child.(*jsonschema.Schema); ok {
+			list = append(list, child)
+		}
+	}
+	for _, child := range []any{node.AdditionalProperties, node.Items, node.AdditionalItems} {
+		switch child := child.(type) {
+		case *jsonschema.Schema:
+			list = append(list, child)
+		case []*jsonschema.Schema:
+			list = append(list, child...)
+		}
+	}
+	return list
+}
+
+// session gives f the schema to itself, with a fresh budget. What it returns
+// is empty, or says why f was cut short.
+func (s *Schema) session(f func()) (why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meter = meter{until: time.Now().Add(maxTime)}
+	defer func() {
+		switch problem := recover().(type) {
+		case nil:
+		case spent:
+			why = string(problem)
+		default:
+			why = fmt.Sprint("checking it failed: ", problem)
+		}
+	}()
+	f()
+	return ""
+}

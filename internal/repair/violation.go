@@ -1,0 +1,157 @@
+package repair
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// violation is one complaint of the validator.
+type violation struct {
+	path     []string             // where in the value
+	kind     jsonschema.ErrorKind // what is wrong, with its numbers
+	node     *jsonschema.Schema   // the schema that complains
+	branches [][]violation        // of anyOf and oneOf: what each branch complains about
+}
+
+// violations holds a value against a schema and returns every complaint, in
+// an order that depends on nothing else.
+func (s *Schema) violations(node *jsonschema.Schema, value any) []violation {
+	err, _ := node.Validate(value).(*jsonschema.ValidationError)
+	if err == nil {
+		return nil
+	}
+	list := s.flatten(nil, err, value)
+	slices.SortStableFunc(list, func(a, b violation) int {
+		if n := slices.CompareFunc(a.path, b.path, comparePart); n != 0 {
+			return n
+		}
+		if n := strings.Compare(fmt.Sprintf("%T", a.kind), fmt.Sprintf("%T", b.kind)); n != 0 {
+			return n
+		}
+		return strings.Compare(a.node.Location, b.node.Location)
+	})
+	return slices.CompactFunc(list, func(a, b violation) bool {
+		return slices.Equal(a.path, b.path) && a.node == b.node && fmt.Sprintf("%T", a.kind) == fmt.Sprintf("%T", b.kind) &&
+			fmt.Sprint(a.kind) == fmt.Sprint(b.kind)
+	})
+}
+
+func comparePart(a, b string) int {
+	i, errA := strconv.Atoi(a)
+	j, errB := strconv.Atoi(b)
+	if errA == nil && errB == nil {
+		return i - j
+	}
+	return strings.Compare(a, b)
+}
+
+// flatten takes the complaints out of the library's tree.
+func (s *Schema) flatten(list []violation, err *jsonschema.ValidationError, value any) []violation {
+	at := violation{path: err.InstanceLocation, kind: err.ErrorKind, node: s.nodes[err.SchemaURL]}
+	if at.node == nil {
+		at.node = s.root
+	}
+	switch k := err.ErrorKind.(type) {
+	case *kind.RefCycle:
+		panic(spent("the schema refers to itself without an end"))
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		for _, cause := range err.Causes {
+			list = s.flatten(list, cause, value)
+		}
+		return list
+	case *kind.AnyOf, *kind.OneOf:
+		for _, cause := range err.Causes {
+			at.branches = append(at.branches, s.flatten(nil, cause, value))
+		}
+	case *kind.AdditionalProperties:
+		slices.Sort(k.Properties)
+	case *kind.Required:
+		slices.Sort(k.Missing)
+	case *kind.PropertyNames:
+		at.path = whereKey(value, nil, err.InstanceLocation, k.Property)
+	}
+	return append(list, at)
+}
+
+// whereKey is where the object with a refused key is: the library's own word
+// for it may have been overwritten by what it looked at next.
+func whereKey(value any, path, said []string, key string) []string {
+	if object, ok := lookup(value, said).(map[string]any); ok {
+		if _, has := object[key]; has {
+			return slices.Clone(said)
+		}
+	}
+	var found []string
+	walk(value, path, func(path []string, value any) {
+		if object, ok := value.(map[string]any); ok && found == nil {
+			if _, has := object[key]; has {
+				found = slices.Clone(path)
+			}
+		}
+	})
+	return found
+}
+
+// lookup is the value at a path, nil if there is none.
+func lookup(value any, path []string) any {
+	for _, part := range path {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[part]
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil
+			}
+			value = v[i]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// walk calls visit for a value and everything in it, keys in order.
+func walk(value any, path []string, visit func(path []string, value any)) {
+	visit(path, value)
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range orderedKeys(v, nil) {
+			walk(v[key], append(path, key), visit)
+		}
+	case []any:
+		for i, item := range v {
+			walk(item, append(path, strconv.Itoa(i)), visit)
+		}
+	}
+}
+
+// Path writes a path as callers write it: items.0.id.
+func Path(path []string) string {
+	if len(path) == 0 {
+		return "(root)"
+	}
+	parts := make([]string, len(path))
+	for i, part := range path {
+		if parts[i] = part; part == "" || strings.ContainsAny(part, ". \t\n\"") {
+			parts[i] = strconv.Quote(part)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// bounded cuts a text to n characters.
+func bounded(text string, n int) string {
+	count := 0
+	for i := range text {
+		if count++; count > n {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
