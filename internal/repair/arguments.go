@@ -3,6 +3,7 @@ package repair
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // Verdict is what became of a call's arguments.
@@ -106,6 +107,12 @@ func (s *Schema) text(text string, o Options) Outcome {
 		return Outcome{Verdict: Refused, unreadable: err.Error(), text: text}
 	}
 	read := Change{Path: Path(nil), Before: quoted(text), Rule: RuleReadText, Tier: Silent}
+	if slices.Contains(doc.loose, missingEnd) {
+		read.Tier = Told
+	}
+	if read.Tier > o.Tier {
+		return Outcome{Verdict: Refused, unreadable: "the JSON ends in the middle", text: text}
+	}
 	return s.judge(Outcome{}, doc, []Change{read}, o)
 }
 

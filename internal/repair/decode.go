@@ -67,6 +67,10 @@ func unfenced(text string) string {
 	return strings.TrimSpace(inner)
 }
 
+// missingEnd is the one liberty that is not for every tool: more may be
+// missing than the brackets.
+const missingEnd = "a missing bracket at the end"
+
 type reader struct {
 	document
 	text    string
@@ -281,6 +285,11 @@ func (r *reader) more(closing byte) (bool, error) {
 			return r.more(closing)
 		}
 	case r.pos >= len(r.text):
+		// Only brackets are missing, behind a whole text, list or object. A
+		// number or a word could go on, a text without its end even more so.
+		if last := strings.TrimRight(r.text, " \t\r\n"); strings.IndexByte("\"'}])", last[len(last)-1]) >= 0 && r.took(missingEnd) {
+			return false, nil
+		}
 		return false, r.fail("the JSON ends in the middle")
 	}
 	return false, r.fail("a comma or " + string(closing) + " is missing")

@@ -126,7 +126,7 @@ func (m *mender) unwrap(complaints []violation) bool {
 	case string:
 		if inner, ok := opened(v); ok && isObject(inner.value) {
 			m.learn(inner)
-			return m.set(nil, v, inner.value, RuleEncodedTwice, Silent)
+			return m.set(nil, v, inner.value, RuleEncodedTwice, inner.tier(Silent))
 		}
 	case []any:
 		if len(v) == 1 && isObject(v[0]) {
@@ -158,7 +158,7 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 				return false
 			}
 			m.learn(doc)
-			inner = doc.value
+			inner, tier = doc.value, doc.tier(tier)
 		}
 		content, ok := inner.(map[string]any)
 		if !ok || tier > Silent && len(content) == 0 {
@@ -213,6 +213,14 @@ func opened(text string) (document, bool) {
 		return doc, true
 	}
 	return document{}, false
+}
+
+// tier is how far one goes in reading a text as this document.
+func (d document) tier(least Tier) Tier {
+	if slices.Contains(d.loose, missingEnd) {
+		return Told
+	}
+	return least
 }
 
 func looksLikeContainer(text string) bool {

@@ -81,7 +81,7 @@ func (m *mender) omit(v violation, at any) bool {
 
 func isNothing(text string) bool {
 	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "null", "none", "nil", "undefined":
+	case "null", "none", "nil", "undefined", "n/a":
 		return true
 	}
 	return false
@@ -409,11 +409,31 @@ func (m *mender) unknown(v violation, at any, keys []string) bool {
 		}
 	}
 	for _, key := range keys {
-		if value, there := object[key]; there && value == nil {
+		value, there := object[key]
+		rule, tier := RuleNull, Silent
+		if value != nil {
+			rule, tier = RuleEmpty, Told
+		}
+		if there && isEmpty(value) && tier <= m.options.Tier {
 			delete(object, key)
-			m.receipt(append(slices.Clone(v.path), key), nil, absent{}, RuleNull, Silent)
+			m.receipt(append(slices.Clone(v.path), key), value, absent{}, rule, tier)
 			return true
 		}
+	}
+	return false
+}
+
+// isEmpty reports whether a value holds nothing at all.
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
 	}
 	return false
 }
