@@ -46,6 +46,7 @@ type Options struct {
 	ProbeTimeout  time.Duration // default 5 s
 	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
 
+	Repair      string            // of calls that do not fit their tool: off, silent, report; default: what changes more than spelling is told
 	Tools       map[string]Policy // what you decide per tool, over the tool's own hints
 	Window      int               // unsafe calls in flight; 0: 4 at first, 1 after a crash, slowly more
 	RetryBudget int               // repetitions in a burst; default 256, negative: no limit
@@ -96,7 +97,7 @@ func New(o Options) (*Wrap, error) {
 		onEvent: o.OnEvent,
 		session: proxy.New(proxy.Options{
 			Spec: spec,
-			Name: o.Name, Tools: o.Tools,
+			Name: o.Name, Tools: o.Tools, Repair: o.Repair,
 			Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
 			ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
 			Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine, Restart: o.Restart,

@@ -15,14 +15,15 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
-	".":                                {"internal/proxy", "internal/upstream", "internal/health"},
-	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver"},
+	".":                                {"internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
+	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair"},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health"},
 	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
-	"internal/proxy":                   {"internal/upstream", "internal/wire", "internal/health"},
+	"internal/proxy":                   {"internal/upstream", "internal/repair", "internal/wire", "internal/health"},
 	"internal/upstream":                {"internal/wire", "internal/health"},
 	"internal/wire":                    {},
 	"internal/fault":                   {},
+	"internal/repair":                  {"internal/fault"},
 	"internal/health":                  {},
 	"internal/event":                   {"internal/fault"},
 	"internal/faultyserver":            {},

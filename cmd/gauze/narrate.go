@@ -65,6 +65,10 @@ func told(e event.Event) string {
 		return "the server hangs and is replaced: " + e.Detail
 	case event.Replayed:
 		return fmt.Sprintf("sent again: %s (%s)", what, e.Detail)
+	case event.Repaired:
+		return fmt.Sprintf("repaired %s: %s", what, e.Detail)
+	case event.Unverified:
+		return fmt.Sprintf("calls of %s pass unchecked: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return fmt.Sprintf("answered %s with %s (gauze explain %s)", what, e.Code, e.Code)
 	}

@@ -38,7 +38,8 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "how long a silent server is left alone")
 	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "how long it may take to give a sign of life")
 	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "how long a silent server may do nothing before it is replaced")
-	flags.StringArrayVar(&f.tools, "tool", nil, "policy of one tool, NAME:replay=never|safe|idempotent,timeout=5m,max-in-flight=2 (repeatable)")
+	flags.StringArrayVar(&f.tools, "tool", nil, "policy of one tool, NAME:replay=never|safe|idempotent,timeout=5m,max-in-flight=2,repair=off|silent|report (repeatable)")
+	flags.StringVar(&f.Repair, "repair", "", "what to do with calls that do not fit their tool: off passes them on, silent repairs without a word, report tells every change\n(default: repair, and tell what changed more than spelling)")
 	flags.StringVar(&f.policy, "policy", "", "file with the policies of tools (YAML)")
 	flags.IntVar(&f.Window, "window", 0, "calls with side effects in flight at once (default 4, 1 after a crash, slowly more)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base of the wait between restarts; 0: none")
@@ -144,6 +145,11 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 	for _, name := range []string{"window", "restart-limit", "retry-budget"} {
 		if n, err := flags.GetInt(name); err == nil && n < 0 {
 			return fmt.Errorf("the flag --%s is %d: want a whole number from 0", name, n)
+		}
+	}
+	if f.Repair != "" {
+		if err := proxy.CheckRepair(f.Repair); err != nil {
+			return fmt.Errorf("the flag --%w", err)
 		}
 	}
 	if f.restartBackoff < 0 {

@@ -29,6 +29,8 @@ const (
 	TimedOut    Kind = "timed-out"
 	Cancelled   Kind = "cancelled"
 	Quarantined Kind = "quarantined"
+	Repaired    Kind = "repaired"   // its arguments were changed, or its tool's name
+	Unverified  Kind = "unverified" // calls of this tool pass unchecked; said once
 )
 
 // What a server sent and nobody got.

@@ -76,6 +76,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 		"crash-loop": -31009, "spawn-failed": -31010, "session-changed": -31011, "stopping": -31012,
 		"outcome-unknown": -31020, "call-timeout": -31021, "server-hung": -31022, "replay-exhausted": -31023,
 		"call-quarantined": -31024, "retry-budget-spent": -31025, "server-busy": -31026, "tool-changed": -31027,
+		"arguments-invalid": -31028, "tool-unknown": -31029,
 		"server-unreachable": -31050, "host-not-found": -31051, "tls-failed": -31052, "auth-required": -31053, "auth-denied": -31054,
 		"rate-limited": -31055, "http-unavailable": -31056, "http-refused": -31057, "redirect-refused": -31058, "not-mcp": -31059,
 		"answer-missing":     -31060,
@@ -91,8 +92,8 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 }
 
 func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
-	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--"}
-	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8"}
+	flags := []string{"--timeout", "--max-time", "--tool", "--policy", "--start-timeout", "--window", "--patience", "--url", "--header-env", "--max-sessions", "--session-idle", "--schema", "--"}
+	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8", "repair=off"}
 	gauze := regexp.MustCompile(`^gauze (\S+)(.*?)( -- .*)?$`)
 	flag := regexp.MustCompile(`--[a-z-]*`)
 	for _, e := range fault.All() {
@@ -101,7 +102,7 @@ func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
 				continue
 			}
 			m := gauze.FindStringSubmatch(s.Command)
-			if m == nil || m[1] != "run" && m[1] != "serve" && m[1] != "explain" {
+			if m == nil || m[1] != "run" && m[1] != "serve" && m[1] != "explain" && m[1] != "repair" {
 				t.Errorf("%s: %q is no command of ours", e.Code, s.Command)
 				continue
 			}

@@ -45,6 +45,8 @@ const (
 	RetryBudgetSpent Code = "retry-budget-spent"
 	ServerBusy       Code = "server-busy"
 	ToolChanged      Code = "tool-changed"
+	ArgumentsInvalid Code = "arguments-invalid"
+	ToolUnknown      Code = "tool-unknown"
 )
 
 // One message cannot be passed on.

@@ -42,6 +42,11 @@ type Fault struct {
 	Waited   time.Duration // how long the caller waited
 	Limit    time.Duration // the limit that ended the wait
 
+	// Message are the words for the model where each case needs its own, and Report the same for programs: how a call has
+	// to be changed depends on the call. Both are clean and redacted already.
+	Message string
+	Report  []byte
+
 	Evidence *Evidence
 
 	// Secrets are values that no voice may show, in any encoding: the patterns of Redact cannot know a plain password.

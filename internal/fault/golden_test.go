@@ -118,6 +118,14 @@ func sample(code fault.Code) *fault.Fault {
 	case fault.SessionLimit:
 		f.Method, f.Tool = "initialize", ""
 		f.Detail = "64 sessions are open; --max-sessions allows 64"
+	case fault.ArgumentsInvalid:
+		f.Method, f.Tool, f.Delivery = "tools/call", "get_weather", fault.Unsent
+		f.Message = "The call to `get_weather` was not run: 1 of 2 arguments needs a change.\n1. days - received \"five\" (string); expected integer 1..14 (required). Fix: send a number, e.g. 5."
+		f.Report = []byte(`{"type":"invalid_arguments"}`)
+	case fault.ToolUnknown:
+		f.Method, f.Tool, f.Delivery = "tools/call", "get_wether", fault.Unsent
+		f.Message = "There is no tool `get_wether`. Nothing was run. Nearest: `get_weather`."
+		f.Report = []byte(`{"type":"unknown_tool"}`)
 	case fault.Stopping:
 	default:
 		panic("no sample for " + string(code))

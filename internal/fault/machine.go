@@ -10,6 +10,9 @@ import (
 // MetaKey is where a fault stands in the _meta of a result.
 const MetaKey = "io.github.gauze-mcp/fault"
 
+// ReportKey is where a refused call is explained to programs: type, summary, issues, schema, suggestions, validExample.
+const ReportKey = "io.github.gauze-mcp/arguments"
+
 // machineLines is how much evidence travels: enough to diagnose from, too little to flood a client.
 const machineLines = 8
 
@@ -83,6 +86,9 @@ func (f *Fault) ToolResult(modern bool) []byte {
 		Content: []text{{"text", f.Model()}},
 		IsError: true,
 		Meta:    map[string]json.RawMessage{MetaKey: f.JSON()},
+	}
+	if f.Report != nil {
+		result.Meta[ReportKey] = f.Report
 	}
 	if modern {
 		result.ResultType = "complete"

@@ -18,6 +18,9 @@ const (
 func (f *Fault) Model() string { return strings.Join(f.modelParts(), "\n") }
 
 func (f *Fault) modelParts() []string {
+	if f.Message != "" {
+		return []string{f.Message}
+	}
 	e := f.entry()
 	happened := e.model
 	if f.Delivery == Unsent && e.held != "" {

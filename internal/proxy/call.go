@@ -33,6 +33,7 @@ type call struct {
 	loss    *upstream.Loss    // of a request of ours, set before own is closed
 	mirrors http.Header       // what the client's own headers repeated of the arguments
 	room    *[]byte           // what msg lies in
+	fitting fitting           // what became of its arguments
 
 	// While it is in flight.
 	conn  *upstream.Conn
@@ -308,6 +309,9 @@ func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 			n.Unknown++
 		}
 	})
+	if f.Message != "" {
+		f.At = time.Time{} // the same mistake gets the same bytes
+	}
 	// A server that ends its response without an answer has failed the protocol,
 	// not the tool.
 	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 
+	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -13,6 +14,10 @@ import (
 type catalog struct {
 	lists map[string]*list
 	tools map[string]tool
+
+	listed    bool   // the tools are all there are
+	stale     bool   // the server has said that they are others by now
+	changedAt uint64 // what had been sent to it when it said so
 }
 
 // list is one of tools, prompts, resources, resource templates.
@@ -27,7 +32,8 @@ type list struct {
 type tool struct {
 	shape   uint64 // hash of name, schema and annotations
 	class   Class
-	mirrors []wire.Mirror // arguments that HTTP repeats in headers
+	mirrors []wire.Mirror  // arguments that HTTP repeats in headers
+	schema  *repair.Schema // of its arguments
 }
 
 // kinds maps a list method to the key of its items and the notification that
@@ -76,7 +82,35 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 		next = ""
 	}
 	known.next, known.whole = next, next == ""
+	if method == "tools/list" {
+		k.listed = known.whole
+		k.makeReady()
+	}
 	return next
+}
+
+// makeReady compiles the schemas before the first call needs them.
+func (k *catalog) makeReady() {
+	schemas := make([]*repair.Schema, 0, len(k.tools))
+	for _, t := range k.tools {
+		schemas = append(schemas, t.schema)
+	}
+	go func() {
+		for _, schema := range schemas {
+			schema.Ready()
+		}
+	}()
+}
+
+// change: the server says that it has other tools. Until the client has seen
+// them nothing is held against the old ones.
+func (k *catalog) change(sends uint64) { k.stale, k.changedAt = true, sends }
+
+// settle: the client has asked for the tools after the last change.
+func (k *catalog) settle(c *call) {
+	if c.msg.Method == "tools/list" && c.order > k.changedAt {
+		k.stale = false
+	}
 }
 
 // readTool reads what a tool declares. The spec's defaults are readOnly
@@ -95,7 +129,7 @@ func readTool(item []byte) (name string, t tool, ok bool) {
 		hash.Write(value)
 		hash.WriteByte(0)
 	}
-	t = tool{shape: hash.Sum64(), class: Unsafe, mirrors: wire.Mirrors(values[1])}
+	t = tool{shape: hash.Sum64(), class: Unsafe, mirrors: wire.Mirrors(values[1]), schema: repair.Compile(values[1])}
 	var hints [2][]byte
 	if wire.Fields(values[2], hints[:], "readOnlyHint", "idempotentHint") != nil {
 		return name, t, true

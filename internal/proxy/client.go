@@ -98,6 +98,10 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
 	}
+	if err := s.fit(c); err != nil {
+		s.refuse(m.ID, fault.MessageInvalid, err.Error())
+		return
+	}
 	s.mu.Lock()
 	defer s.unlock()
 	s.counters.Calls++
@@ -113,6 +117,11 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	s.arrivals++
 	c.seq = s.arrivals
 	s.classify(c)
+	if f := c.fitting.refusal; f != nil {
+		c.over = true
+		s.later(func() { s.fail(c, f) })
+		return
+	}
 	if s.answerWithoutServer(c) {
 		return
 	}

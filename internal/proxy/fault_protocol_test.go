@@ -343,10 +343,18 @@ func TestFaultM14SchemaOutside(t *testing.T) {
 }
 
 func TestFaultM15SchemaWithARegularExpression(t *testing.T) {
-	painfulSchemas(t, map[string]string{
-		"regex":     `{"type":"object","properties":{"a":{"type":"string","pattern":"^(a+)+$"}}}`,
-		"lookahead": `{"type":"object","properties":{"a":{"type":"string","pattern":"^(?=.*\\d)(?!x).+$"}}}`,
-	})
+	const trap = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"
+	s := begin(t, unprobed(), "-schema=regex+lookahead").initialize()
+	s.answer(s.request("tools/list", ""))
+	for range 2 {
+		s.call("painful_regex", `{"a":"aaa"}`)
+		s.wantFault(s.start("painful_regex", `{"a":"`+trap+`"}`), fault.ArgumentsInvalid)
+		s.call("painful_lookahead", `{"a":"`+trap+`"}`) // nobody can tell: it passes
+		s.wantFault(s.start("painful_lookahead", `{"a":{"b":1}}`), fault.ArgumentsInvalid)
+		s.kill()
+	}
+	s.want(event.Unverified, 1)
+	s.want(event.ListChanged, 0)
 }
 
 func TestFaultM16TenThousandTools(t *testing.T) {
@@ -399,9 +407,7 @@ func TestFaultM17ToolsChangeUnderACall(t *testing.T) {
 	if got := s.call("extra", `{"text":"new"}`); got != "new" {
 		t.Errorf("%q", got)
 	}
-	if m := s.answer(s.start("get", `{"key":"k"}`)); m.Error == nil || m.Error.Code != -32602 {
-		t.Errorf("%s", m.raw)
-	}
+	s.wantFault(s.start("get", `{"key":"k"}`), fault.ToolUnknown)
 	s.wantOneAnswer(id)
 }
 

@@ -52,6 +52,7 @@ func (s *Session) learn(c *call, result []byte) {
 		m.unsubscribe(string(uri))
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		s.catalog.learn(c.msg.Method, cursorOf(params), result)
+		s.catalog.settle(c)
 	}
 	if c.modern && c.msg.Method != "initialize" {
 		m.modern, m.legacy = true, false

@@ -13,13 +13,14 @@ type Policy struct {
 	Replay      string        // never, safe, idempotent; empty: by the tool's hints
 	Timeout     time.Duration // without progress; 0: the session's
 	MaxInFlight int           // 0: no limit of its own
+	Repair      string        // off, silent, report; empty: what changes more than spelling is told
 }
 
-// ParsePolicy reads NAME:replay=safe,timeout=5m,max-in-flight=2.
+// ParsePolicy reads NAME:replay=safe,timeout=5m,max-in-flight=2,repair=off.
 func ParsePolicy(text string) (tool string, p Policy, err error) {
 	tool, settings, ok := strings.Cut(text, ":")
 	if !ok || tool == "" {
-		return "", p, fmt.Errorf("tool policy %q: want NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N", text)
+		return "", p, fmt.Errorf("tool policy %q: want NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N,repair=off|silent|report", text)
 	}
 	for setting := range strings.SplitSeq(settings, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(setting), "=")
@@ -48,10 +49,39 @@ func (p *Policy) Set(key, value string) (err error) {
 		if p.MaxInFlight, err = strconv.Atoi(value); err != nil || p.MaxInFlight < 1 {
 			return fmt.Errorf("max-in-flight is %q: want a whole number from 1", value)
 		}
+	case "repair":
+		if err := CheckRepair(value); err != nil {
+			return err
+		}
+		p.Repair = value
 	default:
-		return fmt.Errorf("unknown setting %q: want replay, timeout or max-in-flight", key)
+		return fmt.Errorf("unknown setting %q: want replay, timeout, max-in-flight or repair", key)
 	}
 	return nil
+}
+
+// What a user may say of the repair of calls.
+const (
+	repairOff    = "off"    // calls go as they are, whatever the schema says
+	repairSilent = "silent" // the model is told nothing; receipts are in _meta
+	repairReport = "report" // the model is told every change
+)
+
+// CheckRepair refuses what is no such word.
+func CheckRepair(value string) error {
+	switch value {
+	case repairOff, repairSilent, repairReport:
+		return nil
+	}
+	return fmt.Errorf("repair is %q: want off, silent or report", value)
+}
+
+// repairMode is the user's word for the tool, or else for all of them.
+func (p Policy) repairMode(all string) string {
+	if p.Repair != "" {
+		return p.Repair
+	}
+	return all
 }
 
 // class applies the user's word to what the hints say.

@@ -141,7 +141,7 @@ func (r *restoring) lists(m memory) (changed []string, err error) {
 		// replaced only when it asks again, or mixing generations could give
 		// it half of each.
 		if method == "tools/list" {
-			r.s.catalog.tools = fresh.tools
+			r.s.catalog.tools, r.s.catalog.listed, r.s.catalog.stale = fresh.tools, fresh.listed, false
 		}
 		if fresh.lists[method] != nil && !slices.Contains(changed, method) {
 			r.s.catalog.lists[method] = fresh.lists[method]

@@ -73,7 +73,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	case c.own != nil:
 		c.own <- keep(m)
 	case valid:
-		s.out.buf = m.AppendWithID(s.out.buf, c.id)
+		s.out.buf = s.appendAnswer(s.out.buf, c, m)
 	default:
 		s.out.buf = append(append(s.out.buf, s.verdict(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
 			Detail: "a response with both a result and an error, or with neither"})...), '\n')
@@ -204,7 +204,10 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	case "notifications/subscriptions/acknowledged":
 		pass = !s.swallowed(m)
 		s.hintAfterGap(subscriptionOf(m.Params))
-	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed":
+	case "notifications/tools/list_changed":
+		s.catalog.change(s.sends)
+		pass = s.notices.due(m, time.Now())
+	case "notifications/prompts/list_changed", "notifications/resources/list_changed":
 		pass = s.notices.due(m, time.Now())
 	}
 	s.mu.Unlock()

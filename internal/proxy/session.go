@@ -21,6 +21,7 @@ type Options struct {
 	Remote *upstream.Remote  // of a URL: what sessions with the same server share; default its own
 	Name   string            // shown to people; default the command line or the address
 	Tools  map[string]Policy // by tool name
+	Repair string            // off, silent, report: of tools without a word of their own
 
 	Timeout  time.Duration // of a call without progress; default 60 s
 	MaxTime  time.Duration // of a call with progress; default 10 min
@@ -105,11 +106,13 @@ type Session struct {
 	admission
 	suspects []*call
 	quarantine
-	budget  budget
-	memory  memory
-	catalog catalog
-	notices notices
-	pulse   pulse
+	budget     budget
+	memory     memory
+	catalog    catalog
+	mistakes   map[string]mistake // the last with each tool
+	unverified map[string]string  // tools whose calls pass unchecked, and why
+	notices    notices
+	pulse      pulse
 
 	news              [][]byte // what a restored session has to tell the client
 	greetedGeneration int
@@ -119,23 +122,25 @@ type Session struct {
 
 // Counters of a session.
 type Counters struct {
-	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache uint64
+	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired uint64
 }
 
 // New prepares a Session; Serve runs it.
 func New(o Options) *Session {
 	o = o.withDefaults()
 	s := &Session{
-		Options:   o,
-		secrets:   o.Spec.Secrets(),
-		calls:     map[string]*call{},
-		flight:    map[uint64]*call{},
-		streams:   map[string]*call{},
-		tokens:    map[string]*call{},
-		tasks:     map[string]bool{},
-		late:      map[uint64]bool{},
-		questions: map[string]*question{},
-		catalog:   newCatalog(),
+		Options:    o,
+		secrets:    o.Spec.Secrets(),
+		calls:      map[string]*call{},
+		flight:     map[uint64]*call{},
+		streams:    map[string]*call{},
+		tokens:     map[string]*call{},
+		tasks:      map[string]bool{},
+		late:       map[uint64]bool{},
+		questions:  map[string]*question{},
+		catalog:    newCatalog(),
+		mistakes:   map[string]mistake{},
+		unverified: map[string]string{},
 	}
 	s.admission = admission{fixed: o.Window, tools: map[string]int{}}
 	s.quarantine = quarantine{last: map[uint64]bool{}, barred: map[uint64]time.Time{}}

@@ -3,6 +3,7 @@ package repair
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 )
 
@@ -100,8 +101,11 @@ func (s *Schema) Text(text string, o Options) Outcome {
 
 func (s *Schema) text(text string, o Options) Outcome {
 	doc, err := decodeLoosely(text)
+	if _, ok := err.(tooMuch); ok {
+		return Outcome{Arguments: []byte(text)}.unverified(err.Error())
+	}
 	if err == nil && doc.twice != "" {
-		err = tooMuch("the key " + bounded(doc.twice, 60) + " is there twice")
+		err = errors.New("the key " + bounded(doc.twice, 60) + " is there twice")
 	}
 	if err != nil {
 		return Outcome{Verdict: Refused, unreadable: err.Error(), text: text}
@@ -188,4 +192,15 @@ func (s *Schema) notChecked() string {
 // quoted is a text as a JSON string, of a length fit for a receipt.
 func quoted(text string) json.RawMessage {
 	return encode(bounded(text, 400), nil)
+}
+
+// String says a change in one line.
+func (c Change) String() string {
+	switch {
+	case c.After == nil:
+		return c.Path + " was left out (" + c.Rule + ")"
+	case c.Before == nil:
+		return c.Path + " became " + bounded(string(c.After), 80) + " (" + c.Rule + ")"
+	}
+	return c.Path + ": " + bounded(string(c.Before), 80) + " became " + bounded(string(c.After), 80) + " (" + c.Rule + ")"
 }

@@ -362,6 +362,9 @@ func (r *reader) escaped(quote byte, start, i int) (string, error) {
 		default:
 			r.pos = i
 			char, size := r.escape(r.text[i:])
+			if size < 0 {
+				return "", tooMuch("the arguments hold half a character, which every reader replaces in its own way")
+			}
 			if size == 0 {
 				return "", r.fail("an escape that JSON does not have")
 			}
@@ -375,7 +378,8 @@ func (r *reader) escaped(quote byte, start, i int) (string, error) {
 
 var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape reads one escape at the start of text; size 0: there is none.
+// escape reads one escape at the start of text; size 0: there is none, below:
+// it is half a character.
 func (r *reader) escape(text string) (char rune, size int) {
 	if len(text) < 2 {
 		return 0, 0
@@ -392,7 +396,7 @@ func (r *reader) escape(text string) (char rune, size int) {
 		if utf16.IsSurrogate(char) {
 			low, ok := hex(text, 8, 4)
 			if char = utf16.DecodeRune(char, low); !ok || text[6:8] != `\u` || char == utf8.RuneError {
-				return 0, 0 // half a pair: no text can hold it
+				return 0, -1 // half a pair: no text can hold it
 			}
 			return char, 12
 		}
