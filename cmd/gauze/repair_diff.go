@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/repair"
+)
+
+// show is the answer for people. sent is the text of the arguments.
+func (a repairAnswer) show(called, sent string, p paint) string {
+	var b strings.Builder
+	if a.Tool != "" && a.Tool != called {
+		fmt.Fprintf(&b, "%s was read as %s: the only tool it can mean\n\n", fault.Clean(called), fault.Clean(a.Tool))
+	}
+	switch a.Outcome {
+	case repair.Valid.String():
+		b.WriteString(p.green("fits") + ": the arguments are sent as they are\n")
+	case repair.Repaired.String():
+		b.WriteString(p.green("repaired") + ": the arguments fit after " + count(len(a.Changes), "change") + "\n\n")
+		b.WriteString(showDiff(sent, a.Args, p) + "\n")
+		for _, change := range a.Changes {
+			b.WriteString(showChange(change) + "\n")
+		}
+	case repair.Unverified.String():
+		b.WriteString("not checked: " + fault.Clean(a.Message) + "; the arguments are sent as they are\n")
+	default:
+		for line := range strings.Lines(a.Message) {
+			b.WriteString(cleanLine(line) + "\n")
+		}
+	}
+	for _, note := range a.Notes {
+		b.WriteString("note: " + fault.Clean(note) + "\n")
+	}
+	return b.String()
+}
+
+// showChange says what was changed, and why.
+func showChange(c repair.Change) string {
+	what := fmt.Sprintf("%s became %s", brief(c.Before), brief(c.After))
+	if c.Before == nil {
+		what = brief(c.After) + " was added"
+	} else if c.After == nil {
+		what = brief(c.Before) + " was left out"
+	}
+	told := ""
+	if c.Tier == repair.Told {
+		told = "; the caller is told"
+	}
+	return fmt.Sprintf("%s: %s (%s%s)", fault.Clean(c.Path), what, c.Rule, told)
+}
+
+// brief is a value short enough to stand in a sentence.
+func brief(raw json.RawMessage) string {
+	text := []rune(fault.Clean(string(raw)))
+	if len(text) > 60 {
+		return string(text[:60]) + "…"
+	}
+	return string(text)
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// showDiff shows both texts as one: what was taken out, what was put in, and
+// three lines around each.
+func showDiff(before string, after []byte, p paint) string {
+	const around = 3
+	lines := diff(prettyLines(before), prettyLines(string(after)))
+	near := make([]bool, len(lines))
+	for i, line := range lines {
+		for j := max(0, i-around); line.mark != ' ' && j <= min(i+around, len(lines)-1); j++ {
+			near[j] = true
+		}
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		switch text := fmt.Sprintf("%c %s", line.mark, cleanLine(line.text)); {
+		case !near[i] && (i == 0 || near[i-1]):
+			b.WriteString("  …\n")
+		case !near[i]:
+		case line.mark == '-':
+			b.WriteString(p.red(text) + "\n")
+		case line.mark == '+':
+			b.WriteString(p.green(text) + "\n")
+		default:
+			b.WriteString(text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// prettyLines are the lines of a text, set out if it is JSON.
+func prettyLines(text string) []string {
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, []byte(text), "", "  ") == nil {
+		text = pretty.String()
+	}
+	return strings.Split(strings.TrimSpace(text), "\n")
+}
+
+// cleanLine is a line fit for a terminal, with its indent.
+func cleanLine(line string) string {
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	return line[:indent] + fault.Clean(line)
+}
+
+// diffLine is a line of a diff: kept, taken out (-) or put in (+).
+type diffLine struct {
+	mark rune
+	text string
+}
+
+// maxDiff bounds the table of a diff; larger texts are shown one after the other.
+const maxDiff = 1 << 22
+
+// diff finds the longest run of lines that both texts have.
+func diff(before, after []string) (lines []diffLine) {
+	n, m := len(before), len(after)
+	if n*m > maxDiff {
+		return append(marked('-', before), marked('+', after)...)
+	}
+	common := make([][]int, n+1) // of what follows line i and line j
+	for i := range common {
+		common[i] = make([]int, m+1)
+	}
+	for i := n - 1; i >= 0; i-- {
+		for j := m - 1; j >= 0; j-- {
+			if sameLine(before[i], after[j]) {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < n || j < m; {
+		switch {
+		case i < n && j < m && sameLine(before[i], after[j]):
+			lines = append(lines, diffLine{' ', after[j]})
+			i, j = i+1, j+1
+		case j == m || i < n && common[i+1][j] >= common[i][j+1]:
+			lines = append(lines, diffLine{'-', before[i]})
+			i++
+		default:
+			lines = append(lines, diffLine{'+', after[j]})
+			j++
+		}
+	}
+	return lines
+}
+
+func marked(mark rune, texts []string) (lines []diffLine) {
+	for _, text := range texts {
+		lines = append(lines, diffLine{mark, text})
+	}
+	return lines
+}
+
+// sameLine does not count the comma that a line has only because another follows.
+func sameLine(a, b string) bool { return strings.TrimSuffix(a, ",") == strings.TrimSuffix(b, ",") }
+
+// paint is whether to colour.
+type paint bool
+
+func (p paint) red(s string) string   { return p.in("31", s) }
+func (p paint) green(s string) string { return p.in("32", s) }
+
+func (p paint) in(code, s string) string {
+	if !p {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
