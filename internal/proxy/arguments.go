@@ -196,6 +196,9 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message) []byte {
 		explained.Delivery = fault.Answered
 		return append(append(dst, s.verdict(c, explained)...), '\n')
 	}
+	s.mu.Lock()
+	delete(s.mistakes, c.tool) // it has learned
+	s.mu.Unlock()
 	if m.Result == nil || f.called == "" && len(f.changes) == 0 && len(f.notes) == 0 {
 		return m.AppendWithID(dst, c.id)
 	}

@@ -89,11 +89,16 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 	return next
 }
 
+// mostReady bounds what is compiled ahead: of a thousand tools few are called.
+const mostReady = 100
+
 // makeReady compiles the schemas before the first call needs them.
 func (k *catalog) makeReady() {
-	schemas := make([]*repair.Schema, 0, len(k.tools))
+	schemas := make([]*repair.Schema, 0, mostReady)
 	for _, t := range k.tools {
-		schemas = append(schemas, t.schema)
+		if len(schemas) < mostReady {
+			schemas = append(schemas, t.schema)
+		}
 	}
 	go func() {
 		for _, schema := range schemas {

@@ -43,6 +43,7 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"tasks":          func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
 	"durable-tasks":  func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
 	"10000-tools":    serveTools(10_000),
+	"picky":          servePicky,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
 	"flood-modern":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },
@@ -94,6 +95,52 @@ func serveTools(n int) func(in io.Reader, out io.Writer, dir string) {
 			}
 		})
 	}
+}
+
+// servePicky has tools with a schema and answers a call with the params it
+// got. It complains in the words of its city: error, result, or not at all.
+func servePicky(in io.Reader, out io.Writer, _ string) {
+	schema := func(days string) string {
+		return `{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"},"days":{"type":"` + days + `","minimum":1,"maximum":14},` +
+			`"units":{"type":"string","enum":["celsius","fahrenheit"]},"tags":{"type":"array","items":{"type":"string"}}},"required":["city"]`
+	}
+	days := "integer"
+	eachLine(in, func(_ []byte, m plainMessage) {
+		say := func(text string) { fmt.Fprintf(out, `{"jsonrpc":"2.0",%s}`+"\n", text) }
+		answer := func(text string) { say(`"id":` + string(m.ID) + `,` + text) }
+		switch m.Method {
+		case "initialize":
+			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"picky","version":"1"}}`)
+		case "ping":
+			answer(`"result":{}`)
+		case "tools/list":
+			answer(`"result":{"tools":[{"name":"weather.get_forecast","inputSchema":` + schema(days) + `,"additionalProperties":false},"annotations":{"readOnlyHint":true}},` +
+				`{"name":"book","inputSchema":` + schema(days) + `,"additionalProperties":false}},` +
+				`{"name":"open","inputSchema":` + schema(days) + `},"annotations":{"readOnlyHint":true}},` +
+				`{"name":"change","inputSchema":{"type":"object"}}]}`)
+		case "tools/call":
+			params := string(m.Params)
+			switch {
+			case strings.Contains(params, `"name":"change"`):
+				days = "string"
+				say(`"method":"notifications/tools/list_changed"`)
+				answer(`"result":{"content":[]}`)
+			case strings.Contains(params, `"complain-error"`):
+				answer(`"error":{"code":-32602,"message":"MCP error -32602: Invalid arguments for tool book: [{\"code\":\"invalid_type\",\"expected\":\"number\",\"received\":\"string\",\"path\":[\"days\"]}]"}`)
+			case strings.Contains(params, `"complain-result"`):
+				answer(`"result":{"content":[{"type":"text","text":"1 validation error for call[book]\ndays\n  Input should be a valid integer"}],"isError":true}`)
+			case strings.Contains(params, `"fail"`):
+				answer(`"result":{"content":[{"type":"text","text":"no such city"}],"isError":true}`)
+			case strings.Contains(params, `"with-meta"`):
+				answer(`"result":{"content":[],"_meta":{"a":1}}`)
+			case strings.Contains(params, `"empty"`):
+				answer(`"result":{}`)
+			default:
+				text, _ := json.Marshal(params)
+				answer(`"result":{"content":[{"type":"text","text":` + string(text) + `}]}`)
+			}
+		}
+	})
 }
 
 // serveTasks has one tool, work, that creates tasks. Every creation is noted

@@ -1,0 +1,214 @@
+package proxy
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/repair"
+)
+
+// beginPicky starts a session in front of a server with schemas.
+func beginPicky(t *testing.T, o Options) *story {
+	t.Helper()
+	o.Spec = plainServer("picky", t.TempDir())
+	s := (&story{t: t, ended: make(chan error, 1)}).run(o).initialize()
+	s.answer(s.request("tools/list", ""))
+	return s
+}
+
+// result is what a client would look at.
+type result struct {
+	Content []struct{ Type, Text string }
+	IsError bool
+	Meta    struct {
+		Repair struct {
+			Called, Tool string
+			Changes      []repair.Change
+			Notes        []string
+		} `json:"io.github.gauze-mcp/repair"`
+		Report json.RawMessage `json:"io.github.gauze-mcp/arguments"`
+		A      int
+	} `json:"_meta"`
+}
+
+func (s *story) result(id string) (r result) {
+	s.t.Helper()
+	m := s.answer(id)
+	if err := json.Unmarshal(m.Result, &r); err != nil {
+		s.t.Fatalf("%v: %s", err, m.raw)
+	}
+	return r
+}
+
+func TestAValidCallGoesAsItCame(t *testing.T) {
+	s := beginPicky(t, quick())
+	const params = `{ "name" : "book","arguments":{"days":5 ,"city":"Os\u006co"},"x":1 }`
+	if got := s.text(s.answer(s.request("tools/call", params))); got != params {
+		t.Errorf("%s\nwant %s", got, params)
+	}
+	s.want(event.Repaired, 0)
+}
+
+func TestARepairedCallCarriesItsReceipt(t *testing.T) {
+	s := beginPicky(t, quick())
+	r := s.result(s.request("tools/call", `{"x":1,"arguments":{"City":"Oslo","days":"5","units":"Celsius","tags":null},"name":"book"}`))
+	if got, want := r.Content[0].Text, `{"x":1,"arguments":{"city":"Oslo","days":5,"units":"celsius"},"name":"book"}`; got != want {
+		t.Errorf("the server got %s\nwant %s", got, want)
+	}
+	if len(r.Content) != 1 {
+		t.Errorf("the model is told of a change of spelling: %v", r.Content)
+	}
+	if n := len(r.Meta.Repair.Changes); n != 4 {
+		t.Errorf("%d receipts: %v", n, r.Meta.Repair.Changes)
+	}
+	if e := s.await(event.Repaired, 1); e.Tool != "book" || !strings.Contains(e.Detail, "days: "+repair.RuleNumberText) {
+		t.Errorf("%+v", e)
+	}
+	if n := s.session.Counters().Repaired; n != 1 {
+		t.Errorf("%d repaired", n)
+	}
+}
+
+// What has more than one reading is repaired only where a mistake does no
+// harm, and the model hears of it.
+func TestOnlyHarmlessToolsAreRepairedFurther(t *testing.T) {
+	s := beginPicky(t, quick())
+	s.wantFault(s.start("book", `{"city":"Oslo","tags":"a"}`), fault.ArgumentsInvalid)
+	r := s.result(s.start("weather.get_forecast", `{"city":"Oslo","tags":"a"}`))
+	if !strings.Contains(r.Content[0].Text, `"tags":["a"]`) {
+		t.Errorf("%v", r.Content)
+	}
+	if len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, "tags") {
+		t.Errorf("the model is not told: %v", r.Content)
+	}
+}
+
+func TestTheUserDecidesAboutRepair(t *testing.T) {
+	o := quick()
+	o.Repair = "silent"
+	o.Tools = map[string]Policy{"book": {Repair: "off"}, "open": {Repair: "report"}, "hidden": {Repair: "off"}}
+	s := beginPicky(t, o)
+	if r := s.result(s.start("book", `{"days":"five"}`)); !strings.Contains(r.Content[0].Text, `"five"`) {
+		t.Errorf("%v", r.Content)
+	}
+	if r := s.result(s.start("hidden", `{}`)); !strings.Contains(r.Content[0].Text, `"hidden"`) {
+		t.Errorf("%v", r.Content)
+	}
+	if r := s.result(s.start("weather.get_forecast", `{"city":"Oslo","tags":"a"}`)); len(r.Content) != 1 || len(r.Meta.Repair.Changes) != 1 {
+		t.Errorf("silent: %+v", r)
+	}
+	if r := s.result(s.start("open", `{"city":"Oslo","days":"5"}`)); len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, `days: "5" became 5`) {
+		t.Errorf("report: %+v", r)
+	}
+}
+
+func TestReceiptsFindTheirPlace(t *testing.T) {
+	s := beginPicky(t, quick())
+	r := s.result(s.start("book", `{"city":"with-meta","days":"5"}`))
+	if r.Meta.A != 1 || len(r.Meta.Repair.Changes) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.result(s.start("open", `{"city":"empty","days":"5"}`)); len(r.Meta.Repair.Changes) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := s.result(s.start("open", `{"city":"fail","days":"5"}`)); !r.IsError || len(r.Meta.Repair.Changes) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestARefusedCallIsExplained(t *testing.T) {
+	s := beginPicky(t, quick())
+	var said []string
+	for range 4 {
+		m := s.wantFault(s.start("book", `{"days":"five","city":"Oslo"}`), fault.ArgumentsInvalid)
+		if _, delivery := s.faultOf(m); delivery != "unsent" {
+			t.Errorf("%q", delivery)
+		}
+		said = append(said, string(m.Result))
+	}
+	if !strings.Contains(said[0], "days") || !strings.Contains(said[0], "five") || !strings.Contains(said[0], "14") {
+		t.Errorf("%s", said[0])
+	}
+	if len(said[1]) >= len(said[0]) || len(said[2]) >= len(said[0]) || said[2] == said[1] {
+		t.Errorf("the second is not shorter, or the third not another one:\n%s\n%s\n%s", said[0], said[1], said[2])
+	}
+	s.call("book", `{"city":"Oslo"}`) // it has learned
+	if m := s.wantFault(s.start("book", `{"days":"five","city":"Oslo"}`), fault.ArgumentsInvalid); string(m.Result) != said[0] {
+		t.Errorf("the same mistake, other bytes:\n%s\n%s", m.Result, said[0])
+	}
+}
+
+func TestToolNames(t *testing.T) {
+	s := beginPicky(t, quick())
+	for _, name := range []string{"get_forecast", "Weather_GetForecast", "mcp.weather.get_forecast"} {
+		r := s.result(s.start(name, `{"city":"Oslo"}`))
+		if !strings.Contains(r.Content[0].Text, `"name":"weather.get_forecast"`) || r.Meta.Repair.Called != name || r.Meta.Repair.Tool != "weather.get_forecast" {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	m := s.wantFault(s.start("get_forcast", `{"city":"Oslo"}`), fault.ToolUnknown)
+	if !strings.Contains(string(m.Result), "weather.get_forecast") {
+		t.Errorf("the nearest name is not told: %s", m.Result)
+	}
+}
+
+func TestAbsentArguments(t *testing.T) {
+	s := beginPicky(t, quick())
+	s.wantFault(s.request("tools/call", `{"name":"book"}`), fault.ArgumentsInvalid)
+	if r := s.result(s.request("tools/call", `{"name":"change"}`)); len(r.Meta.Repair.Changes) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Between the server's word that its tools have changed and the client's
+// next look at them nothing is held against the old ones.
+func TestTheCatalogueFollowsTheServer(t *testing.T) {
+	s := beginPicky(t, quick())
+	s.answer(s.start("change", `{}`))
+	s.notice("notifications/tools/list_changed", 1)
+	for _, arguments := range []string{`{"city":"Oslo","days":"5"}`, `{"days":7}`} {
+		if got := s.call("book", arguments); !strings.Contains(got, arguments) {
+			t.Errorf("%s", got)
+		}
+	}
+	s.answer(s.request("tools/list", ""))
+	s.wantFault(s.start("book", `{"days":7}`), fault.ArgumentsInvalid)
+	if got := s.call("book", `{"city":"Oslo","days":5}`); !strings.Contains(got, `"days":"5"`) {
+		t.Errorf("not by the new schema: %s", got)
+	}
+}
+
+func TestAServersOwnComplaintIsExplained(t *testing.T) {
+	s := beginPicky(t, quick())
+	for _, city := range []string{"complain-error", "complain-result"} {
+		m := s.wantFault(s.start("book", `{"city":"`+city+`","days":5}`), fault.ArgumentsInvalid)
+		if !strings.Contains(string(m.Result), "days") || !strings.Contains(string(m.Result), "14") {
+			t.Errorf("%s: %s", city, m.Result)
+		}
+	}
+	if r := s.result(s.start("book", `{"city":"fail"}`)); r.Content[0].Text != "no such city" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAnUnknownKeyIsMentioned(t *testing.T) {
+	s := beginPicky(t, quick())
+	r := s.result(s.start("open", `{"city":"Oslo","unit":"celsius"}`))
+	if len(r.Meta.Repair.Notes) != 1 || len(r.Content) != 2 || !strings.Contains(r.Content[1].Text, "units") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.result(s.start("open", `{"city":"Oslo","else":"celsius"}`)); len(r.Content) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAWaitingCallIsRepairedToo(t *testing.T) {
+	s := beginPicky(t, quick())
+	s.kill()
+	if got := s.call("open", `{"city":"Oslo","days":"5"}`); !strings.Contains(got, `"days":5`) {
+		t.Errorf("%s", got)
+	}
+}
