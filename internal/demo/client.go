@@ -23,9 +23,16 @@ type client struct {
 
 // answer is what a caller was told.
 type answer struct {
-	tool  string
-	text  string
-	fault string // our own code, empty if the server answered
+	tool    string
+	text    string
+	fault   string // our own code, empty if the server answered
+	changes []change
+}
+
+// change is a receipt of a repaired call.
+type change struct {
+	Path, Rule    string
+	Before, After json.RawMessage
 }
 
 // pending is a call under way.
@@ -61,7 +68,8 @@ func (c *client) take(line []byte) {
 		Result struct {
 			Content []struct{ Text string }
 			Meta    struct {
-				Fault struct{ Code string } `json:"io.github.gauze-mcp/fault"`
+				Fault  struct{ Code string }      `json:"io.github.gauze-mcp/fault"`
+				Repair struct{ Changes []change } `json:"io.github.gauze-mcp/repair"`
 			} `json:"_meta"`
 		} `json:"result"`
 		Error *struct{ Message string }
@@ -79,7 +87,7 @@ func (c *client) take(line []byte) {
 		return
 	}
 	delete(c.waiting, *m.ID)
-	a := answer{fault: m.Result.Meta.Fault.Code}
+	a := answer{fault: m.Result.Meta.Fault.Code, changes: m.Result.Meta.Repair.Changes}
 	if m.Error != nil {
 		a.fault, a.text = "error", m.Error.Message
 	} else if len(m.Result.Content) > 0 {

@@ -77,6 +77,22 @@ var scenes = []scene{
 			}
 			return s.wantText(ctx, "stray", `{"kind":"ansi"}`)
 		}},
+	{"Wrong arguments", "A model calls forecast as models do. What has one meaning is put right; what has not is explained.",
+		func(ctx context.Context, s *stage) error {
+			for _, arguments := range []string{
+				`{"city":"Oslo","days":"5","units":"Celsius"}`,
+				`{"arguments":{"City":"Oslo","days":3,"units":null}}`,
+				`{"city":"Oslo","days":2,"tags":"['wind', 'rain']"}`,
+			} {
+				s.screen.client("calls forecast " + arguments)
+				if err := s.wantRepaired(ctx, "forecast", arguments); err != nil {
+					return err
+				}
+			}
+			const hopeless = `{"city":"Oslo","days":"a few","unit":"celsius"}`
+			s.screen.client("calls forecast " + hopeless)
+			return s.wantRefused(ctx, "forecast", hopeless)
+		}},
 	{"A storm", "200 calls from 8 callers, half of them writes, and a kill every 40 answers.",
 		func(ctx context.Context, s *stage) error {
 			return s.storm(ctx, 200, 8, 40)
@@ -145,6 +161,42 @@ func (s *stage) wantText(ctx context.Context, tool, arguments string) error {
 		s.tally.broke(fmt.Sprintf("%s was answered with %s", tool, answer.fault))
 	}
 	return s.show(answer, err)
+}
+
+// wantRepaired makes a call that succeeds only because it is repaired.
+func (s *stage) wantRepaired(ctx context.Context, tool, arguments string) error {
+	pending, err := s.start(tool, arguments, "")
+	if err != nil {
+		return err
+	}
+	answer, err := s.finish(ctx, pending)
+	if err != nil {
+		return err
+	}
+	if answer.fault != "" || len(answer.changes) == 0 {
+		s.tally.broke(fmt.Sprintf("%s was not repaired: %s", arguments, answer.text))
+	}
+	s.catchUp()
+	s.screen.changes(answer.changes)
+	return s.screen.answer(answer, nil)
+}
+
+// wantRefused makes a call that nobody can repair.
+func (s *stage) wantRefused(ctx context.Context, tool, arguments string) error {
+	pending, err := s.start(tool, arguments, "")
+	if err != nil {
+		return err
+	}
+	answer, err := s.finish(ctx, pending)
+	if err != nil {
+		return err
+	}
+	if answer.fault != "arguments-invalid" {
+		s.tally.broke(fmt.Sprintf("%s was answered with %q instead of an explanation", arguments, answer.fault))
+	}
+	s.catchUp()
+	s.screen.message(answer.text)
+	return nil
 }
 
 // wantUnknown makes a call whose outcome nobody can know.

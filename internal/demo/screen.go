@@ -88,6 +88,31 @@ func (s *screen) answer(a answer, err error) error {
 	return nil
 }
 
+// changes shows what was repaired of a call, and by which rule.
+func (s *screen) changes(all []change) {
+	for _, c := range all {
+		before, after := string(c.Before), string(c.After)
+		if before == "" {
+			before = "nothing"
+		}
+		if after == "" {
+			after = "left out"
+		}
+		s.line("✎", yellow, fmt.Sprintf("%-7s %s → %s  %s", c.Path, s.paint(red, oneLine(before)), s.paint(green, oneLine(after)), s.paint(faint, c.Rule)))
+	}
+}
+
+// message shows what a model reads that has to send its call again.
+func (s *screen) message(text string) {
+	for i, line := range strings.Split(text, "\n") {
+		mark := " "
+		if i == 0 {
+			mark = "?"
+		}
+		s.line(mark, yellow, fault.Clean(line))
+	}
+}
+
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(fault.Clean(text)), " ")
 	if runes := []rune(text); len(runes) > 96 {

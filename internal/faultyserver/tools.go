@@ -24,6 +24,7 @@ const (
 var tools = []tool{
 	{name: "echo", hint: readOnly, takes: "text:string", about: "returns text", run: (*call).echo},
 	{name: "echo_raw_params", hint: readOnly, about: "returns the exact bytes of params, as a string", run: (*call).echoRawParams},
+	{name: "forecast", hint: readOnly, schema: forecastSchema, about: "tells the weather, if it is asked exactly so", run: (*call).forecast},
 	{name: "pid", hint: readOnly, about: "returns pid and generation", run: (*call).pid},
 	{name: "state", hint: readOnly, about: "returns what this generation has seen so far", run: (*call).state},
 	{name: "env", hint: readOnly, about: "returns environment, working directory and arguments", run: (*call).env},
@@ -72,6 +73,11 @@ var tools = []tool{
 	{name: "stray", hint: readOnly, takes: "kind:string!", about: "writes a stray line to stdout, then answers", run: (*call).stray},
 	{name: "stderr", hint: readOnly, takes: "message:string!", about: "writes message to stderr, then answers", run: (*call).speak},
 }
+
+// forecastSchema is strict as good schemas are: models get it wrong in every way there is.
+const forecastSchema = `{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer","minimum":1,"maximum":14},` +
+	`"units":{"type":"string","enum":["celsius","fahrenheit"]},"tags":{"type":"array","items":{"type":"string"}}},` +
+	`"required":["city","days"],"additionalProperties":false}`
 
 const (
 	dieAbout = "dies when before-effect (default), after-effect, after-answer or mid-answer; times times"

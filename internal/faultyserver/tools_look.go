@@ -1,12 +1,32 @@
 package faultyserver
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"os"
 )
 
 // Tools that look and change nothing.
 
 func (c *call) echo() { c.say(c.args.Text) }
+
+// forecast reads its arguments as strictly as its schema says, and complains as most servers do: in one opaque line.
+func (c *call) forecast() {
+	var p struct {
+		Arguments struct {
+			City  string   `json:"city"`
+			Days  int      `json:"days"`
+			Units string   `json:"units"`
+			Tags  []string `json:"tags"`
+		} `json:"arguments"`
+	}
+	if err := json.Unmarshal(c.params, &p); err != nil {
+		c.fail(err.Error())
+		return
+	}
+	c.say(fmt.Sprintf("%s, %d days, %s: rain", p.Arguments.City, p.Arguments.Days, cmp.Or(p.Arguments.Units, "celsius")))
+}
 
 func (c *call) echoRawParams() { c.say(string(c.params)) }
 

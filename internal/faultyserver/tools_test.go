@@ -18,6 +18,8 @@ var toolRuns = []struct {
 	ledger     string // operations, joined with spaces
 }{
 	{name: "echo", args: `{"text":"<é>"}`, want: []string{`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"\u003cé\u003e"}]}}`}},
+	{name: "forecast", args: `{"city":"Oslo","days":5}`, want: []string{"Oslo, 5 days, celsius: rain"}},
+	{name: "forecast", args: `{"city":"Oslo","days":"5"}`, want: []string{"cannot unmarshal string"}},
 	{name: "pid", want: []string{`"generation":1`}},
 	{name: "state", want: []string{`"seen":[{"method":"initialize"`}},
 	{name: "env", want: []string{`"cwd":"/`}},

@@ -151,6 +151,7 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 	case len(out.violations) == 0:
 		out.Verdict, out.Changes = Repaired, m.changes
 		out.Arguments = encode(value, doc.rank)
+		out.Reason = s.notChecked()
 		out.settle()
 	case mended:
 		out.Verdict, out.Changes, out.violations = Repaired, m.changes, nil

@@ -47,11 +47,11 @@ func (m *mender) mendOne(v violation) bool {
 	case *kind.Type:
 		return m.omit(v, at) || m.convert(v, at, k.Want)
 	case *kind.Enum:
-		return m.omit(v, at) || m.choose(v, at, k.Want)
+		return m.choose(v, at, k.Want) || m.omit(v, at)
 	case *kind.Const:
-		return m.omit(v, at) || m.choose(v, at, []any{k.Want})
+		return m.choose(v, at, []any{k.Want}) || m.omit(v, at)
 	case *kind.AnyOf, *kind.OneOf:
-		return m.omit(v, at) || m.branch(v, at)
+		return m.branch(v, at) || m.omit(v, at)
 	case *kind.Required:
 		return m.missing(v, at, k.Missing)
 	case *kind.DependentRequired:
