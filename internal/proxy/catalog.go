@@ -89,8 +89,9 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 	return next
 }
 
-// mostReady bounds what is compiled ahead: of a thousand tools few are called.
-const mostReady = 100
+// mostReady bounds what is compiled ahead: of many tools few are called, and
+// each costs some ten kilobytes.
+const mostReady = 16
 
 // makeReady compiles the schemas before the first call needs them.
 func (k *catalog) makeReady() {
