@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -33,15 +34,25 @@ const (
 	RuleDefault      = "default of a required field"
 )
 
-// fold makes spellings equal that differ in case and separators only.
+// fold makes spellings equal that differ in case and separators only. Before
+// a digit a separator can be the point or the sign of a number: it stays
+// unless it stands between a letter and a digit, as in utf-8.
 func fold(text string) string {
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	last, separated := rune(0), false
+	for _, r := range strings.ToLower(text) {
 		switch r {
 		case ' ', '_', '-', '.', '/', '\t':
-			return -1
+			separated = true
+			continue
 		}
-		return r
-	}, strings.ToLower(text))
+		if separated && unicode.IsDigit(r) && !unicode.IsLetter(last) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(r)
+		last, separated = r, false
+	}
+	return b.String()
 }
 
 // omit leaves out an optional that is null, empty, or a word for nothing, and
