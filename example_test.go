@@ -2,6 +2,7 @@ package gauze_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"os"
@@ -71,4 +72,51 @@ func ExampleTransport_events() {
 	kill(<-pids)
 	fmt.Println("session restored on generation", <-restored)
 	// Output: session restored on generation 2
+}
+
+// A model sent text for a number, and a spelling of its own.
+func ExampleRepairArguments() {
+	schema := json.RawMessage(`{"type":"object","required":["city","days"],"properties":{
+		"city":{"type":"string"},"days":{"type":"integer"},"units":{"enum":["celsius","fahrenheit"]}}}`)
+	result := gauze.RepairArguments(schema, json.RawMessage(`{"city":"Oslo","days":"5","units":"Celsius"}`))
+	fmt.Println(result.Outcome, string(result.Arguments))
+	for _, change := range result.Changes {
+		fmt.Printf("%s: %s became %s (%s)\n", change.Path, change.Before, change.After, change.Rule)
+	}
+	// Output:
+	// repaired {"city":"Oslo","days":5,"units":"celsius"}
+	// days: "5" became 5 (text to number)
+	// units: "Celsius" became "celsius" (spelling of a choice)
+}
+
+// A server of the official SDK gets the messages, and here the repairs, by
+// one line.
+func ExampleMiddleware() {
+	type forecast struct {
+		City string `json:"city"`
+		Days int    `json:"days"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "weather", Version: "1.0.0"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "get_weather"}, func(_ context.Context, _ *mcp.CallToolRequest, in forecast) (*mcp.CallToolResult, any, error) {
+		text := fmt.Sprintf("%s: sun for %d days", in.City, in.Days)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+	})
+	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{Repair: true}))
+
+	ctx := context.Background()
+	near, far := mcp.NewInMemoryTransports()
+	if _, err := server.Connect(ctx, far, nil); err != nil {
+		log.Fatal(err)
+	}
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil).Connect(ctx, near, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	result, err := client.CallTool(ctx, &mcp.CallToolParams{Name: "get_weather", Arguments: map[string]any{"city": "Oslo", "days": "5"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result.Content[0].(*mcp.TextContent).Text)
+	// Output: Oslo: sun for 5 days
 }

@@ -40,26 +40,10 @@ func (a repairAnswer) show(called, sent string, p paint) string {
 
 // showChange says what was changed, and why.
 func showChange(c repair.Change) string {
-	what := fmt.Sprintf("%s became %s", brief(c.Before), brief(c.After))
-	if c.Before == nil {
-		what = brief(c.After) + " was added"
-	} else if c.After == nil {
-		what = brief(c.Before) + " was left out"
-	}
-	told := ""
 	if c.Tier == repair.Told {
-		told = "; the caller is told"
+		return fault.Clean(c.String()) + "; the caller is told"
 	}
-	return fmt.Sprintf("%s: %s (%s%s)", fault.Clean(c.Path), what, c.Rule, told)
-}
-
-// brief is a value short enough to stand in a sentence.
-func brief(raw json.RawMessage) string {
-	text := []rune(fault.Clean(string(raw)))
-	if len(text) > 60 {
-		return string(text[:60]) + "…"
-	}
-	return string(text)
+	return fault.Clean(c.String())
 }
 
 func count(n int, thing string) string {
