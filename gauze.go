@@ -3,8 +3,10 @@
 // safe is sent again, so that every request gets exactly one answer and no
 // side effect happens twice.
 //
-//	Wrap       one client, one server, healed in between      (gauze.go)
-//	Transport  the same as an mcp.Transport for any go-sdk client (transport.go)
+//	Wrap             one client, one server, healed in between            (gauze.go)
+//	Transport        the same as an mcp.Transport for any go-sdk client   (transport.go)
+//	RepairArguments  a tool call's arguments, repaired or explained       (repair.go)
+//	Middleware       the same for any go-sdk server                       (middleware.go)
 //
 // A Go program that uses the official SDK needs one line:
 //
