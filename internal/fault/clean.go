@@ -33,7 +33,7 @@ func Clean(s string) string {
 		switch {
 		case unicode.IsSpace(r) || unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp):
 			r = ' ' // words stay apart, but one line stays one line
-		case unseen(r):
+		case Unseen(r):
 			continue
 		}
 		if b.Len()+utf8.RuneLen(r) > maxClean {
@@ -52,10 +52,10 @@ func Clean(s string) string {
 	return out
 }
 
-// unseen are characters that show nothing, or that change how their neighbours are shown. IsPrint is false for
+// Unseen are characters that show nothing, or that change how their neighbours are shown. IsPrint is false for
 // controls, format characters (bidi, zero width, tags), private use and what is not assigned; it is true for variation
 // selectors, which can smuggle bytes, and for a few blank letters.
-func unseen(r rune) bool {
+func Unseen(r rune) bool {
 	if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) {
 		return true
 	}

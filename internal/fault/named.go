@@ -119,6 +119,9 @@ var (
 	sources = []string{"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py", "go", "rs", "rb", "php", "java", "kt", "cs", "c", "h", "cpp", "json", "toml", "yaml", "yml"}
 )
 
+// NamesSecret reports whether a value under this name is one that must not be shown.
+func NamesSecret(name, value string) bool { return promises(name) && !harmless(name, value) }
+
 func promises(name string) bool {
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && slices.Contains(sources, name[dot+1:]) {
 		return false

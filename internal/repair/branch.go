@@ -1,0 +1,56 @@
+package repair
+
+import (
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// closest is the branch of anyOf or oneOf a value is nearest to: the one with
+// the fewest complaints, where one about a fixed field (the kind of a shape)
+// weighs more. It is none if no branch takes values of this type, and none
+// for a scalar, where the branches are better told side by side.
+func closest(v violation, at any) (int, bool) {
+	if !isObject(at) && !isList(at) {
+		return 0, false
+	}
+	best, least := -1, 0
+	for i, branch := range v.branches {
+		far, ok := farness(branch, len(v.path))
+		if ok && (best < 0 || far < least) {
+			best, least = i, far
+		}
+	}
+	return best, best >= 0
+}
+
+// farness weighs complaints; not ok if the value as a whole has the wrong type.
+func farness(complaints []violation, depth int) (far int, ok bool) {
+	for _, v := range complaints {
+		weight := 10 - min(len(v.path)-depth, 5) // deeper is closer
+		switch k := v.kind.(type) {
+		case *kind.Type, *kind.FalseSchema:
+			if len(v.path) <= depth {
+				return 0, false
+			}
+		case *kind.Const:
+			weight = 500 + min(unlike(k.Got, k.Want), 100)
+		case *kind.Enum:
+			if len(k.Want) == 1 {
+				weight = 500 + min(unlike(k.Got, k.Want[0]), 100)
+			}
+		case *kind.Required:
+			weight *= len(k.Missing)
+		case *kind.AdditionalProperties:
+			weight *= len(k.Properties)
+		case *kind.AnyOf, *kind.OneOf:
+			inner := 0
+			for i, branch := range v.branches {
+				if far, ok := farness(branch, len(v.path)); ok && (i == 0 || far < inner) {
+					inner = far
+				}
+			}
+			weight += inner
+		}
+		far += weight
+	}
+	return far, true
+}

@@ -1,0 +1,254 @@
+package repair
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// demand is what several schemas together ask of one value. It is what a
+// description is written from and what a sample is made from; a sample is
+// still held against the schemas themselves.
+type demand struct {
+	nodes []*jsonschema.Schema // everything that holds for the value
+
+	types    []string // nil: any
+	choices  []any    // of const and enum
+	chosen   bool     // there are choices, maybe none
+	format   string
+	patterns []jsonschema.Regexp
+
+	least, most           *big.Rat // of a number
+	leastIsOut, mostIsOut bool     // the bound itself is not allowed
+	steps                 []*big.Rat
+
+	length, items, properties span
+	different                 bool // items
+}
+
+// span is a number of characters, items or properties.
+type span struct {
+	least int
+	most  int // -1: no bound
+}
+
+// closure adds a schema and the schemas that hold wherever it does.
+func closure(list []*jsonschema.Schema, node *jsonschema.Schema) []*jsonschema.Schema {
+	if node == nil || slices.Contains(list, node) || len(list) > 100 {
+		return list
+	}
+	list = append(list, node)
+	list = closure(list, node.Ref)
+	list = closure(list, node.RecursiveRef)
+	if node.DynamicRef != nil {
+		list = closure(list, node.DynamicRef.Ref)
+	}
+	for _, child := range node.AllOf {
+		list = closure(list, child)
+	}
+	return list
+}
+
+// certain are the schemas that hold for the value at a path in any case: those
+// of branches and conditions are not among them.
+func (s *Schema) certain(path []string) []*jsonschema.Schema {
+	nodes := closure(nil, s.root)
+	for _, part := range path {
+		var next []*jsonschema.Schema
+		for _, node := range nodes {
+			for _, child := range step(node, part) {
+				next = closure(next, child)
+			}
+		}
+		nodes = next
+	}
+	return nodes
+}
+
+// gather sums up what schemas ask.
+func gather(nodes ...*jsonschema.Schema) demand {
+	d := demand{length: span{0, -1}, items: span{0, -1}, properties: span{0, -1}}
+	for _, node := range nodes {
+		d.nodes = closure(d.nodes, node)
+	}
+	for _, node := range d.nodes {
+		d.add(node)
+	}
+	return d
+}
+
+func (d *demand) add(node *jsonschema.Schema) {
+	if node.Types != nil {
+		d.limitTypes(node.Types.ToStrings())
+	}
+	if node.Const != nil {
+		d.limitChoices([]any{*node.Const})
+	}
+	if node.Enum != nil {
+		d.limitChoices(node.Enum.Values)
+	}
+	if node.Format != nil && d.format == "" {
+		d.format = node.Format.Name
+	}
+	if node.Pattern != nil {
+		d.patterns = append(d.patterns, node.Pattern)
+	}
+	d.above(node.Minimum, false)
+	d.above(node.ExclusiveMinimum, true)
+	d.below(node.Maximum, false)
+	d.below(node.ExclusiveMaximum, true)
+	if node.MultipleOf != nil && node.MultipleOf.Sign() > 0 {
+		d.steps = append(d.steps, node.MultipleOf)
+	}
+	d.length.narrow(node.MinLength, node.MaxLength)
+	d.items.narrow(node.MinItems, node.MaxItems)
+	d.properties.narrow(node.MinProperties, node.MaxProperties)
+	d.different = d.different || node.UniqueItems
+}
+
+func (d *demand) limitTypes(types []string) {
+	if d.types == nil {
+		d.types = types
+		return
+	}
+	var both []string
+	for _, name := range d.types {
+		switch {
+		case slices.Contains(types, name), name == "integer" && slices.Contains(types, "number"):
+			both = append(both, name)
+		case name == "number" && slices.Contains(types, "integer"):
+			both = append(both, "integer")
+		}
+	}
+	if both != nil { // nothing fits: the first list is as good as any
+		d.types = both
+	}
+}
+
+func (d *demand) limitChoices(choices []any) {
+	if !d.chosen {
+		d.chosen, d.choices = true, choices
+		return
+	}
+	d.choices = slices.DeleteFunc(slices.Clone(d.choices), func(choice any) bool {
+		return !slices.ContainsFunc(choices, func(other any) bool { return same(choice, other) })
+	})
+}
+
+func (d *demand) above(bound *big.Rat, out bool) {
+	if bound != nil && (d.least == nil || bound.Cmp(d.least) > 0 || bound.Cmp(d.least) == 0 && out) {
+		d.least, d.leastIsOut = bound, out
+	}
+}
+
+func (d *demand) below(bound *big.Rat, out bool) {
+	if bound != nil && (d.most == nil || bound.Cmp(d.most) < 0 || bound.Cmp(d.most) == 0 && out) {
+		d.most, d.mostIsOut = bound, out
+	}
+}
+
+func (s *span) narrow(least, most *int) {
+	if least != nil {
+		s.least = max(s.least, *least)
+	}
+	if most != nil && (s.most < 0 || *most < s.most) {
+		s.most = *most
+	}
+}
+
+// kinds are the types a value may have, guessed from the other keywords if
+// the schema does not say.
+func (d *demand) kinds() []string {
+	if d.types != nil {
+		return d.types
+	}
+	for _, node := range d.nodes {
+		switch {
+		case node.Properties != nil || node.Required != nil || node.MinProperties != nil || node.PropertyNames != nil ||
+			node.AdditionalProperties != nil || node.PatternProperties != nil:
+			return []string{"object"}
+		case node.Items != nil || node.Items2020 != nil || node.PrefixItems != nil || node.MinItems != nil || node.Contains != nil || node.UniqueItems:
+			return []string{"array"}
+		case node.MinLength != nil || node.MaxLength != nil || node.Pattern != nil || node.Format != nil:
+			return []string{"string"}
+		case node.Minimum != nil || node.Maximum != nil || node.ExclusiveMinimum != nil || node.ExclusiveMaximum != nil || node.MultipleOf != nil:
+			return []string{"number"}
+		}
+	}
+	return nil
+}
+
+// takes reports whether a value of a type may stand here.
+func (d *demand) takes(name string) bool {
+	kinds := d.kinds()
+	return kinds == nil || slices.Contains(kinds, name) || name == "integer" && slices.Contains(kinds, "number")
+}
+
+// branches are the alternatives of the first anyOf or oneOf.
+func (d *demand) branches() []*jsonschema.Schema {
+	for _, node := range d.nodes {
+		if len(node.AnyOf) > 0 {
+			return node.AnyOf
+		}
+		if len(node.OneOf) > 0 {
+			return node.OneOf
+		}
+	}
+	return nil
+}
+
+// required are the keys an object must have, each once, in the schema's order.
+func (d *demand) required() []string {
+	var keys []string
+	for _, node := range d.nodes {
+		for _, key := range node.Required {
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// inside are the schemas of a property or an element.
+func (d *demand) inside(part string) []*jsonschema.Schema {
+	var list []*jsonschema.Schema
+	for _, node := range d.nodes {
+		list = append(list, step(node, part)...)
+	}
+	return list
+}
+
+// same compares two JSON values.
+func same(a, b any) bool {
+	x, okX := a.(json.Number)
+	y, okY := b.(json.Number)
+	if okX && okY {
+		return sameNumber(x, y)
+	}
+	return typeName(a) == typeName(b) && string(encode(a, nil)) == string(encode(b, nil))
+}
+
+// typeName is a value's type as schemas call it.
+func typeName(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		if isWhole(v) {
+			return "integer"
+		}
+		return "number"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return "nothing"
+}

@@ -1,0 +1,242 @@
+package repair
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Documentation is a tool's schema, as much of it as is worth reading.
+type Documentation struct {
+	Description string                    `json:"description,omitempty"`
+	Required    []string                  `json:"required"`
+	Properties  map[string]map[string]any `json:"properties"`
+
+	brevity int
+	schema  *Schema
+}
+
+// Limits of documentation.
+const (
+	maxDocumented = 60 // properties
+	maxListed     = 20 // choices, examples
+)
+
+func (s *Schema) documentation() *Documentation { return s.documented(0) }
+
+// less is the same with less detail; nil if there is no less.
+func (d *Documentation) less() *Documentation {
+	if d.brevity >= 3 {
+		return nil
+	}
+	return d.schema.documented(d.brevity + 1)
+}
+
+// documented describes the arguments: with everything, without what is inside
+// of them, without words, or only what is required.
+func (s *Schema) documented(brevity int) *Documentation {
+	doc := &Documentation{Required: []string{}, Properties: map[string]map[string]any{}, brevity: brevity, schema: s}
+	if s.root == nil {
+		return doc
+	}
+	root := gather(s.root)
+	for _, node := range root.nodes {
+		if doc.Description == "" && brevity < 3 {
+			doc.Description = remark(node.Description, 300)
+		}
+	}
+	for _, key := range root.required() {
+		if len(doc.Required) < maxDocumented {
+			doc.Required = append(doc.Required, visible(bounded(key, 120)))
+		}
+	}
+	for _, key := range s.argumentNames() {
+		if len(doc.Properties) >= maxDocumented || brevity == 3 && !slices.Contains(root.required(), key) {
+			continue
+		}
+		depth := 2
+		if brevity > 0 {
+			depth = 0
+		}
+		doc.Properties[visible(bounded(key, 120))] = s.document(key, depth, brevity < 2)
+	}
+	return doc
+}
+
+// argumentNames are the declared arguments, required ones first, each group
+// in the order of the schema's text.
+func (s *Schema) argumentNames() []string {
+	var rank map[string]int
+	if doc, err := decode(string(s.raw)); err == nil {
+		rank = doc.rank
+	}
+	declared := make(map[string]any, len(s.declared))
+	for name := range s.declared {
+		declared[name] = nil
+	}
+	names := orderedKeys(declared, rank)
+	slices.SortStableFunc(names, func(a, b string) int { return order(s.needs(nil, b)) - order(s.needs(nil, a)) })
+	return names
+}
+
+func order(first bool) int {
+	if first {
+		return 1
+	}
+	return 0
+}
+
+func (s *Schema) document(key string, depth int, words bool) map[string]any {
+	nodes := s.certain([]string{key})
+	if len(nodes) == 0 {
+		nodes = []*jsonschema.Schema{s.declared[key]}
+	}
+	d := gather(nodes...)
+	return d.document(depth, words)
+}
+
+// document writes down what a schema asks, in its own keywords.
+func (d *demand) document(depth int, words bool) map[string]any {
+	doc := map[string]any{}
+	switch {
+	case len(d.types) == 1:
+		doc["type"] = d.types[0]
+	case len(d.types) > 1:
+		doc["type"] = d.types
+	}
+	if d.chosen {
+		doc["enum"] = shownValues(d.choices)
+		if len(d.choices) > maxListed {
+			doc["enumCount"] = len(d.choices)
+		}
+	}
+	if d.format != "" {
+		doc["format"] = d.format
+	}
+	if len(d.patterns) > 0 {
+		doc["pattern"] = visible(bounded(d.patterns[0].String(), 200))
+	}
+	d.documentNumbers(doc)
+	d.length.document(doc, "minLength", "maxLength")
+	d.items.document(doc, "minItems", "maxItems")
+	d.properties.document(doc, "minProperties", "maxProperties")
+	if d.different {
+		doc["uniqueItems"] = true
+	}
+	if words {
+		d.documentWords(doc)
+	}
+	if depth > 0 {
+		d.documentInside(doc, depth, words)
+	}
+	return doc
+}
+
+func (d *demand) documentNumbers(doc map[string]any) {
+	if d.least != nil {
+		doc[word(d.leastIsOut, "exclusiveMinimum", "minimum")] = json.Number(ratText(d.least))
+	}
+	if d.most != nil {
+		doc[word(d.mostIsOut, "exclusiveMaximum", "maximum")] = json.Number(ratText(d.most))
+	}
+	if len(d.steps) > 0 {
+		doc["multipleOf"] = json.Number(ratText(d.steps[0]))
+	}
+	for key, value := range doc { // a number JSON does not have is left out
+		if n, ok := value.(json.Number); ok && !isNumber(n.String()) {
+			delete(doc, key)
+		}
+	}
+}
+
+func (s span) document(doc map[string]any, least, most string) {
+	if s.least > 0 {
+		doc[least] = s.least
+	}
+	if s.most >= 0 {
+		doc[most] = s.most
+	}
+}
+
+func (d *demand) documentWords(doc map[string]any) {
+	for _, node := range d.nodes {
+		if _, there := doc["description"]; !there && node.Description != "" {
+			doc["description"] = remark(node.Description, 200)
+		}
+		if _, there := doc["default"]; !there && node.Default != nil {
+			doc["default"] = shownValue(*node.Default)
+		}
+		if _, there := doc["examples"]; !there && len(node.Examples) > 0 {
+			doc["examples"] = shownValues(node.Examples)
+		}
+	}
+}
+
+func (d *demand) documentInside(doc map[string]any, depth int, words bool) {
+	if items := gather(d.inside("0")...); len(items.nodes) > 0 && d.takes("array") {
+		doc["items"] = items.document(depth-1, words)
+	}
+	inside := map[string]any{}
+	for _, key := range d.declared() {
+		if len(inside) < maxListed {
+			inner := gather(d.inside(key)...)
+			inside[visible(bounded(key, 120))] = inner.document(depth-1, words)
+		}
+	}
+	if len(inside) > 0 {
+		doc["properties"] = inside
+	}
+	if required := d.required(); len(required) > 0 {
+		shown := make([]string, 0, len(required))
+		for _, key := range required[:min(len(required), maxListed)] {
+			shown = append(shown, visible(bounded(key, 120)))
+		}
+		doc["required"] = shown
+	}
+	if branches := d.branches(); len(branches) > 0 {
+		var forms []any
+		for _, branch := range branches[:min(len(branches), maxForms)] {
+			inner := gather(branch)
+			forms = append(forms, inner.document(depth-1, words))
+		}
+		doc["anyOf"] = forms
+	}
+}
+
+func shownValues(values []any) []any {
+	list := make([]any, 0, min(len(values), maxListed))
+	for _, value := range values[:min(len(values), maxListed)] {
+		list = append(list, shownValue(value))
+	}
+	return list
+}
+
+// shownValue is a value out of a schema, of a bounded length.
+func shownValue(value any) any {
+	if text := string(encode(value, nil)); len(text) > 200 {
+		return bounded(text, 120)
+	}
+	return value
+}
+
+// usage writes the documentation as lines for a reader.
+func (s *Schema) usage() (lines []string) {
+	for _, key := range s.argumentNames() {
+		nodes := s.certain([]string{key})
+		if len(nodes) == 0 {
+			nodes = []*jsonschema.Schema{s.declared[key]}
+		}
+		d := gather(nodes...)
+		line := fmt.Sprintf("- %s: %s (%s)", field([]string{key}), bounded(d.phrase(nil, 1), 200), word(s.needs(nil, key), "required", "optional"))
+		for _, node := range d.nodes {
+			if node.Default != nil && *node.Default != nil {
+				line += ", default " + bounded(literal(*node.Default), 40)
+				break
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

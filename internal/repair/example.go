@@ -1,0 +1,576 @@
+package repair
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// Limits of the search for a call that passes.
+const (
+	maxRounds  = 24
+	longText   = 300       // characters of a text that is not repeated
+	maxExample = 6 << 10   // bytes
+	maxStart   = 200 << 10 // bytes of arguments that are worth an example
+)
+
+// example is a call that would pass, made of the one that did not.
+type example struct {
+	value   any
+	rank    map[string]int
+	guesses []string // the fields nobody but us has a value for
+}
+
+// example builds a call out of the caller's own arguments: only what fails is
+// replaced. It is held against the schema before it is shown; nil if nothing
+// was found that passes. Secrets are not repeated.
+func (s *Schema) example(from any, rank map[string]int, known *secretive, also func(*builder)) *example {
+	if s.root == nil {
+		return nil
+	}
+	var found *example
+	s.session(func() {
+		for _, start := range []any{from, map[string]any{}} {
+			b := &builder{schema: s, value: clone(start), rank: copied(rank)}
+			if also != nil {
+				also(b)
+			}
+			if b.build() && b.conceal(known) {
+				found = &example{b.value, b.rank, b.guesses}
+				return
+			}
+			also = nil
+		}
+	})
+	if found != nil && len(found.text()) > maxExample {
+		return nil
+	}
+	return found
+}
+
+func copied(rank map[string]int) map[string]int {
+	other := make(map[string]int, len(rank))
+	for key, i := range rank {
+		other[key] = i
+	}
+	return other
+}
+
+// text is the example on one line.
+func (e *example) text() []byte { return []byte(visible(string(encode(e.value, e.rank)))) }
+
+// builder amends one value until nothing is wrong with it. Unlike a mender it
+// may invent, because nothing of it is ever sent.
+type builder struct {
+	schema  *Schema
+	value   any
+	rank    map[string]int
+	guesses []string
+}
+
+// build asks the validator after each round, because what satisfies one
+// complaint may raise another. A value seen before means going in a circle.
+func (b *builder) build() bool {
+	seen := map[string]bool{}
+	for range maxRounds {
+		complaints := b.schema.violations(b.schema.root, b.value)
+		if len(complaints) == 0 {
+			return true
+		}
+		text := string(encode(b.value, nil))
+		if seen[text] || len(text) > maxStart {
+			return false
+		}
+		seen[text] = true
+		if !b.round(complaints) {
+			return false
+		}
+	}
+	return false
+}
+
+// round amends every complaint, but none inside of what it has just changed.
+func (b *builder) round(complaints []violation) bool {
+	var done [][]string
+	for _, v := range complaints {
+		under := func(path []string) bool { return len(path) <= len(v.path) && slices.Equal(path, v.path[:len(path)]) }
+		if slices.ContainsFunc(done, under) {
+			continue
+		}
+		if b.amend(v) {
+			done = append(done, v.path)
+		}
+	}
+	return len(done) > 0
+}
+
+func (b *builder) amend(v violation) bool {
+	at := lookup(b.value, v.path)
+	switch k := v.kind.(type) {
+	case *kind.Required:
+		return b.add(v, k.Missing)
+	case *kind.DependentRequired:
+		return b.add(v, k.Missing)
+	case *kind.Dependency:
+		return b.add(v, k.Missing)
+	case *kind.AdditionalProperties:
+		return b.drop(v.path, k.Properties)
+	case *kind.FalseSchema:
+		return b.remove(v.path)
+	case *kind.PropertyNames:
+		return b.respell(v, k.Property)
+	case *kind.MinProperties:
+		return b.fill(v, at)
+	case *kind.MaxProperties:
+		return b.thin(v, at, k.Want)
+	case *kind.MinItems, *kind.Contains, *kind.MinContains:
+		return b.extend(v, at)
+	case *kind.MaxItems:
+		return b.shorten(v, at, k.Want)
+	case *kind.AdditionalItems:
+		list, _ := at.([]any)
+		return b.shorten(v, at, len(list)-k.Count)
+	case *kind.MaxContains:
+		return len(k.Got) > k.Want && b.removeItem(v.path, at, k.Got[len(k.Got)-1])
+	case *kind.UniqueItems:
+		return b.removeItem(v.path, at, max(k.Duplicates[0], k.Duplicates[1]))
+	case *kind.AnyOf:
+		return b.fork(v, at, v.node.AnyOf)
+	case *kind.OneOf:
+		if len(k.Subschemas) > 0 {
+			return b.decide(v, at, v.node.OneOf, k.Subschemas)
+		}
+		return b.fork(v, at, v.node.OneOf)
+	case *kind.Not:
+		return b.avoid(v, at)
+	}
+	return b.replace(v, at)
+}
+
+// put sets a value; one that is not sure is a guess.
+func (b *builder) put(path []string, c candidate) bool {
+	b.value = replaced(b.value, path, c.value)
+	if !c.sure {
+		b.guess(path)
+	}
+	return true
+}
+
+func (b *builder) guess(path []string) {
+	if name := field(path); !slices.Contains(b.guesses, name) {
+		b.guesses = append(b.guesses, name)
+	}
+}
+
+func last(path []string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if _, err := strconv.Atoi(path[i]); err != nil {
+			if i < len(path)-1 {
+				return singular(path[i])
+			}
+			return path[i]
+		}
+	}
+	return ""
+}
+
+// demanded are the schemas a new value at the place of a complaint must fit.
+func (b *builder) demanded(v violation) []*jsonschema.Schema {
+	nodes := []*jsonschema.Schema{v.node}
+	for _, node := range b.schema.certain(v.path) {
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// replace finds another value for a place, or leaves it out if it may be.
+func (b *builder) replace(v violation, at any) bool {
+	nodes := b.demanded(v)
+	if c, ok := pick(nodes, last(v.path), at, 0, b.unlikeOthers(v.path)); ok {
+		if !fitsAll(nodes, c.value) && same(c.value, at) {
+			return false
+		}
+		return b.put(v.path, c)
+	}
+	if c, ok := pick(nodes[:1], last(v.path), at, 0, nil); ok && fitsAll(nodes[:1], c.value) {
+		return b.put(v.path, c) // the rest may depend on something else
+	}
+	return b.remove(v.path)
+}
+
+// unlikeOthers refuses what a list that must not repeat already has.
+func (b *builder) unlikeOthers(path []string) func(any) bool {
+	if len(path) == 0 {
+		return nil
+	}
+	parent := path[:len(path)-1]
+	list, ok := lookup(b.value, parent).([]any)
+	if d := gather(b.schema.certain(parent)...); !ok || !d.different {
+		return nil
+	}
+	return func(value any) bool {
+		return !slices.ContainsFunc(list, func(other any) bool { return same(value, other) })
+	}
+}
+
+// remove leaves out an optional property, or an element.
+func (b *builder) remove(path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	parent, key := path[:len(path)-1], path[len(path)-1]
+	switch at := lookup(b.value, parent).(type) {
+	case map[string]any:
+		if _, there := at[key]; !there || b.schema.needs(parent, key) {
+			return false
+		}
+		if near := b.schema.meantBy(parent, at, key); near != "" {
+			return b.rename(at, key, near)
+		}
+		delete(at, key)
+		return true
+	case []any:
+		i, err := strconv.Atoi(key)
+		return err == nil && b.removeItem(parent, at, i)
+	}
+	return false
+}
+
+// needs reports whether an object must have a key in any case.
+func (s *Schema) needs(path []string, key string) bool {
+	return slices.ContainsFunc(s.certain(path), func(node *jsonschema.Schema) bool { return slices.Contains(node.Required, key) })
+}
+
+func (b *builder) removeItem(path []string, at any, i int) bool {
+	list, ok := at.([]any)
+	if !ok || i < 0 || i >= len(list) {
+		return false
+	}
+	b.value = replaced(b.value, path, slices.Delete(slices.Clone(list), i, i+1))
+	return true
+}
+
+// add supplies missing keys: what stands under a name much like it, or a value
+// the schema takes.
+func (b *builder) add(v violation, keys []string) bool {
+	object, ok := lookup(b.value, v.path).(map[string]any)
+	if !ok {
+		return false
+	}
+	changed := false
+	for _, key := range keys {
+		path := append(slices.Clone(v.path), key)
+		if from := b.schema.misspelt(v.path, object, key); from != "" {
+			changed = b.rename(object, from, key)
+			continue
+		}
+		nodes := b.schema.property(v, key)
+		if c, ok := pick(nodes, key, nil, 0, nil); ok {
+			changed = b.put(path, c)
+		}
+	}
+	return changed
+}
+
+// property are the schemas of a key, the complaining schema's own first.
+func (s *Schema) property(v violation, key string) []*jsonschema.Schema {
+	d := gather(v.node)
+	nodes := d.inside(key)
+	for _, node := range s.certain(append(slices.Clone(v.path), key)) {
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) == 0 {
+		if node := s.properties(v.path)[key]; node != nil {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+func (b *builder) rename(object map[string]any, from, to string) bool {
+	object[to] = object[from]
+	delete(object, from)
+	if i, ok := b.rank[from]; ok {
+		if _, known := b.rank[to]; !known {
+			b.rank[to] = i
+		}
+	}
+	return true
+}
+
+// drop takes undeclared keys away, or gives them the name they nearly have.
+func (b *builder) drop(path []string, keys []string) bool {
+	object, ok := lookup(b.value, path).(map[string]any)
+	if !ok {
+		return false
+	}
+	for _, key := range keys {
+		if near := b.schema.meantBy(path, object, key); near != "" {
+			b.rename(object, key, near)
+		} else {
+			delete(object, key)
+		}
+	}
+	return true
+}
+
+// meantBy is the declared key, not there yet, that an undeclared one is
+// nearly spelled like; empty if none is.
+func (s *Schema) meantBy(path []string, object map[string]any, key string) string {
+	declared := s.properties(path)
+	if declared[key] != nil {
+		return ""
+	}
+	var open []string
+	for name := range declared {
+		if _, there := object[name]; !there {
+			open = append(open, name)
+		}
+	}
+	for _, name := range NearestNames(key, open, 1) {
+		if alike(key, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// misspelt is the undeclared key that was sent instead of a missing one.
+func (s *Schema) misspelt(path []string, object map[string]any, missing string) string {
+	declared := s.properties(path)
+	var open []string
+	for name := range object {
+		if declared[name] == nil {
+			open = append(open, name)
+		}
+	}
+	for _, name := range NearestNames(missing, open, 1) {
+		if alike(name, missing) {
+			return name
+		}
+	}
+	return ""
+}
+
+// alike reports whether one name may be the other, misspelt or with a prefix.
+func alike(a, b string) bool {
+	d := distance(fold(a), fold(b))
+	return d <= 2 && d < (len(fold(b))+1)/2 || sameTail(a, b)
+}
+
+// respell gives a key a name that is allowed, or drops it.
+func (b *builder) respell(v violation, key string) bool {
+	object, ok := lookup(b.value, v.path).(map[string]any)
+	if !ok {
+		return false
+	}
+	c, ok := pick([]*jsonschema.Schema{v.node}, "key", key, 0, func(value any) bool {
+		name, text := value.(string)
+		_, there := object[name]
+		return text && !there
+	})
+	if name, text := c.value.(string); ok && text {
+		b.rename(object, key, name)
+		b.guess(append(slices.Clone(v.path), name))
+		return true
+	}
+	return b.remove(append(slices.Clone(v.path), key))
+}
+
+// fill adds properties until there are enough.
+func (b *builder) fill(v violation, at any) bool {
+	object, ok := at.(map[string]any)
+	if !ok || v.node.MinProperties == nil || *v.node.MinProperties > maxInvented {
+		return false
+	}
+	nodes := gather(b.demanded(v)...)
+	names := nodes.declared()
+	for i := range maxInvented {
+		names = append(names, "key"+strconv.Itoa(i+1))
+	}
+	changed := false
+	for _, name := range names {
+		if len(object) >= *v.node.MinProperties {
+			break
+		}
+		if _, there := object[name]; there {
+			continue
+		}
+		if c, ok := pick(nodes.inside(name), name, nil, 0, nil); ok {
+			changed = b.put(append(slices.Clone(v.path), name), c)
+		}
+	}
+	return changed
+}
+
+// thin drops properties until there are few enough, undeclared ones first.
+func (b *builder) thin(v violation, at any, most int) bool {
+	object, ok := at.(map[string]any)
+	if !ok {
+		return false
+	}
+	declared := b.schema.properties(v.path)
+	keys := orderedKeys(object, b.rank)
+	slices.Reverse(keys)
+	changed := false
+	for _, keep := range []bool{true, false} {
+		for _, key := range keys {
+			if len(object) > most && !(keep && declared[key] != nil) && !b.schema.needs(v.path, key) {
+				delete(object, key)
+				changed = true
+			}
+		}
+	}
+	return changed
+}
+
+// extend adds elements until there are enough of those that are asked for.
+func (b *builder) extend(v violation, at any) bool {
+	list, ok := at.([]any)
+	if !ok {
+		return false
+	}
+	want := len(list) + 1
+	if k, ok := v.kind.(*kind.MinItems); ok {
+		want = k.Want
+	}
+	if want > maxInvented && want > len(list)+1 {
+		return false
+	}
+	d := gather(b.demanded(v)...)
+	if _, few := v.kind.(*kind.MinItems); !few && d.items.most >= 0 && want > d.items.most && len(list) > 0 {
+		list = list[:len(list)-1] // no room: one has to give way
+		want--
+	}
+	list = slices.Clone(list)
+	for len(list) < want {
+		item, ok := d.element(list, last(v.path), 0)
+		if !ok {
+			return false
+		}
+		list = append(list, item)
+	}
+	return b.put(v.path, candidate{value: list})
+}
+
+func (b *builder) shorten(v violation, at any, most int) bool {
+	list, ok := at.([]any)
+	if !ok || most < 0 || most >= len(list) {
+		return false
+	}
+	return b.put(v.path, candidate{value: slices.Clone(list[:most])})
+}
+
+// fork amends towards the branch that is closest, if one takes values of this
+// type at all.
+func (b *builder) fork(v violation, at any, branches []*jsonschema.Schema) bool {
+	if i, ok := closest(v, at); ok && i < len(branches) {
+		if b.round(v.branches[i]) {
+			return true
+		}
+	}
+	return b.replace(v, at)
+}
+
+// decide makes a value fit one branch only, where it fits two: by leaving out
+// a key, or with a value of either.
+func (b *builder) decide(v violation, at any, branches []*jsonschema.Schema, both []int) bool {
+	if object, ok := at.(map[string]any); ok {
+		for _, key := range orderedKeys(object, b.rank) {
+			value := object[key]
+			delete(object, key)
+			if v.node.Validate(object) == nil && !b.schema.needs(v.path, key) {
+				return true
+			}
+			object[key] = value
+		}
+	}
+	for _, i := range both {
+		nodes := append(b.demanded(v), branches[i])
+		if c, ok := pick(nodes, last(v.path), at, 0, nil); ok && fitsAll(nodes, c.value) {
+			return b.put(v.path, c)
+		}
+	}
+	return b.replace(v, at)
+}
+
+// avoid gets away from what a schema forbids.
+func (b *builder) avoid(v violation, at any) bool {
+	if object, ok := at.(map[string]any); ok {
+		for _, key := range orderedKeys(object, b.rank) {
+			value := object[key]
+			delete(object, key)
+			if v.node.Not.Validate(object) != nil && !b.schema.needs(v.path, key) {
+				return true
+			}
+			object[key] = value
+		}
+	}
+	nodes := b.demanded(v)
+	if c, ok := pick(nodes, last(v.path), at, 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {
+		return b.put(v.path, c)
+	}
+	return b.remove(v.path)
+}
+
+// conceal replaces secrets and very long texts of the caller by a mark, or, if
+// the schema does not take that, by a sample.
+func (b *builder) conceal(known *secretive) bool {
+	type place struct {
+		path  []string
+		value any
+	}
+	var places []place
+	walk(b.value, nil, func(path []string, value any) {
+		text, ok := scalarText(value)
+		if ok && (slices.Contains(known.values, text) || len(text) > longText) {
+			places = append(places, place{slices.Clone(path), value})
+		}
+	})
+	for _, p := range places {
+		if !b.concealed(known, p.path, p.value) {
+			return false
+		}
+	}
+	return b.concealKeys()
+}
+
+func (b *builder) concealed(known *secretive, path []string, value any) bool {
+	fits := func(other any) bool {
+		text, _ := scalarText(other)
+		if slices.Contains(known.values, text) || same(other, value) {
+			return false
+		}
+		b.value = replaced(b.value, path, other)
+		return len(b.schema.violations(b.schema.root, b.value)) == 0
+	}
+	if fits(hiddenMark) {
+		return true
+	}
+	nodes := b.schema.certain(path)
+	if c, ok := pick(nodes, last(path), nil, 0, fits); ok && fits(c.value) {
+		b.guess(path)
+		return true
+	}
+	b.value = replaced(b.value, path, value)
+	return false
+}
+
+// concealKeys refuses an example with a secret for a key.
+func (b *builder) concealKeys() bool {
+	safe := true
+	walk(b.value, nil, func(path []string, value any) {
+		if object, ok := value.(map[string]any); ok {
+			for key := range object {
+				safe = safe && !looksSecret(key)
+			}
+		}
+	})
+	return safe
+}

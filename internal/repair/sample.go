@@ -1,0 +1,411 @@
+package repair
+
+import (
+	"iter"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Limits of what is made up.
+const (
+	maxVariants = 70 // values that differ, for lists that must not repeat
+	maxInvented = 64 // elements of a list, properties of an object
+	maxInside   = 6  // containers inside of each other
+)
+
+// candidate is a value that may fit.
+type candidate struct {
+	value any
+	sure  bool // the schema leaves no choice, or the caller nearly said it
+}
+
+// candidates are values for a place that asks for d, the likeliest first.
+// name is what the place is called, received what stood there.
+func (d *demand) candidates(name string, received any, depth int) iter.Seq[candidate] {
+	return func(yield func(candidate) bool) {
+		for _, choice := range nearest(received, d.choices, len(d.choices)) {
+			if !yield(candidate{choice, len(d.choices) == 1 || isNear(received, choice)}) {
+				return
+			}
+		}
+		for _, value := range derived(received, d) {
+			if !yield(candidate{value, isNear(received, value)}) {
+				return
+			}
+		}
+		for _, value := range d.suggested() {
+			if !yield(candidate{value, false}) {
+				return
+			}
+		}
+		if depth < maxInside {
+			for _, branch := range d.branchesFor(received) {
+				inner := gather(append([]*jsonschema.Schema{branch}, d.nodes...)...)
+				inner.nodes = withoutBranches(inner.nodes, d)
+				for c := range inner.candidates(name, received, depth+1) {
+					if !yield(c) {
+						return
+					}
+				}
+			}
+		}
+		for _, kind := range d.kindsFor(received) {
+			for value := range d.ofKind(kind, name, depth) {
+				if !yield(candidate{value, false}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// isNear reports whether a value is what was received but for spelling.
+func isNear(received, value any) bool {
+	text, ok := received.(string)
+	if !ok || typeName(value) == "array" || typeName(value) == "object" {
+		return false
+	}
+	a, b := fold(text), fold(plain(value))
+	return a != "" && distance(a, b) <= min(2, len(a)/3)
+}
+
+// suggested are the values the schema itself offers.
+func (d *demand) suggested() (list []any) {
+	for _, node := range d.nodes {
+		list = append(list, node.Examples...)
+	}
+	for _, node := range d.nodes {
+		if node.Default != nil && *node.Default != nil {
+			list = append(list, *node.Default)
+		}
+	}
+	return list
+}
+
+// branchesFor are the alternatives, those first that take what was received.
+func (d *demand) branchesFor(received any) []*jsonschema.Schema {
+	branches := slices.Clone(d.branches())
+	slices.SortStableFunc(branches, func(a, b *jsonschema.Schema) int { return branchRank(a, received) - branchRank(b, received) })
+	return branches
+}
+
+func branchRank(node *jsonschema.Schema, received any) int {
+	d := gather(node)
+	switch {
+	case received != nil && d.takes(typeName(received)):
+		return 0
+	case slices.Equal(d.kinds(), []string{"null"}):
+		return 2
+	}
+	return 1
+}
+
+// withoutBranches leaves out the schemas whose alternatives were just taken.
+func withoutBranches(nodes []*jsonschema.Schema, d *demand) []*jsonschema.Schema {
+	taken := d.branches()
+	list := make([]*jsonschema.Schema, 0, len(nodes))
+	for _, node := range nodes {
+		if slices.Equal(node.AnyOf, taken) || slices.Equal(node.OneOf, taken) {
+			bare := *node
+			bare.AnyOf, bare.OneOf = nil, nil
+			node = &bare
+		}
+		list = append(list, node)
+	}
+	return list
+}
+
+// kindsFor are the types that may stand here, that of the received value first
+// and null last.
+func (d *demand) kindsFor(received any) []string {
+	kinds := reordered(d.kinds())
+	if kinds == nil {
+		kinds = []string{"string", "object", "integer", "array", "boolean", "null"}
+		if d.branches() != nil || d.chosen {
+			return nil
+		}
+	}
+	if i := slices.Index(kinds, typeName(received)); i > 0 && received != nil {
+		kinds = append([]string{kinds[i]}, slices.Delete(slices.Clone(kinds), i, i+1)...)
+	}
+	return kinds
+}
+
+func (d *demand) ofKind(kind, name string, depth int) iter.Seq[any] {
+	switch kind {
+	case "string":
+		return d.strings(name)
+	case "number", "integer":
+		return d.numbers(kind)
+	case "boolean":
+		return slices.Values([]any{true, false})
+	case "array":
+		return func(yield func(any) bool) {
+			if list, ok := d.list(name, depth); ok {
+				yield(list)
+			}
+		}
+	case "object":
+		return func(yield func(any) bool) { yield(d.object(depth)) }
+	}
+	return slices.Values([]any{nil})
+}
+
+// formatSamples are texts of the usual formats.
+var formatSamples = map[string][]string{
+	"email": {"user@example.com"}, "idn-email": {"user@example.com"},
+	"uri": {"https://example.com"}, "url": {"https://example.com"}, "iri": {"https://example.com"},
+	"uri-reference": {"/path"}, "iri-reference": {"/path"}, "uri-template": {"/items/{id}"},
+	"uuid": {"123e4567-e89b-12d3-a456-426614174000"},
+	"date": {"2024-01-31"}, "time": {"12:30:00Z", "12:30:00"}, "date-time": {"2024-01-31T12:30:00Z"}, "duration": {"P1D"}, "period": {"P1D"},
+	"ipv4": {"192.0.2.1"}, "ipv6": {"2001:db8::1"}, "hostname": {"example.com"}, "idn-hostname": {"example.com"},
+	"json-pointer": {"/a"}, "relative-json-pointer": {"0/a"}, "regex": {"^a$"}, "semver": {"1.0.0"},
+}
+
+// strings are texts: of the format, of the pattern, or a placeholder that
+// nobody takes for a value.
+func (d *demand) strings(name string) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, sample := range formatSamples[d.format] {
+			if !yield(sample) {
+				return
+			}
+		}
+		if d.format != "" && len(formatSamples[d.format]) > 0 {
+			for i := range maxVariants {
+				if !yield(varied(d.format, i)) {
+					return
+				}
+			}
+		}
+		if len(d.patterns) > 0 && !yield(name) { // a name reads as a placeholder too
+			return
+		}
+		for _, pattern := range d.patterns {
+			for _, text := range spellings(pattern.String(), d.length) {
+				if !yield(text) {
+					return
+				}
+			}
+		}
+		for _, text := range placeholders(name, d.length) {
+			if !yield(text) {
+				return
+			}
+		}
+	}
+}
+
+// varied is another text of a format.
+func varied(format string, i int) string {
+	n := strconv.Itoa(i + 1)
+	switch format {
+	case "email", "idn-email":
+		return "user" + n + "@example.com"
+	case "uuid":
+		return "123e4567-e89b-12d3-a456-4266141740" + string(rune('1'+i/10%9)) + string(rune('0'+i%10))
+	case "ipv4":
+		return "192.0.2." + n
+	case "ipv6":
+		return "2001:db8::" + n
+	case "date":
+		return "2024-02-" + string(rune('0'+i/10%3)) + string(rune('0'+i%10))
+	}
+	return formatSamples[format][0] + "/" + n
+}
+
+// spellings are texts a pattern matches, of a length that is asked for.
+func spellings(pattern string, length span) (list []string) {
+	if length.least > maxSpelled {
+		return nil
+	}
+	for more := range 12 {
+		if text, ok := spell(pattern, more); ok && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	for _, more := range []int{length.least, length.least / 2, length.least / 3} {
+		if text, ok := spell(pattern, more); ok && more > 0 && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	for _, text := range slices.Clone(list) { // an end that is open takes more
+		if missing := length.least - len([]rune(text)); missing > 0 {
+			list = append(list, text+strings.Repeat("a", missing), strings.Repeat("a", missing)+text)
+		}
+	}
+	return list
+}
+
+func placeholders(name string, length span) (list []string) {
+	if length.least > maxSpelled {
+		return nil
+	}
+	if name == "" {
+		name = "text"
+	}
+	base := "<" + name + ">"
+	if missing := length.least - len([]rune(base)); missing > 0 {
+		base = "<" + name + strings.Repeat("x", missing) + ">"
+	}
+	list = append(list, base)
+	if length.most >= 0 && length.most < len([]rune(base)) {
+		list = []string{strings.Repeat("a", max(length.least, min(length.most, 3)))}
+	}
+	for i := range maxVariants {
+		n := strconv.Itoa(i + 2)
+		list = append(list, strings.TrimSuffix(base, ">")+" "+n+">", n+strings.Repeat("a", max(0, length.least-len(n))))
+	}
+	return append(list, "")
+}
+
+// numbers count up from the least number allowed, or down from the greatest.
+func (d *demand) numbers(kind string) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		whole := *d
+		whole.types = []string{kind}
+		start := big.NewRat(1, 1)
+		switch {
+		case d.least != nil:
+			start = d.least
+		case d.most != nil && d.most.Cmp(start) < 0:
+			start = d.most
+		}
+		grain := whole.step()
+		if grain == nil {
+			grain = d.grain()
+		}
+		for i := range maxVariants {
+			for _, sign := range []int64{1, -1} {
+				value := new(big.Rat).Add(start, new(big.Rat).Mul(grain, big.NewRat(sign*int64(i), 1)))
+				if n, ok := whole.nearNumber(value); ok && !yield(n) {
+					return
+				}
+				if n, ok := jsonNumber(value); ok && !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// list makes a list of as few elements as it may have, all different.
+func (d *demand) list(name string, depth int) ([]any, bool) {
+	least := d.items.least
+	for _, node := range d.nodes {
+		if node.Contains != nil && least == 0 {
+			least = 1
+		}
+		if node.MinContains != nil {
+			least = max(least, *node.MinContains)
+		}
+		if len(d.inside("0")) > 0 && d.items.most != 0 {
+			least = max(least, min(1, len(node.PrefixItems)+len(itemList(node))))
+		}
+	}
+	if least > maxInvented {
+		return nil, false
+	}
+	list := []any{}
+	for len(list) < least {
+		item, ok := d.element(list, name, depth)
+		if !ok {
+			return list, true
+		}
+		list = append(list, item)
+	}
+	return list, true
+}
+
+func itemList(node *jsonschema.Schema) []*jsonschema.Schema {
+	list, _ := node.Items.([]*jsonschema.Schema)
+	return list
+}
+
+// element makes one more element for a list, unlike those it has.
+func (d *demand) element(list []any, name string, depth int) (any, bool) {
+	if depth >= maxInside {
+		return nil, false
+	}
+	nodes := d.inside(strconv.Itoa(len(list)))
+	for _, node := range d.nodes {
+		if node.Contains != nil {
+			nodes = append(nodes, node.Contains)
+		}
+	}
+	c, ok := pick(nodes, singular(name), nil, depth+1, func(value any) bool {
+		return !slices.ContainsFunc(list, func(other any) bool { return same(value, other) })
+	})
+	if !ok && !d.different {
+		c, ok = pick(nodes, singular(name), nil, depth+1, nil)
+	}
+	return c.value, ok
+}
+
+func singular(name string) string {
+	if base, ok := strings.CutSuffix(name, "s"); ok && len(base) > 2 {
+		return base
+	}
+	return name
+}
+
+// object makes an object of the keys it must have.
+func (d *demand) object(depth int) map[string]any {
+	object := map[string]any{}
+	if depth >= maxInside {
+		return object
+	}
+	for _, key := range d.required() {
+		if len(object) >= maxInvented {
+			break
+		}
+		if c, ok := pick(d.inside(key), key, nil, depth+1, nil); ok {
+			object[key] = c.value
+		}
+	}
+	return object
+}
+
+// maxTries bounds the candidates for one place.
+const maxTries = 300
+
+// pick is the first candidate that every schema takes and accept does too. If
+// there is none, it is the first container: what is wrong inside of it can be
+// told, and amended. It validates, so it runs inside of a session.
+func pick(nodes []*jsonschema.Schema, name string, received any, depth int, accept func(any) bool) (candidate, bool) {
+	d := gather(nodes...)
+	var rough *candidate
+	tries := 0
+	for c := range d.candidates(name, received, depth) {
+		if tries++; tries > maxTries {
+			break
+		}
+		if accept != nil && !accept(c.value) {
+			continue
+		}
+		if fitsAll(nodes, c.value) {
+			c.value = clone(c.value)
+			return c, true
+		}
+		if rough == nil && (isObject(c.value) || isList(c.value)) && d.takes(typeName(c.value)) {
+			rough = &candidate{value: clone(c.value)}
+		}
+	}
+	if rough != nil {
+		return *rough, true
+	}
+	return candidate{}, false
+}
+
+func fitsAll(nodes []*jsonschema.Schema, value any) bool {
+	for _, node := range nodes {
+		if node.Validate(value) != nil {
+			return false
+		}
+	}
+	return true
+}
