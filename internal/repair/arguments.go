@@ -108,16 +108,16 @@ func (s *Schema) text(text string, o Options) Outcome {
 		err = errors.New("the key " + bounded(doc.twice, 60) + " is there twice")
 	}
 	if err != nil {
-		return Outcome{Verdict: Refused, unreadable: err.Error(), text: text}
+		return Outcome{Verdict: Refused, Arguments: []byte(text), unreadable: err.Error(), text: text}
 	}
 	read := Change{Path: Path(nil), Before: quoted(text), Rule: RuleReadText, Tier: Silent}
 	if slices.Contains(doc.loose, missingEnd) {
 		read.Tier = Told
 	}
 	if read.Tier > o.Tier {
-		return Outcome{Verdict: Refused, unreadable: "the JSON ends in the middle", text: text}
+		return Outcome{Verdict: Refused, Arguments: []byte(text), unreadable: "the JSON ends in the middle", text: text}
 	}
-	return s.judge(Outcome{}, doc, []Change{read}, o)
+	return s.judge(Outcome{Arguments: []byte(text)}, doc, []Change{read}, o)
 }
 
 // absent stands for arguments that did not come at all.

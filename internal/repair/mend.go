@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// maxChanges ends a repair that goes on and on.
-const maxChanges = 200
+// mostRounds ends a repair that goes on and on.
+const mostRounds = 50
 
 // mender repairs one value. It owns value and changes it in place.
 type mender struct {
@@ -25,19 +25,39 @@ type mender struct {
 	depth   int // branches inside of branches
 }
 
-// mend repairs one complaint at a time and asks the validator again after
-// each, until there is none, or none that a rule applies to.
+// mend repairs what is complained about and asks the validator again, until
+// there is no complaint, or none that a rule applies to.
 func (m *mender) mend(complaints []violation) bool {
-	for range maxChanges {
+	for range mostRounds {
 		if len(complaints) == 0 {
 			return true
 		}
-		if !m.unwrap(complaints) && !slices.ContainsFunc(complaints, m.mendOne) {
+		if !m.unwrap(complaints) && !m.mendEach(complaints) {
 			return false
 		}
 		complaints = m.schema.violations(m.schema.root, m.value)
 	}
 	return false
+}
+
+// mendEach repairs each complaint that a rule applies to. One above or below
+// a place that was changed is left for the next round: it may be outdated.
+func (m *mender) mendEach(complaints []violation) (any bool) {
+	var changed []string
+	for _, v := range complaints {
+		m.schema.meter.look()
+		if any && (hasPrefix(v.path, changed) || hasPrefix(changed, v.path)) {
+			continue
+		}
+		if m.mendOne(v) {
+			any, changed = true, v.path
+		}
+	}
+	return any
+}
+
+func hasPrefix(path, prefix []string) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
 // mendOne applies the first rule that fits a complaint.

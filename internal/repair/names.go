@@ -8,10 +8,10 @@ import (
 
 // ToolName finds the tool that was meant by a name no tool has. Two rules are
 // safe: the names are equal but for case and separators, or one is the other
-// behind a prefix that ends on a segment (github.create_issue). Both hold
-// only if no second tool fits. Nearness is never enough; see NearestNames.
+// in a namespace (github.create_issue). Both hold only if no second tool fits.
+// Nearness is never enough; see NearestNames.
 func ToolName(called string, tools []string) (name string, ok bool) {
-	for _, fits := range []func(called, tool string) bool{sameFolded, sameTail} {
+	for _, fits := range []func(called, tool string) bool{sameFolded, sameInNamespace} {
 		var found []string
 		for _, tool := range tools {
 			if fits(called, tool) && !slices.Contains(found, tool) {
@@ -35,6 +35,31 @@ func sameTail(called, tool string) bool {
 		a, b = b, a
 	}
 	return len(a) > 0 && slices.Equal(a, b[len(b)-len(a):])
+}
+
+// sameInNamespace: a prefix that is only a word may be the verb, and what is
+// to delete_user is not what is to user.
+func sameInNamespace(called, tool string) bool {
+	if len(called) > len(tool) {
+		called, tool = tool, called
+	}
+	for i := range tool {
+		if rest := cutNamespace(tool[i:]); rest != "" && i > 0 && slices.Equal(segments(called), segments(rest)) {
+			return len(segments(called)) > 0
+		}
+	}
+	return false
+}
+
+// cutNamespace is what stands behind a separator of namespaces, if text
+// begins with one.
+func cutNamespace(text string) string {
+	for _, separator := range []string{"__", ".", ":", "/"} {
+		if rest, ok := strings.CutPrefix(text, separator); ok {
+			return rest
+		}
+	}
+	return ""
 }
 
 // segments splits a name where words end: at separators, and before a capital

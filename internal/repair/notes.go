@@ -20,7 +20,7 @@ func (s *Schema) unknownKeys(value any) (notes []string) {
 
 func (s *Schema) suspects(object map[string]any) (notes []string) {
 	for _, key := range orderedKeys(object, nil) {
-		if s.declared[key] != nil {
+		if s.declared[key] != nil || len(key) > longestChoice {
 			continue
 		}
 		if near := s.nearestAbsent(object, key); near != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -26,7 +27,21 @@ var (
 	contrary   = []string{"not", "if", "oneOf", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
 )
 
-func (p *preparation) prepare(doc any) error { return p.visit(doc, 0, false) }
+func (p *preparation) prepare(doc any) error { return p.visit(doc, 0, refersInside(doc)) }
+
+// refersInside reports whether a reference leads to anything but definitions:
+// then every schema may stand where leaving out lets less pass.
+func refersInside(doc any) bool {
+	found := false
+	walk(doc, nil, func(path []string, value any) {
+		if len(path) == 0 || path[len(path)-1] != "$ref" {
+			return
+		}
+		to, _ := value.(string)
+		found = found || !strings.HasPrefix(to, "#/$defs/") && !strings.HasPrefix(to, "#/definitions/")
+	})
+	return found
+}
 
 func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
 	if list, ok := doc.([]any); ok {
@@ -142,17 +157,19 @@ func (p *preparation) checkPatterns(schema map[string]any, contraryTo bool) erro
 	return nil
 }
 
-// pattern is a regular expression that takes linear time and short texts.
+// pattern is a regular expression that takes time in proportion to the text
+// and to its own size, and so takes only texts up to a limit.
 type pattern struct {
 	*regexp.Regexp
 	source string
+	limit  int
 }
 
 func (p pattern) String() string { return p.source }
 
 func (p pattern) MatchString(text string) bool {
-	if len(text) > maxSubject {
-		panic(spent(fmt.Sprintf("a text of more than %d KB would have to be matched against a pattern", maxSubject>>10)))
+	if len(text) > p.limit {
+		panic(spent(fmt.Sprintf("a text of more than %d bytes would have to be matched against a pattern", p.limit)))
 	}
 	return p.Regexp.MatchString(text)
 }
@@ -161,27 +178,30 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	if len(source) > maxPattern {
 		return nil, fmt.Errorf("a pattern of more than %d bytes", maxPattern)
 	}
-	compiled, err := regexp.Compile(fromECMA.Replace(source))
+	spelled := fromECMA(source)
+	compiled, err := regexp.Compile(spelled)
 	if err != nil {
 		return nil, err
 	}
-	return pattern{compiled, source}, nil
+	tree, err := syntax.Parse(spelled, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	return pattern{compiled, source, min(maxSubject, maxMatching/len(program.Inst))}, nil
 }
+
+var unicodeEscape = regexp.MustCompile(`\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\\\`)
 
 // fromECMA spells what JavaScript writes differently.
-var fromECMA = newPatternRewriter()
-
-type patternRewriter struct{ unicode *regexp.Regexp }
-
-func newPatternRewriter() patternRewriter {
-	return patternRewriter{regexp.MustCompile(`\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\\\`)}
-}
-
-func (r patternRewriter) Replace(source string) string {
+func fromECMA(source string) string {
 	if !strings.Contains(source, `\u`) {
 		return source
 	}
-	return r.unicode.ReplaceAllStringFunc(source, func(match string) string {
+	return unicodeEscape.ReplaceAllStringFunc(source, func(match string) string {
 		if match == `\\` {
 			return match
 		}

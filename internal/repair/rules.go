@@ -238,6 +238,7 @@ func (m *mender) fitted(node *jsonschema.Schema, value any, path []string) (any,
 	if m.depth >= 4 {
 		return nil, nil, false
 	}
+	m.schema.meter.look()
 	inner := &mender{schema: m.schema.only(node), options: m.options, rank: m.rank, value: clone(value),
 		within: append(slices.Clone(m.within), path...), depth: m.depth + 1}
 	ok := inner.mend(m.schema.violations(node, inner.value))
@@ -246,7 +247,7 @@ func (m *mender) fitted(node *jsonschema.Schema, value any, path []string) (any,
 
 // only is the schema with another root, within the same session.
 func (s *Schema) only(node *jsonschema.Schema) *Schema {
-	return &Schema{root: node, nodes: s.nodes}
+	return &Schema{root: node, nodes: s.nodes, meter: s.meter}
 }
 
 // branch repairs a value against each branch of anyOf or oneOf. Of what the
@@ -295,6 +296,9 @@ func (m *mender) branch(v violation, at any) bool {
 // and separators; or the number a text spells.
 func (m *mender) choose(v violation, at any, choices []any) bool {
 	text, ok := at.(string)
+	if len(text) > longestChoice {
+		return false
+	}
 	if !ok {
 		if n, ok := at.(json.Number); ok {
 			return m.chooseNumber(v, n, choices)
@@ -323,6 +327,9 @@ func (m *mender) choose(v violation, at any, choices []any) bool {
 	}
 	return m.set(v.path, at, found[0], RuleChoice, Silent)
 }
+
+// longestChoice bounds what is compared with choices: no choice is a book.
+const longestChoice = 1000
 
 // chooseNumber finds a number among choices that are texts.
 func (m *mender) chooseNumber(v violation, n json.Number, choices []any) bool {

@@ -16,12 +16,13 @@ const (
 	maxSchema    = 256 << 10             // bytes of a schema
 	maxNodes     = 5_000                 // schemas inside of a schema
 	maxPattern   = 1 << 10               // bytes of a pattern
+	maxMatching  = 4 << 20               // bytes of a text times instructions of a pattern
 	maxSubject   = 64 << 10              // bytes a pattern is matched against
 	maxSteps     = 100_000               // schemas one call may be held against
 	maxTime      = 50 * time.Millisecond // the same, on a slow machine
 	maxRemember  = 1_024                 // compiled schemas kept
-	whereSchema  = "gauze:tool"
-	clockSamples = 256 // steps between two looks at the clock
+	whereSchema  = "gauze:///tool"       // a base that relative references lead away from
+	clockSamples = 256                   // steps between two looks at the clock
 )
 
 // Schema is the input schema of one tool, ready to hold calls against. It is
@@ -37,7 +38,7 @@ type Schema struct {
 	declared map[string]*jsonschema.Schema // the arguments it has
 
 	mu    sync.Mutex // guards meter, and with it everything that validates
-	meter meter
+	meter *meter
 }
 
 // meter is the budget of one call.
@@ -65,7 +66,7 @@ func Compile(raw []byte) *Schema {
 			break
 		}
 	}
-	s := &Schema{raw: append([]byte(nil), raw...)}
+	s := &Schema{raw: append([]byte(nil), raw...), meter: &meter{}}
 	shelf.schemas[key] = s
 	return s
 }
@@ -131,7 +132,7 @@ func (s *Schema) build(doc any, draft *jsonschema.Draft) (*jsonschema.Schema, er
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
 		URL: "gauze:meter",
 		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			return &s.meter, nil
+			return s.meter, nil
 		},
 	})
 	if err := compiler.AddResource(whereSchema, doc); err != nil {
@@ -147,7 +148,14 @@ func (m *meter) Validate(*jsonschema.ValidatorContext, any) {
 	if m.steps > maxSteps {
 		panic(spent(fmt.Sprintf("checking it takes more than %d steps", maxSteps)))
 	}
-	if m.steps%clockSamples == 0 && time.Now().After(m.until) {
+	if m.steps%clockSamples == 0 {
+		m.look()
+	}
+}
+
+// look ends what takes too long.
+func (m *meter) look() {
+	if time.Now().After(m.until) {
 		panic(spent("checking it takes more than " + maxTime.String()))
 	}
 }
@@ -219,7 +227,7 @@ func children(node *jsonschema.Schema) []*jsonschema.Schema {
 func (s *Schema) session(f func()) (why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.meter = meter{until: time.Now().Add(maxTime)}
+	*s.meter = meter{until: time.Now().Add(maxTime)}
 	defer func() {
 		switch problem := recover().(type) {
 		case nil:
