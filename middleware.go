@@ -37,6 +37,12 @@ type MiddlewareOptions struct {
 //
 //	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{Repair: true}))
 //
+// It learns the tools from tools/list: from those that pass, and by asking
+// itself before it changes or refuses a call. It does not ask before each
+// call, so that other middleware sees none it need not; a tool added by
+// Server.AddTool, which checks nothing itself, and replaced by a stricter one
+// may get calls that fit the old one until the next list.
+//
 // Install it after middleware that hides tools from some clients: it asks for
 // tools/list in the name of the caller, and so names only tools the caller can
 // see.
