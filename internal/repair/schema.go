@@ -66,7 +66,7 @@ func Compile(raw []byte) *Schema {
 			break
 		}
 	}
-	s := &Schema{raw: append([]byte(nil), raw...), meter: &meter{}}
+	s := &Schema{raw: append([]byte(nil), raw...)}
 	shelf.schemas[key] = s
 	return s
 }
@@ -91,6 +91,7 @@ func (s *Schema) compile() {
 			s.root, s.why = nil, fmt.Sprint("the schema cannot be read: ", problem)
 		}
 	}()
+	s.meter = &meter{}
 	if len(s.raw) == 0 {
 		s.raw = []byte("{}")
 	}
