@@ -2,6 +2,7 @@ package repair
 
 import (
 	"encoding/json"
+	"math"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -224,9 +225,11 @@ func roundTo(value, step *big.Rat) *big.Rat {
 	return new(big.Rat).Mul(new(big.Rat).SetInt(whole), step)
 }
 
+// jsonNumber writes a number every reader holds; larger ones are not offered.
 func jsonNumber(r *big.Rat) (json.Number, bool) {
 	text := ratText(r)
-	return json.Number(text), isNumber(text) && !hugeNumber(text)
+	f, _ := r.Float64()
+	return json.Number(text), isNumber(text) && math.Abs(f) < 1<<53
 }
 
 // dates reads a text as a day, in the ways people write one and mean one.

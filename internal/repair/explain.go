@@ -28,6 +28,9 @@ const (
 // shorter, the third says to stop.
 func (s *Schema) Explain(tool string, out Outcome, times int) Message {
 	s.Ready()
+	if out.Verdict != Refused {
+		return Message{}
+	}
 	m := message{schema: s, tool: tool, times: times, said: out.said, rank: out.rank}
 	m.known = s.secretive(out.said, out.near)
 	if out.unreadable != "" {

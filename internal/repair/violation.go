@@ -25,7 +25,11 @@ func (s *Schema) violations(node *jsonschema.Schema, value any) []violation {
 	if err == nil {
 		return nil
 	}
-	list := s.flatten(nil, err, value)
+	return ordered(s.flatten(nil, err, value))
+}
+
+// ordered sorts complaints and leaves out the second of two equal ones.
+func ordered(list []violation) []violation {
 	slices.SortStableFunc(list, func(a, b violation) int {
 		if n := slices.CompareFunc(a.path, b.path, comparePart); n != 0 {
 			return n
@@ -66,7 +70,7 @@ func (s *Schema) flatten(list []violation, err *jsonschema.ValidationError, valu
 		return list
 	case *kind.AnyOf, *kind.OneOf:
 		for _, cause := range err.Causes {
-			at.branches = append(at.branches, s.flatten(nil, cause, value))
+			at.branches = append(at.branches, ordered(s.flatten(nil, cause, value)))
 		}
 	case *kind.AdditionalProperties:
 		slices.Sort(k.Properties)
