@@ -5,6 +5,7 @@
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
 //	                          with -http behind a URL, where more can go wrong
 //	go run ./bench sessions   a thousand clients at once, one of them stuck, and what an idle one costs
+//	go run ./bench repair     what it costs to judge, repair and explain the arguments of a call
 //
 // The same executable re-executed with a role plays the other processes: the
 // minimal server, the byte pump, the reverse proxy and the faulty servers.
@@ -31,6 +32,7 @@ var commands = []command{
 	{"overhead", "what the wrap costs beside a direct connection and a bare byte pump", runOverhead},
 	{"storm", "calls while the server is killed, checked against what it really did", runStorm},
 	{"sessions", "many clients of one gauze serve: what a stuck one does to the others, what an idle one costs", runSessions},
+	{"repair", "what it costs to judge, repair and explain the arguments of a call", runRepair},
 }
 
 // roles are the processes the benchmarks start; nobody types them.
