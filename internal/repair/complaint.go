@@ -1,9 +1,255 @@
 package repair
 
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// complaints are how servers say that the arguments of a call do not fit. Each
+// is a whole phrase of the library that says it: single words like invalid or
+// missing are also said by tools that did their work and failed.
+var complaints = regexp.MustCompile(`(?im)` + strings.Join([]string{
+	// MCP's own SDKs
+	`\binvalid (?:tool )?arguments for (?:tool|prompt|function)\b`,
+	`\binput validation error\b`,
+	`\bInvalid (?:params|parameters|input|arguments?)\b[^.\n]{0,40}\b(?:schema|validation|expected|required|missing|must)\b`,
+	`\bThe arguments dictionary is missing\b`,
+	`\bfailed to deserialize parameters\b`,
+	"\\b(?:missing|unknown|duplicate) field [`'\"][^`'\"\\n]{1,80}[`'\"]",
+	`\binvalid type: [a-z ]{1,40}.{0,80}, expected\b`,
+	`\bvalidating "arguments"`, `\bvalidating (?:root|/properties/|/\$defs/|\$ref)`,
+	`\b(?:unmarshal(?:l?ing)?|decod(?:e|ing)|pars(?:e|ing)) (?:the )?(?:tool )?(?:arguments|parameters|params)\b`,
+	// zod, ajv
+	`"code":\s*"(?:invalid_type|invalid_enum_value|invalid_value|invalid_format|invalid_string|invalid_union|invalid_literal|invalid_arguments|unrecognized_keys|too_small|too_big|not_multiple_of)"`,
+	`\bUnrecognized keys?(?: in object|\(s\) in object|:)`,
+	`\bInvalid input: expected\b`, `\bExpected [a-z]+, received [a-z]+\b`, `\bInvalid enum value\. Expected\b`,
+	`\bmust have required property '`, `\bmust NOT have (?:additional|unevaluated) properties\b`,
+	`\b(?:data|instance|args|arguments|params|input|root)?(?:[./][\w$-]+)+ must (?:be (?:string|number|integer|boolean|object|array|null|equal|>=|<=|>|<)|match (?:pattern|format)|NOT have)`,
+	// pydantic
+	`\b\d+ validation errors? for \S`,
+	`\bInput should be (?:a |an |greater|less|one of|'|")`, `^\s*Field required\b`, `\[type=[a-z_]+, input_value=`, `\bExtra inputs are not permitted\b`,
+	// jsonschema of Python
+	`\bis not of types? '`, `'\S{1,80}' is a required property\b`, `\bAdditional properties are not allowed\b`, `\bis not one of \['`,
+	`\bis (?:less than the minimum|greater than the maximum) of\b`, `\bFailed validating '`,
+	// calls of functions
+	`\b(?:got|received) an? unexpected keyword argument\b`, `\bunexpected keyword argument '`,
+	`\bmissing \d+ required (?:positional|keyword-only)? ?arguments?\b`,
+	`\bMissing required (?:arguments?|parameters?|params?|propert(?:y|ies)|fields?)\b`,
+	`\brequired (?:argument|parameter|property) ['"\x60]?[\w.$-]+['"\x60]? (?:is|was) (?:missing|not (?:provided|found|set|given|supplied))\b`,
+	`\b(?:argument|parameter) ['"\x60]?[\w.$-]+['"\x60]? is required\b`,
+	`^\W*Unknown (?:parameters?|arguments?)\b`, `\bunknown (?:parameter|argument)s? ['"\x60:]`, `\bUnexpected (?:parameter|argument)s? ['"\x60:]`,
+	`\b(?:parameter|argument) ['"\x60]?[\w.$-]+['"\x60]? (?:must be|should be) (?:of type |an? )?(?:string|number|integer|int|boolean|bool|object|array|list)\b`,
+	`\barguments? (?:do(?:es)? not|did not|don't) (?:match|conform to|satisfy) the (?:input )?schema\b`,
+}, "|"))
+
+// maxSaid bounds how much of a server's text is read.
+const maxSaid = 16 << 10
+
 // IsComplaint reports whether a server's error text is a complaint about the
 // arguments of the call and not about what the tool did.
-func IsComplaint(text string) bool { return false }
+func IsComplaint(text string) bool {
+	return complaints.MatchString(text[:min(len(text), maxSaid)])
+}
 
 // Complaint tells the caller what a server's own complaint means: raw are the
 // arguments that were sent, said is what the server said.
-func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Message { return Message{} }
+func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Message {
+	s.Ready()
+	said = said[:min(len(said), maxSaid)]
+	doc, err := decode(string(raw))
+	if err != nil {
+		doc = document{value: map[string]any{}}
+	}
+	m := message{schema: s, tool: tool, times: times, said: doc.value, rank: doc.rank, known: s.secretive(doc.value)}
+	found := s.blamed(doc.value, said)
+	m.shown = s.corrected(doc, found, m.known)
+	m.issues = s.issues(doc.value, found, m.known, m.shown)
+	m.summary = fmt.Sprintf("The server refused the arguments of the call to `%s`; it did not say that anything was done.", shownTool(tool))
+	words := fault.Redact(m.known.in(fault.Clean(said)))
+	m.quoted = []string{"The server's words, quoted as data: " + string(encode(bounded(words, 600), nil))}
+	return m.write()
+}
+
+// blamed are the fields a server's text names.
+func (s *Schema) blamed(sent any, said string) []*finding {
+	d := &detective{schema: s, said: sent}
+	for _, path := range s.named(sent, said) {
+		_, there := present(sent, path)
+		switch known := len(s.nodesAt(path)) > 0; {
+		case !there && known:
+			d.lacks(violation{path: path[:len(path)-1]}, path[len(path)-1:], "")
+			f := d.at(path)
+			f.need = word(s.needs(path[:len(path)-1], path[len(path)-1]), "required", "optional")
+		case there && known:
+			d.note(violation{path: path}, groupType, "the server names it in its complaint", "send what is expected here and the server's words ask for")
+		case there && s.root != nil:
+			d.extra(violation{path: path[:len(path)-1]}, path[len(path)-1:])
+		}
+	}
+	return d.found
+}
+
+// corrected is another call, with other values where the server complained;
+// nil if that is no other call.
+func (s *Schema) corrected(doc document, found []*finding, known *secretive) *example {
+	shown := s.example(doc.value, doc.rank, known, func(b *builder) {
+		for _, f := range found {
+			b.reconsider(f)
+		}
+	})
+	if shown == nil || same(shown.value, doc.value) {
+		return nil
+	}
+	return shown
+}
+
+// reconsider finds another value where one was refused that the schema takes.
+func (b *builder) reconsider(f *finding) {
+	parent, key := f.path[:len(f.path)-1], f.path[len(f.path)-1]
+	at, there := present(b.value, f.path)
+	if slices.Contains(f.groups, groupExtra) {
+		b.drop(parent, []string{key})
+		return
+	}
+	if !there {
+		b.add(violation{path: parent}, []string{key})
+		return
+	}
+	nodes := b.schema.certain(f.path)
+	if len(nodes) == 0 {
+		nodes = b.schema.nodesAt(f.path)[:1]
+	}
+	if c, ok := pick(nodes, last(f.path), at, 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {
+		c.sure = false
+		b.put(f.path, c)
+	}
+}
+
+// Where servers write a path: as a list, with dots or brackets, with slashes.
+var (
+	pathList   = regexp.MustCompile(`(?:"path"|'loc'|"loc"):\s*[\[(]([^\])]{1,200})[\])]`)
+	pathDotted = regexp.MustCompile(`[A-Za-z_$][\w$-]*(?:\.[\w$-]+|\[['"]?[\w$-]+['"]?\])+`)
+	pathSlash  = regexp.MustCompile(`(?:/[\w$-]+)+`)
+	pathPart   = regexp.MustCompile(`[\w$-]+`)
+)
+
+// named are the paths a text names that the schema or the call has, each once,
+// in the order of the text.
+func (s *Schema) named(sent any, said string) (paths [][]string) {
+	type place struct {
+		at   int
+		path []string
+	}
+	var places []place
+	for _, form := range []*regexp.Regexp{pathList, pathDotted, pathSlash} {
+		for _, at := range form.FindAllStringSubmatchIndex(said, 40) {
+			text := said[at[0]:at[1]]
+			if form == pathList {
+				text = said[at[2]:at[3]]
+			}
+			if path := s.known(sent, pathPart.FindAllString(text, 12)); path != nil {
+				places = append(places, place{at[0], path})
+			}
+		}
+	}
+	for _, name := range s.candidateNames(sent) {
+		if at := mention(said, name); at >= 0 {
+			places = append(places, place{at, []string{name}})
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return a.at - b.at })
+	for _, p := range places {
+		// What is inside of it is more exact than the argument alone.
+		covered := func(other place) bool {
+			return len(other.path) > len(p.path) && slices.Equal(other.path[:len(p.path)], p.path)
+		}
+		same := func(other []string) bool { return slices.Equal(other, p.path) }
+		if !slices.ContainsFunc(places, covered) && !slices.ContainsFunc(paths, same) {
+			paths = append(paths, p.path)
+		}
+	}
+	return paths[:min(len(paths), maxIssues)]
+}
+
+// known is the part of a path the schema knows: servers put words of their
+// own in front, and the words of a schema in between.
+func (s *Schema) known(sent any, parts []string) []string {
+	for len(parts) > 0 {
+		for _, path := range [][]string{parts, withoutKeywords(parts)} {
+			if len(path) > 0 && (len(s.nodesAt(path)) > 0 && s.declared[path[0]] != nil) {
+				return path
+			}
+		}
+		parts = parts[1:]
+	}
+	return nil
+}
+
+func withoutKeywords(parts []string) []string {
+	return slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "properties" || part == "items" })
+}
+
+// candidateNames are the arguments the tool has or was sent, in order.
+func (s *Schema) candidateNames(sent any) []string {
+	names := map[string]any{}
+	for name := range s.declared {
+		names[name] = nil
+	}
+	if object, ok := sent.(map[string]any); ok {
+		for name := range object {
+			names[name] = nil
+		}
+	}
+	return orderedKeys(names, nil)
+}
+
+// mention is where a text names an argument, -1 if nowhere. A word of prose
+// is no mention: it has to stand in quotes or alone at the start of a line, and
+// not be a key of the server's own JSON.
+func mention(said, name string) int {
+	if name == "" || len(name) > 100 {
+		return -1
+	}
+	for from := 0; ; {
+		i := strings.Index(said[from:], name)
+		if i < 0 {
+			return -1
+		}
+		at := from + i
+		from = at + len(name)
+		if isMention(said[:at], said[from:]) {
+			return at
+		}
+	}
+}
+
+func isMention(before, after string) bool {
+	if before != "" && strings.ContainsRune("\"'`", rune(before[len(before)-1])) {
+		quote := before[len(before)-1:]
+		rest, closed := strings.CutPrefix(after, quote)
+		if !closed {
+			return false
+		}
+		key := strings.HasPrefix(strings.TrimLeft(rest, " "), ":")
+		outside := strings.TrimRight(before[:len(before)-1], " \t\r\n")
+		return !key || outside != "" && !strings.ContainsRune("{,", rune(outside[len(outside)-1]))
+	}
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	rest, _, _ := strings.Cut(after, "\n")
+	alone := strings.Trim(line, " \t-*•") == ""
+	return alone && (strings.TrimSpace(rest) == "" || strings.HasPrefix(rest, ":")) || namedAfter(line, rest)
+}
+
+// namedAfter recognises `parameter days is`, `arguments: days, units`.
+func namedAfter(line, rest string) bool {
+	if !listHead.MatchString(line) {
+		return false
+	}
+	return rest == "" || strings.ContainsRune(" ,.;:)]", rune(rest[0]))
+}
+
+var listHead = regexp.MustCompile(`(?i)(?:\b(?:parameters?|arguments?|propert(?:y|ies)|fields?|keys?)\b[:\s(]*(?:[\w$-]+,\s*)*)$`)

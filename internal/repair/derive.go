@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // derived are readings of what was received that may be what was meant. None
@@ -35,6 +36,9 @@ func derived(received any, d *demand) []any {
 
 func derivedFromText(text string, d *demand) (list []any) {
 	trimmed := strings.TrimSpace(text)
+	if len(trimmed) > maxSpelled {
+		return d.cut(trimmed)
+	}
 	if d.takes("number") || d.takes("integer") {
 		if n, ok := numberIn(trimmed); ok {
 			list = append(append(list, n), derivedFromNumber(n, d)...)
@@ -61,7 +65,7 @@ func derivedTexts(text, trimmed string, d *demand) (list []any) {
 	for _, when := range dates(trimmed) {
 		list = append(list, when.Format(time.DateOnly), when.Format(time.RFC3339))
 	}
-	if trimmed == "" || len(text) > maxSpelled {
+	if trimmed == "" {
 		return list
 	}
 	forms := []string{trimmed, strings.ToLower(trimmed), strings.ToUpper(trimmed),
@@ -73,10 +77,20 @@ func derivedTexts(text, trimmed string, d *demand) (list []any) {
 	for _, form := range forms {
 		list = append(list, form)
 	}
-	if runes := []rune(trimmed); d.length.most >= 0 && len(runes) > d.length.most {
-		list = append(list, strings.TrimSpace(string(runes[:d.length.most])))
+	return append(list, d.cut(trimmed)...)
+}
+
+// cut shortens a text to the length allowed.
+func (d *demand) cut(text string) []any {
+	if d.length.most < 0 || d.length.most > maxSpelled || !d.takes("string") {
+		return nil
 	}
-	return list
+	for i := range text {
+		if utf8.RuneCountInString(text[:i]) == d.length.most {
+			return []any{strings.TrimSpace(text[:i])}
+		}
+	}
+	return nil
 }
 
 var formatPrefixes = map[string][]string{"uri": {"https://"}, "url": {"https://"}}

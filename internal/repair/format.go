@@ -34,7 +34,7 @@ var formats = []*jsonschema.Format{
 	textFormat("ipv6", func(text string) bool { a, err := netip.ParseAddr(text); return err == nil && a.Is6() }),
 	anything("duration"), anything("hostname"), anything("idn-hostname"), anything("idn-email"), anything("iri"),
 	anything("iri-reference"), anything("uri-reference"), anything("uri-template"), anything("json-pointer"),
-	anything("relative-json-pointer"), anything("period"), anything("semver"),
+	anything("relative-json-pointer"), anything("period"), anything("semver"), anything("password"),
 }
 
 var (

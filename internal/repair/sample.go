@@ -66,10 +66,10 @@ func (d *demand) candidates(name string, received any, depth int) iter.Seq[candi
 // isNear reports whether a value is what was received but for spelling.
 func isNear(received, value any) bool {
 	text, ok := received.(string)
-	if !ok || typeName(value) == "array" || typeName(value) == "object" {
+	if !ok || len(text) > 64 || typeName(value) == "array" || typeName(value) == "object" {
 		return false
 	}
-	a, b := fold(text), fold(plain(value))
+	a, b := fold(bounded(text, 64)), fold(bounded(plain(value), 64))
 	return a != "" && distance(a, b) <= min(2, len(a)/3)
 }
 

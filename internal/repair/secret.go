@@ -73,7 +73,9 @@ func scalarText(value any) (string, bool) {
 // hides reports whether the text at a path is a secret: by the names on the
 // way to it, by the schema, or by its looks.
 func (k *secretive) hides(path []string, text string) bool {
+	text = bounded(text, 8<<10) // nobody shows more of it
 	for i, name := range path {
+		name = bounded(name, 200)
 		if secretName(name, text) {
 			return true
 		}
@@ -127,8 +129,12 @@ func (k *secretive) safe(value any, path []string) any {
 		}
 		return list
 	}
-	if text, ok := scalarText(value); ok && k.secret(path, text) {
+	text, ok := scalarText(value)
+	switch {
+	case ok && k.secret(path, text):
 		return hiddenMark
+	case len(text) > 2*longText && isText(value):
+		return bounded(text, longText)
 	}
 	return value
 }
@@ -136,6 +142,8 @@ func (k *secretive) safe(value any, path []string) any {
 func (k *secretive) secret(path []string, text string) bool {
 	return text != "" && (slices.Contains(k.values, text) || k.hides(path, text))
 }
+
+func isText(value any) bool { _, ok := value.(string); return ok }
 
 // show is what was received, on one line.
 func (k *secretive) show(value any, path []string) string {

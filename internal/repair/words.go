@@ -294,7 +294,7 @@ func nearest(received any, choices []any, n int) []any {
 
 // unlike measures how far a choice is from a value.
 func unlike(received, choice any) int {
-	a, b := fold(plain(received)), fold(plain(choice))
+	a, b := fold(bounded(plain(received), 64)), fold(bounded(plain(choice), 64))
 	far := 2 * distance(a, b)
 	if a != "" && b != "" && (strings.Contains(a, b) || strings.Contains(b, a)) {
 		far /= 2

@@ -1,0 +1,167 @@
+package repair
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestIsComplaint(t *testing.T) {
+	for _, text := range []string{
+		`MCP error -32602: Invalid arguments for tool get_weather: [{"code":"invalid_type"}]`,
+		`Input validation error: 'days' is a required property`,
+		`[ { "code": "invalid_type", "expected": "number", "received": "string", "path": ["days"], "message": "Expected number, received string" } ]`,
+		`[{"code":"unrecognized_keys","keys":["x"],"path":[],"message":"Unrecognized key: \"x\""}]`,
+		`Invalid input: expected number, received string`,
+		`Expected number, received string`,
+		`data/days must be integer`,
+		`data must have required property 'days'`,
+		`must NOT have additional properties`,
+		"1 validation error for call[get_weather]\ndays\n  Input should be a valid integer, unable to parse string as an integer",
+		"2 validation errors for WeatherArguments\ncity\n  Field required [type=missing, input_value={}, input_type=dict]",
+		`Input should be 'celsius' or 'fahrenheit'`,
+		`validating "arguments": validating root: required: missing properties: ["days"]`,
+		`calling "tools/call": invalid params: validating /properties/days: type: five has type "string", want "integer"`,
+		`'five' is not of type 'integer'`,
+		`'days' is a required property`,
+		`Additional properties are not allowed ('x' was unexpected)`,
+		`'kelvins' is not one of ['celsius', 'fahrenheit']`,
+		"failed to deserialize parameters: missing field `days`",
+		"missing field `days` at line 1 column 15",
+		"invalid type: string \"five\", expected i32",
+		`The arguments dictionary is missing a value for the required parameter 'days'. (Parameter 'arguments')`,
+		`Missing required arguments: days`,
+		`Missing required parameter: days`,
+		`get_weather() got an unexpected keyword argument 'dayz'`,
+		`TypeError: get_weather() missing 1 required positional argument: 'days'`,
+		`Unknown parameter: dayz`,
+		`Error: parameter 'days' is required`,
+		`required argument "days" was not provided`,
+		`30 is greater than the maximum of 14`,
+	} {
+		if !IsComplaint(text) {
+			t.Errorf("is a complaint about arguments: %s", text)
+		}
+	}
+	for _, text := range []string{
+		``, `ok`,
+		`file not found`,
+		`ENOENT: no such file or directory, open '/tmp/missing'`,
+		`invalid token`,
+		`Invalid credentials: the API key is required to be renewed`,
+		`validation failed for user record in database`,
+		`Validation of the certificate failed`,
+		`missing file`,
+		`The repository is missing a README`,
+		`HTTP 400 Bad Request`,
+		`HTTP 422 Unprocessable Entity: title has already been taken`,
+		`404 Not Found`,
+		`required status check "build" is failing`,
+		`unknown host example.com`,
+		`Unknown user: bob`,
+		`SQL error: column "days" does not exist`,
+		`duplicate key value violates unique constraint "users_email_key"`,
+		`permission denied: argument list too long`,
+		`compile error: not enough arguments in call to f`,
+		`The schema public does not exist`,
+		`expected 3 results, received 2`,
+		`Test failed: expected true to be false`,
+		`timeout waiting for input`,
+		`The field of medicine is required reading`,
+		`parse error in document.json: unexpected end of input`,
+		`payment declined: card type is not supported`,
+		`insufficient funds`,
+	} {
+		if IsComplaint(text) {
+			t.Errorf("is no complaint about arguments: %s", text)
+		}
+	}
+}
+
+const forecast = `{"type":"object","description":"Forecast for a city.","properties":{
+	"city":{"type":"string","description":"Name of the city"},
+	"days":{"type":"integer","minimum":1,"maximum":14,"description":"How many days ahead"},
+	"units":{"type":"string","enum":["celsius","fahrenheit"]},
+	"hours":{"type":"array","items":{"type":"object","properties":{"from":{"type":"string","format":"time"}},"required":["from"]}},
+	"path":{"type":"string"}},
+	"required":["city"]}`
+
+func TestComplaint(t *testing.T) {
+	for _, c := range []struct{ name, said, field string }{
+		{"quoted", `The arguments dictionary is missing a value for the required parameter 'days'.`, "days"},
+		{"backticks", "failed to deserialize parameters: missing field `days`", "days"},
+		{"own line", "1 validation error for call[forecast]\ndays\n  Field required [type=missing]", "days"},
+		{"zod", `[{"code":"invalid_type","path":["days"],"message":"Required"}]`, "days"},
+		{"ajv", `data/units must be equal to one of the allowed values`, "units"},
+		{"go-sdk", `validating /properties/units: enum: kelvin does not equal any of`, "units"},
+		{"deep", `hours.0.from: Invalid time`, "hours.0.from"},
+		{"deep list", `[{"code":"custom","path":["hours",0,"from"]}]`, "hours.0.from"},
+		{"list", `Missing required arguments: days, units`, "days"},
+		{"undeclared", `forecast() got an unexpected keyword argument 'lang'`, "lang"},
+	} {
+		sent := `{"city":"Oslo","units":"celsius","hours":[{"from":"10:00:00"}],"lang":"no"}`
+		m := Compile([]byte(forecast)).Complaint("forecast", []byte(sent), c.said, 1)
+		data := readReport(t, m)
+		if len(data.Issues) == 0 || data.Issues[0].Field != c.field {
+			t.Errorf("%s: the field named is %s:\n%s", c.name, c.field, m.Text)
+			continue
+		}
+		if !strings.HasPrefix(m.Text, "The server refused the arguments of the call to `forecast`; ") || data.Type != "invalid_arguments" {
+			t.Errorf("%s: %s", c.name, m.Text)
+		}
+		checkExample(t, forecast, data)
+		if string(data.ValidExample) == sent {
+			t.Errorf("%s: the example is what was refused", c.name)
+		}
+	}
+}
+
+func TestComplaintNamesNothing(t *testing.T) {
+	s := Compile([]byte(forecast))
+	for _, said := range []string{"Input validation error", `{"code":"invalid_type","path":[]}`, strings.Repeat("'x' is a required property ", 5000)} {
+		m := s.Complaint("forecast", []byte(`{"city":"Oslo"}`), said, 1)
+		if data := readReport(t, m); len(data.Issues) > 0 || data.ValidExample != nil {
+			t.Errorf("nothing that was sent is named in %.60q:\n%s", said, m.Text)
+		}
+		checkBounds(t, m)
+	}
+	for _, raw := range []string{"", "no JSON", `[1]`} {
+		readReport(t, s.Complaint("forecast", []byte(raw), "missing field `city`", 1))
+	}
+	readReport(t, Compile([]byte(`{"$ref":"https://example.com/x"}`)).Complaint("x", []byte(`{"a":1}`), "'a' is not of type 'string'", 1))
+}
+
+func TestComplaintHidesSecrets(t *testing.T) {
+	m := Compile([]byte(forecast)).Complaint("forecast", []byte(`{"city":"Oslo","api_key":"correct horse battery"}`),
+		"unexpected keyword argument 'api_key' with value correct horse battery\x1b[31m\u202e", 1)
+	for _, text := range []string{m.Text, string(m.Data)} {
+		if strings.Contains(text, "horse") || strings.ContainsAny(text, "\x1b\u202e") {
+			t.Errorf("%s", text)
+		}
+	}
+}
+
+func readReport(t *testing.T, m Message) (data Report) {
+	t.Helper()
+	if err := json.Unmarshal(m.Data, &data); err != nil {
+		t.Fatalf("%v: %s", err, m.Data)
+	}
+	return data
+}
+
+func checkExample(t *testing.T, schema string, data Report) {
+	t.Helper()
+	if data.ValidExample == nil {
+		return
+	}
+	if out := Compile([]byte(schema)).Arguments(data.ValidExample, Options{}); out.Verdict != Valid && out.Verdict != Unverified {
+		t.Errorf("the example %s is %s", data.ValidExample, out.Verdict)
+	}
+}
+
+func checkBounds(t *testing.T, m Message) {
+	t.Helper()
+	if len(m.Text) > maxText || len(m.Data) > maxData {
+		t.Errorf("a text of %d and data of %d bytes", len(m.Text), len(m.Data))
+	}
+}
