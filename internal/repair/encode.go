@@ -44,11 +44,27 @@ func write(b *bytes.Buffer, value any, rank map[string]int) {
 }
 
 func writeScalar(b *bytes.Buffer, value any) {
+	if text, ok := value.(string); ok && isPlain(text) {
+		b.WriteByte('"')
+		b.WriteString(text)
+		b.WriteByte('"')
+		return
+	}
 	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(value) == nil {
 		b.Truncate(b.Len() - 1) // the encoder's newline
 	}
+}
+
+// isPlain reports whether a text stands in JSON as it is.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func orderedKeys(object map[string]any, rank map[string]int) []string {
