@@ -271,7 +271,7 @@ func (d *desk) settle(req *mcp.CallToolRequest, tool deskTool, sent []byte, resu
 		return result, err
 	}
 	return d.refuse(req, fault.Fault{Code: fault.ArgumentsInvalid, Delivery: fault.Answered}, func(times int) repair.Message {
-		return tool.schema.Complaint(req.Params.Name, sent, said, times)
+		return tool.schema.Complaint(tool.listed.Name, sent, said, times)
 	}), nil
 }
 

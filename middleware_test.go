@@ -356,3 +356,33 @@ func TestMiddlewareStandsManyCallersAndChanges(t *testing.T) {
 	}
 	callers.Wait()
 }
+
+// A tool knows more than its schema says, and has its own words for it.
+func TestMiddlewareClarifiesTheToolsOwnComplaint(t *testing.T) {
+	b := newBureau(t, gauze.MiddlewareOptions{})
+	words := ""
+	b.server.AddTool(&mcp.Tool{Name: "picky", InputSchema: json.RawMessage(weatherSchema)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			result := text(words)
+			result.IsError = true
+			return result, nil
+		})
+	client := b.connect()
+
+	words = "Missing required parameter: units"
+	result := b.call(client, "picky", `{"city":"Oslo","days":5}`)
+	contains(t, said(result), "picky", "units", "celsius", words)
+	ours, _ := json.Marshal(result.Meta["io.github.gauze-mcp/fault"])
+	contains(t, string(ours), `"code":"arguments-invalid"`)
+	if strings.Contains(string(ours), `"delivery":"unsent"`) {
+		t.Errorf("the tool did run: %s", ours)
+	}
+	if again := b.call(client, "picky", `{"city":"Oslo","days":5}`); said(again) == said(result) {
+		t.Errorf("the second time it reads the same: %s", said(again))
+	}
+
+	words = "the weather service is down"
+	if result := b.call(client, "picky", `{"city":"Oslo","days":5}`); said(result) != words || len(result.Meta) > 1 {
+		t.Errorf("%s, %v", said(result), result.Meta)
+	}
+}
