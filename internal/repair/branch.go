@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
@@ -13,13 +14,37 @@ func closest(v violation, at any) (int, bool) {
 		return 0, false
 	}
 	best, least := -1, 0
+	nodes := branchesOf(v)
 	for i, branch := range v.branches {
 		far, ok := farness(branch, len(v.path))
+		if object, is := at.(map[string]any); is && i < len(nodes) {
+			far += 7 * strangers(object, nodes[i])
+		}
 		if ok && (best < 0 || far < least) {
 			best, least = i, far
 		}
 	}
 	return best, best >= 0
+}
+
+// branchesOf are the schemas that belong to the branches of a complaint.
+func branchesOf(v violation) []*jsonschema.Schema {
+	if _, one := v.kind.(*kind.OneOf); one {
+		return v.node.OneOf
+	}
+	return v.node.AnyOf
+}
+
+// strangers counts the keys of an object that a schema does not declare.
+func strangers(object map[string]any, node *jsonschema.Schema) int {
+	d := gather(node)
+	n := 0
+	for key := range object {
+		if len(d.inside(key)) == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // farness weighs complaints; not ok if the value as a whole has the wrong type.

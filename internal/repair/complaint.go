@@ -68,8 +68,9 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Mess
 	found := s.blamed(doc.value, said)
 	m.shown = s.corrected(doc, found, m.known)
 	m.issues = s.issues(doc.value, found, m.known, m.shown)
-	m.summary = fmt.Sprintf("The server refused the arguments of the call to `%s`; it did not say that anything was done.", shownTool(tool))
+	m.summary = fmt.Sprintf("The server refused the arguments of the call to `%s`; change them before you call again.", shownTool(tool))
 	words := fault.Redact(m.known.in(fault.Clean(said)))
+	m.label = "Call that fits the schema: " // whether it passes is for the server to say
 	m.quoted = []string{"The server's words, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
 }

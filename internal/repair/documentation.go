@@ -229,7 +229,7 @@ func (s *Schema) usage() (lines []string) {
 			nodes = []*jsonschema.Schema{s.declared[key]}
 		}
 		d := gather(nodes...)
-		line := fmt.Sprintf("- %s: %s (%s)", field([]string{key}), bounded(d.phrase(nil, 1), 200), word(s.needs(nil, key), "required", "optional"))
+		line := fmt.Sprintf("- %s: %s (%s)", field([]string{key}), bounded(d.phrase(nil, 0), 200), word(s.needs(nil, key), "required", "optional"))
 		for _, node := range d.nodes {
 			if node.Default != nil && *node.Default != nil {
 				line += ", default " + bounded(literal(*node.Default), 40)

@@ -54,6 +54,7 @@ type message struct {
 	known   *secretive
 	shown   *example
 	summary string
+	label   string   // what the example is called
 	quoted  []string // lines between the summary and the issues
 	issues  []Issue
 }
@@ -166,7 +167,11 @@ func (m *message) writeExample(p *page) {
 	if m.shown == nil {
 		return
 	}
-	line := "Call that would pass: " + string(m.shown.text())
+	label := m.label
+	if label == "" {
+		label = "Call that would pass: "
+	}
+	line := label + string(m.shown.text())
 	if note := m.guessed(); note != "" {
 		line += "   (" + note + ")"
 	}
@@ -182,7 +187,7 @@ func (m *message) writeExample(p *page) {
 			}
 		}
 	}
-	line = "Call that would pass: the same with " + visible(string(encode(changed, m.shown.rank)))
+	line = label + "the same with " + visible(string(encode(changed, m.shown.rank)))
 	if len(changed) > 0 && len(line) <= room {
 		p.add(line)
 	}

@@ -101,7 +101,11 @@ func (d *detective) note(v violation, group, problem, fix string) *finding {
 func (d *detective) look(v violation) {
 	switch k := v.kind.(type) {
 	case *kind.Type:
-		d.note(v, groupType, "it is "+article(k.Got)+", not "+article(strings.Join(k.Want, " or ")), "send "+article(strings.Join(reordered(k.Want), " or ")))
+		fix := "send " + article(strings.Join(reordered(k.Want), " or "))
+		if k.Got == "array" && !slices.Contains(k.Want, "object") {
+			fix = "send one " + strings.Join(reordered(k.Want), " or ") + ", not a list (for several, call once for each)"
+		}
+		d.note(v, groupType, "it is "+article(k.Got)+", not "+article(strings.Join(k.Want, " or ")), fix)
 	case *kind.Enum:
 		d.note(v, groupEnum, "it is none of the choices", useChoice)
 	case *kind.Const:
@@ -313,7 +317,13 @@ func (d *detective) ambiguous(v violation, both []int) {
 // onlyMissing are the sets of keys the branches ask for, if that is all that
 // they ask for.
 func onlyMissing(v violation) (sets []string) {
-	for _, branch := range v.branches {
+	nodes := branchesOf(v)
+	for i, branch := range v.branches {
+		if i < len(nodes) {
+			if d := gather(nodes[i]); len(d.declared()) > 0 {
+				return nil // forms of their own, of which one is the closest
+			}
+		}
 		if len(branch) != 1 || !slices.Equal(branch[0].path, v.path) {
 			return nil
 		}
@@ -397,7 +407,10 @@ func (s *Schema) issue(said any, f *finding, known *secretive, shown *example) I
 	issue.about = s.about(f, &d)
 	got := "missing"
 	if !f.missing {
-		got = fmt.Sprintf("received %s (%s)", known.show(received, f.path), typeName(received))
+		got = "received " + known.show(received, f.path)
+		if received != nil {
+			got += " (" + typeName(received) + ")"
+		}
 		issue.Received = known.data(received, f.path)
 	}
 	issue.line = fmt.Sprintf("%s - %s; expected %s", issue.Field, got, issue.Expected)

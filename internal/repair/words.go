@@ -125,13 +125,14 @@ func (d *demand) numberWords() string {
 			parts = append(parts, word(d.mostIsOut, "below ", "up to ")+ratText(d.most))
 		}
 	}
+	text := ""
+	if len(parts) > 0 {
+		text = " " + strings.Join(parts, ", ")
+	}
 	for _, step := range d.steps {
-		parts = append(parts, "a multiple of "+ratText(step))
+		text += ", a multiple of " + ratText(step)
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " " + strings.Join(parts, ", ")
+	return text
 }
 
 func word(yes bool, a, b string) string {
@@ -267,7 +268,7 @@ func choiceWords(choices []any, received any) string {
 		return "one of " + strings.Join(all, ", ")
 	}
 	near := literals(nearest(received, choices, nearEnum))
-	return fmt.Sprintf("one of %d choices, the nearest: %s (and %d more)", len(choices), strings.Join(near, ", "), len(choices)-len(near))
+	return fmt.Sprintf("one of %d choices, %s: %s (and %d more)", len(choices), word(received == nil, "such as", "the nearest"), strings.Join(near, ", "), len(choices)-len(near))
 }
 
 func literals(values []any) []string {
