@@ -32,7 +32,7 @@ var doors = map[string][]string{
 	"internal/conformance":             {"internal/realparts"},
 	"internal/realparts":               {},
 	"internal/realtest":                {},
-	"bench":                            {"bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
+	"bench":                            {"internal/repair", "bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
 	"bench/history":                    {},
 	"bench/sdkserver":                  {},
 }

@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -99,11 +100,15 @@ func (f *Fault) ToolResult(modern bool) []byte {
 // RPCError is the fault as a JSON-RPC error object, for everything that is not a tools/call. The message is the model's
 // voice on one line: most clients show nothing else of an error to anybody.
 func (f *Fault) RPCError() []byte {
+	data := f.JSON()
+	if f.Report != nil {
+		data = slices.Concat(data[:len(data)-1], []byte(`,"report":`), f.Report, []byte{'}'})
+	}
 	return encode(struct {
 		Code    int             `json:"code"`
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data"`
-	}{f.RPCCode(), strings.Join(f.modelParts(), " "), f.JSON()})
+	}{f.RPCCode(), strings.ReplaceAll(strings.Join(f.modelParts(), " "), "\n", " "), data})
 }
 
 func stamp(t time.Time) string {

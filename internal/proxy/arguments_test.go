@@ -150,8 +150,8 @@ func TestToolNames(t *testing.T) {
 		}
 	}
 	m := s.wantFault(s.start("get_forcast", `{"city":"Oslo"}`), fault.ToolUnknown)
-	if !strings.Contains(string(m.Result), "weather.get_forecast") {
-		t.Errorf("the nearest name is not told: %s", m.Result)
+	if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "weather.get_forecast") {
+		t.Errorf("the nearest name is not told: %s", m.raw)
 	}
 }
 

@@ -313,8 +313,8 @@ func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 		f.At = time.Time{} // the same mistake gets the same bytes
 	}
 	// A server that ends its response without an answer has failed the protocol,
-	// not the tool.
-	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing {
+	// not the tool, and so has a call of no tool.
+	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing && f.Code != fault.ToolUnknown {
 		return reply(c.id, "result", f.ToolResult(c.modern))
 	}
 	return reply(c.id, "error", f.RPCError())

@@ -127,8 +127,11 @@ type absent struct{}
 func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Outcome {
 	m := mender{schema: s, options: o, rank: doc.rank, changes: before}
 	value := doc.value
-	if _, none := value.(absent); none {
-		value = m.supply()
+	if _, none := value.(absent); none || value == nil && !s.takesNull() {
+		if o.Tier > Off {
+			m.supply(value)
+		}
+		value = map[string]any{}
 	}
 	checked, mended := false, false
 	why := s.session(func() {
@@ -166,6 +169,13 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 		}
 	}
 	return out
+}
+
+// takesNull reports whether a call may have null for arguments; hardly any.
+func (s *Schema) takesNull() bool {
+	takes := false
+	s.session(func() { takes = s.root.Validate(nil) == nil })
+	return takes
 }
 
 // settle completes the receipt of a text that was read: what it was read as

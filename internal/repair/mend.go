@@ -131,9 +131,8 @@ func replaced(root any, path []string, value any) any {
 }
 
 // supply stands in for arguments that did not come: an empty object.
-func (m *mender) supply() any {
-	m.receipt(nil, absent{}, map[string]any{}, RuleNoArguments, Silent)
-	return map[string]any{}
+func (m *mender) supply(nothing any) {
+	m.receipt(nil, nothing, map[string]any{}, RuleNoArguments, Silent)
 }
 
 // unwrap takes the whole arguments out of what a model wrapped them in: text,

@@ -132,8 +132,8 @@ func (s *Schema) build(doc any, draft *jsonschema.Draft) (*jsonschema.Schema, er
 	compiler.AssertVocabs()
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
 		URL: "gauze:meter",
-		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			return s.meter, nil
+		Compile: func(_ *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
+			return toll{s.meter, stepsOf(schema)}, nil
 		},
 	})
 	if err := compiler.AddResource(whereSchema, doc); err != nil {
@@ -142,14 +142,31 @@ func (s *Schema) build(doc any, draft *jsonschema.Draft) (*jsonschema.Schema, er
 	return compiler.Compile(whereSchema)
 }
 
-// Validate is called by the library once for every schema a value is held
-// against; it checks nothing and counts.
-func (m *meter) Validate(*jsonschema.ValidatorContext, any) {
-	m.steps++
-	if m.steps > maxSteps {
+// toll stands in every schema: it checks nothing and counts.
+type toll struct {
+	meter *meter
+	steps int
+}
+
+// stepsOf counts a schema and its branches: a branch that fails at once is
+// not asked for its own toll.
+func stepsOf(schema map[string]any) int {
+	steps := 1
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		branches, _ := schema[key].([]any)
+		steps += len(branches)
+	}
+	return steps
+}
+
+// Validate is called by the library for every schema a value is held against.
+func (t toll) Validate(*jsonschema.ValidatorContext, any) {
+	m := t.meter
+	before := m.steps
+	if m.steps += t.steps; m.steps > maxSteps {
 		panic(spent(fmt.Sprintf("checking it takes more than %d steps", maxSteps)))
 	}
-	if m.steps%clockSamples == 0 {
+	if before/clockSamples != m.steps/clockSamples {
 		m.look()
 	}
 }

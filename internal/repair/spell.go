@@ -13,7 +13,7 @@ const maxSpelled = 1_000
 // more times than it must. Assertions about what stands around are not kept:
 // the text has to be checked.
 func spell(pattern string, more int) (string, bool) {
-	tree, err := syntax.Parse(fromECMA.Replace(pattern), syntax.Perl)
+	tree, err := syntax.Parse(fromECMA(pattern), syntax.Perl)
 	if err != nil {
 		return "", false
 	}
