@@ -65,9 +65,9 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Mess
 		doc = document{value: map[string]any{}}
 	}
 	m := message{schema: s, tool: tool, times: times, said: doc.value, rank: doc.rank, known: s.secretive(doc.value)}
-	found := s.blamed(doc.value, said)
-	m.shown = s.corrected(doc, found, m.known)
-	m.issues = s.issues(doc.value, found, m.known, m.shown)
+	d := s.blamed(doc.value, said)
+	m.shown = s.corrected(doc, d.found, m.known)
+	m.issues, m.tops = d.issues(m.known, m.shown), d.tops
 	m.summary = fmt.Sprintf("The server refused the arguments of the call to `%s`; change them before you call again.", shownTool(tool))
 	words := fault.Redact(m.known.in(fault.Clean(said)))
 	m.label = "Call that fits the schema: " // whether it passes is for the server to say
@@ -76,8 +76,8 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Mess
 }
 
 // blamed are the fields a server's text names.
-func (s *Schema) blamed(sent any, said string) []*finding {
-	d := &detective{schema: s, said: sent}
+func (s *Schema) blamed(sent any, said string) *detective {
+	d := s.inquire(sent, nil)
 	for _, path := range s.named(sent, said) {
 		_, there := present(sent, path)
 		switch known := len(s.nodesAt(path)) > 0; {
@@ -91,7 +91,7 @@ func (s *Schema) blamed(sent any, said string) []*finding {
 			d.extra(violation{path: path[:len(path)-1]}, path[len(path)-1:])
 		}
 	}
-	return d.found
+	return d
 }
 
 // corrected is another call, with other values where the server complained;
@@ -200,7 +200,7 @@ func (s *Schema) candidateNames(sent any) []string {
 	for name := range s.declared {
 		names[name] = nil
 	}
-	if object, ok := sent.(map[string]any); ok {
+	if object, ok := sent.(map[string]any); ok && len(object) <= maxScalars {
 		for name := range object {
 			names[name] = nil
 		}

@@ -27,7 +27,7 @@ type example struct {
 // replaced. It is held against the schema before it is shown; nil if nothing
 // was found that passes. Secrets are not repeated.
 func (s *Schema) example(from any, rank map[string]int, known *secretive, also func(*builder)) *example {
-	if s.root == nil {
+	if s.root == nil || known.crowded() {
 		return nil
 	}
 	var found *example
@@ -346,7 +346,7 @@ func (s *Schema) misspelt(path []string, object map[string]any, missing string) 
 	declared := s.properties(path)
 	var open []string
 	for name := range object {
-		if declared[name] == nil {
+		if declared[name] == nil && len(object) <= maxScalars {
 			open = append(open, name)
 		}
 	}
@@ -529,7 +529,7 @@ func (b *builder) conceal(known *secretive) bool {
 	var places []place
 	walk(b.value, nil, func(path []string, value any) {
 		text, ok := scalarText(value)
-		if ok && (slices.Contains(known.values, text) || len(text) > longText) {
+		if ok && (known.values[text] || len(text) > longText) {
 			places = append(places, place{slices.Clone(path), value})
 		}
 	})
@@ -544,7 +544,7 @@ func (b *builder) conceal(known *secretive) bool {
 func (b *builder) concealed(known *secretive, path []string, value any) bool {
 	fits := func(other any) bool {
 		text, _ := scalarText(other)
-		if slices.Contains(known.values, text) || same(other, value) {
+		if known.values[text] || same(other, value) {
 			return false
 		}
 		b.value = replaced(b.value, path, other)

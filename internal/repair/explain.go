@@ -39,7 +39,8 @@ func (s *Schema) Explain(tool string, out Outcome, times int) Message {
 		return m.unreadable(out)
 	}
 	m.shown = s.example(out.near, out.rank, m.known, nil)
-	m.issues = s.issues(out.said, s.inquire(out.said, out.violations), m.known, m.shown)
+	d := s.inquire(out.said, out.violations)
+	m.issues, m.more, m.tops = d.issues(m.known, m.shown), d.more, d.tops
 	m.summary = fmt.Sprintf("The call to `%s` was not run: %s.", shownTool(tool), m.extent())
 	return m.write()
 }
@@ -57,6 +58,8 @@ type message struct {
 	label   string   // what the example is called
 	quoted  []string // lines between the summary and the issues
 	issues  []Issue
+	more    int             // issues that are only counted
+	tops    map[string]bool // the arguments with issues
 }
 
 // shownTool is a name as it may be shown between backticks.
@@ -66,28 +69,26 @@ func shownTool(name string) string {
 
 // extent says how much of the call has to change.
 func (m *message) extent() string {
-	bad := map[string]bool{}
 	for _, issue := range m.issues {
 		if issue.top == "" {
 			return "its arguments need a change"
 		}
-		bad[issue.top] = true
 	}
-	all := len(bad)
+	bad := len(m.tops)
+	all := bad
 	if object, ok := m.said.(map[string]any); ok {
 		for key := range object {
-			if !bad[key] {
+			if !m.tops[key] {
 				all++
 			}
 		}
 	}
-	return fmt.Sprintf("%d of %s %s a change", len(bad), plural(all, "argument"), word(len(bad) == 1, "needs", "need"))
+	return fmt.Sprintf("%d of %s %s a change", bad, plural(all, "argument"), word(bad == 1, "needs", "need"))
 }
 
 // write puts everything together, within the bounds.
 func (m *message) write() Message {
 	report := Report{Type: typeArguments, Summary: m.summary, Issues: m.issues, Suggestions: suggestions(m.issues)}
-	report.Issues = report.Issues[:min(len(report.Issues), 3*maxIssues)]
 	if m.shown != nil {
 		report.ValidExample = m.shown.text()
 	}
@@ -127,7 +128,7 @@ func (m *message) writeIssues(p *page) {
 		}
 	}
 	p.left += room
-	if more := len(m.issues) - shown; more > 0 {
+	if more := len(m.issues) - shown + m.more; more > 0 {
 		p.add(fmt.Sprintf("And %s.", plural(more, "more issue")))
 	}
 }
@@ -135,13 +136,12 @@ func (m *message) writeIssues(p *page) {
 // writeKept names the arguments that are right.
 func (m *message) writeKept(p *page) {
 	object, ok := m.said.(map[string]any)
-	if !ok {
+	if !ok || slices.ContainsFunc(m.issues, func(issue Issue) bool { return issue.top == "" }) {
 		return
 	}
 	var kept []string
 	for _, key := range orderedKeys(object, m.rank) {
-		touched := slices.ContainsFunc(m.issues, func(issue Issue) bool { return issue.top == key || issue.top == "" })
-		if !touched && m.shown.has(key) {
+		if !m.tops[key] && m.shown.has(key) {
 			kept = append(kept, field([]string{key}))
 		}
 	}

@@ -55,15 +55,32 @@ type detective struct {
 	schema *Schema
 	said   any
 	found  []*finding
+	more   int             // findings that are only counted
+	tops   map[string]bool // the arguments with findings
 }
 
+// maxFindings is how many findings are put in words.
+const maxFindings = 3 * maxIssues
+
 // inquire lists the findings, in the order of the complaints.
-func (s *Schema) inquire(said any, complaints []violation) []*finding {
-	d := &detective{schema: s, said: said}
+func (s *Schema) inquire(said any, complaints []violation) *detective {
+	d := &detective{schema: s, said: said, tops: map[string]bool{}}
 	for _, v := range complaints {
 		d.look(v)
 	}
-	return d.found
+	return d
+}
+
+// full counts a finding for which there is no room.
+func (d *detective) full(path []string) bool {
+	if len(d.found) < maxFindings {
+		return false
+	}
+	d.more++
+	if len(path) > 0 {
+		d.tops[path[0]] = true
+	}
+	return true
 }
 
 func (d *detective) at(path []string) *finding {
@@ -71,6 +88,9 @@ func (d *detective) at(path []string) *finding {
 		if slices.Equal(f.path, path) {
 			return f
 		}
+	}
+	if len(path) > 0 {
+		d.tops[path[0]] = true
 	}
 	f := &finding{path: slices.Clone(path)}
 	if len(path) > 0 && isObject(lookup(d.said, path[:len(path)-1])) {
@@ -99,6 +119,13 @@ func (d *detective) note(v violation, group, problem, fix string) *finding {
 }
 
 func (d *detective) look(v violation) {
+	if several(v) {
+		d.lookAtKeys(v)
+		return
+	}
+	if d.full(v.path) {
+		return
+	}
 	switch k := v.kind.(type) {
 	case *kind.Type:
 		fix := "send " + article(strings.Join(reordered(k.Want), " or "))
@@ -114,14 +141,6 @@ func (d *detective) look(v violation) {
 		d.note(v, groupFormat, "it is not in the format "+k.Want, "send a string in the format "+k.Want)
 	case *kind.Pattern:
 		d.note(v, groupPattern, "it does not match the pattern", "send a string that matches the pattern")
-	case *kind.Required:
-		d.lacks(v, k.Missing, "")
-	case *kind.DependentRequired:
-		d.lacks(v, k.Missing, k.Prop)
-	case *kind.Dependency:
-		d.lacks(v, k.Missing, k.Prop)
-	case *kind.AdditionalProperties:
-		d.extra(v, k.Properties)
 	case *kind.FalseSchema:
 		d.refused(v)
 	case *kind.PropertyNames:
@@ -134,6 +153,28 @@ func (d *detective) look(v violation) {
 		d.forbidden(v)
 	default:
 		d.bound(v)
+	}
+}
+
+// several reports whether a complaint is about several keys at once.
+func several(v violation) bool {
+	switch v.kind.(type) {
+	case *kind.Required, *kind.DependentRequired, *kind.Dependency, *kind.AdditionalProperties:
+		return true
+	}
+	return false
+}
+
+func (d *detective) lookAtKeys(v violation) {
+	switch k := v.kind.(type) {
+	case *kind.Required:
+		d.lacks(v, k.Missing, "")
+	case *kind.DependentRequired:
+		d.lacks(v, k.Missing, k.Prop)
+	case *kind.Dependency:
+		d.lacks(v, k.Missing, k.Prop)
+	case *kind.AdditionalProperties:
+		d.extra(v, k.Properties)
 	}
 }
 
@@ -188,6 +229,9 @@ func (d *detective) lacks(v violation, keys []string, with string) {
 	object, _ := lookup(d.said, v.path).(map[string]any)
 	for _, key := range keys {
 		missing := violation{path: append(slices.Clone(v.path), key)}
+		if d.full(missing.path) {
+			continue
+		}
 		fix := "add it"
 		if from := d.schema.misspelt(v.path, object, key); from != "" {
 			fix = "rename " + field([]string{from}) + " to " + field([]string{key})
@@ -211,6 +255,9 @@ func (d *detective) extra(v violation, keys []string) {
 	}
 	for _, key := range keys {
 		at := violation{path: append(slices.Clone(v.path), key)}
+		if d.full(at.path) {
+			continue
+		}
 		expected, fix := "no such key", "leave it out"
 		if near := NearestNames(key, names, nearEnum); len(near) > 0 {
 			shown := make([]string, len(near))
@@ -385,10 +432,10 @@ func article(noun string) string {
 }
 
 // issues puts findings in words.
-func (s *Schema) issues(said any, found []*finding, known *secretive, shown *example) []Issue {
-	list := make([]Issue, len(found))
-	for i, f := range found {
-		list[i] = s.issue(said, f, known, shown)
+func (d *detective) issues(known *secretive, shown *example) []Issue {
+	list := make([]Issue, len(d.found))
+	for i, f := range d.found {
+		list[i] = d.schema.issue(d.said, f, known, shown)
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -83,12 +84,13 @@ func segments(name string) []string {
 
 // NearestNames are at most n names, those most like the one that was used.
 func NearestNames(called string, names []string, n int) []string {
+	far := make(map[string]int, len(names))
+	for _, name := range names {
+		far[name] = distance(fold(called), fold(name))
+	}
 	sorted := slices.Clone(names)
 	slices.SortStableFunc(sorted, func(a, b string) int {
-		if d := distance(fold(called), fold(a)) - distance(fold(called), fold(b)); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(far[a]-far[b], strings.Compare(a, b))
 	})
 	return sorted[:min(n, len(sorted))]
 }

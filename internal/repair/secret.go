@@ -2,6 +2,7 @@ package repair
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,14 +41,19 @@ func unseen(r rune) bool { return r != ' ' && (fault.Unseen(r) || unicode.IsSpac
 // remark is foreign prose on one line, without secrets.
 func remark(text string, n int) string { return bounded(fault.Redact(fault.Clean(text)), n) }
 
+// maxScalars is how many values of a call are looked at for secrets. A call
+// with more is not repeated as an example.
+const maxScalars = 2_000
+
 // secretive knows which of the values of a call are not to be repeated.
 type secretive struct {
 	schema *Schema
-	values []string // those found in the call
+	values map[string]bool // those found in the call
+	looked int
 }
 
 func (s *Schema) secretive(calls ...any) *secretive {
-	known := &secretive{schema: s}
+	known := &secretive{schema: s, values: map[string]bool{}}
 	for _, call := range calls {
 		known.collect(call, nil)
 	}
@@ -56,11 +62,18 @@ func (s *Schema) secretive(calls ...any) *secretive {
 
 func (k *secretive) collect(value any, path []string) {
 	walk(value, path, func(path []string, value any) {
-		if text, ok := scalarText(value); ok && text != "" && k.hides(path, text) && !slices.Contains(k.values, text) {
-			k.values = append(k.values, text)
+		text, ok := scalarText(value)
+		if !ok || text == "" {
+			return
+		}
+		if k.looked++; !k.crowded() && k.hides(path, text) {
+			k.values[text] = true
 		}
 	})
 }
+
+// crowded reports whether there was more than could be looked at.
+func (k *secretive) crowded() bool { return k.looked > 2*maxScalars }
 
 func scalarText(value any) (string, bool) {
 	switch value.(type) {
@@ -113,18 +126,23 @@ func secretName(name, value string) bool {
 
 var keyAdjectives = []string{"api", "access", "private", "secret", "auth", "encryption", "signing", "master", "ssh", "service", "license", "account"}
 
+// maxShown is how many elements of a value are shown at most; its text is cut
+// long before.
+const maxShown = 100
+
 // safe is a value without its secrets, for showing.
 func (k *secretive) safe(value any, path []string) any {
 	switch v := value.(type) {
 	case map[string]any:
-		object := make(map[string]any, len(v))
-		for key, item := range v {
-			object[fault.Redact(key)] = k.safe(item, append(slices.Clone(path), key))
+		object := map[string]any{}
+		keys := orderedKeys(v, nil)
+		for _, key := range keys[:min(len(keys), maxShown)] {
+			object[fault.Redact(bounded(key, longText))] = k.safe(v[key], append(slices.Clone(path), key))
 		}
 		return object
 	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
+		list := make([]any, min(len(v), maxShown))
+		for i, item := range v[:len(list)] {
 			list[i] = k.safe(item, append(slices.Clone(path), strconv.Itoa(i)))
 		}
 		return list
@@ -140,7 +158,7 @@ func (k *secretive) safe(value any, path []string) any {
 }
 
 func (k *secretive) secret(path []string, text string) bool {
-	return text != "" && (slices.Contains(k.values, text) || k.hides(path, text))
+	return text != "" && (k.values[text] || k.hides(path, text))
 }
 
 func isText(value any) bool { _, ok := value.(string); return ok }
@@ -157,5 +175,5 @@ func field(path []string) string {
 
 // in hides the secrets of the call in somebody else's words.
 func (k *secretive) in(text string) string {
-	return fault.KnownSecrets(k.values...).Redact(text)
+	return fault.KnownSecrets(slices.Sorted(maps.Keys(k.values))...).Redact(text)
 }
