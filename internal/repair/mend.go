@@ -297,11 +297,13 @@ func step(node *jsonschema.Schema, part string) []*jsonschema.Schema {
 	if child := node.Properties[part]; child != nil {
 		list = append(list, child)
 	}
-	for pattern, child := range node.PatternProperties {
-		if len(part) <= maxSubject && pattern.MatchString(part) {
+	matching := len(list)
+	for expression, child := range node.PatternProperties {
+		if p, ok := expression.(pattern); ok && len(part) <= p.limit && p.MatchString(part) {
 			list = append(list, child)
 		}
 	}
+	slices.SortFunc(list[matching:], func(a, b *jsonschema.Schema) int { return strings.Compare(a.Location, b.Location) })
 	if child, ok := node.AdditionalProperties.(*jsonschema.Schema); ok && len(list) == 0 {
 		list = append(list, child)
 	}

@@ -13,16 +13,16 @@ import (
 // Limits of what is compiled and of what one call may cost. A schema is
 // somebody else's input.
 const (
-	maxSchema    = 256 << 10             // bytes of a schema
-	maxNodes     = 5_000                 // schemas inside of a schema
-	maxPattern   = 1 << 10               // bytes of a pattern
-	maxMatching  = 4 << 20               // bytes of a text times instructions of a pattern
-	maxSubject   = 64 << 10              // bytes a pattern is matched against
-	maxSteps     = 100_000               // schemas one call may be held against
-	maxTime      = 50 * time.Millisecond // the same, on a slow machine
-	maxRemember  = 1_024                 // compiled schemas kept
-	whereSchema  = "gauze:///tool"       // a base that relative references lead away from
-	clockSamples = 256                   // steps between two looks at the clock
+	maxSchema    = 256 << 10              // bytes of a schema
+	maxNodes     = 5_000                  // schemas inside of a schema
+	maxPattern   = 1 << 10                // bytes of a pattern
+	maxMatching  = 4 << 20                // bytes of a text times instructions of a pattern
+	maxSubject   = 64 << 10               // bytes a pattern is matched against
+	maxSteps     = 100_000                // schemas one call may be held against
+	maxTime      = 150 * time.Millisecond // a net below the steps: they take a third of it
+	maxRemember  = 1_024                  // compiled schemas kept
+	whereSchema  = "gauze:///tool"        // a base that relative references lead away from
+	clockSamples = 256                    // steps between two looks at the clock
 )
 
 // Schema is the input schema of one tool, ready to hold calls against. It is
