@@ -18,10 +18,17 @@ func (s *Schema) unknownKeys(value any) (notes []string) {
 	return nil
 }
 
+// mostSuspects bounds what is looked at: who sends more unknown keys means to.
+const mostSuspects = 20
+
 func (s *Schema) suspects(object map[string]any) (notes []string) {
+	looked := 0
 	for _, key := range orderedKeys(object, nil) {
 		if s.declared[key] != nil || len(key) > longestChoice {
 			continue
+		}
+		if looked++; looked > mostSuspects {
+			break
 		}
 		if near := s.nearestAbsent(object, key); near != "" {
 			notes = append(notes, fmt.Sprintf("the tool has no argument %s; it has %s, which was not sent", bounded(key, 60), near))
