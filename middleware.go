@@ -266,13 +266,26 @@ func (d *desk) forgive(req *mcp.CallToolRequest) {
 // let pass, by the tool or the SDK, is put into words that help.
 func (d *desk) settle(req *mcp.CallToolRequest, tool deskTool, sent []byte, result mcp.Result, err error) (mcp.Result, error) {
 	said := complaint(result, err)
-	if said == "" || !repair.IsComplaint(said) {
+	coded := err != nil
+	if said == "" || !repair.IsComplaint(said, coded) || tool.schema.Complaint(tool.listed.Name, sent, said, 1).Text == "" {
 		d.forgive(req)
 		return result, err
 	}
-	return d.refuse(req, fault.Fault{Code: fault.ArgumentsInvalid, Delivery: fault.Answered}, func(times int) repair.Message {
+	explained := d.refuse(req, fault.Fault{Code: fault.ArgumentsInvalid, Delivery: fault.Answered}, func(times int) repair.Message {
 		return tool.schema.Complaint(tool.listed.Name, sent, said, times)
-	}), nil
+	})
+	if err != nil {
+		return explained, nil
+	}
+	// What the tool said stays; ours comes behind it.
+	answer := *result.(*mcp.CallToolResult)
+	answer.Content = append(slices.Clone(answer.Content), explained.Content...)
+	answer.Meta = maps.Clone(answer.Meta)
+	if answer.Meta == nil {
+		answer.Meta = mcp.Meta{}
+	}
+	maps.Copy(answer.Meta, explained.Meta)
+	return &answer, nil
 }
 
 // turnedAway is whether the SDK itself did not let the tool run, so that the

@@ -369,15 +369,18 @@ func TestMiddlewareClarifiesTheToolsOwnComplaint(t *testing.T) {
 		})
 	client := b.connect()
 
-	words = "Missing required parameter: units"
+	words = "Missing required arguments: units"
 	result := b.call(client, "picky", `{"city":"Oslo","days":5}`)
-	contains(t, said(result), "picky", "units", "celsius", words)
+	if len(result.Content) != 2 || result.Content[0].(*mcp.TextContent).Text != words {
+		t.Errorf("the tool's own words: %v", result.Content)
+	}
+	contains(t, result.Content[1].(*mcp.TextContent).Text, "picky", "units", "celsius")
 	ours, _ := json.Marshal(result.Meta["io.github.gauze-mcp/fault"])
 	contains(t, string(ours), `"code":"arguments-invalid"`)
 	if strings.Contains(string(ours), `"delivery":"unsent"`) {
 		t.Errorf("the tool did run: %s", ours)
 	}
-	if again := b.call(client, "picky", `{"city":"Oslo","days":5}`); said(again) == said(result) {
+	if again := b.call(client, "picky", `{"city":"Oslo","days":5}`); again.Content[1].(*mcp.TextContent).Text == result.Content[1].(*mcp.TextContent).Text {
 		t.Errorf("the second time it reads the same: %s", said(again))
 	}
 

@@ -48,6 +48,9 @@ func (s *Session) fit(c *call) error {
 			})
 			return nil
 		}
+		if f.mode = s.Tools[name].repairMode(s.Repair); f.mode == repairOff {
+			return nil
+		}
 		s.mu.Lock()
 		tool = s.catalog.tools[name]
 		class = s.Tools[name].class(tool.class)
@@ -60,15 +63,15 @@ func (s *Session) fit(c *call) error {
 	f.schema = tool.schema
 	arguments, _ := wire.Field(c.msg.Params, "arguments")
 	tier := repair.Told
-	if class == Unsafe || c.class == Unsafe {
+	if class == Unsafe {
 		tier = repair.Silent
 	}
 	out := tool.schema.Arguments(arguments, repair.Options{Tool: name, Tier: tier})
-	f.changes, f.notes = out.Changes, out.Notes
-	switch out.Verdict {
-	case repair.Unverified:
+	f.changes, f.notes = tool.schema.Shown(out.Changes), out.Notes
+	switch {
+	case out.Verdict == repair.Unverified:
 		s.sayUnverified(name, out.Reason)
-	case repair.Refused:
+	case out.Verdict == repair.Refused && !out.OnlyFormats(): // the server may read more forms than we know
 		f.refusal = s.mistaken(fault.ArgumentsInvalid, name, func(times int) repair.Message {
 			return tool.schema.Explain(name, out, times)
 		})
@@ -188,13 +191,13 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message) []byte {
 	if f.schema == nil {
 		return m.AppendWithID(dst, c.id)
 	}
-	if said := complaint(m); said != "" && repair.IsComplaint(said) {
-		arguments, _ := wire.Field(c.msg.Params, "arguments")
-		explained := s.mistaken(fault.ArgumentsInvalid, c.tool, func(times int) repair.Message {
-			return f.schema.Complaint(c.tool, arguments, said, times)
-		})
-		explained.Delivery = fault.Answered
-		return append(append(dst, s.verdict(c, explained)...), '\n')
+	if explained := s.complained(c, m); explained != nil {
+		verdict := s.verdict(c, explained)
+		if m.Error != nil {
+			return append(append(dst, verdict...), '\n')
+		}
+		result := withBlock(withMeta(m.Result, fault.ReportKey, explained.Report), explained.Message)
+		return append(wire.Replace(dst, m.Raw, wire.Edit{Old: m.Result, New: result}, wire.Edit{Old: m.ID, New: c.id}), '\n')
 	}
 	s.mu.Lock()
 	delete(s.mistakes, c.tool) // it has learned
@@ -206,27 +209,44 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message) []byte {
 	return append(dst, '\n')
 }
 
-// complaint is the text in which a server says that a call failed.
-func complaint(m *wire.Message) string {
+// complained explains the server's own complaint about the arguments of a
+// call, nil if it is none. What the server said stays: an error's text is
+// quoted, a result is only added to.
+func (s *Session) complained(c *call, m *wire.Message) *fault.Fault {
+	said, coded := complaint(m)
+	if said == "" || !repair.IsComplaint(said, coded) {
+		return nil
+	}
+	arguments, _ := wire.Field(c.msg.Params, "arguments")
+	explain := func(times int) repair.Message { return c.fitting.schema.Complaint(c.tool, arguments, said, times) }
+	if explain(1).Text == "" {
+		return nil
+	}
+	explained := s.mistaken(fault.ArgumentsInvalid, c.tool, explain)
+	explained.Delivery = fault.Answered
+	return explained
+}
+
+// complaint is the text in which a server says that a call failed, and
+// whether the code says that the arguments are why.
+func complaint(m *wire.Message) (said string, coded bool) {
+	var values [2][]byte
 	if m.Error != nil {
-		var values [2][]byte
 		if wire.Fields(m.Error, values[:], "code", "message") != nil {
-			return ""
+			return "", false
 		}
 		if code := string(values[0]); code != "-32602" && code != "-32603" {
-			return ""
+			return "", false
 		}
-		said, _ := wire.Text(values[1])
-		return said
+		said, _ = wire.Text(values[1])
+		return said, string(values[0]) == "-32602"
 	}
 	if !bytes.Contains(m.Result, []byte(`"isError"`)) {
-		return ""
+		return "", false
 	}
-	var values [2][]byte
 	if wire.Fields(m.Result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
-		return ""
+		return "", false
 	}
-	var said string
 	blocks := 0
 	wire.Elements(values[1], func(block []byte) {
 		text, _ := wire.Field(block, "text")
@@ -234,9 +254,9 @@ func complaint(m *wire.Message) string {
 		blocks++
 	})
 	if blocks != 1 {
-		return "" // more than a complaint
+		return "", false // more than a complaint
 	}
-	return said
+	return said, false
 }
 
 // receipt puts into a result what was changed of its call: for programs into
@@ -255,28 +275,7 @@ func (f *fitting) receipt(result []byte, tool string) []byte {
 	if err != nil {
 		return result
 	}
-	var values [2][]byte
-	if wire.Fields(result, values[:], "_meta", "content") != nil {
-		return result
-	}
-	var edits []wire.Edit
-	member := slices.Concat([]byte(`"`+receiptKey+`":`), value)
-	switch meta := bytes.TrimSpace(values[0]); {
-	case len(meta) > 2 && meta[0] == '{':
-		edits = append(edits, wire.Edit{Old: values[0][:1], New: slices.Concat([]byte{'{'}, member, []byte{','})})
-	case meta != nil:
-		edits = append(edits, wire.Edit{Old: values[0], New: slices.Concat([]byte{'{'}, member, []byte{'}'})})
-	default:
-		opening := slices.Concat([]byte(`{"_meta":{`), member, []byte{'}'})
-		if len(bytes.TrimSpace(result)) > 2 && bytes.IndexByte(result, '"') > 0 {
-			opening = append(opening, ',')
-		}
-		edits = append(edits, wire.Edit{Old: result[:1], New: opening})
-	}
-	if told := f.told(tool); told != "" {
-		edits = append(edits, appendBlock(values[1], told)...)
-	}
-	return wire.Replace(nil, result, edits...)
+	return withBlock(withMeta(result, receiptKey, value), f.told(tool))
 }
 
 // told is what the model that made the call should know of its repair.
@@ -284,31 +283,62 @@ func (f *fitting) told(tool string) string {
 	if f.mode == repairSilent {
 		return ""
 	}
-	var lines []string
+	var changed []string
 	if f.called != "" {
-		lines = append(lines, "the tool is called "+tool+", not "+fault.Quote(f.called))
+		changed = append(changed, "the tool is called "+tool+", not "+fault.Quote(f.called))
 	}
 	for _, change := range f.changes {
 		if change.Tier > repair.Silent || f.mode == repairReport {
-			lines = append(lines, change.String())
+			changed = append(changed, change.String())
 		}
 	}
-	lines = append(lines, f.notes...)
-	if len(lines) == 0 {
+	var said []string
+	if len(changed) > 0 {
+		said = append(said, "The call was run with a change: "+strings.Join(changed, "; ")+". Send it so the next time.")
+	}
+	if len(f.notes) > 0 {
+		said = append(said, "The call was run as it came, but "+strings.Join(f.notes, "; ")+".")
+	}
+	if len(said) == 0 {
 		return ""
 	}
-	return "[gauze] The call was run with a change: " + strings.Join(lines, "; ") + ". Send it so the next time."
+	return "[gauze] " + fault.Clean(strings.Join(said, " "))
 }
 
-// appendBlock adds a text to the content of a result.
-func appendBlock(content []byte, text string) []wire.Edit {
-	quoted, err := json.Marshal(text)
-	if err != nil || len(content) < 2 || content[len(content)-1] != ']' {
-		return nil
+// withMeta puts a member into the _meta of a result; everything else stays.
+func withMeta(result []byte, key string, value []byte) []byte {
+	meta, err := wire.Field(result, "_meta")
+	if err != nil {
+		return result
+	}
+	member := slices.Concat([]byte(`"`+key+`":`), value)
+	switch {
+	case meta == nil:
+		return wire.Replace(nil, result, wire.Edit{Old: result[:1], New: withComma([]byte(`{"_meta":{`+string(member)+`}`), result)})
+	case meta[0] == '{':
+		return wire.Replace(nil, result, wire.Edit{Old: meta[:1], New: withComma(slices.Concat([]byte{'{'}, member), meta)})
+	}
+	return wire.Replace(nil, result, wire.Edit{Old: meta, New: slices.Concat([]byte{'{'}, member, []byte{'}'})})
+}
+
+// withComma ends what goes to the front of an object that holds something.
+func withComma(front, object []byte) []byte {
+	if len(bytes.TrimSpace(object[1:len(object)-1])) > 0 {
+		front = append(front, ',')
+	}
+	return front
+}
+
+// withBlock adds a text to the content of a result.
+func withBlock(result []byte, text string) []byte {
+	content, err := wire.Field(result, "content")
+	quoted, wrong := json.Marshal(text)
+	if text == "" || err != nil || wrong != nil || len(content) < 2 || content[0] != '[' {
+		return result
 	}
 	block := slices.Concat([]byte(`{"type":"text","text":`), quoted, []byte(`}]`))
 	if len(bytes.TrimSpace(content[1:len(content)-1])) > 0 {
 		block = slices.Concat([]byte{','}, block)
 	}
-	return []wire.Edit{{Old: content[len(content)-1:], New: block}}
+	return wire.Replace(nil, result, wire.Edit{Old: content[len(content)-1:], New: block})
 }

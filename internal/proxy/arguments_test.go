@@ -183,11 +183,15 @@ func TestTheCatalogueFollowsTheServer(t *testing.T) {
 
 func TestAServersOwnComplaintIsExplained(t *testing.T) {
 	s := beginPicky(t, quick())
-	for _, city := range []string{"complain-error", "complain-result"} {
-		m := s.wantFault(s.start("book", `{"city":"`+city+`","days":5}`), fault.ArgumentsInvalid)
-		if !strings.Contains(string(m.Result), "days") || !strings.Contains(string(m.Result), "14") {
-			t.Errorf("%s: %s", city, m.Result)
-		}
+	m := s.wantFault(s.start("book", `{"city":"complain-error","days":5}`), fault.ArgumentsInvalid)
+	if !strings.Contains(string(m.Result), "days") || !strings.Contains(string(m.Result), "14") {
+		t.Errorf("%s", m.Result)
+	}
+	// A result stays what it is; ours comes behind it.
+	r := s.result(s.start("book", `{"city":"complain-result","days":5}`))
+	if len(r.Content) != 2 || !strings.HasPrefix(r.Content[0].Text, "1 validation error") || !strings.Contains(r.Content[1].Text, "14") ||
+		!r.IsError || !strings.Contains(string(r.Meta.Report), `"days"`) {
+		t.Errorf("%+v", r)
 	}
 	if r := s.result(s.start("book", `{"city":"fail"}`)); r.Content[0].Text != "no such city" {
 		t.Errorf("%+v", r)
@@ -210,5 +214,34 @@ func TestAWaitingCallIsRepairedToo(t *testing.T) {
 	s.kill()
 	if got := s.call("open", `{"city":"Oslo","days":"5"}`); !strings.Contains(got, `"days":5`) {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestRepairCannotBeHadByAnotherName(t *testing.T) {
+	o := quick()
+	o.Tools = map[string]Policy{"weather.get_forecast": {Repair: "off"}}
+	s := beginPicky(t, o)
+	if got := s.call("get_forecast", `{"city":"Oslo","days":"5"}`); !strings.Contains(got, `"get_forecast"`) || !strings.Contains(got, `"5"`) {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestReceiptsKeepSecretsAndLength(t *testing.T) {
+	s := beginPicky(t, quick())
+	long := strings.Repeat("x", 5000)
+	m := s.answer(s.start("open", `{"city":"Oslo","tags":["a"],"params":{"password":"correct horse","note":"`+long+`"},"days":"5"}`))
+	if receipt := string(m.Result[:strings.Index(string(m.Result), `"content"`)]); strings.Contains(receipt, "correct horse") || len(receipt) > 2000 {
+		t.Errorf("%.3000s", receipt)
+	}
+}
+
+// Whoever reads dates knows more forms of them than we do.
+func TestAFormatIsTheServersToJudge(t *testing.T) {
+	schema := repair.Compile([]byte(`{"type":"object","properties":{"when":{"type":"string","format":"date"},"n":{"type":"integer"}}}`))
+	if out := schema.Arguments([]byte(`{"when":"tomorrow"}`), repair.Options{}); out.Verdict != repair.Refused || !out.OnlyFormats() {
+		t.Errorf("%+v", out)
+	}
+	if out := schema.Arguments([]byte(`{"when":"tomorrow","n":"x"}`), repair.Options{}); out.OnlyFormats() {
+		t.Errorf("%+v", out)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // Verdict is what became of a call's arguments.
@@ -137,7 +140,7 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 	why := s.session(func() {
 		out.violations = s.violations(s.root, value)
 		checked = true
-		if len(out.violations) > 0 && o.Tier > Off {
+		if len(out.violations) > 0 && o.Tier > Off && weigh(out.violations) <= mostComplaints {
 			m.value = clone(value)
 			mended = m.mend(out.violations) && faithful(value, m.value, m.granted)
 		}
@@ -188,6 +191,17 @@ func (out *Outcome) settle() {
 	}
 }
 
+// OnlyFormats reports whether all that is wrong is the format of texts, which
+// many servers do not check and others read more widely.
+func (out Outcome) OnlyFormats() bool {
+	for _, v := range out.violations {
+		if _, ok := v.kind.(*kind.Format); !ok {
+			return false
+		}
+	}
+	return len(out.violations) > 0
+}
+
 func (out Outcome) unverified(why string) Outcome {
 	out.Verdict, out.Reason = Unverified, why
 	return out
@@ -203,6 +217,43 @@ func (s *Schema) notChecked() string {
 // quoted is a text as a JSON string, of a length fit for a receipt.
 func quoted(text string) json.RawMessage {
 	return encode(bounded(text, 400), nil)
+}
+
+// Shown is the change without secrets and without length, for whoever reads
+// along.
+func (s *Schema) Shown(changes []Change) []Change {
+	shown := make([]Change, len(changes))
+	for i, c := range changes {
+		shown[i] = c
+		shown[i].Before, shown[i].After = s.shownValue(c, c.Before), s.shownValue(c, c.After)
+	}
+	return shown
+}
+
+func (s *Schema) shownValue(c Change, raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	doc, err := decode(string(raw))
+	if err != nil {
+		return quoted(hiddenMark)
+	}
+	path := strings.Split(c.Path, ".")
+	if c.Path == Path(nil) || c.Rule == RuleKey {
+		path = path[:len(path)-1] // the value has its keys itself
+	}
+	if text, ok := doc.value.(string); ok && looksLikeContainer(text) {
+		if inner, ok := opened(text); ok {
+			if known := s.secretive(inner.value); len(known.values) > 0 {
+				return quoted(known.in(bounded(text, 400)))
+			}
+		}
+	}
+	value := encode(s.secretive(doc.value).safe(doc.value, path), doc.rank)
+	if len(value) > 1000 {
+		return quoted(string(value))
+	}
+	return value
 }
 
 // String says a change in one line.

@@ -9,9 +9,28 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// complaints are how servers say that the arguments of a call do not fit. Each
-// is a whole phrase of the library that says it: single words like invalid or
-// missing are also said by tools that did their work and failed.
+// refusals are how the libraries of servers begin when they turn a call away
+// before its tool has run. A tool that did its work says much the same of what
+// it worked on, a compiler's output, a config file, another API's answer, but
+// not so, at the very beginning.
+var refusals = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
+	`(?:MCP error -32602: |Error: |Error executing tool (?P<tool>\S+): |Error calling tool '[^']{1,100}': |invalid params: )*(?:` + strings.Join([]string{
+		`invalid (?:tool )?arguments for tool\b`,
+		`input validation error:`,
+		`validating "arguments":`,
+		`\d+ validation errors? for (?:call\[|\w+Arguments\b)`,
+		`failed to deserialize parameters\b`,
+		`the arguments dictionary is missing\b`,
+		`missing required arguments:`,
+		`unknown (?:parameter|argument)s?\b`,
+	}, "|") + `)`,
+	`MCP error -32602\b`,
+	`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // zod's issues and nothing else
+}, "|") + `)`)
+
+// complaints are how servers say that the arguments of a call do not fit,
+// once the code of their error says that it is about that. Each is a whole
+// phrase of the library that says it.
 var complaints = regexp.MustCompile(`(?im)` + strings.Join([]string{
 	// MCP's own SDKs
 	`\binvalid (?:tool )?arguments for (?:tool|prompt|function)\b`,
@@ -49,14 +68,22 @@ var complaints = regexp.MustCompile(`(?im)` + strings.Join([]string{
 // maxSaid bounds how much of a server's text is read.
 const maxSaid = 16 << 10
 
-// IsComplaint reports whether a server's error text is a complaint about the
-// arguments of the call and not about what the tool did.
-func IsComplaint(text string) bool {
-	return complaints.MatchString(text[:min(len(text), maxSaid)])
+// longestComplaint: a longer text is the result of work.
+const longestComplaint = 4 << 10
+
+// IsComplaint reports whether what a server says is a complaint about the
+// arguments of the call and not about what the tool did. coded is whether
+// the error's code says so, too.
+func IsComplaint(text string, coded bool) bool {
+	if len(text) > longestComplaint {
+		return false
+	}
+	return refusals.MatchString(strings.TrimSpace(text)) || coded && complaints.MatchString(text)
 }
 
 // Complaint tells the caller what a server's own complaint means: raw are the
-// arguments that were sent, said is what the server said.
+// arguments that were sent, said is what the server said. It is empty if the
+// server names no argument.
 func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Message {
 	s.Ready()
 	said = said[:min(len(said), maxSaid)]
@@ -66,6 +93,9 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Mess
 	}
 	m := message{schema: s, tool: tool, times: times, said: doc.value, rank: doc.rank, known: s.secretive(doc.value)}
 	d := s.blamed(doc.value, said)
+	if len(d.found) == 0 {
+		return Message{}
+	}
 	m.shown = s.corrected(doc, d.found, m.known)
 	m.issues, m.tops = d.issues(m.known, m.shown), d.tops
 	m.summary = fmt.Sprintf("The server refused the arguments of the call to `%s`; change them before you call again.", shownTool(tool))

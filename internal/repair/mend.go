@@ -13,6 +13,9 @@ import (
 // mostRounds ends a repair that goes on and on.
 const mostRounds = 50
 
+// stepsToMend is what one try to mend counts for in the budget of a call.
+const stepsToMend = 10
+
 // mender repairs one value. It owns value and changes it in place.
 type mender struct {
 	schema  *Schema
@@ -45,7 +48,7 @@ func (m *mender) mend(complaints []violation) bool {
 func (m *mender) mendEach(complaints []violation) (any bool) {
 	var changed []string
 	for _, v := range complaints {
-		m.schema.meter.look()
+		m.schema.meter.pay(stepsToMend)
 		if any && (hasPrefix(v.path, changed) || hasPrefix(changed, v.path)) {
 			continue
 		}
@@ -167,7 +170,7 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 			return false
 		}
 		tier := Told
-		if wrappers[fold(key)] || key == m.options.Tool {
+		if wrappers[foldKey(key)] || key == m.options.Tool {
 			tier = Silent
 		}
 		inner := value
@@ -299,7 +302,7 @@ func step(node *jsonschema.Schema, part string) []*jsonschema.Schema {
 	}
 	matching := len(list)
 	for expression, child := range node.PatternProperties {
-		if p, ok := expression.(pattern); ok && len(part) <= p.limit && p.MatchString(part) {
+		if p, ok := expression.(pattern); ok && len(part) <= p.limit && p.Regexp.MatchString(part) {
 			list = append(list, child)
 		}
 	}

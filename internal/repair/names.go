@@ -27,7 +27,7 @@ func ToolName(called string, tools []string) (name string, ok bool) {
 }
 
 func sameFolded(called, tool string) bool {
-	return fold(called) != "" && fold(called) == fold(tool)
+	return foldKey(called) != "" && foldKey(called) == foldKey(tool)
 }
 
 func sameTail(called, tool string) bool {

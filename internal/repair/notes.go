@@ -39,16 +39,18 @@ func (s *Schema) suspects(object map[string]any) (notes []string) {
 
 // nearestAbsent is the declared key that was meant, if one looks like it.
 func (s *Schema) nearestAbsent(object map[string]any, key string) string {
-	var absent []string
-	for name := range s.declared {
-		if _, there := object[name]; !there {
-			absent = append(absent, name)
+	best, found := 3, ""
+	key = fold(key)
+	for name, folded := range s.folded {
+		if _, there := object[name]; there || abs(len(folded)-len(key)) >= best+1 {
+			continue
+		}
+		d := distance(key, folded)
+		if d < len(folded)/2 && (d < best || d == best && found != "" && name < found) {
+			best, found = d, name
 		}
 	}
-	for _, name := range NearestNames(key, absent, 1) {
-		if d := distance(fold(key), fold(name)); d <= 2 && d < len(fold(name))/2 || sameTail(key, name) {
-			return name
-		}
-	}
-	return ""
+	return found
 }
+
+func abs(n int) int { return max(n, -n) }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -62,8 +63,11 @@ func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
 	if depth > maxDepth {
 		return fmt.Errorf("the schema is nested deeper than %d", maxDepth)
 	}
-	p.allowNull(schema)
+	allowNull(schema)
 	p.noticeDraft(schema)
+	if schema["format"] == "regex" {
+		delete(schema, "format") // every server has its own kind of expressions
+	}
 	if err := p.checkPatterns(schema, contraryTo); err != nil {
 		return err
 	}
@@ -100,9 +104,18 @@ func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
 }
 
 // allowNull says in JSON Schema what OpenAPI says with nullable.
-func (p *preparation) allowNull(schema map[string]any) {
-	if schema["nullable"] != true {
+func allowNull(schema map[string]any) {
+	if schema["nullable"] != true && schema["x-nullable"] != true {
 		return
+	}
+	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "const"} {
+		if schema["$defs"] != nil || schema["definitions"] != nil || schema["$id"] != nil {
+			break // others refer to what is in it
+		}
+		if _, ok := schema[key]; ok {
+			eitherOrNull(schema)
+			return
+		}
 	}
 	switch kind := schema["type"].(type) {
 	case string:
@@ -111,12 +124,24 @@ func (p *preparation) allowNull(schema map[string]any) {
 		if !slices.Contains(kind, any("null")) {
 			schema["type"] = append(kind, "null")
 		}
-	default:
-		return
 	}
 	if values, ok := schema["enum"].([]any); ok && !slices.Contains(values, nil) {
 		schema["enum"] = append(values, nil)
 	}
+}
+
+// eitherOrNull puts what a schema says beside null.
+func eitherOrNull(schema map[string]any) {
+	inner := maps.Clone(schema)
+	delete(inner, "nullable")
+	delete(inner, "x-nullable")
+	clear(schema)
+	for _, key := range []string{"description", "title", "default", "examples"} {
+		if value, ok := inner[key]; ok {
+			schema[key] = value
+		}
+	}
+	schema["anyOf"] = []any{inner, map[string]any{"type": "null"}}
 }
 
 // noticeDraft recognises older drafts by what the newest does not have.
@@ -161,8 +186,9 @@ func (p *preparation) checkPatterns(schema map[string]any, contraryTo bool) erro
 // and to its own size, and so takes only texts up to a limit.
 type pattern struct {
 	*regexp.Regexp
-	source string
-	limit  int
+	source  string
+	limit   int
+	classes bool // has \w, \d, \s or \b: ASCII to some, Unicode to others
 }
 
 func (p pattern) String() string { return p.source }
@@ -171,12 +197,25 @@ func (p pattern) MatchString(text string) bool {
 	if len(text) > p.limit {
 		panic(spent(fmt.Sprintf("a text of more than %d bytes would have to be matched against a pattern", p.limit)))
 	}
-	return p.Regexp.MatchString(text)
+	if p.Regexp.MatchString(text) {
+		return true
+	}
+	if p.classes && !isASCII(text) {
+		panic(spent("what \\w, \\d and \\s take of such text differs from server to server"))
+	}
+	return false
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
 }
 
 func compilePattern(source string) (jsonschema.Regexp, error) {
 	if len(source) > maxPattern {
 		return nil, fmt.Errorf("a pattern of more than %d bytes", maxPattern)
+	}
+	if otherwise.MatchString(source) {
+		return nil, errors.New("a pattern that engines read in different ways")
 	}
 	spelled := fromECMA(source)
 	compiled, err := regexp.Compile(spelled)
@@ -191,8 +230,13 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pattern{compiled, source, min(maxSubject, maxMatching/len(program.Inst))}, nil
+	return pattern{compiled, source, min(maxSubject, maxMatching/len(program.Inst)), classEscape.MatchString(source)}, nil
 }
+
+var (
+	classEscape = regexp.MustCompile(`\\[wWdDsSbB]`)
+	otherwise   = regexp.MustCompile(`\[\[:|\\[QEzZAC]|\{,`)
+)
 
 var unicodeEscape = regexp.MustCompile(`\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\\\`)
 

@@ -34,25 +34,64 @@ const (
 	RuleDefault      = "default of a required field"
 )
 
-// fold makes spellings equal that differ in case and separators only. Before
-// a digit a separator can be the point or the sign of a number: it stays
-// unless it stands between a letter and a digit, as in utf-8.
+// fold makes spellings equal that differ in case and in separators between
+// words only. A separator that begins or ends a text can be a sign, the order
+// of a sort, a path; one between digits belongs to a number.
 func fold(text string) string {
 	var b strings.Builder
-	last, separated := rune(0), false
-	for _, r := range strings.ToLower(text) {
-		switch r {
-		case ' ', '_', '-', '.', '/', '\t':
-			separated = true
+	last, separators := rune(0), ""
+	for _, r := range strings.ToLower(strings.TrimSpace(text)) {
+		if isSeparator(r) {
+			separators += string(r)
 			continue
 		}
-		if separated && unicode.IsDigit(r) && !unicode.IsLetter(last) {
+		switch {
+		case separators == "":
+		case last == 0:
+			b.WriteString(separators)
+		case unicode.IsDigit(r) && unicode.IsDigit(last):
 			b.WriteByte('-')
 		}
 		b.WriteRune(r)
-		last, separated = r, false
+		last, separators = r, ""
 	}
+	b.WriteString(separators)
 	return b.String()
+}
+
+func isSeparator(r rune) bool {
+	switch r {
+	case ' ', '_', '-', '.', '/', '\t':
+		return true
+	}
+	return false
+}
+
+// foldKey is fold for names, where what stands around them says nothing.
+func foldKey(name string) string {
+	return fold(strings.TrimFunc(name, func(r rune) bool { return isSeparator(r) && r != '-' && r != '/' }))
+}
+
+// sameChoice reports whether a text is another spelling of a choice. The case
+// of one or two letters can be all there is to tell a month from a minute.
+func sameChoice(text, choice string) bool {
+	if fold(text) == "" || fold(text) != fold(choice) {
+		return false
+	}
+	letters, others := 0, 0
+	for _, r := range choice {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+		case !isSeparator(r):
+			others++
+		}
+	}
+	if letters > 2 || letters == 0 {
+		return true
+	}
+	oneCase := func(s string) bool { return strings.ToLower(s) == s || strings.ToUpper(s) == s }
+	return strings.TrimSpace(text) == choice || letters == 2 && others == 0 && oneCase(strings.TrimSpace(text)) && oneCase(choice)
 }
 
 // omit leaves out an optional that is null, empty, or a word for nothing, and
@@ -78,11 +117,11 @@ func (m *mender) omit(v violation, at any) bool {
 		return false
 	}
 	key := v.path[len(v.path)-1]
-	if _, there := parent[key]; !there {
-		return false
+	if _, there := parent[key]; !there || m.schema.properties(v.path[:len(v.path)-1])[key] == nil {
+		return false // in a map the key itself is the content
 	}
 	delete(parent, key)
-	if m.requires(v.path[:len(v.path)-1], key) {
+	if m.mayRequire(v.path[:len(v.path)-1], key) && m.requires(v.path[:len(v.path)-1], key) {
 		parent[key] = at
 		return rule == RuleNullWord && m.takesNull(v) && m.set(v.path, at, nil, rule, tier)
 	}
@@ -100,6 +139,15 @@ func isNothing(text string) bool {
 
 // takesNull reports whether the place of a complaint takes null.
 func (m *mender) takesNull(v violation) bool { return v.node.Validate(nil) == nil }
+
+// mayRequire reports whether any schema of the object at a path speaks of
+// keys it must have.
+func (m *mender) mayRequire(path []string, key string) bool {
+	return slices.ContainsFunc(m.schema.nodesAt(path), func(node *jsonschema.Schema) bool {
+		return slices.Contains(node.Required, key) || node.MinProperties != nil || node.If != nil || len(node.Dependencies) > 0 ||
+			len(node.DependentRequired) > 0 || len(node.DependentSchemas) > 0 || node.Not != nil
+	})
+}
 
 // requires asks the validator whether the object at a path lacks a key.
 func (m *mender) requires(path []string, key string) bool {
@@ -163,7 +211,10 @@ func isList(value any) bool { _, ok := value.([]any); return ok }
 
 func (m *mender) convertText(v violation, at string, wants func(string) bool) bool {
 	if wants("integer") || wants("number") {
-		if n, ok := number(at); ok && (wants("number") || isWhole(n)) && !leadingZero(at) {
+		if n, ok := number(at); ok && isExact(n) && (wants("number") || isWhole(n)) && !leadingZero(at) {
+			if !wants("number") {
+				n = spelledOut(n)
+			}
 			return m.set(v.path, at, n, RuleNumberText, Silent)
 		}
 	}
@@ -210,6 +261,18 @@ func isWhole(n json.Number) bool {
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
 }
 
+// spelledOut writes an integer as every reader of integers reads it.
+func spelledOut(n json.Number) json.Number {
+	f, _ := n.Float64()
+	return json.Number(strconv.FormatInt(int64(f), 10))
+}
+
+// isExact reports whether every reader makes the same number of a text.
+func isExact(n json.Number) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	return len(strings.Trim(strings.Replace(strings.TrimPrefix(mantissa, "-"), ".", "", 1), "0")) <= 15
+}
+
 // typedValue is x of {"type": "number", "value": x}.
 func typedValue(object map[string]any) (any, bool) {
 	value, has := object["value"]
@@ -229,17 +292,17 @@ func typedValue(object map[string]any) (any, bool) {
 
 // fits tries a value against a schema, repairs included, and leaves no trace.
 func (m *mender) fits(node *jsonschema.Schema, value any) bool {
-	_, _, ok := m.fitted(node, value, nil)
+	_, _, ok := m.fitted(node, value, nil, m.options.Tier)
 	return ok
 }
 
 // fitted repairs a value against one schema alone.
-func (m *mender) fitted(node *jsonschema.Schema, value any, path []string) (any, *mender, bool) {
+func (m *mender) fitted(node *jsonschema.Schema, value any, path []string, tier Tier) (any, *mender, bool) {
 	if m.depth >= 4 {
 		return nil, nil, false
 	}
-	m.schema.meter.look()
-	inner := &mender{schema: m.schema.only(node), options: m.options, rank: m.rank, value: clone(value),
+	m.schema.meter.pay(stepsToMend)
+	inner := &mender{schema: m.schema.only(node), options: Options{Tool: m.options.Tool, Tier: tier}, rank: m.rank, value: clone(value),
 		within: append(slices.Clone(m.within), path...), depth: m.depth + 1}
 	ok := inner.mend(m.schema.violations(node, inner.value))
 	return inner.value, inner, ok
@@ -267,8 +330,9 @@ func (m *mender) branch(v violation, at any) bool {
 	}
 	var best *way
 	several := false
+	ways := map[string]bool{}
 	for _, node := range branches {
-		value, by, ok := m.fitted(node, at, v.path)
+		value, by, ok := m.fitted(node, at, v.path, Told) // also to see what else it could be
 		if !ok || len(by.changes) == 0 {
 			continue
 		}
@@ -276,6 +340,7 @@ func (m *mender) branch(v violation, at any) bool {
 		for _, change := range by.changes {
 			found.tier = max(found.tier, change.Tier)
 		}
+		ways[found.text] = true
 		switch {
 		case best == nil || found.tier < best.tier || found.tier == best.tier && found.changes < best.changes:
 			best, several = found, false
@@ -283,7 +348,7 @@ func (m *mender) branch(v violation, at any) bool {
 			several = true
 		}
 	}
-	if best == nil || several {
+	if best == nil || several || best.tier > m.options.Tier || len(ways) > 1 && best.by.changes[0].Rule == RuleNumberToText {
 		return false
 	}
 	m.value = replaced(m.value, v.path, best.value)
@@ -309,7 +374,7 @@ func (m *mender) choose(v violation, at any, choices []any) bool {
 	for _, choice := range choices {
 		switch choice := choice.(type) {
 		case string:
-			if fold(choice) == fold(text) && fold(text) != "" {
+			if sameChoice(text, choice) {
 				found = append(found, choice)
 			}
 		case json.Number:
@@ -362,13 +427,12 @@ func (m *mender) missing(v violation, at any, keys []string) bool {
 	if !ok {
 		return false
 	}
+	renamed := false
 	for _, key := range keys {
-		if m.rename(v.path, object, key) {
-			return true
-		}
+		renamed = m.rename(v.path, object, key) || renamed
 	}
-	if m.options.Tier < Told {
-		return false
+	if renamed || m.options.Tier < Told {
+		return renamed
 	}
 	for _, key := range keys {
 		if property := m.schema.properties(v.path)[key]; property != nil && property.Default != nil {
@@ -390,13 +454,13 @@ func (m *mender) rename(path []string, object map[string]any, key string) bool {
 		return false
 	}
 	for name := range declared {
-		if name != key && fold(name) == fold(key) {
+		if name != key && foldKey(name) == foldKey(key) {
 			return false
 		}
 	}
 	var found []string
 	for name := range object {
-		if declared[name] == nil && fold(name) == fold(key) {
+		if declared[name] == nil && foldKey(name) == foldKey(key) {
 			found = append(found, name)
 		}
 	}
@@ -421,24 +485,19 @@ func (m *mender) unknown(v violation, at any, keys []string) bool {
 	if !ok {
 		return false
 	}
+	changed := false
 	for _, key := range keys {
-		if m.respell(v.path, object, key) {
-			return true
-		}
+		changed = m.respell(v.path, object, key) || changed
 	}
 	for _, key := range keys {
 		value, there := object[key]
-		rule, tier := RuleNull, Silent
-		if value != nil {
-			rule, tier = RuleEmpty, Told
-		}
-		if there && isEmpty(value) && tier <= m.options.Tier {
+		if there && isEmpty(value) && m.options.Tier >= Told {
 			delete(object, key)
-			m.receipt(append(slices.Clone(v.path), key), value, absent{}, rule, tier)
-			return true
+			m.receipt(append(slices.Clone(v.path), key), value, absent{}, RuleEmpty, Told)
+			changed = true
 		}
 	}
-	return false
+	return changed
 }
 
 // isEmpty reports whether a value holds nothing at all.
@@ -470,7 +529,7 @@ func (m *mender) refusedKey(v violation) bool {
 
 func (m *mender) respell(path []string, object map[string]any, key string) bool {
 	for name := range m.schema.properties(path) {
-		if fold(name) == fold(key) && m.rename(path, object, name) {
+		if foldKey(name) == foldKey(key) && m.rename(path, object, name) {
 			return true
 		}
 	}

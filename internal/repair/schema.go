@@ -13,16 +13,16 @@ import (
 // Limits of what is compiled and of what one call may cost. A schema is
 // somebody else's input.
 const (
-	maxSchema    = 256 << 10              // bytes of a schema
-	maxNodes     = 5_000                  // schemas inside of a schema
-	maxPattern   = 1 << 10                // bytes of a pattern
-	maxMatching  = 4 << 20                // bytes of a text times instructions of a pattern
-	maxSubject   = 64 << 10               // bytes a pattern is matched against
-	maxSteps     = 100_000                // schemas one call may be held against
-	maxTime      = 150 * time.Millisecond // a net below the steps: they take a third of it
-	maxRemember  = 1_024                  // compiled schemas kept
-	whereSchema  = "gauze:///tool"        // a base that relative references lead away from
-	clockSamples = 256                    // steps between two looks at the clock
+	maxSchema    = 256 << 10       // bytes of a schema
+	maxNodes     = 5_000           // schemas inside of a schema
+	maxPattern   = 1 << 10         // bytes of a pattern
+	maxMatching  = 4 << 20         // bytes of a text times instructions of a pattern
+	maxSubject   = 64 << 10        // bytes a pattern is matched against
+	maxSteps     = 100_000         // schemas one call may be held against
+	maxTime      = time.Second     // a net below the steps, which take a twentieth of it
+	maxRemember  = 1_024           // compiled schemas kept
+	whereSchema  = "gauze:///tool" // a base that relative references lead away from
+	clockSamples = 256             // steps between two looks at the clock
 )
 
 // Schema is the input schema of one tool, ready to hold calls against. It is
@@ -36,6 +36,7 @@ type Schema struct {
 	partial []string                      // what is not checked of an otherwise usable schema
 
 	declared map[string]*jsonschema.Schema // the arguments it has
+	folded   map[string]string             // and their names, folded
 
 	mu    sync.Mutex // guards meter, and with it everything that validates
 	meter *meter
@@ -117,6 +118,10 @@ func (s *Schema) compile() {
 	s.nodes = map[string]*jsonschema.Schema{}
 	s.index(s.root)
 	s.declared = s.properties(nil)
+	s.folded = map[string]string{}
+	for name := range s.declared {
+		s.folded[name] = fold(name)
+	}
 }
 
 // build hands the schema to the library: no loader, our formats, our meter.
@@ -160,20 +165,15 @@ func stepsOf(schema map[string]any) int {
 }
 
 // Validate is called by the library for every schema a value is held against.
-func (t toll) Validate(*jsonschema.ValidatorContext, any) {
-	m := t.meter
+func (t toll) Validate(*jsonschema.ValidatorContext, any) { t.meter.pay(t.steps) }
+
+// pay counts, and ends what takes too long.
+func (m *meter) pay(steps int) {
 	before := m.steps
-	if m.steps += t.steps; m.steps > maxSteps {
+	if m.steps += steps; m.steps > maxSteps {
 		panic(spent(fmt.Sprintf("checking it takes more than %d steps", maxSteps)))
 	}
-	if before/clockSamples != m.steps/clockSamples {
-		m.look()
-	}
-}
-
-// look ends what takes too long.
-func (m *meter) look() {
-	if time.Now().After(m.until) {
+	if before/clockSamples != m.steps/clockSamples && time.Now().After(m.until) {
 		panic(spent("checking it takes more than " + maxTime.String()))
 	}
 }

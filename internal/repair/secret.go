@@ -48,12 +48,13 @@ const maxScalars = 2_000
 // secretive knows which of the values of a call are not to be repeated.
 type secretive struct {
 	schema *Schema
-	values map[string]bool // those found in the call
+	values map[string]bool   // those found in the call
+	meant  map[string]string // by undeclared key: the declared one it looks like
 	looked int
 }
 
 func (s *Schema) secretive(calls ...any) *secretive {
-	known := &secretive{schema: s, values: map[string]bool{}}
+	known := &secretive{schema: s, values: map[string]bool{}, meant: map[string]string{}}
 	for _, call := range calls {
 		known.collect(call, nil)
 	}
@@ -93,7 +94,7 @@ func (k *secretive) hides(path []string, text string) bool {
 			return true
 		}
 		if i == 0 && k.schema.declared[name] == nil {
-			if meant := k.schema.nearestAbsent(nil, name); meant != "" && secretName(meant, text) {
+			if meant := k.nearest(name); meant != "" && secretName(meant, text) {
 				return true
 			}
 		}
@@ -104,6 +105,16 @@ func (k *secretive) hides(path []string, text string) bool {
 		}
 	}
 	return looksSecret(text)
+}
+
+// nearest is the declared key that an undeclared one looks like.
+func (k *secretive) nearest(name string) string {
+	meant, known := k.meant[name]
+	if !known && len(k.meant) < 2*mostSuspects {
+		meant = k.schema.nearestAbsent(nil, name)
+		k.meant[name] = meant
+	}
+	return meant
 }
 
 func looksSecret(text string) bool {

@@ -45,6 +45,24 @@ func ordered(list []violation) []violation {
 	})
 }
 
+// mostComplaints bounds what is mended: who has more wrong than that has not
+// misspelt it.
+const mostComplaints = 1000
+
+// weigh counts complaints with everything that hangs on them.
+func weigh(list []violation) int {
+	n := len(list)
+	for _, v := range list {
+		if k, ok := v.kind.(*kind.AdditionalProperties); ok {
+			n += len(k.Properties)
+		}
+		for _, branch := range v.branches {
+			n += weigh(branch)
+		}
+	}
+	return n
+}
+
 func comparePart(a, b string) int {
 	i, errA := strconv.Atoi(a)
 	j, errB := strconv.Atoi(b)
