@@ -66,7 +66,7 @@ var complaints = regexp.MustCompile(`(?im)` + strings.Join([]string{
 }, "|"))
 
 // maxSaid bounds how much of a server's text is read.
-const maxSaid = 16 << 10
+const maxSaid = 2 << 10
 
 // longestComplaint: a longer text is the result of work.
 const longestComplaint = 4 << 10
@@ -84,7 +84,12 @@ func IsComplaint(text string, coded bool) bool {
 // Complaint tells the caller what a server's own complaint means: raw are the
 // arguments that were sent, said is what the server said. It is empty if the
 // server names no argument.
-func (s *Schema) Complaint(tool string, raw []byte, said string, times int) Message {
+func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (told Message) {
+	defer func() {
+		if recover() != nil {
+			told = Message{}
+		}
+	}()
 	s.Ready()
 	said = said[:min(len(said), maxSaid)]
 	doc, err := decode(string(raw))
@@ -245,9 +250,9 @@ func mention(said, name string) int {
 	if name == "" || len(name) > 100 {
 		return -1
 	}
-	for from := 0; ; {
+	for from, tries := 0, 0; ; tries++ {
 		i := strings.Index(said[from:], name)
-		if i < 0 {
+		if i < 0 || tries > 20 {
 			return -1
 		}
 		at := from + i
@@ -270,6 +275,7 @@ func isMention(before, after string) bool {
 		return !key || outside != "" && !strings.ContainsRune("{,", rune(outside[len(outside)-1]))
 	}
 	line := before[strings.LastIndexByte(before, '\n')+1:]
+	line = line[max(0, len(line)-200):]
 	rest, _, _ := strings.Cut(after, "\n")
 	alone := strings.Trim(line, " \t-*•") == ""
 	return alone && (strings.TrimSpace(rest) == "" || strings.HasPrefix(rest, ":")) || namedAfter(line, rest)

@@ -26,7 +26,12 @@ const (
 // Explain tells the caller of a refused call what to change. times is how
 // often in a row the same mistake was made, from 1: the second text is
 // shorter, the third says to stop.
-func (s *Schema) Explain(tool string, out Outcome, times int) Message {
+func (s *Schema) Explain(tool string, out Outcome, times int) (told Message) {
+	defer func() {
+		if recover() != nil { // whatever a schema does to us, the caller gets an answer
+			told = plainRefusal(tool)
+		}
+	}()
 	s.Ready()
 	if out.Verdict != Refused {
 		return Message{}
@@ -43,6 +48,12 @@ func (s *Schema) Explain(tool string, out Outcome, times int) Message {
 	m.issues, m.more, m.tops = d.issues(m.known, m.shown), d.more, d.tops
 	m.summary = fmt.Sprintf("The call to `%s` was not run: %s.", shownTool(tool), m.extent())
 	return m.write()
+}
+
+// plainRefusal is what is left to say if nothing else can be said.
+func plainRefusal(tool string) Message {
+	summary := fmt.Sprintf("The call to `%s` was not run: its arguments do not fit the tool's schema.", shownTool(tool))
+	return Message{Text: summary, Data: encode(map[string]any{"type": "invalid_arguments", "summary": summary}, nil)}
 }
 
 // message is a message in the making.
