@@ -68,7 +68,7 @@ func told(e event.Event) string {
 	case event.Repaired:
 		return fmt.Sprintf("repaired %s: %s", what, e.Detail)
 	case event.Unverified:
-		return fmt.Sprintf("calls of %s pass unchecked: %s", e.Tool, e.Detail)
+		return fmt.Sprintf("a call of %s passes unchecked: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return fmt.Sprintf("answered %s with %s (gauze explain %s)", what, e.Code, e.Code)
 	}

@@ -162,6 +162,8 @@ func (s *screen) closing(v verdict) {
 	row("answers", v.answers, "exactly one each")
 	row("successes", v.succeeded, "")
 	row("honest unknowns", v.unknown, "the server died in the middle of a write")
+	row("calls repaired", v.repaired, "their arguments did not fit")
+	row("calls explained", v.explained, "nobody could repair them; nothing was run")
 	row("calls sent again", v.replays, "each of them provably safe")
 	row("restarts", v.restarts, "the client noticed none")
 	row("stray lines kept away", v.stray, "")

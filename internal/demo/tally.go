@@ -26,6 +26,8 @@ type record struct {
 // kept.
 type verdict struct {
 	calls, answers, succeeded, unknown int
+	explained                          int
+	repaired                           uint64
 	replays, restarts, stray           uint64
 	effects                            int // as the server's own ledger has them
 	twice                              int
@@ -57,7 +59,7 @@ func (t *tally) broke(what string) {
 func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h health.Snapshot) verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v := verdict{calls: len(t.calls), replays: calls.Replayed, restarts: uint64(h.Restarts), stray: calls.Stray, broken: t.problems}
+	v := verdict{calls: len(t.calls), replays: calls.Replayed, restarts: uint64(h.Restarts), stray: calls.Stray, repaired: calls.Repaired, broken: t.problems}
 	broke := func(format string, args ...any) { v.broken = append(v.broken, fmt.Sprintf(format, args...)) }
 	done := map[string]int{}
 	for _, entry := range ledger {
@@ -89,6 +91,8 @@ func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h healt
 			if call.key == "" {
 				broke("call %d (%s) only reads, but was given up as unknown", id, call.tool)
 			}
+		case call.fault == "arguments-invalid":
+			v.explained++
 		default:
 			broke("call %d (%s) failed with %s", id, call.tool, call.fault)
 		}

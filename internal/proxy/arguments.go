@@ -80,7 +80,9 @@ func (s *Session) fit(c *call) error {
 	if f.refusal != nil || out.Verdict != repair.Repaired && name == c.tool {
 		return nil
 	}
-	s.sayRepaired(c, name)
+	if len(f.changes) != 1 || f.changes[0].Rule != repair.RuleNoArguments { // which is as good as none
+		s.sayRepaired(c, name)
+	}
 	return s.rewrite(c, name, arguments, out.Arguments)
 }
 
@@ -196,7 +198,7 @@ func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message) []byte {
 		if m.Error != nil {
 			return append(append(dst, verdict...), '\n')
 		}
-		result := withBlock(withMeta(m.Result, fault.ReportKey, explained.Report), explained.Message)
+		result := withBlock(withMeta(f.receipt(m.Result, c.tool), fault.ReportKey, explained.Report), explained.Message)
 		return append(wire.Replace(dst, m.Raw, wire.Edit{Old: m.Result, New: result}, wire.Edit{Old: m.ID, New: c.id}), '\n')
 	}
 	s.mu.Lock()
@@ -272,7 +274,7 @@ func (f *fitting) receipt(result []byte, tool string) []byte {
 		receipt.Tool = tool
 	}
 	value, err := json.Marshal(receipt)
-	if err != nil {
+	if err != nil || string(value) == "{}" {
 		return result
 	}
 	return withBlock(withMeta(result, receiptKey, value), f.told(tool))
@@ -285,7 +287,7 @@ func (f *fitting) told(tool string) string {
 	}
 	var changed []string
 	if f.called != "" {
-		changed = append(changed, "the tool is called "+tool+", not "+fault.Quote(f.called))
+		changed = append(changed, "the tool is called "+fault.Quote(tool)+", not "+fault.Quote(f.called))
 	}
 	for _, change := range f.changes {
 		if change.Tier > repair.Silent || f.mode == repairReport {
@@ -302,8 +304,12 @@ func (f *fitting) told(tool string) string {
 	if len(said) == 0 {
 		return ""
 	}
-	return "[gauze] " + fault.Clean(strings.Join(said, " "))
+	told := []rune(fault.Clean(strings.Join(said, " ")))
+	return "[gauze] " + string(told[:min(len(told), mostTold)])
 }
+
+// mostTold bounds what a model is told behind a result, in characters.
+const mostTold = 1500
 
 // withMeta puts a member into the _meta of a result; everything else stays.
 func withMeta(result []byte, key string, value []byte) []byte {

@@ -148,6 +148,8 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 	switch {
 	case !checked:
 		return out.unverified(why)
+	case onlyOverlaps(out.violations, value):
+		return out.unverified("it fits more than one form of a oneOf, which many servers take")
 	case len(out.violations) == 0 && len(m.changes) == 0:
 		out.Reason = s.notChecked()
 		out.Notes = s.unknownKeys(value)
@@ -189,6 +191,20 @@ func (out *Outcome) settle() {
 			out.Changes[i].After = out.Arguments
 		}
 	}
+}
+
+// onlyOverlaps reports whether all that is wrong is that a scalar fits more
+// than one branch of a oneOf, as an integer does where numbers are one, too.
+func onlyOverlaps(list []violation, value any) bool {
+	for _, v := range list {
+		if k, ok := v.kind.(*kind.OneOf); !ok || len(k.Subschemas) < 2 {
+			return false
+		}
+		if at := lookup(value, v.path); isObject(at) || isList(at) {
+			return false
+		}
+	}
+	return len(list) > 0
 }
 
 // OnlyFormats reports whether all that is wrong is the format of texts, which

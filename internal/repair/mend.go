@@ -169,9 +169,12 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 		if declared[key] != nil {
 			return false
 		}
-		tier := Told
-		if wrappers[foldKey(key)] || key == m.options.Tool {
-			tier = Silent
+		tier, ok := wrappers[foldKey(key)]
+		if key == m.options.Tool {
+			tier, ok = Silent, true
+		}
+		if !ok {
+			return false // who knows what excluding, or negating, its arguments means
 		}
 		inner := value
 		if text, ok := value.(string); ok {
@@ -182,16 +185,8 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 			m.learn(doc)
 			inner, tier = doc.value, doc.tier(tier)
 		}
-		content, ok := inner.(map[string]any)
-		if !ok || tier > Silent && len(content) == 0 {
+		if !isObject(inner) {
 			return false
-		}
-		if tier > Silent {
-			for name := range content {
-				if declared[name] == nil {
-					return false
-				}
-			}
 		}
 		return m.set(nil, object, inner, RuleWrapped, tier)
 	}
@@ -199,8 +194,9 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 }
 
 // wrappers are the names models give to the arguments as a whole.
-var wrappers = map[string]bool{"arguments": true, "args": true, "params": true, "input": true, "parameters": true,
-	"kwargs": true, "toolinput": true, "properties": true}
+var wrappers = map[string]Tier{"arguments": Silent, "args": Silent, "params": Silent, "input": Silent, "parameters": Silent,
+	"kwargs": Silent, "toolinput": Silent, "toolarguments": Silent, "properties": Silent,
+	"data": Told, "body": Told, "payload": Told, "request": Told, "json": Told}
 
 func isObject(value any) bool { _, ok := value.(map[string]any); return ok }
 

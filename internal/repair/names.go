@@ -87,6 +87,9 @@ func NearestNames(called string, names []string, n int) []string {
 	far := make(map[string]int, len(names))
 	for _, name := range names {
 		far[name] = distance(fold(called), fold(name))
+		if words := segments(name); len(words) > 1 && len(names) <= 1000 { // without its first word, or namespace
+			far[name] = min(far[name], 1+distance(fold(called), strings.Join(words[1:], "")))
+		}
 	}
 	sorted := slices.Clone(names)
 	slices.SortStableFunc(sorted, func(a, b string) int {

@@ -31,7 +31,7 @@ func (s *Schema) suspects(object map[string]any) (notes []string) {
 			break
 		}
 		if near := s.nearestAbsent(object, key); near != "" {
-			notes = append(notes, fmt.Sprintf("the tool has no argument %s; it has %s, which was not sent", bounded(key, 60), near))
+			notes = append(notes, fmt.Sprintf("the tool has no argument %s; it has %s, which was not sent", field([]string{key}), field([]string{near})))
 		}
 	}
 	return notes

@@ -120,6 +120,9 @@ func (m *mender) omit(v violation, at any) bool {
 	if _, there := parent[key]; !there || m.schema.properties(v.path[:len(v.path)-1])[key] == nil {
 		return false // in a map the key itself is the content
 	}
+	if len(parent) == 1 && len(m.within)+len(v.path) > 1 {
+		return false // an empty filter finds everything
+	}
 	delete(parent, key)
 	if m.mayRequire(v.path[:len(v.path)-1], key) && m.requires(v.path[:len(v.path)-1], key) {
 		parent[key] = at
@@ -230,8 +233,8 @@ func (m *mender) convertText(v violation, at string, wants func(string) bool) bo
 		return m.set(v.path, at, nil, RuleNullWord, Told)
 	}
 	if doc, ok := opened(at); ok && (wants("object") && isObject(doc.value) || wants("array") && isList(doc.value)) {
-		rule, tier := RuleJSONText, Silent
-		if len(doc.loose) > 0 {
+		rule, tier := RuleJSONText, doc.tier(Silent)
+		if len(doc.loose) > 1 || len(doc.loose) == 1 && doc.loose[0] != missingEnd {
 			rule, tier = RulePythonText, Told
 		}
 		m.learn(doc)
@@ -434,8 +437,14 @@ func (m *mender) missing(v violation, at any, keys []string) bool {
 	if renamed || m.options.Tier < Told {
 		return renamed
 	}
+	declared := m.schema.properties(v.path)
+	for key, value := range object {
+		if declared[key] == nil && !isEmpty(value) {
+			return false // it may be what the default would stand for, under another name
+		}
+	}
 	for _, key := range keys {
-		if property := m.schema.properties(v.path)[key]; property != nil && property.Default != nil {
+		if property := declared[key]; property != nil && property.Default != nil {
 			if value := *property.Default; value != nil && property.Validate(value) == nil {
 				m.granted = append(m.granted, value)
 				return m.set(append(slices.Clone(v.path), key), absent{}, clone(value), RuleDefault, Told)
@@ -491,7 +500,7 @@ func (m *mender) unknown(v violation, at any, keys []string) bool {
 	}
 	for _, key := range keys {
 		value, there := object[key]
-		if there && isEmpty(value) && m.options.Tier >= Told {
+		if there && isEmpty(value) && m.options.Tier >= Told && (len(object) > 1 || len(m.within)+len(v.path) == 0) {
 			delete(object, key)
 			m.receipt(append(slices.Clone(v.path), key), value, absent{}, RuleEmpty, Told)
 			changed = true

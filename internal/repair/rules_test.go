@@ -168,6 +168,8 @@ func TestNothing(t *testing.T) {
 		{name: "null of an optional", properties: optionals, sent: `{"n":null,"l":[1]}`, want: `{"l":[1]}`, rule: RuleNull, tier: Silent},
 		{name: "null of an unknown key", properties: optionals, sent: `{"x":null}`, want: `{}`, rule: RuleEmpty},
 		{name: "null in a map", properties: `"m":{"type":"object","additionalProperties":{"type":"string"}}`, sent: `{"m":{"env":null,"a":"b"}}`},
+		{name: "a filter that would find everything", properties: `"f":{"type":"object","properties":{"user":{"type":"string"}}}`, sent: `{"f":{"user":null}}`},
+		{name: "an identity in another form", properties: `"f":{"anyOf":[{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false},{"type":"object","properties":{"all":{"type":"boolean"}},"additionalProperties":false}]}`, sent: `{"f":{"id":null}}`},
 		{name: "null of a nullable reference", properties: `"!n":{"allOf":[{"type":"string"}],"nullable":true}`, sent: `{"n":null}`, want: `{"n":null}`},
 		{name: "an empty optional", properties: optionals, sent: `{"n":""}`, want: `{}`, rule: RuleEmpty},
 		{name: "an empty unknown key", properties: optionals, sent: `{"x":""}`, want: `{}`, rule: RuleEmpty},
@@ -282,6 +284,7 @@ func TestTypedValues(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	for _, e := range []ruleCase{
 		{name: "of a required field", properties: `"!n":{"type":"integer","default":10}`, sent: `{}`, want: `{"n":10}`, rule: RuleDefault},
+		{name: "what the caller said under another name", properties: `"!mode":{"type":"string","default":"overwrite"}`, sent: `{"mod":"append"}`},
 		{name: "that breaks its own type", properties: `"!n":{"type":"integer","default":"ten"}`, sent: `{}`},
 		{name: "null", properties: `"!n":{"type":["integer","null"],"default":null}`, sent: `{}`},
 		{name: "none", properties: anInteger, sent: `{}`},
@@ -301,6 +304,7 @@ func TestWrappers(t *testing.T) {
 		{name: "a declared one", properties: `"!args":{"type":"object"},"!n":{"type":"integer"}`, sent: `{"args":{"n":1}}`},
 		{name: "not the only key", properties: anInteger, sent: `{"arguments":{"n":1},"x":2}`},
 		{name: "another name", properties: anInteger, sent: `{"data":{"n":1}}`, want: `{"n":1}`, rule: RuleWrapped},
+		{name: "a name that means something", properties: anInteger, sent: `{"exclude":{"n":1}}`},
 		{name: "another name, other keys", properties: `"n":{"type":"integer"}`, sent: `{"data":{"m":1}}`},
 		{name: "in a list", properties: anInteger, sent: `[{"n":1}]`, want: `{"n":1}`, rule: RuleOneElement},
 		{name: "in a list of two", properties: anInteger, sent: `[{"n":1},{"n":2}]`},

@@ -142,7 +142,7 @@ func (d *demand) ofKind(kind, name string, depth int) iter.Seq[any] {
 	case "number", "integer":
 		return d.numbers(kind)
 	case "boolean":
-		return slices.Values([]any{true, false})
+		return slices.Values([]any{false, true}) // nothing is confirmed or forced by copying an example
 	case "array":
 		return func(yield func(any) bool) {
 			if list, ok := d.list(name, depth); ok {
@@ -378,6 +378,9 @@ const maxTries = 300
 // told, and amended. It validates, so it runs inside of a session.
 func pick(nodes []*jsonschema.Schema, name string, received any, depth int, accept func(any) bool) (candidate, bool) {
 	d := gather(nodes...)
+	if isSecret(name, received) {
+		received = nil // what is made of a secret tells it
+	}
 	var rough *candidate
 	tries := 0
 	for c := range d.candidates(name, received, depth) {
@@ -399,6 +402,11 @@ func pick(nodes []*jsonschema.Schema, name string, received any, depth int, acce
 		return *rough, true
 	}
 	return candidate{}, false
+}
+
+func isSecret(name string, received any) bool {
+	text, ok := scalarText(received)
+	return ok && (secretName(name, text) || looksSecret(bounded(text, 8<<10)))
 }
 
 func fitsAll(nodes []*jsonschema.Schema, value any) bool {
