@@ -141,6 +141,9 @@ func receiptsOf(out Outcome) string {
 func (c *generatedCall) judge() {
 	c.out = c.schema.Arguments(c.sent, Options{Tool: toolName, Tier: Told})
 	c.tally.add("calls", c.out.Verdict.String())
+	if c.out.Verdict == Refused || c.out.Verdict == Repaired {
+		c.failsTheOther()
+	}
 	switch c.out.Verdict {
 	case Valid:
 		c.unchanged(c.out)
@@ -162,6 +165,19 @@ func (c *generatedCall) unchanged(out Outcome) {
 	c.t.Helper()
 	if !bytes.Equal(out.Arguments, c.sent) || len(out.Changes) > 0 {
 		c.errorf("a call that was not repaired is not returned as it came: %s %s", out.Arguments, receiptsOf(out))
+	}
+}
+
+// failsTheOther: what the second validator takes is not ours to change or to
+// refuse, except by formats, which it does not look at.
+func (c *generatedCall) failsTheOther() {
+	var value any
+	if c.other == nil || c.out.OnlyFormats() || json.Unmarshal(c.sent, &value) != nil || bytes.Contains(c.raw, []byte(`"format"`)) {
+		return
+	}
+	if c.other.Validate(value) == nil {
+		c.tally.add("taken by the other")
+		c.errorf("the second validator takes what was sent")
 	}
 }
 

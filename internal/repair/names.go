@@ -46,11 +46,29 @@ func sameInNamespace(called, tool string) bool {
 	}
 	for i := range tool {
 		if rest := cutNamespace(tool[i:]); rest != "" && i > 0 && slices.Equal(segments(called), segments(rest)) {
-			return len(segments(called)) > 0
+			return len(segments(called)) > 0 && !slices.ContainsFunc(segments(tool[:i]), isAction)
 		}
 	}
 	return false
 }
+
+// isAction reports whether a word says what is done, or that it is not: such
+// a word is no namespace.
+func isAction(word string) bool { return actions[word] }
+
+var actions = func() map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(`delete drop remove destroy erase clear purge wipe reset revoke cancel close archive unarchive
+		create add insert new make build write save update edit patch put set change modify replace rename move copy merge append
+		get list read find search fetch show view query count describe check validate verify
+		send post publish submit share upload download import export sync push pull commit
+		run execute exec start stop restart kill pause resume enable disable lock unlock approve reject accept decline
+		buy sell pay refund charge order book transfer grant deny invite
+		undo redo un no not non never dry test preview draft simulate mock fake try what if bulk all force`) {
+		set[word] = true
+	}
+	return set
+}()
 
 // cutNamespace is what stands behind a separator of namespaces, if text
 // begins with one.

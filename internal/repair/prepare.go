@@ -15,6 +15,7 @@ import (
 // preparation looks a schema over before it is compiled: its shape against
 // the limits, the draft it is written in, and what has to be left out of it.
 type preparation struct {
+	patterns
 	draft     *jsonschema.Draft
 	nodes     int
 	unchecked []string
@@ -163,7 +164,7 @@ func (p *preparation) noticeDraft(schema map[string]any) {
 func (p *preparation) checkPatterns(schema map[string]any, contraryTo bool) error {
 	group, _ := schema["patternProperties"].(map[string]any)
 	for pattern := range group {
-		if _, err := compilePattern(pattern); err != nil {
+		if _, err := p.patterns.compile(pattern); err != nil {
 			return fmt.Errorf("the schema has a pattern that cannot be checked: %s", bounded(pattern, 60))
 		}
 	}
@@ -171,10 +172,10 @@ func (p *preparation) checkPatterns(schema map[string]any, contraryTo bool) erro
 	if !ok {
 		return nil
 	}
-	if _, err := compilePattern(pattern); err == nil {
+	if _, err := p.patterns.compile(pattern); err == nil {
 		return nil
 	}
-	if contraryTo {
+	if contraryTo || p.patterns.size > maxPatterns {
 		return fmt.Errorf("the schema has a pattern that cannot be checked: %s", bounded(pattern, 60))
 	}
 	delete(schema, "pattern")
@@ -210,18 +211,20 @@ func isASCII(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
 }
 
-func compilePattern(source string) (jsonschema.Regexp, error) {
-	if len(source) > maxPattern {
-		return nil, fmt.Errorf("a pattern of more than %d bytes", maxPattern)
+// patterns are those of one schema, each compiled once, up to a size in all.
+type patterns struct {
+	compiled map[string]pattern
+	size     int // instructions
+}
+
+func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
+	if known, ok := p.compiled[source]; ok {
+		return known, nil
 	}
-	if otherwise.MatchString(source) {
-		return nil, errors.New("a pattern that engines read in different ways")
+	if len(source) > maxPattern || otherwise.MatchString(source) {
+		return nil, errors.New("a pattern that is too long, or that engines read in different ways")
 	}
 	spelled := fromECMA(source)
-	compiled, err := regexp.Compile(spelled)
-	if err != nil {
-		return nil, err
-	}
 	tree, err := syntax.Parse(spelled, syntax.Perl)
 	if err != nil {
 		return nil, err
@@ -230,7 +233,18 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pattern{compiled, source, min(maxSubject, maxMatching/len(program.Inst)), classEscape.MatchString(source)}, nil
+	if p.size += len(program.Inst); p.size > maxPatterns {
+		return nil, errors.New("the patterns of the schema are too large")
+	}
+	made, err := regexp.Compile(spelled)
+	if err != nil {
+		return nil, err
+	}
+	if p.compiled == nil {
+		p.compiled = map[string]pattern{}
+	}
+	p.compiled[source] = pattern{made, source, min(maxSubject, maxMatching/len(program.Inst)), classEscape.MatchString(source)}
+	return p.compiled[source], nil
 }
 
 var (

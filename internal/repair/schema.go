@@ -15,11 +15,13 @@ import (
 const (
 	maxSchema    = 256 << 10       // bytes of a schema
 	maxNodes     = 5_000           // schemas inside of a schema
+	maxPatterns  = 50_000          // instructions of all patterns of a schema
 	maxPattern   = 1 << 10         // bytes of a pattern
 	maxMatching  = 4 << 20         // bytes of a text times instructions of a pattern
 	maxSubject   = 64 << 10        // bytes a pattern is matched against
 	maxSteps     = 100_000         // schemas one call may be held against
 	maxTime      = time.Second     // a net below the steps, which take a twentieth of it
+	maxShelf     = 2 << 20         // bytes of them, as they came
 	maxRemember  = 1_024           // compiled schemas kept
 	whereSchema  = "gauze:///tool" // a base that relative references lead away from
 	clockSamples = 256             // steps between two looks at the clock
@@ -30,6 +32,7 @@ const (
 type Schema struct {
 	once    sync.Once
 	raw     []byte
+	size    int
 	root    *jsonschema.Schema
 	nodes   map[string]*jsonschema.Schema // by location, as errors name them
 	why     string                        // why nothing can be checked; empty: it can
@@ -55,26 +58,39 @@ type spent string
 // their first use or at Ready, and shared. A schema that cannot be checked
 // safely is no error: calls then pass unverified.
 func Compile(raw []byte) *Schema {
+	if len(raw) > maxSchema {
+		return tooLarge
+	}
 	key := sha256.Sum256(raw)
 	shelf.Lock()
 	defer shelf.Unlock()
 	if known := shelf.schemas[key]; known != nil {
 		return known
 	}
-	if len(shelf.schemas) >= maxRemember {
-		for old := range shelf.schemas {
-			delete(shelf.schemas, old)
+	for old, s := range shelf.schemas {
+		if len(shelf.schemas) < maxRemember && shelf.bytes+len(raw) <= maxShelf {
 			break
 		}
+		delete(shelf.schemas, old)
+		shelf.bytes -= s.size
 	}
-	s := &Schema{raw: append([]byte(nil), raw...)}
+	s := &Schema{raw: append([]byte(nil), raw...), size: len(raw)}
 	shelf.schemas[key] = s
+	shelf.bytes += s.size
 	return s
 }
+
+// tooLarge stands for all schemas that are.
+var tooLarge = func() *Schema {
+	s := &Schema{why: fmt.Sprintf("the schema is larger than %d KB", maxSchema>>10)}
+	s.once.Do(func() {})
+	return s
+}()
 
 var shelf = struct {
 	sync.Mutex
 	schemas map[[sha256.Size]byte]*Schema
+	bytes   int // of the schemas as they came
 }{schemas: map[[sha256.Size]byte]*Schema{}}
 
 // Ready compiles now what would otherwise be compiled by the first call.
@@ -111,7 +127,7 @@ func (s *Schema) compile() {
 		return
 	}
 	s.partial = p.unchecked
-	if s.root, err = s.build(doc.value, p.draft); err != nil {
+	if s.root, err = s.build(doc.value, &p); err != nil {
 		s.root, s.why = nil, explainCompile(err)
 		return
 	}
@@ -125,11 +141,11 @@ func (s *Schema) compile() {
 }
 
 // build hands the schema to the library: no loader, our formats, our meter.
-func (s *Schema) build(doc any, draft *jsonschema.Draft) (*jsonschema.Schema, error) {
+func (s *Schema) build(doc any, p *preparation) (*jsonschema.Schema, error) {
 	compiler := jsonschema.NewCompiler()
-	compiler.DefaultDraft(draft)
+	compiler.DefaultDraft(p.draft)
 	compiler.UseLoader(refuseToLoad{})
-	compiler.UseRegexpEngine(compilePattern)
+	compiler.UseRegexpEngine(p.patterns.compile)
 	compiler.AssertFormat()
 	for _, format := range formats {
 		compiler.RegisterFormat(format)
