@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -294,6 +295,9 @@ func (f *fitting) told(tool string) string {
 			changed = append(changed, change.String())
 		}
 	}
+	if more := len(changed) - mostToldChanges; more > 0 {
+		changed = append(changed[:mostToldChanges], fmt.Sprintf("and %d more", more))
+	}
 	var said []string
 	if len(changed) > 0 {
 		said = append(said, "The call was run with a change: "+strings.Join(changed, "; ")+". Send it so the next time.")
@@ -308,8 +312,11 @@ func (f *fitting) told(tool string) string {
 	return "[gauze] " + string(told[:min(len(told), mostTold)])
 }
 
-// mostTold bounds what a model is told behind a result, in characters.
-const mostTold = 1500
+// How much a model is told behind a result: characters, changes.
+const (
+	mostTold        = 1500
+	mostToldChanges = 5
+)
 
 // withMeta puts a member into the _meta of a result; everything else stays.
 func withMeta(result []byte, key string, value []byte) []byte {

@@ -235,9 +235,13 @@ func quoted(text string) json.RawMessage {
 	return encode(bounded(text, 400), nil)
 }
 
-// Shown is the change without secrets and without length, for whoever reads
-// along.
+// mostShown bounds a list of receipts; who wants to know more can compare.
+const mostShown = 50
+
+// Shown are the first changes without secrets and without length, for whoever
+// reads along.
 func (s *Schema) Shown(changes []Change) []Change {
+	changes = changes[:min(len(changes), mostShown)]
 	shown := make([]Change, len(changes))
 	for i, c := range changes {
 		shown[i] = c
@@ -266,7 +270,7 @@ func (s *Schema) shownValue(c Change, raw json.RawMessage) json.RawMessage {
 		}
 	}
 	value := encode(s.secretive(doc.value).safe(doc.value, path), doc.rank)
-	if len(value) > 1000 {
+	if len(value) > 500 {
 		return quoted(string(value))
 	}
 	return value

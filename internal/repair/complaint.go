@@ -119,7 +119,7 @@ func (s *Schema) blamed(sent any, said string) *detective {
 		case !there && known:
 			d.lacks(violation{path: path[:len(path)-1]}, path[len(path)-1:], "")
 			f := d.at(path)
-			f.need = word(s.needs(path[:len(path)-1], path[len(path)-1]), "required", "optional")
+			f.need = s.need(path[:len(path)-1], path[len(path)-1])
 		case there && known:
 			d.note(violation{path: path}, groupType, "the server names it in its complaint", "send what is expected here and the server's words ask for")
 		case there && s.root != nil:

@@ -245,6 +245,18 @@ func (s *Schema) needs(path []string, key string) bool {
 	return slices.ContainsFunc(s.certain(path), func(node *jsonschema.Schema) bool { return slices.Contains(node.Required, key) })
 }
 
+// need says whether a key is required or optional, and nothing if that
+// depends on the others.
+func (s *Schema) need(path []string, key string) string {
+	switch {
+	case s.needs(path, key):
+		return "required"
+	case s.mayRequire(path, key):
+		return ""
+	}
+	return "optional"
+}
+
 func (b *builder) removeItem(path []string, at any, i int) bool {
 	list, ok := at.([]any)
 	if !ok || i < 0 || i >= len(list) {

@@ -94,7 +94,7 @@ func (d *detective) at(path []string) *finding {
 	}
 	f := &finding{path: slices.Clone(path)}
 	if len(path) > 0 && isObject(lookup(d.said, path[:len(path)-1])) {
-		f.need = word(d.schema.needs(path[:len(path)-1], path[len(path)-1]), "required", "optional")
+		f.need = d.schema.need(path[:len(path)-1], path[len(path)-1])
 	}
 	d.found = append(d.found, f)
 	return f

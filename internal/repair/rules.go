@@ -124,7 +124,7 @@ func (m *mender) omit(v violation, at any) bool {
 		return false // an empty filter finds everything
 	}
 	delete(parent, key)
-	if m.mayRequire(v.path[:len(v.path)-1], key) && m.requires(v.path[:len(v.path)-1], key) {
+	if m.schema.mayRequire(v.path[:len(v.path)-1], key) && m.requires(v.path[:len(v.path)-1], key) {
 		parent[key] = at
 		return rule == RuleNullWord && m.takesNull(v) && m.set(v.path, at, nil, rule, tier)
 	}
@@ -145,8 +145,8 @@ func (m *mender) takesNull(v violation) bool { return v.node.Validate(nil) == ni
 
 // mayRequire reports whether any schema of the object at a path speaks of
 // keys it must have.
-func (m *mender) mayRequire(path []string, key string) bool {
-	return slices.ContainsFunc(m.schema.nodesAt(path), func(node *jsonschema.Schema) bool {
+func (s *Schema) mayRequire(path []string, key string) bool {
+	return slices.ContainsFunc(s.nodesAt(path), func(node *jsonschema.Schema) bool {
 		return slices.Contains(node.Required, key) || node.MinProperties != nil || node.If != nil || len(node.Dependencies) > 0 ||
 			len(node.DependentRequired) > 0 || len(node.DependentSchemas) > 0 || node.Not != nil
 	})
