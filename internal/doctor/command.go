@@ -1,0 +1,177 @@
+package doctor
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// splitCommand reads a command line as a person wrote it. Quotes hold words
+// together; everything else is left as it is, it is never run.
+func splitCommand(line string) []string {
+	const longest = 16 << 10
+	line = line[:min(len(line), longest)]
+	var words []string
+	var word strings.Builder
+	var quote rune
+	inside := false
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, inside = r, true
+		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
+			if inside {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			inside = false
+		default:
+			word.WriteRune(r)
+			inside = true
+		}
+	}
+	if inside {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// program is the name of an executable without its folder and Windows ending.
+func program(word string) string {
+	word = path.Base(strings.ReplaceAll(word, `\`, "/"))
+	lower := strings.ToLower(word)
+	for _, ending := range []string{".exe", ".cmd", ".bat", ".ps1"} {
+		lower = strings.TrimSuffix(lower, ending)
+	}
+	return lower
+}
+
+// withoutShell is the command behind `cmd /c`, `sudo` and `env`.
+func withoutShell(words []string) []string {
+	for len(words) > 0 {
+		switch program(words[0]) {
+		case "cmd":
+			if len(words) > 1 && strings.EqualFold(words[1], "/c") {
+				words = words[2:]
+				continue
+			}
+		case "sudo":
+			words = words[1:]
+			continue
+		case "env":
+			words = words[1:]
+			for len(words) > 0 && strings.Contains(words[0], "=") {
+				words = words[1:]
+			}
+			continue
+		}
+		break
+	}
+	return words
+}
+
+// runner is the program that is started, in its plain name.
+func (x *exam) runner() string {
+	if words := withoutShell(x.Command); len(words) > 0 {
+		return program(words[0])
+	}
+	return ""
+}
+
+// runs tells whether the command is one of these programs.
+func (x *exam) runs(programs ...string) bool { return slices.Contains(programs, x.runner()) }
+
+// downloads tells whether the command may fetch a package before the server starts.
+func (x *exam) downloads() bool {
+	return x.runs("npx", "uvx", "bunx", "pnpx", "pipx", "dnx", "docker", "podman", "uv", "npm", "pnpm", "yarn", "bun", "deno")
+}
+
+// container tells whether the server runs in a container.
+func (x *exam) container() bool {
+	return x.runs("docker", "podman", "docker-compose", "nerdctl") || strings.Contains(x.line, "docker run")
+}
+
+// has tells whether a word is among the arguments.
+func (x *exam) has(words ...string) bool {
+	return slices.ContainsFunc(x.Command, func(word string) bool { return slices.Contains(words, word) })
+}
+
+// interactive tells whether a container gets a stdin.
+func (x *exam) interactive() bool {
+	return slices.ContainsFunc(x.Command, func(word string) bool {
+		return word == "--interactive" || word == "--interactive=true" || shortFlags.MatchString(word)
+	})
+}
+
+var shortFlags = regexp.MustCompile(`^-[a-zA-Z]*i[a-zA-Z]*$`)
+
+// packageName is what npx, uvx and their kin are asked to run.
+func (x *exam) packageName() string {
+	words := withoutShell(x.Command)
+	if len(words) < 2 {
+		return ""
+	}
+	takesValue := []string{"-p", "--package", "--from", "--with", "--python", "--directory", "--index-url", "--registry", "-c", "--call", "--spec"}
+	switch program(words[0]) {
+	case "npx", "uvx", "bunx", "pnpx", "pipx", "dnx", "npm", "pnpm", "yarn", "uv", "bun", "pip", "pip3":
+	default:
+		return ""
+	}
+	for i := 1; i < len(words); i++ {
+		switch word := words[i]; {
+		case word == "--from", word == "-p", word == "--package", word == "--spec":
+			if i+1 < len(words) {
+				return words[i+1]
+			}
+		case slices.Contains(takesValue, word):
+			i++
+		case strings.HasPrefix(word, "-"):
+		case slices.Contains([]string{"run", "exec", "dlx", "x", "tool", "install", "i", "add"}, word):
+		default:
+			return word
+		}
+	}
+	return ""
+}
+
+// address is the URL the server is reached by, also through a bridge.
+func (x *exam) address() string {
+	if x.URL != "" {
+		return x.URL
+	}
+	return webAddress.FindString(x.line)
+}
+
+var webAddress = regexp.MustCompile(`https?://[^\s"'<>,)]+`)
+
+// remote tells whether the server is reached over HTTP.
+func (x *exam) remote() bool {
+	return x.URL != "" || len(x.Command) > 0 && webAddress.MatchString(x.Command[0]) || x.bridge()
+}
+
+// bridge tells whether the command only passes on what a URL says.
+func (x *exam) bridge() bool {
+	return strings.Contains(x.line, "mcp-remote") || strings.Contains(x.line, "supergateway") || strings.Contains(x.line, "mcp-proxy")
+}
+
+// local is an address on the same machine.
+var local = regexp.MustCompile(`(?i)(?:localhost|\b127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)`)
+
+// placeholder is a reference to a variable that nobody put a value in for.
+var placeholder = regexp.MustCompile(`\$\{(?:env:|input:)?([A-Za-z_][A-Za-z0-9_.-]*)(?::?-[^}]*)?\}|\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}|%([A-Z_][A-Z0-9_]+)%|\$\((?:env:)?([A-Z_][A-Z0-9_]+)\)`)
+
+// unexpanded is the name in the first placeholder of a text.
+func unexpanded(text string) string {
+	m := placeholder.FindStringSubmatch(text)
+	for i := 1; i < len(m); i++ {
+		if m[i] != "" {
+			return m[i]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,230 @@
+package doctor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// cause is one way of failing: how it is called and recognised, and its words.
+type cause struct {
+	name     string
+	category Category
+	explain  string // template, see fill
+	fix      string // template, one line
+	clues    []clue
+	hides    []string // causes that are only consequences of this one
+}
+
+// clue is one sign of a cause. With a pattern, when decides about each match;
+// without one it looks at the numbers, and fills in the match itself.
+type clue struct {
+	sure float64
+	says string
+	when func(x *exam, m *match) bool
+}
+
+// How sure a clue makes. Below doubt nothing is named.
+const (
+	certain = 0.95 // the tool says just that
+	strong  = 0.85
+	likely  = 0.7
+	guess   = 0.5
+	doubt   = 0.35
+)
+
+// causes is the table, in the order in which equals are ranked: what stands in
+// the way first comes first.
+var causes = slices.Concat(configCauses, spawnCauses, packageCauses, runtimeCauses, dependencyCauses, fileCauses, environmentCauses,
+	tlsCauses, portCauses, authCauses, sessionCauses, limitCauses, schemaCauses, stdoutCauses, protocolCauses, endpointCauses, networkCauses,
+	timeoutCauses, crashCauses)
+
+// table is the causes with their patterns compiled.
+type table struct {
+	finder   finder
+	patterns [][]*pattern // by cause and clue
+	facts    []*pattern   // of numbers in a log
+}
+
+// knowledge is built when the first case comes: most runs of Gauze have none.
+var knowledge = sync.OnceValue(func() *table {
+	t := &table{}
+	for _, c := range causes {
+		patterns := make([]*pattern, len(c.clues))
+		for i, clue := range c.clues {
+			if clue.says != "" {
+				patterns[i] = newPattern(clue.says, &t.finder)
+			}
+		}
+		t.patterns = append(t.patterns, patterns)
+	}
+	for _, f := range facts {
+		t.facts = append(t.facts, newPattern(f.says, &t.finder))
+	}
+	t.finder.build()
+	return t
+})
+
+// exam is a case while it is examined.
+type exam struct {
+	Case
+	page
+	line string // the command as one line
+}
+
+// finding is a cause that has something for it.
+type finding struct {
+	cause  *cause
+	order  int
+	sure   float64
+	match  *match
+	hidden bool
+}
+
+// Diagnose names the cause of a failure. It depends on nothing but the case.
+func Diagnose(c Case) Diagnosis {
+	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
+	x.text = c.words()
+	x.hits = knowledge().finder.find(x.text)
+	found := x.findings()
+	if len(found) == 0 || found[0].sure < doubt {
+		return x.unknown()
+	}
+	d := x.tell(found[0])
+	for _, other := range found[1:] {
+		if len(d.Others) < 3 && !slices.ContainsFunc(d.Others, func(o Diagnosis) bool { return o.Cause == other.cause.name }) && other.cause.name != d.Cause {
+			d.Others = append(d.Others, x.tell(other))
+		}
+	}
+	return d
+}
+
+// words are everything the case holds in words, what it says itself first.
+func (c *Case) words() string {
+	var parts []string
+	for _, part := range []string{c.Log, c.Stderr, c.Stdout} {
+		if part != "" {
+			parts = append(parts, legible(part))
+		}
+	}
+	for _, answer := range c.HTTP {
+		if answer.Body != "" {
+			parts = append(parts, legible(answer.Body))
+		}
+	}
+	for _, e := range c.RPC {
+		if e.Said == "" && e.Message != "" {
+			parts = append(parts, legible(e.Message))
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// findings are all causes with a clue, best first, consequences last.
+func (x *exam) findings() []finding {
+	var found []finding
+	for n := range causes {
+		if f, ok := x.consider(n); ok {
+			found = append(found, f)
+		}
+	}
+	for _, f := range found {
+		if f.sure < guess {
+			continue
+		}
+		for i := range found {
+			if slices.Contains(f.cause.hides, found[i].cause.name) || slices.Contains(f.cause.hides, string(found[i].cause.category)) && found[i].cause.category != f.cause.category {
+				found[i].hidden = true
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b finding) int {
+		if a.hidden != b.hidden {
+			if a.hidden {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(b.sure, a.sure), cmp.Compare(a.order, b.order))
+	})
+	return found
+}
+
+// consider looks for the best clue of one cause.
+func (x *exam) consider(n int) (best finding, ok bool) {
+	c := &causes[n]
+	for i, clue := range c.clues {
+		if clue.sure <= best.sure {
+			continue
+		}
+		var m *match
+		if p := knowledge().patterns[n][i]; p != nil {
+			good := func(*match) bool { return true }
+			if clue.when != nil {
+				good = func(m *match) bool { return clue.when(x, m) }
+			}
+			m = x.find(p, good)
+		} else if trial := (&match{names: map[string]string{}}); clue.when(x, trial) {
+			m = trial
+		}
+		if m != nil {
+			best, ok = finding{cause: c, order: n, sure: clue.sure, match: m}, true
+		}
+	}
+	return best, ok
+}
+
+// tell puts a finding into words.
+func (x *exam) tell(f finding) Diagnosis {
+	name := func(key string) string { return x.name(key, f.match) }
+	d := Diagnosis{
+		Category: f.cause.category, Cause: f.cause.name, Confidence: f.sure,
+		Explanation: fill(f.cause.explain, name), Fix: fill(f.cause.fix, name), Reasons: []string{},
+	}
+	if text := reason(x.Secrets, f.match); text != "" {
+		d.Reasons = append(d.Reasons, text)
+	}
+	return d
+}
+
+// name is the value of a name in a template: what the clue caught, or what the
+// command says.
+func (x *exam) name(key string, m *match) string {
+	value := m.names[key]
+	if value == "" {
+		switch key {
+		case "command":
+			value = x.runner()
+		case "line":
+			value = x.line
+		case "package":
+			value = x.packageName()
+		case "url":
+			value = x.address()
+		case "host":
+			_, rest, _ := strings.Cut(x.address(), "://")
+			value, _, _ = strings.Cut(rest, "/")
+		}
+	}
+	return shown(x.Secrets, value)
+}
+
+// unknown is the honest answer. What was seen is said, because "the connection
+// closed" is at least not "the command was not found".
+func (x *exam) unknown() Diagnosis {
+	d := Diagnosis{Category: Unknown, Cause: "evidence_missing_stderr", Confidence: 0.1, Reasons: []string{}}
+	line := shown(x.Secrets, x.line)
+	if line == "" || webAddress.MatchString(line) {
+		line = "COMMAND"
+	}
+	d.Explanation = "The evidence does not say why the server failed: neither what it wrote to stderr nor how it ended is in it."
+	d.Fix = "Run it under gauze, which keeps both: gauze test -- " + line
+	if address := x.address(); address != "" && x.remote() && !x.bridge() {
+		d.Fix = "Let gauze ask the server itself: gauze test --url " + shown(x.Secrets, address)
+	}
+	if m := x.find(knowledge().facts[len(facts)-1], nil); m != nil {
+		d.Reasons = append(d.Reasons, reason(x.Secrets, m))
+	}
+	return d
+}

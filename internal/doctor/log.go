@@ -1,0 +1,145 @@
+package doctor
+
+import (
+	"strconv"
+	"strings"
+)
+
+// fact is a number a log may hold, and where it belongs in a case.
+type fact struct {
+	says string
+	take func(c *Case, m *match)
+}
+
+// facts are read before any rule is asked. Each pattern says what the number
+// is; a number alone says nothing: process 40177 is no 401.
+var facts = []fact{
+	{ // exit codes, as clients, shells, Go, Python and docker write them
+		`(?i)\b(?:exit(?:ed|s)?(?: with)?(?: non-zero)?(?: exit)?(?: status)? code:?|exit status|exited with|exit code was|returned non-zero exit status|terminated with code|process exited:? code|closed with code|code=)[ =:(]*(?P<code>-?\d{1,10}|0x[0-9a-fA-F]{8})\b`,
+		func(c *Case, m *match) {
+			if code, err := strconv.ParseInt(m.names["code"], 0, 64); err == nil {
+				c.Exit.Known, c.Exit.Code, c.Exit.Said = true, int(code), m.said
+			}
+		},
+	},
+	{
+		`(?:signal[:= '"]+|by signal |\bsignal |Received )(?P<signal>SIG[A-Z]{2,7}|killed|segmentation fault|aborted|bus error|illegal instruction)\b`,
+		func(c *Case, m *match) {
+			c.Exit.Known, c.Exit.Code, c.Exit.Signal, c.Exit.Said = true, -1, m.names["signal"], m.said
+		},
+	},
+	{ // Node's spawn errors
+		`\bspawn(?:Sync)? (?:(?P<path>[^"'{}\[\]|,]{1,300}?) )?(?P<errno>ENOENT|EACCES|EPERM|EINVAL|ENOEXEC|ENOTDIR|E2BIG|EMFILE|EAGAIN|ENOMEM|UNKNOWN|EBADF|ELOOP|ENAMETOOLONG|EFTYPE)\b`,
+		func(c *Case, m *match) {
+			c.Spawn = Spawn{Errno: m.names["errno"], Path: m.names["path"], Said: m.said}
+		},
+	},
+	{ // a status in a sentence, a log line of a web server, an exception
+		`(?i)(?:\bHTTP(?:/\d(?:\.\d)?)?"?[ :]+|\bHTTP error:? |\bHTTP status:? |\bstatus(?:[ _]?code)?"?[:= (]+(?:code )?|\bstatus of |\bError |\bcode: |\berror code: |\bserver (?:error|returned|responded with):? )(?P<status>[1-5]\d\d)\b(?:[ :]+(?P<words>[A-Z][A-Za-z' -]{2,30}))?`,
+		takeStatus,
+	},
+	{
+		`\b(?P<status>[345]\d\d)[ :]+(?:status\b|\(?(?:Unauthorized|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Bad Request|Temporary Redirect|Permanent Redirect|Moved Permanently|Unsupported Media Type|Misdirected Request|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Payment Required|Request Timeout|Conflict|Gone|Found)\b|\{)`,
+		takeStatus,
+	},
+	{ // JSON-RPC errors as the SDKs word them
+		`\bMCP error:? (?P<code>-\d{5})(?:: ?(?P<message>[^\n]{0,300}))?`,
+		takeRPC,
+	},
+	{
+		`"code" ?: ?(?P<code>-\d{5}) ?, ?"message" ?: ?"(?P<message>[^"\n]{0,300})`,
+		takeRPC,
+	},
+	{
+		`\(?\b(?:error )?code:? (?P<code>-32\d{3})\b[ ):,]*(?P<message>[^\n]{0,300})`,
+		takeRPC,
+	},
+	{ // symptoms that name no cause; kept last, unknown quotes them
+		`(?i)(?:connection closed|client closed|server (?:transport )?(?:closed|disconnected)|exited before responding|process exited|failed to (?:connect|start|initialize|reconnect)|not connected|request timed out|could not (?:connect|start)|couldn't reach|connection reset|broken pipe)`,
+		func(*Case, *match) {},
+	},
+}
+
+func takeStatus(c *Case, m *match) {
+	status, _ := strconv.Atoi(m.names["status"])
+	for _, known := range c.HTTP {
+		if known.Status == status {
+			return
+		}
+	}
+	c.HTTP = append(c.HTTP, HTTP{Status: status, Said: m.said})
+}
+
+func takeRPC(c *Case, m *match) {
+	code, _ := strconv.Atoi(m.names["code"])
+	for _, known := range c.RPC {
+		if known.Code == code && known.Message == m.names["message"] {
+			return
+		}
+	}
+	c.RPC = append(c.RPC, RPC{Code: code, Message: m.names["message"], Said: m.said})
+}
+
+// FromLog makes a case of a client's log. The command line may be empty, a
+// command, or a URL.
+func FromLog(command, text string) Case {
+	c := Case{Command: splitCommand(command), Log: text}
+	if len(c.Command) == 1 && webAddress.MatchString(c.Command[0]) && strings.HasPrefix(c.Command[0], "http") {
+		c.URL = c.Command[0]
+	}
+	p := page{text: legible(text)}
+	p.hits = knowledge().finder.find(p.text)
+	for i, f := range facts {
+		p.find(knowledge().facts[i], func(m *match) bool {
+			f.take(&c, m)
+			return false // all of them
+		})
+	}
+	return c
+}
+
+// status tells whether one of these answers came, and where it is said.
+func (x *exam) status(m *match, codes ...int) bool {
+	for _, answer := range x.HTTP {
+		for _, code := range codes {
+			if answer.Status == code {
+				m.said = answer.Said
+				if m.said == "" {
+					m.said = "HTTP " + strconv.Itoa(code)
+				}
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exited tells whether the process ended with one of these codes.
+func (x *exam) exited(m *match, codes ...int) bool {
+	for _, code := range codes {
+		if x.Exit.Known && x.Exit.Signal == "" && x.Exit.Code == code {
+			m.said = x.Exit.Said
+			if m.said == "" {
+				m.said = "exit status " + strconv.Itoa(code)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// rpc tells whether a JSON-RPC error of one of these codes came.
+func (x *exam) rpc(m *match, codes ...int) bool {
+	for _, e := range x.RPC {
+		for _, code := range codes {
+			if e.Code == code {
+				m.said = e.Said
+				if m.said == "" {
+					m.said = strconv.Itoa(code) + ": " + e.Message
+				}
+				return true
+			}
+		}
+	}
+	return false
+}

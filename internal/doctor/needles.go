@@ -1,0 +1,231 @@
+package doctor
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"sync"
+)
+
+// A few hundred patterns against a page of log take too long one by one. But
+// each of them holds a word that is in every text it can match, its needle; one
+// walk through the text finds all needles of all patterns (Aho and Corasick's
+// automaton), and a pattern is tried only around its own.
+
+// pattern is an expression that is compiled when it is first of use.
+type pattern struct {
+	source  string
+	compile func() *regexp.Regexp
+	needles []int
+}
+
+func newPattern(source string, finder *finder) *pattern {
+	p := &pattern{source: source}
+	p.compile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(source) })
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		panic("doctor: " + err.Error())
+	}
+	for _, needle := range needlesOf(tree) {
+		p.needles = append(p.needles, finder.add(needle))
+	}
+	return p
+}
+
+// needlesOf are words of which one is in every match; none if there are no
+// such words.
+func needlesOf(tree *syntax.Regexp) []string {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		return []string{lowerASCII(string(tree.Rune))}
+	case syntax.OpCapture, syntax.OpPlus:
+		return needlesOf(tree.Sub[0])
+	case syntax.OpRepeat:
+		if tree.Min > 0 {
+			return needlesOf(tree.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []string
+		for _, sub := range tree.Sub {
+			if found := needlesOf(sub); worth(found) > worth(best) {
+				best = found
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range tree.Sub {
+			found := needlesOf(sub)
+			if len(found) == 0 {
+				return nil
+			}
+			all = append(all, found...)
+		}
+		return all
+	}
+	return nil
+}
+
+// worth is how rare a set of needles is likely to be: the shortest decides.
+func worth(needles []string) int {
+	if len(needles) == 0 {
+		return 0
+	}
+	shortest := 1 << 10
+	for _, needle := range needles {
+		shortest = min(shortest, len(needle))
+	}
+	return 100*shortest - len(needles)
+}
+
+// finder is the automaton. Letters count in any case.
+type finder struct {
+	words  []string
+	number map[string]int
+
+	class   [256]uint8 // bytes that are in no needle are all 0
+	classes int
+	next    []int32 // state*classes + class -> state
+	ends    []int32 // the needle that ends in a state, or -1
+	shorter []int32 // the next state in which a shorter needle ends, or 0
+}
+
+func (f *finder) add(word string) int {
+	if f.number == nil {
+		f.number = map[string]int{}
+	}
+	n, ok := f.number[word]
+	if !ok {
+		n = len(f.words)
+		f.words, f.number[word] = append(f.words, word), n
+	}
+	return n
+}
+
+// build makes the automaton of the words added.
+func (f *finder) build() {
+	f.classes = 1
+	for _, word := range f.words {
+		for _, c := range []byte(word) {
+			if f.class[c] == 0 {
+				f.class[c] = uint8(f.classes)
+				f.classes++
+			}
+		}
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		f.class[c] = f.class[c|0x20]
+	}
+	state := func() int32 {
+		f.next = append(f.next, make([]int32, f.classes)...)
+		f.ends = append(f.ends, -1)
+		return int32(len(f.ends) - 1)
+	}
+	state()
+	for n, word := range f.words {
+		at := int32(0)
+		for _, c := range []byte(word) {
+			to := &f.next[int(at)*f.classes+int(f.class[c])]
+			if *to == 0 {
+				fresh := state() // moves f.next
+				to = &f.next[int(at)*f.classes+int(f.class[c])]
+				*to = fresh
+			}
+			at = *to
+		}
+		f.ends[at] = int32(n)
+	}
+	f.shorter = make([]int32, len(f.ends))
+	fail := make([]int32, len(f.ends))
+	var queue []int32
+	for _, to := range f.next[:f.classes] {
+		if to != 0 {
+			queue = append(queue, to)
+		}
+	}
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		for c := range f.classes {
+			to := &f.next[int(at)*f.classes+c]
+			back := f.next[int(fail[at])*f.classes+c]
+			if *to == 0 {
+				*to = back
+				continue
+			}
+			fail[*to] = back
+			f.shorter[*to] = back
+			if f.ends[back] < 0 {
+				f.shorter[*to] = f.shorter[back]
+			}
+			queue = append(queue, *to)
+		}
+	}
+}
+
+// Of each needle the first and the last places are kept: in a log that repeats
+// itself, the middle says nothing new.
+const (
+	firstHits = 12
+	lastHits  = 12
+)
+
+// hits are where a needle ends.
+type hits struct {
+	first [firstHits]int32
+	last  [lastHits]int32 // a ring
+	count int
+}
+
+func (h *hits) add(at int) {
+	if h.count < firstHits {
+		h.first[h.count] = int32(at)
+	} else {
+		h.last[(h.count-firstHits)%lastHits] = int32(at)
+	}
+	h.count++
+}
+
+// each calls f with the places in order until it returns false.
+func (h *hits) each(f func(at int) bool) {
+	for i := range min(h.count, firstHits) {
+		if !f(int(h.first[i])) {
+			return
+		}
+	}
+	later := h.count - firstHits
+	for i := max(0, later-lastHits); i < later; i++ {
+		if !f(int(h.last[i%lastHits])) {
+			return
+		}
+	}
+}
+
+// find returns the hits of each needle that is there.
+func (f *finder) find(text string) map[int]*hits {
+	found := map[int]*hits{}
+	state := int32(0)
+	for i := range len(text) {
+		state = f.next[int(state)*f.classes+int(f.class[text[i]])]
+		for at := state; at != 0; at = f.shorter[at] {
+			if n := f.ends[at]; n >= 0 {
+				h := found[int(n)]
+				if h == nil {
+					h = &hits{}
+					found[int(n)] = h
+				}
+				h.add(i + 1)
+			}
+		}
+	}
+	return found
+}
+
+// lowerASCII leaves the length as it is.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"regexp"
+	"strings"
+)
+
+// page is a text under examination and where its needles are.
+type page struct {
+	text string
+	hits map[int]*hits
+}
+
+// match is where a pattern was found.
+type match struct {
+	said  string            // the line, for the reasons
+	hit   string            // the part of it that matched
+	names map[string]string // what the named groups caught
+}
+
+// A pattern is tried on the lines around its needle: many tools break their
+// sentences into lines.
+const (
+	before = 700
+	after  = 700
+)
+
+// find is the first place where the pattern matches and good says yes.
+func (p *page) find(pattern *pattern, good func(*match) bool) *match {
+	var found *match
+	for _, needle := range pattern.needles {
+		h := p.hits[needle]
+		if h == nil {
+			continue
+		}
+		done := -1 // up to where it was tried
+		h.each(func(at int) bool {
+			if at <= done {
+				return true
+			}
+			from, to := p.around(at)
+			window := p.text[from:to]
+			re := pattern.compile()
+			for _, where := range re.FindAllStringSubmatchIndex(window, 8) {
+				m := p.matchAt(re, window, from, where)
+				if good == nil || good(m) {
+					found = m
+					return false
+				}
+			}
+			done = at
+			return true
+		})
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// around is the window for a needle that ends at a place.
+func (p *page) around(at int) (from, to int) {
+	if from = at - before; from <= 0 {
+		from = 0
+	} else if line := strings.IndexByte(p.text[from:at], '\n'); line >= 0 {
+		from += line + 1 // half a line could be read as another
+	}
+	return from, min(len(p.text), at+after)
+}
+
+func (p *page) matchAt(re *regexp.Regexp, window string, from int, where []int) *match {
+	m := &match{hit: window[where[0]:where[1]], said: p.line(from + where[0])}
+	for i, name := range re.SubexpNames() {
+		if name != "" && where[2*i] >= 0 && where[2*i] < where[2*i+1] {
+			if m.names == nil {
+				m.names = map[string]string{}
+			}
+			m.names[name] = window[where[2*i]:where[2*i+1]]
+		}
+	}
+	return m
+}
+
+// line is the line around a place.
+func (p *page) line(at int) string {
+	from := strings.LastIndexByte(p.text[:at], '\n') + 1
+	to := strings.IndexByte(p.text[at:], '\n')
+	if to < 0 {
+		return p.text[from:]
+	}
+	return p.text[from : at+to]
+}

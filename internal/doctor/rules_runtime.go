@@ -1,0 +1,186 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+)
+
+// newInNode are functions that older versions of Node do not have.
+var newInNode = []string{"at", "findLast", "findLastIndex", "toSorted", "toReversed", "toSpliced", "with", "hasOwn", "replaceAll", "withResolvers", "structuredClone",
+	"getRandomValues", "randomUUID", "any", "allSettled", "matchAll", "groupBy", "fromAsync", "fromEntries", "getSetCookie", "canParse", "parseEnv", "styleText", "isSubsetOf", "union", "intersection", "try", "timeout", "enableCompileCache", "loadEnvFile", "asyncDispose"}
+
+// newerPython tells whether a module came with a later Python, or left with one.
+func newerPython(module string) bool {
+	return slices.Contains([]string{"tomllib", "zoneinfo", "graphlib", "_typeshed", "imp", "asynchat", "cgi"}, module)
+}
+
+// runtimeCauses are about an interpreter that is too old, too new, or built
+// for something else.
+var runtimeCauses = []cause{
+	{
+		name: "old_node_first_in_path", category: RuntimeTooOld,
+		explain: "An old Node {version|version} runs the server: it does not understand the code ({hit|a newer syntax or function}). Clients often pick the first of several installed versions.",
+		fix:     "Use a current one: give the absolute path of a newer node or npx as the command, with its folder first on PATH (node --version shows which is used).",
+		clues: []clue{
+			{certain, `SyntaxError: Unexpected token '?(?P<hit>\?\?=|&&=|\|\|=|\?\?|\?\.|\?|\.|\(|\{|=|\*|\.\.\.|import|export|static|#\w*|with)'?(?:$|\s)`, notJSONNoise},
+			{certain, `SyntaxError: (?:Unexpected (?:identifier|reserved word|strict mode reserved word|private field)|Invalid regular expression flags|missing \) after argument list)`, notJSONNoise},
+			{certain, `(?s)npx: installed \d+ in [\d.]+s.{0,200}Unexpected (?:token|identifier)`, nil},
+			{strong, `(?m)^Unexpected token '?[({.?=*]'?$`, nil},
+			{certain, `ReferenceError: (?P<hit>File|fetch|Headers|Request|Response|FormData|Blob|structuredClone|ReadableStream|WritableStream|TransformStream|crypto|WebSocket|CustomEvent|AbortController|BroadcastChannel|DOMException|EventSource|Iterator|navigator|TextDecoderStream|globalThis|AggregateError|WeakRef|FinalizationRegistry|performance|queueMicrotask|MessageChannel) is not defined`, nil},
+			{certain, `(?:No such built-in module|Cannot find module|Unknown (?:builtin )?module:?):? '?(?P<hit>node:[\w/]+)`, nil},
+			{certain, `ERR_UNKNOWN_BUILTIN_MODULE`, nil},
+			{certain, `npm v(?P<hit>[\d.]+) is known not to run on Node\.js v(?P<version>[\d.]+)`, nil},
+			{certain, `npm does not support Node\.js v(?P<version>[\d.]+)`, nil},
+			{strong, `\bnode: bad option: (?P<hit>\S+)`, nil},
+			{strong, `ERR_REQUIRE_ESM|require\(\) of ES Module [^\n]+ not supported`, nil},
+			{strong, `SyntaxError: Cannot use import statement outside a module`, nil},
+			{certain, `TypeError: (?:[\w.$\[\]]+\.)?(?P<hit>\w+) is not a function`, func(_ *exam, m *match) bool {
+				return slices.Contains(newInNode, m.names["hit"]) && !slices.Contains([]string{"with", "any", "at", "try", "timeout", "union"}, m.names["hit"]) || strings.Contains(m.hit, ".at is") || strings.Contains(m.hit, "AbortSignal")
+			}},
+			{strong, `(?i)import attributes?[^\n]{0,40}not supported|ERR_IMPORT_ASSERTION_TYPE_MISSING|ERR_IMPORT_ATTRIBUTE_MISSING`, nil},
+		},
+		hides: []string{"stdout_log_pollution", "broken_npm_install", "server_bug_crash", "dependency_version_drift"},
+	},
+	{
+		name: "node_engine_too_old", category: RuntimeTooOld,
+		explain: "The server wants Node {version|in a newer version} than the one that runs it.",
+		fix:     "Install a current Node, or give the absolute path of one that is installed; node --version shows which is used.",
+		clues: []clue{
+			{likely, `npm (?:WARN|warn) (?:notsup|EBADENGINE) Unsupported engine`, nil},
+			{certain, `npm (?:ERR!|error) code EBADENGINE|npm (?:ERR!|error) engine Unsupported engine`, nil},
+			{certain, `ERR_PNPM_UNSUPPORTED_ENGINE`, nil},
+			{certain, `The engine "node" is incompatible with this module\. Expected version "(?P<version>[^"\n]+)"`, nil},
+			{certain, `(?i)(?:requires?|needs?|supports? only|must be running|minimum)[^\n]{0,40}\bNode(?:\.?js)?(?: version)?:? ?(?:version )?v?(?P<version>[>=^~ ]*\d[\d.x]*)[^\n]{0,80}`, nil},
+			{certain, `(?i)\bNode(?:\.?js)?(?: version)? v?(?P<version>[\d.]+(?:\+| or (?:higher|newer|later|above)))[^\n]{0,20}(?:is )?(?:required|needed)?`, nil},
+			{certain, `(?i)Node(?:\.?js)? (?:version )?v?[\d.]+ (?:is not supported|is too old|is no longer supported|does not meet)`, nil},
+			{certain, `(?i)does not support Node(?:\.js)? v?(?P<version>[\d.]+)`, nil},
+		},
+		hides: []string{"server_bug_crash"},
+	},
+	{
+		name: "native_module_abi", category: RuntimeTooOld,
+		explain: "A compiled part of the server ({module|a native module}) was built for another version of Node than the one that loads it.",
+		fix:     "Build it again for this Node (npm rebuild), or run the server with the Node it was installed with.",
+		clues: []clue{
+			{certain, `NODE_MODULE_VERSION \d+`, nil},
+			{certain, `was compiled against a different Node\.js\s+version`, nil},
+			{strong, `ERR_DLOPEN_FAILED`, nil},
+			{strong, `invalid ELF header`, nil},
+			{strong, `Module did not self-register: '(?P<module>[^'\n]+)'`, nil},
+			{strong, `is not a valid Win32 application\.?\s+[^\n]{0,40}\.node`, nil},
+			{strong, `ImportError: [^\n]*(?:numpy\.core\.multiarray|_C_API|incompatible (?:numpy|ABI))|numpy\.dtype size changed`, nil},
+		},
+		hides: []string{"wrong_cpu_arch", "native_build_failed", "broken_npm_install"},
+	},
+	{
+		name: "python_too_old", category: RuntimeTooOld,
+		explain: "The server needs Python {version|in a newer version} than the one that runs or installs it.",
+		fix:     "Let uv use a newer one: uvx --python 3.12 {package|PACKAGE}",
+		clues: []clue{
+			{certain, `does(?: not|n't) satisfy Python ?(?P<version>[<>=~!][^\s,]*)`, nil},
+			{certain, `requires a different Python: [\d.]+ not in '(?P<version>[^'\n]+)'`, nil},
+			{certain, `Requires-Python (?P<version>[<>=~!][^\s;]*)`, nil},
+			{certain, `Ignored the following versions that require a different python version`, nil},
+			{certain, `(?i)requires Python (?:version )?['"]?(?P<version>[<>=~! ]*3[\d.]*)`, nil},
+			{certain, `(?i)Python (?P<version>3\.\d+(?:\+| or (?:higher|newer|later|above)))[^\n]{0,20}(?:is )?(?:required|needed)`, nil},
+			{certain, `No interpreter found for Python (?P<version>[^\n]+?) in`, nil},
+			{certain, `(?i)No (?:download found|Python at|suitable Python)[^\n]{0,60}`, nil},
+			{certain, `TypeError: unsupported operand type\(s\) for \|: '(?:type|_GenericAlias|NoneType|ModelMetaclass|ABCMeta|EnumMeta)'`, nil},
+			{certain, `TypeError: 'type' object is not subscriptable|TypeError: 'ABCMeta' object is not subscriptable`, nil},
+			{certain, `cannot import name '(?P<module>\w+)' from '(?:typing|datetime|enum|asyncio|collections|importlib|types|functools|dataclasses)'`, nil},
+			{certain, `module 'asyncio' has no attribute '(?P<module>run|timeout|TaskGroup|Runner|to_thread|coroutine|get_running_loop)'`, nil},
+			{certain, `No module named '(?P<module>tomllib|zoneinfo|graphlib|imp|asynchat|cgi)'`, nil},
+			{certain, `(?:^|\n)\s*(?:match |async with |print |def )[^\n]*\n[\s^~]*\n?SyntaxError: invalid syntax`, nil},
+			{strong, `SyntaxError: (?:invalid syntax|f-string: |Missing parentheses in call to 'print')`, func(x *exam, _ *match) bool { return strings.Contains(x.text, `File "`) }},
+			{certain, `requires-python`, nil},
+		},
+		hides: []string{"dependency_version_drift", "venv_not_used", "version_not_published", "wrong_package_name"},
+	},
+	{
+		name: "version_manager_path", category: RuntimeTooOld,
+		explain: "A version manager ({command|nvm, asdf, mise, pyenv, volta}) stands in for the program, but no version is chosen or installed where the client starts it.",
+		fix:     "Choose one for everywhere (asdf set -u, mise use -g, nvm alias default, pyenv global), or use the absolute path of the real program.",
+		clues: []clue{
+			{certain, `(?P<command>asdf): No (?:version|preset version) (?:is set|installed) for command|No version is set for command|unknown command: \S+\. Perhaps you have to reshim`, nil},
+			{certain, `No preset version installed for command (?P<version>\S+)`, nil},
+			{certain, `(?P<command>pyenv): (?:version ` + "[`']" + `(?P<version>[^'\n]+)' is not installed|[\w.]+: command not found)`, nil},
+			{certain, `(?P<command>Volta) error: (?:Node|Could not)|(?i)volta[^\n]{0,20}is not available`, nil},
+			{certain, `(?P<command>mise)\b (?:ERROR|WARN)[^\n]{0,160}(?:not installed|No version is set|missing:|not found|not trusted)`, nil},
+			{certain, `(?P<command>nodenv|rbenv): (?:version|\S+: command not found)`, nil},
+			{certain, `N/A: version "(?P<version>[^"\n]+)" is not yet installed|nvm: command not found`, nil},
+			{certain, `(?P<command>fnm)\b[^\n]{0,40}(?:Can't find an installed Node version|error: )`, nil},
+			{strong, `rustup could not choose a version of (?P<version>\w+) to run`, nil},
+		},
+		hides: []string{"gui_path_missing", "wrong_command_name"},
+	},
+	{
+		name: "dotnet_runtime_missing", category: RuntimeTooOld,
+		explain: "The .NET the server was built for ({version|see below}) is not installed.",
+		fix:     "Install that version of .NET (dotnet --list-runtimes shows what is there).",
+		clues: []clue{
+			{certain, `You must install (?:or update )?\.NET(?: Desktop Runtime)? to run this application`, nil},
+			{certain, `The framework '(?P<framework>[^'\n]+)', version '(?P<version>[^'\n]+)'[^\n]* was not found`, nil},
+			{certain, `It was not possible to find any compatible framework version`, nil},
+			{certain, `No \.NET SDKs were found|A compatible \.NET SDK was not found|compatible installed \.NET SDK[^\n]{0,60}not found`, nil},
+			{certain, `NETSDK1045|The current \.NET SDK does not support targeting (?P<version>[^\n.]+)`, nil},
+			{strong, `(?i)dnx[^\n]{0,40}(?:unknown|not recognized|requires \.NET 10)`, nil},
+		},
+	},
+	{
+		name: "java_too_old", category: RuntimeTooOld,
+		explain: "The server was built for a newer Java ({version|see below}) than the one that runs it, or there is none.",
+		fix:     "Install that Java, and give its absolute path as the command (java -version shows which is used).",
+		clues: []clue{
+			{certain, `UnsupportedClassVersionError`, nil},
+			{certain, `compiled by a more recent version of the Java Runtime \(class file version (?P<version>[\d.]+)\)`, nil},
+			{certain, `(?i)invalid (?:source|target) release: (?P<version>\d+)|release version (?P<release>\d+) not supported`, nil},
+			{certain, `Unable to locate a Java Runtime|JAVA_HOME is (?:not set|set to an invalid directory)`, nil},
+			{certain, `(?i)requires (?:at least )?(?:Java|JDK|JVM)(?: runtime| version)? (?P<version>\d+)`, nil},
+			{strong, `Unrecognized option: --(?:enable-native-access|add-opens|enable-preview|sun-misc)`, nil},
+		},
+		hides: []string{"env_not_set"},
+	},
+	{
+		name: "uv_too_old", category: RuntimeTooOld,
+		explain: "The installed uv does not know {option|what is asked of it}: it is too old.",
+		fix:     "Update it: uv self update (or pip install -U uv, brew upgrade uv).",
+		clues: []clue{
+			{certain, "(?s)error: (?:unexpected argument|unrecognized subcommand) '(?P<option>[^'\\n]+)'.{0,300}Usage: uvx? ", nil},
+			{certain, "Required uv version `(?P<version>[^`\\n]+)` does not match the running version", nil},
+			{strong, `(?s)error: (?:unexpected argument|unrecognized subcommand) '(?P<option>--directory|--from|--with|--python|tool|run)'`, func(x *exam, _ *match) bool { return x.runs("uv", "uvx") }},
+			{strong, "TOML parse error(?s:.{0,200})unknown field `(?P<option>[^`\\n]+)`", func(x *exam, _ *match) bool { return x.runs("uv", "uvx") }},
+		},
+		hides: []string{"unknown_cli_option"},
+	},
+	{
+		name: "docker_plugin_missing", category: RuntimeTooOld,
+		explain: "The installed docker does not know {option|the command asked of it}: the plugin for it is missing, or Docker is too old.",
+		fix:     "Update Docker Desktop, or install the plugin (docker compose, docker mcp).",
+		clues: []clue{
+			{certain, `docker: '(?P<option>[\w-]+)' is not a docker command`, nil},
+			{certain, `docker: unknown command: docker (?P<option>[\w-]+)`, nil},
+			{certain, `unknown shorthand flag: '\w' in -\w\s+(?s:.{0,80})docker`, nil},
+			{certain, `client version (?P<version>[\d.]+) is too (?:old|new)\. (?:Minimum|Maximum) supported API version`, nil},
+		},
+		hides: []string{"unknown_cli_option"},
+	},
+	{
+		name: "toolchain_too_old", category: RuntimeTooOld,
+		explain: "The compiler or runtime is too old for the server: it wants {version|a newer one}.",
+		fix:     "Update it (go, rustup update, bun upgrade, deno upgrade), or use a finished build of the server.",
+		clues: []clue{
+			{certain, `requires go ?>= ?(?P<version>[\d.]+)|go\.mod requires go >= (?P<required>[\d.]+)|invalid go version '(?P<invalid>[^'\n]+)'|toolchain not available`, nil},
+			{certain, `requires rustc (?P<version>[\d.]+) or newer|is not supported by the following package|feature ` + "`edition2024`" + ` is required`, nil},
+			{strong, `(?i)requires (?:bun|deno|ruby|php) (?:version )?(?P<version>[<>=^~ v]*\d[\d.]*)`, nil},
+		},
+	},
+}
+
+// notJSONNoise tells a mistake in a program from one in a message: a parser of
+// JSON says so.
+func notJSONNoise(x *exam, m *match) bool {
+	at := strings.Index(x.text, m.hit)
+	rest := x.text[max(at, 0):]
+	rest, _, _ = strings.Cut(rest[min(len(m.hit), len(rest)):], "\n")
+	return !strings.Contains(m.said, "is not valid JSON") && !strings.Contains(m.said, "in JSON at position") && !strings.Contains(rest, "JSON")
+}
