@@ -145,7 +145,7 @@ func (d *desk) decide(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result
 	}
 	tool := tools[name]
 	out := d.judge(tool, name, req)
-	if out.Verdict == repair.Refused {
+	if out.Verdict == repair.Refused && !out.OnlyFormats() { // whether it is a date is for the tool to say
 		return d.refuse(req, fault.Fault{Code: fault.ArgumentsInvalid}, func(times int) repair.Message {
 			return tool.schema.Explain(name, out, times)
 		}), nil
@@ -266,7 +266,8 @@ func (d *desk) forgive(req *mcp.CallToolRequest) {
 // let pass, by the tool or the SDK, is put into words that help.
 func (d *desk) settle(req *mcp.CallToolRequest, tool deskTool, sent []byte, result mcp.Result, err error) (mcp.Result, error) {
 	said := complaint(result, err)
-	coded := err != nil
+	var rpc *jsonrpc.Error
+	coded := errors.As(err, &rpc) && rpc.Code == jsonrpc.CodeInvalidParams
 	if said == "" || !repair.IsComplaint(said, coded) || tool.schema.Complaint(tool.listed.Name, sent, said, 1).Text == "" {
 		d.forgive(req)
 		return result, err

@@ -209,13 +209,16 @@ func onlyOverlaps(list []violation, value any) bool {
 
 // OnlyFormats reports whether all that is wrong is the format of texts, which
 // many servers do not check and others read more widely.
-func (out Outcome) OnlyFormats() bool {
-	for _, v := range out.violations {
-		if _, ok := v.kind.(*kind.Format); !ok {
+func (out Outcome) OnlyFormats() bool { return onlyFormats(out.violations) }
+
+func onlyFormats(list []violation) bool {
+	for _, v := range list {
+		_, ok := v.kind.(*kind.Format)
+		if !ok && !slices.ContainsFunc(v.branches, onlyFormats) {
 			return false
 		}
 	}
-	return len(out.violations) > 0
+	return len(list) > 0
 }
 
 func (out Outcome) unverified(why string) Outcome {

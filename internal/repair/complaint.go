@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
@@ -13,57 +14,61 @@ import (
 // before its tool has run. A tool that did its work says much the same of what
 // it worked on, a compiler's output, a config file, another API's answer, but
 // not so, at the very beginning.
-var refusals = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
-	`(?:MCP error -32602: |Error: |Error executing tool (?P<tool>\S+): |Error calling tool '[^']{1,100}': |invalid params: )*(?:` + strings.Join([]string{
-		`invalid (?:tool )?arguments for tool\b`,
-		`input validation error:`,
-		`validating "arguments":`,
-		`\d+ validation errors? for (?:call\[|\w+Arguments\b)`,
-		`failed to deserialize parameters\b`,
-		`the arguments dictionary is missing\b`,
-		`missing required arguments:`,
-		`unknown (?:parameter|argument)s?\b`,
-	}, "|") + `)`,
-	`MCP error -32602\b`,
-	`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // zod's issues and nothing else
-}, "|") + `)`)
+var refusals = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
+		`(?:MCP error -32602: |Error: |Error executing tool (?P<tool>\S+): |Error calling tool '[^']{1,100}': |invalid params: )*(?:` + strings.Join([]string{
+			`invalid (?:tool )?arguments for tool\b`,
+			`input validation error:`,
+			`validating "arguments":`,
+			`\d+ validation errors? for (?:call\[|\w+Arguments\b)`,
+			`failed to deserialize parameters\b`,
+			`the arguments dictionary is missing\b`,
+			`missing required arguments:`,
+			`unknown (?:parameter|argument)s?\b`,
+		}, "|") + `)`,
+		`MCP error -32602\b`,
+		`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // zod's issues and nothing else
+	}, "|") + `)`)
+})
 
 // complaints are how servers say that the arguments of a call do not fit,
 // once the code of their error says that it is about that. Each is a whole
 // phrase of the library that says it.
-var complaints = regexp.MustCompile(`(?im)` + strings.Join([]string{
-	// MCP's own SDKs
-	`\binvalid (?:tool )?arguments for (?:tool|prompt|function)\b`,
-	`\binput validation error\b`,
-	`\bInvalid (?:params|parameters|input|arguments?)\b[^.\n]{0,40}\b(?:schema|validation|expected|required|missing|must)\b`,
-	`\bThe arguments dictionary is missing\b`,
-	`\bfailed to deserialize parameters\b`,
-	"\\b(?:missing|unknown|duplicate) field [`'\"][^`'\"\\n]{1,80}[`'\"]",
-	`\binvalid type: [a-z ]{1,40}.{0,80}, expected\b`,
-	`\bvalidating "arguments"`, `\bvalidating (?:root|/properties/|/\$defs/|\$ref)`,
-	`\b(?:unmarshal(?:l?ing)?|decod(?:e|ing)|pars(?:e|ing)) (?:the )?(?:tool )?(?:arguments|parameters|params)\b`,
-	// zod, ajv
-	`"code":\s*"(?:invalid_type|invalid_enum_value|invalid_value|invalid_format|invalid_string|invalid_union|invalid_literal|invalid_arguments|unrecognized_keys|too_small|too_big|not_multiple_of)"`,
-	`\bUnrecognized keys?(?: in object|\(s\) in object|:)`,
-	`\bInvalid input: expected\b`, `\bExpected [a-z]+, received [a-z]+\b`, `\bInvalid enum value\. Expected\b`,
-	`\bmust have required property '`, `\bmust NOT have (?:additional|unevaluated) properties\b`,
-	`\b(?:data|instance|args|arguments|params|input|root)?(?:[./][\w$-]+)+ must (?:be (?:string|number|integer|boolean|object|array|null|equal|>=|<=|>|<)|match (?:pattern|format)|NOT have)`,
-	// pydantic
-	`\b\d+ validation errors? for \S`,
-	`\bInput should be (?:a |an |greater|less|one of|'|")`, `^\s*Field required\b`, `\[type=[a-z_]+, input_value=`, `\bExtra inputs are not permitted\b`,
-	// jsonschema of Python
-	`\bis not of types? '`, `'\S{1,80}' is a required property\b`, `\bAdditional properties are not allowed\b`, `\bis not one of \['`,
-	`\bis (?:less than the minimum|greater than the maximum) of\b`, `\bFailed validating '`,
-	// calls of functions
-	`\b(?:got|received) an? unexpected keyword argument\b`, `\bunexpected keyword argument '`,
-	`\bmissing \d+ required (?:positional|keyword-only)? ?arguments?\b`,
-	`\bMissing required (?:arguments?|parameters?|params?|propert(?:y|ies)|fields?)\b`,
-	`\brequired (?:argument|parameter|property) ['"\x60]?[\w.$-]+['"\x60]? (?:is|was) (?:missing|not (?:provided|found|set|given|supplied))\b`,
-	`\b(?:argument|parameter) ['"\x60]?[\w.$-]+['"\x60]? is required\b`,
-	`^\W*Unknown (?:parameters?|arguments?)\b`, `\bunknown (?:parameter|argument)s? ['"\x60:]`, `\bUnexpected (?:parameter|argument)s? ['"\x60:]`,
-	`\b(?:parameter|argument) ['"\x60]?[\w.$-]+['"\x60]? (?:must be|should be) (?:of type |an? )?(?:string|number|integer|int|boolean|bool|object|array|list)\b`,
-	`\barguments? (?:do(?:es)? not|did not|don't) (?:match|conform to|satisfy) the (?:input )?schema\b`,
-}, "|"))
+var complaints = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)` + strings.Join([]string{
+		// MCP's own SDKs
+		`\binvalid (?:tool )?arguments for (?:tool|prompt|function)\b`,
+		`\binput validation error\b`,
+		`\bInvalid (?:params|parameters|input|arguments?)\b[^.\n]{0,40}\b(?:schema|validation|expected|required|missing|must)\b`,
+		`\bThe arguments dictionary is missing\b`,
+		`\bfailed to deserialize parameters\b`,
+		"\\b(?:missing|unknown|duplicate) field [`'\"][^`'\"\\n]{1,80}[`'\"]",
+		`\binvalid type: [a-z ]{1,40}.{0,80}, expected\b`,
+		`\bvalidating "arguments"`, `\bvalidating (?:root|/properties/|/\$defs/|\$ref)`,
+		`\b(?:unmarshal(?:l?ing)?|decod(?:e|ing)|pars(?:e|ing)) (?:the )?(?:tool )?(?:arguments|parameters|params)\b`,
+		// zod, ajv
+		`"code":\s*"(?:invalid_type|invalid_enum_value|invalid_value|invalid_format|invalid_string|invalid_union|invalid_literal|invalid_arguments|unrecognized_keys|too_small|too_big|not_multiple_of)"`,
+		`\bUnrecognized keys?(?: in object|\(s\) in object|:)`,
+		`\bInvalid input: expected\b`, `\bExpected [a-z]+, received [a-z]+\b`, `\bInvalid enum value\. Expected\b`,
+		`\bmust have required property '`, `\bmust NOT have (?:additional|unevaluated) properties\b`,
+		`\b(?:data|instance|args|arguments|params|input|root)?(?:[./][\w$-]+)+ must (?:be (?:string|number|integer|boolean|object|array|null|equal|>=|<=|>|<)|match (?:pattern|format)|NOT have)`,
+		// pydantic
+		`\b\d+ validation errors? for \S`,
+		`\bInput should be (?:a |an |greater|less|one of|'|")`, `^\s*Field required\b`, `\[type=[a-z_]+, input_value=`, `\bExtra inputs are not permitted\b`,
+		// jsonschema of Python
+		`\bis not of types? '`, `'\S{1,80}' is a required property\b`, `\bAdditional properties are not allowed\b`, `\bis not one of \['`,
+		`\bis (?:less than the minimum|greater than the maximum) of\b`, `\bFailed validating '`,
+		// calls of functions
+		`\b(?:got|received) an? unexpected keyword argument\b`, `\bunexpected keyword argument '`,
+		`\bmissing \d+ required (?:positional|keyword-only)? ?arguments?\b`,
+		`\bMissing required (?:arguments?|parameters?|params?|propert(?:y|ies)|fields?)\b`,
+		`\brequired (?:argument|parameter|property) ['"\x60]?[\w.$-]+['"\x60]? (?:is|was) (?:missing|not (?:provided|found|set|given|supplied))\b`,
+		`\b(?:argument|parameter) ['"\x60]?[\w.$-]+['"\x60]? is required\b`,
+		`^\W*Unknown (?:parameters?|arguments?)\b`, `\bunknown (?:parameter|argument)s? ['"\x60:]`, `\bUnexpected (?:parameter|argument)s? ['"\x60:]`,
+		`\b(?:parameter|argument) ['"\x60]?[\w.$-]+['"\x60]? (?:must be|should be) (?:of type |an? )?(?:string|number|integer|int|boolean|bool|object|array|list)\b`,
+		`\barguments? (?:do(?:es)? not|did not|don't) (?:match|conform to|satisfy) the (?:input )?schema\b`,
+	}, "|"))
+})
 
 // maxSaid bounds how much of a server's text is read.
 const maxSaid = 2 << 10
@@ -78,7 +83,7 @@ func IsComplaint(text string, coded bool) bool {
 	if len(text) > longestComplaint {
 		return false
 	}
-	return refusals.MatchString(strings.TrimSpace(text)) || coded && complaints.MatchString(text)
+	return refusals().MatchString(strings.TrimSpace(text)) || coded && complaints().MatchString(text)
 }
 
 // Complaint tells the caller what a server's own complaint means: raw are the
@@ -167,7 +172,7 @@ func (b *builder) reconsider(f *finding) {
 
 // Where servers write a path: as a list, with dots or brackets, with slashes.
 var (
-	pathList   = regexp.MustCompile(`(?:"path"|'loc'|"loc"):\s*[\[(]([^\])]{1,200})[\])]`)
+	pathList   = regexp.MustCompile(`(?:"path"|'loc'|"loc"):\s*[\[(]([^\])]+)[\])]`)
 	pathDotted = regexp.MustCompile(`[A-Za-z_$][\w$-]*(?:\.[\w$-]+|\[['"]?[\w$-]+['"]?\])+`)
 	pathSlash  = regexp.MustCompile(`(?:/[\w$-]+)+`)
 	pathPart   = regexp.MustCompile(`[\w$-]+`)
