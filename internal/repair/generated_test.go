@@ -53,7 +53,7 @@ func (s *tally) String() string {
 func TestGeneratedCalls(t *testing.T) {
 	pairs := 100_000
 	if testing.Short() || underRace() {
-		pairs = 10_000
+		pairs = 10_000 // all of them are a step of the check of their own
 	}
 	tally := &tally{count: map[string]int{}}
 	t.Run("seeds", func(t *testing.T) {
@@ -168,11 +168,14 @@ func (c *generatedCall) unchanged(out Outcome) {
 	}
 }
 
+// inexact numbers are rounded by the second validator, and not by ours.
+var inexact = regexp.MustCompile(`[0-9]{16}`)
+
 // failsTheOther: what the second validator takes is not ours to change or to
 // refuse, except by formats, which it does not look at.
 func (c *generatedCall) failsTheOther() {
 	var value any
-	if c.other == nil || c.out.OnlyFormats() || json.Unmarshal(c.sent, &value) != nil || bytes.Contains(c.raw, []byte(`"format"`)) {
+	if c.other == nil || c.out.OnlyFormats() || json.Unmarshal(c.sent, &value) != nil || bytes.Contains(c.raw, []byte(`"format"`)) || inexact.Match(c.sent) {
 		return
 	}
 	if c.other.Validate(value) == nil {
