@@ -1,0 +1,120 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Treatment is how a server is treated.
+type Treatment struct {
+	Attempts int  // fixes tried at most; default 3
+	Allow    Risk // the most a fix may touch; what needs more is only named
+	Probe    func(context.Context, upstream.Spec) Seen
+	Fixes    func(Diagnosis, Case, upstream.Spec) []Fix
+	Tell     func(string) // what is going on, for people; nil: nobody
+}
+
+// Seen is what one probe of a server found.
+type Seen struct {
+	Case    Case
+	Healthy bool
+}
+
+// Report is the whole story of a treatment.
+type Report struct {
+	Healthy   bool          `json:"healthy"`
+	Steps     []Step        `json:"steps"`
+	Diagnosis *Diagnosis    `json:"diagnosis,omitempty"` // of what is left
+	Todo      string        `json:"todo,omitempty"`      // the one thing a person has to do
+	Spec      upstream.Spec `json:"-"`                   // as it is best started now
+}
+
+// Step is one fix that was tried.
+type Step struct {
+	Diagnosis Diagnosis `json:"diagnosis"`
+	Fix       string    `json:"fix"`
+	About     string    `json:"about"`
+	Result    string    `json:"result"` // healed, helped, undone
+	Next      string    `json:"next,omitempty"`
+}
+
+// What became of a fix.
+const (
+	Healed = "healed" // the server works
+	Helped = "helped" // it fails, but later or of something else
+	Undone = "undone" // it fails as before, or earlier
+)
+
+const defaultAttempts = 3
+
+// Treat probes, diagnoses, tries one fix on a copy and probes again, until the
+// server works, nothing is left to try or the attempts are used up. A fix is
+// kept only if the trouble it was for is gone and no ground was lost.
+func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
+	if t.Attempts == 0 {
+		t.Attempts = defaultAttempts
+	}
+	report := Report{Spec: spec}
+	seen := t.Probe(ctx, spec)
+	tried := map[string]bool{}
+	for !seen.Healthy && ctx.Err() == nil {
+		diagnosis := Diagnose(seen.Case)
+		fix, ok := t.next(diagnosis, seen.Case, report.Spec, tried)
+		if !ok || len(report.Steps) == t.Attempts {
+			report.Diagnosis, report.Todo = &diagnosis, t.todo(diagnosis, seen.Case, report.Spec)
+			return report
+		}
+		tried[diagnosis.Cause+"\n"+fix.Name] = true
+		t.tell(fix.About)
+		candidate := fix.Apply(report.Spec)
+		now := t.Probe(ctx, candidate)
+		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis), Next: fix.Next}
+		report.Steps = append(report.Steps, step)
+		if step.Result != Undone {
+			report.Spec, seen = candidate, now
+		}
+	}
+	report.Healthy = seen.Healthy
+	return report
+}
+
+// next is the first fix that may be tried and was not yet, for this trouble.
+func (t Treatment) next(d Diagnosis, c Case, spec upstream.Spec, tried map[string]bool) (Fix, bool) {
+	for _, fix := range t.Fixes(d, c, spec) {
+		if fix.Risk <= t.Allow && fix.Apply != nil && !tried[d.Cause+"\n"+fix.Name] {
+			return fix, true
+		}
+	}
+	return Fix{}, false
+}
+
+// todo is what is left for a person: the best fix that needs one, or what the
+// diagnosis says.
+func (t Treatment) todo(d Diagnosis, c Case, spec upstream.Spec) string {
+	for _, fix := range t.Fixes(d, c, spec) {
+		if fix.Risk > t.Allow && fix.Next != "" {
+			return fix.Next
+		}
+	}
+	return d.Fix
+}
+
+func (t Treatment) tell(what string) {
+	if t.Tell != nil {
+		t.Tell(what)
+	}
+}
+
+// compare holds a probe against the one before.
+func compare(before, now Seen, treated Diagnosis) string {
+	switch {
+	case now.Healthy:
+		return Healed
+	case now.Case.Stage < before.Case.Stage:
+		return Undone
+	case Diagnose(now.Case).Cause == treated.Cause:
+		return Undone
+	}
+	return Helped
+}

@@ -1,0 +1,93 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// patient is a server that needs its fixes in order; each shows what is wrong
+// until then.
+type patient struct {
+	wants  []string         // names of the fixes it needs
+	sick   map[string]Case  // by how many fixes it has
+	probes []string         // what it was probed with
+	offers map[string][]Fix // by cause
+}
+
+func adding(name string, risk Risk) Fix {
+	return Fix{Name: name, Risk: risk, About: "adds " + name, Next: "add " + name + " yourself", Apply: func(s upstream.Spec) upstream.Spec {
+		s.Args = append(slices.Clone(s.Args), name)
+		return s
+	}}
+}
+
+func (p *patient) probe(_ context.Context, s upstream.Spec) Seen {
+	p.probes = append(p.probes, s.String())
+	for i, want := range p.wants {
+		if !slices.Contains(s.Args, want) {
+			return Seen{Case: p.sick[p.wants[i]]}
+		}
+	}
+	return Seen{Healthy: true}
+}
+
+var (
+	notFound = Case{Command: []string{"npx"}, Spawn: Spawn{Errno: "ENOENT", Path: "npx", Of: "command"}}
+	noToken  = Case{Command: []string{"npx"}, Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: "Error: EXAMPLE_TOKEN environment variable is required"}
+)
+
+func treat(t *testing.T, p *patient, allow Risk) Report {
+	t.Helper()
+	fixes := func(d Diagnosis, _ Case, _ upstream.Spec) []Fix { return p.offers[d.Cause] }
+	return Treat(t.Context(), upstream.Spec{Command: "npx"}, Treatment{Allow: allow, Probe: p.probe, Fixes: fixes})
+}
+
+func TestTreatFixesOneThingAfterTheOther(t *testing.T) {
+	first, second := Diagnose(notFound).Cause, Diagnose(noToken).Cause
+	p := &patient{wants: []string{"path", "token"}, sick: map[string]Case{"path": notFound, "token": noToken},
+		offers: map[string][]Fix{first: {adding("wrong", Runtime), adding("path", Runtime)}, second: {adding("token", Runtime)}}}
+	report := treat(t, p, Runtime)
+	var results []string
+	for _, step := range report.Steps {
+		results = append(results, step.Fix+" "+step.Result)
+	}
+	if !report.Healthy || !slices.Equal(results, []string{"wrong undone", "path helped", "token healed"}) {
+		t.Errorf("%v %v", report.Healthy, results)
+	}
+	if !slices.Equal(report.Spec.Args, []string{"path", "token"}) {
+		t.Errorf("what did not help was kept: %v", report.Spec.Args)
+	}
+}
+
+func TestTreatTriesNothingThatNeedsAPerson(t *testing.T) {
+	cause := Diagnose(noToken).Cause
+	p := &patient{wants: []string{"token"}, sick: map[string]Case{"token": noToken}, offers: map[string][]Fix{cause: {adding("token", Secret)}}}
+	report := treat(t, p, Config)
+	if report.Healthy || len(report.Steps) > 0 || len(p.probes) != 1 || report.Todo != "add token yourself" || report.Diagnosis.Cause != cause {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestTreatIsBounded(t *testing.T) {
+	cause := Diagnose(notFound).Cause
+	p := &patient{wants: []string{"none"}, sick: map[string]Case{"none": notFound}, offers: map[string][]Fix{
+		cause: {adding("a", Runtime), adding("b", Runtime), adding("c", Runtime), adding("d", Runtime)}}}
+	if report := treat(t, p, Runtime); len(report.Steps) != 3 || len(p.probes) != 4 || report.Spec.Args != nil || report.Todo == "" {
+		t.Errorf("%+v", report)
+	}
+	// Nothing is tried twice for the same trouble.
+	p = &patient{wants: []string{"none"}, sick: map[string]Case{"none": notFound}, offers: map[string][]Fix{cause: {adding("a", Runtime)}}}
+	if report := treat(t, p, Runtime); len(report.Steps) != 1 {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestAHealthyServerIsLeftAlone(t *testing.T) {
+	p := &patient{}
+	if report := treat(t, p, Person); !report.Healthy || len(report.Steps) > 0 || len(p.probes) != 1 {
+		t.Errorf("%+v", report)
+	}
+}
