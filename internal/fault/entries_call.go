@@ -121,7 +121,7 @@ var callEntries = []Entry{
 		},
 	},
 	{
-		Code: ToolUnknown, RPC: -32602, // as the protocol has it Retry: ChangeCall, mute: true,
+		Code: ToolUnknown, RPC: -32602, Retry: ChangeCall, mute: true, // the number is the protocol's own
 		Title: "the server has no tool of that name",
 		model: "The server has no tool of that name.",
 		Means: "The call names a tool that is not in the list the server gave. Another spelling of one name is recognised; a name that is only similar is not taken for it.",
