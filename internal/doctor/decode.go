@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -85,7 +86,7 @@ func decode16(text string, low int) string {
 }
 
 // unescape undoes what happens to a log inside a JSON string: \n, \r, \t, \"
-// and \\. A Windows path has backslashes of its own, so \n and its kin count
+// \u0027 and \\. A Windows path has backslashes of its own, so \n and its kin count
 // only where no small letter or digit follows: C:\Users\me\npm-cache stays.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
@@ -104,6 +105,17 @@ func unescape(text string) string {
 		case next == '"' || next == '\\':
 			b.WriteByte(next)
 			i++
+		case next == '!' || next == '/':
+			b.WriteByte(next)
+			i++
+		case next == 'u' && i+5 < len(text):
+			code, err := strconv.ParseUint(text[i+2:i+6], 16, 16)
+			if err != nil {
+				b.WriteByte(c)
+				continue
+			}
+			b.WriteRune(rune(code))
+			i += 5
 		case next == 'n' && ends:
 			b.WriteByte('\n')
 			i++

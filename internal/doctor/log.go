@@ -43,7 +43,7 @@ var facts = []fact{
 		takeStatus,
 	},
 	{ // JSON-RPC errors as the SDKs word them
-		`\bMCP error:? (?P<code>-\d{5})(?:: ?(?P<message>[^\n]{0,300}))?`,
+		`(?i)\bMcp ?error:? (?:MCP error )?(?P<code>-\d{5})(?:: ?(?P<message>[^\n]{0,300}))?`,
 		takeRPC,
 	},
 	{

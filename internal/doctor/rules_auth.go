@@ -14,7 +14,7 @@ var authCauses = []cause{
 			{certain, "", func(x *exam, m *match) bool { return x.status(m, 421) }},
 			{certain, `(?i)Blocked request\. This host \("?(?P<host>[^")\n]+)"?\) is not allowed`, nil},
 		},
-		hides: []string{"http_forbidden", "http_bad_request"},
+		hides: []string{"http_forbidden"},
 	},
 	{
 		name: "stale_oauth_cache", category: AuthFailed,
@@ -26,7 +26,7 @@ var authCauses = []cause{
 			{strong, `(?i)existing OAuth client information is required|No code verifier saved|code_verifier|PKCE`, nil},
 			{strong, `(?i)redirect_uri[^\n]{0,40}(?:mismatch|not (?:registered|allowed)|does not match|invalid)|invalid_redirect_uri`, nil},
 		},
-		hides: []string{"oauth_not_completed", "http_unauthorized", "http_bad_request"},
+		hides: []string{"oauth_not_completed", "http_unauthorized"},
 	},
 	{
 		name: "token_scope_insufficient", category: AuthFailed,
@@ -125,7 +125,7 @@ var authCauses = []cause{
 			{strong, `(?i)(?:not|invalid|wrong|unsupported) (?:an? )?(?:allowed |supported )?token[_ ]type|not_allowed_token_type|expects? an? (?:\w+ )?(?:personal access|bot|user|service|OAuth) (?:access )?token|(?:JWT|OAuth|bearer) tokens? (?:are|is) not (?:supported|accepted)`, nil},
 			{strong, `(?i)Invalid access token format|access token format|Expected (?:a|an) \w+ (?:key|token), (?:got|received)`, nil},
 		},
-		hides: []string{"invalid_api_key", "http_unauthorized"},
+		hides: []string{"invalid_api_key", "http_unauthorized", "env_not_set"},
 	},
 	{
 		name: "invalid_api_key", category: AuthFailed,

@@ -25,6 +25,7 @@ var unset = []clue{
 	{certain, `(?i:please|must|you need to|ensure|make sure)[^\n]{0,40}(?i:set|provide|define|export|configure|specify)[^\n]{0,30} (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, nil},
 	{certain, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?(?: and| or|,)?[^\n.]{0,60}? (?i:(?:is |are |was |must be |has |env )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|unset|undefined|required|empty|must be set|must be provided))\b`, namesVariable},
 	{certain, `(?i:missing(?: required)?|no|required)[: ]+['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+	{certain, `(?i:please set|set one of|set either|set at least one|must set|configure)[^\n]{0,60}:?\s+(?:\S+\s+){0,3}?[-*•] ?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 	{certain, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, namesVariable},
 	{certain, `(?i:environment variable not found|NotPresent)[^\n]{0,20}(?P<variable>[A-Z][A-Z0-9_]{2,})?`, nil},
 	{certain, `(?i)(?:api_key|apiKey) (?:client )?option must be set either by passing`, nil},
@@ -64,6 +65,9 @@ func unsetWhere(fits func(x *exam, m *match) bool) []clue {
 	return clues
 }
 
+// envOption is what docker's -e takes.
+var envOption = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*(?:=.*)?$|=|^-`)
+
 // rejected is an answer that a wrong key or token gets.
 var rejected = regexp.MustCompile(`(?i)\b(?:401|403|unauthorized|forbidden|invalid (?:x-)?api[- ]?key|invalid token|bad credentials|authentication|access denied)\b`)
 
@@ -84,10 +88,19 @@ var environmentCauses = []cause{
 				}
 				return false
 			}},
+			{guess, "", func(x *exam, m *match) bool {
+				name := unexpanded(x.line)
+				if name == "" || strings.HasPrefix(name, "workspaceFolder") || strings.TrimSpace(x.text) == "" {
+					return false
+				}
+				m.said, _, _ = strings.Cut(x.text, "\n")
+				m.names["variable"] = name
+				return true
+			}},
 			{certain, `(?i)(?:unresolved|unexpanded|could not (?:be )?(?:resolve|expand|substitute)d?|literal|placeholder)[^\n]{0,60}\$\{(?:env:)?(?P<variable>[A-Za-z_]\w*)`, nil},
-			{strong, `['"= ](?:\$\{(?:env:|input:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}|\{\{ ?(?P<other>[A-Z_][A-Z0-9_]+) ?\}\})['"\s,]`, nil},
+			{strong, `['"= ](?:\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}|\{\{ ?(?P<other>[A-Z_][A-Z0-9_]+) ?\}\})['"\s,]`, nil},
 			{strong, `(?i)bearer \$\{?(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
-			{strong, `(?i)(?:invalid|unauthorized|failed|could not|cannot|error)[^\n]{0,100}\$\{(?:env:)?(?P<variable>[A-Za-z_]\w*)\}`, nil},
+			{strong, `(?i:invalid|unauthorized|failed|could not|cannot|error)[^\n]{0,100}\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}`, nil},
 			{strong, `\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}[^\n]{0,100}(?i:invalid|unauthorized|failed|not found|error|ENOTFOUND|cannot)`, nil},
 			{certain, `(?i)missing environment variables? in (?:config|MCP config)[^\n]{0,40}:? ?(?P<variable>[A-Z_][A-Z0-9_]+)?`, nil},
 			{strong, `(?i)(?:substitution|interpolation)[^\n]{0,40}variable[^\n]{0,20}['"$]{0,2}(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
@@ -98,8 +111,18 @@ var environmentCauses = []cause{
 		name: "env_not_forwarded_to_container", category: MissingEnvVar,
 		explain: "{variable|A variable the server needs} is not set inside the container: docker passes on only what -e names.",
 		fix:     "Add -e {variable|NAME} to the arguments of docker run (the name, not the value), and the value to the \"env\" part of the entry.",
-		clues:   unsetWhere(func(x *exam, _ *match) bool { return x.container() }),
-		hides:   []string{"env_not_set"},
+		clues: append(unsetWhere(func(x *exam, _ *match) bool { return x.container() }),
+			clue{certain, "", func(x *exam, m *match) bool { // -e takes NAME or NAME=value; here stands something else
+				where := rejected.FindStringIndex(x.text)
+				for i, word := range x.Command {
+					if where != nil && i > 0 && (x.Command[i-1] == "-e" || x.Command[i-1] == "--env") && !envOption.MatchString(word) {
+						m.said = x.page.line(where[0])
+						return true
+					}
+				}
+				return false
+			}}),
+		hides: []string{"env_not_set", "invalid_api_key", "http_unauthorized"},
 	},
 	{
 		name: "env_given_as_argument", category: MissingEnvVar,
@@ -131,6 +154,6 @@ var environmentCauses = []cause{
 		explain: "The server needs {variable|a setting it did not get}, and it is not set in the environment the client gives it.",
 		fix:     "Add it to the \"env\" part of the server's entry: \"{variable|NAME}\": \"...\".",
 		clues:   unset,
-		hides:   []string{"server_bug_crash", "stdout_log_pollution", "http_bad_request"},
+		hides:   []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
 	},
 }

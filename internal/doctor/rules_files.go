@@ -15,6 +15,11 @@ var fileCauses = []cause{
 			{certain, `[\\/]\$\{(?P<variable>APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMDATA|HOME)\}`, nil},
 			{certain, `[\\/]?%(?P<variable>APPDATA|LOCALAPPDATA|USERPROFILE|SystemRoot|PROGRAMFILES|HOMEDRIVE)%[\\/]`, nil},
 			{certain, `(?i)ENOENT[^\n]{0,60}(?:lstat|stat|mkdir|scandir|open) '[^'\n]*AppData[\\/]+Roaming[\\/]+npm'`, nil},
+			{certain, `npm (?:ERR!|error) path [A-Za-z]:\\Users\\[^\\\n]+\\AppData\\Local\\\w+\\app-[\d.]+\\`, nil},
+			{certain, `Assertion failed: (?:ncrypto|crypto)::CSPRNG|\bCSPRNG\(nullptr`, nil},
+			{strong, `The "(?:path|paths\[0\])" argument must be of type string\. Received undefined`, func(x *exam, _ *match) bool { return x.windows() }},
+			{strong, `(?i)ENOENT[^\n]{0,80}[\\/]undefined[\\/]`, nil},
+			{strong, `(?i)(?:could not|failed to|unable to|cannot) (?:determine|find|locate|get|resolve)[^\n]{0,20} (?:home|cache|data|config|app ?data|roaming) (?:directory|folder|dir)`, nil},
 			{certain, `_Py_HashRandomization_Init: failed to get random numbers`, nil},
 			{certain, `\[WinError (?:10106|10107)\]|WSAStartup failed|\(os error 10106\)`, nil},
 			{strong, `\bspawn (?:[A-Za-z]:\\Windows\\system32\\)?cmd(?:\.exe)? ENOENT`, nil},
@@ -60,7 +65,7 @@ var fileCauses = []cause{
 			{certain, "error: (?:Failed to (?:change|set)[^\\n]{0,40}director|Project directory `(?P<path>[^`\\n]+)` does not exist|No `pyproject\\.toml` found in)", nil},
 			{certain, `(?i)(?:Error accessing|Invalid|Could not access|Cannot access) (?:allowed )?(?:directory|folder|path|vault|repository|repo)(?: path)?:? ['"]?(?P<path>[~/\\\w][^\n'"]*)`, nil},
 			{certain, `(?i)(?:directory|folder|vault|repository|path|repo)(?: path)? ['"` + "`" + `]?(?P<path>(?:[A-Za-z]:)?[~/\\][^\n'"` + "`" + `]{0,200}?)['"` + "`" + `]? (?:does not exist|doesn't exist|not found|is not a directory|is not accessible|is not a valid git repository)`, nil},
-			{certain, `is not a (?:valid )?git repository|not a git repository \(or any of the parent`, nil},
+			{certain, `(?i)is not a (?:valid )?git repository|not a git repository \(or any of the parent`, nil},
 			{strong, `npm (?:ERR!|error) (?:enoent )?Could not read package\.json|npm (?:ERR!|error) path (?P<path>[^\n]+)package\.json`, nil},
 			{strong, `(?i)\bENOTDIR\b[^\n]{0,40}'(?P<path>[^'\n]+)'`, nil},
 			{strong, `(?i)None of the specified directories are accessible`, nil},
@@ -70,7 +75,7 @@ var fileCauses = []cause{
 	},
 	{
 		name: "script_missing", category: PathNotFound,
-		explain: "The server's own file {path} does not exist: the path is wrong, relative to another folder, or the project was never built.",
+		explain: "The server's own file {path|or program} does not exist: the path is wrong, relative to another folder, or the project was never built.",
 		fix:     "Use the absolute path; if it is built from source, build it first (npm install && npm run build).",
 		clues: []clue{
 			{certain, `can't open file '(?P<path>[^'\n]+)': \[Errno 2\]`, nil},
@@ -85,7 +90,7 @@ var fileCauses = []cause{
 			{strong, `python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named (?P<path>\S+\.py))`, nil},
 			{strong, `Could not find (?:a |the )?(?:project|csproj)[^\n]{0,80}|MSBUILD : error MSB1009|Couldn't find a project to run`, nil},
 		},
-		hides: []string{"module_missing", "data_file_missing", "broken_npm_install"},
+		hides: []string{"data_file_missing", "broken_npm_install"},
 	},
 	{
 		name: "space_in_path_argument", category: PathNotFound,
@@ -102,7 +107,9 @@ var fileCauses = []cause{
 		explain: "The package is only a shell around a binary that was never downloaded: {path|the binary} is missing.",
 		fix:     "Install it again with its install scripts allowed and the network open: npm install -g {package|PACKAGE}",
 		clues: []clue{
-			{strong, `(?i)(?:binary|executable) (?:file )?(?:not found|is missing|does not exist|missing)(?: at| in|:) ?['"]?(?P<path>[^\n'"]+)`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "ms-playwright") }},
+			{strong, `(?i)(?:binary|executable) (?:file )?(?:not found|is missing|does not exist|missing)(?: at| in|:) ?['"]?(?P<path>[^\n'"]+)`, func(x *exam, m *match) bool {
+				return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH")
+			}},
 			{strong, `(?i)(?:failed to|could not|error) download(?:ing)? (?:the )?(?:\w+ )?binary`, nil},
 			{strong, `(?i)ENOENT[^\n]{0,60}(?:spawn|open|access|chmod) '?(?P<path>[^'\n]*node_modules[^'\n]*(?:[\\/]bin[\\/]|\.exe)[^'\n]*)`, nil},
 			{strong, `Did postinstall run\?|postinstall script (?:was not run|did not run|failed)`, nil},
@@ -131,10 +138,12 @@ var fileCauses = []cause{
 		fix:     "Give the cache back to yourself: sudo chown -R $(id -u):$(id -g) ~/.npm",
 		clues: []clue{
 			{certain, `Your cache folder contains root-owned files`, nil},
+			{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, eacces) }},
+			{certain, `sudo chown -R \d+:\d+ "?(?P<path>[^"\n]*\.npm)`, nil},
 			{certain, `(?:EACCES|EPERM)[^\n]{0,120}['"]?(?P<path>[^\s'"]*\.npm/(?:_cacache|_logs|_npx|_locks)[^\s'"]*)`, nil},
 			{certain, `npm (?:ERR!|error) (?:code )?EACCES(?s:.{0,400})(?P<path>[^\s'"]*/\.npm)\b`, nil},
 		},
-		hides: []string{"npx_cache_corrupt", "access_denied", "missing_exec_bit"},
+		hides: []string{"npx_cache_corrupt", "access_denied", "missing_exec_bit", "env_placeholder_not_expanded"},
 	},
 	{
 		name: "docker_socket_permission", category: PermissionDenied,
@@ -165,7 +174,7 @@ var fileCauses = []cause{
 	},
 	{
 		name: "shared_tmp_owned_by_other_user", category: PermissionDenied,
-		explain: "A file or folder in the shared temporary folder ({path}) belongs to another user.",
+		explain: "A file or folder in the shared temporary folder ({path|/tmp}) belongs to another user.",
 		fix:     "Give the server a temporary folder of its own: set TMPDIR in the \"env\" part of its entry.",
 		clues: []clue{
 			{certain, `(?:EACCES|EPERM)[^\n]{0,80}['" ](?P<path>(?:/private)?/(?:var/)?tmp/[^\s'"]+)`, nil},
@@ -194,6 +203,8 @@ var fileCauses = []cause{
 		clues: []clue{
 			{likely, `\b(?:EACCES|EPERM)\b`, nil},
 			{likely, `\[(?:Errno 13|WinError 5)\]`, nil},
+			{guess, `\bPermissionError\b: [^\n]{8,}`, nil},
+			{likely, `(?i)(?:is not writable|not writable by|cannot write to|no write (?:access|permission)|is owned by)[^\n]{0,80}`, nil},
 			{likely, `(?i)permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},
 			{likely, `(?m)(?i:^|[:\s])(?:P|p)ermission denied(?:$|[\s.:,(])`, func(x *exam, m *match) bool {
 				return !notOurPermission.MatchString(m.said)

@@ -33,14 +33,15 @@ var sessionCauses = []cause{
 		explain: "The server has forgotten the session (it was restarted, or the session was idle too long), and the client goes on using it.",
 		fix:     "Connect again; gauze run --url {url|URL} does that by itself.",
 		clues: []clue{
-			{certain, `(?i)session (?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|expired|terminated|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
+			{certain, `(?i)session (?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
 			{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
+			{certain, `(?i)session with (?:the )?id ['"]?[\w-]+['"]? (?:was |is |could )?(?:not (?:be )?found|does not exist|expired)`, nil},
 			{certain, `(?i)No transport found for session(?:Id)?|Could not find session`, nil},
 			{strong, `(?i)Server not initialized`, func(x *exam, m *match) bool {
 				return x.remote() || x.status(m, 400, 404) || strings.Contains(x.text, "-32000")
 			}},
 		},
-		hides: []string{"http_unauthorized", "http_not_found", "wrong_endpoint_path", "http_bad_request", "sse_vs_streamable", "invalid_jsonrpc_message", "client_skips_initialize"},
+		hides: []string{"http_unauthorized", "http_not_found", "wrong_endpoint_path", "sse_vs_streamable", "invalid_jsonrpc_message", "client_skips_initialize"},
 	},
 	{
 		name: "idle_stream_timeout", category: SessionLost,
@@ -61,6 +62,8 @@ func notBrowserSession(_ *exam, m *match) bool {
 	lower := strings.ToLower(m.said)
 	return !strings.Contains(lower, "browser session") && !strings.Contains(lower, "sso session") && !strings.Contains(lower, "session token")
 }
+
+var sseClient = regexp.MustCompile(`(?i)\bSSE\b|/sse\b|text/event-stream`)
 
 var html = regexp.MustCompile(`(?i)text/html|<!doctype html|<html`)
 
@@ -88,9 +91,10 @@ var endpointCauses = []cause{
 				rest := strings.TrimPrefix(strings.TrimPrefix(x.address(), "https://"), "http://")
 				return local.MatchString(rest) && !strings.Contains(strings.TrimSuffix(rest, "/"), "/")
 			}},
+			{strong, "", func(x *exam, m *match) bool { return x.status(m, 426) }},
 			{strong, `(?i)(?:another|different|other|unrelated) (?:service|application|app|process|server) (?:is )?(?:already )?(?:listening|running|answering|responding|bound)[^\n]{0,20} port`, nil},
 		},
-		hides: []string{"wrong_endpoint_path"},
+		hides: []string{"wrong_endpoint_path", "port_taken_by_sibling"},
 	},
 	{
 		name: "sse_subpath_prefix_lost", category: TransportMismatch,
@@ -114,10 +118,13 @@ var endpointCauses = []cause{
 			{strong, `(?i)method not allowed`, nil},
 			{certain, `(?i)(?:only (?:the )?(?:POST|GET) (?:method )?(?:is |requests? (?:are )?)?(?:supported|allowed))|Cannot (?:POST|GET) /(?:sse|mcp|messages?)\b`, nil},
 			{certain, `(?i)Missing sessionId(?: parameter)?|sessionId (?:query )?(?:parameter )?is required`, nil},
+			{certain, `(?i)(?:missing|no|required?|without)[^\n]{0,20}session[- _]?id|session[-_ ]?id[^\n]{0,10} (?:header )?(?:is )?(?:required|missing)`, func(x *exam, _ *match) bool {
+				return sseClient.MatchString(x.text) || sseClient.MatchString(x.line)
+			}},
 			{strong, `(?i)(?:SSE|streamable[- ]?HTTP)[^\n]{0,40} transport[^\n]{0,40}(?:not supported|unsupported|deprecated|is not available)|does not support (?:SSE|streamable)`, nil},
 			{strong, `(?i)SSE error: Non-200 status code \((?:404|405|400)\)`, nil},
 		},
-		hides: []string{"optional_method_probed", "wrong_endpoint_path"},
+		hides: []string{"optional_method_probed", "wrong_endpoint_path", "session_not_initialized"},
 	},
 	{
 		name: "wrong_endpoint_path", category: TransportMismatch,
@@ -172,7 +179,10 @@ var endpointCauses = []cause{
 			{strong, "", func(x *exam, m *match) bool {
 				return x.container() && !x.interactive() && x.has("run") && x.exited(m, 0)
 			}},
-			{strong, `(?i)(?:stdin|input stream)[^\n]{0,20} (?:is |was )?(?:closed|ended|not (?:available|connected|open)|EOF)|EOF (?:on|when reading) (?:stdin|a line)|received EOF`, nil},
+			{guess, `(?i)connection closed|timed out|exited before|disconnected|server exited|no response`, func(x *exam, _ *match) bool {
+				return x.container() && x.has("run") && !x.interactive() && !x.has("-d", "-p", "...", "--publish") && !strings.Contains(x.line, "...")
+			}},
+			{strong, `(?i)(?:stdin|input stream)[^\n]{0,20} (?:is |was )?(?:closed?|ended|end\b|not (?:available|connected|open)|EOF)|EOF (?:on|when reading) (?:stdin|a line)|received EOF`, nil},
 			{strong, `(?i)running on stdio[^\n]*\s+[^\n]*exited with code 0`, nil},
 		},
 	},
@@ -190,7 +200,7 @@ var endpointCauses = []cause{
 // it over pipes.
 func stdioClient(x *exam, m *match) bool {
 	return len(x.Command) > 0 && !x.remote() && !x.container() && !strings.Contains(strings.ToLower(m.said), "stdio") &&
-		regexp.MustCompile(`(?i)initializ|timed out|timeout|from client|transport`).MatchString(x.text)
+		!strings.Contains(x.line, "http")
 }
 
 var aboutEndpoint = regexp.MustCompile(`(?i)/mcp|/sse|POSTing to endpoint|streamable|SSE|endpoint|MCP server`)

@@ -28,13 +28,14 @@ var limitCauses = []cause{
 			{certain, `(?i)(?:exceed\w*|over|above)[^\n]{0,30}tools? limit|tool limit (?:exceeded|reached)|total tools[^\n]{0,40}(?:exceed|limit|too many)`, nil},
 			{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens`, nil},
 		},
+		hides: []string{"rate_limit"},
 	},
 	{
 		name: "node_heap_oom", category: ResourceExhausted,
 		explain: "The server ran out of memory.",
 		fix:     "Give it more (NODE_OPTIONS=--max-old-space-size=4096, docker run -m 2g), or less to do at once.",
 		clues: []clue{
-			{certain, `JavaScript heap out of memory|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
+			{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 			{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b`, nil},
 			{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
 			{likely, "", func(x *exam, m *match) bool {
@@ -111,7 +112,7 @@ var timeoutCauses = []cause{
 			{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},
 			{strong, `startup_timeout_(?:sec|ms)`, nil},
 			{strong, `(?i)(?:timeout|timed out)[^\n]{0,40}(?:waiting for|during)[^\n]{0,40}(?:initiali[sz]\w*|handshake|server to (?:start|respond|be ready)|startup|connect)`, atStart},
-			{strong, `(?i)(?:initiali[sz]\w*|handshake|startup|failed to start|start(?:ing)? (?:the )?server|connect\w*)[^\n]{0,80}(?:timed out|timeout|deadline exceeded|did not (?:complete|respond|finish))`, atStart},
+			{strong, `(?i)(?:initiali[sz]\w*|handshake|startup|failed to start|start(?:ing)? (?:the )?server|connect(?:ion|ing)?\b)[^\n]{0,80}(?:timed out|timeout|deadline exceeded|did not (?:complete|respond|finish))`, atStart},
 			{strong, `(?i)(?:server|it|process) did not (?:respond|start|answer|initiali[sz]e|become ready)[^\n]{0,20} (?:with)?in (?P<limit>[\d.]+ ?\w+)`, nil},
 			{strong, `(?i)\bnpm warn exec The following packages? (?:was|were) not found and will be installed`, func(x *exam, _ *match) bool { return timedOut.MatchString(x.text) }},
 			{strong, "", func(x *exam, m *match) bool {
@@ -146,6 +147,7 @@ var timeoutCauses = []cause{
 }
 
 var (
+	announced   = regexp.MustCompile(`(?i)with (?:a )?timeout (?:of|:)|timeout=|timeout: \d`)
 	timedOut    = regexp.MustCompile(`(?i)timed out|timeout|-32001|deadline exceeded`)
 	bareTimeout = regexp.MustCompile(`(?i)^(?:(?:MCP )?error(?: -32001)?: )?(?:request timed out|TimeoutError|request timeout|(?:operation|call|connection) timed out|timeout connecting to [^\n]*)\.?(?:: [^\n]{0,60})?$|^Timeout connecting to [^\n]+$`)
 )
@@ -153,6 +155,9 @@ var (
 // atStart is whether a limit on the start was passed by something that may
 // have to be downloaded first, or that a client says was starting.
 func atStart(x *exam, m *match) bool {
+	if strings.Contains(m.said, "tools/call") || announced.MatchString(m.said) {
+		return false // what it is allowed to take, not what it took
+	}
 	return x.downloads() || len(x.Command) == 0 || regexp.MustCompile(`(?i)start|initiali|handshak`).MatchString(m.said) && !x.remote()
 }
 
@@ -162,9 +167,9 @@ var crashCauses = []cause{
 		explain: "The server wrote a character that the console's code page does not have ({codec|cp1252 or the like}), and broke off.",
 		fix:     "Switch Python to UTF-8 in the \"env\" part: \"PYTHONUTF8\": \"1\", \"PYTHONIOENCODING\": \"utf-8\".",
 		clues: []clue{
-			{certain, `UnicodeEncodeError: '(?P<codec>charmap|gbk|cp\d+|ascii|latin-1|shift_jis|cp932|euc_kr|mbcs)' codec can't encode`, nil},
-			{certain, `UnicodeDecodeError: '(?P<codec>charmap|gbk|cp\d+|utf-?8|ascii|cp932)' codec can't decode`, nil},
-			{certain, `(?:illegal multibyte sequence|character maps to <undefined>|stream did not contain valid UTF-8)`, nil},
+			{certain, `'(?P<codec>[\w-]{2,16})' codec can't (?:en|de)code (?:byte|character|bytes|characters)`, nil},
+			{certain, `(?:illegal multibyte sequence|character maps to <undefined>|stream did not contain valid UTF-8|surrogates not allowed|invalid utf-8 sequence|MalformedInputException|Invalid byte \d of \d-byte UTF-8)`, nil},
+			{strong, `\bUnicode(?:Decode|Encode)Error\b`, nil},
 			{strong, `SyntaxError: \(unicode error\)|SyntaxError: Non-UTF-8 code starting with`, nil},
 		},
 		hides: []string{"server_bug_crash", "stdout_log_pollution"},

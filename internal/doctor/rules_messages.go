@@ -13,7 +13,7 @@ var stdoutCauses = []cause{
 		fix:     "Make it quiet: DOTENV_CONFIG_QUIET=true in the \"env\" part; gauze run -- {line|COMMAND} filters such lines away.",
 		clues: []clue{
 			{certain, `\[dotenv@\d+[.\d]*\]? ?(?:injecting env)?`, nil},
-			{certain, `"\[dotenv@`, nil},
+			{certain, `inject(?:ing|ed) env \(\d+\) from`, nil},
 		},
 		hides: []string{"stdout_log_pollution", "json_syntax", "server_bug_crash"},
 	},
@@ -73,7 +73,7 @@ var protocolCauses = []cause{
 			{certain, `UNSUPPORTED_PROTOCOL_VERSION|PROTOCOL_VERSION_INCOMPATIBLE`, nil},
 			{strong, `(?i)MCP-Protocol-Version[^\n]{0,60}(?:header|missing|invalid|required|unsupported)`, nil},
 		},
-		hides: []string{"http_bad_request", "invalid_jsonrpc_message", "args_json_string_for_object"},
+		hides: []string{"invalid_jsonrpc_message", "args_json_string_for_object"},
 	},
 	{
 		name: "accept_header_incomplete", category: ProtocolMismatch,
@@ -84,7 +84,7 @@ var protocolCauses = []cause{
 			{certain, "", func(x *exam, m *match) bool { return x.status(m, 406, 415) }},
 			{certain, `(?i)\bNot Acceptable\b|Unsupported Media Type|invalid (?:accept|content-type) header`, nil},
 		},
-		hides: []string{"http_bad_request", "wrong_endpoint_path"},
+		hides: []string{"wrong_endpoint_path"},
 	},
 	{
 		name: "client_skips_initialize", category: ProtocolMismatch,
@@ -92,7 +92,7 @@ var protocolCauses = []cause{
 		fix:     "Let gauze do the handshake in order: gauze run -- {line|COMMAND}. Otherwise update the client.",
 		clues: []clue{
 			{certain, `(?i)Received\s+(?:\S+:\d+\s+)?request before\s+initialization|before initialization (?:was )?complete`, nil},
-			{certain, `(?i)(?:server|session|client|connection) (?:is |was |has )?not (?:been )?(?:yet )?initiali[sz]ed`, func(x *exam, m *match) bool { return !x.status(&match{}, 404) }},
+			{certain, `(?i)(?:server|client|connection) (?:is |was |has )?not (?:been )?(?:yet )?initiali[sz]ed`, func(x *exam, m *match) bool { return !x.status(&match{}, 404) }},
 			{certain, `(?i)(?:expected|first (?:message|request) must be|must (?:send|call)|waiting for)[^\n]{0,20} ['"` + "`" + `]?initialize['"` + "`" + `]? (?:request|first|before|message)|expect initialized? (?:request|notification)`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "Waiting for server to respond") }},
 			{strong, `-32602[^\n]{0,40}Invalid request parameters`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
 			{strong, `(?i)(?:already|twice|second|duplicate)[^\n]{0,12} initiali[sz]e|Server already initialized`, nil},
@@ -118,6 +118,8 @@ var protocolCauses = []cause{
 			{strong, `(?i)(?:-32601|method not found)[^\n]{0,80}(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)`, nil},
 			{strong, `(?i)(?:Server|Client) does not support (?P<method>[\w/]+)(?: \(required for [\w/]+\))?`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "SSE") }},
 			{strong, "", func(x *exam, m *match) bool { return x.rpc(m, -32601) && !x.status(&match{}, 404, 405) }},
+			{strong, `(?i)(?:unhandled|unknown|unsupported|unimplemented) method:? ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|ping|server|notifications)[\w/]*)`, nil},
+			{likely, `(?i)(?:server|it) does not (?:support|implement|offer|provide) (?P<method>prompts|resources|logging|completions?|sampling|roots)`, nil},
 			{likely, `(?i)\bMethod not found\b`, func(x *exam, m *match) bool { return !x.status(&match{}, 404, 405) }},
 		},
 	},
@@ -163,7 +165,7 @@ var schemaCauses = []cause{
 			{certain, `(?i)(?:tool|function) name[^\n]{0,60}(?:exceeds?|too long|longer than|at most|maximum|invalid|must match|must start|must be (?:alpha|unique)|contains? invalid)`, nil},
 			{certain, `(?i)Invalid function name|tool names must be unique|duplicate (?:tool|function) (?:name|declaration)s?`, nil},
 		},
-		hides: []string{"http_bad_request", "schema_gemini_subset"},
+		hides: []string{"schema_gemini_subset"},
 	},
 	{
 		name: "schema_combinator_top_level", category: InvalidToolSchema,
@@ -174,7 +176,6 @@ var schemaCauses = []cause{
 			{certain, `(?i)schema must have type 'object' and not have 'oneOf'/'anyOf'`, nil},
 			{certain, `(?i)(?:oneOf|anyOf|allOf)['"]?[^\n]{0,60}(?:not (?:supported|allowed|permitted)|top[- ]level|at the root)`, nil},
 		},
-		hides: []string{"http_bad_request"},
 	},
 	{
 		name: "schema_gemini_subset", category: InvalidToolSchema,
@@ -186,7 +187,6 @@ var schemaCauses = []cause{
 			{certain, `(?i)GenerateContentRequest\.tools|Invalid JSON payload received\. Unknown name`, nil},
 			{certain, `(?i)any_of must be the only field set|schema (?:didn't|did not) specify the schema type field`, nil},
 		},
-		hides: []string{"http_bad_request"},
 	},
 	{
 		name: "schema_not_parseable", category: InvalidToolSchema,
@@ -203,7 +203,7 @@ var schemaCauses = []cause{
 			{certain, `(?i)(?:tool|function) ['"` + "`" + `]?(?P<tool>[\w.-]+)['"` + "`" + `]? (?:has|have) (?:an )?invalid (?:JSON )?(?:schema|parameters)`, nil},
 			{certain, `(?i)array schema missing items|'additionalProperties' is required to be supplied and to be false|JSON schema is invalid`, nil},
 		},
-		hides: []string{"http_bad_request", "wrong_endpoint_path", "http_not_found", "invalid_jsonrpc_message"},
+		hides: []string{"wrong_endpoint_path", "http_not_found", "invalid_jsonrpc_message"},
 	},
 	{
 		name: "args_json_string_for_object", category: ToolArgumentsInvalid,

@@ -16,11 +16,15 @@ var tlsCauses = []cause{
 			{certain, `CERTIFICATE_VERIFY_FAILED|certificate verify failed`, nil},
 			{certain, `x509: certificate signed by unknown authority|x509: “[^”\n]+” certificate is not trusted`, nil},
 			{certain, `invalid peer certificate: (?:UnknownIssuer|BadSignature|CaUsedAsEndEntity|Other)`, nil},
+			{certain, `\bUnknownIssuer\b|\bunknown ca\b|SSLCertVerificationError|(?i)certificate (?:is |was )?(?:not trusted|untrusted|verification failed)|(?i)untrusted (?:root )?certificate|unable to get issuer certificate|Could not establish trust relationship`, nil},
+			{guess, `(?i)\bfetch failed\b`, func(x *exam, _ *match) bool { // a machine has no public certificate for itself
+				return local.MatchString(x.address()) && strings.HasPrefix(x.address(), "https:")
+			}},
 			{certain, `PKIX path building failed|unable to find valid certification path`, nil},
 			{certain, `(?i)The remote certificate (?:is|was) (?:invalid|rejected)|NotTrusted|PartialChain|UntrustedRoot|SEC_ERROR_UNKNOWN_ISSUER|ERR_CERT_AUTHORITY_INVALID`, nil},
 			{certain, `(?i)The certificate chain was issued by an authority that is not trusted|schannel: [^\n]+(?:untrusted|revocation)|SSL certificate problem`, nil},
 		},
-		hides: []string{"registry_unreachable", "request_not_sent", "git_fetch_failed", "fetch_failed", "http_bad_gateway"},
+		hides: []string{"registry_unreachable", "request_not_sent", "git_fetch_failed"},
 	},
 	{
 		name: "certificate_not_valid", category: TLSOrProxy,
@@ -30,7 +34,7 @@ var tlsCauses = []cause{
 			{certain, `\b(?:CERT_HAS_EXPIRED|ERR_TLS_CERT_ALTNAME_INVALID|CERT_NOT_YET_VALID|ERR_CERT_DATE_INVALID|ERR_CERT_COMMON_NAME_INVALID)\b`, nil},
 			{certain, `(?i)certificate has expired|certificate is not valid (?:for|yet)|Hostname/IP does not match certificate's altnames|x509: certificate (?:has expired|is valid for|is not valid)|hostname mismatch, certificate is not valid|invalid peer certificate: (?:Expired|NotValidForName|certificate not valid for name)`, nil},
 		},
-		hides: []string{"request_not_sent", "fetch_failed", "private_ca_not_trusted"},
+		hides: []string{"request_not_sent", "private_ca_not_trusted"},
 	},
 	{
 		name: "tls_handshake_failed", category: TLSOrProxy,
@@ -41,14 +45,14 @@ var tlsCauses = []cause{
 			{certain, `(?i)wrong version number|first record does not look like a TLS handshake|server gave HTTP response to HTTPS client|client sent an HTTP request to an HTTPS server|plain HTTP request was sent to HTTPS port`, nil},
 			{certain, `(?i)ssl(?:v3)? alert handshake failure|tls: (?:handshake failure|protocol version not supported)|SSLEOFError|UNEXPECTED_EOF_WHILE_READING|InvalidContentType|received corrupt message of type|SSL routines`, nil},
 		},
-		hides: []string{"request_not_sent", "fetch_failed"},
+		hides: []string{"request_not_sent"},
 	},
 	{
 		name: "proxy_env_breaks", category: TLSOrProxy,
 		explain: "A proxy stands between this machine and the server ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}), and it does not pass the connection on.",
 		fix:     "Correct the proxy variables in the server's environment, or except the host: NO_PROXY={host|localhost,127.0.0.1}",
 		clues: []clue{
-			{certain, `(?i)proxyconnect tcp|ProxyError|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, nil},
+			{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, nil},
 			{certain, `(?i)(?:unknown|unsupported|invalid) (?:scheme for )?proxy(?: URL| scheme)?|Using SOCKS proxy, but the 'socksio' package is not installed|socksio|Missing dependencies for SOCKS support`, nil},
 			{certain, `(?i)407 Proxy Authentication Required|ERR_PROXY_CONNECTION_FAILED|ERR_TUNNEL_CONNECTION_FAILED`, nil},
 			{certain, "", func(x *exam, m *match) bool { return x.status(m, 407) }},
@@ -57,7 +61,7 @@ var tlsCauses = []cause{
 			}},
 			{strong, `(?i)\b(?:http|https|all)_proxy\b ?[=:]`, nil},
 		},
-		hides: []string{"registry_unreachable", "request_not_sent", "fetch_failed", "companion_app_not_running", "http_unauthorized", "local_http_server_not_running"},
+		hides: []string{"registry_unreachable", "request_not_sent", "companion_app_not_running", "http_unauthorized", "local_http_server_not_running"},
 	},
 }
 
@@ -139,10 +143,11 @@ var networkCauses = []cause{
 			{certain, `(?:Get|Head) "https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^"\n]*": (?:dial|net/http|context|EOF|read|proxyconnect|tls)`, nil},
 			{certain, `error sending request for url \(https?://(?P<host>(?:pypi|files\.pythonhosted|registry|npm|github)[\w.-]*)`, nil},
 			{strong, `(?i)Retrying \(Retry\(total=\d`, nil},
+			{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, noNetwork) }},
 			{strong, `(?i)(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|ECONNREFUSED)[^\n]{0,80}`, aboutRegistry},
 			{strong, `(?i)(?:could not|failed to|unable to) (?:reach|connect to|access|resolve)[^\n]{0,40}(?:registry|pypi|npmjs)`, nil},
 		},
-		hides: []string{"npx_cold_start_timeout", "slow_tool_call", "hostname_wrong", "request_not_sent", "companion_app_not_running", "connect_timed_out", "connection_reset"},
+		hides: []string{"npx_cold_start_timeout", "slow_tool_call", "hostname_wrong", "request_not_sent", "companion_app_not_running", "connect_timed_out"},
 	},
 	{
 		name: "git_fetch_failed", category: DNSOrNetwork,
@@ -177,7 +182,7 @@ var networkCauses = []cause{
 			{strong, `lookup (?P<host>[\w.-]+)[^\n]{0,40}: no such host`, notRegistry},
 			{strong, `(?i)\bno such host\b|could not resolve host:? ?(?P<host>[\w.-]*)|Name or service not known|nodename nor servname provided|Temporary failure in name resolution|\[Errno 11001\]|\[WinError 11001\]|getaddrinfo failed|failed to lookup address information|dns error|UnknownHostException|No address associated with hostname|ERR_NAME_NOT_RESOLVED|Name does not resolve`, notRegistry},
 		},
-		hides: []string{"request_not_sent", "fetch_failed"},
+		hides: []string{"request_not_sent"},
 	},
 	{
 		name: "network_unreachable", category: DNSOrNetwork,
@@ -203,8 +208,12 @@ var networkCauses = []cause{
 		name: "local_http_server_not_running", category: ConnectionRefused,
 		explain: "Nothing listens on {port|the port} of this machine: the server the client wants to reach over HTTP is not running.",
 		fix:     "Start that server first, or correct the port in {url|the URL}.",
-		clues:   refusedWhere(strong, func(x *exam, m *match) bool { return x.remote() && x.aboutLocal(m) }),
-		hides:   []string{"companion_app_not_running"},
+		clues: append(refusedWhere(strong, func(x *exam, m *match) bool { return x.remote() && x.aboutLocal(m) }),
+			clue{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(_ *exam, m *match) bool { return local.MatchString(m.names["url"]) }},
+			clue{guess, `(?i)\bfetch failed\b|failed to fetch\b|All connection attempts failed`, func(x *exam, _ *match) bool {
+				return local.MatchString(x.address()) && !strings.HasPrefix(x.address(), "https:")
+			}}),
+		hides: []string{"companion_app_not_running"},
 	},
 	{
 		name: "companion_app_not_running", category: ConnectionRefused,
@@ -217,6 +226,8 @@ var networkCauses = []cause{
 			clue{strong, `(?i)(?:could not|cannot|can't|unable to|failed to) connect to (?P<host>[A-Z]\w+(?: \w+)?)(?:\.| at| on|:|$)[^\n]{0,60}`, func(x *exam, m *match) bool {
 				return !strings.Contains(m.said, "MCP") && !strings.Contains(m.said, "Docker") && !strings.Contains(m.said, "Failed to connect to PostgreSQL") && !strings.Contains(m.said, "rror: read")
 			}},
+			clue{strong, `(?i)(?:addon|add-on|plugin|extension|app|editor|bridge|companion)[^\n]{0,30}(?:is )?(?:not (?:running|connected|reachable|started|open)|is running\b)`, nil},
+			clue{strong, `(?i)Could not connect to (?P<host>Blender|Unity|Unreal|Figma|Ghidra|IDA|Chrome|Godot|Photoshop|Obsidian)`, nil},
 			clue{strong, `(?i)no (?:connected )?(?:browser )?(?:extension|editor|client|instance|device|plugin)s? (?:is |are )?(?:connected|found|running|available)|not connected to (?:the )?(?:browser )?extension`, nil}),
 	},
 	{
@@ -224,7 +235,7 @@ var networkCauses = []cause{
 		explain: "The request to {url|the server} could not be sent at all: network, DNS, proxy or firewall on this side.",
 		fix:     "See what the network says: curl -v {url|URL}",
 		clues: []clue{
-			{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, notRegistry},
+			{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(x *exam, m *match) bool { return notRegistry(x, m) && !local.MatchString(m.names["url"]) }},
 			{guess, `(?i)net::ERR_(?:FAILED|CONNECTION_\w+|NETWORK_\w+)|httpx\.ConnectError|aiohttp\.client_exceptions\.ClientConnectorError|WebException|NameResolutionError`, notRegistry},
 		},
 	},
@@ -245,7 +256,7 @@ var portCauses = []cause{
 		explain: "The server is already running and does not want to run twice ({path|it holds a lock}).",
 		fix:     "Stop the other instance first, or give this one a folder or port of its own.",
 		clues: []clue{
-			{certain, `(?i)(?:another|an other|a second|existing) (?:instance|server|process|copy)[^\n]{0,40}(?:is )?(?:already )?running|already running(?: \(| with| on|\.|$)|only one instance`, nil},
+			{certain, `(?i)(?:another|an other|a second|existing) (?:instance|server|process|copy)[^\n]{0,40}(?:is )?(?:already )?running|already (?:running|started|active)(?: \(| with| on| for| in|\.|,|$)|only one instance|is already (?:being )?used by|Opening in existing browser session`, nil},
 			{certain, `(?i)(?:browser|profile|user data dir\w*)[^\n]{0,60}already in use|SingletonLock|ProcessSingleton|use --isolated to run multiple`, nil},
 			{certain, `(?i)(?:could not|failed to|unable to|cannot) (?:acquire|obtain|get)[^\n]{0,30} lock|database is locked|LOCK: Resource temporarily unavailable|lock file[^\n]{0,40}exists|Could not set lock on file`, nil},
 			{strong, `terminated by other getUpdates request`, nil},
@@ -271,6 +282,7 @@ var portCauses = []cause{
 			{certain, `(?i)\[Errno (?:48|98)\]|\[WinError 10048\]|\[Errno 10048\]|os error (?:48|98|10048)\b`, nil},
 			{certain, `(?i)only one usage of each socket address`, nil},
 			{certain, `(?i)port (?P<port>\d{2,5}) (?:is )?(?:already )?(?:in use|taken|occupied|allocated|being used|not available|unavailable)`, nil},
+			{certain, `通常每个套接字地址|\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 			{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},
 			{certain, `(?i)error while attempting to bind on address \('(?P<host>[^']+)', (?P<port>\d+)`, nil},
 			{strong, `(?i)(?:failed to|could not|cannot|unable to) (?:bind|listen)[^\n]{0,40}port (?P<port>\d{2,5})`, nil},

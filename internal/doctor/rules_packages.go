@@ -26,9 +26,9 @@ var packageCauses = []cause{
 		explain: "The image registry turned the login away that is stored on this machine; without one it would have answered ({package|the image} is public).",
 		fix:     "Log out, then try again: docker logout {host|REGISTRY}",
 		clues: []clue{
-			{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": (?:denied: denied|denied$|unauthorized)`, nil},
+			{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": denied: denied`, nil},
 			{certain, `(?i)error getting credentials - err: [^\n]+`, nil},
-			{certain, `https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^\n]{0,160}(?:: denied: denied|unauthorized: authentication required|: 403 Forbidden|denied: Your authorization token has expired)`, nil},
+			{certain, `https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^\n]{0,160}(?:: denied: denied|: 403 Forbidden|denied: Your authorization token has expired)`, nil},
 			{certain, `denied: Your authorization token has expired`, nil},
 			{strong, `npm (?:ERR!|error) code E401`, nil},
 			{strong, `npm (?:ERR!|error) (?:code E401|Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password)`, nil},
@@ -38,7 +38,7 @@ var packageCauses = []cause{
 	},
 	{
 		name: "docker_image_wrong_registry", category: PackageNotFound,
-		explain: "The image {package} is not in that registry.",
+		explain: "The image {package|asked for} is not in that registry.",
 		fix:     "Look the image's full name up in the server's documentation, and use it with its registry.",
 		clues: []clue{
 			{certain, `manifest for (?P<package>[\w./:@-]+) not found`, nil},
@@ -48,12 +48,14 @@ var packageCauses = []cause{
 	},
 	{
 		name: "docker_image_not_published", category: PackageNotFound,
-		explain: "There is no image {package} to download: it has to be built first, or it has another name, or it is private.",
+		explain: "There is no image {package|of that name} to download: it has to be built first, or it has another name, or it is private.",
 		fix:     "Build it in the server's folder (docker build -t {package|IMAGE} .), or correct its name.",
 		clues: []clue{
 			{certain, `pull access denied for (?P<package>[\w./:-]+), repository does not exist`, nil},
 			{certain, `(?i)repository (?P<package>[\w./:-]+) not found: does not exist or no pull access`, nil},
 			{strong, `requested access to the resource is denied`, nil},
+			{strong, `(?:Head|Get) "https://[\w.-]+/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": (?:denied|unauthorized)(?:$|\s|: auth)`, nil},
+			{strong, `unauthorized: authentication required`, nil},
 			{strong, `No such image: (?P<package>[\w./:@-]+)`, nil},
 			{strong, `Error: initializing source docker://(?P<package>\S+): `, nil},
 			{likely, `Unable to find image '(?P<package>[^'\n]+)' locally`, func(x *exam, m *match) bool {
@@ -70,8 +72,8 @@ var packageCauses = []cause{
 			{certain, `No matching version found for (?P<package>@?[^@\s]+)@(?P<version>[^\s]+)`, nil},
 			{certain, `npm (?:ERR!|error) code ETARGET`, nil},
 			{certain, `ERR_PNPM_NO_MATCHING_VERSION[^\n]*?(?:for (?P<package>\S+))?`, nil},
-			{certain, `[Bb]ecause there (?:is|are) no versions? of (?P<package>[\w.-]+)(?:\[[^\]]*\])?(?P<version>[=<>!~][^\s]*)?`, nil},
-			{certain, `[Bb]ecause only (?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?: is| are| was)? available`, nil},
+			{certain, `[Bb]ecause\s+there\s+(?:is|are)\s+no\s+versions?\s+of\s+(?P<package>[\w.-]+)(?:\[[^\]]*\])?(?P<version>[=<>!~][^\s]*)?`, nil},
+			{certain, `[Bb]ecause\s+only\s+(?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?:\s+(?:is|are|was))?\s+available`, nil},
 			{strong, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[\w.\[\]-]+?)(?P<version>[=<>!~]=?[^\s]*)? \(from versions: \d`, nil},
 			{certain, `Couldn't find any versions for "(?P<package>[^"\n]+)" that matches "(?P<version>[^"\n]+)"`, nil},
 			{certain, `No version matching "(?P<version>[^"\n]+)" found for specifier "(?P<package>[^"\n]+)"`, nil},
@@ -88,6 +90,10 @@ var packageCauses = []cause{
 		fix:     "Look up how the server is started: npm packages with npx, Python packages with uvx.",
 		clues: []clue{
 			{certain, `could not determine executable to run`, nil},
+			{strong, `(?i)connection closed|exited|disconnected|failed to (?:start|load|connect|resolve)`, func(x *exam, m *match) bool {
+				name := x.packageName() // npm alone has scopes, and these bridges
+				return x.runs("uvx", "pipx") && (strings.HasPrefix(name, "@") || strings.HasPrefix(name, "mcp-remote") || strings.HasPrefix(name, "supergateway"))
+			}},
 			{certain, "Package `(?P<package>[^`\\n]+)` does not provide any executables", nil},
 			{certain, `No executables are provided by (?:package )?` + "`?(?P<package>[^`\\s]+)", nil},
 			{certain, `No apps associated with package (?P<package>\S+)`, nil},
@@ -107,7 +113,13 @@ var packageCauses = []cause{
 			{certain, `(?:error: )?(?:GET|package) "?https?://\S*registry\S*/(?P<package>\S+?)"? (?:- 404|failed with 404|not found registry 404)`, nil},
 			{certain, `error: package "(?P<package>[^"\n]+)" not found`, nil},
 			{certain, `npm package '(?P<package>[^'\n]+)' does not exist`, nil},
-			{certain, `[Bb]ecause (?P<package>[\w.-]+)(?:\[[^\]]*\])? was not found in the package registry`, nil},
+			{certain, `[Bb]ecause\s+(?:│\s+)?(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?package\s+(?:│\s+)?registry`, nil},
+			{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, nil},
+			{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
+			{strong, `(?i)connection closed|exited|disconnected|client closed|failed to (?:start|load|connect)`, func(x *exam, m *match) bool {
+				name := x.packageName() // a scope without a package in it
+				return x.runs("npx", "bunx", "pnpx") && strings.HasPrefix(name, "@") && !strings.Contains(name, "/")
+			}},
 			{certain, `(?P<package>[\w.-]+) was not found in the provided package locations`, nil},
 			{certain, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[^\s(]+) \(from versions: none\)`, nil},
 			{strong, `No matching distribution found for (?P<package>[^\s]+)`, nil},
@@ -121,7 +133,7 @@ var packageCauses = []cause{
 			{strong, `(?i)Registry request failed with status 404|Server (?:"|')?(?P<package>@[\w./-]+)(?:"|')? not found in (?:the )?registry`, nil},
 			{strong, `Package '(?P<package>[\w.-]+)' (?:not found|does not exist) (?:on|in) (?:PyPI|npm)`, nil},
 		},
-		hides: []string{"wrong_endpoint_path", "http_not_found", "module_missing"},
+		hides: []string{"wrong_endpoint_path", "http_not_found"},
 	},
 	{
 		name: "package_unpublished", category: PackageNotFound,
@@ -148,7 +160,7 @@ var dependencyCauses = []cause{
 			{certain, `This environment is externally managed`, nil},
 			{certain, `The interpreter at [^\n]{1,160} is externally managed`, nil},
 		},
-		hides: []string{"module_missing", "venv_not_used"},
+		hides: []string{"venv_not_used"},
 	},
 	{
 		name: "playwright_browser_missing", category: DependencyMissing,
@@ -171,9 +183,8 @@ var dependencyCauses = []cause{
 		explain: "The server needs a plugin or extension in the program it talks to, and that is not installed or not enabled ({package|see its documentation}).",
 		fix:     "Install and enable the add-on in that program, then start the server again.",
 		clues: []clue{
-			{strong, `(?i)(?:is |make sure |ensure |check that )?(?:the )?(?P<package>[\w-]+ (?:addon|add-on|plugin|extension))[^\n]{0,30}(?:is not installed|not (?:installed|enabled|running|connected|found)|is installed and (?:enabled|running|connected))`, nil},
+			{strong, `(?i)(?:is |make sure |ensure |check that )?(?:the )?(?P<package>[\w-]+ (?:addon|add-on|plugin|extension))[^\n]{0,30}(?:is )?not (?:installed|enabled|found in)\b`, nil},
 			{strong, `(?i)(?:please )?install the (?P<package>[\w -]{2,40} (?:addon|add-on|plugin|extension))`, nil},
-			{strong, `(?i)Could not connect to (?P<package>Blender|Unity|Unreal|Figma|Ghidra|IDA)[^\n]{0,60}(?:addon|add-on|plugin)`, nil},
 		},
 		hides: []string{"companion_app_not_running"},
 	},
@@ -197,10 +208,10 @@ var dependencyCauses = []cause{
 		clues: []clue{
 			{certain, `(?i)(?:failed to|could not|no such file)[^\n]{0,200}(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
 			{certain, `(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0)[^\s'"` + "`" + `]*)[^\n]{0,40}(?i:no such file|cannot find|bad interpreter|not found)`, nil},
-			{strong, `(?i)failed to (?:install|hardlink|clone|link|persist)[^\n]{0,120}\.cache/uv`, nil},
+			{strong, `(?i)failed to (?:install|hardlink|clone file|link|persist)[^\n]{0,120}\.cache/uv`, nil},
 			{strong, `Failed to read metadata from:? [^\n]*archive-v0|The wheel is invalid: Missing \.dist-info directory`, nil},
 		},
-		hides: []string{"module_missing", "data_file_missing", "venv_not_used"},
+		hides: []string{"data_file_missing", "venv_not_used"},
 	},
 	{
 		name: "npx_cache_corrupt", category: DependencyMissing,
@@ -215,8 +226,9 @@ var dependencyCauses = []cause{
 			{strong, `Cannot find module '[^'\n]+'(?s:.{0,300})(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
 			{strong, `[/\\]_npx[/\\][0-9a-f]+[/\\][^\n]*(?:ERR_MODULE_NOT_FOUND|Unexpected end of (?:input|JSON input)|Invalid package config)`, nil},
 			{strong, `ERR_INVALID_PACKAGE_CONFIG`, nil},
+			{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, enotempty, ebusy, eexist) }},
 		},
-		hides: []string{"module_missing", "data_file_missing", "broken_npm_install", "dependency_version_drift", "access_denied", "cache_dir_not_writable", "macos_tcc"},
+		hides: []string{"data_file_missing", "broken_npm_install", "dependency_version_drift", "access_denied", "cache_dir_not_writable", "macos_tcc"},
 	},
 	{
 		name: "broken_package_release", category: DependencyMissing,
@@ -266,6 +278,16 @@ var dependencyCauses = []cause{
 			{certain, `PydanticUserError|pydantic\.errors\.PydanticImportError|PydanticImportError`, nil},
 			{certain, "validation errors? for (?P<module>Settings)\\s+(?:debug|log_level|mount_path|host|port)\\b", nil},
 			{strong, `TypeError: (?P<module>[\w.]+) is not a constructor`, nil},
+			{certain, `assertRequestHandlerCapability|assertNotificationCapability|assertCanSetRequestHandler`, nil},
+			{certain, `Schema (?:method literal must be a string|is missing a method literal)|reading '(?:_def|typeName|_zod|def|shape|safeParse|parse)'\)|(?:safeParse|parseAsync|toJSONSchema|_parse) is not a function`, nil},
+			{certain, `(?m)(?:^|[\s:'"])cannot import name '(?P<module>[^'\n]+)' from '(?P<package>[^'\n]+)'`, func(_ *exam, m *match) bool {
+				return !slices.Contains([]string{"typing", "datetime", "enum", "asyncio", "collections", "importlib", "types", "functools", "dataclasses"}, m.names["package"])
+			}},
+			{certain, `TypeError: '(?P<module>FunctionTool|\w*Tool|FunctionResource|FunctionPrompt)' object is not callable`, nil},
+			{certain, `The installed pydantic-core version \([^)\n]+\) is incompatible`, nil},
+			{strong, `TypeError: [\w.]+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|takes (?:from )?\d+[^\n]{0,30}positional argument)`, func(x *exam, _ *match) bool {
+				return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "site-packages")
+			}},
 			{strong, `Package subpath '(?P<module>[^'\n]+)' is not defined by "exports" in`, nil},
 			{strong, `ContextualVersionConflict|pkg_resources\.DistributionNotFound|pkg_resources\.VersionConflict`, nil},
 			{strong, `requires (?P<module>[\w.-]+[<>=!~]+[\w.,<>=*]+), but you have [^\n]+ which is incompatible`, nil},
@@ -277,9 +299,11 @@ var dependencyCauses = []cause{
 				return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app")
 			}},
 			{likely, `TypeError: Cannot (?:read properties|read property) of undefined[^\n]*\s+at [^\n]{0,200}(?:@modelcontextprotocol|zod)[/\\]`, nil},
+			{strong, `self\.settings = Settings\(`, nil},
+			{guess, `(?s)Traceback \(most recent call last\):.{0,400}(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, nil},
 			{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, nil},
 		},
-		hides: []string{"venv_not_used", "module_missing", "server_bug_crash", "env_not_set", "settings_missing"},
+		hides: []string{"venv_not_used", "server_bug_crash", "env_not_set", "optional_method_probed"},
 	},
 	{
 		name: "venv_not_used", category: DependencyMissing,
@@ -322,7 +346,7 @@ var dependencyCauses = []cause{
 	},
 	{
 		name: "broken_npm_install", category: DependencyMissing,
-		explain: "The module {module} is missing where the server is installed: its packages were not installed, or only half.",
+		explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
 		fix:     "Install them again in the server's folder: rm -rf node_modules && npm install",
 		clues: []clue{
 			{strong, `(?:Error: )?Cannot find (?:module|package) '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !strings.HasPrefix(m.names["module"], "node:") }},

@@ -23,10 +23,11 @@ var runtimeCauses = []cause{
 		fix:     "Use a current one: give the absolute path of a newer node or npx as the command, with its folder first on PATH (node --version shows which is used).",
 		clues: []clue{
 			{certain, `SyntaxError: Unexpected token '?(?P<hit>\?\?=|&&=|\|\|=|\?\?|\?\.|\?|\.|\(|\{|=|\*|\.\.\.|import|export|static|#\w*|with)'?(?:$|\s)`, notJSONNoise},
-			{certain, `SyntaxError: (?:Unexpected (?:identifier|reserved word|strict mode reserved word|private field)|Invalid regular expression flags|missing \) after argument list)`, notJSONNoise},
+			{certain, `SyntaxError: (?:Unexpected (?:identifier|string|number|template string|reserved word|strict mode reserved word|private field)|Invalid regular expression flags|missing \) after argument list)`, notJSONNoise},
+			{strong, `ERROR: You must supply a command\.`, nil},
 			{certain, `(?s)npx: installed \d+ in [\d.]+s.{0,200}Unexpected (?:token|identifier)`, nil},
 			{strong, `(?m)^Unexpected token '?[({.?=*]'?$`, nil},
-			{certain, `ReferenceError: (?P<hit>File|fetch|Headers|Request|Response|FormData|Blob|structuredClone|ReadableStream|WritableStream|TransformStream|crypto|WebSocket|CustomEvent|AbortController|BroadcastChannel|DOMException|EventSource|Iterator|navigator|TextDecoderStream|globalThis|AggregateError|WeakRef|FinalizationRegistry|performance|queueMicrotask|MessageChannel) is not defined`, nil},
+			{certain, `(?:ReferenceError: |^|\n|\s)(?P<hit>File|fetch|Headers|Request|Response|FormData|Blob|structuredClone|ReadableStream|WritableStream|TransformStream|crypto|WebSocket|CustomEvent|AbortController|BroadcastChannel|DOMException|EventSource|Iterator|navigator|TextDecoderStream|globalThis|AggregateError|WeakRef|FinalizationRegistry|performance|queueMicrotask|MessageChannel) is not defined`, nil},
 			{certain, `(?:No such built-in module|Cannot find module|Unknown (?:builtin )?module:?):? '?(?P<hit>node:[\w/]+)`, nil},
 			{certain, `ERR_UNKNOWN_BUILTIN_MODULE`, nil},
 			{certain, `npm v(?P<hit>[\d.]+) is known not to run on Node\.js v(?P<version>[\d.]+)`, nil},
@@ -37,6 +38,11 @@ var runtimeCauses = []cause{
 			{certain, `TypeError: (?:[\w.$\[\]]+\.)?(?P<hit>\w+) is not a function`, func(_ *exam, m *match) bool {
 				return slices.Contains(newInNode, m.names["hit"]) && !slices.Contains([]string{"with", "any", "at", "try", "timeout", "union"}, m.names["hit"]) || strings.Contains(m.hit, ".at is") || strings.Contains(m.hit, "AbortSignal")
 			}},
+			{strong, `SyntaxError: (?:await is only valid in async function|Invalid or unexpected token|Unexpected eval or arguments)`, notJSONNoise},
+			{certain, `ReferenceError: \w+ is not defined(?s:.{0,700})Node\.js v(?P<version>1[0-8]\.[\d.]+)`, nil},
+			{strong, `(?s)(?:SyntaxError|TypeError|ReferenceError)\b.{0,700}Node\.js v(?P<version>(?:[4-9]|1[0-7])\.[\d.]+)`, nil},
+			{likely, `(?s)(?:SyntaxError|TypeError|ReferenceError)\b.{0,700}Node\.js v(?P<version>1[89]\.[\d.]+)`, nil},
+			{likely, `(?s)\b(?:v|node/|node@)(?P<version>(?:[4-9]|1[0-6])\.\d+\.\d+)/(?:lib|bin)/.{0,500}(?:SyntaxError|TypeError|ReferenceError)`, nil},
 			{strong, `(?i)import attributes?[^\n]{0,40}not supported|ERR_IMPORT_ASSERTION_TYPE_MISSING|ERR_IMPORT_ATTRIBUTE_MISSING`, nil},
 		},
 		hides: []string{"stdout_log_pollution", "broken_npm_install", "server_bug_crash", "dependency_version_drift"},
@@ -123,6 +129,10 @@ var runtimeCauses = []cause{
 			{certain, `It was not possible to find any compatible framework version`, nil},
 			{certain, `No \.NET SDKs were found|A compatible \.NET SDK was not found|compatible installed \.NET SDK[^\n]{0,60}not found`, nil},
 			{certain, `NETSDK1045|The current \.NET SDK does not support targeting (?P<version>[^\n.]+)`, nil},
+			{certain, `hostfxr|Microsoft\.NETCore\.App|\.NET location: Not found|App host version:|aka\.ms/dotnet`, nil},
+			{strong, "", func(x *exam, m *match) bool {
+				return x.exited(m, 131, 150, 2147516566, -2147516566, 2147516547, -2147516547, -2147450730, -2147450749)
+			}},
 			{strong, `(?i)dnx[^\n]{0,40}(?:unknown|not recognized|requires \.NET 10)`, nil},
 		},
 	},

@@ -26,12 +26,13 @@ var notFound = []string{
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
 	`FileNotFoundError: \[WinError 2\]`,
+	`(?m)^FileNotFoundError: \[Errno 2\] No such file or directory$`,
 	// Java, .NET, Ruby, Swift
 	`Cannot run program "(?P<command>[^"\n]+)"[^\n]{0,200}error=2,`,
 	`trying to start process '(?P<command>[^'\n]+)' with working directory '[^'\n]*'\. (?:No such file|The system cannot find the file|系统找不到)`,
 	`No such file or directory - (?P<command>[\w./-]+) \(Errno::ENOENT\)`,
 	// shells
-	`(?:\b(?:bash|zsh|sh|dash|ksh|ash)|-bash)(?:\.exe)?: (?:line )?(?:\d+: )?(?:exec: )?(?P<command>[^:\s]+): (?:command )?not found`,
+	`(?:\b(?:bash|zsh|sh|dash|ksh|ash)|-bash|\.sh)(?:\.exe)?: (?:exec: )?(?:line )?(?:\d+: )?(?:exec: )?(?P<command>[^:\s]+): (?:command )?not found`,
 	`(?i)\bcommand not found:? '?(?P<command>[A-Za-z0-9_@/~][\w@./+-]*)`,
 	`(?P<command>[\w@./+-]+): command not found\b`,
 	`fish: Unknown command:? '?(?P<command>[\w@./+-]+)`,
@@ -42,12 +43,16 @@ var notFound = []string{
 	`'"?(?P<command>[^'"\n]{1,240})"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
 	`['"“„](?P<command>[^'"\n]{1,240})['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu en tant que commande|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
-	`'(?P<command>[\w.@:/\\-]{1,80})' ?\x{FFFD}`,
+	`'(?P<command>[\w.@:/\\-]{1,80})'\s{0,2}\x{FFFD}`,
 	// clients and servers in their own words
 	`(?i)\b(?:command|executable|binary|program) ['"‘` + "`" + `](?P<command>[^'"’` + "`" + `\n]{1,200})['"’` + "`" + `] (?:was |is |could )?not (?:be )?(?:found|installed|available)`,
 	`(?i)\b(?:could not|cannot|can't|unable to|failed to) (?:find|locate)(?: the)? (?:command|executable|binary|program)[: ]+['"‘` + "`" + `]?(?P<command>[\w@./+-]+)`,
 	`\b(?P<command>npx|npm|node|uvx|uv|pip|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)(?:\.exe|\.cmd)?['"` + "`" + `]?(?: command| executable)? (?:is |was )?(?:not found|not installed|could not be found)\b`,
 	`(?i)\b(?P<command>git|npm|node|uv|docker) executable not found\b`,
+	`(?i)\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:find|locate|resolve) ['"` + "`" + `]?(?P<command>npx|npm|node|uvx|uv|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)\b['"` + "`" + `]?(?:$|[\s.,])`,
+	`\bwhich: no (?P<command>[\w.-]+) in \(`,
+	`(?i)please install (?P<command>uv|node(?:\.js)?|docker|python|bun|git|deno)\b`,
+	`(?i)\b(?P<command>node(?:\.js)?|uv|python|docker|bun|java|git|deno) (?:is|was) not installed\b`,
 	`\bENOENT:? (?P<command>(?:/[\w.-]+)*/s?bin/[\w.-]+)(?:$|\s)`,
 }
 
@@ -95,7 +100,8 @@ var (
 	drivePath   = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
 	splitPath   = regexp.MustCompile(`(?i)^[A-Z]:[\\/](?:Program|Documents|Users[\\/][^\\/]+)$`)
 	platformBin = regexp.MustCompile(`node_modules/.*(?:linux|musl|gnu)[-_]?(?:x64|arm64|x86_64|aarch64)`)
-	flagInside  = regexp.MustCompile(`^(?:[\w.-]+|/[\w./-]+) (?:-{1,2}\w|@?[\w.-]+/|run\b|exec\b|[\w./-]+\.(?:js|py|ts|mjs)\b|\S+@latest)`)
+	assignment  = regexp.MustCompile(`^[A-Z][A-Z0-9_]+(?:=|$)`)
+	flagInside  = regexp.MustCompile(`^(?:npx|uvx|uv|node|python3?|docker|bunx|deno|java) \S|^(?:[\w.-]+|/[\w./-]+) (?:-{1,2}\w|@?[\w.-]+/|run\b|exec\b|[\w./-]+\.(?:js|py|ts|mjs)\b|\S+@latest)`)
 )
 
 func isPath(command string) bool {
@@ -116,11 +122,14 @@ var spawnCauses = []cause{
 		fix:     "Give the client a command instead: gauze run --url {command|URL}",
 		clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.Contains(command, "://") }),
 			clue{strong, `(?i)(?:only (?:supports? )?stdio|"?command"?(?: field)? is required|missing (?:required )?(?:field|property|key) ['"` + "`" + `]?command)\b`,
-				func(x *exam, _ *match) bool { return x.remote() || strings.Contains(x.text, "://") }}),
+				func(x *exam, _ *match) bool { return x.remote() || strings.Contains(x.text, "://") }},
+			clue{strong, `(?s)"path": ?\[\s*"mcpServers",\s*"[^"\n]+",\s*"command"\s*\]`, func(x *exam, _ *match) bool { return x.address() != "" }},
+			clue{strong, `(?i)(?:does not|doesn't) support (?:remote|url|http|sse)[^\n]{0,20}(?:servers?|transports?)`, nil}),
+		hides: []string{"entry_shape_wrong", "json_syntax"},
 	},
 	{
 		name: "command_and_args_in_one_string", category: ConfigMalformed,
-		explain: "The whole command line {command} was taken for the name of one program: command and arguments stand in one string.",
+		explain: "The whole command line {command|with its arguments} was taken for the name of one program: command and arguments stand in one string.",
 		fix:     "Write the program alone as \"command\" and each argument as an entry of \"args\".",
 		clues:   cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
 	},
@@ -129,7 +138,17 @@ var spawnCauses = []cause{
 		explain: "{command} is a configuration file, not a program, but it was to be started.",
 		fix:     "Put the server's program into \"command\"; the file itself belongs where the client reads its configuration.",
 		clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.HasSuffix(command, ".json") }),
-			clue{strong, `\bspawn (?P<command>[^"'\n]{1,240}\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil}),
+			clue{strong, `\bspawn (?P<command>[^"'\n]{1,240}\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil},
+			clue{certain, `\bspawn(?: \S+)? (?:Unknown system error -8|ENOEXEC|EACCES|EFTYPE|UNKNOWN)|(?i)exec format error|permission denied`, func(x *exam, m *match) bool {
+				for _, word := range x.Command {
+					if strings.HasSuffix(word, ".json") && !strings.HasPrefix(word, "-") && x.runner() != "node" {
+						m.names = map[string]string{"command": word}
+						return true
+					}
+				}
+				return false
+			}}),
+		hides: []string{"wrong_cpu_arch", "missing_exec_bit", "access_denied"},
 	},
 	{
 		name: "tilde_not_expanded", category: PathNotFound,
@@ -139,6 +158,15 @@ var spawnCauses = []cause{
 			return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
 		}),
 			clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|not found|does not exist)[^\n]{0,160}?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
+			clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
+				for _, word := range x.Command {
+					if strings.HasPrefix(word, "~/") || strings.HasPrefix(word, "$HOME/") {
+						m.names = map[string]string{"path": word}
+						return true
+					}
+				}
+				return false
+			}},
 			clue{certain, `(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\}|\$\{userHome\}|%USERPROFILE%)[/\\][\w./\\-]+)[^\n]{0,60}(?i:no such file or directory|does not exist|not found|is not a directory)`, nil}),
 		hides: []string{"data_file_missing", "wrong_directory_argument", "script_missing"},
 	},
@@ -151,7 +179,7 @@ var spawnCauses = []cause{
 			clue{strong, `(?:can't open file|No such file or directory:?|cannot find the path) '?(?P<command>[A-Za-z]:\\+(?:Program|Documents|Users\\+[^\\'"\n ]+))'?(?:$|[:\s])`, func(_ *exam, m *match) bool {
 				return splitPath.MatchString(m.names["command"])
 			}}),
-		hides: []string{"gui_path_missing", "wrong_command_name", "broken_npm_install", "module_missing"},
+		hides: []string{"gui_path_missing", "wrong_command_name", "broken_npm_install"},
 	},
 	{
 		name: "posix_shell_on_windows", category: Crashed,
@@ -159,10 +187,10 @@ var spawnCauses = []cause{
 		fix:     "Set variables in the \"env\" part of the entry and start the program itself, without sh, export, source or NAME=value in front.",
 		clues: append(cannotFind(certain, func(x *exam, command string) bool {
 			return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
-				regexp.MustCompile(`^[A-Z][A-Z0-9_]*=`).MatchString(command) || command == "NODE_ENV"
+				assignment.MatchString(command)
 		}),
-			clue{certain, `'(?P<command>NODE_ENV|export|source|\.|cp|rm|chmod|true|[A-Z][A-Z0-9_]+=?[^' ]*)' is not recognized as an internal or external command`, nil},
-			clue{strong, `The syntax of the command is incorrect\.`, nil}),
+			clue{strong, `The syntax of the command is incorrect\.`, nil},
+			clue{strong, `(?:\|\||&&|-c|\[|\S{1,20}) was unexpected at this time`, nil}),
 		hides: []string{"wrong_command_name", "gui_path_missing"},
 	},
 	{
@@ -172,6 +200,9 @@ var spawnCauses = []cause{
 		clues: []clue{
 			{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]{1,200}?))? EINVAL\b`, nil},
 			{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]{1,200}?))? UNKNOWN\b`, nil},
+			{certain, `Windows requires 'cmd /c' wrapper to execute (?P<command>\w+)`, nil},
+			{certain, `(?i)batch file arguments are invalid`, nil},
+			{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
 			{certain, `\[WinError 193\]`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "DLL load failed") }},
 			{strong, `%1 is not a valid Win32 application[^\n]{0,40}\(os error 193\)`, nil},
 			{strong, `exec: "(?P<command>(?:npx|npm|uvx|pnpm|yarn)[^"\n]*)": executable file not found in %PATH%`, nil},
@@ -205,7 +236,7 @@ var spawnCauses = []cause{
 			clue{certain, `version ['` + "`" + `](?P<version>GLIBC(?:XX)?_[\d.]+)['’] not found`, nil},
 			clue{certain, `(?:ld-linux[\w.-]*|ld-musl[\w.-]*)[^\n]{0,80}(?:No such file or directory|not found)|Error relocating [^\n]+: symbol not found`, nil},
 			clue{strong, `\blibc\.musl-\w+\.so|libc\.so\.6: cannot open shared object`, nil}),
-		hides: []string{"runtime_not_installed", "gui_path_missing", "command_path_missing", "docker_cli_missing", "shared_library_missing"},
+		hides: []string{"runtime_not_installed", "gui_path_missing", "command_path_missing", "shared_library_missing"},
 	},
 	{
 		name: "runtime_not_in_image", category: CommandNotFound,
@@ -304,8 +335,8 @@ var spawnCauses = []cause{
 			{certain, `Bad CPU type in executable`, nil},
 			{certain, `(?i)\bexec format error\b`, nil},
 			{certain, `incompatible architecture \(have '(?P<version>[\w, ]+)', need`, nil},
-			{certain, `\bspawn (?P<command>[^"'\n]{1,240}?) (?:ENOEXEC|EBADARCH|Unknown system error -(?:86|8))\b`, nil},
-			{certain, `\bUnknown system error -86\b`, nil},
+			{certain, `\bspawn (?P<command>[^"'\n]{1,240}?) (?:ENOEXEC|EBADARCH)\b`, nil},
+			{certain, `\bUnknown system error -(?:86|8)\b`, nil},
 			{strong, `no matching manifest for (?P<version>\w+/[\w/]+)`, nil},
 			{strong, `npm (?:ERR!|error) (?:code EBADPLATFORM|notsup Unsupported platform for (?P<command>\S+))`, nil},
 			{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, nil},
@@ -320,6 +351,6 @@ var spawnCauses = []cause{
 				return true
 			}},
 		},
-		hides: []string{"module_missing", "npx_cache_corrupt"},
+		hides: []string{"npx_cache_corrupt"},
 	},
 }

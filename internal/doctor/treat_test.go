@@ -35,8 +35,8 @@ func (p *patient) probe(_ context.Context, s upstream.Spec) Seen {
 }
 
 var (
-	notFound = Case{Command: []string{"npx"}, Spawn: Spawn{Errno: "ENOENT", Path: "npx", Of: "command"}}
-	noToken  = Case{Command: []string{"npx"}, Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: "Error: EXAMPLE_TOKEN environment variable is required"}
+	sickOfPath = Case{Command: []string{"npx"}, Spawn: Spawn{Errno: "ENOENT", Path: "npx", Of: "command"}}
+	sickOfToken  = Case{Command: []string{"npx"}, Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: "Error: EXAMPLE_TOKEN environment variable is required"}
 )
 
 func treat(t *testing.T, p *patient, allow Risk) Report {
@@ -46,8 +46,8 @@ func treat(t *testing.T, p *patient, allow Risk) Report {
 }
 
 func TestTreatFixesOneThingAfterTheOther(t *testing.T) {
-	first, second := Diagnose(notFound).Cause, Diagnose(noToken).Cause
-	p := &patient{wants: []string{"path", "token"}, sick: map[string]Case{"path": notFound, "token": noToken},
+	first, second := Diagnose(sickOfPath).Cause, Diagnose(sickOfToken).Cause
+	p := &patient{wants: []string{"path", "token"}, sick: map[string]Case{"path": sickOfPath, "token": sickOfToken},
 		offers: map[string][]Fix{first: {adding("wrong", Runtime), adding("path", Runtime)}, second: {adding("token", Runtime)}}}
 	report := treat(t, p, Runtime)
 	var results []string
@@ -63,8 +63,8 @@ func TestTreatFixesOneThingAfterTheOther(t *testing.T) {
 }
 
 func TestTreatTriesNothingThatNeedsAPerson(t *testing.T) {
-	cause := Diagnose(noToken).Cause
-	p := &patient{wants: []string{"token"}, sick: map[string]Case{"token": noToken}, offers: map[string][]Fix{cause: {adding("token", Secret)}}}
+	cause := Diagnose(sickOfToken).Cause
+	p := &patient{wants: []string{"token"}, sick: map[string]Case{"token": sickOfToken}, offers: map[string][]Fix{cause: {adding("token", Secret)}}}
 	report := treat(t, p, Config)
 	if report.Healthy || len(report.Steps) > 0 || len(p.probes) != 1 || report.Todo != "add token yourself" || report.Diagnosis.Cause != cause {
 		t.Errorf("%+v", report)
@@ -72,14 +72,14 @@ func TestTreatTriesNothingThatNeedsAPerson(t *testing.T) {
 }
 
 func TestTreatIsBounded(t *testing.T) {
-	cause := Diagnose(notFound).Cause
-	p := &patient{wants: []string{"none"}, sick: map[string]Case{"none": notFound}, offers: map[string][]Fix{
+	cause := Diagnose(sickOfPath).Cause
+	p := &patient{wants: []string{"none"}, sick: map[string]Case{"none": sickOfPath}, offers: map[string][]Fix{
 		cause: {adding("a", Runtime), adding("b", Runtime), adding("c", Runtime), adding("d", Runtime)}}}
 	if report := treat(t, p, Runtime); len(report.Steps) != 3 || len(p.probes) != 4 || report.Spec.Args != nil || report.Todo == "" {
 		t.Errorf("%+v", report)
 	}
 	// Nothing is tried twice for the same trouble.
-	p = &patient{wants: []string{"none"}, sick: map[string]Case{"none": notFound}, offers: map[string][]Fix{cause: {adding("a", Runtime)}}}
+	p = &patient{wants: []string{"none"}, sick: map[string]Case{"none": sickOfPath}, offers: map[string][]Fix{cause: {adding("a", Runtime)}}}
 	if report := treat(t, p, Runtime); len(report.Steps) != 1 {
 		t.Errorf("%+v", report)
 	}
