@@ -35,8 +35,8 @@ func (p *patient) probe(_ context.Context, s upstream.Spec) Seen {
 }
 
 var (
-	sickOfPath = Case{Command: []string{"npx"}, Spawn: Spawn{Errno: "ENOENT", Path: "npx", Of: "command"}}
-	sickOfToken  = Case{Command: []string{"npx"}, Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: "Error: EXAMPLE_TOKEN environment variable is required"}
+	sickOfPath  = Case{Command: []string{"npx"}, Spawn: Spawn{Errno: "ENOENT", Path: "npx", Of: "command"}}
+	sickOfToken = Case{Command: []string{"npx"}, Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: "Error: EXAMPLE_TOKEN environment variable is required"}
 )
 
 func treat(t *testing.T, p *patient, allow Risk) Report {
