@@ -118,7 +118,7 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 			b.WriteString("    " + p.in("2", "│") + " " + line + "\n")
 		}
 	}
-	b.WriteString("\nWhat to do:\n\n" + indent(fold(d.Fix)) + "\n")
+	b.WriteString("\nWhat to do:\n\n" + showFix(d.Fix, p))
 	if d.Category != doctor.Unknown {
 		fmt.Fprintf(&b, "\n%s\n", p.in("2", fmt.Sprintf("cause %s, %d %% sure", d.Cause, int(d.Confidence*100+0.5))))
 	}
@@ -129,6 +129,16 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 		}
 	}
 	return b.String()
+}
+
+// showFix puts the command at the end of a fix on a line of its own, to be
+// copied whole.
+func showFix(fix string, p paint) string {
+	at := strings.LastIndex(fix, ": ")
+	if at < 0 || strings.HasSuffix(fix, ".") {
+		return indent(fold(fix)) + "\n"
+	}
+	return indent(fold(fix[:at+1])) + "\n\n        " + p.in("36", fix[at+2:]) + "\n"
 }
 
 // fold breaks a sentence at spaces so that it fits a terminal. A long word

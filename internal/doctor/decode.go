@@ -23,7 +23,12 @@ func legible(text string) string {
 	text = unescape(text)
 	var b strings.Builder
 	b.Grow(len(text))
+	seen := map[uint64]int{}
 	for line := range strings.SplitSeq(text, "\n") {
+		form := shape(line)
+		if seen[form]++; seen[form] > repeats {
+			continue
+		}
 		for len(line) > 0 {
 			piece := line
 			if len(line) > pieceSize {
@@ -40,6 +45,23 @@ func legible(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// repeats is how often a line is kept that differs in numbers only: a log that
+// repeats itself says nothing new.
+const repeats = 4
+
+// shape is the same for lines that differ in numbers only.
+func shape(line string) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for i := range len(line) {
+		c := line[i]
+		if c >= '0' && c <= '9' {
+			c = '0'
+		}
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
 }
 
 // bound keeps the beginning and the end of a long text, whole lines if it can.

@@ -39,7 +39,7 @@ var facts = []fact{
 		takeStatus,
 	},
 	{
-		`\b(?P<status>[345]\d\d)[ :]+(?:status\b|\(?(?:Unauthorized|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Bad Request|Temporary Redirect|Permanent Redirect|Moved Permanently|Unsupported Media Type|Misdirected Request|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Payment Required|Request Timeout|Conflict|Gone|Found)\b|\{)`,
+		`\b(?P<status>[345]\d\d)[ :]+(?:status\b|\(?(?:Unauthorized|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Bad Request|Temporary Redirect|Permanent Redirect|Moved Permanently|Unsupported Media Type|Misdirected Request|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Payment Required|Request Timeout|Conflict|Gone|Found)\b|\{")`,
 		takeStatus,
 	},
 	{ // JSON-RPC errors as the SDKs word them

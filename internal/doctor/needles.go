@@ -3,20 +3,24 @@ package doctor
 import (
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 )
 
 // A few hundred patterns against a page of log take too long one by one. But
-// each of them holds a word that is in every text it can match, its needle; one
-// walk through the text finds all needles of all patterns (Aho and Corasick's
-// automaton), and a pattern is tried only around its own.
+// each of them holds words that are in every text it can match, its needles;
+// one walk through the text finds all needles of all patterns (Aho and
+// Corasick's automaton). A pattern is tried only if all it needs is there, and
+// only around the rarest.
 
 // pattern is an expression that is compiled when it is first of use.
 type pattern struct {
 	source  string
 	compile func() *regexp.Regexp
-	needles []int
+	needles []int   // one of them is in every match: where to look
+	needs   [][]int // and one of each of these
+	lines   bool    // it can match more than one line
 }
 
 func newPattern(source string, finder *finder) *pattern {
@@ -26,18 +30,45 @@ func newPattern(source string, finder *finder) *pattern {
 	if err != nil {
 		panic("doctor: " + err.Error())
 	}
-	for _, needle := range needlesOf(tree) {
-		p.needles = append(p.needles, finder.add(needle))
+	p.lines = matchesLines(tree)
+	best := 0
+	for _, words := range needlesOf(tree) {
+		var set []int
+		for _, word := range words {
+			set = append(set, finder.add(word))
+		}
+		if worth(words) > best {
+			best, p.needles = worth(words), set
+		}
+		p.needs = append(p.needs, set)
 	}
 	return p
 }
 
-// needlesOf are words of which one is in every match; none if there are no
-// such words.
-func needlesOf(tree *syntax.Regexp) []string {
+// matchesLines tells whether a line end can be in a match.
+func matchesLines(tree *syntax.Regexp) bool {
 	switch tree.Op {
 	case syntax.OpLiteral:
-		return []string{lowerASCII(string(tree.Rune))}
+		return slices.Contains(tree.Rune, '\n')
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(tree.Rune); i += 2 {
+			if tree.Rune[i] <= '\n' && '\n' <= tree.Rune[i+1] {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(tree.Sub, matchesLines)
+}
+
+// needlesOf are sets of words; one word of each set is in every match.
+func needlesOf(tree *syntax.Regexp) (sets [][]string) {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		if word := lowerASCII(string(tree.Rune)); len(word) > 1 {
+			return [][]string{{word}}
+		}
 	case syntax.OpCapture, syntax.OpPlus:
 		return needlesOf(tree.Sub[0])
 	case syntax.OpRepeat:
@@ -45,25 +76,30 @@ func needlesOf(tree *syntax.Regexp) []string {
 			return needlesOf(tree.Sub[0])
 		}
 	case syntax.OpConcat:
-		var best []string
 		for _, sub := range tree.Sub {
-			if found := needlesOf(sub); worth(found) > worth(best) {
-				best = found
-			}
+			sets = append(sets, needlesOf(sub)...)
 		}
-		return best
 	case syntax.OpAlternate:
-		var all []string
+		var either []string
 		for _, sub := range tree.Sub {
-			found := needlesOf(sub)
+			found := rarest(needlesOf(sub))
 			if len(found) == 0 {
 				return nil
 			}
-			all = append(all, found...)
+			either = append(either, found...)
 		}
-		return all
+		return [][]string{either}
 	}
-	return nil
+	return sets
+}
+
+func rarest(sets [][]string) (best []string) {
+	for _, set := range sets {
+		if worth(set) > worth(best) {
+			best = set
+		}
+	}
+	return best
 }
 
 // worth is how rare a set of needles is likely to be: the shortest decides.
@@ -200,20 +236,18 @@ func (h *hits) each(f func(at int) bool) {
 	}
 }
 
-// find returns the hits of each needle that is there.
-func (f *finder) find(text string) map[int]*hits {
-	found := map[int]*hits{}
+// find returns the hits of each needle, nil for one that is not there.
+func (f *finder) find(text string) []*hits {
+	found := make([]*hits, len(f.words))
 	state := int32(0)
 	for i := range len(text) {
 		state = f.next[int(state)*f.classes+int(f.class[text[i]])]
 		for at := state; at != 0; at = f.shorter[at] {
 			if n := f.ends[at]; n >= 0 {
-				h := found[int(n)]
-				if h == nil {
-					h = &hits{}
-					found[int(n)] = h
+				if found[n] == nil {
+					found[n] = &hits{}
 				}
-				h.add(i + 1)
+				found[n].add(i + 1)
 			}
 		}
 	}

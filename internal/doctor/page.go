@@ -2,13 +2,14 @@ package doctor
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // page is a text under examination and where its needles are.
 type page struct {
 	text string
-	hits map[int]*hits
+	hits []*hits
 }
 
 // match is where a pattern was found.
@@ -27,29 +28,24 @@ const (
 
 // find is the first place where the pattern matches and good says yes.
 func (p *page) find(pattern *pattern, good func(*match) bool) *match {
+	if !p.holds(pattern) {
+		return nil
+	}
 	var found *match
 	for _, needle := range pattern.needles {
 		h := p.hits[needle]
 		if h == nil {
 			continue
 		}
-		done := -1 // up to where it was tried
+		done := -1 // up to here a window had the needle in its middle
 		h.each(func(at int) bool {
 			if at <= done {
 				return true
 			}
-			from, to := p.around(at)
-			window := p.text[from:to]
-			re := pattern.compile()
-			for _, where := range re.FindAllStringSubmatchIndex(window, 8) {
-				m := p.matchAt(re, window, from, where)
-				if good == nil || good(m) {
-					found = m
-					return false
-				}
-			}
-			done = at
-			return true
+			from, to := p.around(at, pattern.lines)
+			found = p.findIn(pattern.compile(), from, to, good)
+			done = min(to, at+after/2)
+			return found == nil
 		})
 		if found != nil {
 			return found
@@ -58,8 +54,43 @@ func (p *page) find(pattern *pattern, good func(*match) bool) *match {
 	return nil
 }
 
-// around is the window for a needle that ends at a place.
-func (p *page) around(at int) (from, to int) {
+// holds tells whether everything is there that the pattern needs.
+func (p *page) holds(pattern *pattern) bool {
+	for _, set := range pattern.needs {
+		if !slices.ContainsFunc(set, func(needle int) bool { return p.hits[needle] != nil }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *page) findIn(re *regexp.Regexp, from, to int, good func(*match) bool) *match {
+	window := p.text[from:to]
+	where := re.FindStringSubmatchIndex(window)
+	if where == nil {
+		return nil
+	}
+	if m := p.matchAt(re, window, from, where); good == nil || good(m) {
+		return m
+	}
+	for _, where := range re.FindAllStringSubmatchIndex(window, 8)[1:] {
+		if m := p.matchAt(re, window, from, where); good(m) {
+			return m
+		}
+	}
+	return nil
+}
+
+// around is the window for a needle that ends at a place: its line, or more.
+func (p *page) around(at int, lines bool) (from, to int) {
+	if !lines {
+		from, to = max(0, at-before), min(len(p.text), at+after)
+		from += strings.LastIndexByte(p.text[from:at], '\n') + 1
+		if end := strings.IndexByte(p.text[at:to], '\n'); end >= 0 {
+			to = at + end
+		}
+		return from, to
+	}
 	if from = at - before; from <= 0 {
 		from = 0
 	} else if line := strings.IndexByte(p.text[from:at], '\n'); line >= 0 {

@@ -79,9 +79,9 @@ var authCauses = []cause{
 			{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
 			{certain, `(?i)needs (?:re-?)?authenticat|(?:requires?|needs?) (?:re-?)?(?:authentication|authorization|login)\b|authentication required|login required|(?:please|must) (?:log|sign) ?in|not (?:logged|signed) in|re-?authenticate|please authenticate`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
 			{certain, `(?i)does not support dynamic client registration|dynamic client registration (?:failed|not supported|rejected)|Incompatible auth server`, nil},
-			{certain, `(?i)(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)[^\n]{0,120}(?:40\d|failed|not found|invalid|mismatch)|Protected resource [^\n]+ does not match`, nil},
+			{certain, `(?i)(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)[^\n]*?(?:40\d|failed|not found|invalid|mismatch)|Protected resource [^\n]+ does not match`, nil},
 			{strong, `\bUnauthorizedError\b`, nil},
-			{strong, `(?i)WWW-Authenticate: ?Bearer[^\n]{0,100}resource_metadata`, nil},
+			{strong, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
 			{strong, `(?i)waiting for (?:the )?(?:oauth|auth|browser|user|login|authorization)[^\n]{0,20}`, func(x *exam, m *match) bool { return x.bridge() || x.remote() }},
 			{strong, "", func(x *exam, m *match) bool {
 				for _, answer := range x.HTTP {
@@ -111,7 +111,7 @@ var authCauses = []cause{
 		explain: "The token has expired or is invalid; the server says so inside of a successful answer, where no client looks for it.",
 		fix:     "Get a new token (sign in again), and start the server anew with it.",
 		clues: []clue{
-			{strong, `(?i)"isError": ?true(?s:.{0,300})(?:token (?:is |has )?(?:expired|invalid)|unauthorized|auth(?:entication)? failed)`, nil},
+			{strong, `(?i)"isError": ?true(?s:.*?)(?:token (?:is |has )?(?:expired|invalid)|unauthorized|auth(?:entication)? failed)`, nil},
 			{strong, `(?i)(?:bearer )?auth(?:entication)? failed: (?:invalid|expired) token|invalid JWT|JWT (?:is )?expired|jwt (?:expired|malformed)|TokenExpiredError|token (?:is |has |was )?(?:expired|been revoked|revoked)|Signature has expired|ID token expired`, nil},
 		},
 		hides: []string{"http_unauthorized"},

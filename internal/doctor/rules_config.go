@@ -20,10 +20,10 @@ var configCauses = []cause{
 		explain: "The configuration {path|file} cannot be read: its syntax is broken.",
 		fix:     "Look at the place named for a comma too many, a missing quote or bracket, or a second object pasted behind the first.",
 		clues: []clue{
-			{certain, `(?i)(?:Expected (?:double-quoted property name|property name or '\}'|',' or '[\]}]'[^\n]{0,30}|':' after property name)|Unexpected (?:token|string|number|end of JSON input|non-whitespace character)|Bad (?:control|escaped) character|Unterminated string|Invalid (?:escape|control) character)[^\n]{0,200}`, func(x *exam, m *match) bool {
+			{certain, `(?i)(?:Expected (?:double-quoted property name|property name or '\}'|',' or '[\]}]'[^\n]{0,30}|':' after property name)|Unexpected (?:token|string|number|end of JSON input|non-whitespace character)|Bad (?:control|escaped) character|Unterminated string|Invalid (?:escape|control) character)[^\n]*?`, func(x *exam, m *match) bool {
 				return aboutConfig(x, m) && (strings.Contains(m.said, "JSON") || strings.Contains(m.said, "json"))
 			}},
-			{certain, `(?i)(?:error (?:reading|parsing|loading)|failed to (?:parse|load|read)|could not (?:parse|load|read)|cannot (?:parse|read)|unable to (?:parse|read))[^\n]{0,60}(?P<path>[\w./\\~:-]*\.(?:jsonc?|toml|ya?ml))[^\n]{0,200}(?:JSON|position|line \d|column|token|syntax|expected)`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "package.json") }},
+			{certain, `(?i)(?:error (?:reading|parsing|loading)|failed to (?:parse|load|read)|could not (?:parse|load|read)|cannot (?:parse|read)|unable to (?:parse|read))[^\n]{0,60}(?P<path>[\w./\\~:-]*\.(?:jsonc?|toml|ya?ml))[^\n]*?(?:JSON|position|line \d|column|token|syntax|expected)`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "package.json") }},
 			{certain, `(?i)(?:config|configuration|settings)[^\n]{0,40}(?:is not (?:a )?valid|is invalid|invalid|malformed|contains? (?:a )?syntax errors?)[^\n]{0,10} JSON`, nil},
 			{certain, `(?i)invalid JSON (?:in|syntax in|format in)[^\n]{0,40}(?P<path>[\w./\\~-]+\.jsonc?|config|settings)`, nil},
 			{certain, `TOML parse error at line \d+|toml: line \d+|tomllib\.TOMLDecodeError|TomlError`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "unknown field") }},
@@ -96,7 +96,7 @@ var configCauses = []cause{
 			{certain, `error: unknown command '?(?P<option>[\w-]+)`, nil},
 			{certain, `error: unrecognized subcommand '(?P<option>[^'\n]+)'`, nil},
 			{strong, `Unknown arguments?: (?P<option>[\w-]+)`, nil},
-			{certain, `error: (?:argument |invalid value |option )[^\n]{0,100}(?:invalid choice|argument missing|requires an argument|isn't valid|for '[^'\n]+')`, nil},
+			{certain, `error: (?:argument |invalid value |option )[^\n]*?(?:invalid choice|argument missing|requires an argument|isn't valid|for '[^'\n]+')`, nil},
 			{certain, `npm (?:ERR!|error) (?:Unknown command|Missing script): "?(?P<option>[\w:-]+)`, nil},
 		},
 		hides: []string{"stdout_log_pollution", "required_argument_missing"},

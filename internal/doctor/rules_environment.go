@@ -30,7 +30,7 @@ var unset = []clue{
 	{certain, `(?i:environment variable not found|NotPresent)[^\n]{0,20}(?P<variable>[A-Z][A-Z0-9_]{2,})?`, nil},
 	{certain, `(?i)(?:api_key|apiKey) (?:client )?option must be set either by passing`, nil},
 	{certain, `(?i:Failed to (?:load|parse|read)|Invalid|Missing)[^\n]{0,20} (?i:environment variables|environment configuration|env(?:ironment)? (?:config|validation))`, nil},
-	{strong, `(?s)ZodError:? \[.{0,300}"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
+	{strong, `(?s)ZodError:? \[.*?"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
 	{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<variable>\w+)\s+Field required`, func(x *exam, m *match) bool {
 		return !slices.Contains([]string{"debug", "log_level", "mount_path", "host", "port"}, m.names["variable"])
 	}},
@@ -100,8 +100,8 @@ var environmentCauses = []cause{
 			{certain, `(?i)(?:unresolved|unexpanded|could not (?:be )?(?:resolve|expand|substitute)d?|literal|placeholder)[^\n]{0,60}\$\{(?:env:)?(?P<variable>[A-Za-z_]\w*)`, nil},
 			{strong, `['"= ](?:\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}|\{\{ ?(?P<other>[A-Z_][A-Z0-9_]+) ?\}\})['"\s,]`, nil},
 			{strong, `(?i)bearer \$\{?(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
-			{strong, `(?i:invalid|unauthorized|failed|could not|cannot|error)[^\n]{0,100}\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}`, nil},
-			{strong, `\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}[^\n]{0,100}(?i:invalid|unauthorized|failed|not found|error|ENOTFOUND|cannot)`, nil},
+			{strong, `(?i:invalid|unauthorized|failed|could not|cannot|error)[^\n]*?\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}`, nil},
+			{strong, `\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}[^\n]*?(?i:invalid|unauthorized|failed|not found|error|ENOTFOUND|cannot)`, nil},
 			{certain, `(?i)missing environment variables? in (?:config|MCP config)[^\n]{0,40}:? ?(?P<variable>[A-Z_][A-Z0-9_]+)?`, nil},
 			{strong, `(?i)(?:substitution|interpolation)[^\n]{0,40}variable[^\n]{0,20}['"$]{0,2}(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
 		},

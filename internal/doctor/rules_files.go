@@ -34,8 +34,8 @@ var fileCauses = []cause{
 		explain: "The working folder {path|of the server} does not exist.",
 		fix:     "Correct \"cwd\" in the server's entry, or leave it out.",
 		clues: []clue{
-			{certain, `\bchdir (?P<path>[^\n]{1,240}?): no such file or directory`, nil},
-			{certain, `\bspawn [^"'\n]{1,240} ENOTDIR`, nil},
+			{certain, `\bchdir (?P<path>[^\n]+?): no such file or directory`, nil},
+			{certain, `\bspawn [^"'\n]+ ENOTDIR`, nil},
 			{certain, `(?i)(?:working directory|cwd)\b[:=]? ?['"` + "`" + `]?(?P<path>[^\s'"` + "`" + `]*)['"` + "`" + `]? (?:does not exist|not found|doesn't exist|is not a directory|is invalid)`, nil},
 			{certain, `Starting directory \(cwd\) "?(?P<path>[^"\n]+)"? does not exist`, nil},
 			{certain, `(?i)The directory name is invalid\.? \(os error 267\)|\[WinError 267\]`, nil},
@@ -79,7 +79,7 @@ var fileCauses = []cause{
 		fix:     "Use the absolute path; if it is built from source, build it first (npm install && npm run build).",
 		clues: []clue{
 			{certain, `can't open file '(?P<path>[^'\n]+)': \[Errno 2\]`, nil},
-			{certain, `(?:Error: )?Cannot find module '(?P<path>(?:/|[A-Za-z]:\\)[^'\n]+)'(?s:.{0,700})requireStack: \[\]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "node_modules") }},
+			{certain, `(?:Error: )?Cannot find module '(?P<path>(?:/|[A-Za-z]:\\)[^'\n]+)'(?s:.*?)requireStack: \[\]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "node_modules") }},
 			{strong, `(?:Error: )?Cannot find module '(?P<path>(?:/|[A-Za-z]:\\)[^'\n]+)'`, func(x *exam, m *match) bool {
 				return !strings.Contains(m.names["path"], "node_modules") && !strings.Contains(x.text, "imported from") && x.runs("node", "bun", "tsx", "ts-node")
 			}},
@@ -140,8 +140,8 @@ var fileCauses = []cause{
 			{certain, `Your cache folder contains root-owned files`, nil},
 			{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, eacces) }},
 			{certain, `sudo chown -R \d+:\d+ "?(?P<path>[^"\n]*\.npm)`, nil},
-			{certain, `(?:EACCES|EPERM)[^\n]{0,120}['"]?(?P<path>[^\s'"]*\.npm/(?:_cacache|_logs|_npx|_locks)[^\s'"]*)`, nil},
-			{certain, `npm (?:ERR!|error) (?:code )?EACCES(?s:.{0,400})(?P<path>[^\s'"]*/\.npm)\b`, nil},
+			{certain, `(?:EACCES|EPERM)[^\n]*?['"]?(?P<path>[^\s'"]*\.npm/(?:_cacache|_logs|_npx|_locks)[^\s'"]*)`, nil},
+			{certain, `npm (?:ERR!|error) (?:code )?EACCES(?s:.*?)(?P<path>[^\s'"]*/\.npm)\b`, nil},
 		},
 		hides: []string{"npx_cache_corrupt", "access_denied", "missing_exec_bit", "env_placeholder_not_expanded"},
 	},

@@ -103,9 +103,9 @@ var endpointCauses = []cause{
 		clues: []clue{
 			{strong, `(?s)(?:POST|POSTing)[^\n]{0,80}404.{0,400}SSEClientTransport`, nil},
 			{strong, `(?s)SSEClientTransport.{0,400}(?:HTTP 404|404 )`, nil},
-			{strong, `(?i)POST "?/messages?/?[^\n]{0,120} 404`, nil},
+			{strong, `(?i)POST "?/messages?/?[^\n]*? 404`, nil},
 			{strong, `(?i)Endpoint origin does not match connection origin`, nil},
-			{strong, `(?s)event: endpoint.{0,200}data: /messages?.{0,400}404`, nil},
+			{strong, `(?s)event: endpoint.{0,200}data: /messages?.*?404`, nil},
 		},
 		hides: []string{"wrong_endpoint_path", "http_not_found", "sse_vs_streamable"},
 	},

@@ -71,7 +71,7 @@ var limitCauses = []cause{
 		clues: []clue{
 			{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
 			{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
-			{strong, `(?s)CONTAINER ID\s+IMAGE.{0,700}Up \d+ hours?.{0,200}Up \d+ hours?`, nil},
+			{strong, `(?s)CONTAINER ID\s+IMAGE.{0,700}Up \d+ hours?.*?Up \d+ hours?`, nil},
 			{strong, "", manyProcesses},
 			{strong, `(?i)remaining connection slots are reserved|too many (?:clients|connections) already|Too many connections|max(?:imum)? (?:number of )?(?:clients|connections|sessions) reached`, nil},
 		},
@@ -97,7 +97,7 @@ var timeoutCauses = []cause{
 		explain: "{command|The runner} hangs before it starts the server: it reads from stdin itself, which on Windows and with questions to the user never ends.",
 		fix:     "Add -y (npx -y ...), or start the installed program directly: node /path/to/server.js",
 		clues: []clue{
-			{certain, `(?i)Need to install the following packages:?(?s:.{0,200})Ok to proceed\?`, nil},
+			{certain, `(?i)Need to install the following packages:?(?s:.*?)Ok to proceed\?`, nil},
 			{strong, `(?i)\b(?:npx|npm|uvx)\b[^\n]{0,20} (?:hung|hangs|is hanging|stuck|froze)`, nil},
 			{strong, `Ok to proceed\? \(y\)`, nil},
 		},
@@ -136,7 +136,7 @@ var timeoutCauses = []cause{
 		explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
 		fix:     "Raise the client's limit for this server, or for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
 		clues: []clue{
-			{guess, `(?i)(?:tools?/call|tool call|calling tool|call_tool)[^\n]{0,100}(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return regexp.MustCompile(`\d ?(?:s|ms|sec|min)`).MatchString(m.said) }},
+			{guess, `(?i)(?:tools?/call|tool call|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return regexp.MustCompile(`\d ?(?:s|ms|sec|min)`).MatchString(m.said) }},
 			{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
 				text := strings.TrimSpace(x.text)
 				m.said = text
@@ -179,14 +179,14 @@ var crashCauses = []cause{
 		explain: "The server broke off with an error of its own: {text|see the line below}.",
 		fix:     "See whether a newer version does it too; tell its maintainers the line below. gauze run -- {line|COMMAND} starts it again after a crash.",
 		clues: []clue{
-			{likely, `(?s)Traceback \(most recent call last\):.{0,650}?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]{0,200})`, nil},
-			{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]{1,200}|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]{1,200}|fatal error: [^\n]{1,160})`, nil},
-			{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]{1,160}|Exception in thread "main" [^\n]{1,160}|Fatal Python error: [^\n]{1,160}|core dumped)`, nil},
+			{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*?)`, nil},
+			{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
+			{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
 			{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},
-			{guess, `(?m)(?:Uncaught |Unhandled )?(?P<text>(?:TypeError|ReferenceError|RangeError|AssertionError): [^\n]{1,160})`, func(x *exam, m *match) bool {
+			{guess, `(?m)(?:Uncaught |Unhandled )?(?P<text>(?:TypeError|ReferenceError|RangeError|AssertionError): [^\n]+)`, func(x *exam, m *match) bool {
 				return !strings.Contains(m.said, "fetch failed") && !strings.Contains(m.said, "terminated")
 			}},
-			{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]{0,160}`, nil},
+			{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
 			{guess, `Maximum call stack size exceeded`, nil},
 		},
 	},

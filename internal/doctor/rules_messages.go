@@ -128,8 +128,8 @@ var protocolCauses = []cause{
 		explain: "The server sends JSON that is no valid message of the protocol ({text|a field is missing or of another kind}).",
 		fix:     "Update the server or its SDK; gauze run -- {line|COMMAND} drops what is no message.",
 		clues: []clue{
-			{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).{0,700}(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
-			{strong, `(?i)unrecognized_keys(?s:.{0,200})(?:jsonrpc|result|error|id)\b`, nil},
+			{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
+			{strong, `(?i)unrecognized_keys(?s:.*?)(?:jsonrpc|result|error|id)\b`, nil},
 			{strong, `(?i)invalid (?:JSON-?RPC|MCP) (?:message|request|response|version|object|format)`, nil},
 			{strong, `(?i)validation errors? for (?P<text>JSONRPC\w+|InitializeResult|ListToolsResult|CallToolResult|ServerResult|ClientRequest|JSONRPCResponse)`, func(x *exam, m *match) bool {
 				return !strings.Contains(x.text, "Invalid JSON") && !strings.Contains(x.text, "json_invalid")
@@ -182,7 +182,7 @@ var schemaCauses = []cause{
 		explain: "Gemini takes only a part of JSON Schema, and a tool uses more ({field|see below}).",
 		fix:     "Leave that tool out in the client, or have the server simplify its schema.",
 		clues: []clue{
-			{certain, `(?i)function_?declarations?[\[.]\d*[^\n]{0,300}(?:should be non-empty|only allowed for|missing field|Cannot find field|Invalid value|required fields|must be|Unknown name|schema)`, nil},
+			{certain, `(?i)function_?declarations?[\[.]\d*[^\n]*?(?:should be non-empty|only allowed for|missing field|Cannot find field|Invalid value|required fields|must be|Unknown name|schema)`, nil},
 			{certain, `Unknown name (?:\\?")?(?P<field>\$?\w+)(?:\\?")? at '(?:request\.)?tools`, nil},
 			{certain, `(?i)GenerateContentRequest\.tools|Invalid JSON payload received\. Unknown name`, nil},
 			{certain, `(?i)any_of must be the only field set|schema (?:didn't|did not) specify the schema type field`, nil},
@@ -193,7 +193,7 @@ var schemaCauses = []cause{
 		explain: "A tool's schema is not a valid one ({tool|see below}), so the tool or the whole list is refused.",
 		fix:     "Tell the server's maintainers; until then leave that tool out in the client.",
 		clues: []clue{
-			{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)['"]?:? [^\n]{0,120}`, func(x *exam, m *match) bool {
+			{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)['"]?:? [^\n]*?`, func(x *exam, m *match) bool {
 				return regexp.MustCompile(`(?i)invalid|not valid|must|required|should|does not|unsupported`).MatchString(m.said)
 			}},
 			{certain, `(?i)Invalid schema for (?:function|tool) '(?P<tool>[^'\n]+)'`, nil},

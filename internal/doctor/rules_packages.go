@@ -28,7 +28,7 @@ var packageCauses = []cause{
 		clues: []clue{
 			{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": denied: denied`, nil},
 			{certain, `(?i)error getting credentials - err: [^\n]+`, nil},
-			{certain, `https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^\n]{0,160}(?:: denied: denied|: 403 Forbidden|denied: Your authorization token has expired)`, nil},
+			{certain, `https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^\n]*?(?:: denied: denied|: 403 Forbidden|denied: Your authorization token has expired)`, nil},
 			{certain, `denied: Your authorization token has expired`, nil},
 			{strong, `npm (?:ERR!|error) code E401`, nil},
 			{strong, `npm (?:ERR!|error) (?:code E401|Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password)`, nil},
@@ -43,7 +43,7 @@ var packageCauses = []cause{
 		clues: []clue{
 			{certain, `manifest for (?P<package>[\w./:@-]+) not found`, nil},
 			{certain, `(?P<package>[\w./:-]+): not found\b[^\n]{0,40}manifest|manifest unknown`, nil},
-			{strong, `failed to resolve reference "(?P<package>[^"\n]+)": [^\n]{0,160}not found`, nil},
+			{strong, `failed to resolve reference "(?P<package>[^"\n]+)": [^\n]*?not found`, nil},
 		},
 	},
 	{
@@ -123,7 +123,7 @@ var packageCauses = []cause{
 			{certain, `(?P<package>[\w.-]+) was not found in the provided package locations`, nil},
 			{certain, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[^\s(]+) \(from versions: none\)`, nil},
 			{strong, `No matching distribution found for (?P<package>[^\s]+)`, nil},
-			{certain, `(?i)failed to fetch: ` + "`https?://[^`\\n]*/simple/(?P<package>[\\w.-]+)/?`" + `(?s:.{0,200})404 Not Found`, nil},
+			{certain, `(?i)failed to fetch: ` + "`https?://[^`\\n]*/simple/(?P<package>[\\w.-]+)/?`" + `(?s:.*?)404 Not Found`, nil},
 			{strong, `npm (?:ERR!|error) (?:code EINVALIDPACKAGENAME|Invalid package name "?(?P<package>[^"\n:]+))`, nil},
 			{strong, `npm (?:ERR!|error) (?:code EINVALIDTAGNAME|Invalid tag name "?(?P<package>[^"\s]+))`, nil},
 			{strong, `(?i)remote: Repository not found|fatal: repository '(?P<package>[^'\n]+)' not found`, nil},
@@ -158,7 +158,7 @@ var dependencyCauses = []cause{
 		clues: []clue{
 			{certain, `externally-managed-environment`, nil},
 			{certain, `This environment is externally managed`, nil},
-			{certain, `The interpreter at [^\n]{1,160} is externally managed`, nil},
+			{certain, `The interpreter at [^\n]+ is externally managed`, nil},
 		},
 		hides: []string{"venv_not_used"},
 	},
@@ -206,9 +206,9 @@ var dependencyCauses = []cause{
 		explain: "uv's cache lost files that are still in use ({path|an environment in it}): it was cleaned, or is cleaned by the system.",
 		fix:     "Let uv build it again: uv cache clean {package|PACKAGE}; to keep it for good: uv tool install {package|PACKAGE}",
 		clues: []clue{
-			{certain, `(?i)(?:failed to|could not|no such file)[^\n]{0,200}(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
+			{certain, `(?i)(?:failed to|could not|no such file)[^\n]*?(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
 			{certain, `(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0)[^\s'"` + "`" + `]*)[^\n]{0,40}(?i:no such file|cannot find|bad interpreter|not found)`, nil},
-			{strong, `(?i)failed to (?:install|hardlink|clone file|link|persist)[^\n]{0,120}\.cache/uv`, nil},
+			{strong, `(?i)failed to (?:install|hardlink|clone file|link|persist)[^\n]*?\.cache/uv`, nil},
 			{strong, `Failed to read metadata from:? [^\n]*archive-v0|The wheel is invalid: Missing \.dist-info directory`, nil},
 		},
 		hides: []string{"data_file_missing", "venv_not_used"},
@@ -220,10 +220,10 @@ var dependencyCauses = []cause{
 		clues: []clue{
 			{certain, `Cannot find (?:module|package) '[^'\n]+' imported from (?P<path>\S*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
 			{certain, `Cannot find (?:module|package) '(?P<path>[^'\n]*[/\\]_npx[/\\][0-9a-f.]+)[^'\n]*'`, nil},
-			{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.{0,400}?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
+			{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
 			{certain, `npm (?:ERR!|error|warn|WARN) (?:code |cleanup |tar )?(?:ENOTEMPTY|EBUSY|EINTEGRITY|ECOMPROMISED|TAR_ENTRY_ERROR|TAR_BAD_ARCHIVE|Z_DATA_ERROR|ETXTBSY)`, nil},
 			{certain, `npm (?:ERR!|error) (?:Lock compromised|Invalid response body while trying to fetch|Cannot read properties of null \(reading '(?:edgesOut|matches|package|pickAlgorithm|children|isDescendantOf)'\)|Tracker "idealTree" already exists)`, nil},
-			{strong, `Cannot find module '[^'\n]+'(?s:.{0,300})(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
+			{strong, `Cannot find module '[^'\n]+'(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
 			{strong, `[/\\]_npx[/\\][0-9a-f]+[/\\][^\n]*(?:ERR_MODULE_NOT_FOUND|Unexpected end of (?:input|JSON input)|Invalid package config)`, nil},
 			{strong, `ERR_INVALID_PACKAGE_CONFIG`, nil},
 			{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, enotempty, ebusy, eexist) }},
@@ -298,9 +298,9 @@ var dependencyCauses = []cause{
 			{likely, `AttributeError: '(?P<module>\w+)' object has no attribute '\w+'`, func(x *exam, _ *match) bool {
 				return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app")
 			}},
-			{likely, `TypeError: Cannot (?:read properties|read property) of undefined[^\n]*\s+at [^\n]{0,200}(?:@modelcontextprotocol|zod)[/\\]`, nil},
+			{likely, `TypeError: Cannot (?:read properties|read property) of undefined[^\n]*\s+at [^\n]*?(?:@modelcontextprotocol|zod)[/\\]`, nil},
 			{strong, `self\.settings = Settings\(`, nil},
-			{guess, `(?s)Traceback \(most recent call last\):.{0,400}(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, nil},
+			{guess, `(?s)Traceback \(most recent call last\):.*?(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, nil},
 			{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, nil},
 		},
 		hides: []string{"venv_not_used", "server_bug_crash", "env_not_set", "optional_method_probed"},

@@ -10,25 +10,25 @@ import (
 // program is not there. The name may be missing: then it is the configured one.
 var notFound = []string{
 	// Node, Bun, Deno
-	`\bspawn(?:Sync)? (?P<command>[^"'|{}\n]{1,240}?) ENOENT\b`,
+	`\bspawn(?:Sync)? (?P<command>[^"'|{}\n]+?) ENOENT\b`,
 	`ENOENT: no such file or directory, (?:posix_spawn|uv_spawn|spawn) '?(?P<command>[^'\n]+)`,
 	`Executable not found in \$PATH: "(?P<command>[^"\n]+)"`,
 	`NotFound: Failed to spawn '(?P<command>[^'\n]+)'`,
 	`syscall: 'spawn (?P<command>[^'\n]+)'`,
 	// Go
 	`exec: "(?P<command>[^"\n]+)": (?:executable file|file) (?:not found|does not exist)`,
-	`fork/exec (?P<command>[^\n]{1,240}?): no such file or directory`,
+	`fork/exec (?P<command>[^\n]+?): no such file or directory`,
 	// Rust: the word "program" or nothing but the number of the error
 	`\bprogram not found\b`,
 	`\bcannot find binary path\b`,
 	`Failed to spawn process: No such file or directory`,
-	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]{0,160}(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
+	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
 	`FileNotFoundError: \[WinError 2\]`,
 	`(?m)^FileNotFoundError: \[Errno 2\] No such file or directory$`,
 	// Java, .NET, Ruby, Swift
-	`Cannot run program "(?P<command>[^"\n]+)"[^\n]{0,200}error=2,`,
+	`Cannot run program "(?P<command>[^"\n]+)"[^\n]*?error=2,`,
 	`trying to start process '(?P<command>[^'\n]+)' with working directory '[^'\n]*'\. (?:No such file|The system cannot find the file|系统找不到)`,
 	`No such file or directory - (?P<command>[\w./-]+) \(Errno::ENOENT\)`,
 	// shells
@@ -40,12 +40,12 @@ var notFound = []string{
 	`\benv: ['‘"]?(?P<command>[\w.+-]+)['’"]?: No such file or directory`,
 	`: (?P<command>/[\w./+-]+): bad interpreter: No such file`,
 	// Windows, in a few of its languages; a code page may have eaten the rest
-	`'"?(?P<command>[^'"\n]{1,240})"?' is not recognized as an internal or external command`,
+	`'"?(?P<command>[^'"\n]+)"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
-	`['"“„](?P<command>[^'"\n]{1,240})['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu en tant que commande|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
+	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu en tant que commande|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
 	`'(?P<command>[\w.@:/\\-]{1,80})'\s{0,2}\x{FFFD}`,
 	// clients and servers in their own words
-	`(?i)\b(?:command|executable|binary|program) ['"‘` + "`" + `](?P<command>[^'"’` + "`" + `\n]{1,200})['"’` + "`" + `] (?:was |is |could )?not (?:be )?(?:found|installed|available)`,
+	`(?i)\b(?:command|executable|binary|program) ['"‘` + "`" + `](?P<command>[^'"’` + "`" + `\n]+)['"’` + "`" + `] (?:was |is |could )?not (?:be )?(?:found|installed|available)`,
 	`(?i)\b(?:could not|cannot|can't|unable to|failed to) (?:find|locate)(?: the)? (?:command|executable|binary|program)[: ]+['"‘` + "`" + `]?(?P<command>[\w@./+-]+)`,
 	`\b(?P<command>npx|npm|node|uvx|uv|pip|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)(?:\.exe|\.cmd)?['"` + "`" + `]?(?: command| executable)? (?:is |was )?(?:not found|not installed|could not be found)\b`,
 	`(?i)\b(?P<command>git|npm|node|uv|docker) executable not found\b`,
@@ -138,7 +138,7 @@ var spawnCauses = []cause{
 		explain: "{command} is a configuration file, not a program, but it was to be started.",
 		fix:     "Put the server's program into \"command\"; the file itself belongs where the client reads its configuration.",
 		clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.HasSuffix(command, ".json") }),
-			clue{strong, `\bspawn (?P<command>[^"'\n]{1,240}\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil},
+			clue{strong, `\bspawn (?P<command>[^"'\n]+\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil},
 			clue{certain, `\bspawn(?: \S+)? (?:Unknown system error -8|ENOEXEC|EACCES|EFTYPE|UNKNOWN)|(?i)exec format error|permission denied`, func(x *exam, m *match) bool {
 				for _, word := range x.Command {
 					if strings.HasSuffix(word, ".json") && !strings.HasPrefix(word, "-") && x.runner() != "node" {
@@ -157,7 +157,7 @@ var spawnCauses = []cause{
 		clues: append(cannotFind(certain, func(_ *exam, command string) bool {
 			return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
 		}),
-			clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|not found|does not exist)[^\n]{0,160}?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
+			clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
 			clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
 				for _, word := range x.Command {
 					if strings.HasPrefix(word, "~/") || strings.HasPrefix(word, "$HOME/") {
@@ -198,8 +198,8 @@ var spawnCauses = []cause{
 		explain: "On Windows {command|npx} is a script ({command|npx}.cmd), and a script cannot be started as a program: it needs cmd.exe in front.",
 		fix:     "Start it through the shell: cmd /c {line|npx ...}",
 		clues: []clue{
-			{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]{1,200}?))? EINVAL\b`, nil},
-			{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]{1,200}?))? UNKNOWN\b`, nil},
+			{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? EINVAL\b`, nil},
+			{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? UNKNOWN\b`, nil},
 			{certain, `Windows requires 'cmd /c' wrapper to execute (?P<command>\w+)`, nil},
 			{certain, `(?i)batch file arguments are invalid`, nil},
 			{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
@@ -309,13 +309,13 @@ var spawnCauses = []cause{
 		explain: "{command|The program} is there but may not be started: the file is not marked as executable.",
 		fix:     "Start it with its interpreter (node FILE, python3 FILE), or mark it yourself: chmod +x {command|FILE}",
 		clues: []clue{
-			{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]{1,240}?) EACCES\b`, nil},
-			{certain, `fork/exec (?P<command>[^\n]{1,240}?): permission denied`, nil},
+			{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
+			{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},
 			{certain, `exec: "(?P<command>[^"\n]+)": permission denied`, nil},
 			{certain, `\b(?:bash|zsh|sh|dash)(?:: line)?:? (?:\d+: )?(?P<command>/?[\w./-]+): (?i:permission denied)`, nil},
 			{strong, `zsh: permission denied: (?P<command>\S+)`, nil},
 			{strong, `PermissionError: \[Errno 13\] Permission denied: '(?P<command>[^'\n]*/bin/[\w.-]+|[^'\n]+\.(?:sh|py|js))'`, func(x *exam, m *match) bool { return strings.Contains(x.line, m.names["command"]) }},
-			{strong, `(?i)failed to (?:spawn|start|run|execute)[^\n]{0,160}permission denied \(os error 13\)`, nil},
+			{strong, `(?i)failed to (?:spawn|start|run|execute)[^\n]*?permission denied \(os error 13\)`, nil},
 			{likely, "", func(x *exam, m *match) bool { return x.exited(m, 126) }},
 			{certain, "", func(x *exam, m *match) bool {
 				if x.Spawn.Errno != "EACCES" || x.Spawn.Said != "" {
@@ -335,14 +335,14 @@ var spawnCauses = []cause{
 			{certain, `Bad CPU type in executable`, nil},
 			{certain, `(?i)\bexec format error\b`, nil},
 			{certain, `incompatible architecture \(have '(?P<version>[\w, ]+)', need`, nil},
-			{certain, `\bspawn (?P<command>[^"'\n]{1,240}?) (?:ENOEXEC|EBADARCH)\b`, nil},
+			{certain, `\bspawn (?P<command>[^"'\n]+?) (?:ENOEXEC|EBADARCH)\b`, nil},
 			{certain, `\bUnknown system error -(?:86|8)\b`, nil},
 			{strong, `no matching manifest for (?P<version>\w+/[\w/]+)`, nil},
 			{strong, `npm (?:ERR!|error) (?:code EBADPLATFORM|notsup Unsupported platform for (?P<command>\S+))`, nil},
 			{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, nil},
 			{strong, `You installed esbuild for another platform`, nil},
 			{strong, `Could not load the "sharp" module using the (?P<version>[\w-]+) runtime`, nil},
-			{strong, `(?i)This version of [^\n]{1,200} is not compatible with the version of Windows`, nil},
+			{strong, `(?i)This version of [^\n]+ is not compatible with the version of Windows`, nil},
 			{likely, "", func(x *exam, m *match) bool {
 				if !strings.EqualFold(x.Exit.Signal, "SIGILL") && !strings.EqualFold(x.Exit.Signal, "illegal instruction") {
 					return false
