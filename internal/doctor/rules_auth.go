@@ -77,10 +77,10 @@ var authCauses = []cause{
 		clues: []clue{
 			{certain, `(?i)error getting token from server metadata`, nil},
 			{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
-			{certain, `(?i)needs (?:re-?)?authenticat|(?:requires?|needs?) (?:re-?)?(?:authentication|authorization|login)\b|authentication required|login required|(?:please|must) (?:log|sign) ?in|not (?:logged|signed) in|re-?authenticate|please authenticate`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
+			{certain, `(?i)needs (?:re-?)?authenticat|(?:requires?|needs?) (?:re-?)?(?:authentication|authorization|login)\b|(?:authentication|authorization|login) (?:is )?required|(?:please|must) (?:log|sign) ?in|not (?:logged|signed) in|re-?authenticate|please authenticate`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
 			{certain, `(?i)does not support dynamic client registration|dynamic client registration (?:failed|not supported|rejected)|Incompatible auth server`, nil},
 			{certain, `(?i)(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)[^\n]*?(?:40\d|failed|not found|invalid|mismatch)|Protected resource [^\n]+ does not match`, nil},
-			{strong, `\bUnauthorizedError\b`, nil},
+			{strong, `\bUnauthorizedError\b|(?i)\bOAuth error\b|token exchange failed|authorization with [^\n]{1,60} failed|(?i)\bOAuth\b[^\n]{0,30} failed`, nil},
 			{strong, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
 			{strong, `(?i)waiting for (?:the )?(?:oauth|auth|browser|user|login|authorization)[^\n]{0,20}`, func(x *exam, m *match) bool { return x.bridge() || x.remote() }},
 			{strong, "", func(x *exam, m *match) bool {
@@ -146,6 +146,7 @@ var authCauses = []cause{
 		fix:     "Give the token the server wants: gauze run --url {url|URL} --header-env Authorization=VARIABLE, or sign in from the client.",
 		clues: []clue{
 			{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
+			{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},
 			{likely, `(?m)(?:^|[:"'\s>])(?i:unauthorized)(?:[."'\s,]|$)`, nil},
 		},
 	},

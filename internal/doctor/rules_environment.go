@@ -43,6 +43,8 @@ var unset = []clue{
 	{strong, `(?i)\b(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|credentials?|connection string|database url|client id|client secret)s? (?:is |are |was |were |must be |has |have )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|required|undefined|needed)\b`, notAnAnswer},
 	{strong, `(?i)\b(?:missing|no|provide (?:an?|your)|requires? an?|must (?:provide|set|specify) (?:an?|your)?) ?(?:required |valid )?(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|connection string|database url|client secret)\b(?: (?:provided|found|set|specified|configured|given))?`, notAnAnswer},
 	{likely, `(?i)environment variables? (?:are|is|were|was)? ?(?:not set|missing|required)`, nil},
+	{strong, `(?i)\bneither (?P<variable>\w*(?:key|token|secret|credential)\w*)\b[^\n]{0,60}(?:provided|set|given|configured|found)`, nil},
+	{strong, `os\.environ\[['"](?P<variable>[A-Z][A-Z0-9_]+)['"]\]`, func(x *exam, _ *match) bool { return strings.Contains(x.text, "KeyError") }},
 	{likely, `process\.env\.(?P<variable>[A-Z][A-Z0-9_]+)[^\n]{0,40}(?:undefined|not set|missing)`, nil},
 }
 

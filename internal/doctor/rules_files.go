@@ -85,12 +85,13 @@ var fileCauses = []cause{
 			}},
 			{strong, `error: (?:Module not found|script not found) "?(?P<path>[^"\n]+)`, nil},
 			{strong, `error: Failed to spawn: ` + "`(?P<path>[^`\\n]*[/\\\\][^`\\n]*)`" + `[^\n]*\s+[^\n]{0,60}No such file or directory`, nil},
+			{strong, "error: Failed to spawn: `(?P<path>[^`\\n]*[/\\\\][^`\\n]*)`", nil},
 			{strong, `Error: Unable to access jarfile (?P<path>[^\n]+)`, nil},
 			{strong, `(?:^|\s)(?:bash|sh|zsh): (?:line \d+: |\d+: )?(?P<path>[./~][\w./-]+): No such file or directory`, nil},
 			{strong, `python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named (?P<path>\S+\.py))`, nil},
 			{strong, `Could not find (?:a |the )?(?:project|csproj)[^\n]{0,80}|MSBUILD : error MSB1009|Couldn't find a project to run`, nil},
 		},
-		hides: []string{"data_file_missing", "broken_npm_install"},
+		hides: []string{"data_file_missing", "broken_npm_install", "gui_path_missing", "command_path_missing", "wrong_command_name", "runtime_not_installed"},
 	},
 	{
 		name: "space_in_path_argument", category: PathNotFound,
@@ -129,6 +130,8 @@ var fileCauses = []cause{
 			{likely, `(?i)could not find (?:file|a part of the path) '(?P<path>[^'\n]+)'`, nil},
 			{likely, `(?i)(?:sqlite3\.OperationalError: |SQLITE_CANTOPEN: ?)unable to open database file`, nil},
 			{guess, `(?i)(?:file|path) not found:? ['"]?(?P<path>[/~.\w][^\n'"]*\.\w{1,5})\b`, nil},
+			{likely, `\[Errno 2\] No such file or directory: ['"](?P<path>[^'"\n]*[/\\.][^'"\n]*)['"]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "/bin/") }},
+			{guess, `(?i)(?:file|path|directory|folder) (?:not found|does not exist|doesn't exist)(?:: | at )['"]?(?P<path>[/~.\w][^\n'"]*)`, nil},
 			{guess, `The system cannot find the path specified\.`, nil},
 		},
 	},
@@ -205,7 +208,7 @@ var fileCauses = []cause{
 			{likely, `\[(?:Errno 13|WinError 5)\]`, nil},
 			{guess, `\bPermissionError\b: [^\n]{8,}`, nil},
 			{likely, `(?i)(?:is not writable|not writable by|cannot write to|no write (?:access|permission)|is owned by)[^\n]{0,80}`, nil},
-			{likely, `(?i)permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},
+			{likely, `(?i)operation not permitted \(os error 1\)|permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},
 			{likely, `(?m)(?i:^|[:\s])(?:P|p)ermission denied(?:$|[\s.:,(])`, func(x *exam, m *match) bool {
 				return !notOurPermission.MatchString(m.said)
 			}},

@@ -33,7 +33,7 @@ var sessionCauses = []cause{
 		explain: "The server has forgotten the session (it was restarted, or the session was idle too long), and the client goes on using it.",
 		fix:     "Connect again; gauze run --url {url|URL} does that by itself.",
 		clues: []clue{
-			{certain, `(?i)session (?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
+			{certain, `(?i)session ?(?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
 			{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
 			{certain, `(?i)session with (?:the )?id ['"]?[\w-]+['"]? (?:was |is |could )?(?:not (?:be )?found|does not exist|expired)`, nil},
 			{certain, `(?i)No transport found for session(?:Id)?|Could not find session`, nil},

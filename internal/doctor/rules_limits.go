@@ -12,7 +12,7 @@ var limitCauses = []cause{
 		fix:     "Wait, then call less often; a plan or key of your own may have a higher limit.",
 		clues: []clue{
 			{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
-			{certain, `(?i)\brate[- _]?limit(?:ed|s|ing)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit`, nil},
+			{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit`, nil},
 			{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
 			{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
 		},
@@ -23,7 +23,7 @@ var limitCauses = []cause{
 		explain: "All servers together offer more tools than the model's service takes ({limit|there is a limit}).",
 		fix:     "Switch off servers or tools you do not need in the client.",
 		clues: []clue{
-			{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools`, nil},
+			{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
 			{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
 			{certain, `(?i)(?:exceed\w*|over|above)[^\n]{0,30}tools? limit|tool limit (?:exceeded|reached)|total tools[^\n]{0,40}(?:exceed|limit|too many)`, nil},
 			{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens`, nil},
@@ -114,6 +114,7 @@ var timeoutCauses = []cause{
 			{strong, `(?i)(?:timeout|timed out)[^\n]{0,40}(?:waiting for|during)[^\n]{0,40}(?:initiali[sz]\w*|handshake|server to (?:start|respond|be ready)|startup|connect)`, atStart},
 			{strong, `(?i)(?:initiali[sz]\w*|handshake|startup|failed to start|start(?:ing)? (?:the )?server|connect(?:ion|ing)?\b)[^\n]{0,80}(?:timed out|timeout|deadline exceeded|did not (?:complete|respond|finish))`, atStart},
 			{strong, `(?i)(?:server|it|process) did not (?:respond|start|answer|initiali[sz]e|become ready)[^\n]{0,20} (?:with)?in (?P<limit>[\d.]+ ?\w+)`, nil},
+			{strong, `Timed out while waiting for response to \w*Request\. Waited (?P<limit>[\d.]+ seconds)`, atStart},
 			{strong, `(?i)\bnpm warn exec The following packages? (?:was|were) not found and will be installed`, func(x *exam, _ *match) bool { return timedOut.MatchString(x.text) }},
 			{strong, "", func(x *exam, m *match) bool {
 				if !x.Limit.Passed || !x.Limit.Downloading {

@@ -26,6 +26,7 @@ var stdoutCauses = []cause{
 			{strong, `(?:Unexpected token [^\n]{1,20}|Unexpected (?:number|string)|Expected (?:',' or '[\]}]'|property name or '\}'|double-quoted property name)[^\n]{0,40}|No number after minus sign|Unterminated (?:string|fractional number)[^\n]{0,20}|Exponent part is missing[^\n]{0,20}|Bad control character in string literal)[^\n]{0,40}(?:in|after|is not valid) JSON`, notHTML},
 			{strong, `Unexpected non-whitespace character after JSON at position \d`, notHTML},
 			{strong, `Unexpected (?:token|number|string|identifier|non-whitespace character)[^\n]{0,80} in JSON at position \d`, notHTML},
+			{strong, `Unexpected token [^\n]{0,12}in JSON at position \d`, notHTML},
 			{strong, `Expected ',' or '[\]}]' after (?:array element|property value) in JSON at position`, nil},
 			{certain, `(?i)Failed to parse (?:JSONRPC |JSON-RPC |JSON )?message(?: from server)?:? ?(?P<text>[^\n]{0,80})`, nil},
 			{certain, `(?s)1 validation error for JSONRPCMessage\s+Invalid JSON: (?P<text>[^\n\[]{0,80})`, nil},
@@ -57,9 +58,6 @@ func notHTML(x *exam, m *match) bool {
 // aboutConfigLine looks at the line only: a log may name the configuration
 // elsewhere without being about it.
 func aboutConfigLine(_ *exam, m *match) bool { return configFile.MatchString(m.said) }
-
-// aboutMethod is a method that a server need not have.
-var aboutMethod = regexp.MustCompile(`(?:prompts|resources|roots|logging|completion|sampling)/[\w/]+|resources/templates/list|ping`)
 
 var protocolCauses = []cause{
 	{
@@ -94,7 +92,7 @@ var protocolCauses = []cause{
 			{certain, `(?i)Received\s+(?:\S+:\d+\s+)?request before\s+initialization|before initialization (?:was )?complete`, nil},
 			{certain, `(?i)(?:server|client|connection) (?:is |was |has )?not (?:been )?(?:yet )?initiali[sz]ed`, func(x *exam, m *match) bool { return !x.status(&match{}, 404) }},
 			{certain, `(?i)(?:expected|first (?:message|request) must be|must (?:send|call)|waiting for)[^\n]{0,20} ['"` + "`" + `]?initialize['"` + "`" + `]? (?:request|first|before|message)|expect initialized? (?:request|notification)`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "Waiting for server to respond") }},
-			{strong, `-32602[^\n]{0,40}Invalid request parameters`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
+			{strong, `-32602[^\n]{0,40}Invalid request parameters|Invalid request parameters[^\n]{0,40}-32602`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
 			{strong, `(?i)(?:already|twice|second|duplicate)[^\n]{0,12} initiali[sz]e|Server already initialized`, nil},
 		},
 	},
@@ -193,14 +191,15 @@ var schemaCauses = []cause{
 		explain: "A tool's schema is not a valid one ({tool|see below}), so the tool or the whole list is refused.",
 		fix:     "Tell the server's maintainers; until then leave that tool out in the client.",
 		clues: []clue{
-			{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)['"]?:? [^\n]*?`, func(x *exam, m *match) bool {
-				return regexp.MustCompile(`(?i)invalid|not valid|must|required|should|does not|unsupported`).MatchString(m.said)
+			{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)[\w.]*['"]?:? [^\n]*?`, func(x *exam, m *match) bool {
+				return regexp.MustCompile(`(?i)invalid|not valid|must|required|should|does not|unsupported|missing`).MatchString(m.said)
 			}},
 			{certain, `(?i)Invalid schema for (?:function|tool) '(?P<tool>[^'\n]+)'`, nil},
 			{certain, `(?i)(?:invalid|bad|malformed|unsupported|unparsable|cannot parse|failed to (?:parse|convert|compile|validate))[^\n]{0,30}(?:input[-_ ]?schema|tool schema|JSON schema|app-input-schema|parameters schema)`, nil},
 			{certain, `(?i)(?:tool|function) ?(?:parameters?|schema)[^\n]{0,60}(?:array type must have items|is (?:invalid|not valid)|must be (?:of )?type|must have)`, nil},
 			{certain, `(?i)(?:can't|cannot|could not|unable to) resolve reference [^\n]{0,60}(?:#|\$defs|definitions)|PointerToNowhere|Unresolvable(?: JSON)? pointer|schema is invalid: data/|strict mode: unknown keyword`, nil},
 			{certain, `(?i)(?:tool|function) ['"` + "`" + `]?(?P<tool>[\w.-]+)['"` + "`" + `]? (?:has|have) (?:an )?invalid (?:JSON )?(?:schema|parameters)`, nil},
+			{strong, `(?i)failed to (?:convert|register|load|parse)[^\n]{0,30}tool[^\n]{0,40}schema|schema at path [^\n]{1,80} must|unsupported schema type`, nil},
 			{certain, `(?i)array schema missing items|'additionalProperties' is required to be supplied and to be false|JSON schema is invalid`, nil},
 		},
 		hides: []string{"wrong_endpoint_path", "http_not_found", "invalid_jsonrpc_message"},
@@ -215,6 +214,8 @@ var schemaCauses = []cause{
 			{certain, `(?i)validation errors? for (?P<tool>(?:call\[)?\w+(?:Arguments|Args|Params|Input)\b)`, nil},
 			{strong, `(?i)(?:expected|must be|should be)(?: an?| of type)? (?:valid )?(?:object|array|number|integer|boolean|string|list|dict\w*)\b,? ?(?:received|but (?:got|received)|not|got)?[^\n]{0,40}`, aboutCall},
 			{strong, `(?i)(?:parameter|argument|field|property|Invalid) ['"` + "`" + `]?\w+['"` + "`" + `]?:? must be (?:an? )?(?:number|integer|string|boolean|array|object)`, nil},
+			{certain, `\bInputValidationError\b`, nil},
+			{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},
 			{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, nil},
 			{strong, `(?i)(?:missing|unexpected) (?:\d+ )?required (?:positional |keyword-only )?(?:argument|parameter|property|propert)[^\n]{0,60}`, aboutCall},
 			{strong, `(?i)(?:tool|function)[ -]?(?:call )?(?:arguments|parameters|input)[^\n]{0,40}(?:invalid|not valid|malformed|could not be parsed|failed validation)`, nil},

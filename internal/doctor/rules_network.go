@@ -52,7 +52,7 @@ var tlsCauses = []cause{
 		explain: "A proxy stands between this machine and the server ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}), and it does not pass the connection on.",
 		fix:     "Correct the proxy variables in the server's environment, or except the host: NO_PROXY={host|localhost,127.0.0.1}",
 		clues: []clue{
-			{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, nil},
+			{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, nil},
 			{certain, `(?i)(?:unknown|unsupported|invalid) (?:scheme for )?proxy(?: URL| scheme)?|Using SOCKS proxy, but the 'socksio' package is not installed|socksio|Missing dependencies for SOCKS support`, nil},
 			{certain, `(?i)407 Proxy Authentication Required|ERR_PROXY_CONNECTION_FAILED|ERR_TUNNEL_CONNECTION_FAILED`, nil},
 			{certain, "", func(x *exam, m *match) bool { return x.status(m, 407) }},
@@ -142,6 +142,7 @@ var networkCauses = []cause{
 			{certain, `HTTPSConnectionPool\(host='(?P<host>(?:pypi|files)[\w.-]+)'`, nil},
 			{certain, `(?:Get|Head) "https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^"\n]*": (?:dial|net/http|context|EOF|read|proxyconnect|tls)`, nil},
 			{certain, `error sending request for url \(https?://(?P<host>(?:pypi|files\.pythonhosted|registry|npm|github)[\w.-]*)`, nil},
+			{strong, "(?i)failed to download(?: distribution)?:? `[^`\\n]+`", nil},
 			{strong, `(?i)Retrying \(Retry\(total=\d`, nil},
 			{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, noNetwork) }},
 			{strong, `(?i)(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|ECONNREFUSED)[^\n]{0,80}`, aboutRegistry},
@@ -201,6 +202,7 @@ var networkCauses = []cause{
 			{strong, "", func(x *exam, m *match) bool {
 				return x.status(m, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 529, 530)
 			}},
+			{strong, `(?i)\berror code: 1033\b|Argo Tunnel error|ERR_NGROK_\d+|tunnel [^\n]{0,30}(?:not found|offline)`, nil},
 			{strong, `(?i)\b(?:service (?:is )?(?:temporarily )?unavailable|bad gateway|gateway time-?out|circuit[_ ]open|upstream connect error|no healthy upstream|web server is down|temporarily (?:overloaded|unavailable)|overloaded_error)\b`, nil},
 		},
 	},
@@ -281,6 +283,7 @@ var portCauses = []cause{
 			{certain, `(?i)address already in use[^\n]{0,20}?(?::(?P<port>\d{2,5}))?`, nil},
 			{certain, `(?i)\[Errno (?:48|98)\]|\[WinError 10048\]|\[Errno 10048\]|os error (?:48|98|10048)\b`, nil},
 			{certain, `(?i)only one usage of each socket address`, nil},
+			{certain, `(?i)\bport is in use\b|already running on port (?P<port>\d{2,5})`, nil},
 			{certain, `(?i)port (?P<port>\d{2,5}) (?:is )?(?:already )?(?:in use|taken|occupied|allocated|being used|not available|unavailable)`, nil},
 			{certain, `通常每个套接字地址|\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 			{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},

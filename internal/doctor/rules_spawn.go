@@ -22,6 +22,8 @@ var notFound = []string{
 	`\bprogram not found\b`,
 	`\bcannot find binary path\b`,
 	`Failed to spawn process: No such file or directory`,
+	`(?i)fail(?:ed|ure) to (?:spawn|start|launch|execute|run|create)[^\n]{0,60}(?:command|process|server|child)[: ]+['"` + "`" + `]?(?P<command>[\w./\\-]*)['"` + "`" + `]?: ?(?:No such file or directory|The system cannot find the file specified)`,
+	`(?:execvp?e?(?:\(\d\))?|posix_spawnp?)[^\n]{0,20}(?:failed)?[^\n]{0,20}No such file or directory`,
 	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
