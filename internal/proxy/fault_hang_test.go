@@ -26,7 +26,7 @@ func watchful() Options {
 
 func TestFaultH01NeverAnswersInitialize(t *testing.T) {
 	o := quick()
-	o.StartTimeout = 150 * time.Millisecond
+	o.StartTimeout = 500 * time.Millisecond // it has to get as far as its banner
 	s := begin(t, o, "-ignore-initialize", "-stray=banner")
 	id := s.request("initialize", initializeParams)
 	m := s.wantFault(id, fault.StartTimeout)
