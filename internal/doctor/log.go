@@ -42,6 +42,10 @@ var facts = []fact{
 		`\b(?P<status>[345]\d\d)[ :]+(?:status\b|\(?(?:Unauthorized|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Bad Request|Temporary Redirect|Permanent Redirect|Moved Permanently|Unsupported Media Type|Misdirected Request|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Payment Required|Request Timeout|Conflict|Gone|Found)\b|\{")`,
 		takeStatus,
 	},
+	{ // a request line of a web framework, and statuses behind their words
+		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received) \(?)(?P<status>[1-5]\d\d)\b`,
+		takeStatus,
+	},
 	{ // JSON-RPC errors as the SDKs word them
 		`(?i)\bMcp ?error:? (?:MCP error )?(?P<code>-\d{5})(?:: ?(?P<message>[^\n]{0,300}))?`,
 		takeRPC,

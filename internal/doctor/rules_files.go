@@ -68,6 +68,7 @@ var fileCauses = []cause{
 			{certain, `(?i)is not a (?:valid )?git repository|not a git repository \(or any of the parent`, nil},
 			{strong, `npm (?:ERR!|error) (?:enoent )?Could not read package\.json|npm (?:ERR!|error) path (?P<path>[^\n]+)package\.json`, nil},
 			{strong, `(?i)\bENOTDIR\b[^\n]{0,40}'(?P<path>[^'\n]+)'`, nil},
+			{strong, `(?i)(?:path|argument)? ?is not a directory:? ['"]?(?P<path>[/~\\.\w][^\n'"]*)`, nil},
 			{strong, `(?i)None of the specified directories are accessible`, nil},
 			{strong, `\[Errno 20\] Not a directory: '(?P<path>[^'\n]+)'|NotADirectoryError: [^\n]{0,40}'(?P<path2>[^'\n]+)'`, nil},
 		},
@@ -132,6 +133,7 @@ var fileCauses = []cause{
 			{guess, `(?i)(?:file|path) not found:? ['"]?(?P<path>[/~.\w][^\n'"]*\.\w{1,5})\b`, nil},
 			{likely, `\[Errno 2\] No such file or directory: ['"](?P<path>[^'"\n]*[/\\.][^'"\n]*)['"]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "/bin/") }},
 			{guess, `(?i)(?:file|path|directory|folder) (?:not found|does not exist|doesn't exist)(?:: | at )['"]?(?P<path>[/~.\w][^\n'"]*)`, nil},
+			{guess, `FileNotFound\w*:? ['"](?P<path>[^'"\n]*[/\\.][^'"\n]*)['"]`, nil},
 			{guess, `The system cannot find the path specified\.`, nil},
 		},
 	},
@@ -191,6 +193,7 @@ var fileCauses = []cause{
 		explain: "The server may not write to {path|a folder it needs}: the folder is read-only or belongs to somebody else.",
 		fix:     "Point it to a folder you own (a variable of the server, XDG_CACHE_HOME or HOME), or start it in one with \"cwd\".",
 		clues: []clue{
+			{strong, `(?i)attempt to write a readonly database`, nil},
 			{certain, `(?i)(?:EROFS|read-only file system)[^\n]{0,20}(?:[:,] ?(?:mkdir|open)? ?['"]?(?P<path>/[^\s'"]*))?`, nil},
 			{strong, `(?:EACCES|EPERM): (?:permission denied|operation not permitted), (?:mkdir|open|unlink|rename|copyfile|rmdir) '(?P<path>[^'\n]+)`, nil},
 			{strong, `PermissionError: \[(?:Errno 13|WinError 5)\] [^\n:]+: '(?P<path>[^'\n]+)'`, nil},
@@ -206,6 +209,7 @@ var fileCauses = []cause{
 		clues: []clue{
 			{likely, `\b(?:EACCES|EPERM)\b`, nil},
 			{likely, `\[(?:Errno 13|WinError 5)\]`, nil},
+			{likely, `(?i)cannot be loaded because running scripts is disabled|blocked by (?:group policy|your administrator|antivirus)|is not (?:digitally )?signed`, nil},
 			{guess, `\bPermissionError\b: [^\n]{8,}`, nil},
 			{likely, `(?i)(?:is not writable|not writable by|cannot write to|no write (?:access|permission)|is owned by)[^\n]{0,80}`, nil},
 			{likely, `(?i)operation not permitted \(os error 1\)|permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},

@@ -33,7 +33,7 @@ var sessionCauses = []cause{
 		explain: "The server has forgotten the session (it was restarted, or the session was idle too long), and the client goes on using it.",
 		fix:     "Connect again; gauze run --url {url|URL} does that by itself.",
 		clues: []clue{
-			{certain, `(?i)session ?(?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
+			{certain, `(?i)session ?(?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|been closed|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
 			{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
 			{certain, `(?i)session with (?:the )?id ['"]?[\w-]+['"]? (?:was |is |could )?(?:not (?:be )?found|does not exist|expired)`, nil},
 			{certain, `(?i)No transport found for session(?:Id)?|Could not find session`, nil},
@@ -137,6 +137,7 @@ var endpointCauses = []cause{
 				return x.status(m, 404) && (x.remote() || aboutEndpoint.MatchString(m.said))
 			}},
 			{likely, `(?i)(?:"|>|: |^)404 page not found|Cannot (?:POST|GET) /\S*`, nil},
+			{strong, `(?i)(?:endpoint|response|body|received|got|error)[^\n]{0,40}<(?:!doctype html|html)`, nil},
 			{strong, `(?i)Unexpected token '?<'?[^\n]{0,40}(?:<!doctype|<html|is not valid JSON|in JSON)`, nil},
 			{strong, "", func(x *exam, m *match) bool {
 				for _, answer := range x.HTTP {

@@ -12,7 +12,7 @@ var limitCauses = []cause{
 		fix:     "Wait, then call less often; a plan or key of your own may have a higher limit.",
 		clues: []clue{
 			{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
-			{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit`, nil},
+			{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit|\bthrottl(?:ed|ing)\b|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded`, nil},
 			{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
 			{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
 		},
@@ -36,6 +36,7 @@ var limitCauses = []cause{
 		fix:     "Give it more (NODE_OPTIONS=--max-old-space-size=4096, docker run -m 2g), or less to do at once.",
 		clues: []clue{
 			{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
+			{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
 			{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b`, nil},
 			{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
 			{likely, "", func(x *exam, m *match) bool {
@@ -114,6 +115,8 @@ var timeoutCauses = []cause{
 			{strong, `(?i)(?:timeout|timed out)[^\n]{0,40}(?:waiting for|during)[^\n]{0,40}(?:initiali[sz]\w*|handshake|server to (?:start|respond|be ready)|startup|connect)`, atStart},
 			{strong, `(?i)(?:initiali[sz]\w*|handshake|startup|failed to start|start(?:ing)? (?:the )?server|connect(?:ion|ing)?\b)[^\n]{0,80}(?:timed out|timeout|deadline exceeded|did not (?:complete|respond|finish))`, atStart},
 			{strong, `(?i)(?:server|it|process) did not (?:respond|start|answer|initiali[sz]e|become ready)[^\n]{0,20} (?:with)?in (?P<limit>[\d.]+ ?\w+)`, nil},
+			{strong, `(?i)(?:connect|start|respond|ready|initiali[sz]e)\w* within (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|min\w*))`, atStart},
+			{strong, `(?s)timed out.*?(?:Prepared|Resolved|Installed|Audited) \d+ packages?`, nil},
 			{strong, `Timed out while waiting for response to \w*Request\. Waited (?P<limit>[\d.]+ seconds)`, atStart},
 			{strong, `(?i)\bnpm warn exec The following packages? (?:was|were) not found and will be installed`, func(x *exam, _ *match) bool { return timedOut.MatchString(x.text) }},
 			{strong, "", func(x *exam, m *match) bool {
@@ -137,7 +140,7 @@ var timeoutCauses = []cause{
 		explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
 		fix:     "Raise the client's limit for this server, or for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
 		clues: []clue{
-			{guess, `(?i)(?:tools?/call|tool call|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return regexp.MustCompile(`\d ?(?:s|ms|sec|min)`).MatchString(m.said) }},
+			{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return regexp.MustCompile(`\d ?(?:s|ms|sec|min)`).MatchString(m.said) }},
 			{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
 				text := strings.TrimSpace(x.text)
 				m.said = text

@@ -43,6 +43,7 @@ var tlsCauses = []cause{
 		clues: []clue{
 			{certain, `\b(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_TLSV1_ALERT_\w+|ERR_SSL_SSLV3_ALERT_\w+|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_PROTOCOL_ERROR|EPROTO)\b`, nil},
 			{certain, `(?i)wrong version number|first record does not look like a TLS handshake|server gave HTTP response to HTTPS client|client sent an HTTP request to an HTTPS server|plain HTTP request was sent to HTTPS port`, nil},
+			{strong, `(?i)\b(?:SSL|TLS)\b[^\n]{0,40}(?:could not be established|handshake (?:error|failed|failure)|connection (?:error|failed)|bad certificate)`, nil},
 			{certain, `(?i)ssl(?:v3)? alert handshake failure|tls: (?:handshake failure|protocol version not supported)|SSLEOFError|UNEXPECTED_EOF_WHILE_READING|InvalidContentType|received corrupt message of type|SSL routines`, nil},
 		},
 		hides: []string{"request_not_sent"},
@@ -82,7 +83,7 @@ var refused = []string{
 	`(?i)(?:dial|connect)[^\n]{0,60}?(?P<host>[\w.-]+|\[::1\]):(?P<port>\d{2,5}):? [^\n]{0,40}connection refused`,
 	`(?i)(?P<host>[\w.-]+):(?P<port>\d{2,5})[^\n]{0,60}connection refused`,
 	`(?i)\bconnection refused\b`,
-	`(?i)actively refused it|\bos error (?:111|61|10061)\b|\[(?:Errno (?:111|61)|WinError 10061)\]|error=111`,
+	`(?i)actively refused it|\bos error (?:111|61|10061)\b|\[(?:Errno (?:111|61)|WinError (?:10061|1225))\]|refused the network connection|error=111`,
 	`(?i)Unable to connect to the remote server|ERR_CONNECTION_REFUSED|Connect call failed`,
 	`Unable to connect\. Is the computer able to access the url\?`,
 	`(?i)All connection attempts failed`,
@@ -203,7 +204,7 @@ var networkCauses = []cause{
 				return x.status(m, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 529, 530)
 			}},
 			{strong, `(?i)\berror code: 1033\b|Argo Tunnel error|ERR_NGROK_\d+|tunnel [^\n]{0,30}(?:not found|offline)`, nil},
-			{strong, `(?i)\b(?:service (?:is )?(?:temporarily )?unavailable|bad gateway|gateway time-?out|circuit[_ ]open|upstream connect error|no healthy upstream|web server is down|temporarily (?:overloaded|unavailable)|overloaded_error)\b`, nil},
+			{strong, `(?i)\b(?:service (?:is )?(?:temporarily )?unavailable|bad gateway|gateway time-?out|circuit[_ ]open|upstream connect error|no healthy upstream|upstream (?:request )?time(?:d )?-?out|web server is down|temporarily (?:overloaded|unavailable)|overloaded_error)\b`, nil},
 		},
 	},
 	{
@@ -230,6 +231,7 @@ var networkCauses = []cause{
 			}},
 			clue{strong, `(?i)(?:addon|add-on|plugin|extension|app|editor|bridge|companion)[^\n]{0,30}(?:is )?(?:not (?:running|connected|reachable|started|open)|is running\b)`, nil},
 			clue{strong, `(?i)Could not connect to (?P<host>Blender|Unity|Unreal|Figma|Ghidra|IDA|Chrome|Godot|Photoshop|Obsidian)`, nil},
+			clue{likely, `(?m)(?:^|[:\s])(?P<host>[A-Z][\w.]*(?: [A-Z]\w+)?) is(?:n't| not) (?:running|started|open|reachable|available)\b`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "Docker") }},
 			clue{strong, `(?i)no (?:connected )?(?:browser )?(?:extension|editor|client|instance|device|plugin)s? (?:is |are )?(?:connected|found|running|available)|not connected to (?:the )?(?:browser )?extension`, nil}),
 	},
 	{
@@ -283,7 +285,7 @@ var portCauses = []cause{
 			{certain, `(?i)address already in use[^\n]{0,20}?(?::(?P<port>\d{2,5}))?`, nil},
 			{certain, `(?i)\[Errno (?:48|98)\]|\[WinError 10048\]|\[Errno 10048\]|os error (?:48|98|10048)\b`, nil},
 			{certain, `(?i)only one usage of each socket address`, nil},
-			{certain, `(?i)\bport is in use\b|already running on port (?P<port>\d{2,5})`, nil},
+			{certain, `(?i)\bport is in use\b|already running on port (?P<port>\d{2,5})|(?:is )?(?:using|occupying|holding|bound to|blocking) (?:the )?port (?P<taken>\d{2,5})`, nil},
 			{certain, `(?i)port (?P<port>\d{2,5}) (?:is )?(?:already )?(?:in use|taken|occupied|allocated|being used|not available|unavailable)`, nil},
 			{certain, `通常每个套接字地址|\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 			{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},

@@ -51,7 +51,7 @@ var packageCauses = []cause{
 		explain: "There is no image {package|of that name} to download: it has to be built first, or it has another name, or it is private.",
 		fix:     "Build it in the server's folder (docker build -t {package|IMAGE} .), or correct its name.",
 		clues: []clue{
-			{certain, `pull access denied for (?P<package>[\w./:-]+), repository does not exist`, nil},
+			{certain, `pull access denied for (?P<package>[\w./:-]+)`, nil},
 			{certain, `(?i)repository (?P<package>[\w./:-]+) not found: does not exist or no pull access`, nil},
 			{strong, `requested access to the resource is denied`, nil},
 			{strong, `(?:Head|Get) "https://[\w.-]+/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": (?:denied|unauthorized)(?:$|\s|: auth)`, nil},
@@ -62,7 +62,7 @@ var packageCauses = []cause{
 				return strings.HasSuffix(m.names["package"], ":local") || strings.HasSuffix(m.names["package"], ":dev")
 			}},
 		},
-		hides: []string{"http_unauthorized", "access_denied"},
+		hides: []string{"http_unauthorized", "access_denied", "oauth_not_completed"},
 	},
 	{
 		name: "version_not_published", category: PackageNotFound,
@@ -114,9 +114,12 @@ var packageCauses = []cause{
 			{certain, `(?:error: )?(?:GET|package) "?https?://\S*registry\S*/(?P<package>\S+?)"? (?:- 404|failed with 404|not found registry 404)`, nil},
 			{certain, `error: package "(?P<package>[^"\n]+)" not found`, nil},
 			{certain, `npm package '(?P<package>[^'\n]+)' does not exist`, nil},
-			{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?package\s+(?:│\s+)?registry`, nil},
+			{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
 			{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, nil},
 			{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
+			{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {
+				return x.downloads() && !x.remote() && !x.container() && !strings.Contains(x.text, "POST")
+			}},
 			{strong, `(?i)connection closed|exited|disconnected|client closed|failed to (?:start|load|connect)`, func(x *exam, m *match) bool {
 				name := x.packageName() // a scope without a package in it
 				return x.runs("npx", "bunx", "pnpx") && strings.HasPrefix(name, "@") && !strings.Contains(name, "/")
@@ -174,6 +177,7 @@ var dependencyCauses = []cause{
 			{certain, `Please run the following command to download new browsers`, nil},
 			{certain, `Could not find Chrom(?:e|ium) \((?:ver|rev)\. (?P<version>[\w.]+)\)`, nil},
 			{certain, `Chromium distribution '(?P<path>[^'\n]+)' is not found at`, nil},
+			{strong, `(?i)(?:unable to|could not|cannot|failed to) (?:find|locate|launch)[^\n]{0,20}(?:chrome|chromium|browser)\b`, nil},
 			{strong, `(?i)no (?:usable )?(?:chrome|chromium|browser)(?: installation| binary| executable)?s? (?:was |were |could be )?found`, nil},
 			{strong, `Browser "?(?P<path>[\w-]+)"? is not installed`, nil},
 			{strong, `Host system is missing dependencies to run browsers`, nil},
@@ -288,8 +292,10 @@ var dependencyCauses = []cause{
 			{certain, `TypeError: '(?P<module>FunctionTool|\w*Tool|FunctionResource|FunctionPrompt)' object is not callable`, nil},
 			{certain, `The installed pydantic-core version \([^)\n]+\) is incompatible`, nil},
 			{strong, `TypeError: [\w.]+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|takes (?:from )?\d+[^\n]{0,30}positional argument)`, func(x *exam, _ *match) bool {
-				return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "site-packages")
+				return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "site-packages") || strings.Contains(x.text, "__init__")
 			}},
+			{strong, `TypeError: z\d?\.[\w.()]+ is not a function|TypeError: [\w.$]+\([^)\n]*\)\.\w+ is not a function|Class extends value (?:undefined|#<Object>|\[object)`, nil},
+			{strong, `NoSuchModuleError: Can't load plugin`, nil},
 			{strong, `Package subpath '(?P<module>[^'\n]+)' is not defined by "exports" in`, nil},
 			{strong, `ContextualVersionConflict|pkg_resources\.DistributionNotFound|pkg_resources\.VersionConflict`, nil},
 			{strong, `requires (?P<module>[\w.-]+[<>=!~]+[\w.,<>=*]+), but you have [^\n]+ which is incompatible`, nil},
@@ -340,6 +346,7 @@ var dependencyCauses = []cause{
 			{strong, `gyp (?:ERR!|error) (?:build error|stack|not ok|find (?:Python|VS))`, nil},
 			{strong, `Microsoft Visual C\+\+ 14\.0 or greater is required`, nil},
 			{strong, `(?i)failed(?: to)? build(?:ing)? (?:wheel for |` + "`)?(?P<module>[\\w.-]+)", nil},
+			{strong, `(?i)could not (?:load|find) (?:the )?["']?[\w-]+["']? native (?:module|binding|addon)|native (?:module|binding|addon)s? (?:not found|missing|failed to load)`, nil},
 			{strong, `Could not build wheels for (?P<module>[\w.-]+)`, nil},
 			{strong, `(?i)prebuild-install (?:warn|ERR!|info)[^\n]*no prebuilt`, nil},
 			{strong, `Could not locate the bindings file`, nil},

@@ -58,6 +58,7 @@ var runtimeCauses = []cause{
 			{certain, `The engine "node" is incompatible with this module\. Expected version "(?P<version>[^"\n]+)"`, nil},
 			{certain, `(?i)(?:requires?|needs?|supports? only|must be running|minimum)[^\n]{0,40}\bNode(?:\.?js)?(?: version)?:? ?(?:version )?v?(?P<version>[>=^~ ]*\d[\d.x]*)[^\n]{0,80}`, nil},
 			{certain, `(?i)\bNode(?:\.?js)?(?: version)? v?(?P<version>[\d.]+(?:\+| or (?:higher|newer|later|above)))[^\n]{0,20}(?:is )?(?:required|needed)?`, nil},
+			{certain, `(?i)supports? Node(?:\.?js)? (?P<version>v?\d[\d.x]*)|Node(?:\.?js)? (?:version )?(?:must be|should be|needs to be)|unsupported Node(?:\.?js)?(?: version)?|outdated (?:version of )?Node|upgrade (?:your )?Node`, nil},
 			{certain, `(?i)Node(?:\.?js)? (?:version )?v?[\d.]+ (?:is not supported|is too old|is no longer supported|does not meet)`, nil},
 			{certain, `(?i)does not support Node(?:\.js)? v?(?P<version>[\d.]+)`, nil},
 		},

@@ -22,7 +22,9 @@ var notFound = []string{
 	`\bprogram not found\b`,
 	`\bcannot find binary path\b`,
 	`Failed to spawn process: No such file or directory`,
-	`(?i)fail(?:ed|ure) to (?:spawn|start|launch|execute|run|create)[^\n]{0,60}(?:command|process|server|child)[: ]+['"` + "`" + `]?(?P<command>[\w./\\-]*)['"` + "`" + `]?: ?(?:No such file or directory|The system cannot find the file specified)`,
+	`(?i)fail(?:ed|ure) to (?:spawn|start|launch|execute|run|create)[^\n]{0,60}(?:command|process|server|child)[: ]+(?:['"` + "`" + `]?(?P<command>[\w./\\-]+)['"` + "`" + `]?: ?)?(?:No such file or directory|The system cannot find the file specified)`,
+	`(?i)unable to (?:start|launch|run|execute) (?P<command>[\w./-]+): no such file`,
+	`(?P<command>\b(?:npx|node|uvx|uv|python3?|docker)) n'est pas reconnu`,
 	`(?:execvp?e?(?:\(\d\))?|posix_spawnp?)[^\n]{0,20}(?:failed)?[^\n]{0,20}No such file or directory`,
 	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
@@ -44,7 +46,7 @@ var notFound = []string{
 	// Windows, in a few of its languages; a code page may have eaten the rest
 	`'"?(?P<command>[^'"\n]+)"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
-	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu en tant que commande|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
+	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu (?:en tant que commande|comme nom)|nicht gefunden|introuvable|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
 	`'(?P<command>[\w.@:/\\-]{1,80})'\s{0,2}\x{FFFD}`,
 	// clients and servers in their own words
 	`(?i)\b(?:command|executable|binary|program) ['"‘` + "`" + `](?P<command>[^'"’` + "`" + `\n]+)['"’` + "`" + `] (?:was |is |could )?not (?:be )?(?:found|installed|available)`,
@@ -335,6 +337,7 @@ var spawnCauses = []cause{
 		fix:     "Install the build for this machine (arm64 or x64); for a container add: --platform linux/amd64",
 		clues: []clue{
 			{certain, `Bad CPU type in executable`, nil},
+			{strong, `which (?:is|was built for a) newer than running OS|built for macOS [\d.]+ which is newer`, nil},
 			{certain, `(?i)\bexec format error\b`, nil},
 			{certain, `incompatible architecture \(have '(?P<version>[\w, ]+)', need`, nil},
 			{certain, `\bspawn (?P<command>[^"'\n]+?) (?:ENOEXEC|EBADARCH)\b`, nil},
