@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,10 +15,22 @@ import (
 type Stage int
 
 const (
-	Nowhere Stage = iota
-	Started       // the process ran, or the server took a connection
-	Spoke         // a JSON-RPC message came out of it
+	Nowhere     Stage = iota
+	Located           // the command was found, or the host has an address
+	Started           // the process ran, or the server took a connection
+	Spoke             // a JSON-RPC message came out of it
+	Initialized       // it agreed on a protocol
+	Listed            // it listed its tools
+	Called            // it answered a call
 )
+
+func (s Stage) String() string {
+	names := [...]string{"nowhere", "located", "started", "spoke", "initialized", "listed", "called"}
+	if s < 0 || int(s) >= len(names) {
+		return "stage " + strconv.Itoa(int(s))
+	}
+	return names[s]
+}
 
 // Evidence is what we saw of one generation. Facts, no opinions.
 type Evidence struct {
@@ -25,6 +38,7 @@ type Evidence struct {
 	Spawn  error         // why it did not even start
 	Exit   string        // "exit status 1", "signal: killed"; empty while it runs
 	Code   int           // exit code, -1 for a signal
+	Signal string        // "SIGKILL"
 	Ran    time.Duration // from start to exit
 	Stderr []string      // its last lines
 	Stray  []string      // first stdout lines that were no messages
@@ -34,7 +48,24 @@ type Evidence struct {
 	Remote bool
 	Gone   bool // the server lives, but knows the session no more
 	Used   bool // it answered a client before
+
+	// Only an Attempt looks this closely.
+	Errno      string     // of Spawn: "ENOENT", "ECONNREFUSED"; empty: it has none
+	Program    Program    // what was to be started
+	StderrTail []byte     // its last words as they came, in whatever encoding
+	StdoutHead []byte     // the first of what it wrote to stdout that were no messages
+	RPC        []RPCError // in their order
+	HTTP       []Response // in their order
+	Limit      AtLimit    // what it was doing when the time was over
 }
+
+// How much of what a server says is kept.
+const (
+	keptStderr = 64 << 10
+	keptStdout = 4 << 10
+	keptErrors = 32
+	keptText   = 2 << 10 // of one message
+)
 
 // Shown is the part a fault carries.
 func (e Evidence) Shown() *fault.Evidence {
@@ -91,6 +122,13 @@ func (r *ring) lines(n int) []string {
 		lines[i], lines[j] = lines[j], lines[i]
 	}
 	return lines
+}
+
+// tail is a copy of the last bytes, n at most.
+func (r *ring) tail(n int) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return bytes.Clone(r.kept[max(0, len(r.kept)-n):])
 }
 
 // lastWrite is when something last came: a sign of life while a server starts.

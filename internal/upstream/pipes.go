@@ -19,7 +19,8 @@ type pipes struct {
 	*Conn
 	proc *process
 	out  *outbox
-	rest int // bytes read behind the end; of the reading goroutine
+	rest int    // bytes read behind the end; of the reading goroutine
+	half []byte // the beginning of an unfinished line; of the reading goroutine
 
 	// Valid once the connection is done.
 	written int64
@@ -127,9 +128,10 @@ func (p *pipes) serve(guard *guard) {
 	}
 	p.proc.stderr.Close()
 
+	p.ending.Do(func() {}) // it is over: nobody gives it a reason any more
 	state := p.proc.cmd.ProcessState
 	p.evidence = Evidence{
-		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Ran: p.ended.Sub(p.Started),
+		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Signal: signalOf(state), Ran: p.ended.Sub(p.Started),
 		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason,
 	}
 	if p.spoke.Load() > 0 {
@@ -169,7 +171,9 @@ func (p *pipes) listen() {
 				p.End("it floods its stdout with a line that never ends", true)
 			}
 		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
+			p.strayLines(in.multi.giveUp())
 			if n := lines.Fragment(); n > 0 {
+				p.half = bytes.Clone(lines.Unfinished()[:min(n, keptStdout)])
 				p.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", n))
 			}
 			p.hear.Rest(p.Conn)

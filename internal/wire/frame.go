@@ -83,6 +83,9 @@ func (r *Reader) Next() ([]byte, error) {
 // Fragment is the number of bytes behind the last line end.
 func (r *Reader) Fragment() int { return r.to - r.from }
 
+// Unfinished is that fragment; it is valid until the following call of Next.
+func (r *Reader) Unfinished() []byte { return r.buf[r.from:r.to] }
+
 // Buffered reports whether another whole line can be had without reading.
 func (r *Reader) Buffered() bool { return bytes.IndexByte(r.buf[r.from:r.to], '\n') >= 0 }
 

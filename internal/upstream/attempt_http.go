@@ -1,0 +1,178 @@
+package upstream
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Response is one answer of a server behind a URL, or why there was none. The
+// user's secrets are not in it.
+type Response struct {
+	Method       string
+	URL          string // without what may be secret in it
+	Status       int    // 0: there was no answer
+	Failed       string // why
+	Errno        string // the same, if it has a name
+	ContentType  string
+	Authenticate string // WWW-Authenticate
+	Location     string // where it points to, without the query; it is never followed to another host
+	Allow        string
+	Session      bool   // it named a session
+	Body         []byte // its first bytes
+}
+
+// keptResponses bounds what is remembered of one attempt.
+const keptResponses = 64
+
+// recorder stands before the transport of an attempt's Remote and notes every
+// answer.
+type recorder struct {
+	remote *Remote
+	next   http.RoundTripper
+	secret fault.Secrets
+
+	mu    sync.Mutex
+	stage Stage // of the network: Nowhere, Located, Started
+	all   []*Response
+}
+
+func newRecorder(spec Spec) (*recorder, error) {
+	remote, err := NewRemote(spec)
+	if err != nil {
+		return nil, err
+	}
+	r := &recorder{remote: remote, next: remote.client.Transport, secret: spec.Secrets()}
+	remote.client.Transport = r
+	return r, nil
+}
+
+// CloseIdleConnections is what the client asks its transport for.
+func (r *recorder) CloseIdleConnections() {
+	r.next.(interface{ CloseIdleConnections() }).CloseIdleConnections()
+}
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		ConnectStart: func(string, string) { r.reach(Located) },
+		GotConn:      func(httptrace.GotConnInfo) { r.reach(Started) },
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				r.reach(Started)
+			}
+		},
+	})
+	res, err := r.next.RoundTrip(req.WithContext(ctx))
+	if req.Method == http.MethodDelete { // our goodbye, which many servers know nothing of
+		return res, err
+	}
+	seen := &Response{Method: req.Method, URL: openly(req.URL)}
+	if err != nil {
+		if errors.Is(err, req.Context().Err()) {
+			return res, err // we hung up
+		}
+		seen.Failed, seen.Errno = r.clean(plain(err)), errnoOf(err)
+		r.note(seen)
+		return res, err
+	}
+	seen.Status = res.StatusCode
+	seen.ContentType = r.clean(res.Header.Get("Content-Type"))
+	seen.Authenticate = r.clean(res.Header.Get("WWW-Authenticate"))
+	seen.Allow = r.clean(res.Header.Get("Allow"))
+	seen.Session = res.Header.Get("Mcp-Session-Id") != ""
+	if at, err := res.Location(); err == nil {
+		seen.Location = r.clean(openly(at))
+	}
+	r.note(seen)
+	res.Body = &overheard{ReadCloser: res.Body, r: r, seen: seen, streams: contentType(res) == "text/event-stream"}
+	return res, nil
+}
+
+func (r *recorder) reach(stage Stage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stage = max(r.stage, stage)
+}
+
+func (r *recorder) note(seen *Response) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.all) < keptResponses {
+		r.all = append(r.all, seen)
+	}
+}
+
+// clean is a header's value, without secrets and bounded.
+func (r *recorder) clean(text string) string {
+	text = r.secret.Redact(text)
+	return text[:min(len(text), keptText)]
+}
+
+// openly is an address without what may be secret in it.
+func openly(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
+
+// overheard keeps the first bytes of a body that somebody else reads.
+type overheard struct {
+	io.ReadCloser
+	r       *recorder
+	seen    *Response
+	streams bool
+	ended   bool // guarded by the recorder
+}
+
+func (b *overheard) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.r.mu.Lock()
+	defer b.r.mu.Unlock()
+	b.ended = b.ended || err != nil
+	b.seen.Body = append(b.seen.Body, p[:min(n, keptText-len(b.seen.Body))]...)
+	return n, err
+}
+
+// glanceMost is the time for the first bytes of a body that nobody wanted.
+const glanceMost = 500 * time.Millisecond
+
+// Close has a look at what nobody read: a page that says what is wrong.
+func (b *overheard) Close() error {
+	b.r.mu.Lock()
+	want := keptText - len(b.seen.Body)
+	if b.ended || b.streams {
+		want = 0
+	}
+	b.r.mu.Unlock()
+	if want > 0 {
+		alarm := time.AfterFunc(glanceMost, func() { b.ReadCloser.Close() })
+		io.Copy(io.Discard, io.LimitReader(b, int64(want)))
+		alarm.Stop()
+	}
+	return b.ReadCloser.Close()
+}
+
+// tell adds what was recorded to the evidence.
+func (r *recorder) tell(a *attempt, own Stage) {
+	r.remote.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, seen := range r.all {
+		kept := *seen
+		kept.Body = []byte(r.secret.Redact(string(seen.Body)))
+		a.HTTP = append(a.HTTP, kept)
+		if a.Errno == "" && own < Initialized {
+			a.Errno = seen.Errno
+		}
+	}
+	a.Stage = max(own, r.stage)
+	if a.conn.spoke.Load() > 0 {
+		a.Stage = max(a.Stage, Spoke)
+	}
+	if a.Found.Transport = "http"; r.remote.way.Load() == twoWays {
+		a.Found.Transport = "sse"
+	}
+	a.Stopped = r.secret.Redact(a.Stopped)
+}

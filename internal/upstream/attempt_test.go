@@ -1,0 +1,245 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+// soon are options that let a test see in a moment what takes a minute.
+var soon = AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: 5 * time.Second}
+
+// atEase is for servers that are expected to answer, on a machine that may be
+// busy.
+var atEase = AttemptOptions{Timeout: 30 * time.Second}
+
+// faulty is the spec of a faulty server.
+func faulty(flags ...string) Spec {
+	path, args, env := faultyserver.Command(flags...)
+	return Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+}
+
+// attempted makes an attempt and sees to it that nothing is left of it.
+func attempted(t *testing.T, ctx context.Context, spec Spec, o AttemptOptions) Attempted {
+	t.Helper()
+	before := countHeads()
+	var lines []string
+	o.Progress = func(line string) { lines = append(lines, line) }
+	a := Attempt(ctx, spec, o)
+	before.compare(t)
+	t.Logf("%v: %s\n%s", a.Stage, a.Stopped, strings.Join(lines, "\n"))
+	return a
+}
+
+type heads struct{ goroutines, files int }
+
+func countHeads() (n heads) {
+	files, _ := os.ReadDir("/proc/self/fd")
+	n.files = len(files)
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
+		if strings.Contains(stack, "gauze/internal/upstream.(*") {
+			n.goroutines++
+		}
+	}
+	return n
+}
+
+func (before heads) compare(t *testing.T) {
+	t.Helper()
+	var now heads
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		if now = countHeads(); now.goroutines <= before.goroutines && now.files <= before.files {
+			break
+		}
+	}
+	if now.goroutines > before.goroutines || now.files > before.files {
+		t.Errorf("left behind: %+v, before: %+v", now, before)
+	}
+	if children, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())); len(bytes.TrimSpace(children)) > 0 {
+		t.Errorf("children left: %s", children)
+	}
+}
+
+func TestAttemptClimbsToTheTop(t *testing.T) {
+	for _, story := range []struct {
+		flags         []string
+		era, protocol string
+		name          string
+	}{
+		{nil, "legacy", newestLegacy, "faultyserver"},
+		{[]string{"-era=legacy", "-versions=2025-06-18"}, "legacy", "2025-06-18", "faultyserver"},
+		{[]string{"-era=modern"}, "modern", modernSince, "faultyserver"},
+		{[]string{"-page-size=3"}, "legacy", newestLegacy, "faultyserver"},
+		{[]string{"-era=modern", "-page-size=3"}, "modern", modernSince, "faultyserver"},
+		{[]string{"-stray=banner+ansi+jsonlog+idless-error+half+pretty+utf16", "-stderr=log"}, "legacy", newestLegacy, "faultyserver"},
+	} {
+		t.Run(strings.Join(story.flags, " "), func(t *testing.T) {
+			o := atEase
+			o.Call = &ToolCall{Tool: "echo", Arguments: json.RawMessage(`{"text":"hello"}`)}
+			a := attempted(t, t.Context(), faulty(story.flags...), o)
+			if !a.OK() || a.Stage != Called || !bytes.Contains(a.Found.Answer, []byte("hello")) {
+				t.Fatalf("%v %q %s", a.Stage, a.Stopped, a.Found.Answer)
+			}
+			if f := a.Found; f.Era != story.era || f.Protocol != story.protocol || f.Name != story.name || f.Version != "1.0.0" || f.Transport != "stdio" {
+				t.Errorf("%+v", f)
+			}
+			at := slices.IndexFunc(a.Found.Tools, func(tool Tool) bool { return tool.Name == "append" })
+			if at < 0 || a.Found.Tools[at].ReadOnly || a.Found.Tools[at].SchemaSize == 0 {
+				t.Errorf("%+v", a.Found.Tools)
+			}
+			if a.ByUs != ClientLeft || a.Program.Path == "" || a.Limit.Passed {
+				t.Errorf("%+v", a.Evidence)
+			}
+		})
+	}
+}
+
+func TestAttemptKeepsHowAServerFailed(t *testing.T) {
+	for _, story := range []struct {
+		flags   string
+		stage   Stage
+		stopped string
+		check   func(Attempted) bool
+	}{
+		{"-exit-at-start=code=3,stderr=boom", Started, "exit status 3", func(a Attempted) bool {
+			return a.Code == 3 && a.Signal == "" && a.ByUs == "" && strings.Contains(string(a.StderrTail), "boom") && a.Ran > 0
+		}},
+		{"-exit-on-initialize=KILL", Started, "signal: killed", func(a Attempted) bool { return a.Signal == "SIGKILL" && a.Code == -1 }},
+		{"-exit-after-initialize=code=4", Initialized, "exit status 4", func(a Attempted) bool { return a.Code == 4 && a.Found.Name == "faultyserver" }},
+		{"-fail-initialize=code=-32000", Spoke, "error -32000", func(a Attempted) bool {
+			return len(a.RPC) == 1 && a.RPC[0].Code == -32000 && a.RPC[0].Method == "initialize" && a.RPC[0].Phase == Started && a.RPC[0].Message != ""
+		}},
+		{"-fail-initialize=code=-32601 -exit-on-discover=code=5", Spoke, "error -32601", func(a Attempted) bool { return len(a.RPC) == 1 && a.Code == 5 }},
+		{"-era=modern -unsupported-version=2027-01-01", Spoke, "error -32022", func(a Attempted) bool {
+			return len(a.RPC) == 2 && a.RPC[1].Method == "server/discover" && strings.Contains(string(a.RPC[1].Data), "2027-01-01")
+		}},
+		{"-ignore-initialize", Started, "did not answer initialize within", hung("initialize")},
+		{"-era=modern -ignore-discover", Spoke, "error -32022", hung("server/discover")},
+		{"-hang=n=2", Initialized, "did not answer tools/list within", hung("tools/list")},
+		{"-era=modern -hang=n=2", Initialized, "did not answer tools/list within", hung("tools/list")},
+		{"-stop-reading=n=0", Started, "did not answer initialize within", hung("initialize")},
+		{"-ignore-initialize -stray=half+ansi", Started, "did not answer", func(a Attempted) bool {
+			return strings.Contains(string(a.StdoutHead), `{"jsonrpc":"2.0","id":`) && strings.Contains(string(a.StdoutHead), "\x1b[32m")
+		}},
+		{"-ignore-initialize -stray=idless-error", Spoke, "did not answer", func(a Attempted) bool {
+			return len(a.RPC) == 1 && a.RPC[0].Code == -32600 && a.RPC[0].Method == ""
+		}},
+		{"-ignore-initialize -ignore-eof -ignore-sigterm -grandchild=setsid=false", Started, "did not answer", hung("initialize")},
+	} {
+		t.Run(story.flags, func(t *testing.T) {
+			o := soon
+			if !strings.Contains(story.flags, "ignore-") && !strings.Contains(story.flags, "hang") && !strings.Contains(story.flags, "stop-") {
+				o = atEase
+			}
+			a := attempted(t, t.Context(), faulty(strings.Fields(story.flags)...), o)
+			if a.OK() || a.Stage != story.stage || !strings.Contains(a.Stopped, story.stopped) {
+				t.Errorf("%v %q, want %v %q", a.Stage, a.Stopped, story.stage, story.stopped)
+			}
+			if !story.check(a) {
+				t.Errorf("%+v", a.Evidence)
+			}
+		})
+	}
+}
+
+func hung(method string) func(Attempted) bool {
+	return func(a Attempted) bool {
+		return a.Limit.Passed && a.Limit.Alive && a.Limit.Waiting == method && a.Limit.After >= soon.Timeout && a.ByUs != ""
+	}
+}
+
+func TestAttemptCallsOnlyWhatJustReads(t *testing.T) {
+	for _, story := range []struct{ tool, stopped string }{
+		{"append", "does not say that it only reads"},
+		{"no_such_tool", "it has no tool"},
+	} {
+		o := atEase
+		o.Call = &ToolCall{Tool: story.tool}
+		a := attempted(t, t.Context(), faulty(), o)
+		if a.Stage != Listed || !strings.Contains(a.Stopped, story.stopped) {
+			t.Errorf("%v %q", a.Stage, a.Stopped)
+		}
+	}
+}
+
+func TestAttemptWaitsWhileThereIsProgress(t *testing.T) {
+	o := AttemptOptions{Timeout: 200 * time.Millisecond, MaxWait: 30 * time.Second}
+	// It says something every now and then, and answers late.
+	a := attempted(t, t.Context(), faulty("-late-initialize=1s", "-stderr-flood"), o)
+	if !a.OK() || a.Stage != Listed {
+		t.Errorf("%v %q", a.Stage, a.Stopped)
+	}
+	// It is busy for ever: there is an end to that.
+	o.MaxWait = time.Second
+	if a = attempted(t, t.Context(), faulty("-spin=n=0"), o); a.OK() || !a.Limit.Passed || a.Limit.After < o.MaxWait {
+		t.Errorf("%q %+v", a.Stopped, a.Limit)
+	}
+	if a.Limit.CPUKnown && a.Limit.CPU*20 < a.Limit.Window {
+		t.Errorf("it used %v of CPU within %v", a.Limit.CPU, a.Limit.Window)
+	}
+}
+
+func TestAttemptIsCancelled(t *testing.T) {
+	reason := errors.New("somebody else was quicker")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	o := atEase
+	cancel(reason)
+	if a := attempted(t, ctx, faulty(), o); a.Stage != Nowhere || a.Stopped != reason.Error() || a.Spawn != nil {
+		t.Errorf("%v %q", a.Stage, a.Stopped)
+	}
+	ctx, cancel = context.WithCancelCause(t.Context())
+	o.Progress = func(line string) {
+		if strings.HasPrefix(line, "started") {
+			cancel(reason)
+		}
+	}
+	before := countHeads()
+	a := Attempt(ctx, faulty("-ignore-initialize"), o)
+	before.compare(t)
+	if a.Stage != Started || a.Stopped != reason.Error() || a.Limit.Passed || !a.Limit.Alive {
+		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Limit)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer stop()
+	if a := attempted(t, ctx, faulty("-ignore-initialize"), atEase); !a.Limit.Passed {
+		t.Errorf("%q %+v", a.Stopped, a.Limit)
+	}
+}
+
+func TestPatience(t *testing.T) {
+	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+	fresh := func() *patience {
+		return &patience{timeout: 10 * time.Second, most: 30 * time.Second, asked: start, progressed: start, looked: start}
+	}
+	p := fresh()
+	if p.over(at(10)) || !p.over(at(10.1)) {
+		t.Error("without progress it is the timeout")
+	}
+	if p.used(40*time.Millisecond, at(1)) || !p.over(at(10.1)) {
+		t.Error("the timers of an idle runtime are no progress")
+	}
+	if !p.used(140*time.Millisecond, at(2)) || p.over(at(12)) || !p.over(at(12.1)) {
+		t.Error("work is progress")
+	}
+	p.progress(at(1))
+	if p.over(at(12)) {
+		t.Error("progress goes back")
+	}
+	p.progress(at(29))
+	if !p.over(at(30.1)) {
+		t.Error("there is no end to it")
+	}
+}

@@ -1,0 +1,205 @@
+//go:build unix
+
+package upstream
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// scriptSpec is a server made of a few lines of shell.
+func scriptSpec(t *testing.T, lines string) Spec {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+lines+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return Spec{Command: path}
+}
+
+func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
+	for _, story := range []struct {
+		says, lines string
+		check       func(Attempted) bool
+	}{
+		{"a line of 10 MB", `head -c 10000000 /dev/zero | tr '\0' x; echo; exit 1`, func(a Attempted) bool {
+			return a.Code == 1 && strings.HasPrefix(string(a.StdoutHead), "xxxx")
+		}},
+		{"20 MB of stderr", `head -c 20000000 /dev/zero | tr '\0' x >&2; echo the end >&2; exit 1`, func(a Attempted) bool {
+			return strings.HasSuffix(string(a.StderrTail), "x\x74he end\n") || strings.HasSuffix(string(a.StderrTail), "the end\n")
+		}},
+		{"bytes of a code page", `printf 'caf\351 \205\n' >&2; printf '\033[31mrouge\351\033[0m\n'; exit 1`, func(a Attempted) bool {
+			return string(a.StderrTail) == "caf\xe9 \x85\n" && string(a.StdoutHead) == "\x1b[31mrouge\xe9\x1b[0m\n"
+		}},
+		{"a question without a line end", `printf 'Password: '; exec sleep 60`, func(a Attempted) bool {
+			return a.Limit.Passed && strings.HasSuffix(string(a.StdoutHead), "Password: ")
+		}},
+		{"half of a pretty print", `echo '{'; echo '  "level": "info"'; exit 1`, func(a Attempted) bool {
+			return string(a.StdoutHead) == "{\n  \"level\": \"info\"\n"
+		}},
+		{"a flood", `yes 'a line that is no message' | head -n 200000; exit 1`, func(a Attempted) bool { return a.Code == 1 }},
+		{"an answer of another kind", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read -r line`, func(a Attempted) bool {
+			return a.Stage == Spoke && strings.Contains(a.Stopped, "names no protocol version")
+		}},
+		{"a list of nothing", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}'; read -r line; read -r line
+			echo '{"jsonrpc":"2.0","id":2,"result":{"tools":{}}}'; read -r line`, func(a Attempted) bool {
+			return a.Stage == Initialized && strings.Contains(a.Stopped, "no list of tools")
+		}},
+		{"pages without end", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}'; read -r line; i=2
+			while read -r line; do echo '{"jsonrpc":"2.0","id":'$i',"result":{"tools":[{"name":"t"}],"nextCursor":"'$i'"}}'; i=$((i+1)); done`, func(a Attempted) bool {
+			return a.Stage == Listed && a.Found.MoreTools && len(a.Found.Tools) == mostPages
+		}},
+		{"a question before the answer", `read -r line; echo '{"jsonrpc":"2.0","id":"q","method":"ping"}'; read -r line
+			case $line in *'"id":"q","result":{}'*) ;; *) exit 7;; esac
+			echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}'; read -r line; read -r line
+			echo '{"jsonrpc":"2.0","id":"r","method":"roots/list"}'; read -r line
+			case $line in *-32601*) ;; *) exit 8;; esac
+			echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}'; read -r line`, func(a Attempted) bool { return a.Stage == Listed && a.OK() }},
+	} {
+		t.Run(story.says, func(t *testing.T) {
+			o := atEase
+			if strings.Contains(story.lines, "sleep") {
+				o = soon
+			}
+			a := attempted(t, t.Context(), scriptSpec(t, story.lines), o)
+			if !story.check(a) {
+				t.Errorf("%v %q\nstderr %.200q\nstdout %.200q\n%+v", a.Stage, a.Stopped, a.StderrTail, a.StdoutHead, a.Limit)
+			}
+			if len(a.StderrTail) > keptStderr || len(a.StdoutHead) > keptStdout {
+				t.Errorf("%d and %d bytes kept", len(a.StderrTail), len(a.StdoutHead))
+			}
+		})
+	}
+}
+
+func TestAttemptSaysWhatCannotBeStarted(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	dangling := filepath.Join(dir, "dangling")
+	if err := os.Symlink(filepath.Join(dir, "nothing"), dangling); err != nil {
+		t.Fatal(err)
+	}
+	write("plain", "#!/bin/sh\n", 0o644)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	other := "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 11) + "\x16\x00" + strings.Repeat("\x00", 60) // s390x
+	for _, story := range []struct {
+		says  string
+		spec  Spec
+		stage Stage
+		errno string
+		check func(Program) bool
+	}{
+		{"no such name", Spec{Command: "no-such-command-xyz"}, Nowhere, "ENOENT", func(p Program) bool { return p.Path == "" && !p.Exists && p.DirExists }},
+		{"no such path", Spec{Command: dir + "/none"}, Nowhere, "ENOENT", func(p Program) bool { return !p.Exists }},
+		{"a link to nothing", Spec{Command: dangling}, Located, "ENOENT", func(p Program) bool { return p.Dangling && !p.Exists }},
+		{"not executable", Spec{Command: dir + "/plain"}, Located, "EACCES", func(p Program) bool { return p.Exists && !p.Executable }},
+		{"not executable, by name", Spec{Command: "plain"}, Located, "ENOENT", func(p Program) bool { return p.Exists && !p.Executable && p.Path == dir+"/plain" }},
+		{"a folder", Spec{Command: dir}, Located, "EISDIR", func(p Program) bool { return p.Directory && !p.Executable }},
+		{"no such working directory", Spec{Command: "sh", Dir: dir + "/none"}, Located, "ENOENT", func(p Program) bool { return !p.DirExists && p.Exists && p.Dir != "" }},
+		{"no such interpreter", Spec{Command: write("lost", "#!/no/such/python3 -u\n", 0o755)}, Located, "ENOENT", func(p Program) bool {
+			return p.Format == "script" && p.Interpreter == "/no/such/python3" && p.InterpreterPath == ""
+		}},
+		{"lines of Windows", Spec{Command: write("crlf", "#!/bin/sh\r\necho\r\n", 0o755)}, Located, "ENOENT", func(p Program) bool {
+			return p.InterpreterReturn && p.Interpreter == "/bin/sh"
+		}},
+		{"no format", Spec{Command: write("text", "hello\n", 0o755)}, Located, "ENOEXEC", func(p Program) bool { return p.Format == "" && p.Executable }},
+		{"another processor", Spec{Command: write("other", other, 0o755)}, Located, "ENOEXEC", func(p Program) bool {
+			return p.Foreign && p.Arch == "s390x"
+		}},
+	} {
+		t.Run(story.says, func(t *testing.T) {
+			if strings.Contains(story.says, "processor") && runtime.GOOS != "linux" {
+				t.Skip("of Linux")
+			}
+			a := attempted(t, t.Context(), story.spec, soon)
+			if a.Stage != story.stage || a.Errno != story.errno || a.Spawn == nil || a.Stopped == "" {
+				t.Errorf("%v %s %v", a.Stage, a.Errno, a.Spawn)
+			}
+			if !story.check(a.Program) || a.Program.Asked != story.spec.Command {
+				t.Errorf("%+v", a.Program)
+			}
+		})
+	}
+}
+
+// The launcher ends with 127, and the name it did not find is in the script.
+func TestAttemptLooksForWhatEnvWouldLookFor(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "server")
+	if err := os.WriteFile(path, []byte("#!/usr/bin/env -S FOO=1 some-runtime --flag\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{Command: path, Env: []string{"PATH=/usr/bin:/bin"}}
+	a := attempted(t, t.Context(), spec, atEase)
+	if a.Stage != Started || a.Code != 127 || a.Program.Interpreter != "some-runtime" || a.Program.InterpreterPath != "" {
+		t.Errorf("%v %d %+v", a.Stage, a.Code, a.Program)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "some-runtime"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
+	if p := inspect(spec); p.InterpreterPath != filepath.Join(dir, "some-runtime") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestInspectKnowsBinaries(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := inspect(Spec{Command: own}); p.Format != nativeFormat() || p.Arch != runtime.GOARCH || p.Foreign || !p.Executable {
+		t.Errorf("%+v", p)
+	}
+	if runtime.GOOS == "linux" {
+		if p := inspect(Spec{Command: "/bin/sh"}); !strings.Contains(p.Interpreter, "ld") || p.InterpreterPath == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	pe := "MZ" + strings.Repeat("\x00", 58) + "\x40\x00\x00\x00" + "PE\x00\x00\x64\xaa"
+	fat := "\xca\xfe\xba\xbe\x00\x00\x00\x02" + "\x01\x00\x00\x07" + strings.Repeat("\x00", 16) + "\x01\x00\x00\x0c" + strings.Repeat("\x00", 16)
+	class := "\xca\xfe\xba\xbe\x00\x00\x00\x41" + strings.Repeat("\x00", 40)
+	for _, story := range []struct{ name, text, format, arch string }{
+		{"pe", pe, "pe", "arm64"},
+		{"fat", fat, "mach-o", "amd64+arm64"},
+		{"thin", "\xcf\xfa\xed\xfe\x0c\x00\x00\x01", "mach-o", "arm64"},
+		{"class", class, "", ""},
+		{"short", "\x7fELF", "elf", ""},
+		{"lies", "\x7fELF\x02\x01" + strings.Repeat("\xff", 100), "elf", ""},
+		{"mz", "MZ" + strings.Repeat("\xff", 100), "pe", ""},
+		{"empty", "", "", ""},
+		{"shebang", "#!", "script", ""},
+	} {
+		path := filepath.Join(t.TempDir(), story.name)
+		if err := os.WriteFile(path, []byte(story.text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if p := inspect(Spec{Command: path}); p.Format != story.format || p.Arch != story.arch {
+			t.Errorf("%s: %+v", story.name, p)
+		}
+	}
+	if p := inspect(Spec{Command: t.TempDir() + "/npx.cmd"}); p.Shim {
+		t.Errorf("a shim that does not exist: %+v", p)
+	}
+}
+
+func TestAttemptLeavesAServerTimeToEndByItself(t *testing.T) {
+	began := time.Now()
+	a := attempted(t, t.Context(), faulty("-ignore-eof"), atEase)
+	if !a.OK() || time.Since(began) > closeGrace+partingTime+5*time.Second {
+		t.Errorf("%q after %v", a.Stopped, time.Since(began))
+	}
+	if a = attempted(t, t.Context(), faulty(), atEase); a.Exit != "exit status 0" {
+		t.Errorf("a server that ends when its stdin does was ended: %s", a.Exit)
+	}
+}

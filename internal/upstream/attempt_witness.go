@@ -1,0 +1,85 @@
+package upstream
+
+import (
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// witness hears a server for one attempt: one request at a time is waited for.
+type witness struct {
+	answers chan answered
+
+	mu   sync.Mutex
+	want string
+	// Valid once the connection is done.
+	errors []RPCError // that name no request
+	stray  []byte     // the first of what is no message
+}
+
+// answered is how a request ended.
+type answered struct {
+	wire.Message
+	loss *Loss
+}
+
+func newWitness() *witness { return &witness{answers: make(chan answered, 1)} }
+
+// expect says which answer is waited for.
+func (w *witness) expect(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.want = id
+}
+
+// deliver hands the answer over, once.
+func (w *witness) deliver(id []byte, how answered) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.want != "" && string(id) == w.want {
+		w.want = ""
+		w.answers <- how // there is room: one is asked at a time
+	}
+}
+
+func (w *witness) Message(c *Conn, m *wire.Message) {
+	switch m.Kind {
+	case wire.Response:
+		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.errors) < keptErrors {
+				w.errors = append(w.errors, rpcError(m.Error))
+			}
+			return
+		}
+		kept, _ := m.Keep(nil)
+		w.deliver(kept.ID, answered{Message: kept})
+	case wire.Request:
+		// A server may wait for this before it answers. We promised to be
+		// able to do nothing.
+		reply := `"error":{"code":-32601,"message":"not supported"}`
+		if m.Method == "ping" {
+			reply = `"result":{}`
+		}
+		if _, err := c.Requeue([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + reply + "}\n")); err == nil {
+			c.Flush()
+		}
+	}
+}
+
+func (w *witness) Stray(_ *Conn, line []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stray = appendBounded(appendBounded(w.stray, line), []byte{'\n'})
+}
+
+func (w *witness) TooLong(c *Conn, long *wire.TooLong) {
+	w.Stray(c, long.Head)
+	w.deliver(wire.LooseID(long.Head), answered{loss: &Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: long.Error()}})
+}
+
+func (w *witness) Lost(_ *Conn, id []byte, loss Loss) { w.deliver(id, answered{loss: &loss}) }
+func (w *witness) Rest(*Conn)                         {}
+func (w *witness) Gap(*Conn)                          {}

@@ -1,0 +1,41 @@
+package upstream
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// errnoOf is the name of the system's error inside of err. Windows numbers
+// them otherwise; those that matter have the names the rest of the world uses.
+func errnoOf(err error) string {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		if name := errnoNames[number]; name != "" {
+			return name
+		}
+	}
+	return errnoOfKind(err)
+}
+
+var errnoNames = map[syscall.Errno]string{
+	windows.ERROR_FILE_NOT_FOUND:            "ENOENT",
+	windows.ERROR_PATH_NOT_FOUND:            "ENOENT",
+	windows.ERROR_ACCESS_DENIED:             "EACCES",
+	windows.ERROR_ELEVATION_REQUIRED:        "EACCES",
+	windows.ERROR_BAD_EXE_FORMAT:            "ENOEXEC",
+	windows.ERROR_EXE_MACHINE_TYPE_MISMATCH: "EBADARCH",
+	windows.ERROR_FILENAME_EXCED_RANGE:      "ENAMETOOLONG",
+	windows.ERROR_NOT_ENOUGH_MEMORY:         "ENOMEM",
+	windows.ERROR_SHARING_VIOLATION:         "EBUSY",
+	windows.WSAECONNREFUSED:                 "ECONNREFUSED",
+	windows.WSAECONNRESET:                   "ECONNRESET",
+	windows.WSAETIMEDOUT:                    "ETIMEDOUT",
+	windows.WSAENETUNREACH:                  "ENETUNREACH",
+	windows.WSAEHOSTUNREACH:                 "EHOSTUNREACH",
+}
+
+// signalOf: there are none.
+func signalOf(*os.ProcessState) string { return "" }

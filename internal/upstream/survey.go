@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// AtLimit is what a server was doing when we stopped waiting for it.
+type AtLimit struct {
+	Passed  bool          // the time was over; false: somebody else ended the attempt
+	Waiting string        // the method that had no answer
+	After   time.Duration // since it was asked
+
+	Alive    bool
+	Stopped  bool          // SIGSTOP, a debugger
+	Unread   bool          // it has not even read the question (false where that is not known)
+	CPUKnown bool          // whether the next two mean something
+	CPU      time.Duration // used within Window
+	Window   time.Duration // the last second or so
+	Survey
+}
+
+// Survey is what the processes of a server have to do with the world.
+type Survey struct {
+	Surveyed    bool     // false: nothing below is known
+	Processes   []string // names of the commands, the one we started first
+	Ports       []int    // TCP ports they listen on
+	Downloading string   // why it seems to download; empty: it does not
+}
+
+// How much of a survey is kept.
+const (
+	keptProcesses = 32
+	keptPorts     = 16
+)
+
+// surveyed is one process.
+type surveyed struct {
+	pid, parent int
+	args        []string
+	listens     []int
+	talksTo     []int // remote ports of established connections
+}
+
+// surveyOf draws the conclusions. remote are the ports a download comes from.
+func surveyOf(leader int, all []surveyed, remote map[int]bool) Survey {
+	s := Survey{Surveyed: true}
+	for _, first := range []bool{true, false} {
+		for _, p := range all {
+			if (p.pid == leader) == first && len(s.Processes) < keptProcesses {
+				s.Processes = append(s.Processes, commandName(p.args))
+			}
+		}
+	}
+	for _, p := range all {
+		for _, port := range p.listens {
+			if len(s.Ports) < keptPorts {
+				s.Ports = append(s.Ports, port)
+			}
+		}
+		if s.Downloading == "" && installs(p.args) && !hasLaunched(p.pid, all) {
+			for _, port := range p.talksTo {
+				if remote[port] {
+					s.Downloading = commandName(p.args) + " has a connection to a server of packages"
+				}
+			}
+		}
+	}
+	return s
+}
+
+// hasLaunched: below a launcher something runs that is neither a shell nor
+// another launcher. A connection it has by then is left over from its download.
+func hasLaunched(launcher int, all []surveyed) bool {
+	for _, p := range all {
+		if p.parent != launcher {
+			continue
+		}
+		if shells[baseName(first(p.args))] || installs(p.args) {
+			if hasLaunched(p.pid, all) {
+				return true
+			}
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+var (
+	shells       = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ash": true, "cmd": true}
+	interpreters = map[string]bool{"node": true, "nodejs": true, "python": true, "python3": true, "ruby": true, "perl": true}
+	installers   = map[string]bool{"npm": true, "npx": true, "pnpm": true, "pnpx": true, "yarn": true, "bunx": true, "uv": true, "uvx": true,
+		"pip": true, "pip3": true, "pipx": true, "docker": true, "podman": true, "cargo": true, "dotnet": true}
+)
+
+// installs: the command may fetch a package before it starts it.
+func installs(args []string) bool {
+	if installers[baseName(first(args))] {
+		return true
+	}
+	if len(args) > 2 && args[1] == "-m" {
+		return installers[args[2]]
+	}
+	return installers[baseName(script(args))]
+}
+
+// commandName is fit to be shown: no argument that could hold a secret.
+func commandName(args []string) string {
+	name := filepath.Base(first(args))
+	if file := script(args); file != "" {
+		name += " " + filepath.Base(file)
+	}
+	return name[:min(len(name), 80)]
+}
+
+// script is what an interpreter runs.
+func script(args []string) string {
+	if len(args) < 2 || !interpreters[strings.TrimRight(baseName(args[0]), "0123456789.")] && !interpreters[baseName(args[0])] {
+		return ""
+	}
+	if strings.HasPrefix(args[1], "-") {
+		return ""
+	}
+	return args[1]
+}
+
+// first is the command. npm writes a whole line there, to be seen in ps.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	if word, _, ok := strings.Cut(args[0], " "); ok && !strings.HasPrefix(args[0], "/") {
+		return word
+	}
+	return args[0]
+}
+
+// baseName is a command's name without its folder and its kind.
+func baseName(command string) string {
+	name := strings.ToLower(filepath.Base(command))
+	for _, ending := range []string{".exe", ".cmd", ".cjs", ".js", ".py", "-cli"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
+}

@@ -1,0 +1,143 @@
+package upstream
+
+import (
+	"bytes"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// survey looks at every process of the group and whatever they started that
+// left it.
+func (g *group) survey(environ []string) Survey {
+	members := g.members()
+	if members == nil {
+		return Survey{}
+	}
+	owner := map[string]int{} // inode of a socket to the index of its process
+	for i := range members {
+		for _, inode := range socketsOf(members[i].pid) {
+			owner[inode] = i
+		}
+	}
+	if len(owner) > 0 {
+		for _, table := range []string{"tcp", "tcp6"} {
+			eachSocket("/proc/"+strconv.Itoa(members[0].pid)+"/net/"+table, func(local, remote int, state, inode string) {
+				i, ours := owner[inode]
+				switch {
+				case ours && state == "0A":
+					members[i].listens = append(members[i].listens, local)
+				case ours && state == "01":
+					members[i].talksTo = append(members[i].talksTo, remote)
+				}
+			})
+		}
+	}
+	return surveyOf(g.id, members, packagePorts(environ))
+}
+
+// members are the processes of the group, and their descendants.
+func (g *group) members() (found []surveyed) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var others []surveyed
+	ours := map[int]bool{}
+	take := func(p surveyed) {
+		ours[p.pid] = true
+		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
+		p.args = strings.Split(string(bytes.TrimRight(line[:min(len(line), 4<<10)], "\x00")), "\x00")
+		found = append(found, p)
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) < 3 || fields[0][0] == 'Z' {
+			continue
+		}
+		parent, _ := strconv.Atoi(string(fields[1]))
+		if p := (surveyed{pid: pid, parent: parent}); string(fields[2]) == strconv.Itoa(g.id) {
+			take(p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range others {
+			if ours[p.parent] && !ours[p.pid] {
+				take(p)
+				grown = true
+			}
+		}
+	}
+	return found
+}
+
+// socketsOf are the inodes of a process's sockets.
+func socketsOf(pid int) (inodes []string) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	names, _ := file.Readdirnames(1024)
+	for _, name := range names {
+		target, _ := os.Readlink(dir + "/" + name)
+		if inode, ok := strings.CutPrefix(target, "socket:["); ok {
+			inodes = append(inodes, strings.TrimSuffix(inode, "]"))
+		}
+	}
+	return inodes
+}
+
+// eachSocket reads a table of the kernel's.
+func eachSocket(path string, yield func(local, remote int, state, inode string)) {
+	file, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	table, _ := io.ReadAll(io.LimitReader(file, 4<<20))
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) < 10 || fields[0] == "sl" {
+			continue
+		}
+		yield(hexPort(fields[1]), hexPort(fields[2]), fields[3], fields[9])
+	}
+}
+
+func hexPort(address string) int {
+	_, port, _ := strings.Cut(address, ":")
+	n, _ := strconv.ParseUint(port, 16, 16)
+	return int(n)
+}
+
+// packagePorts are where packages come from: HTTPS, or the proxy in front.
+func packagePorts(environ []string) map[int]bool {
+	ports := map[int]bool{443: true}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		switch strings.ToLower(name) {
+		case "https_proxy", "http_proxy", "all_proxy", "npm_config_registry", "npm_config_proxy", "npm_config_https_proxy", "pip_index_url", "uv_index_url", "uv_default_index":
+			if at, err := url.Parse(value); err == nil {
+				if port, err := strconv.Atoi(at.Port()); err == nil {
+					ports[port] = true
+				}
+			}
+		}
+	}
+	return ports
+}
