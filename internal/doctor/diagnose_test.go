@@ -16,31 +16,31 @@ func TestTraps(t *testing.T) {
 		not                     Category // what it is easily taken for
 		want                    Category
 	}{
-		{"a process id is no status", "", "INFO: Started server process [40177]", AuthFailed, Unknown},
-		{"an author is no authorisation", "", "Author field missing in package.json", AuthFailed, Unknown},
+		{"a process id is no status", "", "INFO: Started server process [40113]", AuthFailed, Unknown},
+		{"an author is no authorisation", "", "Authors are missing in the manifest", AuthFailed, Unknown},
 		{"a port is no status", "", "Listening on 127.0.0.1:4043", AuthFailed, Unknown},
 		{"a duration is no status", "", "completed in 401ms", AuthFailed, Unknown},
 		{"a line number is no status", "", "at handler (/srv/app.js:403:17)", AuthFailed, Unknown},
-		{"a data file is no command", "npx notes", "Error: ENOENT: no such file or directory, open '/data/notes.json'", CommandNotFound, PathNotFound},
+		{"a data file is no command", "npx notes", "Error: ENOENT: no such file or directory, open '/srv/data/list.json'", CommandNotFound, PathNotFound},
 		{"a data file of Python is no command", "uvx notes", "FileNotFoundError: [Errno 2] No such file or directory: 'config.json'", CommandNotFound, PathNotFound},
 		{"a literal placeholder is no bad key", "url https://a.example/mcp token ${A_TOKEN}", "HTTP 401: invalid token", AuthFailed, MissingEnvVar},
 		{"a Node syntax error is no noise", "", "SyntaxError: Unexpected token '??='", StdoutPollution, RuntimeTooOld},
 		{"noise is no old Node", "", "SyntaxError: Unexpected token 'S', \"Starting\" is not valid JSON", RuntimeTooOld, StdoutPollution},
-		{"a missing library is no missing variable", "", "missing dependency: libfoo.so", MissingEnvVar, Unknown},
-		{"API is no variable", "", "Missing required parameter: HTTP port", MissingEnvVar, ConfigMalformed},
-		{"a token not set is no refused token", "", "GITHUB_PERSONAL_ACCESS_TOKEN authentication token not set", AuthFailed, MissingEnvVar},
+		{"a missing library is no missing variable", "", "missing dependency: libpango.so", MissingEnvVar, Unknown},
+		{"API is no variable", "", "Missing required parameter: TCP port", MissingEnvVar, ConfigMalformed},
+		{"a token not set is no refused token", "", "NOTES_ACCESS_TOKEN authentication token not set", AuthFailed, MissingEnvVar},
 		{"authentication mentioned in passing", "", "Timeout connecting to https://a.example. Server may require browser authentication (OAuth).", AuthFailed, Timeout},
 		{"a lost session behind a 401", "", "HTTP 401 Unauthorized: Session not found", AuthFailed, SessionLost},
 		{"a lost session behind a 404", "https://a.example/mcp", `HTTP 404 {"error":{"code":-32600,"message":"Session not found"}}`, TransportMismatch, SessionLost},
 		{"publickey is git's permission", "", "git@host: Permission denied (publickey).", PermissionDenied, DNSOrNetwork},
 		{"a table's permission is the database's", "", "ERROR: permission denied for table notes", PermissionDenied, AuthFailed},
 		{"a registry's refusal is no companion", "npx notes", "npm error code ECONNREFUSED\nnpm error network request to https://registry.example.com/notes failed, reason: connect ECONNREFUSED 10.0.0.1:443", ConnectionRefused, DNSOrNetwork},
-		{"usage text on stdout is no noise", "", "Failed to parse message: \"error: unknown option '--stdio'\\n\"", StdoutPollution, ConfigMalformed},
+		{"usage text on stdout is no noise", "", "Failed to parse message: \"error: unknown option '--pipe'\\n\"", StdoutPollution, ConfigMalformed},
 		{"a limit that is announced was not passed", "node a.js", "Starting connection with timeout of 30000ms\nConnection closed", Timeout, Unknown},
 		{"nothing but the symptom", "npx -y notes", "MCP error -32000: Connection closed", Crashed, Unknown},
 		{"nothing but the symptom, VS Code", "npx notes", "[error] Server exited before responding to `initialize` request.", Crashed, Unknown},
 		{"nothing at all", "", "", Crashed, Unknown},
-		{"prose", "", "some random unknown error", Crashed, Unknown},
+		{"prose", "", "it just does not work", Crashed, Unknown},
 		{"a word inside another", "", "the authority of the unauthorizedness", AuthFailed, Unknown},
 	} {
 		d := Diagnose(FromLog(trap.command, trap.evidence))
@@ -52,11 +52,11 @@ func TestTraps(t *testing.T) {
 
 func TestTheWordsNameWhatTheEvidenceNames(t *testing.T) {
 	for _, c := range []struct{ command, evidence, want string }{
-		{"", "Command not found: npx. Is the package installed?", "npx"},
+		{"", "Command not found: bunx. Is it installed?", "bunx"},
 		{"", "bash: line 1: notes-mcp: command not found", "notes-mcp"},
-		{"", "HTTP server: GITHUB_TOKEN not set", "GITHUB_TOKEN"},
-		{"", "ERROR: required environment variable DATABASE_URL missing", "DATABASE_URL"},
-		{"", "Error: listen EADDRINUSE: address already in use :::3000", "3000"},
+		{"", "HTTP server: NOTES_TOKEN not set", "NOTES_TOKEN"},
+		{"", "ERROR: required environment variable NOTES_DSN missing", "NOTES_DSN"},
+		{"", "Error: listen EADDRINUSE: address already in use :::4100", "4100"},
 		{"", "npm ERR! 404  'wether-mcp@*' is not in this registry.", "wether-mcp"},
 		{"", "ModuleNotFoundError: No module named 'requests'", "requests"},
 		{"", "python3: can't open file '/srv/a.py': [Errno 2] No such file or directory", "/srv/a.py"},
@@ -73,8 +73,8 @@ func TestTheWordsNameWhatTheEvidenceNames(t *testing.T) {
 }
 
 func TestAMissingNameIsNotInvented(t *testing.T) {
-	d := Diagnose(FromLog("", "Missing required API key"))
-	if d.Category != MissingEnvVar || strings.Contains(d.Explanation, "API,") || strings.Contains(d.Fix, `"API"`) {
+	d := Diagnose(FromLog("", "Missing required access token"))
+	if d.Category != MissingEnvVar || strings.Contains(d.Explanation, "access,") || strings.Contains(d.Fix, `"access"`) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -244,7 +244,7 @@ func TestNumbersOfALog(t *testing.T) {
 	if c := FromLog("", "killed by signal SIGKILL"); c.Exit.Signal != "SIGKILL" || c.Exit.Code != -1 {
 		t.Errorf("%+v", c.Exit)
 	}
-	if c := FromLog("", "process [40177] took 401 ms, 403 files, port 5000"); len(c.HTTP) != 0 || c.Exit.Known {
+	if c := FromLog("", "process [40113] took 401 ms, 403 files, port 5000"); len(c.HTTP) != 0 || c.Exit.Known {
 		t.Errorf("%+v", c)
 	}
 	if c := FromLog("https://a.example/mcp", ""); c.URL != "https://a.example/mcp" {

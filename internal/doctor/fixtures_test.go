@@ -59,3 +59,24 @@ func TestEveryCauseIsRecognisedInSeveralWordings(t *testing.T) {
 		t.Errorf("there is no cause %q", cause)
 	}
 }
+
+// Wordings are many and only their category matters.
+func TestWordings(t *testing.T) {
+	text, err := os.ReadFile("testdata/wordings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), "|", 3)
+		if len(part) < 3 {
+			continue // the preface
+		}
+		evidence := part[2]
+		if !strings.Contains(evidence, `:\`) { // a path of Windows
+			evidence = strings.ReplaceAll(evidence, `\n`, "\n")
+		}
+		if d := Diagnose(FromLog(part[1], evidence)); string(d.Category) != part[0] {
+			t.Errorf("%s: said %s/%s\n$ %s\n%s", part[0], d.Category, d.Cause, part[1], evidence)
+		}
+	}
+}

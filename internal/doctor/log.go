@@ -35,7 +35,7 @@ var facts = []fact{
 		},
 	},
 	{ // a status in a sentence, a log line of a web server, an exception
-		`(?i)(?:\bHTTP(?:/\d(?:\.\d)?)?"?[ :]+|\bHTTP error:? |\bHTTP status:? |\bstatus(?:[ _]?code)?"?[:= (]+(?:code )?|\bstatus of |\bError |\bcode"?: ?|\berror code: |\bserver (?:error|returned|responded with):? )(?P<status>[1-5]\d\d)\b(?:[ :]+(?P<words>[A-Z][A-Za-z' -]{2,30}))?`,
+		`(?i)(?:\bHTTP(?:/\d(?:\.\d)?)?"?[ :]+|\bHTTP error:? |\bHTTP status:? |\bstatus(?:[ _]?code)?"?[:= (]+(?:code )?|\bstatus of |\bError:? |\bcode"?: ?|\berror code: |\bserver (?:error|returned|responded with):? )(?P<status>[1-5]\d\d)\b(?:[ :]+(?P<words>[A-Z][A-Za-z' -]{2,30}))?`,
 		takeStatus,
 	},
 	{
@@ -43,7 +43,7 @@ var facts = []fact{
 		takeStatus,
 	},
 	{ // a request line of a web framework, and statuses behind their words
-		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received) \(?)(?P<status>[1-5]\d\d)\b`,
+		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received|via SSE:|failed:) \(?)(?P<status>[1-5]\d\d)\b`,
 		takeStatus,
 	},
 	{ // JSON-RPC errors as the SDKs word them

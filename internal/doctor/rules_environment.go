@@ -26,6 +26,8 @@ var unset = []clue{
 	{certain, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?(?: and| or|,)?[^\n.]{0,60}? (?i:(?:is |are |was |must be |has |env )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|unset|undefined|required|empty|must be set|must be provided))\b`, namesVariable},
 	{certain, `(?i:missing(?: required)?|no|required)[: ]+['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 	{certain, `(?i:please set|set one of|set either|set at least one|must set|configure)[^\n]{0,60}:?\s+(?:\S+\s+){0,3}?[-*•] ?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+	{certain, `(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+	{certain, `(?i:could not|cannot|unable to|failed to|did not) (?i:find|read|load|get) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 	{certain, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, namesVariable},
 	{certain, `(?i:environment variable not found|NotPresent)[^\n]{0,20}(?P<variable>[A-Z][A-Z0-9_]{2,})?`, nil},
 	{certain, `(?i)(?:api_key|apiKey) (?:client )?option must be set either by passing`, nil},
@@ -51,7 +53,7 @@ var unset = []clue{
 // notAnAnswer tells the server's own complaint from an answer over HTTP: a key
 // that a service misses may well be set and not sent.
 func notAnAnswer(x *exam, m *match) bool {
-	return !x.status(&match{}, 401, 403) && !strings.Contains(strings.ToLower(m.said), "unauthorized")
+	return !x.status(&match{}, 401, 403) && !strings.Contains(m.said, "401") && !strings.Contains(strings.ToLower(m.said), "unauthorized")
 }
 
 // unsetWhere are the clues of unset under a further condition, and surer: a

@@ -132,7 +132,7 @@ var fileCauses = []cause{
 			{likely, `(?i)(?:sqlite3\.OperationalError: |SQLITE_CANTOPEN: ?)unable to open database file`, nil},
 			{guess, `(?i)(?:file|path) not found:? ['"]?(?P<path>[/~.\w][^\n'"]*\.\w{1,5})\b`, nil},
 			{likely, `\[Errno 2\] No such file or directory: ['"](?P<path>[^'"\n]*[/\\.][^'"\n]*)['"]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "/bin/") }},
-			{guess, `(?i)(?:file|path|directory|folder) (?:not found|does not exist|doesn't exist)(?:: | at )['"]?(?P<path>[/~.\w][^\n'"]*)`, nil},
+			{guess, `(?i)(?:file|path|directory|folder|config|database|script) (?:not found|does not exist|doesn't exist)(?:: | at )['"]?(?P<path>[/~.\w][^\n'"]*)`, nil},
 			{guess, `FileNotFound\w*:? ['"](?P<path>[^'"\n]*[/\\.][^'"\n]*)['"]`, nil},
 			{guess, `The system cannot find the path specified\.`, nil},
 		},
@@ -212,6 +212,7 @@ var fileCauses = []cause{
 			{likely, `(?i)cannot be loaded because running scripts is disabled|blocked by (?:group policy|your administrator|antivirus)|is not (?:digitally )?signed`, nil},
 			{guess, `\bPermissionError\b: [^\n]{8,}`, nil},
 			{likely, `(?i)(?:is not writable|not writable by|cannot write to|no write (?:access|permission)|is owned by)[^\n]{0,80}`, nil},
+			{likely, `The operation was rejected by your operating system`, nil},
 			{likely, `(?i)operation not permitted \(os error 1\)|permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},
 			{likely, `(?m)(?i:^|[:\s])(?:P|p)ermission denied(?:$|[\s.:,(])`, func(x *exam, m *match) bool {
 				return !notOurPermission.MatchString(m.said)

@@ -157,7 +157,7 @@ var endpointCauses = []cause{
 		fix:     "Start it in stdio mode (--transport stdio, MCP_TRANSPORT=stdio), or keep it running and give the client its URL.",
 		clues: []clue{
 			{strong, `Uvicorn running on (?:socket )?(?P<port>\S+)`, stdioClient},
-			{strong, `(?i)(?:listening|running|started|serving|available)[^\n]{0,40} (?:on|at) (?:port )?(?P<port>https?://\S+|:?\d{4,5}\b|(?:localhost|0\.0\.0\.0|127\.0\.0\.1):\d+)`, stdioClient},
+			{strong, `(?i)(?:listening|running|start(?:ed|ing)|serving|available)[^\n]{0,40} (?:on|at) (?:port )?(?P<port>https?://\S+|:?\d{4,5}\b|(?:localhost|0\.0\.0\.0|127\.0\.0\.1):\d+)`, stdioClient},
 			{certain, "", func(x *exam, m *match) bool {
 				if !x.Limit.Passed || x.Limit.Listening == 0 {
 					return false

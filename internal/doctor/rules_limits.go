@@ -116,6 +116,7 @@ var timeoutCauses = []cause{
 			{strong, `(?i)(?:initiali[sz]\w*|handshake|startup|failed to start|start(?:ing)? (?:the )?server|connect(?:ion|ing)?\b)[^\n]{0,80}(?:timed out|timeout|deadline exceeded|did not (?:complete|respond|finish))`, atStart},
 			{strong, `(?i)(?:server|it|process) did not (?:respond|start|answer|initiali[sz]e|become ready)[^\n]{0,20} (?:with)?in (?P<limit>[\d.]+ ?\w+)`, nil},
 			{strong, `(?i)(?:connect|start|respond|ready|initiali[sz]e)\w* within (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|min\w*))`, atStart},
+			{strong, `(?i)(?:deadline exceeded|timed out|timeout)[^\n]{0,20}(?:while |when )?waiting for[^\n]{0,20}(?:initiali[sz]e|server|handshake|start)`, atStart},
 			{strong, `(?s)timed out.*?(?:Prepared|Resolved|Installed|Audited) \d+ packages?`, nil},
 			{strong, `Timed out while waiting for response to \w*Request\. Waited (?P<limit>[\d.]+ seconds)`, atStart},
 			{strong, `(?i)\bnpm warn exec The following packages? (?:was|were) not found and will be installed`, func(x *exam, _ *match) bool { return timedOut.MatchString(x.text) }},

@@ -131,6 +131,7 @@ var protocolCauses = []cause{
 		fix:     "Update the server or its SDK; gauze run -- {line|COMMAND} drops what is no message.",
 		clues: []clue{
 			{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
+			{strong, `(?i)ZodError[^\n]{0,200}jsonrpc|Invalid literal value, expected "?2\.0`, nil},
 			{strong, `(?i)unrecognized_keys(?s:.*?)(?:jsonrpc|result|error|id)\b`, nil},
 			{strong, `(?i)invalid (?:JSON-?RPC|MCP) (?:message|request|response|version|object|format)`, nil},
 			{strong, `(?i)validation errors? for (?P<text>JSONRPC\w+|InitializeResult|ListToolsResult|CallToolResult|ServerResult|ClientRequest|JSONRPCResponse)`, func(x *exam, m *match) bool {

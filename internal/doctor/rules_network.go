@@ -87,6 +87,7 @@ var refused = []string{
 	`(?i)Unable to connect to the remote server|ERR_CONNECTION_REFUSED|Connect call failed`,
 	`Unable to connect\. Is the computer able to access the url\?`,
 	`(?i)All connection attempts failed`,
+	`(?i)failed to connect to (?P<host>[\w.:-]+) port (?P<port>\d{2,5})`,
 }
 
 func refusedWhere(sure float64, fits func(x *exam, m *match) bool) []clue {

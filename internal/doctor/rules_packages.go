@@ -133,7 +133,7 @@ var packageCauses = []cause{
 			{strong, `(?i)remote: Repository not found|fatal: repository '(?P<package>[^'\n]+)' not found`, nil},
 			{strong, "error: could not find `(?P<package>[^`\\n]+)` in registry", nil},
 			{strong, `NU1101: Unable to find package (?P<package>[\w.-]+)`, nil},
-			{strong, `go: module (?P<package>\S+): (?:not found|reading [^\n]+: 404)`, nil},
+			{strong, `\bmodule (?P<package>\S+): (?:not found|reading [^\n]+: 404)`, nil},
 			{strong, `(?i)Registry request failed with status 404|Server (?:"|')?(?P<package>@[\w./-]+)(?:"|')? not found in (?:the )?registry`, nil},
 			{strong, `Package '(?P<package>[\w.-]+)' (?:not found|does not exist) (?:on|in) (?:PyPI|npm)`, nil},
 		},

@@ -144,7 +144,7 @@ var runtimeCauses = []cause{
 		fix:     "Install that Java, and give its absolute path as the command (java -version shows which is used).",
 		clues: []clue{
 			{certain, `UnsupportedClassVersionError`, nil},
-			{certain, `compiled by a more recent version of the Java Runtime \(class file version (?P<version>[\d.]+)\)`, nil},
+			{certain, `compiled by a more recent version of the Java Runtime(?: \(class file version (?P<version>[\d.]+)\))?`, nil},
 			{certain, `(?i)invalid (?:source|target) release: (?P<version>\d+)|release version (?P<release>\d+) not supported`, nil},
 			{certain, `Unable to locate a Java Runtime|JAVA_HOME is (?:not set|set to an invalid directory)`, nil},
 			{certain, `(?i)requires (?:at least )?(?:Java|JDK|JVM)(?: runtime| version)? (?P<version>\d+)`, nil},

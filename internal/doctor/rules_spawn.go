@@ -30,6 +30,9 @@ var notFound = []string{
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
 	`FileNotFoundError: \[WinError 2\]`,
+	`\[Errno 2\] No such file or directory: ['"](?P<command>[A-Za-z][\w-]*)['"]`,
+	`(?i)(?:start|spawn|launch|run)\w*[^\n]{0,30}: (?P<command>[\w./-]+) ENOENT\b`,
+	`The file “(?P<command>[^”\n]+)” doesn’t exist`,
 	`(?m)^FileNotFoundError: \[Errno 2\] No such file or directory$`,
 	// Java, .NET, Ruby, Swift
 	`Cannot run program "(?P<command>[^"\n]+)"[^\n]*?error=2,`,
