@@ -1,0 +1,164 @@
+package doctor
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Reach is what the network says about the host of a URL.
+type Reach struct {
+	Resolved bool // its name has an address
+	Taken    bool // a connection was taken
+	TLS      TLS
+}
+
+// TLS is what a handshake showed. Nothing is sent after it.
+type TLS struct {
+	Good     bool
+	Issuer   string    // of the certificate that was refused
+	Names    []string  // it is made out to
+	Expired  time.Time // when, if it is over
+	Unknown  bool      // nobody we trust signed it
+	Mismatch bool      // it is made out to others
+}
+
+// Reach looks at the host of a server's own URL: its name, its port, its
+// certificate.
+func (m *Machine) Reach(address string) Reach {
+	return once(m, "reach\n"+address, func() (r Reach) {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" {
+			return r
+		}
+		ctx, cancel := inTime()
+		defer cancel()
+		if net.ParseIP(u.Hostname()) == nil {
+			if found, err := m.Lookup(ctx, u.Hostname()); err != nil || len(found) == 0 {
+				return r
+			}
+		}
+		r.Resolved = true
+		conn, err := m.Dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), portOf(u)))
+		if err != nil {
+			return r
+		}
+		defer conn.Close()
+		r.Taken = true
+		if u.Scheme != "https" {
+			return r
+		}
+		secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname()})
+		r.TLS = judge(secure.HandshakeContext(ctx))
+		return r
+	})
+}
+
+// judge reads what was wrong with a certificate.
+func judge(err error) (t TLS) {
+	if err == nil {
+		return TLS{Good: true}
+	}
+	var refused *tls.CertificateVerificationError
+	if !errors.As(err, &refused) || len(refused.UnverifiedCertificates) == 0 {
+		return t
+	}
+	leaf := refused.UnverifiedCertificates[0]
+	t.Issuer, t.Names = leaf.Issuer.String(), leaf.DNSNames
+	var unknown x509.UnknownAuthorityError
+	var mismatch x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &unknown):
+		t.Unknown = true
+	case errors.As(err, &mismatch):
+		t.Mismatch = true
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		t.Expired = leaf.NotAfter
+	}
+	return t
+}
+
+// portOf is the port of a URL, also where it is left out.
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// Speaks asks an address with a plain GET, without any header of the user's,
+// whether something like an MCP server is there: it opens a stream, or it says
+// how it wants to be asked. A page or a 404 is a no.
+func (m *Machine) Speaks(address string) bool {
+	return once(m, "speaks\n"+address, func() bool {
+		ctx, cancel := inTime()
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return false
+		}
+		req.Header.Set("Accept", "text/event-stream, application/json")
+		client := http.Client{
+			Transport:     &http.Transport{DialContext: m.Dial, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		kind := res.Header.Get("Content-Type")
+		switch res.StatusCode {
+		case http.StatusOK:
+			return strings.HasPrefix(kind, "text/event-stream")
+		case http.StatusUnauthorized, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusBadRequest:
+			return !strings.HasPrefix(kind, "text/html")
+		}
+		return false
+	})
+}
+
+// Detours are the variables of an environment that send connections elsewhere
+// or decide whom to trust: their names only.
+func (m *Machine) Detours(env []string) (proxies, authorities []string) {
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		if value == "" {
+			continue
+		}
+		switch strings.ToUpper(name) {
+		case "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NPM_CONFIG_PROXY", "NPM_CONFIG_HTTPS_PROXY":
+			proxies = append(proxies, name)
+		case "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE":
+			authorities = append(authorities, name)
+		}
+	}
+	return proxies, authorities
+}
+
+// AuthorityFile is a file with the authorities this machine trusts, if there
+// is one: a variable of ours names it, or the system has it where it usually is.
+func (m *Machine) AuthorityFile() string {
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"} {
+		if file := m.variable(name); filepath.IsAbs(file) && isFile(file) {
+			return file
+		}
+	}
+	for _, file := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"} {
+		if _, err := os.Stat(m.system(file)); err == nil {
+			return m.system(file)
+		}
+	}
+	return ""
+}

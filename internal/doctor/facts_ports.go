@@ -1,0 +1,71 @@
+package doctor
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Listener is who listens on a port of this machine.
+type Listener struct {
+	PID  int
+	Name string
+}
+
+func (l Listener) String() string { return fmt.Sprintf("%s (process %d)", l.Name, l.PID) }
+
+// Takes tells whether someone takes connections on a port of this machine. It
+// is not kept: that changes while we treat.
+func (m *Machine) Takes(host string, port int) bool {
+	ctx, cancel := inTime()
+	defer cancel()
+	conn, err := m.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// Listener finds who listens on a port. Only Linux tells without running
+// something, and only about processes of this user.
+func (m *Machine) Listener(port int) (Listener, bool) {
+	if m.OS != "linux" || port == 0 {
+		return Listener{}, false
+	}
+	inode := m.listening(port)
+	if inode == "" {
+		return Listener{}, false
+	}
+	handles, _ := filepath.Glob(m.system("/proc/[0-9]*/fd/*"))
+	for _, handle := range handles {
+		if target, err := os.Readlink(handle); err != nil || target != "socket:["+inode+"]" {
+			continue
+		}
+		process := filepath.Dir(filepath.Dir(handle))
+		pid, _ := strconv.Atoi(filepath.Base(process))
+		name, _ := os.ReadFile(filepath.Join(process, "comm"))
+		return Listener{pid, strings.TrimSpace(string(name))}, pid > 0
+	}
+	return Listener{}, false
+}
+
+// listening is the inode of the socket that listens on a port.
+func (m *Machine) listening(port int) string {
+	const listen, state, inode = "0A", 3, 9 // columns of /proc/net/tcp
+	wanted := strings.ToUpper(hex.EncodeToString([]byte{byte(port >> 8), byte(port)}))
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, _ := os.ReadFile(m.system(table))
+		for line := range strings.Lines(string(text)) {
+			f := strings.Fields(line)
+			if len(f) > inode && f[state] == listen && strings.HasSuffix(f[1], ":"+wanted) {
+				return f[inode]
+			}
+		}
+	}
+	return ""
+}

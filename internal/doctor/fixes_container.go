@@ -1,0 +1,204 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// containerRun is where "run" stands in the arguments of docker or podman, or -1.
+func (p *plan) containerRun() int {
+	if name := program(p.spec.Command); name != "docker" && name != "podman" && name != "nerdctl" {
+		return -1
+	}
+	for i, word := range p.spec.Args {
+		if word == "run" {
+			return i
+		}
+		if !strings.HasPrefix(word, "-") && word != "container" {
+			break // compose, exec, mcp
+		}
+	}
+	return -1
+}
+
+// options are the arguments between run and the image, roughly: up to the
+// first word that is neither an option nor an option's value.
+func (p *plan) options() []string {
+	run := p.containerRun()
+	if run < 0 {
+		return nil
+	}
+	rest := p.spec.Args[run+1:]
+	for i := 0; i < len(rest); i++ {
+		word := rest[i]
+		switch {
+		case !strings.HasPrefix(word, "-"):
+			return rest[:i]
+		case strings.Contains(word, "="), flagOfDocker(word):
+		default:
+			i++
+		}
+	}
+	return rest
+}
+
+// flagOfDocker tells an option of docker run that takes no value.
+func flagOfDocker(word string) bool {
+	switch word {
+	case "--rm", "--interactive", "--tty", "--detach", "--init", "--privileged", "--read-only", "--quiet", "--publish-all", "--no-healthcheck", "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--help":
+		return true
+	}
+	return !strings.HasPrefix(word, "--") && strings.Trim(word[1:], "itdPq") == ""
+}
+
+// keepStdin gives a container its stdin: without -i it sees the end at once.
+// A terminal it does not get.
+func keepStdin(p *plan) []Fix {
+	run := p.containerRun()
+	if run < 0 {
+		return nil
+	}
+	options := p.options()
+	short := func(word, letter string) bool {
+		return len(word) > 1 && !strings.HasPrefix(word, "--") && flagOfDocker(word) && strings.Contains(word, letter)
+	}
+	interactive := slices.ContainsFunc(options, func(w string) bool { return strings.HasPrefix(w, "--interactive") || short(w, "i") })
+	tty := slices.ContainsFunc(options, func(w string) bool { return w == "--tty" || short(w, "t") })
+	if interactive && !tty || slices.ContainsFunc(options, func(w string) bool { return w == "--detach" || short(w, "d") }) {
+		return nil
+	}
+	return []Fix{{Name: "container-stdin", Risk: Runtime, About: "starts the container with -i and without a terminal, so that the server hears what is said to it",
+		Next: `add "-i" to "args", right behind "run", and leave "-t" out`,
+		Apply: func(s upstream.Spec) upstream.Spec {
+			s = copied(s)
+			end := run + 1 + len(options)
+			now := slices.Clone(s.Args[:run+1])
+			if !interactive {
+				now = append(now, "-i")
+			}
+			for _, word := range s.Args[run+1 : end] {
+				if short(word, "t") {
+					if word = strings.ReplaceAll(word, "t", ""); word == "-" {
+						continue
+					}
+				}
+				if word != "--tty" {
+					now = append(now, word)
+				}
+			}
+			s.Args = append(now, s.Args[end:]...)
+			return s
+		}}}
+}
+
+// forwardVariable passes the variables a container misses on to it. The value
+// goes through docker's own environment, the argument has only the name.
+func forwardVariable(p *plan) []Fix {
+	run := p.containerRun()
+	if run < 0 {
+		return nil
+	}
+	risk := Runtime
+	values, add := map[string]Hidden{}, []string{}
+	names := p.wantedInside()
+	for _, name := range names {
+		s, ok := p.found(name)
+		if !ok {
+			continue
+		}
+		values[name] = s.value
+		if !p.names(name) {
+			add = append(add, "-e", name)
+		}
+		if confidential(name, s.value.Reveal()) && !p.fits(name) {
+			risk = Secret
+		}
+	}
+	if len(values) == 0 {
+		return p.provide(names)
+	}
+	list := strings.Join(sortedNames(values), ", ")
+	return []Fix{{Name: "forward " + list, Risk: risk, About: "passes " + list + " on into the container",
+		Next: fmt.Sprintf(`add "-e", "%s" to "args", right behind "run"`, sortedNames(values)[0]),
+		Apply: func(s upstream.Spec) upstream.Spec {
+			s = copied(s)
+			s.Args = slices.Insert(s.Args, run+1, add...)
+			for name, v := range values {
+				s.Env = set(s.Env, name, v.Reveal(), p.OS == "windows")
+			}
+			return s
+		}}}
+}
+
+// wantedInside are the variables a container misses, whether we have them or
+// not.
+func (p *plan) wantedInside() []string {
+	var names []string
+	mentioned := variableShape().FindAllString(p.c.words(), 32)
+	for _, name := range append([]string{p.said["variable"]}, mentioned...) {
+		if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !standsForAnother(v) {
+			continue // it has that one
+		}
+		if isVariable(name) && !loads(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// names tells whether the options pass a variable on already.
+func (p *plan) names(name string) bool {
+	options := p.options()
+	for i, word := range options {
+		given := strings.TrimPrefix(strings.TrimPrefix(word, "--env="), "-e")
+		if (word == "-e" || word == "--env") && i+1 < len(options) {
+			given = options[i+1]
+		}
+		if given == name || strings.HasPrefix(given, name+"=") {
+			return true
+		}
+	}
+	return false
+}
+
+// hostOfContainer lets a container reach what listens on this machine: inside,
+// localhost is the container itself.
+func hostOfContainer(p *plan) []Fix {
+	run := p.containerRun()
+	if run < 0 {
+		return localSpelling(p)
+	}
+	apply := func(s upstream.Spec) upstream.Spec {
+		s = copied(s)
+		changed := false
+		replace := func(text string) string {
+			now := relocate(text, func(a localAddress) (string, int) { return "host.docker.internal", 0 })
+			changed = changed || now != text
+			return now
+		}
+		for i := run + 1; i < len(s.Args); i++ {
+			if previous := s.Args[i-1]; previous == "-p" || previous == "--publish" || strings.HasPrefix(s.Args[i], "--publish=") || strings.HasPrefix(s.Args[i], "-p") || previous == "--add-host" {
+				continue
+			}
+			s.Args[i] = replace(s.Args[i])
+		}
+		for i, pair := range s.Env {
+			if name, v, _ := strings.Cut(pair, "="); p.names(name) && !loads(name) {
+				s.Env[i] = name + "=" + replace(v)
+			}
+		}
+		hosts := func(word string) bool { return strings.Contains(word, "host.docker.internal:host-gateway") }
+		if changed && p.OS == "linux" && !slices.ContainsFunc(s.Args, hosts) {
+			s.Args = slices.Insert(s.Args, run+1, "--add-host=host.docker.internal:host-gateway")
+		}
+		return s
+	}
+	if sameSpec(apply(p.spec), p.spec, p.env) {
+		return nil
+	}
+	return []Fix{{Name: "host-of-container", Risk: Runtime, About: "writes host.docker.internal for localhost: inside a container localhost is the container itself",
+		Next: "use host.docker.internal instead of localhost in the server's settings (on Linux with --add-host=host.docker.internal:host-gateway)", Apply: apply}}
+}

@@ -1,0 +1,208 @@
+package doctor
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// missing is the program that was not found. A path's name counts only for
+// runners: another file of the same name is the same program only there.
+func (p *plan) missing() string {
+	name := p.said["command"]
+	if name == "" || name == p.spec.Command {
+		name = p.spec.Command
+	}
+	if isPath(name) && !isRunner(nil, program(name)) && program(name) != "python" {
+		return ""
+	}
+	return program(name)
+}
+
+// locateProgram starts the very program from where it is installed, and lets
+// what it starts find its neighbours: npx needs node.
+func locateProgram(p *plan) (fixes []Fix) {
+	name := p.missing()
+	for _, path := range p.Find(name, p.env) {
+		fixes = append(fixes, p.startFrom(path))
+	}
+	return fixes[:min(len(fixes), 3)]
+}
+
+// realProgram goes past the shims of a version manager to the program itself.
+func realProgram(p *plan) (fixes []Fix) {
+	name := p.runner()
+	for _, path := range p.Find(name, p.env) {
+		if !strings.Contains(filepath.ToSlash(path), "/shims/") && !strings.Contains(filepath.ToSlash(path), "/.volta/bin/") {
+			fixes = append(fixes, p.startFrom(path))
+		}
+	}
+	return fixes[:min(len(fixes), 3)]
+}
+
+// startFrom starts a program from a path if it is the server's command, and
+// only shows it to the server if it is needed further in.
+func (p *plan) startFrom(path string) Fix {
+	dir, name := filepath.Dir(path), program(path)
+	if program(p.spec.Command) != name {
+		return Fix{Name: "path-front " + dir, Risk: Runtime,
+			About: fmt.Sprintf("puts %s, where %s is, first on the server's PATH", dir, name),
+			Next:  fmt.Sprintf(`add %s to PATH in the "env" part of the server's entry`, dir),
+			Apply: func(s upstream.Spec) upstream.Spec { return p.inFront(copied(s), dir) }}
+	}
+	return Fix{Name: "absolute-path " + path, Risk: Runtime,
+		About: fmt.Sprintf("starts %s, which is not on the PATH the client gives, and puts its folder first there", path),
+		Next:  "use the absolute path as the command: " + path,
+		Apply: func(s upstream.Spec) upstream.Spec {
+			s = p.inFront(copied(s), dir)
+			s.Command = path
+			return s
+		}}
+}
+
+// otherPython starts the same Python under its other name.
+func otherPython(p *plan) (fixes []Fix) {
+	missing := p.missing()
+	other := map[string]string{"python": "python3", "python3": "python"}[missing]
+	if other == "" || program(p.spec.Command) != missing {
+		return nil
+	}
+	for _, path := range p.Find(other, p.env) {
+		if v := p.versionOf(path, p.env); len(v) == 0 || v[0] != 3 {
+			continue // python may still be a Python 2
+		}
+		dir := filepath.Dir(path)
+		fixes = append(fixes, Fix{Name: "other-name " + path, Risk: Runtime,
+			About: fmt.Sprintf("starts %s: Python is called %s here", path, other),
+			Next:  "use " + other + " as the command",
+			Apply: func(s upstream.Spec) upstream.Spec {
+				s = p.inFront(copied(s), dir)
+				s.Command = path
+				return s
+			}})
+	}
+	return fixes[:min(len(fixes), 2)]
+}
+
+// newerNode runs the server with the newest Node here that it takes.
+func newerNode(p *plan) []Fix { return p.newer("node") }
+
+// newerPythonOf runs the server with the newest Python here that it takes.
+func newerPythonOf(p *plan) []Fix { return p.newer("python") }
+
+func (p *plan) newer(kind string) (fixes []Fix) {
+	wanted := p.requirement(kind)
+	all := p.Interpreters(kind, p.env)
+	for _, found := range all {
+		if satisfies(found.Version, wanted) && !p.uses(found, kind) {
+			fixes = append(fixes, p.with(kind, found))
+		}
+	}
+	if len(fixes) > 0 {
+		return fixes[:min(len(fixes), 2)]
+	}
+	return installCurrent(p, kind)
+}
+
+// requirement is the version the evidence asks for, as far as it says so. What
+// it says about the one in use is none.
+func (p *plan) requirement(kind string) string {
+	text := p.c.words()
+	for _, shape := range requirementShapes()[kind] {
+		if m := shape.FindStringSubmatch(text); m != nil {
+			return m[1]
+		}
+	}
+	if kind == "python" {
+		return p.said["version"]
+	}
+	return ""
+}
+
+// uses tells whether an interpreter is the one that failed.
+func (p *plan) uses(found Interpreter, kind string) bool {
+	command := p.spec.Command
+	if program(command) == kind || kind == "python" && strings.HasPrefix(program(command), "python") {
+		if !isPath(command) {
+			if first := p.Find(command, p.env); len(first) > 0 {
+				command = first[0]
+			}
+		}
+		return found.Path == command || compareVersions(found.Version, p.versionOf(command, p.env)) == 0
+	}
+	first := p.Find(kind, p.env)
+	if kind == "python" {
+		first = p.Find("python3", p.env)
+	}
+	return len(first) > 0 && compareVersions(found.Version, p.versionOf(first[0], p.env)) == 0
+}
+
+// with runs the server with one interpreter: as the command, through uv's own
+// option, or by being first on the PATH.
+func (p *plan) with(kind string, found Interpreter) Fix {
+	dir, number := filepath.Dir(found.Path), dotted(found.Version)
+	fix := Fix{Name: kind + " " + found.Path, Risk: Runtime,
+		About: fmt.Sprintf("runs the server with %s %s, which is installed in %s", kind, number, dir),
+		Next:  fmt.Sprintf("use %s, or put its folder first on PATH in the \"env\" part of the server's entry", found.Path)}
+	runner := program(p.spec.Command)
+	fix.Apply = func(s upstream.Spec) upstream.Spec {
+		s = p.inFront(copied(s), dir)
+		switch neighbour := filepath.Join(dir, filepath.Base(s.Command)); {
+		case kind == "python" && strings.HasPrefix(runner, "python"):
+			s.Command = found.Path
+		case kind == "python" && runner == "uvx" && !slices.Contains(s.Args, "--python"):
+			s.Args = slices.Insert(s.Args, 0, "--python", found.Path)
+		case kind == "python" && runner == "uv" && len(s.Args) > 0 && s.Args[0] == "run" && !slices.Contains(s.Args, "--python"):
+			s.Args = slices.Insert(s.Args, 1, "--python", found.Path)
+		case kind == "node" && slices.Contains([]string{"node", "npx", "npm"}, runner) && p.runnable(neighbour):
+			s.Command = neighbour
+		}
+		return s
+	}
+	return fix
+}
+
+func dotted(version []int) string {
+	var parts []string
+	for _, n := range version {
+		parts = append(parts, fmt.Sprint(n))
+	}
+	return strings.Join(parts, ".")
+}
+
+// projectPython starts a script with the Python of its own project: the
+// environment lies in the folder of the script itself, so nothing is run that
+// was not part of it.
+func projectPython(p *plan) []Fix {
+	if !strings.HasPrefix(program(p.spec.Command), "python") || len(p.spec.Args) == 0 {
+		return nil
+	}
+	var dirs []string
+	if script := p.spec.Args[0]; strings.HasSuffix(script, ".py") {
+		if !filepath.IsAbs(script) {
+			script = filepath.Join(p.folders()[0], script)
+		}
+		dirs = p.upwards(filepath.Dir(script))
+	} else if script == "-m" && p.spec.Dir != "" {
+		dirs = p.upwards(p.spec.Dir)
+	}
+	for _, dir := range dirs {
+		for _, python := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe", "venv/Scripts/python.exe"} {
+			path := filepath.Join(dir, filepath.FromSlash(python))
+			if p.runnable(path) && path != p.spec.Command {
+				return []Fix{{Name: "project-python " + path, Risk: Runtime,
+					About: "starts the script with the Python of its own project: " + path,
+					Next:  "use it as the command: " + path,
+					Apply: func(s upstream.Spec) upstream.Spec {
+						s = p.inFront(copied(s), filepath.Dir(path))
+						s.Command = path
+						return s
+					}}}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package doctor
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// proposal is what only a person may do, in the diagnosis' own words, with
+// what it touches.
+func (p *plan) proposal() []Fix {
+	risk, ok := touches()[p.d.Cause]
+	if !ok || p.d.Fix == "" {
+		return nil
+	}
+	return []Fix{{Name: "advice", Risk: risk, About: p.d.Explanation, Next: p.d.Fix}}
+}
+
+// touches says whose word the advice of a diagnosis needs.
+var touches = sync.OnceValue(func() map[string]Risk {
+	return map[string]Risk{
+		"wrong_package_name": Config, "version_not_published": Config, "package_unpublished": Config, "wrong_runner": Config, "bad_generated_args": Config,
+		"docker_image_wrong_registry": Config, "docker_image_not_published": Install, "unknown_cli_option": Config, "required_argument_missing": Config,
+		"json_syntax": Config, "wrong_top_level_key": Config, "args_not_array": Config, "entry_shape_wrong": Config, "config_file_given_as_command": Config,
+		"posix_shell_on_windows": Config, "windows_dotted_script_name": Config, "wsl_boundary": Config, "runtime_not_in_image": Config, "leaked_library_path": Config,
+		"console_script_not_installed": Config, "shared_tmp_owned_by_other_user": Config, "cache_dir_not_writable": Config, "host_header_not_allowed": Config,
+
+		"broken_npm_install": Install, "broken_package_release": Install, "binary_download_incomplete": Install, "native_build_failed": Install, "shared_library_missing": Install,
+		"playwright_browser_missing": Install, "companion_addon_missing": Install, "externally_managed_env": Install, "musl_vs_glibc": Install, "wrong_cpu_arch": Install,
+		"dotnet_runtime_missing": Install, "java_too_old": Install, "uv_too_old": Install, "docker_plugin_missing": Install, "toolchain_too_old": Install, "peer_too_old": Install,
+		"native_module_abi": Install, "venv_not_used": Install, "script_missing": Install, "disk_full": Install, "stale_oauth_cache": Install,
+
+		"invalid_api_key": Secret, "http_unauthorized": Secret, "token_scope_insufficient": Secret, "expired_token_hidden_in_200": Secret, "wrong_kind_of_credential": Secret,
+		"cloud_credentials_not_in_container": Secret, "db_grant_missing": Secret, "stale_registry_login": Secret,
+
+		"oauth_not_completed": Person, "http_forbidden": Person, "macos_tcc": Person, "npm_cache_root_owned": Person, "docker_socket_permission": Person, "access_denied": Person,
+		"docker_daemon_down": Person, "local_http_server_not_running": Person, "companion_app_not_running": Person, "second_instance_running": Person, "hostname_wrong": Person,
+		"network_unreachable": Person, "connect_timed_out": Person, "registry_unreachable": Person, "remote_outage": Person, "endpoint_retired": Person, "rate_limit": Person,
+		"tls_handshake_failed": Person, "orphan_processes": Person, "too_many_open_files": Person, "node_heap_oom": Person, "server_bug_crash": Person,
+	}
+})
+
+// installer is the one command that installs a program, by system.
+func (m *Machine) installer(name string) string {
+	packages := map[string][3]string{ // macOS, Windows, else
+		"node":   {"brew install node", "winget install OpenJS.NodeJS.LTS", "install Node.js from https://nodejs.org or with your package manager"},
+		"uv":     {"brew install uv", "winget install astral-sh.uv", "pipx install uv"},
+		"python": {"brew install python", "winget install Python.Python.3.13", "install python3 with your package manager"},
+		"docker": {"brew install --cask docker", "winget install Docker.DockerDesktop", "install Docker: https://docs.docker.com/engine/install/"},
+		"bun":    {"brew install oven-sh/bun/bun", "winget install Oven-sh.Bun", "npm install -g bun"},
+		"deno":   {"brew install deno", "winget install DenoLand.Deno", "npm install -g deno"},
+		"git":    {"brew install git", "winget install Git.Git", "install git with your package manager"},
+	}
+	family := map[string]string{"npx": "node", "npm": "node", "uvx": "uv", "python3": "python", "pip": "python", "pip3": "python", "bunx": "bun"}
+	if of, ok := family[name]; ok {
+		name = of
+	}
+	for i, system := range []string{"darwin", "windows", m.OS} {
+		if commands, ok := packages[name]; ok && system == m.OS {
+			return commands[i]
+		}
+	}
+	return ""
+}
+
+// installProgram names the command that installs what is not there at all.
+func installProgram(p *plan) []Fix {
+	name := p.missing()
+	command := p.installer(name)
+	if command == "" || len(p.Find(name, p.env)) > 0 {
+		return nil
+	}
+	return []Fix{{Name: "install " + name, Risk: Install, About: name + " is not installed, or not where programs usually are", Next: command}}
+}
+
+// installCurrent names the command that installs a current interpreter.
+func installCurrent(p *plan, kind string) []Fix {
+	command := p.installer(kind)
+	if kind == "python" && strings.HasPrefix(p.runner(), "uv") {
+		command = "uv python install 3.13"
+	}
+	return []Fix{{Name: "install " + kind, Risk: Install, About: "no " + kind + " is installed here that the server takes", Next: command}}
+}
+
+// npxCache names the one entry of npx's cache that is broken.
+func npxCache(p *plan) []Fix {
+	x := &exam{Case: p.c}
+	entries := p.NpxEntries(x.packageName())
+	if path := p.said["path"]; filepath.IsAbs(path) && filepath.Base(filepath.Dir(path)) == "_npx" && isFolder(path) {
+		entries = []string{path}
+	}
+	return p.removal("npx", entries)
+}
+
+// uvCache names the entries of uv's cache that belong to the package.
+func uvCache(p *plan) []Fix {
+	x := &exam{Case: p.c}
+	name := withoutVersion(x.packageName())
+	if len(p.UvEntries(name)) == 0 {
+		return nil
+	}
+	return []Fix{{Name: "clean-uv-cache", Risk: Install, About: "uv's cached copy of " + shown(p.c.Secrets, name) + " is broken", Next: "uv cache clean " + shown(p.c.Secrets, name)}}
+}
+
+func (p *plan) removal(whose string, entries []string) []Fix {
+	if len(entries) == 0 {
+		return nil
+	}
+	command := "rm -r "
+	if p.OS == "windows" {
+		command = "rmdir /s /q "
+	}
+	return []Fix{{Name: "clean-" + whose + "-cache", Risk: Install, About: whose + "'s cached copy of the package is broken: " + entries[0],
+		Next: command + strconv.Quote(entries[0])}}
+}
+
+// pinLibrary names the command with the older library.
+func pinLibrary(p *plan) []Fix {
+	if p.runner() != "uvx" || program(p.spec.Command) != "uvx" || slices.Contains(p.spec.Args, "--with") || !strings.Contains(p.c.words(), "mcp") {
+		return p.advice(Config)
+	}
+	apply := func(s upstream.Spec) upstream.Spec {
+		s = copied(s)
+		s.Args = slices.Insert(s.Args, 0, "--with", "mcp<2")
+		return s
+	}
+	return []Fix{{Name: "pin mcp<2", Risk: Config, About: "the server was written for an older version of the library mcp than the one that is installed now",
+		Next: "uvx --with 'mcp<2' " + shownLine(p), Apply: apply}}
+}
+
+func shownLine(p *plan) string {
+	return shown(p.c.Secrets, strings.TrimPrefix(p.spec.String(), p.spec.Command+" "))
+}
+
+func (p *plan) advice(risk Risk) []Fix {
+	return []Fix{{Name: "advice", Risk: risk, About: p.d.Explanation, Next: p.d.Fix}}
+}
+
+// authority names the variable and, if there is one, the file that makes a
+// private authority known. The check itself stays on.
+func authority(p *plan) []Fix {
+	file := p.AuthorityFile()
+	if file == "" {
+		file = "/path/to/ca.pem"
+	}
+	variable := "NODE_EXTRA_CA_CERTS"
+	if r := p.runner(); strings.HasPrefix(r, "uv") || strings.HasPrefix(r, "python") || p.spec.URL != "" {
+		variable = "SSL_CERT_FILE"
+	}
+	about := "the server's certificate is signed by an authority that is not known here"
+	if address := p.address(); address != "" {
+		if seen := p.Reach(address).TLS; seen.Issuer != "" {
+			about += ": " + shown(p.c.Secrets, seen.Issuer)
+		}
+	}
+	return []Fix{{Name: "authority", Risk: Config, About: about,
+		Next: fmt.Sprintf("make the authority's certificate known, and leave the check on: %s=%s", variable, file)}}
+}
+
+// address is the server's own URL.
+func (p *plan) address() string {
+	if p.spec.URL != "" {
+		return p.spec.URL
+	}
+	for _, word := range p.spec.Args {
+		if upstream.CheckURL(word) == nil {
+			return word
+		}
+	}
+	return ""
+}
+
+// certificate says what is wrong with it.
+func certificate(p *plan) []Fix {
+	address := p.address()
+	u, err := url.Parse(address)
+	if err != nil || address == "" {
+		return p.advice(Person)
+	}
+	switch seen := p.Reach(address).TLS; {
+	case !seen.Expired.IsZero():
+		return []Fix{{Name: "certificate", Risk: Person, About: "its certificate expired on " + seen.Expired.Format("2006-01-02"),
+			Next: "have the certificate of " + u.Hostname() + " renewed, or set this machine's clock right"}}
+	case seen.Mismatch && len(seen.Names) > 0:
+		return []Fix{{Name: "certificate", Risk: Person, About: "its certificate is made out to " + shown(p.c.Secrets, strings.Join(seen.Names, ", ")),
+			Next: "use a name the certificate is made out to: " + shown(p.c.Secrets, seen.Names[0])}}
+	}
+	return p.advice(Person)
+}
+
+// proxies names the variables that lead through one.
+func proxies(p *plan) []Fix {
+	names, _ := p.Detours(p.env)
+	if len(names) == 0 {
+		return p.advice(Config)
+	}
+	host := "HOST"
+	if u, err := url.Parse(p.address()); err == nil && u.Hostname() != "" {
+		host = u.Hostname()
+	}
+	return []Fix{{Name: "proxy", Risk: Config, About: "connections go through the proxy named by " + strings.Join(names, ", "),
+		Next: fmt.Sprintf(`except the host in the "env" part of the server's entry: NO_PROXY=%s`, shown(p.c.Secrets, host))}}
+}
+
+// portOwner names who holds a port. It is ended by nobody but a person.
+func portOwner(p *plan) []Fix {
+	port, _ := strconv.Atoi(p.said["port"])
+	if u, err := url.Parse(p.spec.URL); port == 0 && err == nil && u.Host != "" {
+		port, _ = strconv.Atoi(portOf(u))
+	}
+	owner, ok := p.Listener(port)
+	if !ok {
+		return p.advice(Person)
+	}
+	return []Fix{{Name: "port-owner", Risk: Person, About: fmt.Sprintf("port %d is held by %s", port, shown(p.c.Secrets, owner.String())),
+		Next: fmt.Sprintf("give the server another port, or end process %d if it is yours: kill %d", owner.PID, owner.PID)}}
+}
+
+// execBit names the command that makes a file startable.
+func execBit(p *plan) []Fix {
+	path := p.c.Spawn.Path
+	if path == "" {
+		path = p.spec.Command
+	}
+	if !filepath.IsAbs(path) || !isFile(path) || p.OS == "windows" {
+		return p.advice(Person)
+	}
+	return []Fix{{Name: "exec-bit", Risk: Person, About: path + " is not marked as executable", Next: "chmod +x " + path}}
+}
+
+// keepRunning names the way to a server that wants to be reached over HTTP.
+func keepRunning(p *plan) []Fix {
+	if p.c.Limit.Listening == 0 {
+		return p.advice(Config)
+	}
+	return []Fix{{Name: "keep-running", Risk: Config, About: fmt.Sprintf("the server listens on port %d instead of speaking over stdin and stdout", p.c.Limit.Listening),
+		Next: fmt.Sprintf("start it in stdio mode, or keep it running and reach it by its URL: gauze run --url http://127.0.0.1:%d/mcp", p.c.Limit.Listening)}}
+}

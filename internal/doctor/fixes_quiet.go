@@ -1,0 +1,46 @@
+package doctor
+
+import (
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// quietVariables keep what is no message away from stdout. They change what
+// is printed and nothing else.
+var quietVariables = [][2]string{
+	{"NO_COLOR", "1"}, {"NPM_CONFIG_LOGLEVEL", "silent"}, {"npm_config_update_notifier", "false"},
+	{"DOTENV_CONFIG_QUIET", "true"}, {"PYTHONUNBUFFERED", "1"}, {"PYTHONIOENCODING", "utf-8"}, {"PYTHONUTF8", "1"},
+}
+
+func quiet(p *plan) []Fix {
+	return p.setting("quiet", "asks the server and its runner to be quiet", quietVariables)
+}
+
+// inUTF8 makes Python write UTF-8, whatever the console's code page is.
+func inUTF8(p *plan) []Fix {
+	return p.setting("utf-8", "lets Python write UTF-8 instead of the console's code page", quietVariables[5:])
+}
+
+// setting sets variables that have no other value yet.
+func (p *plan) setting(name, about string, variables [][2]string) []Fix {
+	var lacking [][2]string
+	var list []string
+	for _, v := range variables {
+		if _, has := lookup(p.env, v[0], p.OS == "windows"); !has {
+			lacking, list = append(lacking, v), append(list, v[0]+"="+v[1])
+		}
+	}
+	if len(lacking) == 0 || p.spec.URL != "" {
+		return nil
+	}
+	text := strings.Join(list, " ")
+	return []Fix{{Name: name, Risk: Runtime, About: about + ": " + text, Next: `add to the "env" part of the server's entry: ` + text,
+		Apply: func(s upstream.Spec) upstream.Spec {
+			s = copied(s)
+			for _, v := range lacking {
+				s.Env = set(s.Env, v[0], v[1], p.OS == "windows")
+			}
+			return s
+		}}}
+}

@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// reference is a variable that is meant to be filled in, in one of the
+// dialects of clients and shells.
+type reference struct {
+	from, to  int
+	name      string
+	otherwise string // ${NAME:-otherwise}
+	asked     bool   // ${input:NAME}: the client was to ask for it
+	bare      bool   // $NAME, which may as well be a part of a password
+}
+
+var referenceShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{(?:(env|input):)?([A-Za-z_][\w.-]*?)(?::?-([^}]*))?\}` + // Claude, VS Code, Cursor, compose
+		`|\{(env|input):([A-Za-z_][\w.-]*)\}` + // OpenCode
+		`|\{\{\s*(?:env\.)?([A-Za-z_]\w*)\s*\}\}` +
+		`|%([A-Za-z_]\w+)%` + // cmd.exe
+		`|\$(?:env:)?([A-Za-z_]\w*)`) // shells
+})
+
+func references(text string) []reference {
+	if !strings.ContainsAny(text, "${%") {
+		return nil
+	}
+	var all []reference
+	for _, at := range referenceShape().FindAllStringSubmatchIndex(text, 32) {
+		group := func(n int) string {
+			if at[2*n] < 0 {
+				return ""
+			}
+			return text[at[2*n]:at[2*n+1]]
+		}
+		r := reference{from: at[0], to: at[1], otherwise: group(3), asked: group(1) == "input" || group(4) == "input", bare: group(8) != ""}
+		for _, n := range []int{2, 5, 6, 7, 8} {
+			r.name += group(n)
+		}
+		// A bare one counts only where a whole value is expected.
+		if before := text[:r.from]; r.bare && (r.to < len(text) && !strings.ContainsRune(`/\: `, rune(text[r.to])) || before != "" && !strings.ContainsRune("=: ", rune(before[len(before)-1]))) {
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// expand fills in what is known; the rest stays as it is.
+func expand(text string, known func(reference) (string, bool)) string {
+	var b strings.Builder
+	last := 0
+	for _, r := range references(text) {
+		if value, ok := known(r); ok {
+			b.WriteString(text[last:r.from])
+			b.WriteString(value)
+			last = r.to
+		}
+	}
+	b.WriteString(text[last:])
+	return b.String()
+}
+
+// expandPlain fills in as compose does: a variable or what is said instead.
+func expandPlain(text string, variable func(string) string) string {
+	return expand(text, func(r reference) (string, bool) {
+		if value := variable(r.name); value != "" {
+			return value, true
+		}
+		return r.otherwise, true
+	})
+}

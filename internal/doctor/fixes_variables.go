@@ -1,0 +1,236 @@
+package doctor
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// aliases are names under which one and the same key goes. Each line is one
+// service: a key never goes to another.
+var aliases = sync.OnceValue(func() [][]string {
+	return [][]string{
+		{"GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_TOKEN", "GITHUB_PAT", "GITHUB_ACCESS_TOKEN", "GITHUB_API_TOKEN"},
+		{"GITLAB_TOKEN", "GITLAB_PERSONAL_ACCESS_TOKEN", "GITLAB_ACCESS_TOKEN", "GITLAB_API_TOKEN"},
+		{"OPENAI_API_KEY", "OPENAI_KEY", "OPENAI_APIKEY", "OPENAI_TOKEN"},
+		{"ANTHROPIC_API_KEY", "CLAUDE_API_KEY", "ANTHROPIC_KEY"},
+		{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_GENAI_API_KEY", "GOOGLE_AI_API_KEY"},
+		{"BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"},
+		{"TAVILY_API_KEY", "TAVILY_KEY"},
+		{"FIRECRAWL_API_KEY", "FIRECRAWL_KEY", "FIRECRAWL_TOKEN"},
+		{"NOTION_API_KEY", "NOTION_TOKEN", "NOTION_API_TOKEN", "NOTION_INTEGRATION_TOKEN"},
+		{"SLACK_BOT_TOKEN", "SLACK_TOKEN", "SLACK_MCP_BOT_TOKEN"},
+		{"LINEAR_API_KEY", "LINEAR_API_TOKEN", "LINEAR_ACCESS_TOKEN"},
+		{"FIGMA_API_KEY", "FIGMA_ACCESS_TOKEN", "FIGMA_TOKEN", "FIGMA_PERSONAL_ACCESS_TOKEN"},
+		{"SENTRY_AUTH_TOKEN", "SENTRY_TOKEN", "SENTRY_ACCESS_TOKEN"},
+		{"STRIPE_SECRET_KEY", "STRIPE_API_KEY"},
+		{"SUPABASE_ACCESS_TOKEN", "SUPABASE_TOKEN"},
+		{"CLOUDFLARE_API_TOKEN", "CF_API_TOKEN"},
+		{"CLOUDFLARE_ACCOUNT_ID", "CF_ACCOUNT_ID"},
+		{"HF_TOKEN", "HUGGINGFACE_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_API_KEY", "HUGGINGFACEHUB_API_TOKEN"},
+		{"AWS_REGION", "AWS_DEFAULT_REGION"},
+		{"DATABASE_URL", "DB_URL", "DATABASE_URI", "DB_CONNECTION_STRING", "DATABASE_CONNECTION_STRING"},
+		{"POSTGRES_URL", "POSTGRESQL_URL", "POSTGRES_CONNECTION_STRING", "POSTGRES_DSN", "PG_URL", "DATABASE_URL"},
+		{"MONGODB_URI", "MONGODB_URL", "MONGO_URI", "MONGO_URL", "MONGODB_CONNECTION_STRING", "MDB_MCP_CONNECTION_STRING"},
+		{"REDIS_URL", "REDIS_URI"},
+		{"JIRA_API_TOKEN", "JIRA_TOKEN", "ATLASSIAN_API_TOKEN"},
+		{"AIRTABLE_API_KEY", "AIRTABLE_PAT", "AIRTABLE_TOKEN", "AIRTABLE_PERSONAL_ACCESS_TOKEN"},
+		{"DISCORD_TOKEN", "DISCORD_BOT_TOKEN"},
+		{"TELEGRAM_BOT_TOKEN", "TELEGRAM_TOKEN"},
+		{"HUBSPOT_ACCESS_TOKEN", "HUBSPOT_API_KEY", "PRIVATE_APP_ACCESS_TOKEN"},
+		{"PERPLEXITY_API_KEY", "PPLX_API_KEY"},
+		{"GOOGLE_MAPS_API_KEY", "MAPS_API_KEY"},
+	}
+})
+
+// loads tells whether a variable decides what code runs, whom it trusts or
+// where its connections go. No fix of ours sets one.
+func loads(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, prefix := range []string{"LD_", "DYLD_", "NODE_", "PYTHON", "NPM_CONFIG_", "PIP_", "UV_", "SSL_", "GIT_", "DOCKER_", "BUN_", "DENO_", "BASH_", "PERL5", "RUBY", "JAVA_TOOL", "JDK_JAVA", "_JAVA", "DOTNET_STARTUP", "COMPOSE_"} {
+		if strings.HasPrefix(upper, prefix) {
+			return true
+		}
+	}
+	for _, ending := range []string{"_PROXY", "_BASE_URL", "_CA_BUNDLE", "_CA_CERTS"} {
+		if strings.HasSuffix(upper, ending) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"PATH", "ENV", "SHELL", "HOME", "IFS", "PROMPT_COMMAND", "PS1", "PS2", "PS4", "GCONV_PATH", "CLASSPATH", "PATHEXT", "COMSPEC", "CURL_CA_BUNDLE"}, upper)
+}
+
+// confidential tells whether a value must not stand where others can read it.
+func confidential(name, value string) bool {
+	return value != "" && (fault.EnvironSecrets([]string{name + "=" + value}).Redact(value) != value || fault.Redact(value) != value)
+}
+
+// source is where a value was found.
+type source struct {
+	value Hidden
+	where string // for people
+	ours  bool   // our own environment, which the server was not given
+}
+
+// known looks a variable up: what the server has, what its project's .env
+// says, what we have ourselves.
+func (p *plan) known(name string) (source, bool) {
+	if v, ok := lookup(p.env, name, p.OS == "windows"); ok && v != "" && !standsForAnother(v) {
+		return source{Hidden{v}, name + " of the environment", false}, true
+	}
+	for _, dir := range p.folders() {
+		for _, file := range p.Dotenvs(dir) {
+			if v, ok := file.Values[name]; ok {
+				return source{v, name + " in " + file.Path, false}, true
+			}
+		}
+	}
+	if v, ok := p.Env(name); ok && v != "" && !standsForAnother(v) {
+		return source{Hidden{v}, name + " of gauze's own environment", true}, true
+	}
+	return source{}, false
+}
+
+// found looks a variable up under its own name, then under its others.
+func (p *plan) found(name string) (source, bool) {
+	if s, ok := p.known(name); ok {
+		return s, true
+	}
+	for _, service := range aliases() {
+		if slices.Contains(service, name) {
+			for _, other := range service {
+				if s, ok := p.known(other); ok && other != name {
+					return s, true
+				}
+			}
+		}
+	}
+	return source{}, false
+}
+
+// fits tells whether a server may be given a secret it was not given. It asks
+// for it by name, and that name is foreign text: a server that has to do with
+// GitHub may have GITHUB_TOKEN, another may not. Names of no service fit all.
+func (p *plan) fits(name string) bool {
+	word, _, _ := strings.Cut(strings.ToLower(name), "_")
+	if slices.Contains([]string{"api", "db", "database", "token", "auth", "access", "mcp", "server", "port", "host", "url", "log", "debug"}, word) {
+		return true
+	}
+	return strings.Contains(strings.ToLower(p.spec.String()), word)
+}
+
+var variableShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`) })
+
+// wanted are the variables the evidence says are missing: the one that was
+// named, and others it mentions that are not set.
+func (p *plan) wanted() []string {
+	var names []string
+	for _, name := range append([]string{p.said["variable"]}, variableShape().FindAllString(p.c.words(), 32)...) {
+		v, _ := lookup(p.env, name, p.OS == "windows")
+		if isVariable(name) && !loads(name) && (v == "" || standsForAnother(v)) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// findVariable gives the server the variables it misses, from where they are.
+func findVariable(p *plan) []Fix {
+	if p.spec.URL != "" || p.containerRun() >= 0 {
+		return nil
+	}
+	names := p.wanted()
+	risk := Runtime
+	values, from := map[string]Hidden{}, []string{}
+	for _, name := range names {
+		if s, ok := p.found(name); ok {
+			values[name], from = s.value, append(from, s.where)
+			if s.ours && confidential(name, s.value.Reveal()) && !p.fits(name) {
+				risk = Secret
+			}
+		}
+	}
+	if len(values) == 0 {
+		return p.provide(names)
+	}
+	return []Fix{{Name: "set " + strings.Join(sortedNames(values), " "), Risk: risk,
+		About: fmt.Sprintf("gives the server %s (from %s)", strings.Join(sortedNames(values), ", "), strings.Join(from, ", ")),
+		Next:  fmt.Sprintf(`add %s to the "env" part of the server's entry`, strings.Join(sortedNames(values), ", ")),
+		Apply: func(s upstream.Spec) upstream.Spec {
+			s = copied(s)
+			for name, v := range values {
+				s.Env = set(s.Env, name, v.Reveal(), p.OS == "windows")
+			}
+			return s
+		}}}
+}
+
+// provide asks a person for what is nowhere to be found.
+func (p *plan) provide(names []string) []Fix {
+	if len(names) == 0 {
+		return nil
+	}
+	return []Fix{{Name: "provide " + names[0], Risk: Secret, About: names[0] + " is set nowhere we may look",
+		Next: fmt.Sprintf(`get a value for %s and add it to the "env" part of the server's entry`, names[0])}}
+}
+
+func sortedNames(values map[string]Hidden) []string {
+	var names []string
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// argumentToVariable moves NAME=value from the arguments to the environment.
+func argumentToVariable(p *plan) []Fix {
+	name := p.said["variable"]
+	given := func(word string) bool { return strings.HasPrefix(strings.TrimLeft(word, "-"), name+"=") }
+	if !isVariable(name) || loads(name) || p.containerRun() >= 0 || !slices.ContainsFunc(p.spec.Args, given) {
+		return nil
+	}
+	return []Fix{{Name: "argument-to-variable " + name, Risk: Runtime, About: "gives " + name + " as a variable: the server does not read it from its arguments",
+		Next: fmt.Sprintf(`move %s from "args" to the "env" part of the server's entry`, name),
+		Apply: func(s upstream.Spec) upstream.Spec {
+			s = copied(s)
+			for _, word := range s.Args {
+				if given(word) {
+					_, v, _ := strings.Cut(word, "=")
+					s.Env = set(s.Env, name, v, p.OS == "windows")
+				}
+			}
+			s.Args = slices.DeleteFunc(s.Args, given)
+			return s
+		}}}
+}
+
+// startInProject starts the server in the folder of its own script, where its
+// .env is. Relative arguments would change their meaning.
+func startInProject(p *plan) []Fix {
+	relative := func(word string) bool {
+		return !filepath.IsAbs(word) && !strings.HasPrefix(word, "-") && strings.ContainsAny(word, `./\`)
+	}
+	if p.spec.Dir != "" || p.spec.URL != "" || p.containerRun() >= 0 || slices.ContainsFunc(p.spec.Args, relative) {
+		return nil
+	}
+	for _, dir := range p.folders()[1:] {
+		for _, dir := range p.upwards(dir) {
+			if isFile(filepath.Join(dir, ".env")) {
+				return []Fix{{Name: "start-in " + dir, Risk: Runtime, About: "starts the server in its own folder, where its .env is: " + dir,
+					Next: `set "cwd" of the server's entry to ` + dir,
+					Apply: func(s upstream.Spec) upstream.Spec {
+						s.Dir = dir
+						return copied(s)
+					}}}
+			}
+		}
+	}
+	return nil
+}
