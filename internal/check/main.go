@@ -49,6 +49,7 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 		fmt.Fprintf(out, "check: %v\nnext: run it inside a checkout of gauze\n", err)
 		return 2
 	}
+	defer serverAlone(ctx)()
 	return report(ctx, steps, out)
 }
 

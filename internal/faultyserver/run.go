@@ -22,12 +22,18 @@ func RunIfAsked() {
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
+// EnvAlone names a binary of the server alone, to be started instead of the current one.
+const EnvAlone = "GAUZE_FAULTY_SERVER_ALONE"
+
 // Command says how to start the server from the current binary: its path, its arguments, and what to add to the
 // environment.
 func Command(flags ...string) (path string, args []string, env []string) {
 	path, err := os.Executable()
 	if err != nil {
 		path = os.Args[0] // the caller's exec will say what is wrong with it
+	}
+	if alone := os.Getenv(EnvAlone); alone != "" {
+		path = alone
 	}
 	return path, slices.Clone(flags), append([]string{EnvMain + "=1"}, raceEnv()...)
 }

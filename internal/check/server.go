@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+// serverAlone builds the faulty server alone and tells the tests of it: they
+// start it thousands of times, and as a part of a test binary with the race
+// detector it takes ten times as long. If it cannot be built, the tests do
+// without, and the step that compiles it says why.
+func serverAlone(ctx context.Context) (remove func()) {
+	dir, err := os.MkdirTemp("", "gauze-check-")
+	if err != nil {
+		return func() {}
+	}
+	path := filepath.Join(dir, "faultyserver")
+	if _, err := quietly(ctx, nil, "go", "build", "-o", path, "./internal/faultyserver/standalone"); err == nil {
+		os.Setenv(faultyserver.EnvAlone, path)
+	}
+	return func() { os.RemoveAll(dir) }
+}
