@@ -3,6 +3,7 @@ package doctor
 import (
 	"errors"
 	"io/fs"
+	"net/http"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -14,28 +15,35 @@ import (
 func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 	c := Case{
 		URL:     spec.URL,
+		Stage:   Stage(e.Stage), // the same ladder
 		Stderr:  strings.Join(e.Stderr, "\n"),
 		Stdout:  strings.Join(e.Stray, "\n"),
+		HTTP:    refusals(e),
+		RPC:     rpcOf(e),
+		Limit:   limitOf(e.Limit),
 		Secrets: spec.Secrets(),
+	}
+	if e.StderrTail != nil {
+		c.Stderr = string(e.StderrTail)
+	}
+	if e.StdoutHead != nil {
+		c.Stdout = string(e.StdoutHead)
 	}
 	if spec.Command != "" {
 		c.Command = append([]string{spec.Command}, spec.Args...)
 	}
-	switch e.Stage {
-	case upstream.Started:
-		c.Stage = Started
-	case upstream.Spoke:
-		c.Stage = Spoke
-	}
-	if e.Spawn != nil && e.Remote {
+	if e.Spawn != nil {
 		c.Log = e.Spawn.Error()
-	} else if e.Spawn != nil {
-		c.Spawn = spawnOf(spec, e.Spawn)
-		c.Log = e.Spawn.Error()
+		if !e.Remote {
+			c.Spawn = spawnOf(spec, e)
+		}
+	} else {
+		c.Log = failures(e)
 	}
-	if e.Exit != "" {
-		c.Exit = Exit{Known: true, Code: e.Code, After: e.Ran, Said: e.Exit}
-		if signal, ok := strings.CutPrefix(e.Exit, "signal: "); ok {
+	// An end that we made says nothing about the server.
+	if e.Exit != "" && e.ByUs == "" {
+		c.Exit = Exit{Known: true, Code: e.Code, Signal: e.Signal, After: e.Ran, Said: e.Exit}
+		if signal, ok := strings.CutPrefix(e.Exit, "signal: "); ok && e.Signal == "" {
 			c.Exit.Signal = signal
 		}
 	}
@@ -43,21 +51,99 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 }
 
 // spawnOf reads the operating system's error. It says ENOENT for a program, an
-// interpreter and a folder alike; which of them is meant, the path tells.
-func spawnOf(spec upstream.Spec, err error) Spawn {
-	s := Spawn{Path: spec.Command, Of: "command"}
+// interpreter and a folder alike; which of them is meant, the disk tells.
+func spawnOf(spec upstream.Spec, e upstream.Evidence) Spawn {
+	s := Spawn{Errno: e.Errno, Path: spec.Command, Of: "command"}
+	if s.Errno == "" {
+		s.Errno = errnoOf(e.Spawn)
+	}
+	var folder *upstream.WorkdirError
+	var where *fs.PathError
+	switch {
+	case errors.As(e.Spawn, &folder):
+		s.Path, s.Of = folder.Dir, "cwd"
+	case errors.As(e.Spawn, &where) && where.Op == "chdir":
+		s.Path, s.Of = where.Path, "cwd"
+	case s.Errno == "ENOENT" && e.Program.Executable && e.Program.Interpreter != "":
+		s.Path, s.Of = e.Program.Interpreter, "interpreter"
+	}
+	return s
+}
+
+func errnoOf(err error) string {
 	var number syscall.Errno
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		s.Errno = "ENOENT"
+		return "ENOENT"
 	case errors.Is(err, fs.ErrPermission):
-		s.Errno = "EACCES"
+		return "EACCES"
 	case errors.As(err, &number):
-		s.Errno = number.Error()
+		return number.Error()
 	}
-	var where *fs.PathError
-	if errors.As(err, &where) && where.Op == "chdir" {
-		s.Path, s.Of = where.Path, "cwd"
+	return ""
+}
+
+// refusals are the answers over HTTP that were in the way: those since the
+// last one that was of use.
+func refusals(e upstream.Evidence) (all []HTTP) {
+	served := false
+	for _, r := range e.HTTP {
+		switch {
+		case r.Status == 0, r.Method == http.MethodGet && served:
+			continue // a stream that stands by itself, which few servers have
+		case ofUse(r):
+			if r.Method == http.MethodPost {
+				all, served = nil, true
+			}
+			continue
+		}
+		seen := HTTP{Status: r.Status, Method: r.Method, ContentType: r.ContentType, Authenticate: r.Authenticate,
+			Location: r.Location, Allow: r.Allow, Body: string(r.Body)}
+		if r.Session {
+			seen.Session = "yes"
+		}
+		all = append(all, seen)
 	}
-	return s
+	return all
+}
+
+// ofUse: an answer as the protocol has it.
+func ofUse(r upstream.Response) bool {
+	kind, _, _ := strings.Cut(strings.ToLower(r.ContentType), ";")
+	switch strings.TrimSpace(kind) {
+	case "application/json", "text/event-stream":
+		return r.Status < 300
+	}
+	return r.Status == http.StatusAccepted
+}
+
+// failures are the requests over HTTP that had no answer at all.
+func failures(e upstream.Evidence) string {
+	var lines []string
+	for _, r := range e.HTTP {
+		if r.Failed != "" {
+			lines = append(lines, r.Failed)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// rpcOf leaves out what turned out to be no trouble: a handshake of one era
+// that is refused where that of the other is taken, and our try of it.
+func rpcOf(e upstream.Evidence) (all []RPC) {
+	for i, r := range e.RPC {
+		if r.Phase < upstream.Initialized && e.Stage >= upstream.Initialized || r.Method == "server/discover" && i > 0 {
+			continue
+		}
+		all = append(all, RPC{Code: r.Code, Method: r.Method, Message: r.Message})
+	}
+	return all
+}
+
+func limitOf(l upstream.AtLimit) Limit {
+	limit := Limit{Passed: l.Passed, After: l.After, Alive: l.Alive, Downloading: l.Downloading != "", Busy: l.Busy()}
+	if len(l.Ports) > 0 {
+		limit.Listening = l.Ports[0]
+	}
+	return limit
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +17,7 @@ import (
 // AttemptOptions of an Attempt; the zero value of each is a sensible default.
 type AttemptOptions struct {
 	Timeout  time.Duration // for one answer, counted from the last sign of progress; default Spec.StartTimeout()
-	MaxWait  time.Duration // for one answer, whatever progress there is; default StartTimeoutMax, or Timeout if that is longer
+	MaxWait  time.Duration // for all of them together, whatever progress there is; default StartTimeoutMax, or Timeout if that is longer
 	Protocol string        // asked for in initialize; default the newest that has it
 	Version  string        // of ours, told to the server
 	Call     *ToolCall     // made in the end; nil: none
@@ -99,6 +98,7 @@ func Attempt(ctx context.Context, spec Spec, o AttemptOptions) Attempted {
 	} else if err := a.connect(&watchdog); err != nil {
 		a.Spawn, a.Errno, a.Stopped = err, errnoOf(err), err.Error()
 	} else {
+		a.until = time.Now().Add(a.MaxWait)
 		if err := a.climb(); err != nil {
 			a.Stopped = err.Error()
 		}
@@ -128,12 +128,6 @@ func (o AttemptOptions) withDefaults(spec Spec) AttemptOptions {
 	return o
 }
 
-// The last version that knows initialize, and the first that does not.
-const (
-	newestLegacy = "2025-11-25"
-	modernSince  = "2026-07-28"
-)
-
 // attempt is one under way.
 type attempt struct {
 	AttemptOptions
@@ -146,6 +140,7 @@ type attempt struct {
 	meta     []byte    // what a modern request carries; nil: the server is legacy
 	schema   []byte    // of the tool to be called
 	lastID   int
+	until    time.Time // MaxWait is over
 }
 
 // connect starts the process, or gets ready to reach the URL.
@@ -174,203 +169,6 @@ func (a *attempt) connect(watchdog *guard) (err error) {
 func (a *attempt) reach(stage Stage, line string) {
 	a.Stage = max(a.Stage, stage)
 	a.Progress(line)
-}
-
-func (a *attempt) climb() error {
-	if err := a.handshake(); err != nil {
-		return err
-	}
-	a.reach(Initialized, fmt.Sprintf("initialized: %s, protocol %s", fault.Quote(a.Found.Name+" "+a.Found.Version), fault.Quote(a.Found.Protocol)))
-	if err := a.list(); err != nil {
-		return err
-	}
-	a.reach(Listed, fmt.Sprintf("listed: %d tools", len(a.Found.Tools)))
-	if a.Call == nil {
-		return nil
-	}
-	if err := a.call(); err != nil {
-		return err
-	}
-	a.reach(Called, "called: "+fault.Quote(a.Call.Tool)+" answered")
-	return nil
-}
-
-// handshake begins as the legacy era does: some legacy servers exit on
-// server/discover, while a modern one says that it knows no initialize.
-func (a *attempt) handshake() error {
-	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()), nil)
-	if saysModern(err) {
-		a.Progress("it refused initialize: trying server/discover")
-		if a.discover() == nil {
-			return nil
-		}
-	}
-	if err != nil {
-		return err
-	}
-	a.learnServer(result, "serverInfo")
-	a.Found.Era, a.Found.Protocol = "legacy", textField(result, "protocolVersion")
-	if a.Found.Protocol == "" {
-		return errors.New("its answer to initialize names no protocol version")
-	}
-	if _, err := a.conn.Requeue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err == nil {
-		a.conn.Flush()
-	}
-	return nil
-}
-
-// saysModern recognises the refusal of a server that knows no initialize.
-func saysModern(err error) bool {
-	var rpc *RPCError
-	var lost *lostError
-	switch {
-	case errors.As(err, &rpc):
-		const notFound, headers, version = -32601, -32020, -32022
-		if rpc.Code == notFound || rpc.Code == headers || rpc.Code == version {
-			return true
-		}
-		modern := false
-		supported, _ := wire.Field(rpc.Data, "supported")
-		wire.Elements(supported, func(raw []byte) {
-			version, _ := wire.Text(raw)
-			modern = modern || version >= modernSince
-		})
-		return modern
-	case errors.As(err, &lost):
-		return lost.Status == http.StatusBadRequest
-	}
-	return false
-}
-
-func (a *attempt) discover() error {
-	a.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":%s}`,
-		modernSince, a.clientInfo())
-	result, err := a.request("server/discover", a.params(nil), nil)
-	if err != nil {
-		a.meta = nil
-		return err
-	}
-	a.Found.Era, a.Found.Protocol = "modern", modernSince
-	meta, _ := wire.Field(result, "_meta")
-	a.learnServer(meta, "io.modelcontextprotocol/serverInfo")
-	if a.Found.Name == "" {
-		a.learnServer(result, "serverInfo")
-	}
-	return nil
-}
-
-func (a *attempt) clientInfo() []byte {
-	return fmt.Appendf(nil, `{"name":"gauze","version":%s}`, quoteJSON(a.Version))
-}
-
-func (a *attempt) learnServer(object []byte, key string) {
-	info, _ := wire.Field(object, key)
-	a.Found.Name, a.Found.Version = textField(info, "name"), textField(info, "version")
-}
-
-// params puts the members of an object together, with what the era adds.
-func (a *attempt) params(members []byte) []byte {
-	if a.meta != nil {
-		if len(members) > 0 {
-			members = append(members, ',')
-		}
-		members = append(append(members, `"_meta":`...), a.meta...)
-	}
-	return append(append([]byte{'{'}, members...), '}')
-}
-
-// Bounds of a list that is meant to hurt.
-const (
-	mostPages = 100
-	mostTools = 10_000
-)
-
-func (a *attempt) list() error {
-	var cursor []byte
-	for range mostPages {
-		var members []byte
-		if cursor != nil {
-			members = append([]byte(`"cursor":`), cursor...)
-		}
-		result, err := a.request("tools/list", a.params(members), nil)
-		if err != nil {
-			return err
-		}
-		tools, _ := wire.Field(result, "tools")
-		if len(tools) == 0 || tools[0] != '[' {
-			return errors.New("its answer to tools/list holds no list of tools")
-		}
-		wire.Elements(tools, a.learnTool)
-		next, _ := wire.Field(result, "nextCursor")
-		if text, ok := wire.Text(next); !ok || text == "" {
-			return nil
-		}
-		if bytes.Equal(next, cursor) || a.Found.MoreTools {
-			break
-		}
-		cursor = bytes.Clone(next)
-	}
-	a.Found.MoreTools = true
-	return nil
-}
-
-func (a *attempt) learnTool(raw []byte) {
-	if len(a.Found.Tools) >= mostTools {
-		a.Found.MoreTools = true
-		return
-	}
-	schema, _ := wire.Field(raw, "inputSchema")
-	hints, _ := wire.Field(raw, "annotations")
-	hint := func(name string) string {
-		value, _ := wire.Field(hints, name)
-		return string(value)
-	}
-	tool := Tool{Name: textField(raw, "name"), SchemaSize: len(schema), ReadOnly: hint("readOnlyHint") == "true", Idempotent: hint("idempotentHint") == "true"}
-	tool.Destructive = !tool.ReadOnly && hint("destructiveHint") != "false"
-	a.Found.Tools = append(a.Found.Tools, tool)
-	if a.Call != nil && a.Call.Tool == tool.Name {
-		a.schema = bytes.Clone(schema)
-	}
-}
-
-func (a *attempt) call() error {
-	name := fault.Quote(a.Call.Tool)
-	for _, tool := range a.Found.Tools {
-		switch {
-		case tool.Name != a.Call.Tool:
-			continue
-		case !tool.ReadOnly:
-			return fmt.Errorf("its tool %s does not say that it only reads: it was not called", name)
-		}
-		arguments := []byte(a.Call.Arguments)
-		if len(arguments) == 0 {
-			arguments = []byte("{}")
-		}
-		var header http.Header
-		if a.meta != nil {
-			header = mirrored(a.schema, arguments)
-		}
-		result, err := a.request("tools/call", a.params(fmt.Appendf(nil, `"name":%s,"arguments":%s`, quoteJSON(tool.Name), wire.OneLine(arguments))), header)
-		if err != nil {
-			return err
-		}
-		a.Found.Answer = bytes.Clone(result[:min(len(result), keptText)])
-		failed, _ := wire.Field(result, "isError")
-		a.Found.ToolError = string(failed) == "true"
-		return nil
-	}
-	return fmt.Errorf("it has no tool %s", name)
-}
-
-// mirrored are the headers that repeat arguments of a tool in the modern era.
-func mirrored(schema, arguments []byte) http.Header {
-	header := http.Header{}
-	for _, m := range wire.Mirrors(schema) {
-		if value, ok := wire.HeaderValue(m.Value(arguments)); ok {
-			header.Set("Mcp-Param-"+m.Header, value)
-		}
-	}
-	return header
 }
 
 // request asks and waits for the answer.
@@ -443,18 +241,6 @@ func (a *attempt) leave() {
 	if a.recorder != nil {
 		a.recorder.tell(a, own.Stage)
 	}
-}
-
-// textField is the decoded text of a member, bounded.
-func textField(object []byte, key string) string {
-	raw, _ := wire.Field(object, key)
-	text, _ := wire.Text(raw)
-	return text[:min(len(text), keptText)]
-}
-
-func quoteJSON(text string) []byte {
-	quoted, _ := json.Marshal(text) // a string always can be
-	return quoted
 }
 
 // appendBounded adds to the head of a stream that is kept.

@@ -8,9 +8,9 @@ import (
 )
 
 // await waits for the answer to what was asked last: Timeout, counted from the
-// last sign of progress, and MaxWait at most.
+// last sign of progress, and until MaxWait is over at most.
 func (a *attempt) await(method string) (answered, error) {
-	wait := &patience{asked: time.Now(), timeout: a.Timeout, most: a.MaxWait}
+	wait := &patience{asked: time.Now(), timeout: a.Timeout, until: a.until}
 	wait.progressed = wait.asked
 	wait.looked = wait.asked
 	wait.cpu = a.conn.Vitals().CPU
@@ -44,10 +44,11 @@ func (a *attempt) await(method string) (answered, error) {
 
 // patience decides how long to wait. Its arithmetic is pure; look feeds it.
 type patience struct {
-	timeout, most time.Duration
-	asked         time.Time
-	progressed    time.Time // the last sign of progress
-	told          time.Time // the last line for people
+	timeout    time.Duration
+	until      time.Time // no progress counts any more
+	asked      time.Time
+	progressed time.Time // the last sign of progress
+	told       time.Time // the last line for people
 
 	looked  time.Time     // at the processes
 	cpu     time.Duration // they had used by then
@@ -58,7 +59,7 @@ type patience struct {
 }
 
 func (p *patience) over(now time.Time) bool {
-	return now.Sub(p.progressed) > p.timeout || now.Sub(p.asked) > p.most
+	return now.Sub(p.progressed) > p.timeout || now.After(p.until)
 }
 
 // progress notes a sign of it.
@@ -68,12 +69,11 @@ func (p *patience) progress(at time.Time) {
 	}
 }
 
-// used notes the CPU time that was used so far. A twentieth of one processor
-// is work; the timers of an idle runtime take less.
+// used notes the CPU time that was used so far.
 func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
 	p.recent, p.window = cpu-p.cpu, now.Sub(p.looked)
 	p.cpu, p.looked = cpu, now
-	if busy = p.recent > 0 && p.recent*20 >= p.window; busy {
+	if busy = isWork(p.recent, p.window); busy {
 		p.progress(now)
 	}
 	return busy

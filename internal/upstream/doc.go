@@ -6,6 +6,15 @@
 //	conn.go      one generation of one connection: once broken, never reused
 //	evidence.go  what we saw while trying: exit, last stderr, stray stdout
 //
+// Or one try, as far as it goes, with everything that was seen:
+//
+//	attempt.go   the try: its options, what it returns, its beginning and end
+//	attempt_*.go climb: the stages; wait: how long, while there is progress;
+//	             witness: who hears the server; http: what was answered
+//	program.go   the command as it lies on the disk: mode, interpreter, format
+//	survey*.go   what the processes do: their names, ports, a download
+//	errno*.go    errors by the names everybody knows
+//
 // A connection takes one of two ways. Pipes, to a process we start:
 //
 //	pipes.go     the process from its start to its last byte

@@ -21,6 +21,13 @@ type AtLimit struct {
 	Survey
 }
 
+// Busy reports whether it was working.
+func (l AtLimit) Busy() bool { return isWork(l.CPU, l.Window) }
+
+// isWork: a twentieth of one processor is; the timers of an idle runtime take
+// less.
+func isWork(cpu, window time.Duration) bool { return cpu > 0 && cpu*20 >= window }
+
 // Survey is what the processes of a server have to do with the world.
 type Survey struct {
 	Surveyed    bool     // false: nothing below is known

@@ -1,0 +1,228 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// The last version that knows initialize, and the first that does not.
+const (
+	newestLegacy = "2025-11-25"
+	modernSince  = "2026-07-28"
+)
+
+// climb goes through the stages that need words.
+func (a *attempt) climb() error {
+	if err := a.handshake(); err != nil {
+		return err
+	}
+	a.reach(Initialized, fmt.Sprintf("initialized: %s, protocol %s", fault.Quote(a.Found.Name+" "+a.Found.Version), fault.Quote(a.Found.Protocol)))
+	if err := a.list(); err != nil {
+		return err
+	}
+	a.reach(Listed, fmt.Sprintf("listed: %d tools", len(a.Found.Tools)))
+	if a.Call == nil {
+		return nil
+	}
+	if err := a.call(); err != nil {
+		return err
+	}
+	a.reach(Called, "called: "+fault.Quote(a.Call.Tool)+" answered")
+	return nil
+}
+
+// handshake begins as the legacy era does: some legacy servers exit on
+// server/discover, while a modern one says that it knows no initialize.
+func (a *attempt) handshake() error {
+	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()), nil)
+	if saysModern(err) {
+		a.Progress("it refused initialize: trying server/discover")
+		if a.discover() == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	a.learnServer(result, "serverInfo")
+	a.Found.Era, a.Found.Protocol = "legacy", textField(result, "protocolVersion")
+	if a.Found.Protocol == "" {
+		return errors.New("its answer to initialize names no protocol version")
+	}
+	if _, err := a.conn.Requeue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err == nil {
+		a.conn.Flush()
+	}
+	return nil
+}
+
+// saysModern recognises the refusal of a server that knows no initialize.
+func saysModern(err error) bool {
+	var rpc *RPCError
+	var lost *lostError
+	switch {
+	case errors.As(err, &rpc):
+		const notFound, headers, version = -32601, -32020, -32022
+		if rpc.Code == notFound || rpc.Code == headers || rpc.Code == version {
+			return true
+		}
+		modern := false
+		supported, _ := wire.Field(rpc.Data, "supported")
+		wire.Elements(supported, func(raw []byte) {
+			version, _ := wire.Text(raw)
+			modern = modern || version >= modernSince
+		})
+		return modern
+	case errors.As(err, &lost):
+		return lost.Status == http.StatusBadRequest
+	}
+	return false
+}
+
+func (a *attempt) discover() error {
+	a.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":%s}`,
+		modernSince, a.clientInfo())
+	result, err := a.request("server/discover", a.params(nil), nil)
+	if err != nil {
+		a.meta = nil
+		return err
+	}
+	a.Found.Era, a.Found.Protocol = "modern", modernSince
+	meta, _ := wire.Field(result, "_meta")
+	a.learnServer(meta, "io.modelcontextprotocol/serverInfo")
+	if a.Found.Name == "" {
+		a.learnServer(result, "serverInfo")
+	}
+	return nil
+}
+
+func (a *attempt) clientInfo() []byte {
+	return fmt.Appendf(nil, `{"name":"gauze","version":%s}`, quoteJSON(a.Version))
+}
+
+func (a *attempt) learnServer(object []byte, key string) {
+	info, _ := wire.Field(object, key)
+	a.Found.Name, a.Found.Version = textField(info, "name"), textField(info, "version")
+}
+
+// params puts the members of an object together, with what the era adds.
+func (a *attempt) params(members []byte) []byte {
+	if a.meta != nil {
+		if len(members) > 0 {
+			members = append(members, ',')
+		}
+		members = append(append(members, `"_meta":`...), a.meta...)
+	}
+	return append(append([]byte{'{'}, members...), '}')
+}
+
+// Bounds of a list that is meant to hurt.
+const (
+	mostPages = 100
+	mostTools = 10_000
+)
+
+func (a *attempt) list() error {
+	var cursor []byte
+	for range mostPages {
+		var members []byte
+		if cursor != nil {
+			members = append([]byte(`"cursor":`), cursor...)
+		}
+		result, err := a.request("tools/list", a.params(members), nil)
+		if err != nil {
+			return err
+		}
+		tools, _ := wire.Field(result, "tools")
+		if len(tools) == 0 || tools[0] != '[' {
+			return errors.New("its answer to tools/list holds no list of tools")
+		}
+		wire.Elements(tools, a.learnTool)
+		next, _ := wire.Field(result, "nextCursor")
+		if text, ok := wire.Text(next); !ok || text == "" {
+			return nil
+		}
+		if bytes.Equal(next, cursor) || a.Found.MoreTools {
+			break
+		}
+		cursor = bytes.Clone(next)
+	}
+	a.Found.MoreTools = true
+	return nil
+}
+
+func (a *attempt) learnTool(raw []byte) {
+	if len(a.Found.Tools) >= mostTools {
+		a.Found.MoreTools = true
+		return
+	}
+	schema, _ := wire.Field(raw, "inputSchema")
+	hints, _ := wire.Field(raw, "annotations")
+	hint := func(name string) string {
+		value, _ := wire.Field(hints, name)
+		return string(value)
+	}
+	tool := Tool{Name: textField(raw, "name"), SchemaSize: len(schema), ReadOnly: hint("readOnlyHint") == "true", Idempotent: hint("idempotentHint") == "true"}
+	tool.Destructive = !tool.ReadOnly && hint("destructiveHint") != "false"
+	a.Found.Tools = append(a.Found.Tools, tool)
+	if a.Call != nil && a.Call.Tool == tool.Name {
+		a.schema = bytes.Clone(schema)
+	}
+}
+
+func (a *attempt) call() error {
+	name := fault.Quote(a.Call.Tool)
+	for _, tool := range a.Found.Tools {
+		switch {
+		case tool.Name != a.Call.Tool:
+			continue
+		case !tool.ReadOnly:
+			return fmt.Errorf("its tool %s does not say that it only reads: it was not called", name)
+		}
+		arguments := []byte(a.Call.Arguments)
+		if len(arguments) == 0 {
+			arguments = []byte("{}")
+		}
+		var header http.Header
+		if a.meta != nil {
+			header = mirrored(a.schema, arguments)
+		}
+		result, err := a.request("tools/call", a.params(fmt.Appendf(nil, `"name":%s,"arguments":%s`, quoteJSON(tool.Name), wire.OneLine(arguments))), header)
+		if err != nil {
+			return err
+		}
+		a.Found.Answer = bytes.Clone(result[:min(len(result), keptText)])
+		failed, _ := wire.Field(result, "isError")
+		a.Found.ToolError = string(failed) == "true"
+		return nil
+	}
+	return fmt.Errorf("it has no tool %s", name)
+}
+
+// mirrored are the headers that repeat arguments of a tool in the modern era.
+func mirrored(schema, arguments []byte) http.Header {
+	header := http.Header{}
+	for _, m := range wire.Mirrors(schema) {
+		if value, ok := wire.HeaderValue(m.Value(arguments)); ok {
+			header.Set("Mcp-Param-"+m.Header, value)
+		}
+	}
+	return header
+}
+
+// textField is the decoded text of a member, bounded.
+func textField(object []byte, key string) string {
+	raw, _ := wire.Field(object, key)
+	text, _ := wire.Text(raw)
+	return text[:min(len(text), keptText)]
+}
+
+func quoteJSON(text string) []byte {
+	quoted, _ := json.Marshal(text) // a string always can be
+	return quoted
+}

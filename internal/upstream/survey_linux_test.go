@@ -1,0 +1,136 @@
+package upstream
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// called is a spec that runs this test binary under another name.
+func called(t *testing.T, name, behave, address string, env ...string) Spec {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.Symlink(own, path); err != nil {
+		t.Fatal(err)
+	}
+	return Spec{Command: path, Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+behave, "GAUZE_TEST_ADDRESS="+address)...)}
+}
+
+func TestAttemptSeesThatAServerListensInstead(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+		spec := called(t, "server", "listen", address)
+		// Behind a shell, as launchers have it.
+		spec.Args = []string{"-c", `"$0" & wait`, spec.Command}
+		spec.Command = "/bin/sh"
+		a := attempted(t, t.Context(), spec, soon)
+		_, port, _ := strings.Cut(string(a.StderrTail), "listening at "+strings.TrimSuffix(address, "0"))
+		want, _ := strconv.Atoi(strings.TrimSpace(port))
+		if want == 0 {
+			if address[0] == '[' {
+				t.Skip("no IPv6")
+			}
+			t.Fatalf("it did not listen: %s", a.StderrTail)
+		}
+		if l := a.Limit; !l.Passed || !l.Surveyed || !slices.Equal(l.Ports, []int{want}) || !slices.Equal(l.Processes, []string{"sh", "server"}) || l.Downloading != "" {
+			t.Errorf("port %d: %+v", want, l)
+		}
+	}
+}
+
+func TestAttemptWaitsForADownload(t *testing.T) {
+	registry, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Close()
+	o := AttemptOptions{Timeout: 200 * time.Millisecond, MaxWait: 1500 * time.Millisecond}
+	proxy := "HTTPS_PROXY=http://" + registry.Addr().String()
+	a := attempted(t, t.Context(), called(t, "npm", "connect", registry.Addr().String(), proxy), o)
+	if l := a.Limit; !l.Passed || l.After < o.MaxWait/2 || l.Downloading != "npm has a connection to a server of packages" {
+		t.Errorf("%+v", l)
+	}
+	// The same connection of somebody else is no download.
+	a = attempted(t, t.Context(), called(t, "server", "connect", registry.Addr().String(), proxy), o)
+	if l := a.Limit; !l.Passed || l.Downloading != "" {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestSurveyKnowsADownloadFromWhatFollowsIt(t *testing.T) {
+	https := map[int]bool{443: true}
+	npx := surveyed{pid: 1, args: []string{"npm exec @scope/server --key=secret"}, talksTo: []int{443}}
+	for _, story := range []struct {
+		says        string
+		all         []surveyed
+		downloading bool
+	}{
+		{"a download", []surveyed{npx}, true},
+		{"a script of it that runs", []surveyed{npx, {pid: 2, parent: 1, args: []string{"sh", "-c", "node-gyp"}}}, true},
+		{"it has started the server", []surveyed{npx, {pid: 2, parent: 1, args: []string{"sh", "-c", "server"}}, {pid: 3, parent: 2, args: []string{"node", "/x/server.js"}}}, false},
+		{"by its script", []surveyed{{pid: 1, args: []string{"/usr/bin/node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "x"}, talksTo: []int{443}}}, true},
+		{"as a module", []surveyed{{pid: 1, args: []string{"python3.12", "-m", "pip", "install"}, talksTo: []int{443}}}, true},
+		{"a server that talks to its service", []surveyed{{pid: 1, args: []string{"node", "server.js"}, talksTo: []int{443}}}, false},
+		{"to another port", []surveyed{{pid: 1, args: []string{"uvx", "x"}, talksTo: []int{5432}}}, false},
+	} {
+		s := surveyOf(1, story.all, https)
+		if (s.Downloading != "") != story.downloading {
+			t.Errorf("%s: %+v", story.says, s)
+		}
+		if strings.Contains(fmt.Sprint(s), "secret") {
+			t.Errorf("%s: an argument is shown: %+v", story.says, s)
+		}
+	}
+}
+
+// Nobody survives us, even if we are killed in the middle of an attempt.
+func TestNothingIsLeftOfAnAttemptThatIsKilled(t *testing.T) {
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("GAUZE_TEST_ATTEMPT") != "" {
+		Attempt(t.Context(), faulty("-ignore-initialize", "-ignore-eof", "-ignore-sigterm"), AttemptOptions{Timeout: time.Minute, Progress: func(line string) { fmt.Println(line) }})
+		return
+	}
+	outer, err := start(Spec{Command: own, Args: []string{"-test.run=^" + t.Name() + "$", "-test.v"}, Env: append(os.Environ(), "GAUZE_TEST_ATTEMPT=1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outer.stdin.Close()
+	defer outer.stdout.Close()
+	defer outer.stderr.Close()
+	var said strings.Builder
+	pid := 0
+	for buf := make([]byte, 1024); pid == 0; {
+		n, err := outer.stdout.Read(buf)
+		if said.Write(buf[:n]); err != nil {
+			t.Fatalf("%v: %s", err, said.String())
+		}
+		if _, number, ok := strings.Cut(said.String(), "started, process "); ok {
+			number, _, _ = strings.Cut(number, "\n")
+			pid, _ = strconv.Atoi(number)
+		}
+	}
+	if err := outer.cmd.Process.Kill(); err != nil { // only it: the group would be too easy
+		t.Fatal(err)
+	}
+	<-outer.exited
+	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(-pid, 0) == nil; {
+		if time.Now().After(deadline) {
+			outer.kill()
+			t.Fatalf("process %d is left", pid)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
