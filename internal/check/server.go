@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
@@ -18,6 +19,9 @@ func serverAlone(ctx context.Context) (remove func()) {
 		return func() {}
 	}
 	path := filepath.Join(dir, "faultyserver")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
 	if _, err := quietly(ctx, nil, "go", "build", "-o", path, "./internal/faultyserver/standalone"); err == nil {
 		os.Setenv(faultyserver.EnvAlone, path)
 	}
