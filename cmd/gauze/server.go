@@ -28,10 +28,7 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
-	flags.SetInterspersed(false) // what follows the command is the command's
-	flags.StringVar(&f.Spec.URL, "url", "", "address of a server to reach over HTTP, instead of a command")
-	flags.StringArrayVar(&f.headers, "header", nil, "header for every request to the URL, 'Name: value' (repeatable)")
-	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "the same with the value from a variable, Name=VARIABLE (repeatable)")
+	f.addServer(flags)
 	flags.DurationVar(&f.Timeout, "timeout", 60*time.Second, "how long a call may take without progress")
 	flags.DurationVar(&f.MaxTime, "max-time", 10*time.Minute, "how long a call may take with progress")
 	flags.DurationVar(&f.Patience, "patience", 30*time.Second, "how long a call waits for a server that is down")
@@ -47,8 +44,16 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "restarts within a minute before we pause; 0: no limit")
 	flags.IntVar(&f.retryBudget, "retry-budget", 256, "calls repeated in a burst; 0: no limit")
 	flags.BoolVar(&f.noQuarantine, "no-quarantine", false, "send a call again even if the server died twice with it")
-	flags.StringVar(&f.Spec.Dir, "cwd", "", "working directory of the server")
 	flags.StringVar(&f.Name, "name", "", "name of the server in messages (default its command line or address)")
+}
+
+// addServer adds what says which server is meant.
+func (f *serverFlags) addServer(flags *pflag.FlagSet) {
+	flags.SetInterspersed(false) // what follows the command is the command's
+	flags.StringVar(&f.Spec.URL, "url", "", "address of a server to reach over HTTP, instead of a command")
+	flags.StringArrayVar(&f.headers, "header", nil, "header for every request to the URL, 'Name: value' (repeatable)")
+	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "the same with the value from a variable, Name=VARIABLE (repeatable)")
+	flags.StringVar(&f.Spec.Dir, "cwd", "", "working directory of the server")
 }
 
 // options makes what the flags and the command behind the dashes say, or

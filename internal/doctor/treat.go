@@ -8,7 +8,7 @@ import (
 
 // Treatment is how a server is treated.
 type Treatment struct {
-	Attempts int  // fixes tried at most; default 3
+	Attempts int  // fixes tried at most; default 3, below zero: none
 	Allow    Risk // the most a fix may touch; what needs more is only named
 	Probe    func(context.Context, upstream.Spec) Seen
 	Fixes    func(Diagnosis, Case, upstream.Spec) []Fix
@@ -27,6 +27,7 @@ type Report struct {
 	Steps     []Step        `json:"steps"`
 	Diagnosis *Diagnosis    `json:"diagnosis,omitempty"` // of what is left
 	Todo      string        `json:"todo,omitempty"`      // the one thing a person has to do
+	Fixable   bool          `json:"fixable,omitempty"`   // there is a fix that was allowed and not tried
 	Spec      upstream.Spec `json:"-"`                   // as it is best started now
 }
 
@@ -61,7 +62,8 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 	for !seen.Healthy && ctx.Err() == nil {
 		diagnosis := Diagnose(seen.Case)
 		fix, ok := t.next(diagnosis, seen.Case, report.Spec, tried)
-		if !ok || len(report.Steps) == t.Attempts {
+		if !ok || len(report.Steps) >= max(t.Attempts, 0) {
+			report.Fixable = ok
 			report.Diagnosis, report.Todo = &diagnosis, t.todo(diagnosis, seen.Case, report.Spec)
 			return report
 		}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// testFlags are the settings of gauze test.
+type testFlags struct {
+	server  serverFlags // for --url, --header and the rest of a server
+	timeout time.Duration
+	heal    bool
+	json    bool
+}
+
+// testCommand tries one server and says how far it gets.
+func testCommand() *cobra.Command {
+	f := &testFlags{}
+	cmd := &cobra.Command{
+		Use:   "test [flags] -- COMMAND [ARGS...]",
+		Short: "Try an MCP server: how far it gets, and if it fails, why",
+		Long: "Start COMMAND, or reach the server at a URL, open a session and list its tools, and say how far that went. If it fails, say\n" +
+			"what is wrong, why we think so, and what to do next. With --heal fixes are tried that only change how the same program is\n" +
+			"started or reached; nothing is installed and nothing is written.\n" +
+			"Exit status: 0 if it works, 1 if it does not, 2 for a mistake in the command line.",
+		Example: "gauze test -- npx -y @modelcontextprotocol/server-everything\n" +
+			"gauze test --heal -- uvx mcp-server-time\n" +
+			"gauze test --url https://example.com/mcp",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := f.run(cmd, args)
+			var status exitStatus
+			if err != nil && !errors.As(err, &status) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "gauze test:", err)
+				return exitStatus(2)
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	f.server.addServer(flags)
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long one answer may take without a sign of progress (default 10s; 60s for npx, uvx, docker)")
+	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same program is started or reached")
+	flags.BoolVar(&f.json, "json", false, "the whole report as JSON")
+	return cmd
+}
+
+// tested is the report for programs.
+type tested struct {
+	Works  bool           `json:"works"`
+	Server string         `json:"server"`
+	Stage  string         `json:"stage"`
+	Took   string         `json:"took"`
+	Found  *found         `json:"found,omitempty"`
+	Report *doctor.Report `json:"report"`
+}
+
+// found is what a server says of itself.
+type found struct {
+	Name      string   `json:"name"`
+	Version   string   `json:"version"`
+	Protocol  string   `json:"protocol"`
+	Transport string   `json:"transport"`
+	Tools     []string `json:"tools"`
+}
+
+func (f *testFlags) run(cmd *cobra.Command, args []string) error {
+	if f.timeout < 0 {
+		return fmt.Errorf("the flag --timeout is %v: want a duration above zero, such as 30s", f.timeout)
+	}
+	spec, err := f.server.spec("test", args)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	out := cmd.OutOrStdout()
+	show := progressOn(cmd.ErrOrStderr(), f.json)
+	var last upstream.Attempted
+	treatment := doctor.Treatment{
+		Allow: doctor.Runtime, Fixes: doctor.Fixes(doctor.ThisMachine()),
+		Tell: func(what string) { show("trying: " + what) },
+		Probe: func(ctx context.Context, spec upstream.Spec) doctor.Seen {
+			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: f.timeout, Version: versionText(), Progress: show})
+			return doctor.Seen{Case: doctor.FromEvidence(spec, last.Evidence), Healthy: last.OK()}
+		},
+	}
+	if !f.heal {
+		treatment.Attempts = -1 // it is diagnosed and left alone
+	}
+	report := doctor.Treat(ctx, spec, treatment)
+	show("")
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	if f.json {
+		_, err = out.Write(jsonLine(f.tested(spec, last, report)))
+	} else {
+		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, paint(colourful(out))))
+	}
+	if err == nil && !report.Healthy {
+		return exitStatus(1)
+	}
+	return err
+}
+
+func (f *testFlags) tested(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
+	t := tested{Works: report.Healthy, Server: spec.String(), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
+	if a.Found.Protocol != "" {
+		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
+	}
+	return t
+}
+
+func toolsOf(a upstream.Attempted) []string {
+	names := []string{}
+	for _, tool := range a.Found.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// climbed are the steps of an attempt as people read them.
+var climbed = []struct {
+	stage upstream.Stage
+	yes   string
+	no    string
+}{
+	{upstream.Located, "found", "not found"},
+	{upstream.Started, "reached", "could not be started or reached"},
+	{upstream.Spoke, "speaks MCP", "said nothing in MCP"},
+	{upstream.Initialized, "session opened", "did not open a session"},
+	{upstream.Listed, "tools listed", "did not list its tools"},
+}
+
+// showTest is for people: how far it went, what was tried, what is left to do.
+func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, healing bool, p paint) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", p.in("1", fault.Quote(spec.String())))
+	for _, step := range climbed {
+		if a.Stage < step.stage {
+			fmt.Fprintf(&b, "  %s %s\n", p.red("✗"), step.no)
+			break
+		}
+		line := step.yes
+		if fact := factOf(step.stage, a); fact != "" {
+			line = fmt.Sprintf("%-16s%s", step.yes, p.in("2", fact))
+		}
+		fmt.Fprintf(&b, "  %s %s\n", p.green("✓"), line)
+	}
+	for _, step := range report.Steps {
+		mark := map[string]string{doctor.Healed: p.green("✚"), doctor.Helped: p.green("+"), doctor.Undone: p.in("2", "–")}[step.Result]
+		fmt.Fprintf(&b, "\n  %s %s: %s\n", mark, step.Result, step.About)
+	}
+	switch {
+	case report.Healthy && len(report.Steps) == 0:
+		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
+	case report.Healthy:
+		b.WriteString("\nIt works with that. To have it for good:\n\n")
+		for _, step := range report.Steps {
+			if step.Result != doctor.Undone && step.Next != "" {
+				b.WriteString(indent(step.Next) + "\n")
+			}
+		}
+	case report.Diagnosis != nil:
+		d := *report.Diagnosis
+		if report.Todo != "" {
+			d.Fix = report.Todo
+		}
+		b.WriteString("\n" + showDiagnosis(d, p))
+		if !healing && report.Fixable {
+			how := "-- "
+			if spec.URL != "" {
+				how = "--url "
+			}
+			b.WriteString("\nA fix can be tried without changing anything for good:\n\n    gauze test --heal " + how + fault.Quote(spec.String()) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// factOf is what is worth knowing of a step.
+func factOf(stage upstream.Stage, a upstream.Attempted) string {
+	switch stage {
+	case upstream.Initialized:
+		return fault.Quote(strings.TrimSpace(a.Found.Name+" "+a.Found.Version) + ", protocol " + a.Found.Protocol + " over " + a.Found.Transport)
+	case upstream.Listed:
+		names := toolsOf(a)
+		const few = 6
+		text := fmt.Sprintf("%d: %s", len(names), strings.Join(names[:min(len(names), few)], ", "))
+		if len(names) > few {
+			text += ", …"
+		}
+		return fault.Quote(text)
+	}
+	return ""
+}
+
+// progressOn shows one line that changes, on a terminal only.
+func progressOn(w io.Writer, quiet bool) func(string) {
+	file, ok := w.(*os.File)
+	if quiet || !ok || !term.IsTerminal(file.Fd()) {
+		return func(string) {}
+	}
+	return func(line string) {
+		text := []rune(fault.Quote(line))
+		fmt.Fprintf(file, "\r\x1b[K%s", string(text[:min(len(text), 78)]))
+	}
+}
