@@ -26,7 +26,11 @@ func (p *plan) missing() string {
 // what it starts find its neighbours: npx needs node.
 func locateProgram(p *plan) (fixes []Fix) {
 	name := p.missing()
+	already := filepath.SplitList(value(p.env, "PATH", p.OS == "windows"))
 	for _, path := range p.Find(name, p.env) {
+		if program(p.spec.Command) != name && slices.Contains(already, filepath.Dir(path)) {
+			continue // whoever looked for it looked there
+		}
 		fixes = append(fixes, p.startFrom(path))
 	}
 	return fixes[:min(len(fixes), 3)]
@@ -94,9 +98,11 @@ func newerNode(p *plan) []Fix { return p.newer("node") }
 func newerPythonOf(p *plan) []Fix { return p.newer("python") }
 
 func (p *plan) newer(kind string) (fixes []Fix) {
+	if p.spec.Command == "" {
+		return nil
+	}
 	wanted := p.requirement(kind)
-	all := p.Interpreters(kind, p.env)
-	for _, found := range all {
+	for _, found := range p.Interpreters(kind, p.env) {
 		if satisfies(found.Version, wanted) && !p.uses(found, kind) {
 			fixes = append(fixes, p.with(kind, found))
 		}

@@ -17,8 +17,9 @@ type reference struct {
 }
 
 var referenceShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{(?:(env|input):)?([A-Za-z_][\w.-]*?)(?::?-([^}]*))?\}` + // Claude, VS Code, Cursor, compose
-		`|\{(env|input):([A-Za-z_][\w.-]*)\}` + // OpenCode
+	return regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][\w.]*)(?::?-([^}]*))?\}` + // Claude, VS Code, Cursor, compose
+		`|\$?\{input:([\w.-]+)\}` + // VS Code
+		`|\{env:([A-Za-z_]\w*)\}` + // OpenCode
 		`|\{\{\s*(?:env\.)?([A-Za-z_]\w*)\s*\}\}` +
 		`|%([A-Za-z_]\w+)%` + // cmd.exe
 		`|\$(?:env:)?([A-Za-z_]\w*)`) // shells
@@ -36,8 +37,8 @@ func references(text string) []reference {
 			}
 			return text[at[2*n]:at[2*n+1]]
 		}
-		r := reference{from: at[0], to: at[1], otherwise: group(3), asked: group(1) == "input" || group(4) == "input", bare: group(8) != ""}
-		for _, n := range []int{2, 5, 6, 7, 8} {
+		r := reference{from: at[0], to: at[1], otherwise: group(2), asked: group(3) != "", bare: group(7) != ""}
+		for _, n := range []int{1, 3, 4, 5, 6, 7} {
 			r.name += group(n)
 		}
 		// A bare one counts only where a whole value is expected.

