@@ -138,6 +138,7 @@ type attempt struct {
 	witness  *witness
 	recorder *recorder // over HTTP
 	meta     []byte    // what a modern request carries; nil: the server is legacy
+	hasTools bool      // it says so
 	schema   []byte    // of the tool to be called
 	lastID   int
 	until    time.Time // MaxWait is over

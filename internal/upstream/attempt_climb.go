@@ -17,6 +17,8 @@ const (
 	modernSince  = "2026-07-28"
 )
 
+const methodNotFound = -32601
+
 // climb goes through the stages that need words.
 func (a *attempt) climb() error {
 	if err := a.handshake(); err != nil {
@@ -51,6 +53,7 @@ func (a *attempt) handshake() error {
 		return err
 	}
 	a.learnServer(result, "serverInfo")
+	a.promises(result)
 	a.Found.Era, a.Found.Protocol = "legacy", textField(result, "protocolVersion")
 	if a.Found.Protocol == "" {
 		return errors.New("its answer to initialize names no protocol version")
@@ -67,8 +70,8 @@ func saysModern(err error) bool {
 	var lost *lostError
 	switch {
 	case errors.As(err, &rpc):
-		const notFound, headers, version = -32601, -32020, -32022
-		if rpc.Code == notFound || rpc.Code == headers || rpc.Code == version {
+		const headers, version = -32020, -32022
+		if rpc.Code == methodNotFound || rpc.Code == headers || rpc.Code == version {
 			return true
 		}
 		modern := false
@@ -92,6 +95,7 @@ func (a *attempt) discover() error {
 		a.meta = nil
 		return err
 	}
+	a.promises(result)
 	a.Found.Era, a.Found.Protocol = "modern", modernSince
 	meta, _ := wire.Field(result, "_meta")
 	a.learnServer(meta, "io.modelcontextprotocol/serverInfo")
@@ -108,6 +112,13 @@ func (a *attempt) clientInfo() []byte {
 func (a *attempt) learnServer(object []byte, key string) {
 	info, _ := wire.Field(object, key)
 	a.Found.Name, a.Found.Version = textField(info, "name"), textField(info, "version")
+}
+
+// promises notes what the server says it has.
+func (a *attempt) promises(result []byte) {
+	capabilities, _ := wire.Field(result, "capabilities")
+	tools, _ := wire.Field(capabilities, "tools")
+	a.hasTools = tools != nil
 }
 
 // params puts the members of an object together, with what the era adds.
@@ -135,6 +146,11 @@ func (a *attempt) list() error {
 			members = append([]byte(`"cursor":`), cursor...)
 		}
 		result, err := a.request("tools/list", a.params(members), nil)
+		var refused *RPCError
+		if errors.As(err, &refused) && refused.Code == methodNotFound && !a.hasTools {
+			a.RPC = a.RPC[:len(a.RPC)-1] // it never promised any
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,14 @@ func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
 			while read -r line; do echo '{"jsonrpc":"2.0","id":'$i',"result":{"tools":[{"name":"t"}],"nextCursor":"'$i'"}}'; i=$((i+1)); done`, func(a Attempted) bool {
 			return a.Stage == Listed && a.Found.MoreTools && len(a.Found.Tools) == mostPages
 		}},
+		{"a server of prompts", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"prompts":{}}}}'; read -r line; read -r line
+			echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}'; read -r line`, func(a Attempted) bool {
+			return a.OK() && a.Stage == Listed && len(a.RPC) == 0
+		}},
+		{"tools that were promised", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}'; read -r line; read -r line
+			echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}'; read -r line`, func(a Attempted) bool {
+			return !a.OK() && a.Stage == Initialized && len(a.RPC) == 1 && a.RPC[0].Method == "tools/list" && a.RPC[0].Phase == Initialized
+		}},
 		{"a question before the answer", `read -r line; echo '{"jsonrpc":"2.0","id":"q","method":"ping"}'; read -r line
 			case $line in *'"id":"q","result":{}'*) ;; *) exit 7;; esac
 			echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}'; read -r line; read -r line

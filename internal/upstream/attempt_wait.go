@@ -112,13 +112,14 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	} else {
 		p.looked = now
 	}
-	if now.Sub(p.progressed) > p.timeout/2 { // it looks bad: a closer look is worth its price
+	due := now.Sub(p.told) >= toldEvery
+	if due || now.Sub(p.progressed) > p.timeout/2 { // a closer look has its price
 		if why := a.survey().Downloading; why != "" {
 			doing = "it downloads: " + why
 			p.progress(now)
 		}
 	}
-	if now.Sub(p.told) < toldEvery {
+	if !due {
 		return ""
 	}
 	p.told = now
