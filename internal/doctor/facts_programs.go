@@ -17,11 +17,16 @@ func (m *Machine) Find(name string, env []string) []string {
 	given := value(env, "PATH", m.OS == "windows")
 	return once(m, "find\n"+name+"\n"+given, func() []string {
 		var found []string
+		seen := map[string]bool{}
 		look := func(dirs []string) {
 			for _, dir := range dirs {
+				real, err := filepath.EvalSymlinks(dir) // /bin is often /usr/bin
+				if err != nil || !filepath.IsAbs(dir) || seen[real] {
+					continue
+				}
+				seen[real] = true
 				for _, file := range m.spellings(name) {
-					path := filepath.Join(dir, file)
-					if filepath.IsAbs(dir) && !slices.Contains(found, path) && m.runnable(path) {
+					if path := filepath.Join(dir, file); m.runnable(path) {
 						found = append(found, path)
 						break
 					}

@@ -102,9 +102,11 @@ func (p *plan) newer(kind string) (fixes []Fix) {
 		return nil
 	}
 	wanted := p.requirement(kind)
+	var last []int
 	for _, found := range p.Interpreters(kind, p.env) {
-		if satisfies(found.Version, wanted) && !p.uses(found, kind) {
+		if satisfies(found.Version, wanted) && !p.uses(found, kind) && !slices.Equal(found.Version, last) {
 			fixes = append(fixes, p.with(kind, found))
+			last = found.Version
 		}
 	}
 	if len(fixes) > 0 {

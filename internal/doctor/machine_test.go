@@ -107,7 +107,10 @@ func TestTheOrderOfFindingIsThatOfLikelihood(t *testing.T) {
 	given := f.file("given/npx", "")
 	ours := f.file("ours/npx", "")
 	f.env["PATH"] = filepath.Dir(ours) + string(filepath.ListSeparator) + "relative"
-	if got := f.Find("npx", []string{"PATH=" + filepath.Dir(given)}); !slices.Equal(got, []string{given, ours, chosen, young, old}) {
+	if err := os.Symlink(filepath.Dir(given), f.path("link")); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Find("npx", []string{"PATH=" + filepath.Dir(given) + string(filepath.ListSeparator) + f.path("link")}); !slices.Equal(got, []string{given, ours, chosen, young, old}) {
 		t.Errorf("%q", got)
 	}
 }
