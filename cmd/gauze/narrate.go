@@ -65,6 +65,8 @@ func told(e event.Event) string {
 		return "the server hangs and is replaced: " + e.Detail
 	case event.Replayed:
 		return fmt.Sprintf("sent again: %s (%s)", what, e.Detail)
+	case event.Healed:
+		return "healed the server: " + e.Detail
 	case event.Repaired:
 		return fmt.Sprintf("repaired %s: %s", what, e.Detail)
 	case event.Unverified:

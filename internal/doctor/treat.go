@@ -11,6 +11,7 @@ type Treatment struct {
 	Attempts int  // fixes tried at most; default 3, below zero: none
 	Allow    Risk // the most a fix may touch; what needs more is only named
 	Probe    func(context.Context, upstream.Spec) Seen
+	First    *Seen // what was seen already; nil: it is probed
 	Fixes    func(Diagnosis, Case, upstream.Spec) []Fix
 	Tell     func(string) // what is going on, for people; nil: nobody
 }
@@ -57,7 +58,12 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 		t.Attempts = defaultAttempts
 	}
 	report := Report{Spec: spec}
-	seen := t.Probe(ctx, spec)
+	var seen Seen
+	if t.First != nil {
+		seen = *t.First
+	} else {
+		seen = t.Probe(ctx, spec)
+	}
 	tried := map[string]bool{}
 	for !seen.Healthy && ctx.Err() == nil {
 		diagnosis := Diagnose(seen.Case)

@@ -14,7 +14,8 @@ const (
 	GaveUp        Kind = "gave-up"        // permanent: no more starts
 	HealthChanged Kind = "health-changed" // From and To say how
 	ProbeMissed   Kind = "probe-missed"
-	Hung          Kind = "hung" // no sign of life and no work: it is being replaced
+	Hung          Kind = "hung"   // no sign of life and no work: it is being replaced
+	Healed        Kind = "healed" // it is started or reached in another way now; Detail says how
 	ListChanged   Kind = "list-changed"
 	Stopping      Kind = "stopping"
 	Stopped       Kind = "stopped"

@@ -169,7 +169,7 @@ func (s *Session) sayRepaired(c *call, name string) {
 		said = append(said, change.Path+": "+change.Rule)
 	}
 	s.Events.Emit(event.Event{Kind: event.Repaired, Server: s.Name, Method: c.msg.Method, Tool: name,
-		Detail: s.secrets.Redact(strings.Join(said, "; ")), Count: len(said)})
+		Detail: s.secrets.Load().Redact(strings.Join(said, "; ")), Count: len(said)})
 	s.count(func(n *Counters) { n.Repaired++ })
 }
 

@@ -290,7 +290,7 @@ func (s *Session) fail(c *call, f *fault.Fault) {
 // tool result where a model will read it, an error everywhere else.
 func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 	f.Server, f.Method, f.Tool, f.At = s.Name, c.msg.Method, c.tool, time.Now()
-	f.Secrets = s.secrets
+	f.Secrets = *s.secrets.Load()
 	f.Safe = c.class != Unsafe
 	kind := event.Failed
 	switch f.Code {
@@ -301,7 +301,7 @@ func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 	case fault.CallQuarantined:
 		kind = event.Quarantined
 	}
-	s.Events.Emit(event.Event{Kind: kind, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: f.Code, Detail: s.secrets.Redact(f.Detail),
+	s.Events.Emit(event.Event{Kind: kind, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: f.Code, Detail: s.secrets.Load().Redact(f.Detail),
 		Took: f.At.Sub(c.arrived)})
 	s.count(func(n *Counters) {
 		n.Failed++

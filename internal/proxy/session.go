@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -40,6 +41,7 @@ type Options struct {
 	Health  health.Config
 	Stderr  io.Writer // gets the server's stderr; must not block
 	Events  *event.Stream
+	Doctor  upstream.Doctor // asked when the server cannot be kept running
 
 	// Tell is for Attend: it gets what is said to the client, one message at a
 	// time. It must not block, call the session or keep what it is given.
@@ -73,7 +75,7 @@ type Session struct {
 	Options
 	up      *upstream.Upstream
 	out     outlet
-	secrets fault.Secrets
+	secrets atomic.Pointer[fault.Secrets]
 
 	mu      sync.Mutex // guards everything below
 	conn    *upstream.Conn
@@ -130,7 +132,6 @@ func New(o Options) *Session {
 	o = o.withDefaults()
 	s := &Session{
 		Options:    o,
-		secrets:    o.Spec.Secrets(),
 		calls:      map[string]*call{},
 		flight:     map[uint64]*call{},
 		streams:    map[string]*call{},
@@ -142,6 +143,8 @@ func New(o Options) *Session {
 		mistakes:   map[string]mistake{},
 		unverified: map[string]string{},
 	}
+	known := o.Spec.Secrets()
+	s.secrets.Store(&known)
 	s.admission = admission{fixed: o.Window, tools: map[string]int{}}
 	s.quarantine = quarantine{last: map[uint64]bool{}, barred: map[uint64]time.Time{}}
 	s.memory.subscriptions = map[string][]byte{}
@@ -153,9 +156,24 @@ func New(o Options) *Session {
 	s.out.failed, s.out.tell = make(chan struct{}), o.Tell
 	s.up = upstream.New(upstream.Options{
 		Spec: o.Spec, Remote: o.Remote, Name: o.Name, Restart: o.Restart, StartTimeout: o.StartTimeout,
-		Stderr: o.Stderr, Events: o.Events, Health: o.Health,
+		Stderr: o.Stderr, Events: o.Events, Health: o.Health, Doctor: s.consult(o.Doctor),
 	}, s)
 	return s
+}
+
+// consult asks the doctor and remembers the secrets of what it found.
+func (s *Session) consult(doctor upstream.Doctor) upstream.Doctor {
+	if doctor == nil {
+		return nil
+	}
+	return func(ctx context.Context, spec upstream.Spec, e upstream.Evidence) upstream.Treated {
+		treated := doctor(ctx, spec, e)
+		if treated.Healed {
+			known := treated.Spec.Secrets()
+			s.secrets.Store(&known)
+		}
+		return treated
+	}
 }
 
 // Serve connects the client that speaks on in and listens on out until in

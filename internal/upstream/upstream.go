@@ -53,6 +53,7 @@ type Options struct {
 	Stderr       io.Writer     // where the server's stderr goes; nil: nowhere
 	Events       *event.Stream
 	Health       health.Config
+	Doctor       Doctor // asked when the server cannot be kept running; nil: nobody is
 }
 
 // Upstream is a server we promise to keep reachable; the goroutine that runs
@@ -71,6 +72,7 @@ type Upstream struct {
 	hurried    bool
 	died       time.Time // when the last generation ended; zero: none did
 	recoveries []Recovery
+	treated    map[string]bool // ways of failing the doctor was asked about
 }
 
 // Recovery is one return from the dead: how long it took from the death to a
@@ -137,6 +139,10 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		var verdict *fault.Fault
 		if errors.As(err, &verdict) {
 			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
+		}
+		if u.treat(ctx, evidence, &next, generation) {
+			history = restarts{Restart: history.Restart}
+			continue
 		}
 		trouble := Trouble{
 			Code: next.code, Detail: next.detail, Since: since, Attempts: attempts, Evidence: evidence,

@@ -1,0 +1,58 @@
+package upstream
+
+import (
+	"context"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Doctor is asked when a server cannot be kept running: it names the cause
+// from the evidence, and may find another way to start the same program or to
+// reach the same server.
+type Doctor func(ctx context.Context, spec Spec, e Evidence) Treated
+
+// Treated is what a doctor found and did.
+type Treated struct {
+	Healed bool
+	Spec   Spec   // how it is started now, if it was healed
+	Did    string // what was changed, in one line
+	Cause  string // why it failed, in one sentence; empty: nobody knows
+	Todo   string // what a person has to do
+}
+
+// treat asks the doctor about a trouble that will not pass by itself. It is
+// asked once for each way of failing: a person may have mended something
+// meanwhile, and that is worth a try without it.
+func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, generation int) (healed bool) {
+	if u.Doctor == nil || !next.permanent || u.treated[e.signature()] {
+		return false
+	}
+	if u.treated == nil {
+		u.treated = map[string]bool{}
+	}
+	u.treated[e.signature()] = true
+	t := u.Doctor(ctx, u.Spec, e)
+	if ctx.Err() != nil {
+		return false
+	}
+	if t.Healed {
+		u.Spec = t.Spec
+		u.emit(event.Event{Kind: event.Healed, Generation: generation, Detail: t.Did})
+		return true
+	}
+	next.detail = told(next.detail, t)
+	return false
+}
+
+// told adds what the doctor knows to what was seen.
+func told(detail string, t Treated) string {
+	if t.Cause == "" {
+		return detail
+	}
+	detail += ". " + fault.Quote(t.Cause)
+	if t.Todo != "" {
+		detail += " What to do: " + fault.Quote(t.Todo)
+	}
+	return detail
+}
