@@ -89,25 +89,13 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	defer stop()
 	out := cmd.OutOrStdout()
 	show := progressOn(cmd.ErrOrStderr(), f.json)
-	var last upstream.Attempted
-	treatment := doctor.Treatment{
-		Allow: doctor.Runtime, Fixes: doctor.Fixes(doctor.ThisMachine()),
-		Tell: func(what string) { show("trying: " + what) },
-		Probe: func(ctx context.Context, spec upstream.Spec) doctor.Seen {
-			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: f.timeout, Version: versionText(), Progress: show})
-			return doctor.Seen{Case: doctor.FromEvidence(spec, last.Evidence), Healthy: last.OK()}
-		},
-	}
-	if !f.heal {
-		treatment.Attempts = -1 // it is diagnosed and left alone
-	}
-	report := doctor.Treat(ctx, spec, treatment)
+	last, report := examine(ctx, spec, f.heal, f.timeout, show)
 	show("")
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
 	if f.json {
-		_, err = out.Write(jsonLine(f.tested(spec, last, report)))
+		_, err = out.Write(jsonLine(testedOf(spec, last, report)))
 	} else {
 		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, paint(colourful(out))))
 	}
@@ -117,7 +105,24 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-func (f *testFlags) tested(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
+// examine tries a server, and treats it if it may.
+func examine(ctx context.Context, spec upstream.Spec, heal bool, timeout time.Duration, show func(string)) (last upstream.Attempted, report doctor.Report) {
+	t := doctor.Treatment{
+		Allow: doctor.Runtime, Fixes: doctor.Fixes(doctor.ThisMachine()),
+		Tell: func(what string) { show("trying: " + what) },
+		Probe: func(ctx context.Context, spec upstream.Spec) doctor.Seen {
+			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: timeout, Version: versionText(), Progress: show})
+			return doctor.Seen{Case: doctor.FromEvidence(spec, last.Evidence), Healthy: last.OK()}
+		},
+	}
+	if !heal {
+		t.Attempts = -1 // it is diagnosed and left alone
+	}
+	report = doctor.Treat(ctx, spec, t)
+	return last, report
+}
+
+func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
 	t := tested{Works: report.Healthy, Server: spec.String(), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
 	if a.Found.Protocol != "" {
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}

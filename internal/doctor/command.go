@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// splitCommand reads a command line as a person wrote it. Quotes hold words
+// SplitCommand reads a command line as a person wrote it. Quotes hold words
 // together; everything else is left as it is, it is never run.
-func splitCommand(line string) []string {
+func SplitCommand(line string) []string {
 	const longest = 16 << 10
 	line = line[:min(len(line), longest)]
 	var words []string

@@ -285,7 +285,7 @@ func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now upstream.Spe
 		if isFile(s.Command) {
 			return append([]string{s.Command}, s.Args...)
 		}
-		return append(splitCommand(s.Command), s.Args...)
+		return append(SplitCommand(s.Command), s.Args...)
 	}
 	oldWords, nowWords := words(old), words(now)
 	runner := func(words []string) string {

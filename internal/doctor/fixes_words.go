@@ -31,7 +31,7 @@ var requirementShapes = sync.OnceValue(func() map[string][]*regexp.Regexp {
 
 // splitLine takes a command line that was given as one word apart.
 func splitLine(p *plan) []Fix {
-	words := splitCommand(p.spec.Command)
+	words := SplitCommand(p.spec.Command)
 	if len(words) < 2 || isFile(p.spec.Command) || strings.Contains(words[0], "://") {
 		return nil
 	}
@@ -40,7 +40,7 @@ func splitLine(p *plan) []Fix {
 		Next:  `write the program alone as "command" and each argument as an entry of "args"`,
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
-			words := splitCommand(s.Command)
+			words := SplitCommand(s.Command)
 			s.Command, s.Args = words[0], append(words[1:], s.Args...)
 			return s
 		}}}
