@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -108,7 +107,7 @@ func (x *exam) interactive() bool {
 	})
 }
 
-var shortFlags = regexp.MustCompile(`^-[a-zA-Z]*i[a-zA-Z]*$`)
+var shortFlags = &wording{source: `^-[a-zA-Z]*i[a-zA-Z]*$`}
 
 // packageName is what npx, uvx and their kin are asked to run.
 func (x *exam) packageName() string {
@@ -147,7 +146,7 @@ func (x *exam) address() string {
 	return webAddress.FindString(x.line)
 }
 
-var webAddress = regexp.MustCompile(`https?://[^\s"'<>,)]+`)
+var webAddress = &wording{source: `https?://[^\s"'<>,)]+`}
 
 // remote tells whether the server is reached over HTTP.
 func (x *exam) remote() bool {
@@ -160,10 +159,10 @@ func (x *exam) bridge() bool {
 }
 
 // local is an address on the same machine.
-var local = regexp.MustCompile(`(?i)(?:localhost|\b127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)`)
+var local = &wording{source: `(?i)(?:localhost|\b127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)`}
 
 // placeholder is a reference to a variable that nobody put a value in for.
-var placeholder = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_.-]*)(?::?-[^}]*)?\}|\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}|%([A-Z_][A-Z0-9_]+)%|\$\((?:env:)?([A-Z_][A-Z0-9_]+)\)`)
+var placeholder = &wording{source: `\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_.-]*)(?::?-[^}]*)?\}|\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}|%([A-Z_][A-Z0-9_]+)%|\$\((?:env:)?([A-Z_][A-Z0-9_]+)\)`}
 
 // unexpanded is the name in the first placeholder of a text.
 func unexpanded(text string) string {

@@ -35,10 +35,8 @@ const (
 )
 
 // causes is the table, in the order in which equals are ranked: what stands in
-// the way first comes first.
-var causes = slices.Concat(configCauses, spawnCauses, packageCauses, runtimeCauses, dependencyCauses, fileCauses, environmentCauses,
-	tlsCauses, portCauses, authCauses, sessionCauses, limitCauses, schemaCauses, stdoutCauses, protocolCauses, endpointCauses, networkCauses,
-	timeoutCauses, crashCauses)
+// the way first comes first. It is there once knowledge was asked for.
+var causes []cause
 
 // table is the causes with their patterns compiled.
 type table struct {
@@ -49,6 +47,9 @@ type table struct {
 
 // knowledge is built when the first case comes: most runs of Gauze have none.
 var knowledge = sync.OnceValue(func() *table {
+	causes = slices.Concat(configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
+		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
+		timeoutCauses(), crashCauses())
 	t := &table{}
 	for _, c := range causes {
 		patterns := make([]*pattern, len(c.clues))

@@ -84,6 +84,7 @@ func TestAMissingNameIsNotInvented(t *testing.T) {
 func TestEveryTemplateIsFilledWhateverIsKnown(t *testing.T) {
 	left := regexp.MustCompile(`\{[a-z]+(?:\||\})`)
 	x := &exam{}
+	knowledge()
 	for _, c := range causes {
 		if c.explain == "" || c.fix == "" || strings.Contains(c.fix, "\n") {
 			t.Errorf("%s: explanation or fix is missing, or is no single line", c.name)
@@ -99,6 +100,7 @@ func TestEveryTemplateIsFilledWhateverIsKnown(t *testing.T) {
 
 func TestHiddenCausesExist(t *testing.T) {
 	known := map[string]bool{}
+	knowledge()
 	for _, c := range causes {
 		known[c.name], known[string(c.category)] = true, true
 	}

@@ -2,163 +2,165 @@ package doctor
 
 import "strings"
 
-var authCauses = []cause{
-	{
-		name: "host_header_not_allowed", category: AuthFailed,
-		explain: "The server refuses requests for this host name ({host|see below}): its protection against DNS rebinding does not know it.",
-		fix:     "Add the name to the server's allowed hosts (Python SDK: TransportSecuritySettings(allowed_hosts=[...])), or reach it by a name it knows.",
-		clues: []clue{
-			{certain, `(?i)invalid host(?: header)?:? ?(?P<host>[\w.:<> -]+)?`, nil},
-			{certain, `(?i)host (?:header )?['"]?(?P<host>[\w.:-]*)['"]? (?:is )?not (?:allowed|permitted|in (?:the )?allowed)`, nil},
-			{certain, `(?i)(?:invalid|forbidden|disallowed) origin|origin (?:header )?['"]?\S*['"]? (?:is )?not allowed|blocked by CORS policy`, nil},
-			{certain, "", func(x *exam, m *match) bool { return x.status(m, 421) }},
-			{certain, `(?i)Blocked request\. This host \("?(?P<host>[^")\n]+)"?\) is not allowed`, nil},
+func authCauses() []cause {
+	return []cause{
+		{
+			name: "host_header_not_allowed", category: AuthFailed,
+			explain: "The server refuses requests for this host name ({host|see below}): its protection against DNS rebinding does not know it.",
+			fix:     "Add the name to the server's allowed hosts (Python SDK: TransportSecuritySettings(allowed_hosts=[...])), or reach it by a name it knows.",
+			clues: []clue{
+				{certain, `(?i)invalid host(?: header)?:? ?(?P<host>[\w.:<> -]+)?`, nil},
+				{certain, `(?i)host (?:header )?['"]?(?P<host>[\w.:-]*)['"]? (?:is )?not (?:allowed|permitted|in (?:the )?allowed)`, nil},
+				{certain, `(?i)(?:invalid|forbidden|disallowed) origin|origin (?:header )?['"]?\S*['"]? (?:is )?not allowed|blocked by CORS policy`, nil},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 421) }},
+				{certain, `(?i)Blocked request\. This host \("?(?P<host>[^")\n]+)"?\) is not allowed`, nil},
+			},
+			hides: []string{"http_forbidden"},
 		},
-		hides: []string{"http_forbidden"},
-	},
-	{
-		name: "stale_oauth_cache", category: AuthFailed,
-		explain: "The stored OAuth registration is one the server does not know any more.",
-		fix:     "Forget it and sign in again; for mcp-remote: rm -rf ~/.mcp-auth",
-		clues: []clue{
-			{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
-			{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
-			{strong, `(?i)existing OAuth client information is required|No code verifier saved|code_verifier|PKCE`, nil},
-			{strong, `(?i)redirect_uri[^\n]{0,40}(?:mismatch|not (?:registered|allowed)|does not match|invalid)|invalid_redirect_uri`, nil},
+		{
+			name: "stale_oauth_cache", category: AuthFailed,
+			explain: "The stored OAuth registration is one the server does not know any more.",
+			fix:     "Forget it and sign in again; for mcp-remote: rm -rf ~/.mcp-auth",
+			clues: []clue{
+				{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
+				{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
+				{strong, `(?i)existing OAuth client information is required|No code verifier saved|code_verifier|PKCE`, nil},
+				{strong, `(?i)redirect_uri[^\n]{0,40}(?:mismatch|not (?:registered|allowed)|does not match|invalid)|invalid_redirect_uri`, nil},
+			},
+			hides: []string{"oauth_not_completed", "http_unauthorized"},
 		},
-		hides: []string{"oauth_not_completed", "http_unauthorized"},
-	},
-	{
-		name: "token_scope_insufficient", category: AuthFailed,
-		explain: "The token is valid, but it may not do this: {scope|a right} is missing.",
-		fix:     "Make a token with the rights the server's documentation names ({scope|see the line below}), and use that.",
-		clues: []clue{
-			{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
-			{certain, `Resource not accessible by (?:personal access token|integration)`, nil},
-			{certain, `(?i)(?:token|key|app|user|account) (?:does not|doesn't|lacks?) (?:have )?(?:the )?(?:required|necessary|sufficient|correct)? ?(?:scope|permission|access|right|privilege)`, nil},
-			{certain, `(?i)not authorized to perform:? (?P<scope>[\w:]+)`, nil},
-			{strong, `(?i)\b(?:you|user|account|token) (?:do|does)(?: not|n't) have (?:the |any |sufficient )?(?:permission|access|right)s?`, nil},
-			{strong, `\bAccessDeniedException\b|\bPERMISSION_DENIED\b|The caller does not have permission`, nil},
-			{strong, `(?i)SAML enforcement|organization has enabled or enforced SAML`, nil},
+		{
+			name: "token_scope_insufficient", category: AuthFailed,
+			explain: "The token is valid, but it may not do this: {scope|a right} is missing.",
+			fix:     "Make a token with the rights the server's documentation names ({scope|see the line below}), and use that.",
+			clues: []clue{
+				{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
+				{certain, `Resource not accessible by (?:personal access token|integration)`, nil},
+				{certain, `(?i)(?:token|key|app|user|account) (?:does not|doesn't|lacks?) (?:have )?(?:the )?(?:required|necessary|sufficient|correct)? ?(?:scope|permission|access|right|privilege)`, nil},
+				{certain, `(?i)not authorized to perform:? (?P<scope>[\w:]+)`, nil},
+				{strong, `(?i)\b(?:you|user|account|token) (?:do|does)(?: not|n't) have (?:the |any |sufficient )?(?:permission|access|right)s?`, nil},
+				{strong, `\bAccessDeniedException\b|\bPERMISSION_DENIED\b|The caller does not have permission`, nil},
+				{strong, `(?i)SAML enforcement|organization has enabled or enforced SAML`, nil},
+			},
+			hides: []string{"http_forbidden", "http_unauthorized", "access_denied"},
 		},
-		hides: []string{"http_forbidden", "http_unauthorized", "access_denied"},
-	},
-	{
-		name: "db_grant_missing", category: AuthFailed,
-		explain: "The database knows the user, but lets it not do this, or does not take its password.",
-		fix:     "Check user and password in the connection string, and grant the right the line below names.",
-		clues: []clue{
-			{certain, `(?i)password authentication failed for user|no pg_hba\.conf entry|role "[^"\n]+" does not exist`, nil},
-			{certain, `(?i)access denied for user '[^'\n]*'@|ER_ACCESS_DENIED_ERROR|ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED`, nil},
-			{certain, `(?i)permission denied for (?:table|schema|relation|database|sequence|function|view) `, nil},
-			{certain, `(?i)MongoServerError: (?:bad auth|Authentication failed|not authorized)|not authorized on \w+ to execute command`, nil},
-			{certain, `\b(?:NOAUTH|WRONGPASS|NOPERM)\b`, nil},
-			{certain, `Login failed for user|ORA-01017|ORA-01031|SQLSTATE\[?(?:28000|42501|28P01)|insufficient privileges? (?:on|to)`, nil},
-			{strong, `SASL: SCRAM-SERVER-FIRST-MESSAGE`, nil},
+		{
+			name: "db_grant_missing", category: AuthFailed,
+			explain: "The database knows the user, but lets it not do this, or does not take its password.",
+			fix:     "Check user and password in the connection string, and grant the right the line below names.",
+			clues: []clue{
+				{certain, `(?i)password authentication failed for user|no pg_hba\.conf entry|role "[^"\n]+" does not exist`, nil},
+				{certain, `(?i)access denied for user '[^'\n]*'@|ER_ACCESS_DENIED_ERROR|ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED`, nil},
+				{certain, `(?i)permission denied for (?:table|schema|relation|database|sequence|function|view) `, nil},
+				{certain, `(?i)MongoServerError: (?:bad auth|Authentication failed|not authorized)|not authorized on \w+ to execute command`, nil},
+				{certain, `\b(?:NOAUTH|WRONGPASS|NOPERM)\b`, nil},
+				{certain, `Login failed for user|ORA-01017|ORA-01031|SQLSTATE\[?(?:28000|42501|28P01)|insufficient privileges? (?:on|to)`, nil},
+				{strong, `SASL: SCRAM-SERVER-FIRST-MESSAGE`, nil},
+			},
+			hides: []string{"access_denied"},
 		},
-		hides: []string{"access_denied"},
-	},
-	{
-		name: "cloud_credentials_not_in_container", category: AuthFailed,
-		explain: "The server finds no credentials for the cloud it talks to: the profile or login of your shell is not where it runs.",
-		fix:     "Sign in (aws sso login, gcloud auth application-default login, az login) and pass the profile on; into a container mount the folder: -v ~/.aws:/root/.aws:ro",
-		clues: []clue{
-			{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
-			{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},
-			{certain, `Could not load the default credentials|DefaultCredentialsError|Your default credentials were not found`, nil},
-			{certain, `DefaultAzureCredential failed to retrieve a token|CredentialUnavailableError|AzureCliCredential|EnvironmentCredential authentication unavailable`, nil},
-			{certain, `ExpiredToken(?:Exception)?\b|The security token included in the request is (?:expired|invalid)|UnrecognizedClientException|InvalidClientTokenId|The SSO session (?:associated with this profile )?has expired|Token has expired and refresh failed`, nil},
+		{
+			name: "cloud_credentials_not_in_container", category: AuthFailed,
+			explain: "The server finds no credentials for the cloud it talks to: the profile or login of your shell is not where it runs.",
+			fix:     "Sign in (aws sso login, gcloud auth application-default login, az login) and pass the profile on; into a container mount the folder: -v ~/.aws:/root/.aws:ro",
+			clues: []clue{
+				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
+				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},
+				{certain, `Could not load the default credentials|DefaultCredentialsError|Your default credentials were not found`, nil},
+				{certain, `DefaultAzureCredential failed to retrieve a token|CredentialUnavailableError|AzureCliCredential|EnvironmentCredential authentication unavailable`, nil},
+				{certain, `ExpiredToken(?:Exception)?\b|The security token included in the request is (?:expired|invalid)|UnrecognizedClientException|InvalidClientTokenId|The SSO session (?:associated with this profile )?has expired|Token has expired and refresh failed`, nil},
+			},
+			hides: []string{"http_unauthorized", "http_forbidden", "env_not_set"},
 		},
-		hides: []string{"http_unauthorized", "http_forbidden", "env_not_set"},
-	},
-	{
-		name: "oauth_not_completed", category: AuthFailed,
-		explain: "The server wants you to sign in, and the sign-in was not finished.",
-		fix:     "Start the sign-in again from the client and finish it in the browser; then connect once more.",
-		clues: []clue{
-			{certain, `(?i)error getting token from server metadata`, nil},
-			{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
-			{certain, `(?i)needs (?:re-?)?authenticat|(?:requires?|needs?) (?:re-?)?(?:authentication|authorization|login)\b|(?:authentication|authorization|login) (?:is )?required|(?:please|must) (?:log|sign) ?in|not (?:logged|signed) in|re-?authenticate|please authenticate`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
-			{certain, `(?i)does not support dynamic client registration|dynamic client registration (?:failed|not supported|rejected)|Incompatible auth server`, nil},
-			{certain, `(?i)(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)[^\n]*?(?:40\d|failed|not found|invalid|mismatch)|Protected resource [^\n]+ does not match`, nil},
-			{strong, `(?i)\bnot authenticated\b|\bneeds[-_]auth\b|\bunauthenticated\b|run /mcp to authenticate`, nil},
-			{strong, `\bUnauthorizedError\b|(?i)\bOAuth error\b|token exchange failed|authorization with [^\n]{1,60} failed|(?i)\bOAuth\b[^\n]{0,30} failed`, nil},
-			{strong, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
-			{strong, `(?i)waiting for (?:the )?(?:oauth|auth|browser|user|login|authorization)[^\n]{0,20}`, func(x *exam, m *match) bool { return x.bridge() || x.remote() }},
-			{strong, "", func(x *exam, m *match) bool {
-				for _, answer := range x.HTTP {
-					if answer.Status == 401 && strings.Contains(answer.Authenticate, "Bearer") {
-						m.said = "HTTP 401, WWW-Authenticate: Bearer"
-						return true
+		{
+			name: "oauth_not_completed", category: AuthFailed,
+			explain: "The server wants you to sign in, and the sign-in was not finished.",
+			fix:     "Start the sign-in again from the client and finish it in the browser; then connect once more.",
+			clues: []clue{
+				{certain, `(?i)error getting token from server metadata`, nil},
+				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
+				{certain, `(?i)needs (?:re-?)?authenticat|(?:requires?|needs?) (?:re-?)?(?:authentication|authorization|login)\b|(?:authentication|authorization|login) (?:is )?required|(?:please|must) (?:log|sign) ?in|not (?:logged|signed) in|re-?authenticate|please authenticate`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
+				{certain, `(?i)does not support dynamic client registration|dynamic client registration (?:failed|not supported|rejected)|Incompatible auth server`, nil},
+				{certain, `(?i)(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)[^\n]*?(?:40\d|failed|not found|invalid|mismatch)|Protected resource [^\n]+ does not match`, nil},
+				{strong, `(?i)\bnot authenticated\b|\bneeds[-_]auth\b|\bunauthenticated\b|run /mcp to authenticate`, nil},
+				{strong, `\bUnauthorizedError\b|(?i)\bOAuth error\b|token exchange failed|authorization with [^\n]{1,60} failed|(?i)\bOAuth\b[^\n]{0,30} failed`, nil},
+				{strong, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
+				{strong, `(?i)waiting for (?:the )?(?:oauth|auth|browser|user|login|authorization)[^\n]{0,20}`, func(x *exam, m *match) bool { return x.bridge() || x.remote() }},
+				{strong, "", func(x *exam, m *match) bool {
+					for _, answer := range x.HTTP {
+						if answer.Status == 401 && strings.Contains(answer.Authenticate, "Bearer") {
+							m.said = "HTTP 401, WWW-Authenticate: Bearer"
+							return true
+						}
 					}
-				}
-				return false
-			}},
+					return false
+				}},
+			},
+			hides: []string{"http_unauthorized", "npx_cold_start_timeout", "slow_tool_call"},
 		},
-		hides: []string{"http_unauthorized", "npx_cold_start_timeout", "slow_tool_call"},
-	},
-	{
-		name: "auth_header_malformed", category: AuthFailed,
-		explain: "The Authorization header does not arrive in the right form (quotes, a missing \"Bearer\", a space lost on the way).",
-		fix:     "Send it as Authorization: Bearer TOKEN. With mcp-remote on Windows write --header \"Authorization:${{AUTH}\" and put \"Bearer TOKEN\" into the variable AUTH.",
-		clues: []clue{
-			{certain, `(?i)(?:missing|invalid|malformed|bad|no) (?:or (?:missing|invalid|malformed) )?(?:the )?['"` + "`" + `]?(?:authorization|bearer|auth|x-api-key)['"` + "`" + `]? (?:token )?header`, nil},
-			{certain, `(?i)(?:authorization|bearer|auth) (?:token )?header (?:is |was )?(?:missing|malformed|invalid|not (?:provided|found|present)|required|badly formatted)`, nil},
-			{strong, `(?i)Invalid (?:character in )?header (?:content|value|name)[^\n]{0,40}|ERR_INVALID_CHAR|InvalidHeaderValue`, nil},
+		{
+			name: "auth_header_malformed", category: AuthFailed,
+			explain: "The Authorization header does not arrive in the right form (quotes, a missing \"Bearer\", a space lost on the way).",
+			fix:     "Send it as Authorization: Bearer TOKEN. With mcp-remote on Windows write --header \"Authorization:${{AUTH}\" and put \"Bearer TOKEN\" into the variable AUTH.",
+			clues: []clue{
+				{certain, `(?i)(?:missing|invalid|malformed|bad|no) (?:or (?:missing|invalid|malformed) )?(?:the )?['"` + "`" + `]?(?:authorization|bearer|auth|x-api-key)['"` + "`" + `]? (?:token )?header`, nil},
+				{certain, `(?i)(?:authorization|bearer|auth) (?:token )?header (?:is |was )?(?:missing|malformed|invalid|not (?:provided|found|present)|required|badly formatted)`, nil},
+				{strong, `(?i)Invalid (?:character in )?header (?:content|value|name)[^\n]{0,40}|ERR_INVALID_CHAR|InvalidHeaderValue`, nil},
+			},
+			hides: []string{"http_unauthorized", "env_not_set", "http_forbidden"},
 		},
-		hides: []string{"http_unauthorized", "env_not_set", "http_forbidden"},
-	},
-	{
-		name: "expired_token_hidden_in_200", category: AuthFailed,
-		explain: "The token has expired or is invalid; the server says so inside of a successful answer, where no client looks for it.",
-		fix:     "Get a new token (sign in again), and start the server anew with it.",
-		clues: []clue{
-			{strong, `(?i)"isError": ?true(?s:.*?)(?:token (?:is |has )?(?:expired|invalid)|unauthorized|auth(?:entication)? failed)`, nil},
-			{strong, `(?i)(?:bearer )?auth(?:entication)? failed: (?:invalid|expired) token|invalid JWT|JWT (?:is )?expired|jwt (?:expired|malformed)|TokenExpiredError|token (?:is |has |was )?(?:expired|been revoked|revoked)|Signature has expired|ID token expired`, nil},
+		{
+			name: "expired_token_hidden_in_200", category: AuthFailed,
+			explain: "The token has expired or is invalid; the server says so inside of a successful answer, where no client looks for it.",
+			fix:     "Get a new token (sign in again), and start the server anew with it.",
+			clues: []clue{
+				{strong, `(?i)"isError": ?true(?s:.*?)(?:token (?:is |has )?(?:expired|invalid)|unauthorized|auth(?:entication)? failed)`, nil},
+				{strong, `(?i)(?:bearer )?auth(?:entication)? failed: (?:invalid|expired) token|invalid JWT|JWT (?:is )?expired|jwt (?:expired|malformed)|TokenExpiredError|token (?:is |has |was )?(?:expired|been revoked|revoked)|Signature has expired|ID token expired`, nil},
+			},
+			hides: []string{"http_unauthorized"},
 		},
-		hides: []string{"http_unauthorized"},
-	},
-	{
-		name: "wrong_kind_of_credential", category: AuthFailed,
-		explain: "The service takes another kind of key or token than the one it got.",
-		fix:     "Read in the server's documentation which kind it wants (personal access token, service key, bot token), and use that.",
-		clues: []clue{
-			{strong, `(?i)(?:please )?provide a valid access token`, nil},
-			{strong, `(?i)(?:not|invalid|wrong|unsupported) (?:an? )?(?:allowed |supported )?token[_ ]type|not_allowed_token_type|expects? an? (?:\w+ )?(?:personal access|bot|user|service|OAuth) (?:access )?token|(?:JWT|OAuth|bearer) tokens? (?:are|is) not (?:supported|accepted)`, nil},
-			{strong, `(?i)Invalid access token format|access token format|Expected (?:a|an) \w+ (?:key|token), (?:got|received)`, nil},
+		{
+			name: "wrong_kind_of_credential", category: AuthFailed,
+			explain: "The service takes another kind of key or token than the one it got.",
+			fix:     "Read in the server's documentation which kind it wants (personal access token, service key, bot token), and use that.",
+			clues: []clue{
+				{strong, `(?i)(?:please )?provide a valid access token`, nil},
+				{strong, `(?i)(?:not|invalid|wrong|unsupported) (?:an? )?(?:allowed |supported )?token[_ ]type|not_allowed_token_type|expects? an? (?:\w+ )?(?:personal access|bot|user|service|OAuth) (?:access )?token|(?:JWT|OAuth|bearer) tokens? (?:are|is) not (?:supported|accepted)`, nil},
+				{strong, `(?i)Invalid access token format|access token format|Expected (?:a|an) \w+ (?:key|token), (?:got|received)`, nil},
+			},
+			hides: []string{"invalid_api_key", "http_unauthorized", "env_not_set"},
 		},
-		hides: []string{"invalid_api_key", "http_unauthorized", "env_not_set"},
-	},
-	{
-		name: "invalid_api_key", category: AuthFailed,
-		explain: "The service does not accept the key or token the server sends.",
-		fix:     "Check the key in the \"env\" part of the entry: no quotes or spaces around it, not expired, and not an example value left in place.",
-		clues: []clue{
-			{certain, `(?i)invalid (?:x-)?api[-_ ]?(?:key|token)|(?:incorrect|wrong|bad|unknown|expired|revoked) api[-_ ]?(?:key|token)|api[-_ ]?(?:key|token)[^\n]{0,20} (?:is |was )?(?:invalid|not valid|incorrect|expired|revoked|rejected|disabled)|API_KEY_INVALID|invalid_api_key|api key not (?:valid|found)`, nil},
-			{certain, `\bauthentication_error\b|\bBad credentials\b|\binvalid_auth\b|AuthenticationError|\bINVALID_API_KEY\b|invalid_token\b|token_revoked|not_authed|account_inactive`, nil},
-			{strong, `(?i)(?:invalid|incorrect|wrong|bad) (?:access |auth(?:entication)? |bearer |personal access |bot )?(?:token|credentials?|password|username or password|login)\b`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "JSON") }},
-			{strong, `(?i)\bauthentication (?:failed|error|failure|unsuccessful)\b|\bauthorization failed\b|failed to authenticate|could not authenticate|unable to authenticate|\blogin failed\b`, nil},
-			{likely, `(?i)(?:could not|failed to|unable to) (?:verify|validate) (?:the )?(?:credentials|token|api key)`, nil},
+		{
+			name: "invalid_api_key", category: AuthFailed,
+			explain: "The service does not accept the key or token the server sends.",
+			fix:     "Check the key in the \"env\" part of the entry: no quotes or spaces around it, not expired, and not an example value left in place.",
+			clues: []clue{
+				{certain, `(?i)invalid (?:x-)?api[-_ ]?(?:key|token)|(?:incorrect|wrong|bad|unknown|expired|revoked) api[-_ ]?(?:key|token)|api[-_ ]?(?:key|token)[^\n]{0,20} (?:is |was )?(?:invalid|not valid|incorrect|expired|revoked|rejected|disabled)|API_KEY_INVALID|invalid_api_key|api key not (?:valid|found)`, nil},
+				{certain, `\bauthentication_error\b|\bBad credentials\b|\binvalid_auth\b|AuthenticationError|\bINVALID_API_KEY\b|invalid_token\b|token_revoked|not_authed|account_inactive`, nil},
+				{strong, `(?i)(?:invalid|incorrect|wrong|bad) (?:access |auth(?:entication)? |bearer |personal access |bot )?(?:token|credentials?|password|username or password|login)\b`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "JSON") }},
+				{strong, `(?i)\bauthentication (?:failed|error|failure|unsuccessful)\b|\bauthorization failed\b|failed to authenticate|could not authenticate|unable to authenticate|\blogin failed\b`, nil},
+				{likely, `(?i)(?:could not|failed to|unable to) (?:verify|validate) (?:the )?(?:credentials|token|api key)`, nil},
+			},
+			hides: []string{"http_unauthorized", "http_forbidden"},
 		},
-		hides: []string{"http_unauthorized", "http_forbidden"},
-	},
-	{
-		name: "http_unauthorized", category: AuthFailed,
-		explain: "The server answered 401: the request carried no key or token, or not a valid one.",
-		fix:     "Give the token the server wants: gauze run --url {url|URL} --header-env Authorization=VARIABLE, or sign in from the client.",
-		clues: []clue{
-			{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
-			{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},
-			{likely, `(?m)(?:^|[:"'\s>])(?i:unauthorized)(?:[."'\s,]|$)`, nil},
+		{
+			name: "http_unauthorized", category: AuthFailed,
+			explain: "The server answered 401: the request carried no key or token, or not a valid one.",
+			fix:     "Give the token the server wants: gauze run --url {url|URL} --header-env Authorization=VARIABLE, or sign in from the client.",
+			clues: []clue{
+				{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
+				{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},
+				{likely, `(?m)(?:^|[:"'\s>])(?i:unauthorized)(?:[."'\s,]|$)`, nil},
+			},
 		},
-	},
-	{
-		name: "http_forbidden", category: AuthFailed,
-		explain: "The server answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
-		fix:     "Check that the account or token has access to this; from a company network, ask whether a filter stands in between.",
-		clues: []clue{
-			{strong, "", func(x *exam, m *match) bool { return x.status(m, 403) }},
-			{likely, `(?m)(?:^|[:"'\s])Forbidden(?:[."'\s]|$)`, nil},
+		{
+			name: "http_forbidden", category: AuthFailed,
+			explain: "The server answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
+			fix:     "Check that the account or token has access to this; from a company network, ask whether a filter stands in between.",
+			clues: []clue{
+				{strong, "", func(x *exam, m *match) bool { return x.status(m, 403) }},
+				{likely, `(?m)(?:^|[:"'\s])Forbidden(?:[."'\s]|$)`, nil},
+			},
 		},
-	},
+	}
 }

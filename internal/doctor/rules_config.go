@@ -1,12 +1,9 @@
 package doctor
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // configFile is a name under which clients keep their servers.
-var configFile = regexp.MustCompile(`(?i)\b(?:claude_desktop_config|mcp_config|mcp[-_]?settings|cline_mcp_settings|mcp|settings|config|opencode|\w+[-_]?config)\.(?:jsonc?|toml|ya?ml)\b|\.mcp\.json|\.claude\.json|\bMCP config|configuration file|config file`)
+var configFile = &wording{source: `(?i)\b(?:claude_desktop_config|mcp_config|mcp[-_]?settings|cline_mcp_settings|mcp|settings|config|opencode|\w+[-_]?config)\.(?:jsonc?|toml|ya?ml)\b|\.mcp\.json|\.claude\.json|\bMCP config|configuration file|config file`}
 
 // aboutConfig tells a broken configuration from a broken message: both are JSON
 // that cannot be parsed, but only one names a file.
@@ -14,114 +11,116 @@ func aboutConfig(x *exam, _ *match) bool {
 	return configFile.MatchString(x.text) || configFile.MatchString(x.line)
 }
 
-var configCauses = []cause{
-	{
-		name: "json_syntax", category: ConfigMalformed,
-		explain: "The configuration {path|file} cannot be read: its syntax is broken.",
-		fix:     "Look at the place named for a comma too many, a missing quote or bracket, or a second object pasted behind the first.",
-		clues: []clue{
-			{certain, `(?i)(?:Expected (?:double-quoted property name|property name or '\}'|',' or '[\]}]'[^\n]{0,30}|':' after property name)|Unexpected (?:token|string|number|end of JSON input|non-whitespace character)|Bad (?:control|escaped) character|Unterminated string|Invalid (?:escape|control) character)[^\n]*?`, func(x *exam, m *match) bool {
-				return aboutConfig(x, m) && (strings.Contains(m.said, "JSON") || strings.Contains(m.said, "json"))
-			}},
-			{certain, `(?i)(?:error (?:reading|parsing|loading)|failed to (?:parse|load|read)|could not (?:parse|load|read)|cannot (?:parse|read)|unable to (?:parse|read))[^\n]{0,60}(?P<path>[\w./\\~:-]*\.(?:jsonc?|toml|ya?ml))[^\n]*?(?:JSON|position|line \d|column|token|syntax|expected)`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "package.json") }},
-			{certain, `(?i)(?:config|configuration|settings)[^\n]{0,40}(?:is not (?:a )?valid|is invalid|invalid|malformed|contains? (?:a )?syntax errors?)[^\n]{0,10} JSON`, nil},
-			{certain, `(?i)invalid JSON (?:in|syntax in|format in)[^\n]{0,40}(?P<path>[\w./\\~-]+\.jsonc?|config|settings)`, nil},
-			{certain, `TOML parse error at line \d+|toml: line \d+|tomllib\.TOMLDecodeError|TomlError`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "unknown field") }},
-			{certain, `yaml: (?:line \d+|unmarshal errors)|YAMLException|yaml\.(?:scanner|parser)\.\w+Error|YAMLParseError`, nil},
-			{strong, `(?:PropertyNameExpected|CommaExpected|ValueExpected|CloseBraceExpected|InvalidSymbol|EndOfFileExpected) `, nil},
-			{strong, `json\.decoder\.JSONDecodeError`, aboutConfig},
-			{strong, `Expecting (?:property name enclosed in double quotes|',' delimiter|':' delimiter): line \d`, nil},
-			{strong, `(?i)must be (?:a )?valid JSON(?: string| object)?`, nil},
-			{strong, `(?:JSON Parse error|JSON5|JSONC?): (?:Expected|Unexpected|Unrecognized|Unterminated|Unable|invalid)[^\n]{0,80}`, aboutConfig},
-			{strong, `invalid character '[^'\n]{1,4}' (?:looking for beginning of|after)[^\n]{0,60}`, aboutConfig},
-			{likely, `(?i)(?:could not|failed to|error|unable to|cannot)[^\n]{0,20}(?:pars|load|read)\w*[^\n]{0,30}(?P<path>[\w./\\~-]*(?:mcp|config|settings)[\w-]*\.jsonc?)`, nil},
-			{strong, `The data couldn.t be read because it isn.t in the correct format`, nil},
-			{strong, `Expected double-quoted property name in JSON at position \d+ \(line (?P<position>[2-9]|\d{2,})\b`, nil}, // a message is one line
+func configCauses() []cause {
+	return []cause{
+		{
+			name: "json_syntax", category: ConfigMalformed,
+			explain: "The configuration {path|file} cannot be read: its syntax is broken.",
+			fix:     "Look at the place named for a comma too many, a missing quote or bracket, or a second object pasted behind the first.",
+			clues: []clue{
+				{certain, `(?i)(?:Expected (?:double-quoted property name|property name or '\}'|',' or '[\]}]'[^\n]{0,30}|':' after property name)|Unexpected (?:token|string|number|end of JSON input|non-whitespace character)|Bad (?:control|escaped) character|Unterminated string|Invalid (?:escape|control) character)[^\n]*?`, func(x *exam, m *match) bool {
+					return aboutConfig(x, m) && (strings.Contains(m.said, "JSON") || strings.Contains(m.said, "json"))
+				}},
+				{certain, `(?i)(?:error (?:reading|parsing|loading)|failed to (?:parse|load|read)|could not (?:parse|load|read)|cannot (?:parse|read)|unable to (?:parse|read))[^\n]{0,60}(?P<path>[\w./\\~:-]*\.(?:jsonc?|toml|ya?ml))[^\n]*?(?:JSON|position|line \d|column|token|syntax|expected)`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "package.json") }},
+				{certain, `(?i)(?:config|configuration|settings)[^\n]{0,40}(?:is not (?:a )?valid|is invalid|invalid|malformed|contains? (?:a )?syntax errors?)[^\n]{0,10} JSON`, nil},
+				{certain, `(?i)invalid JSON (?:in|syntax in|format in)[^\n]{0,40}(?P<path>[\w./\\~-]+\.jsonc?|config|settings)`, nil},
+				{certain, `TOML parse error at line \d+|toml: line \d+|tomllib\.TOMLDecodeError|TomlError`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "unknown field") }},
+				{certain, `yaml: (?:line \d+|unmarshal errors)|YAMLException|yaml\.(?:scanner|parser)\.\w+Error|YAMLParseError`, nil},
+				{strong, `(?:PropertyNameExpected|CommaExpected|ValueExpected|CloseBraceExpected|InvalidSymbol|EndOfFileExpected) `, nil},
+				{strong, `json\.decoder\.JSONDecodeError`, aboutConfig},
+				{strong, `Expecting (?:property name enclosed in double quotes|',' delimiter|':' delimiter): line \d`, nil},
+				{strong, `(?i)must be (?:a )?valid JSON(?: string| object)?`, nil},
+				{strong, `(?:JSON Parse error|JSON5|JSONC?): (?:Expected|Unexpected|Unrecognized|Unterminated|Unable|invalid)[^\n]{0,80}`, aboutConfig},
+				{strong, `invalid character '[^'\n]{1,4}' (?:looking for beginning of|after)[^\n]{0,60}`, aboutConfig},
+				{likely, `(?i)(?:could not|failed to|error|unable to|cannot)[^\n]{0,20}(?:pars|load|read)\w*[^\n]{0,30}(?P<path>[\w./\\~-]*(?:mcp|config|settings)[\w-]*\.jsonc?)`, nil},
+				{strong, `The data couldn.t be read because it isn.t in the correct format`, nil},
+				{strong, `Expected double-quoted property name in JSON at position \d+ \(line (?P<position>[2-9]|\d{2,})\b`, nil}, // a message is one line
+			},
+			hides: []string{"stdout_log_pollution"},
 		},
-		hides: []string{"stdout_log_pollution"},
-	},
-	{
-		name: "wrong_top_level_key", category: ConfigMalformed,
-		explain: "The client does not know the key {option|used} in its configuration: each client has its own name for the list of servers.",
-		fix:     "Use the client's own key: mcpServers (Claude, Cursor, Windsurf), servers (VS Code), mcp (OpenCode), context_servers (Zed), mcp_servers (Codex).",
-		clues: []clue{
-			{certain, `(?i)(?:unrecognized|unknown|unexpected|invalid|extra)[^\n]{0,30}\b(?:key|field|property|option)s?\b[^\n]{0,30}['"` + "`" + `](?P<option>mcpServers|mcp_servers|servers|mcp|context_servers|mcp\.servers)['"` + "`" + `]`, nil},
-			{certain, `(?i)['"` + "`" + `]?(?P<option>mcpServers|mcp_servers|servers)['"` + "`" + `]?:? (?:Required|is required|must be an object|expected object|is missing|not found in)`, nil},
-			{strong, `Property (?P<option>mcpServers|servers) is not allowed`, nil},
-			{strong, `(?i)no (?:"|')?(?P<option>mcpServers|servers|mcp)(?:"|')? (?:key|section|property|entry|field)`, nil},
+		{
+			name: "wrong_top_level_key", category: ConfigMalformed,
+			explain: "The client does not know the key {option|used} in its configuration: each client has its own name for the list of servers.",
+			fix:     "Use the client's own key: mcpServers (Claude, Cursor, Windsurf), servers (VS Code), mcp (OpenCode), context_servers (Zed), mcp_servers (Codex).",
+			clues: []clue{
+				{certain, `(?i)(?:unrecognized|unknown|unexpected|invalid|extra)[^\n]{0,30}\b(?:key|field|property|option)s?\b[^\n]{0,30}['"` + "`" + `](?P<option>mcpServers|mcp_servers|servers|mcp|context_servers|mcp\.servers)['"` + "`" + `]`, nil},
+				{certain, `(?i)['"` + "`" + `]?(?P<option>mcpServers|mcp_servers|servers)['"` + "`" + `]?:? (?:Required|is required|must be an object|expected object|is missing|not found in)`, nil},
+				{strong, `Property (?P<option>mcpServers|servers) is not allowed`, nil},
+				{strong, `(?i)no (?:"|')?(?P<option>mcpServers|servers|mcp)(?:"|')? (?:key|section|property|entry|field)`, nil},
+			},
 		},
-	},
-	{
-		name: "args_not_array", category: ConfigMalformed,
-		explain: "The entry's \"args\" are no list: the client wants one text for each argument.",
-		fix:     "Write them as a list: \"args\": [\"-y\", \"PACKAGE\"].",
-		clues: []clue{
-			{certain, `(?i)\bargs\b['"]?[^\n]{0,40}(?:expected (?:an )?array|must be an? (?:array|list|sequence)|is not (?:iterable|an array|a list)|should be a(?:n array| valid list)|expected a sequence|Expected array, received string)`, nil},
-			{certain, `Spread syntax requires \.\.\.iterable|args(?:\.\w+)? is not (?:a function|iterable)|spawnargs[^\n]{0,40}not iterable`, nil},
-			{certain, `The "args" argument must be (?:of type object|an instance of Array)`, nil},
-			{certain, `invalid type: (?:string|map|boolean)[^\n]{0,60}, expected a sequence`, nil},
-			{strong, `cannot unmarshal string into Go struct field [\w.]+\.args of type \[\]string`, nil},
+		{
+			name: "args_not_array", category: ConfigMalformed,
+			explain: "The entry's \"args\" are no list: the client wants one text for each argument.",
+			fix:     "Write them as a list: \"args\": [\"-y\", \"PACKAGE\"].",
+			clues: []clue{
+				{certain, `(?i)\bargs\b['"]?[^\n]{0,40}(?:expected (?:an )?array|must be an? (?:array|list|sequence)|is not (?:iterable|an array|a list)|should be a(?:n array| valid list)|expected a sequence|Expected array, received string)`, nil},
+				{certain, `Spread syntax requires \.\.\.iterable|args(?:\.\w+)? is not (?:a function|iterable)|spawnargs[^\n]{0,40}not iterable`, nil},
+				{certain, `The "args" argument must be (?:of type object|an instance of Array)`, nil},
+				{certain, `invalid type: (?:string|map|boolean)[^\n]{0,60}, expected a sequence`, nil},
+				{strong, `cannot unmarshal string into Go struct field [\w.]+\.args of type \[\]string`, nil},
+			},
 		},
-	},
-	{
-		name: "entry_shape_wrong", category: ConfigMalformed,
-		explain: "The entry is not shaped as this client wants it ({option|see the line below}).",
-		fix:     "Compare it with an example for this very client: other clients' entries have other fields.",
-		clues: []clue{
-			{strong, `(?s)"path": ?\[\s*"(?:mcpServers|servers)",\s*"(?P<option>[^"\n]+)"`, nil},
-			{strong, `(?i)does not adhere to (?:the )?MCP server configuration schema`, nil},
-			{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, nil},
-			{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, nil},
-			{strong, `(?i)must (?:have|specify|provide|contain|include) (?:either )?(?:a |an )?['"` + "`" + `]?(?:command|url|type)['"` + "`" + `]? (?:or|and|field)`, nil},
-			{strong, `(?i)missing (?:required )?(?:field|property|key):? ['"` + "`" + `]?(?P<option>command|type|url|transport|args)\b`, nil},
-			{strong, `(?i)(?:unknown|invalid|unsupported) (?:transport|server)(?: type)?:? ['"` + "`" + `]?(?P<option>[\w-]+)`, nil},
-			{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", nil},
-			{strong, `(?i)error decoding '(?P<option>[^'\n]+)'|\bProperty (?P<property>\w+) is not allowed\b|got unconvertible type`, nil},
-			{strong, `(?i)Configuration is invalid at|Unrecognized key(?:\(s\))?:? `, aboutConfig},
-			{strong, `The "file" argument must be of type string\. Received (?:undefined|null|an instance of Array)`, nil},
-			{strong, `\[ERR_INVALID_ARG_(?:TYPE|VALUE)\]: The (?:"file"|argument 'file')`, nil},
+		{
+			name: "entry_shape_wrong", category: ConfigMalformed,
+			explain: "The entry is not shaped as this client wants it ({option|see the line below}).",
+			fix:     "Compare it with an example for this very client: other clients' entries have other fields.",
+			clues: []clue{
+				{strong, `(?s)"path": ?\[\s*"(?:mcpServers|servers)",\s*"(?P<option>[^"\n]+)"`, nil},
+				{strong, `(?i)does not adhere to (?:the )?MCP server configuration schema`, nil},
+				{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, nil},
+				{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, nil},
+				{strong, `(?i)must (?:have|specify|provide|contain|include) (?:either )?(?:a |an )?['"` + "`" + `]?(?:command|url|type)['"` + "`" + `]? (?:or|and|field)`, nil},
+				{strong, `(?i)missing (?:required )?(?:field|property|key):? ['"` + "`" + `]?(?P<option>command|type|url|transport|args)\b`, nil},
+				{strong, `(?i)(?:unknown|invalid|unsupported) (?:transport|server)(?: type)?:? ['"` + "`" + `]?(?P<option>[\w-]+)`, nil},
+				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", nil},
+				{strong, `(?i)error decoding '(?P<option>[^'\n]+)'|\bProperty (?P<property>\w+) is not allowed\b|got unconvertible type`, nil},
+				{strong, `(?i)Configuration is invalid at|Unrecognized key(?:\(s\))?:? `, aboutConfig},
+				{strong, `The "file" argument must be of type string\. Received (?:undefined|null|an instance of Array)`, nil},
+				{strong, `\[ERR_INVALID_ARG_(?:TYPE|VALUE)\]: The (?:"file"|argument 'file')`, nil},
+			},
 		},
-	},
-	{
-		name: "unknown_cli_option", category: ConfigMalformed,
-		explain: "The program does not know the option {option|it was given}: it is misspelt, or belongs to another version.",
-		fix:     "See which options there are: {command|COMMAND} --help",
-		clues: []clue{
-			{certain, `(?i)error: (?:unknown|unrecognized|unrecognised) option:? ['"` + "`" + `]?(?P<option>-{1,2}[\w=.-]+)`, nil},
-			{certain, `(?i)\bunknown (?:option|flag|argument|arguments|command line flag|command-line option|switch)s?:? ?['"` + "`" + `]?(?P<option>-{0,2}[\w=.-]+)`, nil},
-			{certain, `(?i)unsupported option name \(?['"]?(?P<option>-{1,2}[\w-]+)`, nil},
-			{certain, `error: unrecognized arguments: (?P<option>[^\n]+)`, nil},
-			{certain, `error: unexpected argument '(?P<option>[^'\n]+)' found`, nil},
-			{certain, `flag provided but not defined: (?P<option>\S+)`, nil},
-			{certain, `unknown (?:shorthand )?flag: (?P<option>\S+)`, nil},
-			{certain, `(?:Error: )?[Nn]o such (?:option|command):? ['"]?(?P<option>[\w-]+)`, nil},
-			{certain, `(?i)unexpected extra arguments? \(?(?P<option>[^)\n]+)|a value is required for '(?P<value>[^'\n]+)'|zsh: no matches found: (?P<word>\S+)|\b(?:invalid|illegal|unsupported|bad) (?:option|flag|switch)s?:? -{0,2}(?P<flag>[\w-]+)`, nil},
-			{certain, `(?i)\bunknown command ['"]?(?P<option>[\w-]+)['"]? for\b`, nil},
-			{certain, `(?i)\binvalid choice: ['"]?(?P<option>[\w-]+)|too many arguments\b|invalid value '(?P<value>[^'\n]+)' for '`, nil},
-			{certain, `error: unknown command '?(?P<option>[\w-]+)`, nil},
-			{certain, `error: unrecognized subcommand '(?P<option>[^'\n]+)'`, nil},
-			{strong, `Unknown arguments?: (?P<option>[\w-]+)`, nil},
-			{certain, `error: (?:argument |invalid value |option )[^\n]*?(?:invalid choice|argument missing|requires an argument|isn't valid|for '[^'\n]+')`, nil},
-			{certain, `npm (?:ERR!|error) (?:Unknown command|Missing script): "?(?P<option>[\w:-]+)`, nil},
+		{
+			name: "unknown_cli_option", category: ConfigMalformed,
+			explain: "The program does not know the option {option|it was given}: it is misspelt, or belongs to another version.",
+			fix:     "See which options there are: {command|COMMAND} --help",
+			clues: []clue{
+				{certain, `(?i)error: (?:unknown|unrecognized|unrecognised) option:? ['"` + "`" + `]?(?P<option>-{1,2}[\w=.-]+)`, nil},
+				{certain, `(?i)\bunknown (?:option|flag|argument|arguments|command line flag|command-line option|switch)s?:? ?['"` + "`" + `]?(?P<option>-{0,2}[\w=.-]+)`, nil},
+				{certain, `(?i)unsupported option name \(?['"]?(?P<option>-{1,2}[\w-]+)`, nil},
+				{certain, `error: unrecognized arguments: (?P<option>[^\n]+)`, nil},
+				{certain, `error: unexpected argument '(?P<option>[^'\n]+)' found`, nil},
+				{certain, `flag provided but not defined: (?P<option>\S+)`, nil},
+				{certain, `unknown (?:shorthand )?flag: (?P<option>\S+)`, nil},
+				{certain, `(?:Error: )?[Nn]o such (?:option|command):? ['"]?(?P<option>[\w-]+)`, nil},
+				{certain, `(?i)unexpected extra arguments? \(?(?P<option>[^)\n]+)|a value is required for '(?P<value>[^'\n]+)'|zsh: no matches found: (?P<word>\S+)|\b(?:invalid|illegal|unsupported|bad) (?:option|flag|switch)s?:? -{0,2}(?P<flag>[\w-]+)`, nil},
+				{certain, `(?i)\bunknown command ['"]?(?P<option>[\w-]+)['"]? for\b`, nil},
+				{certain, `(?i)\binvalid choice: ['"]?(?P<option>[\w-]+)|too many arguments\b|invalid value '(?P<value>[^'\n]+)' for '`, nil},
+				{certain, `error: unknown command '?(?P<option>[\w-]+)`, nil},
+				{certain, `error: unrecognized subcommand '(?P<option>[^'\n]+)'`, nil},
+				{strong, `Unknown arguments?: (?P<option>[\w-]+)`, nil},
+				{certain, `error: (?:argument |invalid value |option )[^\n]*?(?:invalid choice|argument missing|requires an argument|isn't valid|for '[^'\n]+')`, nil},
+				{certain, `npm (?:ERR!|error) (?:Unknown command|Missing script): "?(?P<option>[\w:-]+)`, nil},
+			},
+			hides: []string{"stdout_log_pollution", "required_argument_missing"},
 		},
-		hides: []string{"stdout_log_pollution", "required_argument_missing"},
-	},
-	{
-		name: "required_argument_missing", category: ConfigMalformed,
-		explain: "The server was started without an argument it needs: {option|see the line below}.",
-		fix:     "Add {option|it} to \"args\"; {command|COMMAND} --help lists what the server takes.",
-		clues: []clue{
-			{certain, `error: the following arguments are required: (?P<option>[^\n]+)`, nil},
-			{certain, `(?s)error: the following required arguments were not provided:\s+(?P<option>[^\n]+)`, nil},
-			{certain, `(?i)error: (?:required option|missing required (?:argument|option))s? ['"` + "`" + `]?(?P<option>[^'"\n]+)`, nil},
-			{certain, `(?i)missing required (?:command[- ]line )?(?:argument|option|parameter|flag|positional argument)s?:? ?['"` + "`" + `]?(?P<option>[^'"\n]{1,60})`, func(x *exam, m *match) bool {
-				return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602")
-			}},
-			{certain, `Error: Missing (?:argument|option|parameter|command) ['"]?(?P<option>[^'"\n.]+)`, nil},
-			{certain, `required flag\(s\) (?P<option>"[^\n]+") not set`, nil},
-			{likely, `(?i)at least one (?P<option>[\w -]{2,40}) (?:must be|is required|has to be)`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "tools") }},
-			{strong, `(?m)^Usage: (?:node |npx |uvx |python3? |[\w.-]*(?:mcp|server)[\w./-]*) ?[^\n]*[<\[]`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "docker") }},
+		{
+			name: "required_argument_missing", category: ConfigMalformed,
+			explain: "The server was started without an argument it needs: {option|see the line below}.",
+			fix:     "Add {option|it} to \"args\"; {command|COMMAND} --help lists what the server takes.",
+			clues: []clue{
+				{certain, `error: the following arguments are required: (?P<option>[^\n]+)`, nil},
+				{certain, `(?s)error: the following required arguments were not provided:\s+(?P<option>[^\n]+)`, nil},
+				{certain, `(?i)error: (?:required option|missing required (?:argument|option))s? ['"` + "`" + `]?(?P<option>[^'"\n]+)`, nil},
+				{certain, `(?i)missing required (?:command[- ]line )?(?:argument|option|parameter|flag|positional argument)s?:? ?['"` + "`" + `]?(?P<option>[^'"\n]{1,60})`, func(x *exam, m *match) bool {
+					return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602")
+				}},
+				{certain, `Error: Missing (?:argument|option|parameter|command) ['"]?(?P<option>[^'"\n.]+)`, nil},
+				{certain, `required flag\(s\) (?P<option>"[^\n]+") not set`, nil},
+				{likely, `(?i)at least one (?P<option>[\w -]{2,40}) (?:must be|is required|has to be)`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "tools") }},
+				{strong, `(?m)^Usage: (?:node |npx |uvx |python3? |[\w.-]*(?:mcp|server)[\w./-]*) ?[^\n]*[<\[]`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "docker") }},
+			},
+			hides: []string{"stdout_log_pollution"},
 		},
-		hides: []string{"stdout_log_pollution"},
-	},
+	}
 }

@@ -1,14 +1,13 @@
 package doctor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // variableName is a name that can be nothing but a variable's: API, HTTP and
 // ERROR are words.
-var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$`)
+var variableName = &wording{source: `^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$`}
 
 var plainVariables = []string{"DSN", "PORT", "TOKEN", "DATABASEURL", "APPDATA", "HOME", "PATH"}
 
@@ -18,36 +17,38 @@ func namesVariable(_ *exam, m *match) bool {
 }
 
 // unset are the ways to say that a variable has no value.
-var unset = []clue{
-	{certain, `(?i:environment variables?|env vars?|env variables?):? ['"` + "`" + `(]?(?P<variable>[A-Z][A-Z0-9_]{2,})['"` + "`" + `)]?[^\n]{0,40}(?i:is|was|are|must be|not|missing|required|needs)`, nil},
-	{certain, `['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9_]{2,})['"` + "`" + `]?,? (?i:environment variable|env var|env variable)s?[^\n]{0,60}(?i:required|not set|missing|must|not found|not defined|undefined|empty|is needed|not provided|unset)`, nil},
-	{certain, `(?i:missing(?: required)?|required|unset|undefined|set(?: the)?|provide(?: the)?|define(?: the)?|need(?: the)?) (?:env |environment )?(?i:environment variables?|env vars?|env variables?|variables?)[:\s]+['"` + "`" + `(-]{0,2} ?(?P<variable>[A-Z][A-Z0-9_]{2,})`, nil},
-	{certain, `(?i:please|must|you need to|ensure|make sure)[^\n]{0,40}(?i:set|provide|define|export|configure|specify)[^\n]{0,30} (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, nil},
-	{certain, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?(?: and| or|,)?[^\n.]{0,60}? (?i:(?:is |are |was |must be |has |env )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|unset|undefined|required|empty|must be set|must be provided))\b`, namesVariable},
-	{certain, `(?i:missing(?: required)?|no|required)[: ]+['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
-	{certain, `(?i:please set|set one of|set either|set at least one|must set|configure)[^\n]{0,60}:?\s+(?:\S+\s+){0,3}?[-*•] ?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
-	{certain, `(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
-	{certain, `(?i:could not|cannot|unable to|failed to|did not) (?i:find|read|load|get) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
-	{certain, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, namesVariable},
-	{certain, `(?i:environment variable not found|NotPresent)[^\n]{0,20}(?P<variable>[A-Z][A-Z0-9_]{2,})?`, nil},
-	{certain, `(?i)(?:api_key|apiKey) (?:client )?option must be set either by passing`, nil},
-	{certain, `(?i:Failed to (?:load|parse|read)|Invalid|Missing)[^\n]{0,20} (?i:environment variables|environment configuration|env(?:ironment)? (?:config|validation))`, nil},
-	{strong, `(?s)ZodError:? \[.*?"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
-	{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<variable>\w+)\s+Field required`, func(x *exam, m *match) bool {
-		return !slices.Contains([]string{"debug", "log_level", "mount_path", "host", "port"}, m.names["variable"])
-	}},
-	{certain, `(?:must|should) have required property '(?P<variable>[A-Za-z]\w*(?:[Kk]ey|[Tt]oken|[Ss]ecret|Url|URL|[Pp]assword|[Ii]d)\w*)'`, nil},
-	{certain, `(?i)(?:NoRegionError|You must specify a region|region must be provided|Region is missing|AWS_REGION)`, func(_ *exam, m *match) bool {
-		m.names = map[string]string{"variable": "AWS_REGION"}
-		return true
-	}},
-	{strong, `The '(?P<variable>[A-Z]\w+)' option must be provided`, nil},
-	{strong, `(?i)\b(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|credentials?|connection string|database url|client id|client secret)s? (?:is |are |was |were |must be |has |have )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|required|undefined|needed)\b`, notAnAnswer},
-	{strong, `(?i)\b(?:missing|no|provide (?:an?|your)|requires? an?|must (?:provide|set|specify) (?:an?|your)?) ?(?:required |valid )?(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|connection string|database url|client secret)\b(?: (?:provided|found|set|specified|configured|given))?`, notAnAnswer},
-	{likely, `(?i)environment variables? (?:are|is|were|was)? ?(?:not set|missing|required)`, nil},
-	{strong, `(?i)\bneither (?P<variable>\w*(?:key|token|secret|credential)\w*)\b[^\n]{0,60}(?:provided|set|given|configured|found)`, nil},
-	{strong, `os\.environ\[['"](?P<variable>[A-Z][A-Z0-9_]+)['"]\]`, func(x *exam, _ *match) bool { return strings.Contains(x.text, "KeyError") }},
-	{likely, `process\.env\.(?P<variable>[A-Z][A-Z0-9_]+)[^\n]{0,40}(?:undefined|not set|missing)`, nil},
+func unset() []clue {
+	return []clue{
+		{certain, `(?i:environment variables?|env vars?|env variables?):? ['"` + "`" + `(]?(?P<variable>[A-Z][A-Z0-9_]{2,})['"` + "`" + `)]?[^\n]{0,40}(?i:is|was|are|must be|not|missing|required|needs)`, nil},
+		{certain, `['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9_]{2,})['"` + "`" + `]?,? (?i:environment variable|env var|env variable)s?[^\n]{0,60}(?i:required|not set|missing|must|not found|not defined|undefined|empty|is needed|not provided|unset)`, nil},
+		{certain, `(?i:missing(?: required)?|required|unset|undefined|set(?: the)?|provide(?: the)?|define(?: the)?|need(?: the)?) (?:env |environment )?(?i:environment variables?|env vars?|env variables?|variables?)[:\s]+['"` + "`" + `(-]{0,2} ?(?P<variable>[A-Z][A-Z0-9_]{2,})`, nil},
+		{certain, `(?i:please|must|you need to|ensure|make sure)[^\n]{0,40}(?i:set|provide|define|export|configure|specify)[^\n]{0,30} (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, nil},
+		{certain, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?(?: and| or|,)?[^\n.]{0,60}? (?i:(?:is |are |was |must be |has |env )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|unset|undefined|required|empty|must be set|must be provided))\b`, namesVariable},
+		{certain, `(?i:missing(?: required)?|no|required)[: ]+['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{certain, `(?i:please set|set one of|set either|set at least one|must set|configure)[^\n]{0,60}:?\s+(?:\S+\s+){0,3}?[-*•] ?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{certain, `(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{certain, `(?i:could not|cannot|unable to|failed to|did not) (?i:find|read|load|get) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{certain, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, namesVariable},
+		{certain, `(?i:environment variable not found|NotPresent)[^\n]{0,20}(?P<variable>[A-Z][A-Z0-9_]{2,})?`, nil},
+		{certain, `(?i)(?:api_key|apiKey) (?:client )?option must be set either by passing`, nil},
+		{certain, `(?i:Failed to (?:load|parse|read)|Invalid|Missing)[^\n]{0,20} (?i:environment variables|environment configuration|env(?:ironment)? (?:config|validation))`, nil},
+		{strong, `(?s)ZodError:? \[.*?"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
+		{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<variable>\w+)\s+Field required`, func(x *exam, m *match) bool {
+			return !slices.Contains([]string{"debug", "log_level", "mount_path", "host", "port"}, m.names["variable"])
+		}},
+		{certain, `(?:must|should) have required property '(?P<variable>[A-Za-z]\w*(?:[Kk]ey|[Tt]oken|[Ss]ecret|Url|URL|[Pp]assword|[Ii]d)\w*)'`, nil},
+		{certain, `(?i)(?:NoRegionError|You must specify a region|region must be provided|Region is missing|AWS_REGION)`, func(_ *exam, m *match) bool {
+			m.names = map[string]string{"variable": "AWS_REGION"}
+			return true
+		}},
+		{strong, `The '(?P<variable>[A-Z]\w+)' option must be provided`, nil},
+		{strong, `(?i)\b(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|credentials?|connection string|database url|client id|client secret)s? (?:is |are |was |were |must be |has |have )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|required|undefined|needed)\b`, notAnAnswer},
+		{strong, `(?i)\b(?:missing|no|provide (?:an?|your)|requires? an?|must (?:provide|set|specify) (?:an?|your)?) ?(?:required |valid )?(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|connection string|database url|client secret)\b(?: (?:provided|found|set|specified|configured|given))?`, notAnAnswer},
+		{likely, `(?i)environment variables? (?:are|is|were|was)? ?(?:not set|missing|required)`, nil},
+		{strong, `(?i)\bneither (?P<variable>\w*(?:key|token|secret|credential)\w*)\b[^\n]{0,60}(?:provided|set|given|configured|found)`, nil},
+		{strong, `os\.environ\[['"](?P<variable>[A-Z][A-Z0-9_]+)['"]\]`, func(x *exam, _ *match) bool { return strings.Contains(x.text, "KeyError") }},
+		{likely, `process\.env\.(?P<variable>[A-Z][A-Z0-9_]+)[^\n]{0,40}(?:undefined|not set|missing)`, nil},
+	}
 }
 
 // notAnAnswer tells the server's own complaint from an answer over HTTP: a key
@@ -60,7 +61,7 @@ func notAnAnswer(x *exam, m *match) bool {
 // cause that knows more is the better one.
 func unsetWhere(fits func(x *exam, m *match) bool) []clue {
 	var clues []clue
-	for _, c := range unset {
+	for _, c := range unset() {
 		when := c.when
 		clues = append(clues, clue{c.sure + 0.02, c.says, func(x *exam, m *match) bool {
 			return (when == nil || when(x, m)) && fits(x, m)
@@ -70,94 +71,96 @@ func unsetWhere(fits func(x *exam, m *match) bool) []clue {
 }
 
 // envOption is what docker's -e takes.
-var envOption = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*(?:=.*)?$|=|^-`)
+var envOption = &wording{source: `^[A-Z_][A-Z0-9_]*(?:=.*)?$|=|^-`}
 
 // rejected is an answer that a wrong key or token gets.
-var rejected = regexp.MustCompile(`(?i)\b(?:401|403|unauthorized|forbidden|invalid (?:x-)?api[- ]?key|invalid token|bad credentials|authentication|access denied)\b`)
+var rejected = &wording{source: `(?i)\b(?:401|403|unauthorized|forbidden|invalid (?:x-)?api[- ]?key|invalid token|bad credentials|authentication|access denied)\b`}
 
-var environmentCauses = []cause{
-	{
-		name: "env_placeholder_not_expanded", category: MissingEnvVar,
-		explain: "The server got the reference to {variable|a variable} as it is written instead of a value: this client does not fill in references of that kind, or the variable is not set.",
-		fix:     "Write the value into the \"env\" part, use the client's own way to refer to variables, or start it as gauze run, which reads {variable|the variable} from its own environment.",
-		clues: []clue{
-			{certain, "", func(x *exam, m *match) bool {
-				name := unexpanded(x.line)
-				if name == "" || strings.EqualFold(name, "workspaceFolder") {
-					return false
-				}
-				if where := rejected.FindStringIndex(x.text); where != nil {
-					m.said, m.names["variable"] = x.page.line(where[0]), name
-					return true
-				}
-				return false
-			}},
-			{guess, "", func(x *exam, m *match) bool {
-				name := unexpanded(x.line)
-				if name == "" || strings.HasPrefix(name, "workspaceFolder") || strings.TrimSpace(x.text) == "" {
-					return false
-				}
-				m.said, _, _ = strings.Cut(x.text, "\n")
-				m.names["variable"] = name
-				return true
-			}},
-			{certain, `(?i)(?:unresolved|unexpanded|could not (?:be )?(?:resolve|expand|substitute)d?|literal|placeholder)[^\n]{0,60}\$\{(?:env:)?(?P<variable>[A-Za-z_]\w*)`, nil},
-			{strong, `['"= ](?:\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}|\{\{ ?(?P<other>[A-Z_][A-Z0-9_]+) ?\}\})['"\s,]`, nil},
-			{strong, `(?i)bearer \$\{?(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
-			{strong, `(?i:invalid|unauthorized|failed|could not|cannot|error)[^\n]*?\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}`, nil},
-			{strong, `\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}[^\n]*?(?i:invalid|unauthorized|failed|not found|error|ENOTFOUND|cannot)`, nil},
-			{certain, `(?i)missing environment variables? in (?:config|MCP config)[^\n]{0,40}:? ?(?P<variable>[A-Z_][A-Z0-9_]+)?`, nil},
-			{strong, `(?i)(?:substitution|interpolation)[^\n]{0,40}variable[^\n]{0,20}['"$]{0,2}(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
-		},
-		hides: []string{"http_unauthorized", "http_forbidden", "invalid_api_key", "env_not_set", "oauth_not_completed", "auth_header_malformed", "hostname_wrong"},
-	},
-	{
-		name: "env_not_forwarded_to_container", category: MissingEnvVar,
-		explain: "{variable|A variable the server needs} is not set inside the container: docker passes on only what -e names.",
-		fix:     "Add -e {variable|NAME} to the arguments of docker run (the name, not the value), and the value to the \"env\" part of the entry.",
-		clues: append(unsetWhere(func(x *exam, _ *match) bool { return x.container() }),
-			clue{certain, "", func(x *exam, m *match) bool { // -e takes NAME or NAME=value; here stands something else
-				where := rejected.FindStringIndex(x.text)
-				for i, word := range x.Command {
-					if where != nil && i > 0 && (x.Command[i-1] == "-e" || x.Command[i-1] == "--env") && !envOption.MatchString(word) {
-						m.said = x.page.line(where[0])
+func environmentCauses() []cause {
+	return []cause{
+		{
+			name: "env_placeholder_not_expanded", category: MissingEnvVar,
+			explain: "The server got the reference to {variable|a variable} as it is written instead of a value: this client does not fill in references of that kind, or the variable is not set.",
+			fix:     "Write the value into the \"env\" part, use the client's own way to refer to variables, or start it as gauze run, which reads {variable|the variable} from its own environment.",
+			clues: []clue{
+				{certain, "", func(x *exam, m *match) bool {
+					name := unexpanded(x.line)
+					if name == "" || strings.EqualFold(name, "workspaceFolder") {
+						return false
+					}
+					if where := rejected.FindStringIndex(x.text); where != nil {
+						m.said, m.names["variable"] = x.page.line(where[0]), name
 						return true
 					}
-				}
-				return false
-			}}),
-		hides: []string{"env_not_set", "invalid_api_key", "http_unauthorized"},
-	},
-	{
-		name: "env_given_as_argument", category: MissingEnvVar,
-		explain: "{variable} was given as an argument, but the server reads it from the environment.",
-		fix:     "Move it to the \"env\" part of the entry: \"env\": {{\"{variable}\": \"...\"}.",
-		clues: unsetWhere(func(x *exam, m *match) bool {
-			name := m.names["variable"]
-			return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {
-				return strings.HasPrefix(strings.TrimLeft(word, "-"), name+"=")
-			}) && !x.container()
-		}),
-		hides: []string{"env_not_set"},
-	},
-	{
-		name: "dotenv_not_loaded", category: MissingEnvVar,
-		explain: "The server's .env file was not read ({path|it is looked for in the folder the server is started in}), so {variable|its settings} are missing.",
-		fix:     "Set \"cwd\" to the server's folder, or write the variables into the \"env\" part of the entry.",
-		clues: []clue{
-			{certain, `(?i)(?:could not|cannot|failed to|unable to|no) (?:find|load|read|open)?[^\n]{0,20}\.env(?: file)?\b[^\n]{0,20}(?:not found|missing|found)?`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "injecting env") }},
-			{certain, `(?i)\.env(?: file)? (?:is )?(?:not found|missing|does not exist|could not be (?:found|loaded|read))`, nil},
-			{certain, `ENOENT[^\n]{0,60}open '(?P<path>[^'\n]*\.env)'`, nil},
-			{certain, `node: (?P<path>\S*\.env): not found`, nil},
-			{strong, `docker: (?:--env-file|open) (?P<path>\S*\.env): no such file`, nil},
+					return false
+				}},
+				{guess, "", func(x *exam, m *match) bool {
+					name := unexpanded(x.line)
+					if name == "" || strings.HasPrefix(name, "workspaceFolder") || strings.TrimSpace(x.text) == "" {
+						return false
+					}
+					m.said, _, _ = strings.Cut(x.text, "\n")
+					m.names["variable"] = name
+					return true
+				}},
+				{certain, `(?i)(?:unresolved|unexpanded|could not (?:be )?(?:resolve|expand|substitute)d?|literal|placeholder)[^\n]{0,60}\$\{(?:env:)?(?P<variable>[A-Za-z_]\w*)`, nil},
+				{strong, `['"= ](?:\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}|\{\{ ?(?P<other>[A-Z_][A-Z0-9_]+) ?\}\})['"\s,]`, nil},
+				{strong, `(?i)bearer \$\{?(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
+				{strong, `(?i:invalid|unauthorized|failed|could not|cannot|error)[^\n]*?\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}`, nil},
+				{strong, `\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}[^\n]*?(?i:invalid|unauthorized|failed|not found|error|ENOTFOUND|cannot)`, nil},
+				{certain, `(?i)missing environment variables? in (?:config|MCP config)[^\n]{0,40}:? ?(?P<variable>[A-Z_][A-Z0-9_]+)?`, nil},
+				{strong, `(?i)(?:substitution|interpolation)[^\n]{0,40}variable[^\n]{0,20}['"$]{0,2}(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
+			},
+			hides: []string{"http_unauthorized", "http_forbidden", "invalid_api_key", "env_not_set", "oauth_not_completed", "auth_header_malformed", "hostname_wrong"},
 		},
-		hides: []string{"env_not_set", "data_file_missing"},
-	},
-	{
-		name: "env_not_set", category: MissingEnvVar,
-		explain: "The server needs {variable|a setting it did not get}, and it is not set in the environment the client gives it.",
-		fix:     "Add it to the \"env\" part of the server's entry: \"{variable|NAME}\": \"...\".",
-		clues:   unset,
-		hides:   []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
-	},
+		{
+			name: "env_not_forwarded_to_container", category: MissingEnvVar,
+			explain: "{variable|A variable the server needs} is not set inside the container: docker passes on only what -e names.",
+			fix:     "Add -e {variable|NAME} to the arguments of docker run (the name, not the value), and the value to the \"env\" part of the entry.",
+			clues: append(unsetWhere(func(x *exam, _ *match) bool { return x.container() }),
+				clue{certain, "", func(x *exam, m *match) bool { // -e takes NAME or NAME=value; here stands something else
+					where := rejected.FindStringIndex(x.text)
+					for i, word := range x.Command {
+						if where != nil && i > 0 && (x.Command[i-1] == "-e" || x.Command[i-1] == "--env") && !envOption.MatchString(word) {
+							m.said = x.page.line(where[0])
+							return true
+						}
+					}
+					return false
+				}}),
+			hides: []string{"env_not_set", "invalid_api_key", "http_unauthorized"},
+		},
+		{
+			name: "env_given_as_argument", category: MissingEnvVar,
+			explain: "{variable} was given as an argument, but the server reads it from the environment.",
+			fix:     "Move it to the \"env\" part of the entry: \"env\": {{\"{variable}\": \"...\"}.",
+			clues: unsetWhere(func(x *exam, m *match) bool {
+				name := m.names["variable"]
+				return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {
+					return strings.HasPrefix(strings.TrimLeft(word, "-"), name+"=")
+				}) && !x.container()
+			}),
+			hides: []string{"env_not_set"},
+		},
+		{
+			name: "dotenv_not_loaded", category: MissingEnvVar,
+			explain: "The server's .env file was not read ({path|it is looked for in the folder the server is started in}), so {variable|its settings} are missing.",
+			fix:     "Set \"cwd\" to the server's folder, or write the variables into the \"env\" part of the entry.",
+			clues: []clue{
+				{certain, `(?i)(?:could not|cannot|failed to|unable to|no) (?:find|load|read|open)?[^\n]{0,20}\.env(?: file)?\b[^\n]{0,20}(?:not found|missing|found)?`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "injecting env") }},
+				{certain, `(?i)\.env(?: file)? (?:is )?(?:not found|missing|does not exist|could not be (?:found|loaded|read))`, nil},
+				{certain, `ENOENT[^\n]{0,60}open '(?P<path>[^'\n]*\.env)'`, nil},
+				{certain, `node: (?P<path>\S*\.env): not found`, nil},
+				{strong, `docker: (?:--env-file|open) (?P<path>\S*\.env): no such file`, nil},
+			},
+			hides: []string{"env_not_set", "data_file_missing"},
+		},
+		{
+			name: "env_not_set", category: MissingEnvVar,
+			explain: "The server needs {variable|a setting it did not get}, and it is not set in the environment the client gives it.",
+			fix:     "Add it to the \"env\" part of the server's entry: \"{variable|NAME}\": \"...\".",
+			clues:   unset(),
+			hides:   []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
+		},
+	}
 }

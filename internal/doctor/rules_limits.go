@@ -1,86 +1,85 @@
 package doctor
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
-var limitCauses = []cause{
-	{
-		name: "rate_limit", category: RateLimited,
-		explain: "The service limits how often it may be asked, and the limit is reached.",
-		fix:     "Wait, then call less often; a plan or key of your own may have a higher limit.",
-		clues: []clue{
-			{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
-			{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit|\bthrottl(?:ed|ing)\b|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded`, nil},
-			{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
-			{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
+func limitCauses() []cause {
+	return []cause{
+		{
+			name: "rate_limit", category: RateLimited,
+			explain: "The service limits how often it may be asked, and the limit is reached.",
+			fix:     "Wait, then call less often; a plan or key of your own may have a higher limit.",
+			clues: []clue{
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
+				{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit|\bthrottl(?:ed|ing)\b|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded`, nil},
+				{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
+				{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
+			},
+			hides: []string{"http_forbidden", "http_unauthorized"},
 		},
-		hides: []string{"http_forbidden", "http_unauthorized"},
-	},
-	{
-		name: "too_many_tools", category: ResourceExhausted,
-		explain: "All servers together offer more tools than the model's service takes ({limit|there is a limit}).",
-		fix:     "Switch off servers or tools you do not need in the client.",
-		clues: []clue{
-			{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
-			{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
-			{certain, `(?i)(?:exceed\w*|over|above)[^\n]{0,30}tools? limit|tool limit (?:exceeded|reached)|total tools[^\n]{0,40}(?:exceed|limit|too many)`, nil},
-			{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens`, nil},
+		{
+			name: "too_many_tools", category: ResourceExhausted,
+			explain: "All servers together offer more tools than the model's service takes ({limit|there is a limit}).",
+			fix:     "Switch off servers or tools you do not need in the client.",
+			clues: []clue{
+				{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
+				{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
+				{certain, `(?i)(?:exceed\w*|over|above)[^\n]{0,30}tools? limit|tool limit (?:exceeded|reached)|total tools[^\n]{0,40}(?:exceed|limit|too many)`, nil},
+				{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens`, nil},
+			},
+			hides: []string{"rate_limit"},
 		},
-		hides: []string{"rate_limit"},
-	},
-	{
-		name: "node_heap_oom", category: ResourceExhausted,
-		explain: "The server ran out of memory.",
-		fix:     "Give it more (NODE_OPTIONS=--max-old-space-size=4096, docker run -m 2g), or less to do at once.",
-		clues: []clue{
-			{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
-			{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
-			{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b`, nil},
-			{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
-			{likely, "", func(x *exam, m *match) bool {
-				if x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
-					return false
-				}
-				m.said = x.Exit.Said
-				return true
-			}},
+		{
+			name: "node_heap_oom", category: ResourceExhausted,
+			explain: "The server ran out of memory.",
+			fix:     "Give it more (NODE_OPTIONS=--max-old-space-size=4096, docker run -m 2g), or less to do at once.",
+			clues: []clue{
+				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
+				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
+				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b`, nil},
+				{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
+				{likely, "", func(x *exam, m *match) bool {
+					if x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
+						return false
+					}
+					m.said = x.Exit.Said
+					return true
+				}},
+			},
 		},
-	},
-	{
-		name: "disk_full", category: ResourceExhausted,
-		explain: "There is no room left on the disk.",
-		fix:     "Make room (npm cache clean --force, uv cache prune, docker system prune), then start again.",
-		clues: []clue{
-			{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, nil},
+		{
+			name: "disk_full", category: ResourceExhausted,
+			explain: "There is no room left on the disk.",
+			fix:     "Make room (npm cache clean --force, uv cache prune, docker system prune), then start again.",
+			clues: []clue{
+				{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, nil},
+			},
 		},
-	},
-	{
-		name: "too_many_open_files", category: ResourceExhausted,
-		explain: "The process, or the system, has too many files or processes open.",
-		fix:     "Stop servers that are left over; raise the limit with ulimit -n if it is low.",
-		clues: []clue{
-			{certain, `\bEMFILE\b|\bENFILE\b|(?i)too many open files|\[Errno 24\]|os error 24\b`, nil},
-			{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn [^\n]{0,80} EAGAIN`, nil},
+		{
+			name: "too_many_open_files", category: ResourceExhausted,
+			explain: "The process, or the system, has too many files or processes open.",
+			fix:     "Stop servers that are left over; raise the limit with ulimit -n if it is low.",
+			clues: []clue{
+				{certain, `\bEMFILE\b|\bENFILE\b|(?i)too many open files|\[Errno 24\]|os error 24\b`, nil},
+				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn [^\n]{0,80} EAGAIN`, nil},
+			},
 		},
-	},
-	{
-		name: "orphan_processes", category: ResourceExhausted,
-		explain: "Old copies of the server were never ended and pile up, each with its own memory and connections.",
-		fix:     "End them; under gauze run none is left over, because it ends the whole process group.",
-		clues: []clue{
-			{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
-			{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
-			{strong, `(?s)CONTAINER ID\s+IMAGE.{0,700}Up \d+ hours?.*?Up \d+ hours?`, nil},
-			{strong, "", manyProcesses},
-			{strong, `(?i)remaining connection slots are reserved|too many (?:clients|connections) already|Too many connections|max(?:imum)? (?:number of )?(?:clients|connections|sessions) reached`, nil},
+		{
+			name: "orphan_processes", category: ResourceExhausted,
+			explain: "Old copies of the server were never ended and pile up, each with its own memory and connections.",
+			fix:     "End them; under gauze run none is left over, because it ends the whole process group.",
+			clues: []clue{
+				{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
+				{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
+				{strong, `(?s)CONTAINER ID\s+IMAGE.{0,700}Up \d+ hours?.*?Up \d+ hours?`, nil},
+				{strong, "", manyProcesses},
+				{strong, `(?i)remaining connection slots are reserved|too many (?:clients|connections) already|Too many connections|max(?:imum)? (?:number of )?(?:clients|connections|sessions) reached`, nil},
+			},
 		},
-	},
+	}
 }
 
 // processLine is a line of ps.
-var processLine = regexp.MustCompile(`(?m)^\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+.*(?:node|python|npx|uv|mcp)|^\s*\d+\s+\?*\S*\s+\d+:\d\d\S*\s+.*(?:node|python|npx|uv|mcp)`)
+var processLine = &wording{source: `(?m)^\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+.*(?:node|python|npx|uv|mcp)|^\s*\d+\s+\?*\S*\s+\d+:\d\d\S*\s+.*(?:node|python|npx|uv|mcp)`}
 
 // manyProcesses reads the output of ps: the same program again and again.
 func manyProcesses(x *exam, m *match) bool {
@@ -92,69 +91,71 @@ func manyProcesses(x *exam, m *match) bool {
 	return true
 }
 
-var timeoutCauses = []cause{
-	{
-		name: "npx_stdin_deadlock", category: Timeout,
-		explain: "{command|The runner} hangs before it starts the server: it reads from stdin itself, which on Windows and with questions to the user never ends.",
-		fix:     "Add -y (npx -y ...), or start the installed program directly: node /path/to/server.js",
-		clues: []clue{
-			{certain, `(?i)Need to install the following packages:?(?s:.*?)Ok to proceed\?`, nil},
-			{strong, `(?i)\b(?:npx|npm|uvx)\b[^\n]{0,20} (?:hung|hangs|is hanging|stuck|froze)`, nil},
-			{strong, `Ok to proceed\? \(y\)`, nil},
+func timeoutCauses() []cause {
+	return []cause{
+		{
+			name: "npx_stdin_deadlock", category: Timeout,
+			explain: "{command|The runner} hangs before it starts the server: it reads from stdin itself, which on Windows and with questions to the user never ends.",
+			fix:     "Add -y (npx -y ...), or start the installed program directly: node /path/to/server.js",
+			clues: []clue{
+				{certain, `(?i)Need to install the following packages:?(?s:.*?)Ok to proceed\?`, nil},
+				{strong, `(?i)\b(?:npx|npm|uvx)\b[^\n]{0,20} (?:hung|hangs|is hanging|stuck|froze)`, nil},
+				{strong, `Ok to proceed\? \(y\)`, nil},
+			},
+			hides: []string{"npx_cold_start_timeout"},
 		},
-		hides: []string{"npx_cold_start_timeout"},
-	},
-	{
-		name: "npx_cold_start_timeout", category: Timeout,
-		explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
-		fix:     "Run it once in a terminal so that it is in the cache: {line|COMMAND}. Then start it again, or raise the client's limit; gauze run waits while there is progress.",
-		clues: []clue{
-			{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
-			{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},
-			{strong, `startup_timeout_(?:sec|ms)`, nil},
-			{strong, `(?i)(?:timeout|timed out)[^\n]{0,40}(?:waiting for|during)[^\n]{0,40}(?:initiali[sz]\w*|handshake|server to (?:start|respond|be ready)|startup|connect)`, atStart},
-			{strong, `(?i)(?:initiali[sz]\w*|handshake|startup|failed to start|start(?:ing)? (?:the )?server|connect(?:ion|ing)?\b)[^\n]{0,80}(?:timed out|timeout|deadline exceeded|did not (?:complete|respond|finish))`, atStart},
-			{strong, `(?i)(?:server|it|process) did not (?:respond|start|answer|initiali[sz]e|become ready)[^\n]{0,20} (?:with)?in (?P<limit>[\d.]+ ?\w+)`, nil},
-			{strong, `(?i)(?:connect|start|respond|ready|initiali[sz]e)\w* within (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|min\w*))`, atStart},
-			{strong, `(?i)(?:deadline exceeded|timed out|timeout)[^\n]{0,20}(?:while |when )?waiting for[^\n]{0,20}(?:initiali[sz]e|server|handshake|start)`, atStart},
-			{strong, `(?s)timed out.*?(?:Prepared|Resolved|Installed|Audited) \d+ packages?`, nil},
-			{strong, `Timed out while waiting for response to \w*Request\. Waited (?P<limit>[\d.]+ seconds)`, atStart},
-			{strong, `(?i)\bnpm warn exec The following packages? (?:was|were) not found and will be installed`, func(x *exam, _ *match) bool { return timedOut.MatchString(x.text) }},
-			{strong, "", func(x *exam, m *match) bool {
-				if !x.Limit.Passed || !x.Limit.Downloading {
-					return false
-				}
-				m.said = "it was still downloading when the time was over"
-				return true
-			}},
-			{guess, "", func(x *exam, m *match) bool {
-				if !x.Limit.Passed || !x.Limit.Alive || !x.downloads() {
-					return false
-				}
-				m.said = "it was still running when the time was over, and had said nothing"
-				return true
-			}},
+		{
+			name: "npx_cold_start_timeout", category: Timeout,
+			explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
+			fix:     "Run it once in a terminal so that it is in the cache: {line|COMMAND}. Then start it again, or raise the client's limit; gauze run waits while there is progress.",
+			clues: []clue{
+				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
+				{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},
+				{strong, `startup_timeout_(?:sec|ms)`, nil},
+				{strong, `(?i)(?:timeout|timed out)[^\n]{0,40}(?:waiting for|during)[^\n]{0,40}(?:initiali[sz]\w*|handshake|server to (?:start|respond|be ready)|startup|connect)`, atStart},
+				{strong, `(?i)(?:initiali[sz]\w*|handshake|startup|failed to start|start(?:ing)? (?:the )?server|connect(?:ion|ing)?\b)[^\n]{0,80}(?:timed out|timeout|deadline exceeded|did not (?:complete|respond|finish))`, atStart},
+				{strong, `(?i)(?:server|it|process) did not (?:respond|start|answer|initiali[sz]e|become ready)[^\n]{0,20} (?:with)?in (?P<limit>[\d.]+ ?\w+)`, nil},
+				{strong, `(?i)(?:connect|start|respond|ready|initiali[sz]e)\w* within (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|min\w*))`, atStart},
+				{strong, `(?i)(?:deadline exceeded|timed out|timeout)[^\n]{0,20}(?:while |when )?waiting for[^\n]{0,20}(?:initiali[sz]e|server|handshake|start)`, atStart},
+				{strong, `(?s)timed out.*?(?:Prepared|Resolved|Installed|Audited) \d+ packages?`, nil},
+				{strong, `Timed out while waiting for response to \w*Request\. Waited (?P<limit>[\d.]+ seconds)`, atStart},
+				{strong, `(?i)\bnpm warn exec The following packages? (?:was|were) not found and will be installed`, func(x *exam, _ *match) bool { return timedOut.MatchString(x.text) }},
+				{strong, "", func(x *exam, m *match) bool {
+					if !x.Limit.Passed || !x.Limit.Downloading {
+						return false
+					}
+					m.said = "it was still downloading when the time was over"
+					return true
+				}},
+				{guess, "", func(x *exam, m *match) bool {
+					if !x.Limit.Passed || !x.Limit.Alive || !x.downloads() {
+						return false
+					}
+					m.said = "it was still running when the time was over, and had said nothing"
+					return true
+				}},
+			},
 		},
-	},
-	{
-		name: "slow_tool_call", category: Timeout,
-		explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
-		fix:     "Raise the client's limit for this server, or for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
-		clues: []clue{
-			{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return regexp.MustCompile(`\d ?(?:s|ms|sec|min)`).MatchString(m.said) }},
-			{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
-				text := strings.TrimSpace(x.text)
-				m.said = text
-				return bareTimeout.MatchString(text)
-			}},
+		{
+			name: "slow_tool_call", category: Timeout,
+			explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
+			fix:     "Raise the client's limit for this server, or for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
+			clues: []clue{
+				{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return withDuration.MatchString(m.said) }},
+				{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
+					text := strings.TrimSpace(x.text)
+					m.said = text
+					return bareTimeout.MatchString(text)
+				}},
+			},
 		},
-	},
+	}
 }
 
 var (
-	announced   = regexp.MustCompile(`(?i)with (?:a )?timeout (?:of|:)|timeout=|timeout: \d`)
-	timedOut    = regexp.MustCompile(`(?i)timed out|timeout|-32001|deadline exceeded`)
-	bareTimeout = regexp.MustCompile(`(?i)^(?:(?:MCP )?error(?: -32001)?: )?(?:request timed out|TimeoutError|request timeout|(?:operation|call|connection) timed out|timeout connecting to [^\n]*)\.?(?:: [^\n]{0,60})?$|^Timeout connecting to [^\n]+$`)
+	announced   = &wording{source: `(?i)with (?:a )?timeout (?:of|:)|timeout=|timeout: \d`}
+	timedOut    = &wording{source: `(?i)timed out|timeout|-32001|deadline exceeded`}
+	bareTimeout = &wording{source: `(?i)^(?:(?:MCP )?error(?: -32001)?: )?(?:request timed out|TimeoutError|request timeout|(?:operation|call|connection) timed out|timeout connecting to [^\n]*)\.?(?:: [^\n]{0,60})?$|^Timeout connecting to [^\n]+$`}
 )
 
 // atStart is whether a limit on the start was passed by something that may
@@ -163,36 +164,44 @@ func atStart(x *exam, m *match) bool {
 	if strings.Contains(m.said, "tools/call") || announced.MatchString(m.said) {
 		return false // what it is allowed to take, not what it took
 	}
-	return x.downloads() || len(x.Command) == 0 || regexp.MustCompile(`(?i)start|initiali|handshak`).MatchString(m.said) && !x.remote()
+	return x.downloads() || len(x.Command) == 0 || starting.MatchString(m.said) && !x.remote()
 }
 
-var crashCauses = []cause{
-	{
-		name: "windows_stdio_codepage", category: Crashed,
-		explain: "The server wrote a character that the console's code page does not have ({codec|cp1252 or the like}), and broke off.",
-		fix:     "Switch Python to UTF-8 in the \"env\" part: \"PYTHONUTF8\": \"1\", \"PYTHONIOENCODING\": \"utf-8\".",
-		clues: []clue{
-			{certain, `'(?P<codec>[\w-]{2,16})' codec can't (?:en|de)code (?:byte|character|bytes|characters)`, nil},
-			{certain, `(?:illegal multibyte sequence|character maps to <undefined>|stream did not contain valid UTF-8|surrogates not allowed|invalid utf-8 sequence|MalformedInputException|Invalid byte \d of \d-byte UTF-8)`, nil},
-			{strong, `\bUnicode(?:Decode|Encode)Error\b`, nil},
-			{strong, `SyntaxError: \(unicode error\)|SyntaxError: Non-UTF-8 code starting with`, nil},
+func crashCauses() []cause {
+	return []cause{
+		{
+			name: "windows_stdio_codepage", category: Crashed,
+			explain: "The server wrote a character that the console's code page does not have ({codec|cp1252 or the like}), and broke off.",
+			fix:     "Switch Python to UTF-8 in the \"env\" part: \"PYTHONUTF8\": \"1\", \"PYTHONIOENCODING\": \"utf-8\".",
+			clues: []clue{
+				{certain, `'(?P<codec>[\w-]{2,16})' codec can't (?:en|de)code (?:byte|character|bytes|characters)`, nil},
+				{certain, `(?:illegal multibyte sequence|character maps to <undefined>|stream did not contain valid UTF-8|surrogates not allowed|invalid utf-8 sequence|MalformedInputException|Invalid byte \d of \d-byte UTF-8)`, nil},
+				{strong, `\bUnicode(?:Decode|Encode)Error\b`, nil},
+				{strong, `SyntaxError: \(unicode error\)|SyntaxError: Non-UTF-8 code starting with`, nil},
+			},
+			hides: []string{"server_bug_crash", "stdout_log_pollution"},
 		},
-		hides: []string{"server_bug_crash", "stdout_log_pollution"},
-	},
-	{
-		name: "server_bug_crash", category: Crashed,
-		explain: "The server broke off with an error of its own: {text|see the line below}.",
-		fix:     "See whether a newer version does it too; tell its maintainers the line below. gauze run -- {line|COMMAND} starts it again after a crash.",
-		clues: []clue{
-			{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*?)`, nil},
-			{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
-			{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
-			{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},
-			{guess, `(?m)(?:Uncaught |Unhandled )?(?P<text>(?:TypeError|ReferenceError|RangeError|AssertionError): [^\n]+)`, func(x *exam, m *match) bool {
-				return !strings.Contains(m.said, "fetch failed") && !strings.Contains(m.said, "terminated")
-			}},
-			{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
-			{guess, `Maximum call stack size exceeded`, nil},
+		{
+			name: "server_bug_crash", category: Crashed,
+			explain: "The server broke off with an error of its own: {text|see the line below}.",
+			fix:     "See whether a newer version does it too; tell its maintainers the line below. gauze run -- {line|COMMAND} starts it again after a crash.",
+			clues: []clue{
+				{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*?)`, nil},
+				{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
+				{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
+				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},
+				{guess, `(?m)(?:Uncaught |Unhandled )?(?P<text>(?:TypeError|ReferenceError|RangeError|AssertionError): [^\n]+)`, func(x *exam, m *match) bool {
+					return !strings.Contains(m.said, "fetch failed") && !strings.Contains(m.said, "terminated")
+				}},
+				{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
+				{guess, `Maximum call stack size exceeded`, nil},
+			},
 		},
-	},
+	}
 }
+
+// What conditions of clues ask for.
+var (
+	withDuration = &wording{source: `\d ?(?:s|ms|sec|min)`}
+	starting     = &wording{source: `(?i)start|initiali|handshak`}
+)

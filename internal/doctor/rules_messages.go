@@ -1,58 +1,57 @@
 package doctor
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // stdoutCauses are about text where only messages may be.
-var stdoutCauses = []cause{
-	{
-		name: "dotenv17_banner", category: StdoutPollution,
-		explain: "The library dotenv (version 17) prints a banner to stdout, in the middle of the server's messages.",
-		fix:     "Make it quiet: DOTENV_CONFIG_QUIET=true in the \"env\" part; gauze run -- {line|COMMAND} filters such lines away.",
-		clues: []clue{
-			{certain, `\[dotenv@\d+[.\d]*\]? ?(?:injecting env)?`, nil},
-			{certain, `inject(?:ing|ed) env \(\d+\) from`, nil},
+func stdoutCauses() []cause {
+	return []cause{
+		{
+			name: "dotenv17_banner", category: StdoutPollution,
+			explain: "The library dotenv (version 17) prints a banner to stdout, in the middle of the server's messages.",
+			fix:     "Make it quiet: DOTENV_CONFIG_QUIET=true in the \"env\" part; gauze run -- {line|COMMAND} filters such lines away.",
+			clues: []clue{
+				{certain, `\[dotenv@\d+[.\d]*\]? ?(?:injecting env)?`, nil},
+				{certain, `inject(?:ing|ed) env \(\d+\) from`, nil},
+			},
+			hides: []string{"stdout_log_pollution", "json_syntax", "server_bug_crash"},
 		},
-		hides: []string{"stdout_log_pollution", "json_syntax", "server_bug_crash"},
-	},
-	{
-		name: "stdout_log_pollution", category: StdoutPollution,
-		explain: "The server writes text to stdout, where only messages may be ({text|log lines or a banner}); the client cannot read that.",
-		fix:     "Let gauze filter it: gauze run -- {line|COMMAND}. In the server, logs belong on stderr.",
-		clues: []clue{
-			{certain, `Unexpected token '?(?P<token>[^'\n]{1,4})'?, "(?P<text>[^"\n]{1,80}"?)[^\n]{0,20}is not valid JSON`, notHTML},
-			{strong, `(?:Unexpected token [^\n]{1,20}|Unexpected (?:number|string)|Expected (?:',' or '[\]}]'|property name or '\}'|double-quoted property name)[^\n]{0,40}|No number after minus sign|Unterminated (?:string|fractional number)[^\n]{0,20}|Exponent part is missing[^\n]{0,20}|Bad control character in string literal)[^\n]{0,40}(?:in|after|is not valid) JSON`, notHTML},
-			{strong, `Unexpected non-whitespace character after JSON at position \d`, notHTML},
-			{strong, `Unexpected (?:token|number|string|identifier|non-whitespace character)[^\n]{0,80} in JSON at position \d`, notHTML},
-			{strong, `Unexpected token [^\n]{0,12}in JSON at position \d`, notHTML},
-			{strong, `Expected ',' or '[\]}]' after (?:array element|property value) in JSON at position`, nil},
-			{certain, `(?i)Failed to parse (?:JSONRPC |JSON-RPC |JSON )?message(?: from server)?:? ?(?P<text>[^\n]{0,80})`, nil},
-			{certain, `(?s)1 validation error for JSONRPCMessage\s+Invalid JSON: (?P<text>[^\n\[]{0,80})`, nil},
-			{certain, `validation error for JSONRPCMessage`, func(x *exam, m *match) bool {
-				return strings.Contains(x.text, "Invalid JSON") || strings.Contains(x.text, "json_invalid")
-			}},
-			{strong, `JSON Parse error: (?:Unexpected|Unrecognized|Expected)[^\n]{0,60}`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
-			{strong, `(?i)(?:failed|unable|could not|cannot|error)[^\n]{0,12}(?:to )?(?:pars|decod|deserializ)\w*[^\n]{0,30}(?:line|output|stdout|message|response)[^\n]{0,20}(?:JSON|stdio|server)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
-			{strong, `(?i)(?:unpars\w+|unexpected|invalid|ignoring|stray|extra)[^\n]{0,30}(?:on|from|to) stdout`, nil},
-			{strong, `(?i)Invalid JSON-?RPC message: (?P<text>[A-Za-z\[>][^\n]{3,})`, nil},
-			{strong, `(?i)(?:non-JSON|invalid JSON|not (?:valid )?JSON|garbage|unexpected (?:output|text))[^\n]{0,60}(?:on |from |to |in )?(?:server )?stdout`, nil},
-			{strong, `(?i)stdout[^\n]{0,60}(?:non-JSON|not (?:valid )?JSON|polluted|corrupt|invalid JSON)`, nil},
-			{strong, `json\.decoder\.JSONDecodeError: (?:Expecting value|Extra data)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && strings.Contains(x.text, "stdio") }},
-			{strong, `invalid character '[^'\n]{1,4}' (?:looking for beginning of value|in literal|after top-level value)`, func(x *exam, m *match) bool {
-				return !aboutConfig(x, m) && !html.MatchString(x.text) && !strings.Contains(m.said, "'<'")
-			}},
-			{strong, `serde_json|expected value at line 1 column 1|expected ident at line 1`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
-			{likely, "", func(x *exam, m *match) bool {
-				if strings.TrimSpace(x.Stdout) == "" {
-					return false
-				}
-				m.said, _, _ = strings.Cut(strings.TrimSpace(legible(x.Stdout)), "\n")
-				return true
-			}},
+		{
+			name: "stdout_log_pollution", category: StdoutPollution,
+			explain: "The server writes text to stdout, where only messages may be ({text|log lines or a banner}); the client cannot read that.",
+			fix:     "Let gauze filter it: gauze run -- {line|COMMAND}. In the server, logs belong on stderr.",
+			clues: []clue{
+				{certain, `Unexpected token '?(?P<token>[^'\n]{1,4})'?, "(?P<text>[^"\n]{1,80}"?)[^\n]{0,20}is not valid JSON`, notHTML},
+				{strong, `(?:Unexpected token [^\n]{1,20}|Unexpected (?:number|string)|Expected (?:',' or '[\]}]'|property name or '\}'|double-quoted property name)[^\n]{0,40}|No number after minus sign|Unterminated (?:string|fractional number)[^\n]{0,20}|Exponent part is missing[^\n]{0,20}|Bad control character in string literal)[^\n]{0,40}(?:in|after|is not valid) JSON`, notHTML},
+				{strong, `Unexpected non-whitespace character after JSON at position \d`, notHTML},
+				{strong, `Unexpected (?:token|number|string|identifier|non-whitespace character)[^\n]{0,80} in JSON at position \d`, notHTML},
+				{strong, `Unexpected token [^\n]{0,12}in JSON at position \d`, notHTML},
+				{strong, `Expected ',' or '[\]}]' after (?:array element|property value) in JSON at position`, nil},
+				{certain, `(?i)Failed to parse (?:JSONRPC |JSON-RPC |JSON )?message(?: from server)?:? ?(?P<text>[^\n]{0,80})`, nil},
+				{certain, `(?s)1 validation error for JSONRPCMessage\s+Invalid JSON: (?P<text>[^\n\[]{0,80})`, nil},
+				{certain, `validation error for JSONRPCMessage`, func(x *exam, m *match) bool {
+					return strings.Contains(x.text, "Invalid JSON") || strings.Contains(x.text, "json_invalid")
+				}},
+				{strong, `JSON Parse error: (?:Unexpected|Unrecognized|Expected)[^\n]{0,60}`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
+				{strong, `(?i)(?:failed|unable|could not|cannot|error)[^\n]{0,12}(?:to )?(?:pars|decod|deserializ)\w*[^\n]{0,30}(?:line|output|stdout|message|response)[^\n]{0,20}(?:JSON|stdio|server)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
+				{strong, `(?i)(?:unpars\w+|unexpected|invalid|ignoring|stray|extra)[^\n]{0,30}(?:on|from|to) stdout`, nil},
+				{strong, `(?i)Invalid JSON-?RPC message: (?P<text>[A-Za-z\[>][^\n]{3,})`, nil},
+				{strong, `(?i)(?:non-JSON|invalid JSON|not (?:valid )?JSON|garbage|unexpected (?:output|text))[^\n]{0,60}(?:on |from |to |in )?(?:server )?stdout`, nil},
+				{strong, `(?i)stdout[^\n]{0,60}(?:non-JSON|not (?:valid )?JSON|polluted|corrupt|invalid JSON)`, nil},
+				{strong, `json\.decoder\.JSONDecodeError: (?:Expecting value|Extra data)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && strings.Contains(x.text, "stdio") }},
+				{strong, `invalid character '[^'\n]{1,4}' (?:looking for beginning of value|in literal|after top-level value)`, func(x *exam, m *match) bool {
+					return !aboutConfig(x, m) && !html.MatchString(x.text) && !strings.Contains(m.said, "'<'")
+				}},
+				{strong, `serde_json|expected value at line 1 column 1|expected ident at line 1`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
+				{likely, "", func(x *exam, m *match) bool {
+					if strings.TrimSpace(x.Stdout) == "" {
+						return false
+					}
+					m.said, _, _ = strings.Cut(strings.TrimSpace(legible(x.Stdout)), "\n")
+					return true
+				}},
+			},
 		},
-	},
+	}
 }
 
 func notHTML(x *exam, m *match) bool {
@@ -63,178 +62,189 @@ func notHTML(x *exam, m *match) bool {
 // elsewhere without being about it.
 func aboutConfigLine(_ *exam, m *match) bool { return configFile.MatchString(m.said) }
 
-var protocolCauses = []cause{
-	{
-		name: "version_not_negotiated", category: ProtocolMismatch,
-		explain: "Client and server do not agree on a version of the protocol ({version|see below}): one of them takes only its own.",
-		fix:     "Update the older of the two. gauze run keeps the versions apart where it can.",
-		clues: []clue{
-			{certain, `(?i)(?:unsupported|incompatible|unknown|invalid|bad)[^\n]{0,20}protocol[- _]?version:? ?(?P<version>[\d-]{10})?`, nil},
-			{certain, `(?i)protocol[- _]?version[^\n]{0,60}(?:not supported|unsupported|incompatible|mismatch|is invalid|does not match|not compatible)`, nil},
-			{certain, `(?i)server's protocol version is not supported:? ?(?P<version>[\d-]{10})?`, nil},
-			{certain, `UNSUPPORTED_PROTOCOL_VERSION|PROTOCOL_VERSION_INCOMPATIBLE`, nil},
-			{strong, `(?i)MCP-Protocol-Version[^\n]{0,60}(?:header|missing|invalid|required|unsupported)`, nil},
+func protocolCauses() []cause {
+	return []cause{
+		{
+			name: "version_not_negotiated", category: ProtocolMismatch,
+			explain: "Client and server do not agree on a version of the protocol ({version|see below}): one of them takes only its own.",
+			fix:     "Update the older of the two. gauze run keeps the versions apart where it can.",
+			clues: []clue{
+				{certain, `(?i)(?:unsupported|incompatible|unknown|invalid|bad)[^\n]{0,20}protocol[- _]?version:? ?(?P<version>[\d-]{10})?`, nil},
+				{certain, `(?i)protocol[- _]?version[^\n]{0,60}(?:not supported|unsupported|incompatible|mismatch|is invalid|does not match|not compatible)`, nil},
+				{certain, `(?i)server's protocol version is not supported:? ?(?P<version>[\d-]{10})?`, nil},
+				{certain, `UNSUPPORTED_PROTOCOL_VERSION|PROTOCOL_VERSION_INCOMPATIBLE`, nil},
+				{strong, `(?i)MCP-Protocol-Version[^\n]{0,60}(?:header|missing|invalid|required|unsupported)`, nil},
+			},
+			hides: []string{"invalid_jsonrpc_message", "args_json_string_for_object"},
 		},
-		hides: []string{"invalid_jsonrpc_message", "args_json_string_for_object"},
-	},
-	{
-		name: "accept_header_incomplete", category: ProtocolMismatch,
-		explain: "The server wants clients to take both JSON and event streams, and this client says it takes only one.",
-		fix:     "Send Accept: application/json, text/event-stream; gauze run --url {url|URL} does.",
-		clues: []clue{
-			{certain, `(?i)client must accept (?:both )?(?:application/json|text/event-stream)`, nil},
-			{certain, "", func(x *exam, m *match) bool { return x.status(m, 406, 415) }},
-			{certain, `(?i)\bNot Acceptable\b|Unsupported Media Type|invalid (?:accept|content-type) header`, nil},
+		{
+			name: "accept_header_incomplete", category: ProtocolMismatch,
+			explain: "The server wants clients to take both JSON and event streams, and this client says it takes only one.",
+			fix:     "Send Accept: application/json, text/event-stream; gauze run --url {url|URL} does.",
+			clues: []clue{
+				{certain, `(?i)client must accept (?:both )?(?:application/json|text/event-stream)`, nil},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406, 415) }},
+				{certain, `(?i)\bNot Acceptable\b|Unsupported Media Type|invalid (?:accept|content-type) header`, nil},
+			},
+			hides: []string{"wrong_endpoint_path"},
 		},
-		hides: []string{"wrong_endpoint_path"},
-	},
-	{
-		name: "client_skips_initialize", category: ProtocolMismatch,
-		explain: "A request came before the handshake was finished: the client (or a proxy in between) did not wait for initialize, or left notifications/initialized out.",
-		fix:     "Let gauze do the handshake in order: gauze run -- {line|COMMAND}. Otherwise update the client.",
-		clues: []clue{
-			{certain, `(?i)Received\s+(?:\S+:\d+\s+)?request before\s+initialization|before initialization (?:was )?complete`, nil},
-			{certain, `(?i)(?:server|client|connection) (?:is |was |has )?not (?:been )?(?:yet )?initiali[sz]ed`, func(x *exam, m *match) bool { return !x.status(&match{}, 404) }},
-			{certain, `(?i)(?:expected|first (?:message|request) must be|must (?:send|call)|waiting for)[^\n]{0,20} ['"` + "`" + `]?initialize['"` + "`" + `]? (?:request|first|before|message)|expect initialized? (?:request|notification)`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "Waiting for server to respond") }},
-			{strong, `-32602[^\n]{0,40}Invalid request parameters|Invalid request parameters[^\n]{0,40}-32602`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
-			{strong, `(?i)(?:already|twice|second|duplicate)[^\n]{0,12} initiali[sz]e|Server already initialized`, nil},
+		{
+			name: "client_skips_initialize", category: ProtocolMismatch,
+			explain: "A request came before the handshake was finished: the client (or a proxy in between) did not wait for initialize, or left notifications/initialized out.",
+			fix:     "Let gauze do the handshake in order: gauze run -- {line|COMMAND}. Otherwise update the client.",
+			clues: []clue{
+				{certain, `(?i)Received\s+(?:\S+:\d+\s+)?request before\s+initialization|before initialization (?:was )?complete`, nil},
+				{certain, `(?i)(?:server|client|connection) (?:is |was |has )?not (?:been )?(?:yet )?initiali[sz]ed`, func(x *exam, m *match) bool { return !x.status(&match{}, 404) }},
+				{certain, `(?i)(?:expected|first (?:message|request) must be|must (?:send|call)|waiting for)[^\n]{0,20} ['"` + "`" + `]?initialize['"` + "`" + `]? (?:request|first|before|message)|expect initialized? (?:request|notification)`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "Waiting for server to respond") }},
+				{strong, `-32602[^\n]{0,40}Invalid request parameters|Invalid request parameters[^\n]{0,40}-32602`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
+				{strong, `(?i)(?:already|twice|second|duplicate)[^\n]{0,12} initiali[sz]e|Server already initialized`, nil},
+			},
 		},
-	},
-	{
-		name: "late_progress_notification", category: ProtocolMismatch,
-		explain: "The server sent progress about a request that was already answered, and the client took that for a fatal error.",
-		fix:     "Let gauze drop such messages: gauze run -- {line|COMMAND}",
-		clues: []clue{
-			{certain, `(?i)progress notification for an unknown token`, nil},
-			{certain, `(?i)Received a response for an unknown message ID`, nil},
-			{strong, `(?i)unknown progress ?token|response (?:for|to) (?:an )?unknown (?:request|message|id)`, nil},
+		{
+			name: "late_progress_notification", category: ProtocolMismatch,
+			explain: "The server sent progress about a request that was already answered, and the client took that for a fatal error.",
+			fix:     "Let gauze drop such messages: gauze run -- {line|COMMAND}",
+			clues: []clue{
+				{certain, `(?i)progress notification for an unknown token`, nil},
+				{certain, `(?i)Received a response for an unknown message ID`, nil},
+				{strong, `(?i)unknown progress ?token|response (?:for|to) (?:an )?unknown (?:request|message|id)`, nil},
+			},
 		},
-	},
-	{
-		name: "optional_method_probed", category: ProtocolMismatch,
-		explain: "The client asked for {method|something} that the server does not offer; that is allowed, but one of them takes it for a failure.",
-		fix:     "Usually harmless. If the client gives up because of it: gauze run -- {line|COMMAND} answers such questions itself.",
-		clues: []clue{
-			{strong, `(?i)method ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|sampling|ping|server|tools|notifications)(?:/[\w/]+)?)['"` + "`" + `]? (?:is )?not (?:found|supported|implemented)`, nil},
-			{strong, `(?i)(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)[^\n]{0,80}(?:-32601|method not found|not supported|not implemented)`, nil},
-			{strong, `(?i)(?:-32601|method not found)[^\n]{0,80}(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)`, nil},
-			{strong, `(?i)(?:Server|Client) does not support (?P<method>[\w/]+)(?: \(required for [\w/]+\))?`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "SSE") }},
-			{strong, "", func(x *exam, m *match) bool { return x.rpc(m, -32601) && !x.status(&match{}, 404, 405) }},
-			{strong, `(?i)(?:unhandled|unknown|unsupported|unimplemented) method:? ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|ping|server|notifications)[\w/]*)`, nil},
-			{likely, `(?i)(?:server|it) does not (?:support|implement|offer|provide) (?P<method>prompts|resources|logging|completions?|sampling|roots)`, nil},
-			{likely, `(?i)\bMethod not found\b`, func(x *exam, m *match) bool { return !x.status(&match{}, 404, 405) }},
+		{
+			name: "optional_method_probed", category: ProtocolMismatch,
+			explain: "The client asked for {method|something} that the server does not offer; that is allowed, but one of them takes it for a failure.",
+			fix:     "Usually harmless. If the client gives up because of it: gauze run -- {line|COMMAND} answers such questions itself.",
+			clues: []clue{
+				{strong, `(?i)method ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|sampling|ping|server|tools|notifications)(?:/[\w/]+)?)['"` + "`" + `]? (?:is )?not (?:found|supported|implemented)`, nil},
+				{strong, `(?i)(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)[^\n]{0,80}(?:-32601|method not found|not supported|not implemented)`, nil},
+				{strong, `(?i)(?:-32601|method not found)[^\n]{0,80}(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)`, nil},
+				{strong, `(?i)(?:Server|Client) does not support (?P<method>[\w/]+)(?: \(required for [\w/]+\))?`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "SSE") }},
+				{strong, "", func(x *exam, m *match) bool { return x.rpc(m, -32601) && !x.status(&match{}, 404, 405) }},
+				{strong, `(?i)(?:unhandled|unknown|unsupported|unimplemented) method:? ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|ping|server|notifications)[\w/]*)`, nil},
+				{likely, `(?i)(?:server|it) does not (?:support|implement|offer|provide) (?P<method>prompts|resources|logging|completions?|sampling|roots)`, nil},
+				{likely, `(?i)\bMethod not found\b`, func(x *exam, m *match) bool { return !x.status(&match{}, 404, 405) }},
+			},
 		},
-	},
-	{
-		name: "invalid_jsonrpc_message", category: ProtocolMismatch,
-		explain: "The server sends JSON that is no valid message of the protocol ({text|a field is missing or of another kind}).",
-		fix:     "Update the server or its SDK; gauze run -- {line|COMMAND} drops what is no message.",
-		clues: []clue{
-			{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
-			{strong, `(?i)ZodError[^\n]{0,200}jsonrpc|Invalid literal value, expected "?2\.0`, nil},
-			{strong, `(?i)unrecognized_keys(?s:.*?)(?:jsonrpc|result|error|id)\b`, nil},
-			{strong, `(?i)invalid (?:JSON-?RPC|MCP) (?:message|request|response|version|object|format)`, nil},
-			{strong, `(?i)validation errors? for (?P<text>JSONRPC\w+|InitializeResult|ListToolsResult|CallToolResult|ServerResult|ClientRequest|JSONRPCResponse)`, func(x *exam, m *match) bool {
-				return !strings.Contains(x.text, "Invalid JSON") && !strings.Contains(x.text, "json_invalid")
-			}},
-			{strong, `(?i)(?:missing|invalid|unexpected|no) ["'` + "`" + `]?jsonrpc["'` + "`" + `]? (?:field|version|property)|data did not match any variant of untagged enum Json\w*`, nil},
-			{strong, `(?i)(?:JSON-?RPC )?batch(?:es|ing)? (?:is |are |requests? )?not supported`, nil},
-			{strong, `(?i)deserialize[^\n]{0,40}(?:JsonRpc|ServerJsonRpcMessage|CallToolResult|ListToolsResult|InitializeResult)|UnexpectedResponse|expect initialized? (?:result|response)`, nil},
-			{strong, `(?i)invalid (?:response|result|reply) (?:to|for) (?:the )?(?:initialize|tools/list|handshake)`, nil},
-			{likely, "", func(x *exam, m *match) bool { return x.rpc(m, -32600) && !x.status(&match{}, 404, 400) }},
-			{strong, `(?i)(?:tools/list|initialize)[^\n]{0,40}(?:response|result)[^\n]{0,40}(?:invalid|malformed|missing|unexpected|did not match)`, nil},
+		{
+			name: "invalid_jsonrpc_message", category: ProtocolMismatch,
+			explain: "The server sends JSON that is no valid message of the protocol ({text|a field is missing or of another kind}).",
+			fix:     "Update the server or its SDK; gauze run -- {line|COMMAND} drops what is no message.",
+			clues: []clue{
+				{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
+				{strong, `(?i)ZodError[^\n]{0,200}jsonrpc|Invalid literal value, expected "?2\.0`, nil},
+				{strong, `(?i)unrecognized_keys(?s:.*?)(?:jsonrpc|result|error|id)\b`, nil},
+				{strong, `(?i)invalid (?:JSON-?RPC|MCP) (?:message|request|response|version|object|format)`, nil},
+				{strong, `(?i)validation errors? for (?P<text>JSONRPC\w+|InitializeResult|ListToolsResult|CallToolResult|ServerResult|ClientRequest|JSONRPCResponse)`, func(x *exam, m *match) bool {
+					return !strings.Contains(x.text, "Invalid JSON") && !strings.Contains(x.text, "json_invalid")
+				}},
+				{strong, `(?i)(?:missing|invalid|unexpected|no) ["'` + "`" + `]?jsonrpc["'` + "`" + `]? (?:field|version|property)|data did not match any variant of untagged enum Json\w*`, nil},
+				{strong, `(?i)(?:JSON-?RPC )?batch(?:es|ing)? (?:is |are |requests? )?not supported`, nil},
+				{strong, `(?i)deserialize[^\n]{0,40}(?:JsonRpc|ServerJsonRpcMessage|CallToolResult|ListToolsResult|InitializeResult)|UnexpectedResponse|expect initialized? (?:result|response)`, nil},
+				{strong, `(?i)invalid (?:response|result|reply) (?:to|for) (?:the )?(?:initialize|tools/list|handshake)`, nil},
+				{likely, "", func(x *exam, m *match) bool { return x.rpc(m, -32600) && !x.status(&match{}, 404, 400) }},
+				{strong, `(?i)(?:tools/list|initialize)[^\n]{0,40}(?:response|result)[^\n]{0,40}(?:invalid|malformed|missing|unexpected|did not match)`, nil},
+			},
 		},
-	},
-	{
-		name: "peer_too_old", category: ProtocolMismatch,
-		explain: "The other side is too old for this server ({version|see below}): plugin, bridge and server have to be of matching versions.",
-		fix:     "Update the plugin or program the server talks to, to the version its documentation names.",
-		clues: []clue{
-			{strong, `(?i)(?:plugin|addon|add-on|extension|bridge|app|client|server)(?: version)?[^\n]{0,30}(?:is )?(?:out ?of ?date|outdated|too old|needs? to be (?:updated|upgraded)|must be (?:updated|upgraded))`, nil},
-			{strong, `(?i)(?:version mismatch|incompatible version|minimum (?:supported )?version|requires (?:plugin|extension|addon|server|client) version)[^\n]{0,60}`, func(x *exam, m *match) bool {
-				return !regexp.MustCompile(`(?i)node|python|npm|java|ABI`).MatchString(m.said)
-			}},
+		{
+			name: "peer_too_old", category: ProtocolMismatch,
+			explain: "The other side is too old for this server ({version|see below}): plugin, bridge and server have to be of matching versions.",
+			fix:     "Update the plugin or program the server talks to, to the version its documentation names.",
+			clues: []clue{
+				{strong, `(?i)(?:plugin|addon|add-on|extension|bridge|app|client|server)(?: version)?[^\n]{0,30}(?:is )?(?:out ?of ?date|outdated|too old|needs? to be (?:updated|upgraded)|must be (?:updated|upgraded))`, nil},
+				{strong, `(?i)(?:version mismatch|incompatible version|minimum (?:supported )?version|requires (?:plugin|extension|addon|server|client) version)[^\n]{0,60}`, func(x *exam, m *match) bool {
+					return !otherVersions.MatchString(m.said)
+				}},
+			},
 		},
-	},
+	}
 }
 
-var schemaCauses = []cause{
-	{
-		name: "tool_name_too_long", category: InvalidToolSchema,
-		explain: "The model's service does not take the tool's name ({tool|see below}): it is too long, or has characters that are not allowed.",
-		fix:     "Shorten the server's name in the configuration (the client puts it in front), or rename the tool: letters, digits, _ and -, at most 64.",
-		clues: []clue{
-			{certain, `(?i)tools?[.\[]\d+\]?[^\n]{0,40}\.name['"]?: (?:String should|string too long|Invalid|must|does not match)`, nil},
-			{certain, `(?i)String should (?:match pattern '\^\[a-zA-Z0-9_|have at most (?:64|128) characters)`, nil},
-			{certain, `(?i)Invalid 'tools\[\d+\][\w.]*name'|string too long\. Expected a string with maximum length (?:64|128)`, nil},
-			{certain, `(?i)(?:tool|function) name[^\n]{0,60}(?:exceeds?|too long|longer than|at most|maximum|invalid|must match|must start|must be (?:alpha|unique)|contains? invalid|does not match)`, nil},
-			{certain, `(?i)Invalid function name|tool names must be unique|duplicate (?:tool|function) (?:name|declaration)s?`, nil},
+func schemaCauses() []cause {
+	return []cause{
+		{
+			name: "tool_name_too_long", category: InvalidToolSchema,
+			explain: "The model's service does not take the tool's name ({tool|see below}): it is too long, or has characters that are not allowed.",
+			fix:     "Shorten the server's name in the configuration (the client puts it in front), or rename the tool: letters, digits, _ and -, at most 64.",
+			clues: []clue{
+				{certain, `(?i)tools?[.\[]\d+\]?[^\n]{0,40}\.name['"]?: (?:String should|string too long|Invalid|must|does not match)`, nil},
+				{certain, `(?i)String should (?:match pattern '\^\[a-zA-Z0-9_|have at most (?:64|128) characters)`, nil},
+				{certain, `(?i)Invalid 'tools\[\d+\][\w.]*name'|string too long\. Expected a string with maximum length (?:64|128)`, nil},
+				{certain, `(?i)(?:tool|function) name[^\n]{0,60}(?:exceeds?|too long|longer than|at most|maximum|invalid|must match|must start|must be (?:alpha|unique)|contains? invalid|does not match)`, nil},
+				{certain, `(?i)Invalid function name|tool names must be unique|duplicate (?:tool|function) (?:name|declaration)s?`, nil},
+			},
+			hides: []string{"schema_gemini_subset"},
 		},
-		hides: []string{"schema_gemini_subset"},
-	},
-	{
-		name: "schema_combinator_top_level", category: InvalidToolSchema,
-		explain: "The model's service does not take the tool's schema: oneOf, allOf or anyOf at its top level is not allowed there.",
-		fix:     "The server has to describe one object at the top level; until then leave this tool out in the client.",
-		clues: []clue{
-			{certain, `(?i)input_schema does not support oneOf, allOf, or anyOf at the top level`, nil},
-			{certain, `(?i)schema must have type 'object' and not have 'oneOf'/'anyOf'`, nil},
-			{certain, `(?i)(?:oneOf|anyOf|allOf)['"]?[^\n]{0,60}(?:not (?:supported|allowed|permitted)|top[- ]level|at the root)`, nil},
+		{
+			name: "schema_combinator_top_level", category: InvalidToolSchema,
+			explain: "The model's service does not take the tool's schema: oneOf, allOf or anyOf at its top level is not allowed there.",
+			fix:     "The server has to describe one object at the top level; until then leave this tool out in the client.",
+			clues: []clue{
+				{certain, `(?i)input_schema does not support oneOf, allOf, or anyOf at the top level`, nil},
+				{certain, `(?i)schema must have type 'object' and not have 'oneOf'/'anyOf'`, nil},
+				{certain, `(?i)(?:oneOf|anyOf|allOf)['"]?[^\n]{0,60}(?:not (?:supported|allowed|permitted)|top[- ]level|at the root)`, nil},
+			},
 		},
-	},
-	{
-		name: "schema_gemini_subset", category: InvalidToolSchema,
-		explain: "Gemini takes only a part of JSON Schema, and a tool uses more ({field|see below}).",
-		fix:     "Leave that tool out in the client, or have the server simplify its schema.",
-		clues: []clue{
-			{certain, `(?i)function_?declarations?[\[.]\d*[^\n]*?(?:should be non-empty|only allowed for|missing field|Cannot find field|Invalid value|required fields|must be|Unknown name|schema)`, nil},
-			{certain, `Unknown name (?:\\?")?(?P<field>\$?\w+)(?:\\?")? at '(?:request\.)?tools`, nil},
-			{certain, `(?i)GenerateContentRequest\.tools|Invalid JSON payload received\. Unknown name`, nil},
-			{certain, `(?i)Invalid value at 'tools|tools\[\d+\]\.function_declarations`, nil},
-			{certain, `(?i)any_of must be the only field set|schema (?:didn't|did not) specify the schema type field`, nil},
+		{
+			name: "schema_gemini_subset", category: InvalidToolSchema,
+			explain: "Gemini takes only a part of JSON Schema, and a tool uses more ({field|see below}).",
+			fix:     "Leave that tool out in the client, or have the server simplify its schema.",
+			clues: []clue{
+				{certain, `(?i)function_?declarations?[\[.]\d*[^\n]*?(?:should be non-empty|only allowed for|missing field|Cannot find field|Invalid value|required fields|must be|Unknown name|schema)`, nil},
+				{certain, `Unknown name (?:\\?")?(?P<field>\$?\w+)(?:\\?")? at '(?:request\.)?tools`, nil},
+				{certain, `(?i)GenerateContentRequest\.tools|Invalid JSON payload received\. Unknown name`, nil},
+				{certain, `(?i)Invalid value at 'tools|tools\[\d+\]\.function_declarations`, nil},
+				{certain, `(?i)any_of must be the only field set|schema (?:didn't|did not) specify the schema type field`, nil},
+			},
 		},
-	},
-	{
-		name: "schema_not_parseable", category: InvalidToolSchema,
-		explain: "A tool's schema is not a valid one ({tool|see below}), so the tool or the whole list is refused.",
-		fix:     "Tell the server's maintainers; until then leave that tool out in the client.",
-		clues: []clue{
-			{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)[\w.]*['"]?:? [^\n]*?`, func(x *exam, m *match) bool {
-				return regexp.MustCompile(`(?i)invalid|not valid|must|required|should|does not|unsupported|missing`).MatchString(m.said)
-			}},
-			{certain, `(?i)Invalid schema for (?:function|tool) '(?P<tool>[^'\n]+)'`, nil},
-			{certain, `(?i)(?:invalid|bad|malformed|unsupported|unparsable|cannot parse|failed to (?:parse|convert|compile|validate))[^\n]{0,30}(?:input[-_ ]?schema|tool schema|JSON schema|app-input-schema|parameters schema)`, nil},
-			{certain, `(?i)(?:tool|function) ?(?:parameters?|schema)[^\n]{0,60}(?:array type must have items|is (?:invalid|not valid)|must be (?:of )?type|must have)`, nil},
-			{certain, `(?i)(?:can't|cannot|could not|unable to) resolve reference [^\n]{0,60}(?:#|\$defs|definitions)|resolves to more than one schema|PointerToNowhere|Unresolvable(?: JSON)? pointer|schema is invalid: data/|strict mode: unknown keyword`, nil},
-			{certain, `(?i)(?:tool|function) ['"` + "`" + `]?(?P<tool>[\w.-]+)['"` + "`" + `]? (?:has|have) (?:an )?invalid (?:JSON )?(?:schema|parameters)`, nil},
-			{strong, `(?i)failed to (?:convert|register|load|parse)[^\n]{0,30}tool[^\n]{0,40}schema|schema at path [^\n]{1,80} must|unsupported schema type`, nil},
-			{certain, `(?i)array schema missing items|'additionalProperties' is required to be supplied and to be false|JSON schema is invalid`, nil},
+		{
+			name: "schema_not_parseable", category: InvalidToolSchema,
+			explain: "A tool's schema is not a valid one ({tool|see below}), so the tool or the whole list is refused.",
+			fix:     "Tell the server's maintainers; until then leave that tool out in the client.",
+			clues: []clue{
+				{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)[\w.]*['"]?:? [^\n]*?`, func(x *exam, m *match) bool {
+					return aboutValidity.MatchString(m.said)
+				}},
+				{certain, `(?i)Invalid schema for (?:function|tool) '(?P<tool>[^'\n]+)'`, nil},
+				{certain, `(?i)(?:invalid|bad|malformed|unsupported|unparsable|cannot parse|failed to (?:parse|convert|compile|validate))[^\n]{0,30}(?:input[-_ ]?schema|tool schema|JSON schema|app-input-schema|parameters schema)`, nil},
+				{certain, `(?i)(?:tool|function) ?(?:parameters?|schema)[^\n]{0,60}(?:array type must have items|is (?:invalid|not valid)|must be (?:of )?type|must have)`, nil},
+				{certain, `(?i)(?:can't|cannot|could not|unable to) resolve reference [^\n]{0,60}(?:#|\$defs|definitions)|resolves to more than one schema|PointerToNowhere|Unresolvable(?: JSON)? pointer|schema is invalid: data/|strict mode: unknown keyword`, nil},
+				{certain, `(?i)(?:tool|function) ['"` + "`" + `]?(?P<tool>[\w.-]+)['"` + "`" + `]? (?:has|have) (?:an )?invalid (?:JSON )?(?:schema|parameters)`, nil},
+				{strong, `(?i)failed to (?:convert|register|load|parse)[^\n]{0,30}tool[^\n]{0,40}schema|schema at path [^\n]{1,80} must|unsupported schema type`, nil},
+				{certain, `(?i)array schema missing items|'additionalProperties' is required to be supplied and to be false|JSON schema is invalid`, nil},
+			},
+			hides: []string{"wrong_endpoint_path", "http_not_found", "invalid_jsonrpc_message"},
 		},
-		hides: []string{"wrong_endpoint_path", "http_not_found", "invalid_jsonrpc_message"},
-	},
-	{
-		name: "args_json_string_for_object", category: ToolArgumentsInvalid,
-		explain: "The model called the tool with arguments of the wrong kind ({text|see below}); the server itself works.",
-		fix:     "gauze run -- {line|COMMAND} repairs what has one reading only (a number or an object sent as text) and explains the rest to the model.",
-		clues: []clue{
-			{certain, `(?i)Invalid arguments for (?:tool )?(?P<tool>[\w.-]+)`, nil},
-			{certain, `(?i)Input validation error:? ?(?P<text>[^\n]{0,80})`, nil},
-			{certain, `(?i)validation errors? for (?P<tool>(?:call\[)?\w+(?:Arguments|Args|Params|Input)\b)`, nil},
-			{strong, `(?i)(?:expected|must be|should be)(?: an?| of type)? (?:valid )?(?:object|array|number|integer|boolean|string|list|dict\w*)\b,? ?(?:received|but (?:got|received)|not|got)?[^\n]{0,40}`, aboutCall},
-			{strong, `(?i)(?:parameter|argument|field|property|Invalid) ['"` + "`" + `]?\w+['"` + "`" + `]?:? must be (?:an? )?(?:number|integer|string|boolean|array|object)`, nil},
-			{certain, `\bInputValidationError\b`, nil},
-			{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map), (?:received|got) (?:string|number|array|object|undefined|null|boolean)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(x.text, "mcpServers") }},
-			{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},
-			{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, nil},
-			{strong, `(?i)(?:missing|unexpected) (?:\d+ )?required (?:positional |keyword-only )?(?:argument|parameter|property|propert)[^\n]{0,60}`, aboutCall},
-			{strong, `(?i)(?:tool|function)[ -]?(?:call )?(?:arguments|parameters|input)[^\n]{0,40}(?:invalid|not valid|malformed|could not be parsed|failed validation)`, nil},
-			{strong, `(?i)is not (?:of type|a valid) ['"](?:object|array|number|integer|boolean|string)['"]`, nil},
-			{likely, "", func(x *exam, m *match) bool { return x.rpc(m, -32602) }},
+		{
+			name: "args_json_string_for_object", category: ToolArgumentsInvalid,
+			explain: "The model called the tool with arguments of the wrong kind ({text|see below}); the server itself works.",
+			fix:     "gauze run -- {line|COMMAND} repairs what has one reading only (a number or an object sent as text) and explains the rest to the model.",
+			clues: []clue{
+				{certain, `(?i)Invalid arguments for (?:tool )?(?P<tool>[\w.-]+)`, nil},
+				{certain, `(?i)Input validation error:? ?(?P<text>[^\n]{0,80})`, nil},
+				{certain, `(?i)validation errors? for (?P<tool>(?:call\[)?\w+(?:Arguments|Args|Params|Input)\b)`, nil},
+				{strong, `(?i)(?:expected|must be|should be)(?: an?| of type)? (?:valid )?(?:object|array|number|integer|boolean|string|list|dict\w*)\b,? ?(?:received|but (?:got|received)|not|got)?[^\n]{0,40}`, aboutCall},
+				{strong, `(?i)(?:parameter|argument|field|property|Invalid) ['"` + "`" + `]?\w+['"` + "`" + `]?:? must be (?:an? )?(?:number|integer|string|boolean|array|object)`, nil},
+				{certain, `\bInputValidationError\b`, nil},
+				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map), (?:received|got) (?:string|number|array|object|undefined|null|boolean)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(x.text, "mcpServers") }},
+				{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},
+				{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, nil},
+				{strong, `(?i)(?:missing|unexpected) (?:\d+ )?required (?:positional |keyword-only )?(?:argument|parameter|property|propert)[^\n]{0,60}`, aboutCall},
+				{strong, `(?i)(?:tool|function)[ -]?(?:call )?(?:arguments|parameters|input)[^\n]{0,40}(?:invalid|not valid|malformed|could not be parsed|failed validation)`, nil},
+				{strong, `(?i)is not (?:of type|a valid) ['"](?:object|array|number|integer|boolean|string)['"]`, nil},
+				{likely, "", func(x *exam, m *match) bool { return x.rpc(m, -32602) }},
+			},
+			hides: []string{"invalid_jsonrpc_message", "required_argument_missing"},
 		},
-		hides: []string{"invalid_jsonrpc_message", "required_argument_missing"},
-	},
+	}
 }
 
 func aboutCall(x *exam, _ *match) bool {
-	return regexp.MustCompile(`(?i)-32602|tools?/call|calling tool|tool call|arguments|InputValidationError|invalid_type|\binput\b|\btool\b`).MatchString(x.text)
+	return aboutACall.MatchString(x.text)
 }
+
+// What conditions of clues ask for.
+var (
+	otherVersions = &wording{source: `(?i)node|python|npm|java|ABI`}
+	aboutValidity = &wording{source: `(?i)invalid|not valid|must|required|should|does not|unsupported|missing`}
+	aboutACall    = &wording{source: `(?i)-32602|tools?/call|calling tool|tool call|arguments|InputValidationError|invalid_type|\binput\b|\btool\b`}
+)

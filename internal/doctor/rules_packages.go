@@ -6,363 +6,367 @@ import (
 )
 
 // packageCauses are about names and versions that a registry does not have.
-var packageCauses = []cause{
-	{
-		name: "bad_generated_args", category: ConfigMalformed,
-		explain: "The arguments are wrong: Docker took {package|a word of the command line} for the name of an image.",
-		fix:     "Correct \"args\": the image comes once, after all options of docker run.",
-		clues: []clue{
-			{certain, `(?:Unable to find image '|pull access denied for |repository |manifest for )(?P<package>[\w.@/-]+)`, func(_ *exam, m *match) bool {
-				return slices.Contains([]string{"run", "docker", "exec", "stdio", "npx", "uvx", "sh", "bash", "true", "false", "mcp", "start", "serve", "http"}, m.names["package"])
-			}},
-			{certain, `docker: invalid reference format`, nil},
-			{certain, `"docker run" requires at least 1 argument|docker: 'docker run' requires at least`, nil},
-			{certain, `(?:Unable to find image '|pull access denied for )(?P<package>[A-Z_]{4,})\b`, nil},
+func packageCauses() []cause {
+	return []cause{
+		{
+			name: "bad_generated_args", category: ConfigMalformed,
+			explain: "The arguments are wrong: Docker took {package|a word of the command line} for the name of an image.",
+			fix:     "Correct \"args\": the image comes once, after all options of docker run.",
+			clues: []clue{
+				{certain, `(?:Unable to find image '|pull access denied for |repository |manifest for )(?P<package>[\w.@/-]+)`, func(_ *exam, m *match) bool {
+					return slices.Contains([]string{"run", "docker", "exec", "stdio", "npx", "uvx", "sh", "bash", "true", "false", "mcp", "start", "serve", "http"}, m.names["package"])
+				}},
+				{certain, `docker: invalid reference format`, nil},
+				{certain, `"docker run" requires at least 1 argument|docker: 'docker run' requires at least`, nil},
+				{certain, `(?:Unable to find image '|pull access denied for )(?P<package>[A-Z_]{4,})\b`, nil},
+			},
+			hides: []string{"docker_image_not_published", "docker_image_wrong_registry"},
 		},
-		hides: []string{"docker_image_not_published", "docker_image_wrong_registry"},
-	},
-	{
-		name: "stale_registry_login", category: AuthFailed,
-		explain: "The image registry turned the login away that is stored on this machine; without one it would have answered ({package|the image} is public).",
-		fix:     "Log out, then try again: docker logout {host|REGISTRY}",
-		clues: []clue{
-			{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": denied: denied`, nil},
-			{certain, `(?i)error getting credentials - err: [^\n]+`, nil},
-			{certain, `https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^\n]*?(?:: denied: denied|: 403 Forbidden|denied: Your authorization token has expired)`, nil},
-			{certain, `denied: Your authorization token has expired`, nil},
-			{strong, `npm (?:ERR!|error) code E401`, nil},
-			{strong, `npm (?:ERR!|error) (?:code E401|Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password)`, nil},
-			{strong, `npm notice Access token expired or revoked`, nil},
+		{
+			name: "stale_registry_login", category: AuthFailed,
+			explain: "The image registry turned the login away that is stored on this machine; without one it would have answered ({package|the image} is public).",
+			fix:     "Log out, then try again: docker logout {host|REGISTRY}",
+			clues: []clue{
+				{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": denied: denied`, nil},
+				{certain, `(?i)error getting credentials - err: [^\n]+`, nil},
+				{certain, `https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^\n]*?(?:: denied: denied|: 403 Forbidden|denied: Your authorization token has expired)`, nil},
+				{certain, `denied: Your authorization token has expired`, nil},
+				{strong, `npm (?:ERR!|error) code E401`, nil},
+				{strong, `npm (?:ERR!|error) (?:code E401|Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password)`, nil},
+				{strong, `npm notice Access token expired or revoked`, nil},
+			},
+			hides: []string{"docker_image_not_published", "http_unauthorized", "wrong_package_name", "package_unpublished"},
 		},
-		hides: []string{"docker_image_not_published", "http_unauthorized", "wrong_package_name", "package_unpublished"},
-	},
-	{
-		name: "docker_image_wrong_registry", category: PackageNotFound,
-		explain: "The image {package|asked for} is not in that registry.",
-		fix:     "Look the image's full name up in the server's documentation, and use it with its registry.",
-		clues: []clue{
-			{certain, `manifest for (?P<package>[\w./:@-]+) not found`, nil},
-			{certain, `(?P<package>[\w./:-]+): not found\b[^\n]{0,40}manifest|manifest unknown`, nil},
-			{strong, `failed to resolve reference "(?P<package>[^"\n]+)": [^\n]*?not found`, nil},
+		{
+			name: "docker_image_wrong_registry", category: PackageNotFound,
+			explain: "The image {package|asked for} is not in that registry.",
+			fix:     "Look the image's full name up in the server's documentation, and use it with its registry.",
+			clues: []clue{
+				{certain, `manifest for (?P<package>[\w./:@-]+) not found`, nil},
+				{certain, `(?P<package>[\w./:-]+): not found\b[^\n]{0,40}manifest|manifest unknown`, nil},
+				{strong, `failed to resolve reference "(?P<package>[^"\n]+)": [^\n]*?not found`, nil},
+			},
 		},
-	},
-	{
-		name: "docker_image_not_published", category: PackageNotFound,
-		explain: "There is no image {package|of that name} to download: it has to be built first, or it has another name, or it is private.",
-		fix:     "Build it in the server's folder (docker build -t {package|IMAGE} .), or correct its name.",
-		clues: []clue{
-			{certain, `pull access denied for (?P<package>[\w./:-]+)`, nil},
-			{certain, `(?i)repository (?P<package>[\w./:-]+) not found: does not exist or no pull access`, nil},
-			{strong, `requested access to the resource is denied`, nil},
-			{strong, `(?:Head|Get) "https://[\w.-]+/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": (?:denied|unauthorized)(?:$|\s|: auth)`, nil},
-			{strong, `unauthorized: authentication required`, nil},
-			{strong, `No such image: (?P<package>[\w./:@-]+)`, nil},
-			{strong, `Error: initializing source docker://(?P<package>\S+): `, nil},
-			{likely, `Unable to find image '(?P<package>[^'\n]+)' locally`, func(x *exam, m *match) bool {
-				return strings.HasSuffix(m.names["package"], ":local") || strings.HasSuffix(m.names["package"], ":dev")
-			}},
+		{
+			name: "docker_image_not_published", category: PackageNotFound,
+			explain: "There is no image {package|of that name} to download: it has to be built first, or it has another name, or it is private.",
+			fix:     "Build it in the server's folder (docker build -t {package|IMAGE} .), or correct its name.",
+			clues: []clue{
+				{certain, `pull access denied for (?P<package>[\w./:-]+)`, nil},
+				{certain, `(?i)repository (?P<package>[\w./:-]+) not found: does not exist or no pull access`, nil},
+				{strong, `requested access to the resource is denied`, nil},
+				{strong, `(?:Head|Get) "https://[\w.-]+/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": (?:denied|unauthorized)(?:$|\s|: auth)`, nil},
+				{strong, `unauthorized: authentication required`, nil},
+				{strong, `No such image: (?P<package>[\w./:@-]+)`, nil},
+				{strong, `Error: initializing source docker://(?P<package>\S+): `, nil},
+				{likely, `Unable to find image '(?P<package>[^'\n]+)' locally`, func(x *exam, m *match) bool {
+					return strings.HasSuffix(m.names["package"], ":local") || strings.HasSuffix(m.names["package"], ":dev")
+				}},
+			},
+			hides: []string{"http_unauthorized", "access_denied", "oauth_not_completed"},
 		},
-		hides: []string{"http_unauthorized", "access_denied", "oauth_not_completed"},
-	},
-	{
-		name: "version_not_published", category: PackageNotFound,
-		explain: "The registry has no version {version|like that} of {package|the package}.",
-		fix:     "See which versions there are (npm view {package|PACKAGE} versions, or uvx {package|PACKAGE}@latest) and ask for one of them.",
-		clues: []clue{
-			{certain, `No matching version found for (?P<package>@?[^@\s]+)@(?P<version>[^\s]+)`, nil},
-			{certain, `npm (?:ERR!|error) code ETARGET`, nil},
-			{certain, `ERR_PNPM_NO_MATCHING_VERSION[^\n]*?(?:for (?P<package>\S+))?`, nil},
-			{certain, `\bthere\s+(?:is|are)\s+no\s+versions?\s+of\s+(?P<package>[\w.-]+)(?:\[[^\]]*\])?(?P<version>[=<>!~][^\s]*)?`, nil},
-			{certain, `[Bb]ecause\s+only\s+(?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?:\s+(?:is|are|was))?\s+available`, nil},
-			{strong, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[\w.\[\]-]+?)(?P<version>[=<>!~]=?[^\s]*)? \(from versions: \d`, nil},
-			{certain, `Couldn't find any versions for "(?P<package>[^"\n]+)" that matches "(?P<version>[^"\n]+)"`, nil},
-			{certain, `No version matching "(?P<version>[^"\n]+)" found for specifier "(?P<package>[^"\n]+)"`, nil},
-			{strong, `(?i)could not find npm package '(?P<package>[^'\n]+)' matching '(?P<version>[^'\n]+)'`, nil},
-			{certain, `unknown revision (?P<version>\S+)|no matching versions for query "(?P<package>[^"\n]+)"`, nil},
-			{certain, `couldn't find remote ref (?P<version>\S+)|Remote branch (?P<package>\S+) not found in upstream`, nil},
-			{strong, `NU1102: Unable to find package (?P<package>\S+) with version`, nil},
+		{
+			name: "version_not_published", category: PackageNotFound,
+			explain: "The registry has no version {version|like that} of {package|the package}.",
+			fix:     "See which versions there are (npm view {package|PACKAGE} versions, or uvx {package|PACKAGE}@latest) and ask for one of them.",
+			clues: []clue{
+				{certain, `No matching version found for (?P<package>@?[^@\s]+)@(?P<version>[^\s]+)`, nil},
+				{certain, `npm (?:ERR!|error) code ETARGET`, nil},
+				{certain, `ERR_PNPM_NO_MATCHING_VERSION[^\n]*?(?:for (?P<package>\S+))?`, nil},
+				{certain, `\bthere\s+(?:is|are)\s+no\s+versions?\s+of\s+(?P<package>[\w.-]+)(?:\[[^\]]*\])?(?P<version>[=<>!~][^\s]*)?`, nil},
+				{certain, `[Bb]ecause\s+only\s+(?P<package>[\w.-]+)(?P<version>[<>=][^\s]*)(?:\s+(?:is|are|was))?\s+available`, nil},
+				{strong, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[\w.\[\]-]+?)(?P<version>[=<>!~]=?[^\s]*)? \(from versions: \d`, nil},
+				{certain, `Couldn't find any versions for "(?P<package>[^"\n]+)" that matches "(?P<version>[^"\n]+)"`, nil},
+				{certain, `No version matching "(?P<version>[^"\n]+)" found for specifier "(?P<package>[^"\n]+)"`, nil},
+				{strong, `(?i)could not find npm package '(?P<package>[^'\n]+)' matching '(?P<version>[^'\n]+)'`, nil},
+				{certain, `unknown revision (?P<version>\S+)|no matching versions for query "(?P<package>[^"\n]+)"`, nil},
+				{certain, `couldn't find remote ref (?P<version>\S+)|Remote branch (?P<package>\S+) not found in upstream`, nil},
+				{strong, `NU1102: Unable to find package (?P<package>\S+) with version`, nil},
+			},
+			hides: []string{"wrong_package_name", "package_unpublished"},
 		},
-		hides: []string{"wrong_package_name", "package_unpublished"},
-	},
-	{
-		name: "wrong_runner", category: PackageNotFound,
-		explain: "{package|The package} is no program of that kind: it has nothing to run, or it belongs to another language's registry.",
-		fix:     "Look up how the server is started: npm packages with npx, Python packages with uvx.",
-		clues: []clue{
-			{certain, `could not determine executable to run`, nil},
-			{strong, `(?i)connection closed|exited|disconnected|failed to (?:start|load|connect|resolve)`, func(x *exam, m *match) bool {
-				name := x.packageName() // npm alone has scopes, and these bridges
-				return x.runs("uvx", "pipx") && (strings.HasPrefix(name, "@") || strings.HasPrefix(name, "mcp-remote") || strings.HasPrefix(name, "supergateway"))
-			}},
-			{certain, "Package `(?P<package>[^`\\n]+)` does not provide any executables", nil},
-			{certain, `No executables are provided by (?:package )?` + "`?(?P<package>[^`\\s]+)", nil},
-			{certain, `No apps associated with package (?P<package>\S+)`, nil},
-			{strong, `error: could not determine executable to run for package (?P<package>\S+)`, nil},
+		{
+			name: "wrong_runner", category: PackageNotFound,
+			explain: "{package|The package} is no program of that kind: it has nothing to run, or it belongs to another language's registry.",
+			fix:     "Look up how the server is started: npm packages with npx, Python packages with uvx.",
+			clues: []clue{
+				{certain, `could not determine executable to run`, nil},
+				{strong, `(?i)connection closed|exited|disconnected|failed to (?:start|load|connect|resolve)`, func(x *exam, m *match) bool {
+					name := x.packageName() // npm alone has scopes, and these bridges
+					return x.runs("uvx", "pipx") && (strings.HasPrefix(name, "@") || strings.HasPrefix(name, "mcp-remote") || strings.HasPrefix(name, "supergateway"))
+				}},
+				{certain, "Package `(?P<package>[^`\\n]+)` does not provide any executables", nil},
+				{certain, `No executables are provided by (?:package )?` + "`?(?P<package>[^`\\s]+)", nil},
+				{certain, `No apps associated with package (?P<package>\S+)`, nil},
+				{strong, `error: could not determine executable to run for package (?P<package>\S+)`, nil},
+			},
 		},
-	},
-	{
-		name: "wrong_package_name", category: PackageNotFound,
-		explain: "The registry has no package {package|of that name}: the name is wrong, was changed, or it was never published.",
-		fix:     "Look the exact name up in the server's documentation; `npm view {package|NAME}` or `pip index versions {package|NAME}` shows whether it exists.",
-		clues: []clue{
-			{certain, `['"]?(?P<package>@?[\w./-]+?)(?:@[^'"\s]+)?['"]? is not in (?:this|the npm) registry`, nil},
-			{certain, `404 Not Found - GET https?://[^/\s]+/(?P<package>(?:@|%40)?[\w.%/-]+)`, nil},
-			{strong, `npm (?:ERR!|error) (?:code E404|404 )`, nil},
-			{certain, `ERR_PNPM_FETCH_404|GET https?://\S+/(?P<package>\S+): Not Found - 404`, nil},
-			{strong, `error: (?P<package>@?[\w./-]+)(?:@\S+)? failed to resolve`, nil},
-			{certain, `Couldn't find package "(?P<package>[^"\n]+)" (?:required by|on the)`, nil},
-			{certain, `(?:error: )?(?:GET|package) "?https?://\S*registry\S*/(?P<package>\S+?)"? (?:- 404|failed with 404|not found registry 404)`, nil},
-			{certain, `error: package "(?P<package>[^"\n]+)" not found`, nil},
-			{certain, `npm package '(?P<package>[^'\n]+)' does not exist`, nil},
-			{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
-			{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, nil},
-			{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
-			{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {
-				return x.downloads() && !x.remote() && !x.container() && !strings.Contains(x.text, "POST")
-			}},
-			{strong, `(?i)connection closed|exited|disconnected|client closed|failed to (?:start|load|connect)`, func(x *exam, m *match) bool {
-				name := x.packageName() // a scope without a package in it
-				return x.runs("npx", "bunx", "pnpx") && strings.HasPrefix(name, "@") && !strings.Contains(name, "/")
-			}},
-			{certain, `(?P<package>[\w.-]+) was not found in the provided package locations`, nil},
-			{certain, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[^\s(]+) \(from versions: none\)`, nil},
-			{strong, `No matching distribution found for (?P<package>[^\s]+)`, nil},
-			{certain, `(?i)failed to fetch: ` + "`https?://[^`\\n]*/simple/(?P<package>[\\w.-]+)/?`" + `(?s:.*?)404 Not Found`, nil},
-			{strong, `npm (?:ERR!|error) (?:code EINVALIDPACKAGENAME|Invalid package name "?(?P<package>[^"\n:]+))`, nil},
-			{strong, `npm (?:ERR!|error) (?:code EINVALIDTAGNAME|Invalid tag name "?(?P<package>[^"\s]+))`, nil},
-			{strong, `(?i)remote: Repository not found|fatal: repository '(?P<package>[^'\n]+)' not found`, nil},
-			{strong, "error: could not find `(?P<package>[^`\\n]+)` in registry", nil},
-			{strong, `NU1101: Unable to find package (?P<package>[\w.-]+)`, nil},
-			{strong, `\bmodule (?P<package>\S+): (?:not found|reading [^\n]+: 404)`, nil},
-			{strong, `(?i)Registry request failed with status 404|Server (?:"|')?(?P<package>@[\w./-]+)(?:"|')? not found in (?:the )?registry`, nil},
-			{strong, `Package '(?P<package>[\w.-]+)' (?:not found|does not exist) (?:on|in) (?:PyPI|npm)`, nil},
+		{
+			name: "wrong_package_name", category: PackageNotFound,
+			explain: "The registry has no package {package|of that name}: the name is wrong, was changed, or it was never published.",
+			fix:     "Look the exact name up in the server's documentation; `npm view {package|NAME}` or `pip index versions {package|NAME}` shows whether it exists.",
+			clues: []clue{
+				{certain, `['"]?(?P<package>@?[\w./-]+?)(?:@[^'"\s]+)?['"]? is not in (?:this|the npm) registry`, nil},
+				{certain, `404 Not Found - GET https?://[^/\s]+/(?P<package>(?:@|%40)?[\w.%/-]+)`, nil},
+				{strong, `npm (?:ERR!|error) (?:code E404|404 )`, nil},
+				{certain, `ERR_PNPM_FETCH_404|GET https?://\S+/(?P<package>\S+): Not Found - 404`, nil},
+				{strong, `error: (?P<package>@?[\w./-]+)(?:@\S+)? failed to resolve`, nil},
+				{certain, `Couldn't find package "(?P<package>[^"\n]+)" (?:required by|on the)`, nil},
+				{certain, `(?:error: )?(?:GET|package) "?https?://\S*registry\S*/(?P<package>\S+?)"? (?:- 404|failed with 404|not found registry 404)`, nil},
+				{certain, `error: package "(?P<package>[^"\n]+)" not found`, nil},
+				{certain, `npm package '(?P<package>[^'\n]+)' does not exist`, nil},
+				{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
+				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, nil},
+				{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
+				{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {
+					return x.downloads() && !x.remote() && !x.container() && !strings.Contains(x.text, "POST")
+				}},
+				{strong, `(?i)connection closed|exited|disconnected|client closed|failed to (?:start|load|connect)`, func(x *exam, m *match) bool {
+					name := x.packageName() // a scope without a package in it
+					return x.runs("npx", "bunx", "pnpx") && strings.HasPrefix(name, "@") && !strings.Contains(name, "/")
+				}},
+				{certain, `(?P<package>[\w.-]+) was not found in the provided package locations`, nil},
+				{certain, `(?:could not|Could not) find a version that satisfies the requirement (?P<package>[^\s(]+) \(from versions: none\)`, nil},
+				{strong, `No matching distribution found for (?P<package>[^\s]+)`, nil},
+				{certain, `(?i)failed to fetch: ` + "`https?://[^`\\n]*/simple/(?P<package>[\\w.-]+)/?`" + `(?s:.*?)404 Not Found`, nil},
+				{strong, `npm (?:ERR!|error) (?:code EINVALIDPACKAGENAME|Invalid package name "?(?P<package>[^"\n:]+))`, nil},
+				{strong, `npm (?:ERR!|error) (?:code EINVALIDTAGNAME|Invalid tag name "?(?P<package>[^"\s]+))`, nil},
+				{strong, `(?i)remote: Repository not found|fatal: repository '(?P<package>[^'\n]+)' not found`, nil},
+				{strong, "error: could not find `(?P<package>[^`\\n]+)` in registry", nil},
+				{strong, `NU1101: Unable to find package (?P<package>[\w.-]+)`, nil},
+				{strong, `\bmodule (?P<package>\S+): (?:not found|reading [^\n]+: 404)`, nil},
+				{strong, `(?i)Registry request failed with status 404|Server (?:"|')?(?P<package>@[\w./-]+)(?:"|')? not found in (?:the )?registry`, nil},
+				{strong, `Package '(?P<package>[\w.-]+)' (?:not found|does not exist) (?:on|in) (?:PyPI|npm)`, nil},
+			},
+			hides: []string{"wrong_endpoint_path", "http_not_found"},
 		},
-		hides: []string{"wrong_endpoint_path", "http_not_found"},
-	},
-	{
-		name: "package_unpublished", category: PackageNotFound,
-		explain: "The package {package|asked for} was taken out of the registry.",
-		fix:     "Use its successor, or a version that is still there: npm view {package|PACKAGE}",
-		clues: []clue{
-			{certain, `(?i)Unpublished on \d{4}-|404 Unpublished|(?P<package>@?[\w./-]+) has been unpublished`, nil},
-			{certain, `(?i)package (?P<package>@?[\w./-]+) (?:was|has been) (?:removed|yanked|unpublished|deleted) from`, nil},
-			{certain, `(?i)security holding package`, nil},
-			{strong, `(?i)0\.0\.1-security`, nil},
+		{
+			name: "package_unpublished", category: PackageNotFound,
+			explain: "The package {package|asked for} was taken out of the registry.",
+			fix:     "Use its successor, or a version that is still there: npm view {package|PACKAGE}",
+			clues: []clue{
+				{certain, `(?i)Unpublished on \d{4}-|404 Unpublished|(?P<package>@?[\w./-]+) has been unpublished`, nil},
+				{certain, `(?i)package (?P<package>@?[\w./-]+) (?:was|has been) (?:removed|yanked|unpublished|deleted) from`, nil},
+				{certain, `(?i)security holding package`, nil},
+				{strong, `(?i)0\.0\.1-security`, nil},
+			},
+			hides: []string{"wrong_package_name"},
 		},
-		hides: []string{"wrong_package_name"},
-	},
+	}
 }
 
 // dependencyCauses are about what the server itself needs and does not get.
-var dependencyCauses = []cause{
-	{
-		name: "externally_managed_env", category: DependencyMissing,
-		explain: "The system's Python refuses to install packages into itself (PEP 668).",
-		fix:     "Install into an environment of its own: python3 -m venv .venv && .venv/bin/pip install ..., or use uvx.",
-		clues: []clue{
-			{certain, `externally-managed-environment`, nil},
-			{certain, `This environment is externally managed`, nil},
-			{certain, `The interpreter at [^\n]+ is externally managed`, nil},
+func dependencyCauses() []cause {
+	return []cause{
+		{
+			name: "externally_managed_env", category: DependencyMissing,
+			explain: "The system's Python refuses to install packages into itself (PEP 668).",
+			fix:     "Install into an environment of its own: python3 -m venv .venv && .venv/bin/pip install ..., or use uvx.",
+			clues: []clue{
+				{certain, `externally-managed-environment`, nil},
+				{certain, `This environment is externally managed`, nil},
+				{certain, `The interpreter at [^\n]+ is externally managed`, nil},
+			},
+			hides: []string{"venv_not_used"},
 		},
-		hides: []string{"venv_not_used"},
-	},
-	{
-		name: "playwright_browser_missing", category: DependencyMissing,
-		explain: "The browser the server drives is not installed ({path|Chromium}).",
-		fix:     "Install it: npx playwright install chromium (for Puppeteer: npx puppeteer browsers install chrome)",
-		clues: []clue{
-			{certain, `[bB]rowserType\.launch[^\n]*Executable doesn't exist at (?P<path>[^\n]+)`, nil},
-			{strong, `(?i)\b(?:chrome|chromium|firefox|google chrome)(?: browser| executable| binary)? (?:is |was )?not (?:found|installed)`, nil},
-			{certain, `Executable doesn't exist at (?P<path>[^\n]*ms-playwright[^\n]*)`, nil},
-			{certain, `Please run the following command to download new browsers`, nil},
-			{certain, `Could not find Chrom(?:e|ium) \((?:ver|rev)\. (?P<version>[\w.]+)\)`, nil},
-			{certain, `Chromium distribution '(?P<path>[^'\n]+)' is not found at`, nil},
-			{strong, `(?i)(?:unable to|could not|cannot|failed to) (?:find|locate|launch)[^\n]{0,20}(?:chrome|chromium|browser)\b`, nil},
-			{strong, `(?i)no (?:usable )?(?:chrome|chromium|browser)(?: installation| binary| executable)?s? (?:was |were |could be )?found`, nil},
-			{strong, `Browser "?(?P<path>[\w-]+)"? is not installed`, nil},
-			{strong, `Host system is missing dependencies to run browsers`, nil},
+		{
+			name: "playwright_browser_missing", category: DependencyMissing,
+			explain: "The browser the server drives is not installed ({path|Chromium}).",
+			fix:     "Install it: npx playwright install chromium (for Puppeteer: npx puppeteer browsers install chrome)",
+			clues: []clue{
+				{certain, `[bB]rowserType\.launch[^\n]*Executable doesn't exist at (?P<path>[^\n]+)`, nil},
+				{strong, `(?i)\b(?:chrome|chromium|firefox|google chrome)(?: browser| executable| binary)? (?:is |was )?not (?:found|installed)`, nil},
+				{certain, `Executable doesn't exist at (?P<path>[^\n]*ms-playwright[^\n]*)`, nil},
+				{certain, `Please run the following command to download new browsers`, nil},
+				{certain, `Could not find Chrom(?:e|ium) \((?:ver|rev)\. (?P<version>[\w.]+)\)`, nil},
+				{certain, `Chromium distribution '(?P<path>[^'\n]+)' is not found at`, nil},
+				{strong, `(?i)(?:unable to|could not|cannot|failed to) (?:find|locate|launch)[^\n]{0,20}(?:chrome|chromium|browser)\b`, nil},
+				{strong, `(?i)no (?:usable )?(?:chrome|chromium|browser)(?: installation| binary| executable)?s? (?:was |were |could be )?found`, nil},
+				{strong, `Browser "?(?P<path>[\w-]+)"? is not installed`, nil},
+				{strong, `Host system is missing dependencies to run browsers`, nil},
+			},
+			hides: []string{"binary_download_incomplete", "data_file_missing", "script_missing"},
 		},
-		hides: []string{"binary_download_incomplete", "data_file_missing", "script_missing"},
-	},
-	{
-		name: "companion_addon_missing", category: DependencyMissing,
-		explain: "The server needs a plugin or extension in the program it talks to, and that is not installed or not enabled ({package|see its documentation}).",
-		fix:     "Install and enable the add-on in that program, then start the server again.",
-		clues: []clue{
-			{strong, `(?i)(?:is |make sure |ensure |check that )?(?:the )?(?P<package>[\w-]+ (?:addon|add-on|plugin|extension))[^\n]{0,30}(?:is )?not (?:installed|enabled|found in)\b`, nil},
-			{strong, `(?i)(?:please )?install the (?P<package>[\w -]{2,40} (?:addon|add-on|plugin|extension))`, nil},
+		{
+			name: "companion_addon_missing", category: DependencyMissing,
+			explain: "The server needs a plugin or extension in the program it talks to, and that is not installed or not enabled ({package|see its documentation}).",
+			fix:     "Install and enable the add-on in that program, then start the server again.",
+			clues: []clue{
+				{strong, `(?i)(?:is |make sure |ensure |check that )?(?:the )?(?P<package>[\w-]+ (?:addon|add-on|plugin|extension))[^\n]{0,30}(?:is )?not (?:installed|enabled|found in)\b`, nil},
+				{strong, `(?i)(?:please )?install the (?P<package>[\w -]{2,40} (?:addon|add-on|plugin|extension))`, nil},
+			},
+			hides: []string{"companion_app_not_running"},
 		},
-		hides: []string{"companion_app_not_running"},
-	},
-	{
-		name: "leaked_library_path", category: DependencyMissing,
-		explain: "The program loads libraries that belong to another one ({path|the client's own}): the client's LD_LIBRARY_PATH or the like leaks into the server.",
-		fix:     "Set it empty in the \"env\" part of the entry: \"LD_LIBRARY_PATH\": \"\" (and \"PYTHONHOME\", \"PYTHONPATH\" likewise).",
-		clues: []clue{
-			{certain, `(?P<path>/tmp/\.mount_[^:\n]+): (?:version|undefined symbol|cannot open)`, nil},
-			{certain, `(?P<path>[^\s:]+\.so[.\d]*): version ['` + "`" + `](?:OPENSSL|CURL|NODE|LIBXML2?|SQLITE|CXXABI)_[\w.]+['’] not found`, nil},
-			{certain, `/snap/[^\s:]+[^\n]{0,80}(?:undefined symbol|version ['` + "`" + `])`, nil},
-			{strong, `(?:symbol lookup error|undefined symbol): [^\n]+`, nil},
-			{strong, `Fatal Python error: init_fs_encoding[^\n]*|SRE module mismatch|Could not find platform independent libraries <prefix>`, nil},
+		{
+			name: "leaked_library_path", category: DependencyMissing,
+			explain: "The program loads libraries that belong to another one ({path|the client's own}): the client's LD_LIBRARY_PATH or the like leaks into the server.",
+			fix:     "Set it empty in the \"env\" part of the entry: \"LD_LIBRARY_PATH\": \"\" (and \"PYTHONHOME\", \"PYTHONPATH\" likewise).",
+			clues: []clue{
+				{certain, `(?P<path>/tmp/\.mount_[^:\n]+): (?:version|undefined symbol|cannot open)`, nil},
+				{certain, `(?P<path>[^\s:]+\.so[.\d]*): version ['` + "`" + `](?:OPENSSL|CURL|NODE|LIBXML2?|SQLITE|CXXABI)_[\w.]+['’] not found`, nil},
+				{certain, `/snap/[^\s:]+[^\n]{0,80}(?:undefined symbol|version ['` + "`" + `])`, nil},
+				{strong, `(?:symbol lookup error|undefined symbol): [^\n]+`, nil},
+				{strong, `Fatal Python error: init_fs_encoding[^\n]*|SRE module mismatch|Could not find platform independent libraries <prefix>`, nil},
+			},
+			hides: []string{"musl_vs_glibc", "shared_library_missing"},
 		},
-		hides: []string{"musl_vs_glibc", "shared_library_missing"},
-	},
-	{
-		name: "uv_cache_removed", category: DependencyMissing,
-		explain: "uv's cache lost files that are still in use ({path|an environment in it}): it was cleaned, or is cleaned by the system.",
-		fix:     "Let uv build it again: uv cache clean {package|PACKAGE}; to keep it for good: uv tool install {package|PACKAGE}",
-		clues: []clue{
-			{certain, `(?i)(?:failed to|could not|no such file)[^\n]*?(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
-			{certain, `(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0)[^\s'"` + "`" + `]*)[^\n]{0,40}(?i:no such file|cannot find|bad interpreter|not found)`, nil},
-			{strong, `(?i)failed to (?:install|hardlink|clone file|link|persist)[^\n]*?\.cache/uv`, nil},
-			{strong, `Failed to read metadata from:? [^\n]*archive-v0|The wheel is invalid: Missing \.dist-info directory`, nil},
+		{
+			name: "uv_cache_removed", category: DependencyMissing,
+			explain: "uv's cache lost files that are still in use ({path|an environment in it}): it was cleaned, or is cleaned by the system.",
+			fix:     "Let uv build it again: uv cache clean {package|PACKAGE}; to keep it for good: uv tool install {package|PACKAGE}",
+			clues: []clue{
+				{certain, `(?i)(?:failed to|could not|no such file)[^\n]*?(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
+				{certain, `(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0)[^\s'"` + "`" + `]*)[^\n]{0,40}(?i:no such file|cannot find|bad interpreter|not found)`, nil},
+				{strong, `(?i)failed to (?:install|hardlink|clone file|link|persist)[^\n]*?\.cache/uv`, nil},
+				{strong, `Failed to read metadata from:? [^\n]*archive-v0|The wheel is invalid: Missing \.dist-info directory`, nil},
+			},
+			hides: []string{"data_file_missing", "venv_not_used"},
 		},
-		hides: []string{"data_file_missing", "venv_not_used"},
-	},
-	{
-		name: "npx_cache_corrupt", category: DependencyMissing,
-		explain: "npx's cached copy of the package is damaged or half-installed: files of it are missing or locked.",
-		fix:     "Remove that one copy and try again: rm -rf {path|~/.npm/_npx/HASH} (stop other instances of the server first)",
-		clues: []clue{
-			{certain, `Cannot find (?:module|package) '[^'\n]+' imported from (?P<path>\S*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
-			{certain, `Cannot find (?:module|package) '(?P<path>[^'\n]*[/\\]_npx[/\\][0-9a-f.]+)[^'\n]*'`, nil},
-			{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
-			{certain, `npm (?:ERR!|error|warn|WARN) (?:code |cleanup |tar )?(?:ENOTEMPTY|EBUSY|EINTEGRITY|ECOMPROMISED|TAR_ENTRY_ERROR|TAR_BAD_ARCHIVE|Z_DATA_ERROR|ETXTBSY)`, nil},
-			{certain, `npm (?:ERR!|error) (?:Lock compromised|Invalid response body while trying to fetch|Cannot read properties of null \(reading '(?:edgesOut|matches|package|pickAlgorithm|children|isDescendantOf)'\)|Tracker "idealTree" already exists)`, nil},
-			{strong, `Cannot find module '[^'\n]+'(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
-			{strong, `[/\\]_npx[/\\][0-9a-f]+[/\\][^\n]*(?:ERR_MODULE_NOT_FOUND|Unexpected end of (?:input|JSON input)|Invalid package config)`, nil},
-			{strong, `ERR_INVALID_PACKAGE_CONFIG`, nil},
-			{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, enotempty, ebusy, eexist) }},
+		{
+			name: "npx_cache_corrupt", category: DependencyMissing,
+			explain: "npx's cached copy of the package is damaged or half-installed: files of it are missing or locked.",
+			fix:     "Remove that one copy and try again: rm -rf {path|~/.npm/_npx/HASH} (stop other instances of the server first)",
+			clues: []clue{
+				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from (?P<path>\S*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
+				{certain, `Cannot find (?:module|package) '(?P<path>[^'\n]*[/\\]_npx[/\\][0-9a-f.]+)[^'\n]*'`, nil},
+				{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
+				{certain, `npm (?:ERR!|error|warn|WARN) (?:code |cleanup |tar )?(?:ENOTEMPTY|EBUSY|EINTEGRITY|ECOMPROMISED|TAR_ENTRY_ERROR|TAR_BAD_ARCHIVE|Z_DATA_ERROR|ETXTBSY)`, nil},
+				{certain, `npm (?:ERR!|error) (?:Lock compromised|Invalid response body while trying to fetch|Cannot read properties of null \(reading '(?:edgesOut|matches|package|pickAlgorithm|children|isDescendantOf)'\)|Tracker "idealTree" already exists)`, nil},
+				{strong, `Cannot find module '[^'\n]+'(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
+				{strong, `[/\\]_npx[/\\][0-9a-f]+[/\\][^\n]*(?:ERR_MODULE_NOT_FOUND|Unexpected end of (?:input|JSON input)|Invalid package config)`, nil},
+				{strong, `ERR_INVALID_PACKAGE_CONFIG`, nil},
+				{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, enotempty, ebusy, eexist) }},
+			},
+			hides: []string{"data_file_missing", "broken_npm_install", "dependency_version_drift", "access_denied", "cache_dir_not_writable", "macos_tcc"},
 		},
-		hides: []string{"data_file_missing", "broken_npm_install", "dependency_version_drift", "access_denied", "cache_dir_not_writable", "macos_tcc"},
-	},
-	{
-		name: "broken_package_release", category: DependencyMissing,
-		explain: "The package as it was published lacks a file it needs ({path|part of its build}).",
-		fix:     "Use the version before: npx -y {package|PACKAGE}@VERSION, and tell its maintainers.",
-		clues: []clue{
-			{strong, `Cannot find module '(?P<path>[^'\n]*node_modules[/\\][^'\n]+?[/\\](?:dist|build|lib|out)[/\\][^'\n]+)'`, nil},
-			{strong, `(?i)The requested module '[^'\n]+' (?:is a CommonJS module|contains no)`, nil},
-			{strong, `ERR_UNSUPPORTED_DIR_IMPORT|Directory import '(?P<path>[^'\n]+)' is not supported`, nil},
-			{strong, `(?i)sh: (?:1: |line \d+: )?(?P<path>[\w@./-]+): (?:not found|Permission denied|command not found)`, func(x *exam, m *match) bool {
-				return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && strings.Contains(x.line, m.names["path"])
-			}},
-			{strong, `ERR_PACKAGE_PATH_NOT_EXPORTED|No "exports" main defined in (?P<path>\S+)`, nil},
+		{
+			name: "broken_package_release", category: DependencyMissing,
+			explain: "The package as it was published lacks a file it needs ({path|part of its build}).",
+			fix:     "Use the version before: npx -y {package|PACKAGE}@VERSION, and tell its maintainers.",
+			clues: []clue{
+				{strong, `Cannot find module '(?P<path>[^'\n]*node_modules[/\\][^'\n]+?[/\\](?:dist|build|lib|out)[/\\][^'\n]+)'`, nil},
+				{strong, `(?i)The requested module '[^'\n]+' (?:is a CommonJS module|contains no)`, nil},
+				{strong, `ERR_UNSUPPORTED_DIR_IMPORT|Directory import '(?P<path>[^'\n]+)' is not supported`, nil},
+				{strong, `(?i)sh: (?:1: |line \d+: )?(?P<path>[\w@./-]+): (?:not found|Permission denied|command not found)`, func(x *exam, m *match) bool {
+					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && strings.Contains(x.line, m.names["path"])
+				}},
+				{strong, `ERR_PACKAGE_PATH_NOT_EXPORTED|No "exports" main defined in (?P<path>\S+)`, nil},
+			},
+			hides: []string{"wrong_command_name"},
 		},
-		hides: []string{"wrong_command_name"},
-	},
-	{
-		name: "console_script_not_installed", category: DependencyMissing,
-		explain: "The package is there, but the program {command|asked for} is not in it or was not installed with it.",
-		fix:     "Start the program the package really has: uvx --from {package|PACKAGE} {command|PROGRAM}; in a project run `uv sync` first.",
-		clues: []clue{
-			{certain, "An executable named `(?P<command>[^`\\n]+)` is not provided by package `(?P<package>[^`\\n]+)`", nil},
-			{certain, "The executable `(?P<command>[^`\\n]+)` was not found", nil},
-			{certain, "error: Failed to spawn: `(?P<command>[\\w.-]+)`[^\\n]*\\s+[^\\n]{0,120}(?:No such file or directory|program not found|entity not found)", nil},
-			{certain, `'(?P<command>[^'\n]+)' executable script not found in package '(?P<package>[^'\n]+)'`, nil},
-			{strong, `error: Failed to spawn: ` + "`(?P<command>[^`/\\\\\\n]+)`", nil},
-			{strong, `(?:importlib\.metadata\.)?PackageNotFoundError: (?:No package metadata was found for )?(?P<package>[\w.-]+)`, nil},
-			{strong, `No module named (?P<command>[\w.]+)\.__main__; '(?P<package>[\w.]+)' is a package and cannot be directly executed`, nil},
+		{
+			name: "console_script_not_installed", category: DependencyMissing,
+			explain: "The package is there, but the program {command|asked for} is not in it or was not installed with it.",
+			fix:     "Start the program the package really has: uvx --from {package|PACKAGE} {command|PROGRAM}; in a project run `uv sync` first.",
+			clues: []clue{
+				{certain, "An executable named `(?P<command>[^`\\n]+)` is not provided by package `(?P<package>[^`\\n]+)`", nil},
+				{certain, "The executable `(?P<command>[^`\\n]+)` was not found", nil},
+				{certain, "error: Failed to spawn: `(?P<command>[\\w.-]+)`[^\\n]*\\s+[^\\n]{0,120}(?:No such file or directory|program not found|entity not found)", nil},
+				{certain, `'(?P<command>[^'\n]+)' executable script not found in package '(?P<package>[^'\n]+)'`, nil},
+				{strong, `error: Failed to spawn: ` + "`(?P<command>[^`/\\\\\\n]+)`", nil},
+				{strong, `(?:importlib\.metadata\.)?PackageNotFoundError: (?:No package metadata was found for )?(?P<package>[\w.-]+)`, nil},
+				{strong, `No module named (?P<command>[\w.]+)\.__main__; '(?P<package>[\w.]+)' is a package and cannot be directly executed`, nil},
+			},
+			hides: []string{"gui_path_missing", "wrong_command_name", "runtime_not_installed", "wrong_directory_argument"},
 		},
-		hides: []string{"gui_path_missing", "wrong_command_name", "runtime_not_installed", "wrong_directory_argument"},
-	},
-	{
-		name: "dependency_version_drift", category: DependencyMissing,
-		explain: "A library the server uses has changed under it ({module|it is not pinned}): what the server asks of it is not there in the version that was installed.",
-		fix:     "Pin the older version: uvx --with 'mcp<2' {package|PACKAGE}, or for npm a released version: npx -y {package|PACKAGE}@VERSION",
-		clues: []clue{
-			{certain, `ImportError: cannot import name '(?P<module>[^'\n]+)' from '(?P<package>[^'\n]+)'`, func(_ *exam, m *match) bool {
-				return !slices.Contains([]string{"typing", "datetime", "enum", "asyncio", "collections", "importlib", "types", "functools", "dataclasses"}, m.names["package"])
-			}},
-			{certain, `ModuleNotFoundError: No module named '(?P<module>mcp\.[\w.]+|pydantic\.[\w.]+|langchain\.[\w.]+|openai\.[\w.]+|fastmcp\.[\w.]+|httpx\.[\w.]+|starlette\.[\w.]+|pkg_resources|distutils)'`, nil},
-			{certain, `AttributeError: '(?P<module>Server|FastMCP|McpServer|ClientSession|MCPServer|Settings)' object has no attribute`, nil},
-			{certain, `AttributeError: module '(?P<module>[\w.]+)' has no attribute '\w+'`, nil},
-			{certain, `TypeError: (?P<module>[\w.]+\.__init__\(\)|[\w.]+\.run\(\)|[\w.]+\(\)) got an unexpected keyword argument`, nil},
-			{certain, `TypeError: [^\n]*\(reading '_zod'\)|TypeError: [^\n]{0,60}_(?:parse|def|zod)[^\n]{0,20} is not a function|_parse is not a function`, nil},
-			{certain, `zod-compat\.js|zod-json-schema-compat|(?i)cannot convert zod|keyValidator\._parse`, nil},
-			{certain, `SyntaxError: (?:The requested module '(?P<module>[^'\n]+)' does not provide an export named|Named export '[^'\n]+' not found)`, nil},
-			{certain, `PydanticUserError|pydantic\.errors\.PydanticImportError|PydanticImportError`, nil},
-			{certain, "validation errors? for (?P<module>Settings)\\s+(?:debug|log_level|mount_path|host|port)\\b", nil},
-			{strong, `TypeError: (?P<module>[\w.]+) is not a constructor`, nil},
-			{certain, `assertRequestHandlerCapability|assertNotificationCapability|assertCanSetRequestHandler`, nil},
-			{certain, `Schema (?:method literal must be a string|is missing a method literal)|reading '(?:_def|typeName|_zod|def|shape|safeParse|parse)'\)|(?:safeParse|parseAsync|toJSONSchema|_parse) is not a function`, nil},
-			{certain, `(?m)(?:^|[\s:'"])cannot import name '(?P<module>[^'\n]+)' from '(?P<package>[^'\n]+)'`, func(_ *exam, m *match) bool {
-				return !slices.Contains([]string{"typing", "datetime", "enum", "asyncio", "collections", "importlib", "types", "functools", "dataclasses"}, m.names["package"])
-			}},
-			{certain, `TypeError: '(?P<module>FunctionTool|\w*Tool|FunctionResource|FunctionPrompt)' object is not callable`, nil},
-			{certain, `The installed pydantic-core version \([^)\n]+\) is incompatible`, nil},
-			{strong, `TypeError: [\w.]+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|takes (?:from )?\d+[^\n]{0,30}positional argument)`, func(x *exam, _ *match) bool {
-				return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "site-packages") || strings.Contains(x.text, "__init__")
-			}},
-			{strong, `TypeError: z\d?\.[\w.()]+ is not a function|TypeError: [\w.$]+\([^)\n]*\)\.\w+ is not a function|Class extends value (?:undefined|#<Object>|\[object)`, nil},
-			{strong, `NoSuchModuleError: Can't load plugin`, nil},
-			{strong, `Package subpath '(?P<module>[^'\n]+)' is not defined by "exports" in`, nil},
-			{strong, `ContextualVersionConflict|pkg_resources\.DistributionNotFound|pkg_resources\.VersionConflict`, nil},
-			{strong, `requires (?P<module>[\w.-]+[<>=!~]+[\w.,<>=*]+), but you have [^\n]+ which is incompatible`, nil},
-			{strong, `npm (?:ERR!|error) code ERESOLVE`, nil},
-			{strong, `TypeError: (?P<module>\w+(?:\.\w+)+) is not a function`, func(x *exam, m *match) bool {
-				return !slices.Contains(newInNode, m.names["module"][strings.LastIndexByte(m.names["module"], '.')+1:])
-			}},
-			{likely, `AttributeError: '(?P<module>\w+)' object has no attribute '\w+'`, func(x *exam, _ *match) bool {
-				return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app")
-			}},
-			{likely, `TypeError: Cannot (?:read properties|read property) of undefined[^\n]*\s+at [^\n]*?(?:@modelcontextprotocol|zod)[/\\]`, nil},
-			{strong, `self\.settings = Settings\(`, nil},
-			{guess, `(?s)Traceback \(most recent call last\):.*?(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, nil},
-			{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, nil},
+		{
+			name: "dependency_version_drift", category: DependencyMissing,
+			explain: "A library the server uses has changed under it ({module|it is not pinned}): what the server asks of it is not there in the version that was installed.",
+			fix:     "Pin the older version: uvx --with 'mcp<2' {package|PACKAGE}, or for npm a released version: npx -y {package|PACKAGE}@VERSION",
+			clues: []clue{
+				{certain, `ImportError: cannot import name '(?P<module>[^'\n]+)' from '(?P<package>[^'\n]+)'`, func(_ *exam, m *match) bool {
+					return !slices.Contains([]string{"typing", "datetime", "enum", "asyncio", "collections", "importlib", "types", "functools", "dataclasses"}, m.names["package"])
+				}},
+				{certain, `ModuleNotFoundError: No module named '(?P<module>mcp\.[\w.]+|pydantic\.[\w.]+|langchain\.[\w.]+|openai\.[\w.]+|fastmcp\.[\w.]+|httpx\.[\w.]+|starlette\.[\w.]+|pkg_resources|distutils)'`, nil},
+				{certain, `AttributeError: '(?P<module>Server|FastMCP|McpServer|ClientSession|MCPServer|Settings)' object has no attribute`, nil},
+				{certain, `AttributeError: module '(?P<module>[\w.]+)' has no attribute '\w+'`, nil},
+				{certain, `TypeError: (?P<module>[\w.]+\.__init__\(\)|[\w.]+\.run\(\)|[\w.]+\(\)) got an unexpected keyword argument`, nil},
+				{certain, `TypeError: [^\n]*\(reading '_zod'\)|TypeError: [^\n]{0,60}_(?:parse|def|zod)[^\n]{0,20} is not a function|_parse is not a function`, nil},
+				{certain, `zod-compat\.js|zod-json-schema-compat|(?i)cannot convert zod|keyValidator\._parse`, nil},
+				{certain, `SyntaxError: (?:The requested module '(?P<module>[^'\n]+)' does not provide an export named|Named export '[^'\n]+' not found)`, nil},
+				{certain, `PydanticUserError|pydantic\.errors\.PydanticImportError|PydanticImportError`, nil},
+				{certain, "validation errors? for (?P<module>Settings)\\s+(?:debug|log_level|mount_path|host|port)\\b", nil},
+				{strong, `TypeError: (?P<module>[\w.]+) is not a constructor`, nil},
+				{certain, `assertRequestHandlerCapability|assertNotificationCapability|assertCanSetRequestHandler`, nil},
+				{certain, `Schema (?:method literal must be a string|is missing a method literal)|reading '(?:_def|typeName|_zod|def|shape|safeParse|parse)'\)|(?:safeParse|parseAsync|toJSONSchema|_parse) is not a function`, nil},
+				{certain, `(?m)(?:^|[\s:'"])cannot import name '(?P<module>[^'\n]+)' from '(?P<package>[^'\n]+)'`, func(_ *exam, m *match) bool {
+					return !slices.Contains([]string{"typing", "datetime", "enum", "asyncio", "collections", "importlib", "types", "functools", "dataclasses"}, m.names["package"])
+				}},
+				{certain, `TypeError: '(?P<module>FunctionTool|\w*Tool|FunctionResource|FunctionPrompt)' object is not callable`, nil},
+				{certain, `The installed pydantic-core version \([^)\n]+\) is incompatible`, nil},
+				{strong, `TypeError: [\w.]+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|takes (?:from )?\d+[^\n]{0,30}positional argument)`, func(x *exam, _ *match) bool {
+					return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "site-packages") || strings.Contains(x.text, "__init__")
+				}},
+				{strong, `TypeError: z\d?\.[\w.()]+ is not a function|TypeError: [\w.$]+\([^)\n]*\)\.\w+ is not a function|Class extends value (?:undefined|#<Object>|\[object)`, nil},
+				{strong, `NoSuchModuleError: Can't load plugin`, nil},
+				{strong, `Package subpath '(?P<module>[^'\n]+)' is not defined by "exports" in`, nil},
+				{strong, `ContextualVersionConflict|pkg_resources\.DistributionNotFound|pkg_resources\.VersionConflict`, nil},
+				{strong, `requires (?P<module>[\w.-]+[<>=!~]+[\w.,<>=*]+), but you have [^\n]+ which is incompatible`, nil},
+				{strong, `npm (?:ERR!|error) code ERESOLVE`, nil},
+				{strong, `TypeError: (?P<module>\w+(?:\.\w+)+) is not a function`, func(x *exam, m *match) bool {
+					return !slices.Contains(newInNode, m.names["module"][strings.LastIndexByte(m.names["module"], '.')+1:])
+				}},
+				{likely, `AttributeError: '(?P<module>\w+)' object has no attribute '\w+'`, func(x *exam, _ *match) bool {
+					return strings.Contains(x.text, "<module>") || strings.Contains(x.text, "_app")
+				}},
+				{likely, `TypeError: Cannot (?:read properties|read property) of undefined[^\n]*\s+at [^\n]*?(?:@modelcontextprotocol|zod)[/\\]`, nil},
+				{strong, `self\.settings = Settings\(`, nil},
+				{guess, `(?s)Traceback \(most recent call last\):.*?(?:archive-v0|site-packages)[/\\].{0,300}line \d+, in <module>\s+(?:from|import) [^\n]+\s*$`, nil},
+				{guess, `(?s)Installed \d+ packages? in [\d.]+m?s.{0,300}Traceback \(most recent call last\):\s+File "[^"\n]*[/\\](?:archive-v0|uv)[/\\]`, nil},
+			},
+			hides: []string{"venv_not_used", "server_bug_crash", "env_not_set", "optional_method_probed"},
 		},
-		hides: []string{"venv_not_used", "server_bug_crash", "env_not_set", "optional_method_probed"},
-	},
-	{
-		name: "venv_not_used", category: DependencyMissing,
-		explain: "The Python that starts the server has no module {module|that it needs}: the packages are in another environment (a virtual one of the project), or were never installed.",
-		fix:     "Use the environment's own Python as the command (/path/to/project/.venv/bin/python), or: uv run --directory /path/to/project ...",
-		clues: []clue{
-			{strong, `ModuleNotFoundError: No module named '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
-			{strong, `ImportError: No module named '?(?P<module>[\w.]+)`, nil},
-			{strong, `python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)`, nil},
-			{strong, `\bNo module named '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
+		{
+			name: "venv_not_used", category: DependencyMissing,
+			explain: "The Python that starts the server has no module {module|that it needs}: the packages are in another environment (a virtual one of the project), or were never installed.",
+			fix:     "Use the environment's own Python as the command (/path/to/project/.venv/bin/python), or: uv run --directory /path/to/project ...",
+			clues: []clue{
+				{strong, `ModuleNotFoundError: No module named '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
+				{strong, `ImportError: No module named '?(?P<module>[\w.]+)`, nil},
+				{strong, `python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)`, nil},
+				{strong, `\bNo module named '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
+			},
 		},
-	},
-	{
-		name: "shared_library_missing", category: DependencyMissing,
-		explain: "A library of the system is missing: {module|see the line below}.",
-		fix:     "Install the package that holds {module|it} with the system's package manager.",
-		clues: []clue{
-			{certain, `error while loading shared libraries: (?P<module>[^:\n]+)`, nil},
-			{certain, `(?:dyld(?:\[\d+\])?: )?Library not loaded: (?P<module>\S+)`, nil},
-			{certain, `ImportError: (?P<module>[\w.+-]+\.so[.\d]*): cannot open shared object file`, nil},
-			{certain, `(?P<module>[\w.+-]+\.so[.\d]*): cannot open shared object file`, nil},
-			{certain, `ImportError: DLL load failed while importing (?P<module>\w+)`, nil},
-			{strong, `(?i)(?P<module>[\w-]+\.dll) (?:was )?not found|The code execution cannot proceed because (?P<dll>\S+)`, nil},
-			{strong, "", func(x *exam, m *match) bool { return x.exited(m, 3221225781, -1073741515) }},
+		{
+			name: "shared_library_missing", category: DependencyMissing,
+			explain: "A library of the system is missing: {module|see the line below}.",
+			fix:     "Install the package that holds {module|it} with the system's package manager.",
+			clues: []clue{
+				{certain, `error while loading shared libraries: (?P<module>[^:\n]+)`, nil},
+				{certain, `(?:dyld(?:\[\d+\])?: )?Library not loaded: (?P<module>\S+)`, nil},
+				{certain, `ImportError: (?P<module>[\w.+-]+\.so[.\d]*): cannot open shared object file`, nil},
+				{certain, `(?P<module>[\w.+-]+\.so[.\d]*): cannot open shared object file`, nil},
+				{certain, `ImportError: DLL load failed while importing (?P<module>\w+)`, nil},
+				{strong, `(?i)(?P<module>[\w-]+\.dll) (?:was )?not found|The code execution cannot proceed because (?P<dll>\S+)`, nil},
+				{strong, "", func(x *exam, m *match) bool { return x.exited(m, 3221225781, -1073741515) }},
+			},
 		},
-	},
-	{
-		name: "native_build_failed", category: DependencyMissing,
-		explain: "A part of the server had to be compiled on this machine, and that failed ({module|a native module}).",
-		fix:     "Install the compiler it asks for (build-essential, Xcode's command line tools, Visual C++ Build Tools), or use a Node or Python version for which there are finished builds.",
-		clues: []clue{
-			{strong, `gyp (?:ERR!|error) (?:build error|stack|not ok|find (?:Python|VS))`, nil},
-			{strong, `Microsoft Visual C\+\+ 14\.0 or greater is required`, nil},
-			{strong, `(?i)failed(?: to)? build(?:ing)? (?:wheel for |` + "`)?(?P<module>[\\w.-]+)", nil},
-			{strong, `(?i)could not (?:load|find) (?:the )?["']?[\w-]+["']? native (?:module|binding|addon)|native (?:module|binding|addon)s? (?:not found|missing|failed to load)`, nil},
-			{strong, `Could not build wheels for (?P<module>[\w.-]+)`, nil},
-			{strong, `(?i)prebuild-install (?:warn|ERR!|info)[^\n]*no prebuilt`, nil},
-			{strong, `Could not locate the bindings file`, nil},
-			{strong, `error: subprocess-exited-with-error|error: metadata-generation-failed|error: command '[^'\n]*(?:gcc|clang|cl\.exe|cc)' failed`, nil},
+		{
+			name: "native_build_failed", category: DependencyMissing,
+			explain: "A part of the server had to be compiled on this machine, and that failed ({module|a native module}).",
+			fix:     "Install the compiler it asks for (build-essential, Xcode's command line tools, Visual C++ Build Tools), or use a Node or Python version for which there are finished builds.",
+			clues: []clue{
+				{strong, `gyp (?:ERR!|error) (?:build error|stack|not ok|find (?:Python|VS))`, nil},
+				{strong, `Microsoft Visual C\+\+ 14\.0 or greater is required`, nil},
+				{strong, `(?i)failed(?: to)? build(?:ing)? (?:wheel for |` + "`)?(?P<module>[\\w.-]+)", nil},
+				{strong, `(?i)could not (?:load|find) (?:the )?["']?[\w-]+["']? native (?:module|binding|addon)|native (?:module|binding|addon)s? (?:not found|missing|failed to load)`, nil},
+				{strong, `Could not build wheels for (?P<module>[\w.-]+)`, nil},
+				{strong, `(?i)prebuild-install (?:warn|ERR!|info)[^\n]*no prebuilt`, nil},
+				{strong, `Could not locate the bindings file`, nil},
+				{strong, `error: subprocess-exited-with-error|error: metadata-generation-failed|error: command '[^'\n]*(?:gcc|clang|cl\.exe|cc)' failed`, nil},
+			},
 		},
-	},
-	{
-		name: "broken_npm_install", category: DependencyMissing,
-		explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
-		fix:     "Install them again in the server's folder: rm -rf node_modules && npm install",
-		clues: []clue{
-			{strong, `(?:Error: )?Cannot find (?:module|package) '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !strings.HasPrefix(m.names["module"], "node:") }},
-			{strong, `Error \[ERR_MODULE_NOT_FOUND\]|code: 'MODULE_NOT_FOUND'`, nil},
-			{strong, `error: Cannot find (?:module|package) "(?P<module>[^"\n]+)" from`, nil},
-			{strong, `(?:sh|bash): (?:1: |line \d+: )?(?P<module>tsc|tsx|ts-node|vite|rimraf|shx|cross-env|esbuild|tsup): (?:command )?not found`, nil},
+		{
+			name: "broken_npm_install", category: DependencyMissing,
+			explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
+			fix:     "Install them again in the server's folder: rm -rf node_modules && npm install",
+			clues: []clue{
+				{strong, `(?:Error: )?Cannot find (?:module|package) '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !strings.HasPrefix(m.names["module"], "node:") }},
+				{strong, `Error \[ERR_MODULE_NOT_FOUND\]|code: 'MODULE_NOT_FOUND'`, nil},
+				{strong, `error: Cannot find (?:module|package) "(?P<module>[^"\n]+)" from`, nil},
+				{strong, `(?:sh|bash): (?:1: |line \d+: )?(?P<module>tsc|tsx|ts-node|vite|rimraf|shx|cross-env|esbuild|tsup): (?:command )?not found`, nil},
+			},
+			hides: []string{"wrong_command_name"},
 		},
-		hides: []string{"wrong_command_name"},
-	},
+	}
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -104,11 +103,11 @@ func isRunner(_ *exam, command string) bool {
 }
 
 var (
-	drivePath   = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
-	splitPath   = regexp.MustCompile(`(?i)^[A-Z]:[\\/](?:Program|Documents|Users[\\/][^\\/]+)$`)
-	platformBin = regexp.MustCompile(`node_modules/.*(?:linux|musl|gnu)[-_]?(?:x64|arm64|x86_64|aarch64)`)
-	assignment  = regexp.MustCompile(`^[A-Z][A-Z0-9_]+(?:=|$)`)
-	flagInside  = regexp.MustCompile(`^(?:npx|uvx|uv|node|python3?|docker|bunx|deno|java) \S|^(?:[\w.-]+|/[\w./-]+) (?:-{1,2}\w|@?[\w.-]+/|run\b|exec\b|[\w./-]+\.(?:js|py|ts|mjs)\b|\S+@latest)`)
+	drivePath   = &wording{source: `^[A-Za-z]:[\\/]`}
+	splitPath   = &wording{source: `(?i)^[A-Z]:[\\/](?:Program|Documents|Users[\\/][^\\/]+)$`}
+	platformBin = &wording{source: `node_modules/.*(?:linux|musl|gnu)[-_]?(?:x64|arm64|x86_64|aarch64)`}
+	assignment  = &wording{source: `^[A-Z][A-Z0-9_]+(?:=|$)`}
+	flagInside  = &wording{source: `^(?:npx|uvx|uv|node|python3?|docker|bunx|deno|java) \S|^(?:[\w.-]+|/[\w./-]+) (?:-{1,2}\w|@?[\w.-]+/|run\b|exec\b|[\w./-]+\.(?:js|py|ts|mjs)\b|\S+@latest)`}
 )
 
 func isPath(command string) bool {
@@ -120,245 +119,247 @@ func (x *exam) windows() bool {
 	return windowsSigns.MatchString(x.text) || windowsSigns.MatchString(x.line)
 }
 
-var windowsSigns = regexp.MustCompile(`[A-Z]:\\|\[WinError|\.exe\b|\.cmd\b|AppData`)
+var windowsSigns = &wording{source: `[A-Z]:\\|\[WinError|\.exe\b|\.cmd\b|AppData`}
 
-var spawnCauses = []cause{
-	{
-		name: "url_in_stdio_only_client", category: TransportMismatch,
-		explain: "An address ({command|a URL}) stands where the client wants a program to start: it speaks to programs only.",
-		fix:     "Give the client a command instead: gauze run --url {command|URL}",
-		clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.Contains(command, "://") }),
-			clue{strong, `(?i)(?:only (?:supports? )?stdio|"?command"?(?: field)? is required|missing (?:required )?(?:field|property|key) ['"` + "`" + `]?command)\b`,
-				func(x *exam, _ *match) bool { return x.remote() || strings.Contains(x.text, "://") }},
-			clue{strong, `(?s)"path": ?\[\s*"mcpServers",\s*"[^"\n]+",\s*"command"\s*\]`, func(x *exam, _ *match) bool { return x.address() != "" }},
-			clue{strong, `(?i)(?:does not|doesn't) support (?:remote|url|http|sse)[^\n]{0,20}(?:servers?|transports?)`, nil}),
-		hides: []string{"entry_shape_wrong", "json_syntax"},
-	},
-	{
-		name: "command_and_args_in_one_string", category: ConfigMalformed,
-		explain: "The whole command line {command|with its arguments} was taken for the name of one program: command and arguments stand in one string.",
-		fix:     "Write the program alone as \"command\" and each argument as an entry of \"args\".",
-		clues:   cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
-	},
-	{
-		name: "config_file_given_as_command", category: ConfigMalformed,
-		explain: "{command} is a configuration file, not a program, but it was to be started.",
-		fix:     "Put the server's program into \"command\"; the file itself belongs where the client reads its configuration.",
-		clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.HasSuffix(command, ".json") }),
-			clue{strong, `\bspawn (?P<command>[^"'\n]+\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil},
-			clue{certain, `\bspawn(?: \S+)? (?:Unknown system error -8|ENOEXEC|EACCES|EFTYPE|UNKNOWN)|(?i)exec format error|permission denied`, func(x *exam, m *match) bool {
-				for _, word := range x.Command {
-					if strings.HasSuffix(word, ".json") && !strings.HasPrefix(word, "-") && x.runner() != "node" {
-						m.names = map[string]string{"command": word}
-						return true
+func spawnCauses() []cause {
+	return []cause{
+		{
+			name: "url_in_stdio_only_client", category: TransportMismatch,
+			explain: "An address ({command|a URL}) stands where the client wants a program to start: it speaks to programs only.",
+			fix:     "Give the client a command instead: gauze run --url {command|URL}",
+			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.Contains(command, "://") }),
+				clue{strong, `(?i)(?:only (?:supports? )?stdio|"?command"?(?: field)? is required|missing (?:required )?(?:field|property|key) ['"` + "`" + `]?command)\b`,
+					func(x *exam, _ *match) bool { return x.remote() || strings.Contains(x.text, "://") }},
+				clue{strong, `(?s)"path": ?\[\s*"mcpServers",\s*"[^"\n]+",\s*"command"\s*\]`, func(x *exam, _ *match) bool { return x.address() != "" }},
+				clue{strong, `(?i)(?:does not|doesn't) support (?:remote|url|http|sse)[^\n]{0,20}(?:servers?|transports?)`, nil}),
+			hides: []string{"entry_shape_wrong", "json_syntax"},
+		},
+		{
+			name: "command_and_args_in_one_string", category: ConfigMalformed,
+			explain: "The whole command line {command|with its arguments} was taken for the name of one program: command and arguments stand in one string.",
+			fix:     "Write the program alone as \"command\" and each argument as an entry of \"args\".",
+			clues:   cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
+		},
+		{
+			name: "config_file_given_as_command", category: ConfigMalformed,
+			explain: "{command} is a configuration file, not a program, but it was to be started.",
+			fix:     "Put the server's program into \"command\"; the file itself belongs where the client reads its configuration.",
+			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.HasSuffix(command, ".json") }),
+				clue{strong, `\bspawn (?P<command>[^"'\n]+\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil},
+				clue{certain, `\bspawn(?: \S+)? (?:Unknown system error -8|ENOEXEC|EACCES|EFTYPE|UNKNOWN)|(?i)exec format error|permission denied`, func(x *exam, m *match) bool {
+					for _, word := range x.Command {
+						if strings.HasSuffix(word, ".json") && !strings.HasPrefix(word, "-") && x.runner() != "node" {
+							m.names = map[string]string{"command": word}
+							return true
+						}
 					}
-				}
-				return false
-			}}),
-		hides: []string{"wrong_cpu_arch", "missing_exec_bit", "access_denied"},
-	},
-	{
-		name: "tilde_not_expanded", category: PathNotFound,
-		explain: "The path {path|with ~} was used as it is written: only shells put your home folder in for ~ or $HOME.",
-		fix:     "Write the whole path in the configuration: start it with your home folder instead of ~ or $HOME.",
-		clues: append(cannotFind(certain, func(_ *exam, command string) bool {
-			return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
-		}),
-			clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
-			clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
-				for _, word := range x.Command {
-					if strings.HasPrefix(word, "~/") || strings.HasPrefix(word, "$HOME/") {
-						m.names = map[string]string{"path": word}
-						return true
+					return false
+				}}),
+			hides: []string{"wrong_cpu_arch", "missing_exec_bit", "access_denied"},
+		},
+		{
+			name: "tilde_not_expanded", category: PathNotFound,
+			explain: "The path {path|with ~} was used as it is written: only shells put your home folder in for ~ or $HOME.",
+			fix:     "Write the whole path in the configuration: start it with your home folder instead of ~ or $HOME.",
+			clues: append(cannotFind(certain, func(_ *exam, command string) bool {
+				return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
+			}),
+				clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
+				clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
+					for _, word := range x.Command {
+						if strings.HasPrefix(word, "~/") || strings.HasPrefix(word, "$HOME/") {
+							m.names = map[string]string{"path": word}
+							return true
+						}
 					}
-				}
-				return false
-			}},
-			clue{certain, `(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\}|\$\{userHome\}|%USERPROFILE%)[/\\][\w./\\-]+)[^\n]{0,60}(?i:no such file or directory|does not exist|not found|is not a directory)`, nil}),
-		hides: []string{"data_file_missing", "wrong_directory_argument", "script_missing"},
-	},
-	{
-		name: "windows_space_quoting", category: PathNotFound,
-		explain: "A path with a space was cut at the space: {command|its first half} is no program. The client passed it to the shell without quotes.",
-		fix:     "Use the short form of the path (C:\\PROGRA~1\\...) or a folder without spaces, or start it as: cmd /c \"{line|COMMAND}\"",
-		clues: append(cannotFind(certain, func(x *exam, command string) bool { return splitPath.MatchString(command) }),
-			clue{strong, `Cannot find module '(?P<command>[A-Za-z]:\\(?:Program|Users\\[^\\'\n]+))'`, nil},
-			clue{strong, `(?:can't open file|No such file or directory:?|cannot find the path) '?(?P<command>[A-Za-z]:\\+(?:Program|Documents|Users\\+[^\\'"\n ]+))'?(?:$|[:\s])`, func(_ *exam, m *match) bool {
-				return splitPath.MatchString(m.names["command"])
-			}}),
-		hides: []string{"gui_path_missing", "wrong_command_name", "broken_npm_install"},
-	},
-	{
-		name: "posix_shell_on_windows", category: Crashed,
-		explain: "A command line for a Unix shell runs on Windows: {command|its first word} means nothing to cmd.exe.",
-		fix:     "Set variables in the \"env\" part of the entry and start the program itself, without sh, export, source or NAME=value in front.",
-		clues: append(cannotFind(certain, func(x *exam, command string) bool {
-			return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
-				assignment.MatchString(command)
-		}),
-			clue{strong, `The syntax of the command is incorrect\.`, nil},
-			clue{strong, `(?:\|\||&&|-c|\[|\S{1,20}) was unexpected at this time`, nil}),
-		hides: []string{"wrong_command_name", "gui_path_missing"},
-	},
-	{
-		name: "windows_cmd_shim", category: CommandNotFound,
-		explain: "On Windows {command|npx} is a script ({command|npx}.cmd), and a script cannot be started as a program: it needs cmd.exe in front.",
-		fix:     "Start it through the shell: cmd /c {line|npx ...}",
-		clues: []clue{
-			{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? EINVAL\b`, nil},
-			{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? UNKNOWN\b`, nil},
-			{certain, `Windows requires 'cmd /c' wrapper to execute (?P<command>\w+)`, nil},
-			{certain, `(?i)batch file arguments are invalid`, nil},
-			{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
-			{certain, `\[WinError 193\]`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "DLL load failed") }},
-			{strong, `%1 is not a valid Win32 application[^\n]{0,40}\(os error 193\)`, nil},
-			{strong, `exec: "(?P<command>(?:npx|npm|uvx|pnpm|yarn)[^"\n]*)": executable file not found in %PATH%`, nil},
-			{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return windowsSigns.MatchString(x.text) }},
-		},
-	},
-	{
-		name: "windows_dotted_script_name", category: CommandNotFound,
-		explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name has dots: the part behind the last dot is taken for the file's type.",
-		fix:     "Name the program with its ending: uvx --from {command|PACKAGE} {command|PACKAGE}.exe",
-		clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
-			return !strings.HasSuffix(m.names["command"], ".exe")
-		}}},
-		hides: []string{"console_script_not_installed", "gui_path_missing", "wrong_command_name"},
-	},
-	{
-		name: "wsl_boundary", category: CommandNotFound,
-		explain: "{command|The program} is a path of Linux (WSL), but the client runs on Windows, where it does not exist.",
-		fix:     "Let the client start it inside WSL: wsl.exe -e {line|COMMAND}",
-		clues: append(cannotFind(strong, func(x *exam, command string) bool {
-			return strings.HasPrefix(command, "/home/") && windowsSigns.MatchString(x.text) || command == "/bin/bash" || command == "/bin/sh" || strings.HasPrefix(command, "/mnt/c/")
-		}),
-			clue{strong, `(?i)Windows Subsystem for Linux has no installed distributions`, nil},
-			clue{strong, `(?i)WSL[^\n]{0,40}(?:ERROR_|not (?:installed|enabled))|Wsl/Service/`, nil}),
-	},
-	{
-		name: "musl_vs_glibc", category: RuntimeTooOld,
-		explain: "The binary {command|of the server} is there but cannot be started: it was built for another C library (glibc on Alpine/musl, or the other way round).",
-		fix:     "Use an image with glibc (debian, -slim instead of -alpine), or install the variant for musl.",
-		clues: append(cannotFind(certain, func(_ *exam, command string) bool { return platformBin.MatchString(command) }),
-			clue{certain, `version ['` + "`" + `](?P<version>GLIBC(?:XX)?_[\d.]+)['’] not found`, nil},
-			clue{certain, `(?:ld-linux[\w.-]*|ld-musl[\w.-]*)[^\n]{0,80}(?:No such file or directory|not found)|Error relocating [^\n]+: symbol not found`, nil},
-			clue{strong, `\blibc\.musl-\w+\.so|libc\.so\.6: cannot open shared object`, nil}),
-		hides: []string{"runtime_not_installed", "gui_path_missing", "command_path_missing", "shared_library_missing"},
-	},
-	{
-		name: "runtime_not_in_image", category: CommandNotFound,
-		explain: "The container's image has no {command|such program}: it cannot be started in there.",
-		fix:     "Use an image that has {command|it}, or start one that brings the server as its entry point.",
-		clues: []clue{
-			{certain, `OCI runtime (?:create|exec) failed[^\n]*exec: "(?P<command>[^"\n]+)": (?:executable file not found|stat [^\n]*no such file)`, nil},
-			{strong, `exec: "(?P<command>[^"\n]+)": executable file not found in \$PATH: unknown`, nil},
-			{strong, `runc (?:create|run) failed[^\n]*exec: "(?P<command>[^"\n]+)"[^\n]*not found`, nil},
-		},
-		hides: []string{"gui_path_missing", "wrong_command_name", "command_path_missing"},
-	},
-	{
-		name: "helper_tool_not_on_path", category: CommandNotFound,
-		explain: "{command|A helper program} is needed to install or run the server, and it is not on the PATH the client gives.",
-		fix:     "Install {command|it}, or add its folder to PATH in the \"env\" part of the server's entry.",
-		clues: append(cannotFind(certain, func(x *exam, command string) bool {
-			return slices.Contains([]string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
-		}),
-			clue{certain, `Git executable not found`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }},
-			clue{certain, `npm (?:ERR!|error) (?:syscall spawn git|enoent An unknown git error|path git)`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }}),
-		hides: []string{"git_fetch_failed", "gui_path_missing", "wrong_command_name"},
-	},
-	{
-		name: "python_vs_python3", category: CommandNotFound,
-		explain: "There is no program python on the PATH the client gives; on this system it is called python3, or Python is not installed.",
-		fix:     "Use python3 as the command: gauze run -- python3 ...",
-		clues: append(cannotFind(strong, func(_ *exam, command string) bool { return command == "python" || command == "pip" }),
-			clue{certain, `Python was not found; run without arguments to install from the Microsoft Store`, nil}),
-	},
-	{
-		name: "runtime_not_installed", category: CommandNotFound,
-		explain: "{command|The program} was not found in any of the folders the client looks in: it is not installed, or installed elsewhere.",
-		fix:     "Install it, or use its absolute path as the command (`which {command|COMMAND}` in a terminal shows it).",
-		clues: []clue{
-			{certain, `Failed to spawn process: No such file or directory`, nil},
-			{strong, `(?i)\b(?P<command>node(?:\.js)?|uv|python|docker|bun|java)\b (?:is|must be|needs to be) (?:not installed|installed first|required but not)`, nil},
-			{likely, `(?:: |^)No such file or directory \(os error 2\)`, func(x *exam, m *match) bool {
-				return !strings.Contains(m.said, "error: No such file") && !strings.Contains(x.line, "--directory")
-			}},
-			{guess, `(?m)^No such file or directory \(os error 2\)`, func(x *exam, m *match) bool { return !strings.Contains(x.line, "--directory") }},
-		},
-	},
-	{
-		name: "gui_path_missing", category: CommandNotFound,
-		explain: "The client cannot find {command}: it is not on the PATH the client gives to servers. Programs started from a desktop do not see what your shell sets up (Homebrew, nvm, ~/.local/bin and the like).",
-		fix:     "Use the absolute path as the command; `which {command}` in a terminal shows it.",
-		clues: append(cannotFind(strong, isRunner),
-			clue{likely, "", func(x *exam, m *match) bool { return x.exited(m, 127, 9009) }}),
-		hides: []string{"companion_app_not_running"},
-	},
-	{
-		name: "command_path_missing", category: CommandNotFound,
-		explain: "There is no program at {command}.",
-		fix:     "Check the path with: ls -l {command}. If the server is to be built or installed first, do that.",
-		clues: cannotFind(likely, func(x *exam, command string) bool {
-			return isPath(command) && !strings.HasSuffix(command, ".exe.") && !platformBin.MatchString(command) && program(command) != "cmd"
-		}),
-	},
-	{
-		name: "wrong_command_name", category: CommandNotFound,
-		explain: "There is no program called {command|like the configured one} on the PATH the client gives.",
-		fix:     "Check the name in the server's documentation, install it, or use its absolute path: which {command|COMMAND}",
-		clues: cannotFind(likely, func(x *exam, command string) bool {
-			return !isPath(command) && !isRunner(x, command) && program(command) != "cmd" && !strings.Contains(command, " ")
-		}),
-	},
-	{
-		name: "missing_exec_bit", category: PermissionDenied,
-		explain: "{command|The program} is there but may not be started: the file is not marked as executable.",
-		fix:     "Start it with its interpreter (node FILE, python3 FILE), or mark it yourself: chmod +x {command|FILE}",
-		clues: []clue{
-			{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
-			{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},
-			{certain, `exec: "(?P<command>[^"\n]+)": permission denied`, nil},
-			{certain, `\b(?:bash|zsh|sh|dash)(?:: line)?:? (?:\d+: )?(?P<command>/?[\w./-]+): (?i:permission denied)`, nil},
-			{strong, `zsh: permission denied: (?P<command>\S+)`, nil},
-			{strong, `PermissionError: \[Errno 13\] Permission denied: '(?P<command>[^'\n]*/bin/[\w.-]+|[^'\n]+\.(?:sh|py|js))'`, func(x *exam, m *match) bool { return strings.Contains(x.line, m.names["command"]) }},
-			{strong, `(?i)failed to (?:spawn|start|run|execute)[^\n]*?permission denied \(os error 13\)`, nil},
-			{likely, "", func(x *exam, m *match) bool { return x.exited(m, 126) }},
-			{certain, "", func(x *exam, m *match) bool {
-				if x.Spawn.Errno != "EACCES" || x.Spawn.Said != "" {
 					return false
-				}
-				m.said, m.names["command"] = "spawn "+x.Spawn.Path+" EACCES", x.Spawn.Path
-				return true
-			}},
+				}},
+				clue{certain, `(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\}|\$\{userHome\}|%USERPROFILE%)[/\\][\w./\\-]+)[^\n]{0,60}(?i:no such file or directory|does not exist|not found|is not a directory)`, nil}),
+			hides: []string{"data_file_missing", "wrong_directory_argument", "script_missing"},
 		},
-		hides: []string{"access_denied"},
-	},
-	{
-		name: "wrong_cpu_arch", category: RuntimeTooOld,
-		explain: "{command|The program} was built for another kind of processor than this machine's.",
-		fix:     "Install the build for this machine (arm64 or x64); for a container add: --platform linux/amd64",
-		clues: []clue{
-			{certain, `Bad CPU type in executable`, nil},
-			{strong, `which (?:is|was built for a) newer than running OS|built for macOS [\d.]+ which is newer`, nil},
-			{certain, `(?i)\bexec format error\b`, nil},
-			{certain, `incompatible architecture \(have '(?P<version>[\w, ]+)', need`, nil},
-			{certain, `\bspawn (?P<command>[^"'\n]+?) (?:ENOEXEC|EBADARCH)\b`, nil},
-			{certain, `\bUnknown system error -(?:86|8)\b`, nil},
-			{strong, `no matching manifest for (?P<version>\w+/[\w/]+)`, nil},
-			{strong, `npm (?:ERR!|error) (?:code EBADPLATFORM|notsup Unsupported platform for (?P<command>\S+))`, nil},
-			{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, nil},
-			{strong, `You installed esbuild for another platform`, nil},
-			{strong, `Could not load the "sharp" module using the (?P<version>[\w-]+) runtime`, nil},
-			{strong, `(?i)This version of [^\n]+ is not compatible with the version of Windows`, nil},
-			{likely, "", func(x *exam, m *match) bool {
-				if !strings.EqualFold(x.Exit.Signal, "SIGILL") && !strings.EqualFold(x.Exit.Signal, "illegal instruction") {
-					return false
-				}
-				m.said = x.Exit.Said
-				return true
-			}},
+		{
+			name: "windows_space_quoting", category: PathNotFound,
+			explain: "A path with a space was cut at the space: {command|its first half} is no program. The client passed it to the shell without quotes.",
+			fix:     "Use the short form of the path (C:\\PROGRA~1\\...) or a folder without spaces, or start it as: cmd /c \"{line|COMMAND}\"",
+			clues: append(cannotFind(certain, func(x *exam, command string) bool { return splitPath.MatchString(command) }),
+				clue{strong, `Cannot find module '(?P<command>[A-Za-z]:\\(?:Program|Users\\[^\\'\n]+))'`, nil},
+				clue{strong, `(?:can't open file|No such file or directory:?|cannot find the path) '?(?P<command>[A-Za-z]:\\+(?:Program|Documents|Users\\+[^\\'"\n ]+))'?(?:$|[:\s])`, func(_ *exam, m *match) bool {
+					return splitPath.MatchString(m.names["command"])
+				}}),
+			hides: []string{"gui_path_missing", "wrong_command_name", "broken_npm_install"},
 		},
-		hides: []string{"npx_cache_corrupt"},
-	},
+		{
+			name: "posix_shell_on_windows", category: Crashed,
+			explain: "A command line for a Unix shell runs on Windows: {command|its first word} means nothing to cmd.exe.",
+			fix:     "Set variables in the \"env\" part of the entry and start the program itself, without sh, export, source or NAME=value in front.",
+			clues: append(cannotFind(certain, func(x *exam, command string) bool {
+				return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
+					assignment.MatchString(command)
+			}),
+				clue{strong, `The syntax of the command is incorrect\.`, nil},
+				clue{strong, `(?:\|\||&&|-c|\[|\S{1,20}) was unexpected at this time`, nil}),
+			hides: []string{"wrong_command_name", "gui_path_missing"},
+		},
+		{
+			name: "windows_cmd_shim", category: CommandNotFound,
+			explain: "On Windows {command|npx} is a script ({command|npx}.cmd), and a script cannot be started as a program: it needs cmd.exe in front.",
+			fix:     "Start it through the shell: cmd /c {line|npx ...}",
+			clues: []clue{
+				{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? EINVAL\b`, nil},
+				{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? UNKNOWN\b`, nil},
+				{certain, `Windows requires 'cmd /c' wrapper to execute (?P<command>\w+)`, nil},
+				{certain, `(?i)batch file arguments are invalid`, nil},
+				{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
+				{certain, `\[WinError 193\]`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "DLL load failed") }},
+				{strong, `%1 is not a valid Win32 application[^\n]{0,40}\(os error 193\)`, nil},
+				{strong, `exec: "(?P<command>(?:npx|npm|uvx|pnpm|yarn)[^"\n]*)": executable file not found in %PATH%`, nil},
+				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return windowsSigns.MatchString(x.text) }},
+			},
+		},
+		{
+			name: "windows_dotted_script_name", category: CommandNotFound,
+			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name has dots: the part behind the last dot is taken for the file's type.",
+			fix:     "Name the program with its ending: uvx --from {command|PACKAGE} {command|PACKAGE}.exe",
+			clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
+				return !strings.HasSuffix(m.names["command"], ".exe")
+			}}},
+			hides: []string{"console_script_not_installed", "gui_path_missing", "wrong_command_name"},
+		},
+		{
+			name: "wsl_boundary", category: CommandNotFound,
+			explain: "{command|The program} is a path of Linux (WSL), but the client runs on Windows, where it does not exist.",
+			fix:     "Let the client start it inside WSL: wsl.exe -e {line|COMMAND}",
+			clues: append(cannotFind(strong, func(x *exam, command string) bool {
+				return strings.HasPrefix(command, "/home/") && windowsSigns.MatchString(x.text) || command == "/bin/bash" || command == "/bin/sh" || strings.HasPrefix(command, "/mnt/c/")
+			}),
+				clue{strong, `(?i)Windows Subsystem for Linux has no installed distributions`, nil},
+				clue{strong, `(?i)WSL[^\n]{0,40}(?:ERROR_|not (?:installed|enabled))|Wsl/Service/`, nil}),
+		},
+		{
+			name: "musl_vs_glibc", category: RuntimeTooOld,
+			explain: "The binary {command|of the server} is there but cannot be started: it was built for another C library (glibc on Alpine/musl, or the other way round).",
+			fix:     "Use an image with glibc (debian, -slim instead of -alpine), or install the variant for musl.",
+			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return platformBin.MatchString(command) }),
+				clue{certain, `version ['` + "`" + `](?P<version>GLIBC(?:XX)?_[\d.]+)['’] not found`, nil},
+				clue{certain, `(?:ld-linux[\w.-]*|ld-musl[\w.-]*)[^\n]{0,80}(?:No such file or directory|not found)|Error relocating [^\n]+: symbol not found`, nil},
+				clue{strong, `\blibc\.musl-\w+\.so|libc\.so\.6: cannot open shared object`, nil}),
+			hides: []string{"runtime_not_installed", "gui_path_missing", "command_path_missing", "shared_library_missing"},
+		},
+		{
+			name: "runtime_not_in_image", category: CommandNotFound,
+			explain: "The container's image has no {command|such program}: it cannot be started in there.",
+			fix:     "Use an image that has {command|it}, or start one that brings the server as its entry point.",
+			clues: []clue{
+				{certain, `OCI runtime (?:create|exec) failed[^\n]*exec: "(?P<command>[^"\n]+)": (?:executable file not found|stat [^\n]*no such file)`, nil},
+				{strong, `exec: "(?P<command>[^"\n]+)": executable file not found in \$PATH: unknown`, nil},
+				{strong, `runc (?:create|run) failed[^\n]*exec: "(?P<command>[^"\n]+)"[^\n]*not found`, nil},
+			},
+			hides: []string{"gui_path_missing", "wrong_command_name", "command_path_missing"},
+		},
+		{
+			name: "helper_tool_not_on_path", category: CommandNotFound,
+			explain: "{command|A helper program} is needed to install or run the server, and it is not on the PATH the client gives.",
+			fix:     "Install {command|it}, or add its folder to PATH in the \"env\" part of the server's entry.",
+			clues: append(cannotFind(certain, func(x *exam, command string) bool {
+				return slices.Contains([]string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
+			}),
+				clue{certain, `Git executable not found`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }},
+				clue{certain, `npm (?:ERR!|error) (?:syscall spawn git|enoent An unknown git error|path git)`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }}),
+			hides: []string{"git_fetch_failed", "gui_path_missing", "wrong_command_name"},
+		},
+		{
+			name: "python_vs_python3", category: CommandNotFound,
+			explain: "There is no program python on the PATH the client gives; on this system it is called python3, or Python is not installed.",
+			fix:     "Use python3 as the command: gauze run -- python3 ...",
+			clues: append(cannotFind(strong, func(_ *exam, command string) bool { return command == "python" || command == "pip" }),
+				clue{certain, `Python was not found; run without arguments to install from the Microsoft Store`, nil}),
+		},
+		{
+			name: "runtime_not_installed", category: CommandNotFound,
+			explain: "{command|The program} was not found in any of the folders the client looks in: it is not installed, or installed elsewhere.",
+			fix:     "Install it, or use its absolute path as the command (`which {command|COMMAND}` in a terminal shows it).",
+			clues: []clue{
+				{certain, `Failed to spawn process: No such file or directory`, nil},
+				{strong, `(?i)\b(?P<command>node(?:\.js)?|uv|python|docker|bun|java)\b (?:is|must be|needs to be) (?:not installed|installed first|required but not)`, nil},
+				{likely, `(?:: |^)No such file or directory \(os error 2\)`, func(x *exam, m *match) bool {
+					return !strings.Contains(m.said, "error: No such file") && !strings.Contains(x.line, "--directory")
+				}},
+				{guess, `(?m)^No such file or directory \(os error 2\)`, func(x *exam, m *match) bool { return !strings.Contains(x.line, "--directory") }},
+			},
+		},
+		{
+			name: "gui_path_missing", category: CommandNotFound,
+			explain: "The client cannot find {command}: it is not on the PATH the client gives to servers. Programs started from a desktop do not see what your shell sets up (Homebrew, nvm, ~/.local/bin and the like).",
+			fix:     "Use the absolute path as the command; `which {command}` in a terminal shows it.",
+			clues: append(cannotFind(strong, isRunner),
+				clue{likely, "", func(x *exam, m *match) bool { return x.exited(m, 127, 9009) }}),
+			hides: []string{"companion_app_not_running"},
+		},
+		{
+			name: "command_path_missing", category: CommandNotFound,
+			explain: "There is no program at {command}.",
+			fix:     "Check the path with: ls -l {command}. If the server is to be built or installed first, do that.",
+			clues: cannotFind(likely, func(x *exam, command string) bool {
+				return isPath(command) && !strings.HasSuffix(command, ".exe.") && !platformBin.MatchString(command) && program(command) != "cmd"
+			}),
+		},
+		{
+			name: "wrong_command_name", category: CommandNotFound,
+			explain: "There is no program called {command|like the configured one} on the PATH the client gives.",
+			fix:     "Check the name in the server's documentation, install it, or use its absolute path: which {command|COMMAND}",
+			clues: cannotFind(likely, func(x *exam, command string) bool {
+				return !isPath(command) && !isRunner(x, command) && program(command) != "cmd" && !strings.Contains(command, " ")
+			}),
+		},
+		{
+			name: "missing_exec_bit", category: PermissionDenied,
+			explain: "{command|The program} is there but may not be started: the file is not marked as executable.",
+			fix:     "Start it with its interpreter (node FILE, python3 FILE), or mark it yourself: chmod +x {command|FILE}",
+			clues: []clue{
+				{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
+				{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},
+				{certain, `exec: "(?P<command>[^"\n]+)": permission denied`, nil},
+				{certain, `\b(?:bash|zsh|sh|dash)(?:: line)?:? (?:\d+: )?(?P<command>/?[\w./-]+): (?i:permission denied)`, nil},
+				{strong, `zsh: permission denied: (?P<command>\S+)`, nil},
+				{strong, `PermissionError: \[Errno 13\] Permission denied: '(?P<command>[^'\n]*/bin/[\w.-]+|[^'\n]+\.(?:sh|py|js))'`, func(x *exam, m *match) bool { return strings.Contains(x.line, m.names["command"]) }},
+				{strong, `(?i)failed to (?:spawn|start|run|execute)[^\n]*?permission denied \(os error 13\)`, nil},
+				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 126) }},
+				{certain, "", func(x *exam, m *match) bool {
+					if x.Spawn.Errno != "EACCES" || x.Spawn.Said != "" {
+						return false
+					}
+					m.said, m.names["command"] = "spawn "+x.Spawn.Path+" EACCES", x.Spawn.Path
+					return true
+				}},
+			},
+			hides: []string{"access_denied"},
+		},
+		{
+			name: "wrong_cpu_arch", category: RuntimeTooOld,
+			explain: "{command|The program} was built for another kind of processor than this machine's.",
+			fix:     "Install the build for this machine (arm64 or x64); for a container add: --platform linux/amd64",
+			clues: []clue{
+				{certain, `Bad CPU type in executable`, nil},
+				{strong, `which (?:is|was built for a) newer than running OS|built for macOS [\d.]+ which is newer`, nil},
+				{certain, `(?i)\bexec format error\b`, nil},
+				{certain, `incompatible architecture \(have '(?P<version>[\w, ]+)', need`, nil},
+				{certain, `\bspawn (?P<command>[^"'\n]+?) (?:ENOEXEC|EBADARCH)\b`, nil},
+				{certain, `\bUnknown system error -(?:86|8)\b`, nil},
+				{strong, `no matching manifest for (?P<version>\w+/[\w/]+)`, nil},
+				{strong, `npm (?:ERR!|error) (?:code EBADPLATFORM|notsup Unsupported platform for (?P<command>\S+))`, nil},
+				{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, nil},
+				{strong, `You installed esbuild for another platform`, nil},
+				{strong, `Could not load the "sharp" module using the (?P<version>[\w-]+) runtime`, nil},
+				{strong, `(?i)This version of [^\n]+ is not compatible with the version of Windows`, nil},
+				{likely, "", func(x *exam, m *match) bool {
+					if !strings.EqualFold(x.Exit.Signal, "SIGILL") && !strings.EqualFold(x.Exit.Signal, "illegal instruction") {
+						return false
+					}
+					m.said = x.Exit.Said
+					return true
+				}},
+			},
+			hides: []string{"npx_cache_corrupt"},
+		},
+	}
 }
