@@ -123,11 +123,17 @@ func examine(ctx context.Context, spec upstream.Spec, heal bool, timeout time.Du
 }
 
 func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
-	t := tested{Works: report.Healthy, Server: spec.String(), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
+	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
 	if a.Found.Protocol != "" {
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
 	}
 	return t
+}
+
+// shownServer is the server's command line or address, without the keys that
+// people put into arguments.
+func shownServer(spec upstream.Spec) string {
+	return spec.Secrets().Redact(fault.Redact(spec.String()))
 }
 
 func toolsOf(a upstream.Attempted) []string {
@@ -154,7 +160,7 @@ var climbed = []struct {
 // showTest is for people: how far it went, what was tried, what is left to do.
 func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, healing bool, p paint) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", p.in("1", fault.Quote(spec.String())))
+	fmt.Fprintf(&b, "%s\n\n", p.in("1", fault.Quote(shownServer(spec))))
 	for _, step := range climbed {
 		if a.Stage < step.stage {
 			fmt.Fprintf(&b, "  %s %s\n", p.red("✗"), step.no)
@@ -191,7 +197,7 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 			if spec.URL != "" {
 				how = "--url "
 			}
-			b.WriteString("\nA fix can be tried without changing anything for good:\n\n    gauze test --heal " + how + fault.Quote(spec.String()) + "\n")
+			b.WriteString("\nA fix can be tried without changing anything for good:\n\n    gauze test --heal " + how + fault.Quote(shownServer(spec)) + "\n")
 		}
 	}
 	return b.String()

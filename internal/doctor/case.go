@@ -23,6 +23,8 @@ type Case struct {
 	Stdout string // the first bytes that were no messages
 	Log    string // of a client, where there is nothing better
 
+	Unfilled []string // variables that the values of others and headers refer to, as the server got them
+
 	Secrets fault.Secrets // never shown
 }
 

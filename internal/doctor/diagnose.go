@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // cause is one way of failing: how it is called and recognised, and its words.
@@ -193,6 +195,9 @@ func (x *exam) tell(f finding) Diagnosis {
 // command says.
 func (x *exam) name(key string, m *match) string {
 	value := m.names[key]
+	if key == "package" { // as npm writes it in an address
+		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
+	}
 	if value == "" {
 		switch key {
 		case "command":
@@ -224,8 +229,52 @@ func (x *exam) unknown() Diagnosis {
 	if address := x.address(); address != "" && x.remote() && !x.bridge() {
 		d.Fix = "Let gauze ask the server itself: gauze test --url " + shown(x.Secrets, address)
 	}
+	x.seen(&d)
 	if m := x.find(knowledge().facts[len(facts)-1], nil); m != nil {
 		d.Reasons = append(d.Reasons, reason(x.Secrets, m))
 	}
 	return d
+}
+
+// The causes of troubles of which only the outside is known.
+const (
+	noAnswer    = "no_answer"
+	justEnded   = "ended_without_reason"
+	serverError = "server_error"
+)
+
+// nameless tells whether the cause is not known.
+func (d Diagnosis) nameless() bool {
+	return d.Category == Unknown || d.Cause == noAnswer || d.Cause == justEnded || d.Cause == serverError
+}
+
+// seen says what we saw ourselves where no cause is known: what gauze can see
+// is in the case by then, and gauze is not the next step.
+func (x *exam) seen(d *Diagnosis) {
+	server := func() int {
+		for _, answer := range x.HTTP {
+			if answer.Status >= 500 {
+				return answer.Status
+			}
+		}
+		return 0
+	}
+	line := shown(x.Secrets, x.line)
+	switch {
+	case x.Stage < Started:
+	case x.Limit.Passed:
+		d.Category, d.Cause, d.Confidence = Timeout, noAnswer, guess
+		d.Explanation = "The server started and runs, but it did not answer within " + x.Limit.After.Round(time.Second).String() + ", and nothing it wrote says why."
+		d.Fix = "Check that it is started as an MCP server over stdin and stdout (some need an argument for that); if it is only slow, give it longer: --timeout 2m"
+	case x.Exit.Known:
+		d.Category, d.Cause, d.Confidence = Crashed, justEnded, guess
+		d.Explanation = "The server ended (" + shown(x.Secrets, x.Exit.Said) + ") before it answered, and nothing it wrote says why."
+		d.Fix = "Start it in a terminal, with its option for verbose output if it has one: " + line
+		d.Reasons = append(d.Reasons, shown(x.Secrets, x.Exit.Said))
+	case server() > 0:
+		d.Category, d.Cause, d.Confidence = Crashed, serverError, guess
+		d.Explanation = fmt.Sprintf("The server answered %d: it failed on its own side, and does not say why.", server())
+		d.Fix = "See what the server wrote to its own log at this moment, or tell who runs it."
+		d.Reasons = append(d.Reasons, fmt.Sprintf("HTTP %d", server()))
+	}
 }

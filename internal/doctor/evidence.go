@@ -22,6 +22,8 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 		RPC:     rpcOf(e),
 		Limit:   limitOf(e.Limit),
 		Secrets: spec.Secrets(),
+
+		Unfilled: unfilled(spec),
 	}
 	if e.StderrTail != nil {
 		c.Stderr = string(e.StderrTail)
@@ -36,6 +38,9 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 		c.Log = e.Spawn.Error()
 		if !e.Remote {
 			c.Spawn = spawnOf(spec, e)
+			if c.Spawn.Of == "interpreter" { // the system's words blame the script, which is there
+				c.Log = spec.Command + ": " + c.Spawn.Path + ": bad interpreter: No such file or directory"
+			}
 		}
 	} else {
 		c.Log = failures(e)
@@ -48,6 +53,27 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 		}
 	}
 	return c
+}
+
+// unfilled are the variables that stand as references in the place of a whole
+// value, or of a whole key in a header. Half a value may mean what it says.
+func unfilled(spec upstream.Spec) (names []string) {
+	note := func(value string) {
+		if all := references(value); len(all) == 1 && !all[0].bare && all[0].from == 0 && all[0].to == len(value) {
+			names = append(names, all[0].name)
+		}
+	}
+	for _, pair := range spec.Environment() {
+		if name, value, _ := strings.Cut(pair, "="); spec.URL == "" && !loads(name) {
+			note(value)
+		}
+	}
+	for _, h := range spec.Header {
+		if words := strings.Fields(h.Value); len(words) > 0 {
+			note(words[len(words)-1])
+		}
+	}
+	return names
 }
 
 // spawnOf reads the operating system's error. It says ENOENT for a program, an

@@ -23,7 +23,7 @@ func Fixes(m *Machine) func(Diagnosis, Case, upstream.Spec) []Fix {
 		for _, r := range remedies()[d.Cause] {
 			fixes = append(fixes, r(p)...)
 		}
-		if len(fixes) == 0 && d.Category == Unknown {
+		if len(fixes) == 0 && d.nameless() {
 			for _, r := range obvious() {
 				fixes = append(fixes, r(p)...)
 			}
@@ -69,7 +69,7 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 	program := []remedy{expandTilde, joinSpaces, locateProgram, otherPython, installProgram}
 	paths := []remedy{expandTilde, fillIn, joinSpaces}
 	values := []remedy{fillIn, forwardVariable, findVariable}
-	address := []remedy{followRedirect, otherEndpoint}
+	address := []remedy{findEndpoint}
 	refused := []remedy{fillIn, composePort, localSpelling}
 	return map[string][]remedy{
 		"gui_path_missing":        program,

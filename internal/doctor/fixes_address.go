@@ -24,6 +24,16 @@ func commandToURL(p *plan) []Fix {
 		}}}
 }
 
+// findEndpoint goes where a redirect leads, then to the usual paths. A server
+// that says it is elsewhere is not looked for on the old host.
+func findEndpoint(p *plan) []Fix {
+	fixes := followRedirect(p)
+	if len(fixes) > 0 && fixes[0].Risk > Runtime {
+		return fixes
+	}
+	return append(fixes, otherEndpoint(p)...)
+}
+
 // followRedirect uses the address a redirect names, on the same host only: the
 // user's headers go there.
 func followRedirect(p *plan) []Fix {
@@ -103,10 +113,9 @@ func localSpelling(p *plan) (fixes []Fix) {
 		spellings = append(spellings, "host.docker.internal")
 	}
 	for _, spelling := range spellings {
-		loopback := spelling != "host.docker.internal"
 		apply := func(s upstream.Spec) upstream.Spec {
 			return p.relocated(s, func(a localAddress) (string, int) {
-				if a.host == spelling || loopback && !p.Takes(strings.Trim(spelling, "[]"), a.port) {
+				if a.host == spelling || !p.Takes(strings.Trim(spelling, "[]"), a.port) {
 					return a.host, 0
 				}
 				return spelling, 0
@@ -115,7 +124,7 @@ func localSpelling(p *plan) (fixes []Fix) {
 		if sameSpec(apply(p.spec), p.spec, p.env) {
 			continue
 		}
-		fixes = append(fixes, Fix{Name: "local " + spelling, Risk: Runtime, About: "writes " + spelling + " for this machine: there somebody answers, or this is a container",
+		fixes = append(fixes, Fix{Name: "local " + spelling, Risk: Runtime, About: "writes " + spelling + " for this machine: there somebody answers",
 			Next: "use " + spelling + " instead of localhost in the server's address", Apply: apply})
 	}
 	return fixes

@@ -26,6 +26,9 @@ func (p *plan) missing() string {
 // what it starts find its neighbours: npx needs node.
 func locateProgram(p *plan) (fixes []Fix) {
 	name := p.missing()
+	if p.c.Spawn.Of == "interpreter" && isPath(p.c.Spawn.Path) {
+		return nil // the script names its path, and no PATH changes that
+	}
 	already := filepath.SplitList(value(p.env, "PATH", p.OS == "windows"))
 	for _, path := range p.Find(name, p.env) {
 		if program(p.spec.Command) != name && slices.Contains(already, filepath.Dir(path)) {

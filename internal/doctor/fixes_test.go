@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -489,7 +492,21 @@ func TestInAContainerThisMachineHasAnotherName(t *testing.T) {
 	f.file("system/.dockerenv", "")
 	spec := upstream.Spec{URL: "http://localhost:" + strconv.Itoa(closedPort(t)) + "/mcp"}
 	c := Case{URL: spec.URL, Log: "dial tcp 127.0.0.1:1: connect: connection refused"}
+	answers := false
+	f.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
+		if !answers || !strings.HasPrefix(address, "host.docker.internal:") {
+			return nil, syscall.ECONNREFUSED
+		}
+		ours, theirs := net.Pipe()
+		theirs.Close()
+		return ours, nil
+	}
 	fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
+	if slices.ContainsFunc(fixes, func(fix Fix) bool { return fix.Apply != nil }) {
+		t.Errorf("nobody answers there: %v", names(fixes))
+	}
+	answers = true
+	fixes = Fixes(f.Machine)(Diagnose(c), c, spec)
 	if len(fixes) == 0 || fixes[0].Apply == nil || !strings.HasPrefix(fixes[0].Apply(spec).URL, "http://host.docker.internal:") {
 		t.Errorf("%v", names(fixes))
 	}

@@ -85,6 +85,9 @@ func environmentCauses() []cause {
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool {
 					name := unexpanded(x.line)
+					if name == "" && len(x.Unfilled) > 0 {
+						name = x.Unfilled[0]
+					}
 					if name == "" || strings.EqualFold(name, "workspaceFolder") {
 						return false
 					}
@@ -103,6 +106,7 @@ func environmentCauses() []cause {
 					m.names["variable"] = name
 					return true
 				}},
+				{certain, `(?i)(?:no such file or directory|cannot (?:find|access)|does not exist|not found)[^\n]*?\$\{(?:env:)?(?P<variable>[A-Za-z_]\w*)\}`, nil},
 				{certain, `(?i)(?:unresolved|unexpanded|could not (?:be )?(?:resolve|expand|substitute)d?|literal|placeholder)[^\n]{0,60}\$\{(?:env:)?(?P<variable>[A-Za-z_]\w*)`, nil},
 				{strong, `['"= ](?:\$\{(?:env:)?(?P<variable>[A-Z_][A-Z0-9_]+)\}|\{\{ ?(?P<other>[A-Z_][A-Z0-9_]+) ?\}\})['"\s,]`, nil},
 				{strong, `(?i)bearer \$\{?(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
@@ -111,7 +115,7 @@ func environmentCauses() []cause {
 				{certain, `(?i)missing environment variables? in (?:config|MCP config)[^\n]{0,40}:? ?(?P<variable>[A-Z_][A-Z0-9_]+)?`, nil},
 				{strong, `(?i)(?:substitution|interpolation)[^\n]{0,40}variable[^\n]{0,20}['"$]{0,2}(?P<variable>[A-Z_][A-Z0-9_]+)`, nil},
 			},
-			hides: []string{"http_unauthorized", "http_forbidden", "invalid_api_key", "env_not_set", "oauth_not_completed", "auth_header_malformed", "hostname_wrong"},
+			hides: []string{"http_unauthorized", "http_forbidden", "invalid_api_key", "env_not_set", "oauth_not_completed", "auth_header_malformed", "hostname_wrong", "wrong_directory_argument", "data_file_missing", "script_missing"},
 		},
 		{
 			name: "env_not_forwarded_to_container", category: MissingEnvVar,

@@ -1,6 +1,13 @@
 package doctor
 
-import "strings"
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// scriptTail is the end of a path to a script.
+var scriptTail = &wording{source: `^[^-/][^\n]*/[^/\n]+\.(?:py|[cm]?js|ts|jar)$|^[^-/][^/\n]*\.(?:py|[cm]?js|ts|jar)$`}
 
 // fileCauses are about paths that are not there, or that may not be touched.
 func fileCauses() []cause {
@@ -99,8 +106,12 @@ func fileCauses() []cause {
 			clues: []clue{
 				{strong, `(?i)(?:ENOENT|no such file|not found|does not exist|cannot access)[^\n]{0,80}['"` + "`" + `](?P<path>(?:/Users/[^/\n'"]+/Library/Mobile|/Users/[^/\n'"]+/Library/Application|[A-Za-z]:\\Program|[^'"\n]*/(?:Google|One|Visual|Application))['"` + "`" + `])`, nil},
 				{strong, `(?i)no such file or directory[^\n]{0,60}\\ `, nil},
+				{certain, `(?:Cannot find module|can't open file|No such file or directory:?) '(?P<path>/[^'\n]+)'`, func(x *exam, m *match) bool {
+					at := slices.Index(x.Command, m.names["path"]) // a path without an ending, and the rest of it is the next argument
+					return at > 0 && at+1 < len(x.Command) && !strings.Contains(path.Base(m.names["path"]), ".") && scriptTail.MatchString(x.Command[at+1])
+				}},
 			},
-			hides: []string{"data_file_missing", "wrong_directory_argument"},
+			hides: []string{"data_file_missing", "wrong_directory_argument", "script_missing", "broken_npm_install"},
 		},
 		{
 			name: "binary_download_incomplete", category: PathNotFound,

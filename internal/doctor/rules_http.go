@@ -35,6 +35,7 @@ func sessionCauses() []cause {
 				{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
 				{certain, `(?i)session with (?:the )?id ['"]?[\w-]+['"]? (?:was |is |could )?(?:not (?:be )?found|does not exist|expired)`, nil},
 				{certain, `(?i)No transport found for session(?:Id)?|Could not find session`, nil},
+				{strong, `(?i)SseClientTransport[^\n]{0,20}Error sending message: 40[04]\b`, nil}, // it was connected, or there would be no place to send to
 				{strong, `(?i)Server not initialized`, func(x *exam, m *match) bool {
 					return x.remote() || x.status(m, 400, 404) || strings.Contains(x.text, "-32000")
 				}},
@@ -50,8 +51,9 @@ func sessionCauses() []cause {
 				{certain, `(?i)(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
 					return cutStream.MatchString(m.said)
 				}},
-				{certain, `(?i)BodyTimeoutError|UND_ERR_BODY_TIMEOUT|upstream (?:prematurely closed|timed out)|stream timeout|RemoteProtocolError|incomplete chunked read|ERR_HTTP2_\w+|ERR_INCOMPLETE_CHUNKED_ENCODING|peer closed connection without sending complete message`, nil},
+				{certain, `(?i)BodyTimeoutError|UND_ERR_BODY_TIMEOUT|stream timeout|RemoteProtocolError|incomplete chunked read|ERR_HTTP2_\w+|ERR_INCOMPLETE_CHUNKED_ENCODING|peer closed connection without sending complete message`, nil},
 				{certain, `TypeError: terminated`, nil},
+				{certain, `(?i)upstream (?:prematurely closed|timed out)`, func(x *exam, _ *match) bool { return !x.status(&match{}, 502, 503, 504) }},
 			},
 		},
 	}
@@ -92,6 +94,7 @@ func endpointCauses() []cause {
 					return local.MatchString(rest) && !strings.Contains(strings.TrimSuffix(rest, "/"), "/")
 				}},
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 426) }},
+				{certain, `malformed HTTP (?:response|status code|version) "`, nil},
 				{strong, `(?i)(?:another|different|other|unrelated) (?:service|application|app|process|server) (?:is )?(?:already )?(?:listening|running|answering|responding|bound)[^\n]{0,20} port`, nil},
 			},
 			hides: []string{"wrong_endpoint_path", "port_taken_by_sibling"},
@@ -202,13 +205,14 @@ func endpointCauses() []cause {
 // it over pipes.
 func stdioClient(x *exam, m *match) bool {
 	return len(x.Command) > 0 && !x.remote() && !x.container() && !strings.Contains(strings.ToLower(m.said), "stdio") &&
-		!strings.Contains(x.line, "http")
+		!strings.Contains(x.line, "http") && !brokeOff.MatchString(x.text)
 }
 
 var aboutEndpoint = &wording{source: `(?i)/mcp|/sse|POSTing to endpoint|streamable|SSE|endpoint|MCP server`}
 
 // What conditions of clues ask for.
 var (
+	brokeOff         = &wording{source: `UnhandledPromiseRejection|Traceback \(most recent|panic: |Unhandled exception\.|Uncaught [A-Z]\w*Error`}
 	severalInstances = &wording{source: `(?i)\b(?:pods?|replicas?|k8s|kubernetes|load ?balancer|workers?|lambda|cloud run)\b`}
 	cutStream        = &wording{source: `(?i)terminated|Body Timeout|idle|after \d+|stream (?:disconnected|reset)`}
 )

@@ -1,6 +1,9 @@
 package doctor
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func limitCauses() []cause {
 	return []cause{
@@ -35,7 +38,7 @@ func limitCauses() []cause {
 			clues: []clue{
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
-				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b`, nil},
+				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
 				{likely, "", func(x *exam, m *match) bool {
 					if x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
@@ -72,6 +75,7 @@ func limitCauses() []cause {
 				{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
 				{strong, `(?s)CONTAINER ID\s+IMAGE.{0,700}Up \d+ hours?.*?Up \d+ hours?`, nil},
 				{strong, "", manyProcesses},
+				{strong, `\b(?:ps|pgrep|tasklist|docker ps)\b[^\n]*\| ?wc -l\s+\d{2,}\b`, nil},
 				{strong, `(?i)remaining connection slots are reserved|too many (?:clients|connections) already|Too many connections|max(?:imum)? (?:number of )?(?:clients|connections|sessions) reached`, nil},
 			},
 		},
@@ -155,7 +159,7 @@ func timeoutCauses() []cause {
 var (
 	announced   = &wording{source: `(?i)with (?:a )?timeout (?:of|:)|timeout=|timeout: \d`}
 	timedOut    = &wording{source: `(?i)timed out|timeout|-32001|deadline exceeded`}
-	bareTimeout = &wording{source: `(?i)^(?:(?:MCP )?error(?: -32001)?: )?(?:request timed out|TimeoutError|request timeout|(?:operation|call|connection) timed out|timeout connecting to [^\n]*)\.?(?:: [^\n]{0,60})?$|^Timeout connecting to [^\n]+$`}
+	bareTimeout = &wording{source: `(?i)^(?:(?:MCP )?error(?: -32001)?: )?(?:request timed out|TimeoutError|request timeout|(?:operation|call|connection) timed out|timeout connecting to [^\n]*)\.?(?:: [^\n]{0,60})?$|^Timeout connecting to [^\n]+$|^[\w :'"()-]{0,60}(?:request|connection|server|initiali[sz]ation|operation|startup) (?:timeout|timed out)(?: after [\w. ]+)?[.!]?$`}
 )
 
 // atStart is whether a limit on the start was passed by something that may
@@ -190,11 +194,16 @@ func crashCauses() []cause {
 				{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
 				{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
 				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},
+				{likely, "", func(x *exam, m *match) bool { // a fault of its own, not somebody's kill
+					m.said = x.Exit.Said
+					return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "segmentation fault", "aborted", "bus error"}, x.Exit.Signal)
+				}},
 				{guess, `(?m)(?:Uncaught |Unhandled )?(?P<text>(?:TypeError|ReferenceError|RangeError|AssertionError): [^\n]+)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "fetch failed") && !strings.Contains(m.said, "terminated")
 				}},
 				{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
 				{guess, `Maximum call stack size exceeded`, nil},
+				{guess, `(?i)-32603[^\n]{0,40}(?P<text>Cannot read propert(?:ies|y) of (?:undefined|null)[^\n]*|'NoneType' object [^\n]+|nil pointer dereference)`, nil},
 			},
 		},
 	}

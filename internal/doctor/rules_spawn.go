@@ -138,7 +138,9 @@ func spawnCauses() []cause {
 			name: "command_and_args_in_one_string", category: ConfigMalformed,
 			explain: "The whole command line {command|with its arguments} was taken for the name of one program: command and arguments stand in one string.",
 			fix:     "Write the program alone as \"command\" and each argument as an entry of \"args\".",
-			clues:   cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
+			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
+				clue{strong, `\bspawn (?P<command>[\w./\\:-]+ [^\n|{}"]*'[^\n|{}"]*) ENOENT\b`, func(_ *exam, m *match) bool { return strings.Count(m.names["command"], "'") == 2 }},
+				clue{strong, `\bspawn (?P<command>(?:\S*/)?(?:npx|uvx|uv|bun|node|python3?|docker|deno|npm|pnpm|yarn) [\w@.-]+) ENOENT\b`, nil}),
 		},
 		{
 			name: "config_file_given_as_command", category: ConfigMalformed,
@@ -164,7 +166,7 @@ func spawnCauses() []cause {
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool {
 				return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
 			}),
-				clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
+				clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|cannot access|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
 				clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
 					for _, word := range x.Command {
 						if strings.HasPrefix(word, "~/") || strings.HasPrefix(word, "$HOME/") {
@@ -182,6 +184,7 @@ func spawnCauses() []cause {
 			explain: "A path with a space was cut at the space: {command|its first half} is no program. The client passed it to the shell without quotes.",
 			fix:     "Use the short form of the path (C:\\PROGRA~1\\...) or a folder without spaces, or start it as: cmd /c \"{line|COMMAND}\"",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool { return splitPath.MatchString(command) }),
+				clue{strong, `(?:\b(?:ba|z|da)?sh(?:\.exe)?|bash\.exe): (?:line \d+: |\d+: )?(?P<command>Files(?: \(x86\))?[\\/][^\n:]+): (?i:no such file|command not found|not found)`, nil},
 				clue{strong, `Cannot find module '(?P<command>[A-Za-z]:\\(?:Program|Users\\[^\\'\n]+))'`, nil},
 				clue{strong, `(?:can't open file|No such file or directory:?|cannot find the path) '?(?P<command>[A-Za-z]:\\+(?:Program|Documents|Users\\+[^\\'"\n ]+))'?(?:$|[:\s])`, func(_ *exam, m *match) bool {
 					return splitPath.MatchString(m.names["command"])
