@@ -68,7 +68,9 @@ func configCauses() []cause {
 			clues: []clue{
 				{strong, `(?s)"path": ?\[\s*"(?:mcpServers|servers)",\s*"(?P<option>[^"\n]+)"`, nil},
 				{strong, `(?i)does not adhere to (?:the )?MCP server configuration schema`, nil},
-				{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, nil},
+				{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, func(x *exam, m *match) bool {
+					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) // the name of a host
+				}},
 				{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, nil},
 				{strong, `(?i)must (?:have|specify|provide|contain|include) (?:either )?(?:a |an )?['"` + "`" + `]?(?:command|url|type)['"` + "`" + `]? (?:or|and|field)`, nil},
 				{strong, `(?i)missing (?:required )?(?:field|property|key):? ['"` + "`" + `]?(?P<option>command|type|url|transport|args)\b`, nil},
@@ -78,7 +80,28 @@ func configCauses() []cause {
 				{strong, `(?i)Configuration is invalid at|Unrecognized key(?:\(s\))?:? `, aboutConfig},
 				{strong, `The "file" argument must be of type string\. Received (?:undefined|null|an instance of Array)`, nil},
 				{strong, `\[ERR_INVALID_ARG_(?:TYPE|VALUE)\]: The (?:"file"|argument 'file')`, nil},
+				{strong, `(?i)invalid (?:MCP )?(?:server )?(?:settings|configuration|config) (?:schema|format|structure|shape)\b`, nil},
+				{strong, `(?i)(?:Connection state: Error|Invalid config\w*[^\n]{0,40}:) Cannot read propert(?:ies|y) of undefined`, nil}, // the client reads an entry
+				{strong, `(?i)failed to get server instance: server name (?P<option>[\w.-]+) not found|server ['"` + "`" + `]?(?P<named>[\w.-]+)['"` + "`" + `]? (?:is )?not (?:found|defined|configured|listed) in (?:the |your )?(?:[\w.]*config\w*|settings|mcp\.json|mcpServers)`, nil},
+				{strong, `(?i)(?:environment|env) (?:variables?|entries|must|should)[^\n]{0,40}(?:be (?:added|given|written|specified|passed) as|in the form(?:at)?(?: of)?|format)[: ]+['"` + "`" + `]?(?:-e )?[A-Z]\w*=`, nil},
 			},
+		},
+		{
+			name: "setting_value_invalid", category: ConfigMalformed,
+			explain: "The server got a setting it cannot use: {option|see the line below}.",
+			fix:     "Correct the value in \"args\" or \"env\"; in an address, characters such as @, : and % in a password have to be written as %40, %3A and %25.",
+			clues: []clue{
+				{strong, `(?i)invalid (?P<option>dsn|connection (?:string|uri|url)|database url|percent-encoded token|URI "[^"\n]{0,40})`, nil},
+				{strong, `(?i)(?:could not|cannot|failed to|unable to|error) pars\w+ (?:the )?(?P<option>(?:rfc1738 )?(?:url|uri|dsn|connection string|database url))\b`, nil},
+				{strong, `Invalid scheme, expected connection string to start with|MongoParseError|(?i)no scheme (?:was )?(?:supplied|provided)|unsupported URL scheme|missing protocol scheme|first path segment in URL cannot contain colon|URI malformed|relative URL without a base`, nil},
+				{strong, `(?i)(?:TypeError|ERR_INVALID_URL|ValueError)\b[^\n]{0,12}: Invalid URL|Request URL is missing an 'http://' or 'https://' protocol|Only absolute URLs are supported|Failed to parse URL from`, nil},
+				{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<option>\w+)\s+(?:Input should be '|Value error|Input should be a valid (?:URL|integer|boolean|number)|URL)`, nil},
+				{strong, `(?i)(?:invalid|unknown|unsupported|bad|unrecognized) (?:value for |value of )?['"` + "`" + `]?(?P<option>log[ _-]?level|transport(?: mode)?|timezone|time zone|port(?: number)?|region|locale|mode)['"` + "`" + `]?[:= ]+['"` + "`" + `]?\S+`, func(x *exam, m *match) bool {
+					return !x.remote() && !strings.Contains(m.said, "in use")
+				}},
+				{strong, `ZoneInfoNotFoundError|UnknownTimeZoneError|(?i)invalid timezone`, nil},
+			},
+			hides: []string{"server_bug_crash", "dependency_version_drift", "env_not_set"},
 		},
 		{
 			name: "unknown_cli_option", category: ConfigMalformed,

@@ -41,6 +41,13 @@ func stdoutCauses() []cause {
 				{strong, `invalid character '[^'\n]{1,4}' (?:looking for beginning of value|in literal|after top-level value)`, func(x *exam, m *match) bool {
 					return !aboutConfig(x, m) && !html.MatchString(x.text) && !strings.Contains(m.said, "'<'")
 				}},
+				{certain, `(?:JsonParseException|JsonReaderException|JsonException|JSONException|Jason\.DecodeError|JSON::ParserError|JsonDecodingException|JsonMappingException|StreamReadException)\b[^\n]{0,40}(?:Unrecognized token|Unexpected character|unexpected (?:byte|token)|is an invalid start of a value|Unexpected JSON token)[^\n]{0,20}`, func(x *exam, m *match) bool {
+					return !aboutConfig(x, m) && !x.remote() && !html.MatchString(x.text)
+				}},
+				{strong, `(?i)Error processing inbound message(?: for line)?: ?(?P<text>[^\n{]{3,80})`, func(x *exam, _ *match) bool { return !x.remote() }},
+				{strong, `'[^'\n]{1,6}' is an invalid start of a value|FormatException: Unexpected character \(at character 1\)|The given data was not valid JSON`, func(x *exam, m *match) bool {
+					return !aboutConfig(x, m) && !x.remote() && !strings.Contains(m.said, "'<'")
+				}},
 				{strong, `serde_json|expected value at line 1 column 1|expected ident at line 1`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
 				{likely, "", func(x *exam, m *match) bool {
 					if strings.TrimSpace(x.Stdout) == "" {
@@ -122,6 +129,7 @@ func protocolCauses() []cause {
 				{strong, "", func(x *exam, m *match) bool { return x.rpc(m, -32601) && !x.status(&match{}, 404, 405) }},
 				{strong, `(?i)(?:unhandled|unknown|unsupported|unimplemented) method:? ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|ping|server|notifications)[\w/]*)`, nil},
 				{likely, `(?i)(?:server|it) does not (?:support|implement|offer|provide) (?P<method>prompts|resources|logging|completions?|sampling|roots)`, nil},
+				{likely, `(?i)['"]message['"]: ?['"](?:unsupported|unknown|unimplemented) method\b`, nil},
 				{likely, `(?i)\bMethod not found\b`, func(x *exam, m *match) bool { return !x.status(&match{}, 404, 405) }},
 			},
 		},

@@ -1,6 +1,9 @@
 package doctor
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func tlsCauses() []cause {
 	return []cause{
@@ -86,7 +89,7 @@ var refused = []string{
 	`(?i)Unable to connect to the remote server|ERR_CONNECTION_REFUSED|Connect call failed`,
 	`Unable to connect\. Is the computer able to access the url\?`,
 	`(?i)All connection attempts failed`,
-	`(?i)failed to connect to (?P<host>[\w.:-]+) port (?P<port>\d{2,5})`,
+	`(?i)failed to connect to (?P<host>[\w.:-]+) port (?P<port>\d{1,5})`,
 }
 
 func refusedWhere(sure float64, fits func(x *exam, m *match) bool) []clue {
@@ -149,6 +152,7 @@ func networkCauses() []cause {
 				{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, noNetwork) }},
 				{strong, `(?i)(?:ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|ECONNREFUSED)[^\n]{0,80}`, aboutRegistry},
 				{strong, `(?i)(?:could not|failed to|unable to) (?:reach|connect to|access|resolve)[^\n]{0,40}(?:registry|pypi|npmjs)`, nil},
+				{strong, `(?i)\b(?:install|download)(?:ing|ed)?\b[^\n]{0,60}(?:ETIMEDOUT|ECONNRESET|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|socket hang up|connect(?:ion)? timed? ?out)`, nil},
 			},
 			hides: []string{"npx_cold_start_timeout", "slow_tool_call", "hostname_wrong", "request_not_sent", "companion_app_not_running", "connect_timed_out"},
 		},
@@ -204,7 +208,7 @@ func networkCauses() []cause {
 				{strong, "", func(x *exam, m *match) bool {
 					return x.status(m, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 529, 530)
 				}},
-				{strong, `(?i)\berror code: 1033\b|Argo Tunnel error|ERR_NGROK_\d+|tunnel [^\n]{0,30}(?:not found|offline)`, nil},
+				{strong, `(?i)\berror code: 1033\b|Argo Tunnel error|ERR_NGROK_\d+|\((?:502|503|504)\): |tunnel [^\n]{0,30}(?:not found|offline)`, nil},
 				{strong, `(?i)\b(?:service (?:is )?(?:temporarily )?unavailable|bad gateway|gateway time-?out|circuit[_ ]open|upstream connect error|no healthy upstream|upstream (?:request )?time(?:d )?-?out|web server is down|temporarily (?:overloaded|unavailable)|overloaded_error)\b`, nil},
 			},
 		},
@@ -227,9 +231,11 @@ func networkCauses() []cause {
 				clue{strong, `(?i)(?:is|make sure|ensure)[^\n]{0,20} (?P<host>[A-Z][\w ]{1,30}?) (?:is )?(?:open|running|started|launched)(?: and| with|\?|\.)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "Docker") && connecting.MatchString(x.text)
 				}},
-				clue{strong, `(?i)(?:could not|cannot|can't|unable to|failed to) connect to (?P<host>[A-Z]\w+(?: \w+)?)(?:\.| at| on|:|$)[^\n]{0,60}`, func(x *exam, m *match) bool {
-					return !strings.Contains(m.said, "MCP") && !strings.Contains(m.said, "Docker") && !strings.Contains(m.said, "Failed to connect to PostgreSQL") && !strings.Contains(m.said, "rror: read")
+				clue{strong, `(?i:could not|couldn't|cannot|can't|unable to|failed to) (?i:connect to(?: the)?) (?P<host>[A-Z]\w+(?: \w+)?)(?:\.| at| on|:|$)[^\n]{0,60}`, func(x *exam, m *match) bool {
+					return !slices.Contains([]string{"Server", "Host", "Remote", "API", "Proxy", "Client", "SSE", "HTTP"}, m.names["host"]) && !strings.Contains(m.said, "MCP") && !strings.Contains(m.said, "Docker") && !strings.Contains(m.said, "Failed to connect to PostgreSQL") && !strings.Contains(m.said, "rror: read")
 				}},
+				clue{strong, `(?i)WebSocket connection to '?wss?://(?P<host>localhost|127\.0\.0\.1|\[::1\]):(?P<port>\d{2,5})[^\n]{0,20} failed`, nil},
+				clue{strong, `(?i)\b(?:NO_ACTIVE_(?:EXTENSION|CLIENT|EDITOR|DOCUMENT)|(?:EXTENSION|PLUGIN|APP|EDITOR)_NOT_(?:CONNECTED|RUNNING))\b`, nil},
 				clue{strong, `(?i)(?:addon|add-on|plugin|extension|app|editor|bridge|companion)[^\n]{0,30}(?:is )?(?:not (?:running|connected|reachable|started|open)|is running\b)`, nil},
 				clue{strong, `(?i)Could not connect to (?P<host>Blender|Unity|Unreal|Figma|Ghidra|IDA|Chrome|Godot|Photoshop|Obsidian)`, nil},
 				clue{likely, `(?m)(?:^|[:\s])(?P<host>[A-Z][\w.]*(?: [A-Z]\w+)?) is(?:n't| not) (?:running|started|open|reachable|available)\b`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "Docker") }},
@@ -250,7 +256,7 @@ func networkCauses() []cause {
 			fix:     "See whether the host can be reached from here: curl -v {url|URL}",
 			clues: []clue{
 				{likely, `(?:connect )?ETIMEDOUT(?: (?P<host>[\w.:-]+))?`, notRegistry},
-				{likely, `(?i)i/o timeout|connection timed out|connect(?:ion)? time(?:d )?out|ConnectTimeout(?:Error)?|UND_ERR_CONNECT_TIMEOUT|os error (?:110|60|10060)|ERR_CONNECTION_TIMED_OUT|\[WinError 10060\]|\[Errno (?:110|60)\]`, notRegistry},
+				{likely, `(?i)i/o timeout|connection timed out|connect(?:ion)? time(?:d )?out|ConnectTimeout(?:Error)?|UND_ERR_CONNECT_TIMEOUT|os error (?:110|60|10060)|ERR_CONNECTION_TIMED_OUT|semaphore timeout period has expired|\[WinError (?:10060|121)\]|\[Errno (?:110|60)\]`, notRegistry},
 			},
 		},
 	}
