@@ -48,6 +48,7 @@ func doctorCommand() *cobra.Command {
 			return err
 		},
 	}
+	cmd.SetFlagErrorFunc(wrongFlag("doctor"))
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long one answer may take without a sign of progress (default 10s; 60s for npx, uvx, docker)")
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same program is started or reached")
@@ -79,7 +80,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	all := f.examineAll(ctx, specs, show)
 	show("")
 	if ctx.Err() != nil {
-		return errors.New("interrupted")
+		return interrupted
 	}
 	out, sick := cmd.OutOrStdout(), 0
 	for _, e := range all {
@@ -108,17 +109,17 @@ func specsOf(args []string) (specs []upstream.Spec, err error) {
 	if len(args) == 0 {
 		return nil, errors.New("no server: name command lines in quotes, or URLs, as in\n\n  gauze doctor 'npx -y @modelcontextprotocol/server-everything' https://example.com/mcp")
 	}
-	for _, arg := range args {
+	for i, arg := range args {
 		if strings.Contains(arg, "://") && !strings.ContainsAny(arg, " \t") {
 			if err := upstream.CheckURL(arg); err != nil {
-				return nil, fmt.Errorf("%s: %w", arg, err)
+				return nil, fmt.Errorf("server %d: %w", i+1, err)
 			}
 			specs = append(specs, upstream.Spec{URL: arg})
 			continue
 		}
 		words := doctor.SplitCommand(arg)
 		if len(words) == 0 {
-			return nil, fmt.Errorf("the server %q is empty", arg)
+			return nil, fmt.Errorf("server %d is empty", i+1)
 		}
 		specs = append(specs, upstream.Spec{Command: words[0], Args: words[1:]})
 	}

@@ -50,6 +50,7 @@ func testCommand() *cobra.Command {
 			return err
 		},
 	}
+	cmd.SetFlagErrorFunc(wrongFlag("test"))
 	flags := cmd.Flags()
 	f.server.addServer(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long one answer may take without a sign of progress (default 10s; 60s for npx, uvx, docker)")
@@ -58,12 +59,26 @@ func testCommand() *cobra.Command {
 	return cmd
 }
 
+// interrupted is the exit status of who was stopped by Ctrl-C.
+const interrupted = exitStatus(130)
+
+// wrongFlag answers a mistake in the flags as the other mistakes are answered.
+func wrongFlag(command string) func(*cobra.Command, error) error {
+	return func(cmd *cobra.Command, err error) error {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", command, err)
+		return exitStatus(2)
+	}
+}
+
 // tested is the report for programs.
 type tested struct {
 	Works  bool           `json:"works"`
 	Server string         `json:"server"`
 	Stage  string         `json:"stage"`
 	Took   string         `json:"took"`
+	Stop   string         `json:"stopped,omitempty"` // why it went no further
+	Exit   string         `json:"exit,omitempty"`
+	Stderr []string       `json:"stderr,omitempty"` // its last lines
 	Found  *found         `json:"found,omitempty"`
 	Report *doctor.Report `json:"report"`
 }
@@ -92,7 +107,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	last, report := examine(ctx, spec, f.heal, f.timeout, show)
 	show("")
 	if ctx.Err() != nil {
-		return errors.New("interrupted")
+		return interrupted
 	}
 	if f.json {
 		_, err = out.Write(jsonLine(testedOf(spec, last, report)))
@@ -124,6 +139,9 @@ func examine(ctx context.Context, spec upstream.Spec, heal bool, timeout time.Du
 
 func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
 	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
+	if !report.Healthy {
+		t.Stop, t.Exit, t.Stderr = fault.Quote(a.Stopped), a.Exit, lastWords(spec, a)
+	}
 	if a.Found.Protocol != "" {
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
 	}
@@ -134,6 +152,15 @@ func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) te
 // people put into arguments.
 func shownServer(spec upstream.Spec) string {
 	return spec.Secrets().Redact(fault.Redact(spec.String()))
+}
+
+// lastWords are the last lines of a server on stderr, fit to be shown.
+func lastWords(spec upstream.Spec, a upstream.Attempted) (lines []string) {
+	const few = 6
+	for _, line := range a.Evidence.Stderr[max(0, len(a.Evidence.Stderr)-few):] {
+		lines = append(lines, fault.Quote(spec.Secrets().Redact(line)))
+	}
+	return lines
 }
 
 func toolsOf(a upstream.Attempted) []string {
@@ -190,6 +217,13 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 		d := *report.Diagnosis
 		if report.Todo != "" {
 			d.Fix = report.Todo
+		}
+		if d.Category == doctor.Unknown {
+			d.Explanation = "It went no further, and nothing it said or did tells why: " + fault.Quote(a.Stopped) + "."
+			d.Fix = "Run it in a terminal, without Gauze, and see what it says: " + fault.Quote(shownServer(spec))
+			if words := lastWords(spec, a); len(words) > 0 {
+				d.Reasons = words
+			}
 		}
 		b.WriteString("\n" + showDiagnosis(d, p))
 		if !healing && report.Fixable {

@@ -29,7 +29,7 @@ func (m *Machine) Dotenvs(dir string) []Dotenv {
 		for _, dir := range m.upwards(dir) {
 			for _, name := range []string{".env.local", ".env"} {
 				path := filepath.Join(dir, name)
-				if text, err := readSmall(path); err == nil {
+				if text, err := readSmall(path); err == nil && isOurs(path) && isOurs(dir) {
 					files = append(files, Dotenv{path, parseDotenv(string(text))})
 				}
 			}

@@ -49,6 +49,9 @@ func (m *Machine) Interpreters(kind string, env []string) []Interpreter {
 
 // versionOf asks an interpreter for its version.
 func (m *Machine) versionOf(path string, env []string) []int {
+	if !filepath.IsAbs(path) {
+		return nil // it would be another one than the server's
+	}
 	return once(m, "version\n"+path, func() []int {
 		ctx, cancel := inTime()
 		defer cancel()

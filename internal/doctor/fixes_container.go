@@ -113,8 +113,8 @@ func forwardVariable(p *plan) []Fix {
 		if !p.names(name) {
 			add = append(add, "-e", name)
 		}
-		if confidential(name, s.value.Reveal()) && !p.fits(name) {
-			risk = Secret
+		if risk = max(risk, p.risk(name, s)); confidential(name, s.value.Reveal()) && !p.fits(name) || leads(name) {
+			risk = Secret // into a container goes what its own name asks for
 		}
 	}
 	if len(values) == 0 {

@@ -59,9 +59,11 @@ func (f *filling) fill(s upstream.Spec, openly bool) upstream.Spec {
 			s.Env[i] = name + "=" + expand(v, func(r reference) (string, bool) { return f.resolve(r, name) })
 		}
 	}
-	plain := func(r reference) (string, bool) { // what everybody may see
+	// What everybody may see, and only what we were given ourselves: a file of a
+	// project, which may be anybody's, does not decide what is run.
+	plain := func(r reference) (string, bool) {
 		v, where, ok := f.look(r, "")
-		if !ok || !openly && confidential(r.name, v) {
+		if !ok || !openly && confidential(r.name, v) || !f.given(r) {
 			return "", false
 		}
 		f.note(r.name, where)
@@ -84,6 +86,12 @@ func (f *filling) fill(s upstream.Spec, openly bool) upstream.Spec {
 		}
 	}
 	return s
+}
+
+// given tells whether a reference is not answered by a file of a project.
+func (f *filling) given(r reference) bool {
+	s, found := f.found(r.name)
+	return !found || !s.file
 }
 
 // forward makes -e NAME of -e NAME=${OTHER}: the value goes in through the

@@ -203,7 +203,7 @@ func projectPython(p *plan) []Fix {
 	for _, dir := range dirs {
 		for _, python := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe", "venv/Scripts/python.exe"} {
 			path := filepath.Join(dir, filepath.FromSlash(python))
-			if p.runnable(path) && path != p.spec.Command {
+			if p.runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
 				return []Fix{{Name: "project-python " + path, Risk: Runtime,
 					About: "starts the script with the Python of its own project: " + path,
 					Next:  "use it as the command: " + path,

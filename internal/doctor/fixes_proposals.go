@@ -105,7 +105,7 @@ func uvCache(p *plan) []Fix {
 	if len(p.UvEntries(name)) == 0 {
 		return nil
 	}
-	return []Fix{{Name: "clean-uv-cache", Risk: Install, About: "uv's cached copy of " + shown(p.c.Secrets, name) + " is broken", Next: "uv cache clean " + shown(p.c.Secrets, name)}}
+	return []Fix{{Name: "clean-uv-cache", Risk: Install, About: "uv's cached copy of " + shown(p.c.Secrets, name) + " is broken", Next: "uv cache clean " + upstream.ShellWord(shown(p.c.Secrets, name))}}
 }
 
 func (p *plan) removal(whose string, entries []string) []Fix {
@@ -117,7 +117,7 @@ func (p *plan) removal(whose string, entries []string) []Fix {
 		command = "rmdir /s /q "
 	}
 	return []Fix{{Name: "clean-" + whose + "-cache", Risk: Install, About: whose + "'s cached copy of the package is broken: " + entries[0],
-		Next: command + strconv.Quote(entries[0])}}
+		Next: command + upstream.ShellWord(entries[0])}}
 }
 
 // pinLibrary names the command with the older library.
@@ -231,7 +231,7 @@ func execBit(p *plan) []Fix {
 	if !filepath.IsAbs(path) || !isFile(path) || p.OS == "windows" {
 		return p.advice(Person)
 	}
-	return []Fix{{Name: "exec-bit", Risk: Person, About: path + " is not marked as executable", Next: "chmod +x " + path}}
+	return []Fix{{Name: "exec-bit", Risk: Person, About: path + " is not marked as executable", Next: "chmod +x " + upstream.ShellWord(path)}}
 }
 
 // keepRunning names the way to a server that wants to be reached over HTTP.

@@ -127,7 +127,9 @@ func troubles() []trouble {
 			return Case{URL: "https://example.com/mcp", HTTP: []HTTP{{Status: 401, Method: "POST"}}}
 		}, "http_unauthorized", "fill-in-openly", Secret, nil, ""},
 
-		{"a variable of the project", with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
+		{"a variable of a project that is not the server's", with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
+			"env_not_set", "set EXAMPLE_TOKEN", Secret, nil, ""},
+		{"a variable of the project", with(with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), inOwnFolder), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_not_set", "set EXAMPLE_TOKEN", Runtime, variable("EXAMPLE_TOKEN"), canary},
 		{"a variable under its other name", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "GITHUB_TOKEN="+canary) }),
 			stderr("Error: GITHUB_PERSONAL_ACCESS_TOKEN environment variable is required"), "env_not_set", "set GITHUB_PERSONAL", Runtime, variable("GITHUB_PERSONAL_ACCESS_TOKEN"), canary},
@@ -564,3 +566,6 @@ func TestReferencesOfEveryDialect(t *testing.T) {
 		}
 	}
 }
+
+// inOwnFolder starts the server in the project, as an entry with a cwd does.
+func inOwnFolder(f *fakeMachine, s *upstream.Spec) { s.Dir = filepath.Join(f.Home, "project") }

@@ -76,23 +76,25 @@ type source struct {
 	value Hidden
 	where string // for people
 	ours  bool   // our own environment, which the server was not given
+	file  bool   // a .env
+	alien bool   // one that is not the server's own
 }
 
 // known looks a variable up: what the server has, what its project's .env
 // says, what we have ourselves.
 func (p *plan) known(name string) (source, bool) {
 	if v, ok := lookup(p.env, name, p.OS == "windows"); ok && v != "" && !standsForAnother(v) {
-		return source{Hidden{v}, name + " of the environment", false}, true
+		return source{value: Hidden{v}, where: name + " of the environment"}, true
 	}
 	for _, dir := range p.folders() {
 		for _, file := range p.Dotenvs(dir) {
 			if v, ok := file.Values[name]; ok {
-				return source{v, name + " in " + file.Path, false}, true
+				return source{value: v, where: name + " in " + file.Path, file: true, alien: !p.owns(filepath.Dir(file.Path))}, true
 			}
 		}
 	}
 	if v, ok := p.Env(name); ok && v != "" && !standsForAnother(v) {
-		return source{Hidden{v}, name + " of gauze's own environment", true}, true
+		return source{value: Hidden{v}, where: name + " of gauze's own environment", ours: true}, true
 	}
 	return source{}, false
 }
@@ -114,24 +116,82 @@ func (p *plan) found(name string) (source, bool) {
 	return source{}, false
 }
 
-// fits tells whether a server may be given a secret it was not given. It asks
-// for it by name, and that name is foreign text: a server that has to do with
-// GitHub may have GITHUB_TOKEN, another may not. Names of no service fit all.
-func (p *plan) fits(name string) bool {
-	word, _, _ := strings.Cut(strings.ToLower(name), "_")
-	if slices.Contains([]string{"api", "db", "database", "token", "auth", "access", "mcp", "server", "port", "host", "url", "log", "debug"}, word) {
+// owns tells whether a folder is the server's own: the one it is told to run
+// in, or one that holds its script. The folder we happen to be started in is
+// somebody's project, and its secrets are no business of a server from
+// elsewhere.
+func (p *plan) owns(dir string) bool {
+	if p.spec.Dir != "" && within(p.spec.Dir, dir) {
 		return true
 	}
-	return strings.Contains(strings.ToLower(p.spec.String()), word)
+	for _, word := range append([]string{p.spec.Command}, p.spec.Args...) {
+		script := word
+		if !filepath.IsAbs(script) {
+			script = filepath.Join(p.folders()[0], script)
+		}
+		if strings.ContainsAny(word, `./\`) && isFile(script) && within(filepath.Dir(script), dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// within tells whether a folder is another one or inside of it.
+func within(dir, outer string) bool {
+	way, err := filepath.Rel(outer, dir)
+	return err == nil && way != ".." && !strings.HasPrefix(way, ".."+string(filepath.Separator))
+}
+
+// fits tells whether a server may be given a secret it was not given. It asks
+// for it by name, and that name is foreign text: a server whose own name says
+// GitHub may have GITHUB_TOKEN, another may not.
+func (p *plan) fits(name string) bool {
+	service, _, _ := strings.Cut(strings.ToLower(name), "_")
+	if len(service) < 4 {
+		return false
+	}
+	for _, word := range p.spec.Args {
+		if host, rest, ok := strings.Cut(word, "/"); ok && strings.Contains(host, ".") {
+			word = rest // of an image: not where it comes from
+		}
+		if slices.Contains(strings.FieldsFunc(strings.ToLower(word), notAlphanumeric), service) {
+			return true
+		}
+	}
+	return false
+}
+
+func notAlphanumeric(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+
+// leads tells whether a variable says where a server's connections go: with
+// one from elsewhere it would send what it knows to somebody else.
+func leads(name string) bool {
+	for _, word := range strings.Split(strings.ToUpper(name), "_") {
+		switch word {
+		case "HOST", "HOSTNAME", "URL", "URI", "ENDPOINT", "BASE", "SERVER", "DOMAIN", "REGISTRY", "PROXY", "ADDRESS", "ADDR", "DSN":
+			return true
+		}
+	}
+	return false
+}
+
+// risk is that of giving the server a value it asks for.
+func (p *plan) risk(name string, s source) Risk {
+	secret := confidential(name, s.value.Reveal())
+	switch {
+	case s.alien, s.ours && (leads(name) || secret && !p.fits(name)):
+		return Secret
+	}
+	return Runtime
 }
 
 var variableShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`) })
 
-// wanted are the variables the evidence says are missing: the one that was
-// named, and others it mentions that are not set.
+// wanted is the variable the evidence says is missing. Others it mentions are
+// foreign text and nothing else.
 func (p *plan) wanted() []string {
 	var names []string
-	for _, name := range append([]string{p.said["variable"]}, variableShape().FindAllString(p.c.words(), 32)...) {
+	for _, name := range []string{p.said["variable"]} {
 		v, _ := lookup(p.env, name, p.OS == "windows")
 		if isVariable(name) && !loads(name) && (v == "" || standsForAnother(v)) && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -151,9 +211,7 @@ func findVariable(p *plan) []Fix {
 	for _, name := range names {
 		if s, ok := p.found(name); ok {
 			values[name], from = s.value, append(from, s.where)
-			if s.ours && confidential(name, s.value.Reveal()) && !p.fits(name) {
-				risk = Secret
-			}
+			risk = max(risk, p.risk(name, s))
 		}
 	}
 	if len(values) == 0 {

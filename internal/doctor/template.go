@@ -51,6 +51,9 @@ func shown(secrets fault.Secrets, text string) string {
 		}
 		text = text[:cut] + "…"
 	}
+	if strings.ContainsAny(text, ";|&$`<>()\\*?") {
+		text = "'" + strings.ReplaceAll(text, "'", "") + "'" // it may stand in a command that is copied
+	}
 	return text
 }
 

@@ -67,8 +67,12 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 	tried := map[string]bool{}
 	for !seen.Healthy && ctx.Err() == nil {
 		diagnosis := Diagnose(seen.Case)
+		if t.Attempts < 0 { // nobody is asked and nothing is looked at
+			report.Diagnosis, report.Todo, report.Fixable = &diagnosis, diagnosis.Fix, len(remedies()[diagnosis.Cause]) > 0
+			return report
+		}
 		fix, ok := t.next(diagnosis, seen.Case, report.Spec, tried)
-		if !ok || len(report.Steps) >= max(t.Attempts, 0) {
+		if !ok || len(report.Steps) >= t.Attempts {
 			report.Fixable = ok
 			report.Diagnosis, report.Todo = &diagnosis, t.todo(diagnosis, seen.Case, report.Spec)
 			return report

@@ -25,6 +25,9 @@ type Treated struct {
 // asked once for each way of failing: a person may have mended something
 // meanwhile, and that is worth a try without it.
 func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, generation int) (healed bool) {
+	if u.Spec.URL != "" && u.Remote != nil && !u.ownRemote {
+		return false // others reach the server as it is
+	}
 	if u.Doctor == nil || !next.permanent || u.treated[e.signature()] {
 		return false
 	}
@@ -38,6 +41,10 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, generation
 	}
 	if t.Healed {
 		u.Spec = t.Spec
+		if u.ownRemote { // it belongs to the old address
+			u.Remote.Close()
+			u.Remote, u.ownRemote = nil, false
+		}
 		u.emit(event.Event{Kind: event.Healed, Generation: generation, Detail: t.Did})
 		return true
 	}

@@ -100,6 +100,18 @@ func (s Spec) Secrets() fault.Secrets {
 	return fault.EnvironSecrets(s.Environment())
 }
 
+// ShellWord is a word as a person types it into a shell: in quotes if it
+// holds anything a shell reads.
+func ShellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r) || r >= 0x80
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // String is the command line, as a person would type it, or the address
 // without what may be secret in it.
 func (s Spec) String() string {
@@ -108,14 +120,11 @@ func (s Spec) String() string {
 		if err != nil {
 			return "a URL"
 		}
-		return u.Scheme + "://" + u.Host + u.Path
+		return u.Scheme + "://" + u.Host + u.EscapedPath()
 	}
 	words := make([]string, 0, 1+len(s.Args))
 	for _, word := range append([]string{s.Command}, s.Args...) {
-		if word == "" || strings.ContainsAny(word, " \t\n\"'\\$") {
-			word = strconv.Quote(word)
-		}
-		words = append(words, word)
+		words = append(words, ShellWord(word))
 	}
 	return strings.Join(words, " ")
 }

@@ -12,8 +12,8 @@ func TestSpecIsShownAsAPersonWouldTypeIt(t *testing.T) {
 	for want, spec := range map[string]Spec{
 		`npx -y server`:      {Command: "npx", Args: []string{"-y", "server"}},
 		`server`:             {Command: "server"},
-		`sh -c "echo $HOME"`: {Command: "sh", Args: []string{"-c", "echo $HOME"}},
-		`"my server" ""`:     {Command: "my server", Args: []string{""}},
+		`sh -c 'echo $HOME'`: {Command: "sh", Args: []string{"-c", "echo $HOME"}},
+		`'my server' ''`:     {Command: "my server", Args: []string{""}},
 	} {
 		if got := spec.String(); got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -31,7 +31,7 @@ func TestAttemptSeesThatAServerListensInstead(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		spec := called(t, "server", "listen", address)
 		// Behind a shell, as launchers have it.
-		spec.Args = []string{"-c", `"$0" & wait`, spec.Command}
+		spec.Args = []string{"-c", `exec 3<&0; "$0" <&3 & wait`, spec.Command}
 		spec.Command = "/bin/sh"
 		a := attempted(t, t.Context(), spec, soon)
 		_, port, _ := strings.Cut(string(a.StderrTail), "listening at "+strings.TrimSuffix(address, "0"))
