@@ -3,9 +3,13 @@ package doctor
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
+
+// longestTreatment: somebody waits for an answer meanwhile.
+const longestTreatment = 45 * time.Second
 
 // Live is the doctor of a running wrap: it diagnoses what the wrap has seen
 // and, if it may, tries what only changes how the same server is started or
@@ -22,6 +26,8 @@ func Live(m *Machine, heal bool) upstream.Doctor {
 		if !heal {
 			t.Attempts = -1
 		}
+		ctx, cancel := context.WithTimeout(ctx, longestTreatment)
+		defer cancel()
 		return treated(Treat(ctx, spec, t))
 	}
 }

@@ -43,7 +43,7 @@ const longestName = 160
 
 // shown is a name out of the evidence, fit to be put into a sentence.
 func shown(secrets fault.Secrets, text string) string {
-	text = strings.Trim(secrets.Quote(text), " \"'`‘’“”.,;:")
+	text = strings.TrimRight(strings.Trim(secrets.Quote(text), " \"'`‘’“”"), ".,;: \"'`")
 	if len(text) > longestName {
 		cut := longestName
 		for cut > 0 && !utf8.RuneStart(text[cut]) {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -78,6 +79,7 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 			return report
 		}
 		tried[diagnosis.Cause+"\n"+fix.Name] = true
+		fix.About, fix.Next = fault.Quote(fix.About), fault.Quote(fix.Next) // they name files, and who knows who named those
 		t.tell(fix.About)
 		candidate := fix.Apply(report.Spec)
 		now := t.Probe(ctx, candidate)

@@ -28,17 +28,22 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, generation
 	if u.Spec.URL != "" && u.Remote != nil && !u.ownRemote {
 		return false // others reach the server as it is
 	}
-	if u.Doctor == nil || !next.permanent || u.treated[e.signature()] {
+	if u.Doctor == nil || !next.permanent {
 		return false
 	}
-	if u.treated == nil {
-		u.treated = map[string]bool{}
+	sign := e.signature()
+	if t, known := u.treated[sign]; known {
+		next.detail = told(next.detail, t)
+		return false
 	}
-	u.treated[e.signature()] = true
 	t := u.Doctor(ctx, u.Spec, e)
 	if ctx.Err() != nil {
 		return false
 	}
+	if u.treated == nil {
+		u.treated = map[string]Treated{}
+	}
+	u.treated[sign] = t
 	if t.Healed {
 		u.Spec = t.Spec
 		if u.ownRemote { // it belongs to the old address

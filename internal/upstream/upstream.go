@@ -72,7 +72,7 @@ type Upstream struct {
 	hurried    bool
 	died       time.Time // when the last generation ended; zero: none did
 	recoveries []Recovery
-	treated    map[string]bool // ways of failing the doctor was asked about
+	treated    map[string]Treated // by way of failing: what the doctor said
 }
 
 // Recovery is one return from the dead: how long it took from the death to a
