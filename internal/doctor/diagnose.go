@@ -33,6 +33,7 @@ const (
 	strong  = 0.85
 	likely  = 0.7
 	guess   = 0.5
+	faint   = 0.4 // words that point somewhere, see faintClues
 	doubt   = 0.35
 )
 
@@ -52,6 +53,10 @@ var knowledge = sync.OnceValue(func() *table {
 	causes = slices.Concat(configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
+	pointers := faintClues()
+	for i := range causes {
+		causes[i].clues = append(causes[i].clues, pointers[causes[i].name]...)
+	}
 	t := &table{}
 	for _, c := range causes {
 		patterns := make([]*pattern, len(c.clues))

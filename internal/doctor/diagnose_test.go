@@ -28,7 +28,7 @@ func TestTraps(t *testing.T) {
 		{"a literal placeholder is no bad key", "url https://a.example/mcp token ${A_TOKEN}", "HTTP 401: invalid token", AuthFailed, MissingEnvVar},
 		{"a Node syntax error is no noise", "", "SyntaxError: Unexpected token '??='", StdoutPollution, RuntimeTooOld},
 		{"noise is no old Node", "", "SyntaxError: Unexpected token 'S', \"Starting\" is not valid JSON", RuntimeTooOld, StdoutPollution},
-		{"a missing library is no missing variable", "", "missing dependency: libpango.so", MissingEnvVar, Unknown},
+		{"a missing library is no missing variable", "", "missing dependency: libpango.so", MissingEnvVar, DependencyMissing},
 		{"API is no variable", "", "Missing required parameter: TCP port", MissingEnvVar, ConfigMalformed},
 		{"a token not set is no refused token", "", "NOTES_ACCESS_TOKEN authentication token not set", AuthFailed, MissingEnvVar},
 		{"authentication mentioned in passing", "", "Timeout connecting to https://a.example. Server may require browser authentication (OAuth).", AuthFailed, Timeout},

@@ -1,0 +1,105 @@
+package doctor
+
+import "strings"
+
+// faintClues are words that point somewhere without saying it: a noun of the
+// trade and a complaint in one line. They count only where nothing else was
+// found, and never against a clue that knows what the tool prints.
+func faintClues() map[string][]clue {
+	const fails = `(?:fail\w*|error|could ?n[o'’]t|couldn['’]t|cannot|can['’]t|unable|invalid|denied|reject\w*|refus\w*|issue|problem)`
+	clues := map[string][]string{
+		"oauth_not_completed": {
+			`(?i)\b(?:oauth\w*|sign-?in|signed in|logged in|log-?in)\b[^\n]{0,80}\b` + fails,
+			`(?i)\b` + fails + `\b[^\n]{0,80}\b(?:oauth\w*|sign-?in service|sign-?in|log-?in)\b`,
+			`(?i)\b(?:isn['’]t|is not|not|never) (?:been )?authenticated\b`,
+			`(?i)(?:fetch|load|discover)\w* (?:the )?(?:protected )?resource metadata|does not implement OAuth|OAuth (?:Protected Resource |Authorization Server )?metadata`,
+		},
+		"invalid_api_key": {
+			`(?i)\b(?:invalid|denied|rejected|wrong|expired|revoked|problem with|issue with|check|verify)\b[^\n,]{0,30}\b(?:credentials?|authentication|authorization|access token|bearer token|api key|api token)\b`,
+			`(?i)\b(?:credentials?|authentication|authorization|access token|bearer token|api key|api token|login)s?\b[^\n,]{0,30}\b(?:` + fails + `|expired|revoked)`,
+			`(?i)\brequires? (?:a |an )?(?:valid |personal |user )?(?:access |api |auth\w* |bearer )?token\b`,
+			`(?i)\b(?:tenant|user|account|role)(?: or user)? not found\b`,
+		},
+		"env_not_set": {
+			`(?i)\b(?:client|service|provider|integration|backend|credentials?|settings?|connection|server url|base url|host|account)s? (?:is |are |was |were )?not (?:properly |correctly |fully )?(?:configured|set up|provided|specified)\b`,
+			`(?i)\bno (?:\w+ ){0,2}(?:credentials?|api keys?|tokens?|url|host|database|account|project)(?: is| are| was| were)? (?:configured|provided|specified|set|given)\b`,
+			`(?i)\b(?:configuration|settings) (?:is |are )?(?:missing|incomplete)\b`,
+		},
+		"required_argument_missing": {
+			`(?i)\bmissing (?:\w+ ){0,2}(?:argument|parameter|option|flag)\b`,
+		},
+		"setting_value_invalid": {
+			`(?i)\b(?:invalid|malformed|unsupported|unrecognized|unexpected) (?:\w+ ){0,2}(?:configuration|config|setting|parameter|option|argument|flag)s?\b`,
+			`(?i)\b(?:use|expected|must be|should be|in the form)[^\n]{0,20}\b(?:key|name)=value\b`,
+		},
+		"entry_shape_wrong": {
+			`(?i)\bmust (?:specify|have|contain|define|provide) (?:a |an |the )?['"` + "`" + `]?(?:command|url|args|type|transport)\b`,
+		},
+		"wrong_top_level_key": {
+			`(?i)\bno MCP servers? (?:are |is |were )?(?:configured|found|defined|registered|loaded)\b`,
+		},
+		"companion_app_not_running": {
+			`(?i:could not|couldn['’]t|cannot|can['’]t|unable to|failed to) (?i:connect|talk) to (?i:the )?(?:[A-Z][\w.-]+|\w+ (?:daemon|database|bridge|instance|app|application|editor|socket|device|browser))\b`,
+			`(?i)\b(?:daemon|bridge|backend|database|editor|device|emulator|simulator|browser)\b[^\n]{0,40}\b(?:not (?:running|reachable|available|connected|responding)|is down|unreachable)\b`,
+			`(?i)\bis (?:the |your )?[\w ]{2,30} running\?`,
+		},
+		"tls_handshake_failed": {
+			`(?i)did not receive a valid HTTP response|\b(?:ssl|tls|certificate)\b[^\n]{0,60}\b` + fails + `|\b` + fails + `\b[^\n]{0,60}\b(?:ssl|tls|certificate)\b`,
+		},
+		"data_file_missing": {
+			`(?i)\b(?:file|directory|folder|path|project|workspace|database|vault|repository|["']?[\w./\\-]+\.(?:json|ya?ml|toml|db|py|js|ts|jar|exe)["']?)(?: file)? (?:was |is |could |can )?(?:not (?:be )?found|does not exist|doesn['’]t exist|missing)\b`,
+			`(?i)\b(?:could not|cannot|can['’]t|unable to|failed to) (?:find|locate|open|read)(?: the)? (?:file|directory|folder|project|workspace|database|config\w*)\b`,
+		},
+		"broken_npm_install": {
+			`(?i)\b(?:missing|unmet) (?:\w+ ){0,2}(?:dependency|dependencies|module|library|package)\b|\b(?:dependency|dependencies|module|library|package)s? (?:\S+ )?(?:is |are )?(?:not installed|missing|unavailable)\b`,
+		},
+		"wrong_command_name": {
+			`(?i)\b(?:make sure|ensure|check|verify)(?: that)? [\w. -]{2,30} is installed\b`,
+			`(?i)\b(?:command|executable|binary|program|cli)\b[^\n]{0,40}\b(?:not found|not installed|not available|is missing)\b`,
+		},
+		"wrong_package_name": {
+			`(?i)\b(?:package|image|release|crate|gem)\b[^\n]{0,40}\b(?:not found|does not exist|no longer exists|could not be found)\b`,
+		},
+		"node_engine_too_old": {
+			`(?i)\b(?:upgrade|update|requires?|needs?)\b[^\n]{0,30}\b(?:node(?:\.?js)?|python|java|jdk|\.net|ruby|php|macos)\b[^\n]{0,12}\d`,
+		},
+		"invalid_jsonrpc_message": {
+			`(?i)\binvalid (?:response|reply|answer|message)(?: from (?:the )?server| status code)?\b`,
+		},
+		"session_expired_no_reinit": {
+			`(?i)\bsession\b[^\n]{0,30}\b(?:lost|gone|ended|terminated|invalid|expired|unknown)\b`,
+		},
+		"sse_vs_streamable": {
+			`(?i)\b(?:sse|streamable[- ]?http|transport)\b[^\n]{0,30}\b(?:not supported|unsupported|mismatch|deprecated and|no longer supported)\b`,
+			`(?i)\b(?:only|does not) supports?\b[^\n]{0,20}\b(?:sse|streamable|stdio)\b`,
+		},
+		"server_bug_crash": {
+			`(?i)\bunhandled (?:promise )?rejection\b|\buncaught exception\b|\binternal server error\b|\b(?:has |may have |was )?crashed\b`,
+		},
+		"args_json_string_for_object": {
+			`(?i)\btool ['"` + "`" + `]?[\w.-]+['"` + "`" + `]? (?:was )?not found\b|\bunknown tool\b`,
+		},
+		"access_denied": {
+			`(?i)\b(?:no|not enough|insufficient|missing|lacks?) (?:file |write |read |system )?permissions?\b`,
+		},
+	}
+	made := map[string][]clue{}
+	for cause, all := range clues {
+		for _, says := range all {
+			made[cause] = append(made[cause], clue{faint, says, complaint})
+		}
+	}
+	return made
+}
+
+// complaint tells a line that is about the trouble from what logs always hold.
+func complaint(x *exam, m *match) bool {
+	for _, usual := range []string{`"method":`, `"jsonrpc"`, `"capabilities"`, "For troubleshooting guidance", "this is likely due to", "announced", "If you are developing"} {
+		if strings.Contains(m.said, usual) {
+			return false
+		}
+	}
+	return !harmless.MatchString(m.said) && !strings.HasSuffix(m.hit, " MCP")
+}
+
+var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error`}
