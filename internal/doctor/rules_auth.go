@@ -39,6 +39,7 @@ func authCauses() []cause {
 				{certain, `(?i)(?:token|key|app|user|account) (?:does not|doesn't|lacks?) (?:have )?(?:the )?(?:required|necessary|sufficient|correct)? ?(?:scope|permission|access|right|privilege)`, nil},
 				{certain, `(?i)not authorized to perform:? (?P<scope>[\w:]+)`, nil},
 				{strong, `(?i)\b(?:you|user|account|token) (?:do|does)(?: not|n't) have (?:the |any |sufficient )?(?:permission|access|right)s?`, nil},
+				{strong, `(?i)make sure the relevant (?:pages|databases|resources) (?:and \w+ )?are shared|not shared with (?:your|the) (?:integration|service account|app)|\bnot_in_channel\b|is not a member of`, nil},
 				{strong, `\bAccessDeniedException\b|\bPERMISSION_DENIED\b|The caller does not have permission`, nil},
 				{strong, `(?i)SAML enforcement|organization has enabled or enforced SAML`, nil},
 			},
@@ -66,6 +67,7 @@ func authCauses() []cause {
 			clues: []clue{
 				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
 				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},
+				{certain, `SSOTokenLoadError|Error loading SSO Token|TokenRetrievalError|UnauthorizedSSOTokenError|NoCredentialProviders|CredentialsNotFound|no valid credential sources`, nil},
 				{certain, `Could not load the default credentials|DefaultCredentialsError|Your default credentials were not found`, nil},
 				{certain, `DefaultAzureCredential failed to retrieve a token|CredentialUnavailableError|AzureCliCredential|EnvironmentCredential authentication unavailable`, nil},
 				{certain, `ExpiredToken(?:Exception)?\b|The security token included in the request is (?:expired|invalid)|UnrecognizedClientException|InvalidClientTokenId|The SSO session (?:associated with this profile )?has expired|Token has expired and refresh failed`, nil},
@@ -139,6 +141,7 @@ func authCauses() []cause {
 				{certain, `\bauthentication_error\b|\bBad credentials\b|\binvalid_auth\b|AuthenticationError|\bINVALID_API_KEY\b|invalid_token\b|token_revoked|not_authed|account_inactive`, nil},
 				{strong, `(?i)(?:invalid|incorrect|wrong|bad) (?:access |auth(?:entication)? |bearer |personal access |bot )?(?:token|credentials?|password|username or password|login)\b`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "JSON") }},
 				{strong, `(?i)\bauthentication (?:failed|error|failure|unsuccessful)\b|\bauthorization failed\b|failed to authenticate|could not authenticate|unable to authenticate|\blogin failed\b`, nil},
+				{strong, `(?i)No access, refresh token, API key|"error_description": ?"[^"\n]*(?:access )?token[^"\n]*"|no (?:access )?token was (?:provided|sent|found) in (?:this|the) request|RefreshError`, nil},
 				{likely, `(?i)(?:could not|failed to|unable to) (?:verify|validate) (?:the )?(?:credentials|token|api key)`, nil},
 			},
 			hides: []string{"http_unauthorized", "http_forbidden"},

@@ -33,6 +33,7 @@ func configCauses() []cause {
 				{strong, `(?:JSON Parse error|JSON5|JSONC?): (?:Expected|Unexpected|Unrecognized|Unterminated|Unable|invalid)[^\n]{0,80}`, aboutConfig},
 				{strong, `invalid character '[^'\n]{1,4}' (?:looking for beginning of|after)[^\n]{0,60}`, aboutConfig},
 				{likely, `(?i)(?:could not|failed to|error|unable to|cannot)[^\n]{0,20}(?:pars|load|read)\w*[^\n]{0,30}(?P<path>[\w./\\~-]*(?:mcp|config|settings)[\w-]*\.jsonc?)`, nil},
+				{certain, `(?i)duplicate (?:key|field|entry|mapping key)s?:? ?[` + "`" + `'"]?(?P<option>[\w.]+)`, aboutConfig},
 				{strong, `The data couldn.t be read because it isn.t in the correct format`, nil},
 				{strong, `Expected double-quoted property name in JSON at position \d+ \(line (?P<position>[2-9]|\d{2,})\b`, nil}, // a message is one line
 			},
@@ -77,6 +78,8 @@ func configCauses() []cause {
 				{strong, `(?i)(?:unknown|invalid|unsupported) (?:transport|server)(?: type)?:? ['"` + "`" + `]?(?P<option>[\w-]+)`, nil},
 				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", nil},
 				{strong, `(?i)error decoding '(?P<option>[^'\n]+)'|\bProperty (?P<property>\w+) is not allowed\b|got unconvertible type`, nil},
+				{strong, `(?i)server name (?P<option>\S+ )?(?:must|may|can) (?:only )?contain|invalid (?:MCP )?server name`, nil},
+				{strong, `cannot unmarshal \w+ into Go (?:struct field|value)[^\n]{0,60}(?i:mcp|server|config)`, nil},
 				{strong, `(?i)Configuration is invalid at|Unrecognized key(?:\(s\))?:? `, aboutConfig},
 				{strong, `The "file" argument must be of type string\. Received (?:undefined|null|an instance of Array)`, nil},
 				{strong, `\[ERR_INVALID_ARG_(?:TYPE|VALUE)\]: The (?:"file"|argument 'file')`, nil},
@@ -118,6 +121,7 @@ func configCauses() []cause {
 				{certain, `(?:Error: )?[Nn]o such (?:option|command):? ['"]?(?P<option>[\w-]+)`, nil},
 				{certain, `(?i)unexpected extra arguments? \(?(?P<option>[^)\n]+)|a value is required for '(?P<value>[^'\n]+)'|zsh: no matches found: (?P<word>\S+)|\b(?:invalid|illegal|unsupported|bad) (?:option|flag|switch)s?:? -{0,2}(?P<flag>[\w-]+)`, nil},
 				{certain, `(?i)\bunknown command ['"]?(?P<option>[\w-]+)['"]? for\b`, nil},
+				{certain, `There are no commands defined in the "(?P<option>[\w:-]+)" namespace|Command "(?P<name>[\w:-]+)" is not defined`, nil},
 				{certain, `(?i)\binvalid choice: ['"]?(?P<option>[\w-]+)|too many arguments\b|invalid value '(?P<value>[^'\n]+)' for '`, nil},
 				{certain, `error: unknown command '?(?P<option>[\w-]+)`, nil},
 				{certain, `error: unrecognized subcommand '(?P<option>[^'\n]+)'`, nil},
@@ -138,6 +142,7 @@ func configCauses() []cause {
 				{certain, `(?i)missing required (?:command[- ]line )?(?:argument|option|parameter|flag|positional argument)s?:? ?['"` + "`" + `]?(?P<option>[^'"\n]{1,60})`, func(x *exam, m *match) bool {
 					return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602")
 				}},
+				{certain, `(?i)^[^\n]{0,12}invalid arguments: missing required argument:? (?P<option>[^\n]+)`, nil},
 				{certain, `Error: Missing (?:argument|option|parameter|command) ['"]?(?P<option>[^'"\n.]+)`, nil},
 				{certain, `required flag\(s\) (?P<option>"[^\n]+") not set`, nil},
 				{likely, `(?i)at least one (?P<option>[\w -]{2,40}) (?:must be|is required|has to be)`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "tools") }},

@@ -54,7 +54,7 @@ func unset() []clue {
 // notAnAnswer tells the server's own complaint from an answer over HTTP: a key
 // that a service misses may well be set and not sent.
 func notAnAnswer(x *exam, m *match) bool {
-	return !x.status(&match{}, 401, 403) && !strings.Contains(m.said, "401") && !strings.Contains(strings.ToLower(m.said), "unauthorized")
+	return !x.status(&match{}, 401, 403) && !strings.Contains(m.said, "401") && !strings.Contains(strings.ToLower(m.said), "unauthorized") && !strings.Contains(m.said, "error_description")
 }
 
 // unsetWhere are the clues of unset under a further condition, and surer: a

@@ -24,6 +24,7 @@ func faintClues() map[string][]clue {
 			`(?i)\b(?:client|service|provider|integration|backend|credentials?|settings?|connection|server url|base url|host|account)s? (?:is |are |was |were )?not (?:properly |correctly |fully )?(?:configured|set up|provided|specified)\b`,
 			`(?i)\bno (?:\w+ ){0,2}(?:credentials?|api keys?|tokens?|url|host|database|account|project)(?: is| are| was| were)? (?:configured|provided|specified|set|given)\b`,
 			`(?i)\b(?:configuration|settings) (?:is |are )?(?:missing|incomplete)\b`,
+			`\b[a-z]+(?:Url|URL|Key|Token|Secret|Password|Host|Id)\b (?i:is|are) (?i:required|missing|undefined|not set)\b`,
 		},
 		"required_argument_missing": {
 			`(?i)\bmissing (?:\w+ ){0,2}(?:argument|parameter|option|flag)\b`,
@@ -42,6 +43,7 @@ func faintClues() map[string][]clue {
 			`(?i:could not|couldn['’]t|cannot|can['’]t|unable to|failed to) (?i:connect|talk) to (?i:the )?(?:[A-Z][\w.-]+|\w+ (?:daemon|database|bridge|instance|app|application|editor|socket|device|browser))\b`,
 			`(?i)\b(?:daemon|bridge|backend|database|editor|device|emulator|simulator|browser)\b[^\n]{0,40}\b(?:not (?:running|reachable|available|connected|responding)|is down|unreachable)\b`,
 			`(?i)\bis (?:the |your )?[\w ]{2,30} running\?`,
+			`(?i:not connected to) (?:the )?[A-Z]\w+`,
 		},
 		"tls_handshake_failed": {
 			`(?i)did not receive a valid HTTP response|\b(?:ssl|tls|certificate)\b[^\n]{0,60}\b` + fails + `|\b` + fails + `\b[^\n]{0,60}\b(?:ssl|tls|certificate)\b`,
@@ -74,7 +76,7 @@ func faintClues() map[string][]clue {
 			`(?i)\b(?:only|does not) supports?\b[^\n]{0,20}\b(?:sse|streamable|stdio)\b`,
 		},
 		"server_bug_crash": {
-			`(?i)\bunhandled (?:promise )?rejection\b|\buncaught exception\b|\binternal server error\b|\b(?:has |may have |was )?crashed\b`,
+			`(?i)\bunhandled (?:promise )?rejection\b|\buncaught exception\b|\binternal server error\b|\b(?:Key|Index|Attribute|Value|Runtime|Name|Assertion|NotImplemented)Error\b|NullPointerException|IndexOutOfBounds\w*|\bthrow new \w*Error\b|\b(?:has |may have |was )?crashed\b`,
 		},
 		"args_json_string_for_object": {
 			`(?i)\btool ['"` + "`" + `]?[\w.-]+['"` + "`" + `]? (?:was )?not found\b|\bunknown tool\b`,

@@ -218,7 +218,7 @@ func fileCauses() []cause {
 			clues: []clue{
 				{likely, `\b(?:EACCES|EPERM)\b`, nil},
 				{likely, `\[(?:Errno 13|WinError 5)\]`, nil},
-				{likely, `(?i)cannot be loaded because running scripts is disabled|blocked by (?:group policy|your administrator|antivirus)|is not (?:digitally )?signed`, nil},
+				{likely, `(?i)cannot be loaded because running scripts is disabled|blocked by (?:group policy|your administrator|antivirus)|is not (?:digitally )?signed|cannot be opened because|developer cannot be verified|code signature invalid|cannot verify that this app|is damaged and can.t be opened|blocked by (?:policy|Gatekeeper|Windows Defender|SmartScreen)|Operation did not complete successfully because the file contains a virus`, nil},
 				{guess, `\bPermissionError\b: [^\n]{8,}`, nil},
 				{likely, `(?i)(?:is not writable|not writable by|cannot write to|no write (?:access|permission)|is owned by)[^\n]{0,80}`, nil},
 				{likely, `The operation was rejected by your operating system`, nil},

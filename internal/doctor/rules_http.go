@@ -49,7 +49,7 @@ func sessionCauses() []cause {
 			clues: []clue{
 				{certain, `AsyncRequestTimeoutException`, nil},
 				{certain, `(?i)(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
-					return cutStream.MatchString(m.said)
+					return !x.status(&match{}, 404, 405) && !strings.Contains(m.said, "405") && cutStream.MatchString(m.said)
 				}},
 				{certain, `(?i)BodyTimeoutError|UND_ERR_BODY_TIMEOUT|stream timeout|RemoteProtocolError|incomplete chunked read|ERR_HTTP2_\w+|ERR_INCOMPLETE_CHUNKED_ENCODING|peer closed connection without sending complete message`, nil},
 				{certain, `TypeError: terminated`, nil},

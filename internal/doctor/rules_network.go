@@ -295,7 +295,7 @@ func portCauses() []cause {
 				{certain, `(?i)\[Errno (?:48|98)\]|\[WinError 10048\]|\[Errno 10048\]|os error (?:48|98|10048)\b`, nil},
 				{certain, `(?i)only one usage of each socket address`, nil},
 				{certain, `(?i)\bport is in use\b|already running on port (?P<port>\d{2,5})|(?:is )?(?:using|occupying|holding|bound to|blocking) (?:the )?port (?P<taken>\d{2,5})`, nil},
-				{certain, `(?i)port (?P<port>\d{2,5}) (?:is )?(?:already )?(?:in use|taken|occupied|allocated|being used|not available|unavailable)`, nil},
+				{certain, `(?i)port (?P<port>\d{2,5}) (?:is |was )?(?:already )?(?:in use|taken|occupied|allocated|being used|not available|unavailable)`, nil},
 				{certain, `通常每个套接字地址|\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 				{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},
 				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^']+)', (?P<port>\d+)`, nil},

@@ -34,6 +34,7 @@ func runtimeCauses() []cause {
 				{certain, `npm v(?P<hit>[\d.]+) is known not to run on Node\.js v(?P<version>[\d.]+)`, nil},
 				{certain, `npm does not support Node\.js v(?P<version>[\d.]+)`, nil},
 				{strong, `\bnode: bad option: (?P<hit>\S+)`, nil},
+				{strong, `ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension "(?P<hit>\.tsx?)"`, nil}, // newer ones take TypeScript
 				{strong, `ERR_REQUIRE_ESM|require\(\) of ES Module [^\n]+ not supported`, nil},
 				{strong, `SyntaxError: Cannot use import statement outside a module`, nil},
 				{certain, `TypeError: (?:[\w.$\[\]]+\.)?(?P<hit>\w+) is not a function`, func(_ *exam, m *match) bool {

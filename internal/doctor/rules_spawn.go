@@ -298,6 +298,7 @@ func spawnCauses() []cause {
 				{likely, `(?:: |^)No such file or directory \(os error 2\)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "error: No such file") && !strings.Contains(x.line, "--directory")
 				}},
+				{likely, `The system cannot find the (?:file|path) specified\. \(os error [23]\)`, func(x *exam, m *match) bool { return !strings.Contains(x.line, "--directory") }},
 				{guess, `(?m)^No such file or directory \(os error 2\)`, func(x *exam, m *match) bool { return !strings.Contains(x.line, "--directory") }},
 			},
 		},
