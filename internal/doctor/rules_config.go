@@ -142,7 +142,6 @@ func configCauses() []cause {
 				{certain, `(?i)missing required (?:command[- ]line )?(?:argument|option|parameter|flag|positional argument)s?:? ?['"` + "`" + `]?(?P<option>[^'"\n]{1,60})`, func(x *exam, m *match) bool {
 					return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602")
 				}},
-				{certain, `(?i)^[^\n]{0,12}invalid arguments: missing required argument:? (?P<option>[^\n]+)`, nil},
 				{certain, `Error: Missing (?:argument|option|parameter|command) ['"]?(?P<option>[^'"\n.]+)`, nil},
 				{certain, `required flag\(s\) (?P<option>"[^\n]+") not set`, nil},
 				{likely, `(?i)at least one (?P<option>[\w -]{2,40}) (?:must be|is required|has to be)`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "tools") }},

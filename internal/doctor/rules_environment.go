@@ -42,6 +42,8 @@ func unset() []clue {
 			return true
 		}},
 		{strong, `The '(?P<variable>[A-Z]\w+)' option must be provided`, nil},
+		{strong, `\b(?i:set|export|define|provide) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{strong, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b (?i:must|should|has to|needs to) be (?i:defined|configured|given|specified|present|non-empty)`, namesVariable},
 		{strong, `(?i)\b(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|credentials?|connection string|database url|client id|client secret)s? (?:is |are |was |were |must be |has |have )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|required|undefined|needed)\b`, notAnAnswer},
 		{strong, `(?i)\b(?:missing|no|provide (?:an?|your)|requires? an?|must (?:provide|set|specify) (?:an?|your)?) ?(?:required |valid )?(?:API[ _-]?key|access token|auth(?:entication)? token|api token|bot token|connection string|database url|client secret)\b(?: (?:provided|found|set|specified|configured|given))?`, notAnAnswer},
 		{likely, `(?i)environment variables? (?:are|is|were|was)? ?(?:not set|missing|required)`, nil},

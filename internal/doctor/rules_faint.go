@@ -24,6 +24,7 @@ func faintClues() map[string][]clue {
 			`(?i)\b(?:client|service|provider|integration|backend|credentials?|settings?|connection|server url|base url|host|account)s? (?:is |are |was |were )?not (?:properly |correctly |fully )?(?:configured|set up|provided|specified)\b`,
 			`(?i)\bno (?:\w+ ){0,2}(?:credentials?|api keys?|tokens?|url|host|database|account|project)(?: is| are| was| were)? (?:configured|provided|specified|set|given)\b`,
 			`(?i)\b(?:configuration|settings) (?:is |are )?(?:missing|incomplete)\b`,
+			`(?i)\bmissing (?:required )?(?:configuration|config|setting|credential)s?: ?\w`,
 			`\b[a-z]+(?:Url|URL|Key|Token|Secret|Password|Host|Id)\b (?i:is|are) (?i:required|missing|undefined|not set)\b`,
 		},
 		"required_argument_missing": {
@@ -40,7 +41,7 @@ func faintClues() map[string][]clue {
 			`(?i)\bno MCP servers? (?:are |is |were )?(?:configured|found|defined|registered|loaded)\b`,
 		},
 		"companion_app_not_running": {
-			`(?i:could not|couldn['’]t|cannot|can['’]t|unable to|failed to) (?i:connect|talk) to (?i:the )?(?:[A-Z][\w.-]+|\w+ (?:daemon|database|bridge|instance|app|application|editor|socket|device|browser))\b`,
+			`(?i:could not|couldn['’]t|cannot|can['’]t|unable to|failed to) (?i:connect to|talk to|reach) (?i:the )?(?:[A-Z][\w.-]+|\w+ (?:daemon|database|bridge|instance|app|application|editor|socket|device|browser))\b`,
 			`(?i)\b(?:daemon|bridge|backend|database|editor|device|emulator|simulator|browser)\b[^\n]{0,40}\b(?:not (?:running|reachable|available|connected|responding)|is down|unreachable)\b`,
 			`(?i)\bis (?:the |your )?[\w ]{2,30} running\?`,
 			`(?i:not connected to) (?:the )?[A-Z]\w+`,
@@ -73,6 +74,7 @@ func faintClues() map[string][]clue {
 		},
 		"sse_vs_streamable": {
 			`(?i)\b(?:sse|streamable[- ]?http|transport)\b[^\n]{0,30}\b(?:not supported|unsupported|mismatch|deprecated and|no longer supported)\b`,
+			`(?i)\b(?:open|start|establish)\w* (?:the )?SSE (?:stream|connection)[^\n]{0,20}\bnot found\b`,
 			`(?i)\b(?:only|does not) supports?\b[^\n]{0,20}\b(?:sse|streamable|stdio)\b`,
 		},
 		"server_bug_crash": {

@@ -34,10 +34,11 @@ func stdoutCauses() []cause {
 				{strong, `JSON Parse error: (?:Unexpected|Unrecognized|Expected)[^\n]{0,60}`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
 				{strong, `(?i)(?:failed|unable|could not|cannot|error)[^\n]{0,12}(?:to )?(?:pars|decod|deserializ)\w*[^\n]{0,30}(?:line|output|stdout|message|response)[^\n]{0,20}(?:JSON|stdio|server)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
 				{strong, `(?i)(?:unpars\w+|unexpected|invalid|ignoring|stray|extra)[^\n]{0,30}(?:on|from|to) stdout`, nil},
+				{strong, `(?i)(?:ignor|skipp|dropp|discard)\w+ (?:non-JSON|invalid|unparsable|malformed) (?:line|output|message)s?\b[^\n]{0,40}`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
 				{strong, `(?i)Invalid JSON-?RPC message: (?P<text>[A-Za-z\[>][^\n]{3,})`, nil},
 				{strong, `(?i)(?:non-JSON|invalid JSON|not (?:valid )?JSON|garbage|unexpected (?:output|text))[^\n]{0,60}(?:on |from |to |in )?(?:server )?stdout`, nil},
 				{strong, `(?i)stdout[^\n]{0,60}(?:non-JSON|not (?:valid )?JSON|polluted|corrupt|invalid JSON)`, nil},
-				{strong, `json\.decoder\.JSONDecodeError: (?:Expecting value|Extra data)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && strings.Contains(x.text, "stdio") }},
+				{strong, `\bJSONDecodeError: (?:Expecting value|Extra data)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && strings.Contains(x.text, "stdio") }},
 				{strong, `invalid character '[^'\n]{1,4}' (?:looking for beginning of value|in literal|after top-level value)`, func(x *exam, m *match) bool {
 					return !aboutConfig(x, m) && !html.MatchString(x.text) && !strings.Contains(m.said, "'<'")
 				}},
