@@ -113,8 +113,8 @@ func forwardVariable(p *plan) []Fix {
 		if !p.names(name) {
 			add = append(add, "-e", name)
 		}
-		if risk = max(risk, p.risk(name, s)); confidential(name, s.value.Reveal()) && !p.fits(name) || leads(name) {
-			risk = Secret // into a container goes what its own name asks for
+		if risk = max(risk, p.risk(name, s)); confidential(name, s.value.Reveal()) || leads(name) {
+			risk = Secret // what goes into a container goes to a stranger
 		}
 	}
 	if len(values) == 0 {
@@ -133,12 +133,10 @@ func forwardVariable(p *plan) []Fix {
 		}}}
 }
 
-// wantedInside are the variables a container misses, whether we have them or
-// not.
+// wantedInside is the variable a container misses, whether we have it or not.
 func (p *plan) wantedInside() []string {
 	var names []string
-	mentioned := variableShape().FindAllString(p.c.words(), 32)
-	for _, name := range append([]string{p.said["variable"]}, mentioned...) {
+	for _, name := range []string{p.said["variable"]} {
 		if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !standsForAnother(v) {
 			continue // it has that one
 		}

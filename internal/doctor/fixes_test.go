@@ -143,7 +143,7 @@ func troubles() []trouble {
 		{"a variable as an argument", spec("server", "EXAMPLE_TOKEN="+canary, "x"), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_given_as_argument", "argument-to-variable", Runtime, command, "server x"},
 		{"a variable for a container", with(spec("docker", "run", "-i", "--rm", "example/server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "EXAMPLE_TOKEN="+canary) }),
-			stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_forwarded_to_container", "forward EXAMPLE", Runtime, command, "docker run -e EXAMPLE_TOKEN -i --rm example/server"},
+			stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_forwarded_to_container", "forward EXAMPLE", Secret, command, "docker run -e EXAMPLE_TOKEN -i --rm example/server"},
 		{"a .env elsewhere", with(spec("node"), func(f *fakeMachine, s *upstream.Spec) {
 			s.Args = []string{f.file("home/me/other/server.js", "")}
 			f.file("home/me/other/.env", "A=1")

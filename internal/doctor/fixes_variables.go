@@ -3,7 +3,6 @@ package doctor
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -124,16 +123,38 @@ func (p *plan) owns(dir string) bool {
 	if p.spec.Dir != "" && within(p.spec.Dir, dir) {
 		return true
 	}
-	for _, word := range append([]string{p.spec.Command}, p.spec.Args...) {
-		script := word
-		if !filepath.IsAbs(script) {
-			script = filepath.Join(p.folders()[0], script)
-		}
-		if strings.ContainsAny(word, `./\`) && isFile(script) && within(filepath.Dir(script), dir) {
-			return true
-		}
+	script := p.script()
+	if script == "" {
+		return false
 	}
-	return false
+	if !filepath.IsAbs(script) {
+		script = filepath.Join(p.folders()[0], script)
+	}
+	return isFile(script) && within(filepath.Dir(script), dir)
+}
+
+// script is the file that is the server: what an interpreter is told to run,
+// or the command itself. Any other argument may be a file of somebody's.
+func (p *plan) script() string {
+	switch strings.TrimRight(program(p.spec.Command), "0123456789.") {
+	case "python", "node", "sh", "bash", "zsh", "ruby", "bun", "deno", "tsx", "ts-node", "php", "perl":
+		for _, word := range p.spec.Args {
+			if word == "run" {
+				continue // of bun and deno
+			}
+			if !strings.HasPrefix(word, "-") {
+				return word
+			}
+			if word == "-c" || word == "-e" || word == "-m" {
+				return ""
+			}
+		}
+		return ""
+	}
+	if strings.ContainsAny(p.spec.Command, `/\`) {
+		return p.spec.Command
+	}
+	return ""
 }
 
 // within tells whether a folder is another one or inside of it.
@@ -184,8 +205,6 @@ func (p *plan) risk(name string, s source) Risk {
 	}
 	return Runtime
 }
-
-var variableShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`) })
 
 // wanted is the variable the evidence says is missing. Others it mentions are
 // foreign text and nothing else.

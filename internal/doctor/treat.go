@@ -89,7 +89,10 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 			report.Spec, seen = candidate, now
 		}
 	}
-	report.Healthy = seen.Healthy
+	if report.Healthy = seen.Healthy; !report.Healthy { // the time is over
+		diagnosis := Diagnose(seen.Case)
+		report.Diagnosis, report.Todo = &diagnosis, diagnosis.Fix
+	}
 	return report
 }
 
