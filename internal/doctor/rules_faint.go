@@ -11,6 +11,7 @@ func faintClues() map[string][]clue {
 		"oauth_not_completed": {
 			`(?i)\b(?:oauth\w*|sign-?in|signed in|logged in|log-?in)\b[^\n]{0,80}\b` + fails,
 			`(?i)\b` + fails + `\b[^\n]{0,80}\b(?:oauth\w*|sign-?in service|sign-?in|log-?in)\b`,
+			`(?i)\bno (?:saved |stored )?oauth (?:state|tokens?|credentials?|client)\b`,
 			`(?i)\b(?:isn['’]t|is not|not|never) (?:been )?authenticated\b`,
 			`(?i)(?:fetch|load|discover)\w* (?:the )?(?:protected )?resource metadata|does not implement OAuth|OAuth (?:Protected Resource |Authorization Server )?metadata`,
 		},
@@ -77,6 +78,12 @@ func faintClues() map[string][]clue {
 			`(?i)\b(?:open|start|establish)\w* (?:the )?SSE (?:stream|connection)[^\n]{0,20}\bnot found\b`,
 			`(?i)\b(?:only|does not) supports?\b[^\n]{0,20}\b(?:sse|streamable|stdio)\b`,
 		},
+		"slow_tool_call": {
+			`(?i)\btimed out (?:after \d|waiting for)|\btimeout of \d+ ?ms exceeded\b|\bdid not respond (?:with)?in \d|\bError Message: [^\n]{0,30}timed out\b`,
+		},
+		"tool_name_too_long": {
+			`工具名称?过长|ツール名が長すぎ|(?i:\btool names? (?:is |are )?too long\b)`,
+		},
 		"server_bug_crash": {
 			`(?i)\bunhandled (?:promise )?rejection\b|\buncaught exception\b|\binternal server error\b|\b(?:Key|Index|Attribute|Value|Runtime|Name|Assertion|NotImplemented)Error\b|NullPointerException|IndexOutOfBounds\w*|\bthrow new \w*Error\b|\b(?:has |may have |was )?crashed\b`,
 		},
@@ -103,7 +110,7 @@ func complaint(x *exam, m *match) bool {
 			return false
 		}
 	}
-	return !harmless.MatchString(m.said) && !strings.HasSuffix(m.hit, " MCP")
+	return !harmless.MatchString(m.said) && !announced.MatchString(m.hit) && !strings.HasSuffix(m.hit, " MCP")
 }
 
 var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error`}

@@ -1,6 +1,9 @@
 package doctor
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func sessionCauses() []cause {
 	return []cause{
@@ -140,7 +143,9 @@ func endpointCauses() []cause {
 					return x.status(m, 404) && (x.remote() || aboutEndpoint.MatchString(m.said))
 				}},
 				{likely, `(?i)(?:"|>|: |^)404 page not found|Cannot (?:POST|GET) /\S*`, nil},
-				{strong, `(?i)(?:endpoint|response|body|received|got|error)[^\n]{0,40}<(?:!doctype html|html)`, nil},
+				{strong, `(?i)(?:endpoint|response|body|received|got|error)[^\n]{0,40}<(?:!doctype html|html)`, func(x *exam, _ *match) bool {
+					return !slices.ContainsFunc(x.HTTP, func(answer HTTP) bool { return answer.Status >= 500 })
+				}},
 				{strong, `(?i)Unexpected token '?<'?[^\n]{0,40}(?:<!doctype|<html|is not valid JSON|in JSON)`, nil},
 				{strong, "", func(x *exam, m *match) bool {
 					for _, answer := range x.HTTP {
@@ -160,6 +165,7 @@ func endpointCauses() []cause {
 			fix:     "Start it in stdio mode (--transport stdio, MCP_TRANSPORT=stdio), or keep it running and give the client its URL.",
 			clues: []clue{
 				{strong, `Uvicorn running on (?:socket )?(?P<port>\S+)`, stdioClient},
+				{likely, `INFO: +Started server process \[\d+\]`, stdioClient},
 				{strong, `(?i)(?:listening|running|start(?:ed|ing)|serving|available)[^\n]{0,40} (?:on|at) (?:port )?(?P<port>https?://\S+|:?\d{4,5}\b|(?:localhost|0\.0\.0\.0|127\.0\.0\.1):\d+)`, stdioClient},
 				{certain, "", func(x *exam, m *match) bool {
 					if !x.Limit.Passed || x.Limit.Listening == 0 {

@@ -247,6 +247,7 @@ func networkCauses() []cause {
 			fix:     "See what the network says: curl -v {url|URL}",
 			clues: []clue{
 				{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(x *exam, m *match) bool { return notRegistry(x, m) && !local.MatchString(m.names["url"]) }},
+				{guess, `\berror sending request\b`, notRegistry},
 				{guess, `(?i)net::ERR_(?:FAILED|CONNECTION_\w+|NETWORK_\w+)|httpx\.ConnectError|aiohttp\.client_exceptions\.ClientConnectorError|WebException|NameResolutionError`, notRegistry},
 			},
 		},
