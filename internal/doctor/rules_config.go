@@ -145,7 +145,7 @@ func configCauses() []cause {
 				{certain, `Error: Missing (?:argument|option|parameter|command) ['"]?(?P<option>[^'"\n.]+)`, nil},
 				{certain, `required flag\(s\) (?P<option>"[^\n]+") not set`, nil},
 				{likely, `(?i)at least one (?P<option>[\w -]{2,40}) (?:must be|is required|has to be)`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "tools") }},
-				{strong, `(?m)^Usage: (?:node |npx |uvx |python3? |[\w.-]*(?:mcp|server)[\w./-]*) ?[^\n]*[<\[]`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "docker") }},
+				{strong, `(?m)(?:^|stderr\] |stderr: )Usage: (?:node |npx |uvx |python3? |[\w.-]*(?:mcp|server)[\w./-]*) ?[^\n]*[<\[]`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "docker") }},
 			},
 			hides: []string{"stdout_log_pollution"},
 		},

@@ -182,7 +182,9 @@ func spawnCauses() []cause {
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool {
 				return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
 			}),
-				clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|cannot access|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, nil},
+				clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|cannot access|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.names["path"], "/.npm/") && !strings.Contains(m.names["path"], "node_modules") && !strings.Contains(m.names["path"], "/.cache/") // somebody shortened a log
+				}},
 				clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
 					for _, word := range x.Command {
 						if strings.HasPrefix(word, "~/") || strings.HasPrefix(word, "$HOME/") {
