@@ -79,7 +79,7 @@ func faintClues() map[string][]clue {
 			`(?i)\b(?:only|does not) supports?\b[^\n]{0,20}\b(?:sse|streamable|stdio)\b`,
 		},
 		"slow_tool_call": {
-			`(?i)\btimed out (?:after \d|waiting for)|\btimeout of \d+ ?ms exceeded\b|\bdid not respond (?:with)?in \d|\bError Message: [^\n]{0,30}timed out\b`,
+			`(?i)\btimed out (?:after \d|waiting for)|\b(?:initiali[sz]e|start|connect|respond)\b[^\n]{0,12}\btime ?out\b|\btimeout of \d+ ?ms exceeded\b|\bdid not respond (?:with)?in \d|\bError Message: [^\n]{0,30}timed out\b`,
 		},
 		"tool_name_too_long": {
 			`工具名称?过长|ツール名が長すぎ|(?i:\btool names? (?:is |are )?too long\b)`,
