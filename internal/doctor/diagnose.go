@@ -99,6 +99,10 @@ func Diagnose(c Case) Diagnosis {
 	if len(found) == 0 || found[0].sure < doubt {
 		return x.unknown()
 	}
+	// What we saw ourselves at a URL says more than a word that only points somewhere.
+	if d := x.unknown(); found[0].sure <= faint && c.URL != "" && d.Cause == serverError {
+		return d
+	}
 	d := x.tell(found[0])
 	for _, other := range found[1:] {
 		if len(d.Others) < 3 && !slices.ContainsFunc(d.Others, func(o Diagnosis) bool { return o.Cause == other.cause.name }) && other.cause.name != d.Cause {
