@@ -39,19 +39,10 @@ func diagnoseCommand() *cobra.Command {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				before, after = args[:dash], args[dash:]
 			}
-			err := f.run(cmd, before, after)
-			var status exitStatus
-			if err != nil && !errors.As(err, &status) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "gauze diagnose:", err)
-				return exitStatus(2)
-			}
-			return err
+			return mistaken(cmd, f.run(cmd, before, after))
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		fmt.Fprintln(cmd.ErrOrStderr(), "gauze diagnose:", err)
-		return exitStatus(2)
-	})
+	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	flags.StringVar(&f.command, "command", "", "how the server is started, as one text, or its URL")
 	flags.StringVar(&f.batch, "batch", "", "file of reports, one JSON object a line (id, command, evidence); - for stdin")

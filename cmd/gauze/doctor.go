@@ -38,17 +38,9 @@ func doctorCommand() *cobra.Command {
 		Example: "gauze doctor 'npx -y @modelcontextprotocol/server-everything' https://example.com/mcp\n" +
 			"gauze doctor --heal --json 'uvx mcp-server-time'",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := f.run(cmd, args)
-			var status exitStatus
-			if err != nil && !errors.As(err, &status) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "gauze doctor:", err)
-				return exitStatus(2)
-			}
-			return err
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
 	}
-	cmd.SetFlagErrorFunc(wrongFlag("doctor"))
+	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long one answer may take without a sign of progress (default 10s; 60s for npx, uvx, docker)")
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same program is started or reached")

@@ -40,17 +40,9 @@ func testCommand() *cobra.Command {
 			"gauze test --heal -- uvx mcp-server-time\n" +
 			"gauze test --url https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := f.run(cmd, args)
-			var status exitStatus
-			if err != nil && !errors.As(err, &status) {
-				fmt.Fprintln(cmd.ErrOrStderr(), "gauze test:", err)
-				return exitStatus(2)
-			}
-			return err
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
 	}
-	cmd.SetFlagErrorFunc(wrongFlag("test"))
+	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	f.server.addServer(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long one answer may take without a sign of progress (default 10s; 60s for npx, uvx, docker)")
@@ -62,12 +54,15 @@ func testCommand() *cobra.Command {
 // interrupted is the exit status of who was stopped by Ctrl-C.
 const interrupted = exitStatus(130)
 
-// wrongFlag answers a mistake in the flags as the other mistakes are answered.
-func wrongFlag(command string) func(*cobra.Command, error) error {
-	return func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", command, err)
-		return exitStatus(2)
+// mistaken answers a mistake on the command line, of flags or of arguments:
+// in one line, and with the status that says so.
+func mistaken(cmd *cobra.Command, err error) error {
+	var status exitStatus
+	if err == nil || errors.As(err, &status) {
+		return err
 	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", cmd.Name(), err)
+	return exitStatus(2)
 }
 
 // tested is the report for programs.

@@ -135,16 +135,14 @@ func forwardVariable(p *plan) []Fix {
 
 // wantedInside is the variable a container misses, whether we have it or not.
 func (p *plan) wantedInside() []string {
-	var names []string
-	for _, name := range []string{p.said["variable"]} {
-		if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !standsForAnother(v) {
-			continue // it has that one
-		}
-		if isVariable(name) && !loads(name) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+	name := p.said["variable"]
+	if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !standsForAnother(v) {
+		return nil // it has that one
 	}
-	return names
+	if !isVariable(name) || loads(name) {
+		return nil
+	}
+	return []string{name}
 }
 
 // names tells whether the options pass a variable on already.

@@ -209,14 +209,12 @@ func (p *plan) risk(name string, s source) Risk {
 // wanted is the variable the evidence says is missing. Others it mentions are
 // foreign text and nothing else.
 func (p *plan) wanted() []string {
-	var names []string
-	for _, name := range []string{p.said["variable"]} {
-		v, _ := lookup(p.env, name, p.OS == "windows")
-		if isVariable(name) && !loads(name) && (v == "" || standsForAnother(v)) && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+	name := p.said["variable"]
+	v, _ := lookup(p.env, name, p.OS == "windows")
+	if !isVariable(name) || loads(name) || v != "" && !standsForAnother(v) {
+		return nil
 	}
-	return names
+	return []string{name}
 }
 
 // findVariable gives the server the variables it misses, from where they are.

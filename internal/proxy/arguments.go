@@ -142,6 +142,9 @@ const mostMistakes = 1000
 // mistake again reads less, and at last to stop.
 func (s *Session) mistaken(code fault.Code, tool string, explain func(times int) repair.Message) *fault.Fault {
 	message := explain(1)
+	if message.Text == "" {
+		return nil // there is nothing to say
+	}
 	sum := maphash.Bytes(signSeed, message.Data)
 	s.mu.Lock()
 	if len(s.mistakes) > mostMistakes {
@@ -221,12 +224,12 @@ func (s *Session) complained(c *call, m *wire.Message) *fault.Fault {
 		return nil
 	}
 	arguments, _ := wire.Field(c.msg.Params, "arguments")
-	explain := func(times int) repair.Message { return c.fitting.schema.Complaint(c.tool, arguments, said, times) }
-	if explain(1).Text == "" {
-		return nil
+	explained := s.mistaken(fault.ArgumentsInvalid, c.tool, func(times int) repair.Message {
+		return c.fitting.schema.Complaint(c.tool, arguments, said, times)
+	})
+	if explained != nil {
+		explained.Delivery = fault.Answered
 	}
-	explained := s.mistaken(fault.ArgumentsInvalid, c.tool, explain)
-	explained.Delivery = fault.Answered
 	return explained
 }
 

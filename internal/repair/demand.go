@@ -53,19 +53,7 @@ func closure(list []*jsonschema.Schema, node *jsonschema.Schema) []*jsonschema.S
 
 // certain are the schemas that hold for the value at a path in any case: those
 // of branches and conditions are not among them.
-func (s *Schema) certain(path []string) []*jsonschema.Schema {
-	nodes := closure(nil, s.root)
-	for _, part := range path {
-		var next []*jsonschema.Schema
-		for _, node := range nodes {
-			for _, child := range step(node, part) {
-				next = closure(next, child)
-			}
-		}
-		nodes = next
-	}
-	return nodes
-}
+func (s *Schema) certain(path []string) []*jsonschema.Schema { return s.follow(path, closure) }
 
 // gather sums up what schemas ask.
 func gather(nodes ...*jsonschema.Schema) demand {

@@ -261,13 +261,17 @@ func (s *Schema) properties(path []string) map[string]*jsonschema.Schema {
 
 // nodesAt are the schemas that speak about the value at a path: followed
 // through references and all branches, which may promise more than holds.
-func (s *Schema) nodesAt(path []string) []*jsonschema.Schema {
-	nodes := spread(nil, s.root)
+func (s *Schema) nodesAt(path []string) []*jsonschema.Schema { return s.follow(path, spread) }
+
+// follow goes down a path; widen adds a schema with those that judge the same
+// value.
+func (s *Schema) follow(path []string, widen func([]*jsonschema.Schema, *jsonschema.Schema) []*jsonschema.Schema) []*jsonschema.Schema {
+	nodes := widen(nil, s.root)
 	for _, part := range path {
 		var next []*jsonschema.Schema
 		for _, node := range nodes {
 			for _, child := range step(node, part) {
-				next = spread(next, child)
+				next = widen(next, child)
 			}
 		}
 		nodes = next

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -33,66 +32,6 @@ const (
 	RuleTyped        = "value taken out of {type, value}"
 	RuleDefault      = "default of a required field"
 )
-
-// fold makes spellings equal that differ in case and in separators between
-// words only. A separator that begins or ends a text can be a sign, the order
-// of a sort, a path; one between digits belongs to a number.
-func fold(text string) string {
-	var b strings.Builder
-	last, separators := rune(0), ""
-	for _, r := range strings.ToLower(strings.TrimSpace(text)) {
-		if isSeparator(r) {
-			separators += string(r)
-			continue
-		}
-		switch {
-		case separators == "":
-		case last == 0:
-			b.WriteString(separators)
-		case unicode.IsDigit(r) && unicode.IsDigit(last):
-			b.WriteByte('-')
-		}
-		b.WriteRune(r)
-		last, separators = r, ""
-	}
-	b.WriteString(separators)
-	return b.String()
-}
-
-func isSeparator(r rune) bool {
-	switch r {
-	case ' ', '_', '-', '.', '/', '\t':
-		return true
-	}
-	return false
-}
-
-// foldKey is fold for names, where what stands around them says nothing.
-func foldKey(name string) string {
-	return fold(strings.TrimFunc(name, func(r rune) bool { return isSeparator(r) && r != '-' && r != '/' }))
-}
-
-// sameChoice reports whether a text is another spelling of a choice. The case
-// of one or two letters can be all there is to tell a month from a minute.
-func sameChoice(text, choice string) bool {
-	if fold(text) == "" || fold(text) != fold(choice) {
-		return false
-	}
-	letters, others := 0, 0
-	for _, r := range choice {
-		switch {
-		case unicode.IsLetter(r):
-			letters++
-		case !isSeparator(r):
-			others++
-		}
-	}
-	if letters > 2 || letters == 0 {
-		return true
-	}
-	oneCase := func(s string) bool { return strings.ToLower(s) == s || strings.ToUpper(s) == s }
-	return strings.TrimSpace(text) == choice || letters == 2 && others == 0 && oneCase(strings.TrimSpace(text)) && oneCase(choice)
-}
 
 // omit leaves out an optional that is null, empty, or a word for nothing, and
 // is not taken as such.
