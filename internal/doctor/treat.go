@@ -15,6 +15,7 @@ type Treatment struct {
 	First    *Seen // what was seen already; nil: it is probed
 	Fixes    func(Diagnosis, Case, upstream.Spec) []Fix
 	Tell     func(string) // what is going on, for people; nil: nobody
+	OneStep  bool         // return with the first fix that helped
 }
 
 // Seen is what one probe of a server found.
@@ -87,9 +88,12 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 		report.Steps = append(report.Steps, step)
 		if step.Result != Undone {
 			report.Spec, seen = candidate, now
+			if t.OneStep {
+				break
+			}
 		}
 	}
-	if report.Healthy = seen.Healthy; !report.Healthy { // the time is over
+	if report.Healthy = seen.Healthy; !report.Healthy { // the time is over, or one step was wanted
 		diagnosis := Diagnose(seen.Case)
 		report.Diagnosis, report.Todo = &diagnosis, diagnosis.Fix
 	}

@@ -50,6 +50,10 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 	if c.class == Start {
 		ok = c.deaths+c.proven <= readRepeats // no restart rules see to it here
 	}
+	if loss.Final && !s.memory.known() && c.msg.Method != "server/discover" && (c.class == Start || loss.Delivery == fault.Unsent) {
+		s.turnedAway(c, loss)
+		return
+	}
 	code := toldOf(c, loss)
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
 	inTime := now.Add(delay).Before(c.arrived.Add(max(s.timeout(c), s.Patience)))
@@ -78,6 +82,18 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		f.NextTry = now.Add(loss.After)
 	}
 	s.later(func() { s.fail(c, f) })
+}
+
+// turnedAway: the server refuses what it is asked first. That is no matter of
+// this call; the doctor may know where else to ask, and the call waits for what
+// comes of it.
+func (s *Session) turnedAway(c *call, loss upstream.Loss) {
+	conn := c.conn
+	delete(s.flight, c.n)
+	s.vacate(c)
+	c.conn, c.waited = nil, true
+	s.waiting = append(s.waiting, c)
+	s.later(func() { conn.Refuse(loss) })
 }
 
 // toldOf is what a caller is told whose call is not sent again.
