@@ -84,7 +84,7 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 		t.tell(fix.About)
 		candidate := fix.Apply(report.Spec)
 		now := t.Probe(ctx, candidate)
-		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis), Next: fix.Next}
+		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis, fix.Guess), Next: fix.Next}
 		report.Steps = append(report.Steps, step)
 		if step.Result != Undone {
 			report.Spec, seen = candidate, now
@@ -128,10 +128,12 @@ func (t Treatment) tell(what string) {
 }
 
 // compare holds a probe against the one before.
-func compare(before, now Seen, treated Diagnosis) string {
+func compare(before, now Seen, treated Diagnosis, guess bool) string {
 	switch {
 	case now.Healthy:
 		return Healed
+	case guess && now.Case.Stage < Spoke && !now.Case.asksForCredential():
+		return Undone
 	case now.Case.Stage < before.Case.Stage:
 		return Undone
 	case Diagnose(now.Case).Cause == treated.Cause:

@@ -50,10 +50,6 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 	if c.class == Start {
 		ok = c.deaths+c.proven <= readRepeats // no restart rules see to it here
 	}
-	if loss.Final && !s.memory.known() && c.msg.Method != "server/discover" && (c.class == Start || loss.Delivery == fault.Unsent) {
-		s.turnedAway(c, loss)
-		return
-	}
 	code := toldOf(c, loss)
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
 	inTime := now.Add(delay).Before(c.arrived.Add(max(s.timeout(c), s.Patience)))
@@ -70,13 +66,19 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		s.again(c, delay, now)
 		return
 	}
-	s.retire(c)
-	if c.msg.Method == "server/discover" && !s.memory.known() {
+	switch first := !s.memory.known(); {
+	case first && c.msg.Method == "server/discover":
 		// A legacy server may turn it away in any form; its client then
 		// initialises.
+		s.retire(c)
 		s.later(func() { s.refuseDiscover(c) })
 		return
+	case first && (c.class == Start || loss.Delivery == fault.Unsent):
+		loss.Code = code
+		s.turnedAway(c, loss)
+		return
 	}
+	s.retire(c)
 	f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail}
 	if loss.After > 0 {
 		f.NextTry = now.Add(loss.After)

@@ -219,7 +219,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 func notFound(err error) string {
 	var look *exec.Error
 	if errors.As(err, &look) {
-		return fmt.Sprintf("%q was not found in PATH (%s)", look.Name, os.Getenv("PATH"))
+		return fmt.Sprintf("%q was not found in PATH (%s)", look.Name, fault.Quote(os.Getenv("PATH"))) // some are longer than what follows may be
 	}
 	return err.Error()
 }
