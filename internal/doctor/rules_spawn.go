@@ -103,6 +103,9 @@ func (x *exam) firstWord() string {
 // although a shell does.
 var runners = []string{"npx", "npm", "node", "uvx", "uv", "pipx", "bun", "bunx", "deno", "pnpm", "pnpx", "yarn", "docker", "podman", "python3", "pip", "go", "cargo", "dotnet", "dnx", "java", "ruby", "conda", "tsx", "ts-node", "mise", "nvm", "fnm", "volta", "poetry", "rye", "hatch"}
 
+// helpers are programs that servers call.
+var helpers = []string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}
+
 func isRunner(_ *exam, command string) bool {
 	return slices.Contains(runners, strings.ToLower(command))
 }
@@ -282,7 +285,7 @@ func spawnCauses() []cause {
 			explain: "{command|A helper program} is needed to install or run the server, and it is not on the PATH the client gives.",
 			fix:     "Install {command|it}, or add its folder to PATH in the \"env\" part of the server's entry.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
-				return slices.Contains([]string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
+				return slices.Contains(helpers, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
 			}),
 				clue{certain, `Git executable not found`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }},
 				clue{certain, `npm (?:ERR!|error) (?:syscall spawn git|enoent An unknown git error|path git)`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }}),
