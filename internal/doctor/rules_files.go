@@ -83,6 +83,10 @@ func fileCauses() []cause {
 			name: "script_missing", category: PathNotFound,
 			explain: "The server's own file {path|or program} does not exist: the path is wrong, relative to another folder, or the project was never built.",
 			fix:     "Use the absolute path; if it is built from source, build it first (npm install && npm run build).",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uv", "uvx") },
+				fix: "Clients start servers in a folder of their own: give the script's absolute path, or its folder in front of run: uv --directory /path/to/project run SCRIPT"},
+				{when: func(x *exam, _ *match) bool { return x.runs("python", "python3", "deno", "ruby", "bash", "sh", "java") },
+					fix: "Clients start servers in a folder of their own: give the absolute path of the file, or set \"cwd\" to its folder."}},
 			clues: []clue{
 				{certain, `can't open file '(?P<path>[^'\n]+)': \[Errno 2\]`, nil},
 				{certain, `(?:Error: )?Cannot find module '(?P<path>(?:/|[A-Za-z]:\\)[^'\n]+)'(?s:.*?)requireStack: \[\]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "node_modules") }},
@@ -92,6 +96,7 @@ func fileCauses() []cause {
 				{strong, `error: (?:Module not found|script not found) "?(?P<path>[^"\n]+)`, nil},
 				{strong, `error: Failed to spawn: ` + "`(?P<path>[^`\\n]*[/\\\\][^`\\n]*)`" + `[^\n]*\s+[^\n]{0,60}No such file or directory`, nil},
 				{strong, "error: Failed to spawn: `(?P<path>[^`\\n]*[/\\\\][^`\\n]*)`", nil},
+				{certain, "error: Failed to spawn: `(?P<path>[\\w.-]+\\.(?:pyw?|sh|[cm]?[jt]s|rb))`", nil},
 				{strong, `Error: Unable to access jarfile (?P<path>[^\n]+)`, nil},
 				{strong, `(?:^|\s)(?:bash|sh|zsh): (?:line \d+: |\d+: )?(?P<path>[./~][\w./-]+): No such file or directory`, nil},
 				{strong, `python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named (?P<path>\S+\.py))`, nil},

@@ -245,7 +245,7 @@ func spawnCauses() []cause {
 			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name has dots: the part behind the last dot is taken for the file's type.",
 			fix:     "Name the program with its ending: uvx --from {command|PACKAGE} {command|PACKAGE}.exe",
 			clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
-				return !strings.HasSuffix(m.names["command"], ".exe")
+				return !strings.HasSuffix(m.names["command"], ".exe") && noScript(nil, m)
 			}}},
 			hides: []string{"console_script_not_installed", "gui_path_missing", "wrong_command_name"},
 		},
@@ -372,7 +372,9 @@ func spawnCauses() []cause {
 				{certain, `\bUnknown system error -(?:86|8)\b`, nil},
 				{strong, `no matching manifest for (?P<version>\w+/[\w/]+)`, nil},
 				{strong, `npm (?:ERR!|error) (?:code EBADPLATFORM|notsup Unsupported platform for (?P<command>\S+))`, nil},
-				{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, nil},
+				{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "optional dependencies")
+				}},
 				{strong, `You installed esbuild for another platform`, nil},
 				{strong, `Could not load the "sharp" module using the (?P<version>[\w-]+) runtime`, nil},
 				{strong, `(?i)This version of [^\n]+ is not compatible with the version of Windows`, nil},
