@@ -113,4 +113,10 @@ func complaint(x *exam, m *match) bool {
 	return !harmless.MatchString(m.said) && !announced.MatchString(m.hit) && !strings.HasSuffix(m.hit, " MCP")
 }
 
-var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error`}
+var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error|\boptional\b`}
+
+// complained tells a complaint from a line that only reports how things are: a
+// level below warning, a count, a limit that is announced.
+func complained(_ *exam, m *match) bool { return !reporting.MatchString(m.said) }
+
+var reporting = &wording{source: `^(?:[\w:.,+-]+ ){0,3}[\[(<]?(?:INFO|DEBUG|TRACE|info|debug|trace|Info|Debug|Trace)[\])>]?(?::|\s|$)[^\n]*?(?:\d|enabled|disabled|configured|loaded|ok\b|set to)|(?i:\b(?:rate|count|ratio|total|errors?)s?: ?0(?:\.0+)?\b)`}

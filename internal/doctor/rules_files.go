@@ -229,9 +229,9 @@ func fileCauses() []cause {
 				{likely, `The operation was rejected by your operating system`, nil},
 				{likely, `(?i)operation not permitted \(os error 1\)|permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},
 				{likely, `(?m)(?i:^|[:\s])(?:P|p)ermission denied(?:$|[\s.:,(])`, func(x *exam, m *match) bool {
-					return !notOurPermission.MatchString(m.said)
+					return !notOurPermission.MatchString(m.said) && complained(x, m)
 				}},
-				{guess, `(?i)\baccess is denied\b|\baccess denied\b`, func(x *exam, m *match) bool { return !notOurPermission.MatchString(m.said) }},
+				{guess, `(?i)\baccess is denied\b|\baccess denied\b`, func(x *exam, m *match) bool { return !notOurPermission.MatchString(m.said) && complained(x, m) }},
 			},
 		},
 	}

@@ -379,7 +379,8 @@ func dependencyCauses() []cause {
 				{certain, "(?:environment|directory)(?: at)? `?(?P<path>[^`\\n]*?)`? (?:cannot be used because it )?is not a (?:valid|compatible) (?:Python |virtual )?environment", nil},
 				{certain, "(?i)broken (?:virtual ?environment|venv|symlink at `[^`\\n]*(?:venv|bin/python)[^`\\n]*`)|(?:virtual ?environment|venv) (?:at \\S+ )?(?:is|seems|appears) (?:to be )?(?:broken|corrupt\\w*)", nil},
 				{certain, "Broken Python installation|Failed to inspect Python interpreter from [^\\n]*venv", nil},
-				{certain, `No Python at '?"?(?P<path>[^'"\n]+)|did not find executable at '(?P<interpreter>[^'\n]+python[^'\n]*)'`, nil},
+				{certain, `No Python at '?"?[^'"\n]+`, func(x *exam, _ *match) bool { return ofVenv.MatchString(x.line) }},
+				{certain, `did not find executable at '[^'\n]+python[^'\n]*'`, nil},
 				{certain, `Unable to create process using '?"?(?P<path>[^'"\n]*python[^'"\n]*)|failed to locate pyvenv\.cfg|No pyvenv\.cfg file`, nil},
 				{strong, `: (?P<path>/[^\n:]*/\.?v?env/bin/python[\d.]*): bad interpreter: No such file`, nil},
 			},
@@ -432,11 +433,11 @@ func dependencyCauses() []cause {
 			explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
 			fix:     "Install what it needs, in the server's folder: npm install",
 			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which npx then installs anew: npx -y {package|PACKAGE}@latest"},
 				{when: saying("optional dependencies"), fix: "Install them in the server's folder, the optional ones too: npm install --include=optional"},
 				{when: saying("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install what it needs, in the server's folder: bundle install"},
 				{when: saying("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install what it needs, in the server's folder: composer install"},
 				{when: saying("NoClassDefFound", "ClassNotFound", "no package called", "file or assembly", "@INC", "' not found:"), fix: "Install what the server's documentation names as needed, or take a build that brings it along."},
-				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which npx then installs anew: npx -y {package|PACKAGE}@latest"},
 				{when: func(x *exam, _ *match) bool { return x.runs("bun", "bunx") }, fix: "Install what it needs, in the server's folder: bun install"},
 			},
 			clues: []clue{
@@ -457,6 +458,8 @@ func dependencyCauses() []cause {
 		},
 	}
 }
+
+var ofVenv = &wording{source: `(?i)[/\\]\.?v?env[/\\](?:bin|scripts)[/\\]`}
 
 // noScript tells the name of a program from that of a script: a package has no
 // server.py to run.
