@@ -81,7 +81,8 @@ func limitCauses() []cause {
 		{
 			name: "orphan_processes", category: ResourceExhausted,
 			explain: "Old copies of the server were never ended and pile up, each with its own memory and connections.",
-			fix:     "End them; under gauze run none is left over, because it ends the whole process group.",
+			fix:     "End the old ones, and close clients that are open twice; under gauze run none is left over.",
+			instead: []advice{{when: live, fix: "End the old ones, and close clients that are open twice."}},
 			clues: []clue{
 				{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
 				{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
@@ -123,7 +124,8 @@ func timeoutCauses() []cause {
 		{
 			name: "npx_cold_start_timeout", category: Timeout,
 			explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
-			fix:     "Run it once in a terminal so that it is in the cache: {line|COMMAND}. Then start it again, or raise the client's limit; gauze run waits while there is progress.",
+			fix:     "Run it once in a terminal, so that it is in the cache, then start it from the client again: {line|COMMAND}",
+			instead: []advice{{when: liveURL, fix: "Try again later; if it is only slow, give it longer: --timeout 2m"}},
 			clues: []clue{
 				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
 				{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},
@@ -155,7 +157,8 @@ func timeoutCauses() []cause {
 		{
 			name: "slow_tool_call", category: Timeout,
 			explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
-			fix:     "Raise the client's limit for this server, or for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
+			fix:     "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
+			instead: []advice{{when: atURL, fix: "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m --url {url|URL}"}},
 			clues: []clue{
 				{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return withDuration.MatchString(m.said) }},
 				{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words

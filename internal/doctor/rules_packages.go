@@ -280,7 +280,7 @@ func dependencyCauses() []cause {
 			explain: "The package is there, but the program {command|asked for} is not in it or was not installed with it.",
 			fix:     "Install what the project asks for, in its folder, then start it again: uv sync",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package has no program {command|of that name}; uv says that it has this one: {listed}.",
+				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package has no program {command|of that name}; uv says that it has this one: {listed|see below}.",
 					fix: "Start it by the name of the program it has: uvx --from {package|PACKAGE} PROGRAM"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up in its documentation what its program is called, and start that: uvx --from {package|PACKAGE} PROGRAM"},
 			},

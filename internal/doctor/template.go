@@ -94,15 +94,15 @@ func (x *exam) advised(key string, m *match) string {
 		if (x.has(caught) || caught == x.Spawn.Path) && caught != "" && x.Secrets.Quote(caught) == caught {
 			return upstream.ShellWord(caught)
 		}
-	case "url", "host":
+	case "url", "turned":
 		address, err := url.Parse(x.address())
-		if err != nil || address.Host == "" || strings.Contains(address.Host, "%") {
+		if err != nil || address.Host == "" {
 			return ""
 		}
-		if key == "host" {
-			return upstream.ShellWord(address.Hostname())
+		if key == "turned" {
+			address = turned(address)
 		}
-		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: x.address()}.String()))
+		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: address.String()}.String()))
 	case "port", "hash", "variable", "flag":
 		if shape := shapes[key]; shape.MatchString(caught) {
 			return caught
