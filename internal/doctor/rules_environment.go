@@ -61,7 +61,8 @@ func saidUnset() []clue {
 		{certain, `(?i:Failed to (?:load|parse|read)|Invalid|Missing)[^\n]{0,20} (?i:environment variables|environment configuration|env(?:ironment)? (?:config|validation))`, nil},
 		{strong, `(?s)ZodError:? \[.*?"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
 		{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<variable>\w+)\s+Field required`, func(x *exam, m *match) bool {
-			return !slices.Contains([]string{"debug", "log_level", "mount_path", "host", "port"}, m.names["variable"])
+			m.names["variable"] = strings.ToUpper(m.names["variable"]) // what pydantic looks for
+			return !slices.Contains([]string{"DEBUG", "LOG_LEVEL", "MOUNT_PATH", "HOST", "PORT"}, m.names["variable"])
 		}},
 		{certain, `(?:must|should) have required property '(?P<variable>[A-Za-z]\w*(?:[Kk]ey|[Tt]oken|[Ss]ecret|Url|URL|[Pp]assword|[Ii]d)\w*)'`, nil},
 		{certain, `(?i)(?:NoRegionError|You must specify a region|region must be provided|Region is missing|AWS_REGION)`, func(_ *exam, m *match) bool {

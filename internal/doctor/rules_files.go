@@ -247,6 +247,8 @@ func fileCauses() []cause {
 			name: "access_denied", category: PermissionDenied,
 			explain: "The operating system refused access to {path|something the server needs}.",
 			fix:     "See who may use it (ls -l), and start the server as that user or give it another path. Do not run it as root.",
+			instead: []advice{{when: saying("listen EACCES", "bind: permission", "bind on address"), explain: "The server may not listen on that port: those below 1024 are for the system.",
+				fix: "Give the server a port above 1023."}},
 			clues: []clue{
 				{likely, `\b(?:EACCES|EPERM)\b`, nil},
 				{likely, `\[(?:Errno 13|WinError 5)\]`, nil},

@@ -238,6 +238,9 @@ func endpointCauses() []cause {
 			name: "stdin_not_connected", category: TransportMismatch,
 			explain: "The server got no stdin: it saw the end of its input at once and went away with exit code 0.",
 			fix:     "Start the container with -i (docker run -i --rm ...; in compose stdin_open: true), and let a client start it, not a terminal.",
+			instead: []advice{
+				{when: saying("TTY"), explain: "Docker was asked for a terminal (-t), and a client has none to give.", fix: "Take -t out of the arguments: -i alone, not -it."},
+				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Let a client start the server and keep its stdin open; started in a terminal or in the background it gets none."}},
 			clues: []clue{
 				{certain, `(?i)running on stdio`, func(x *exam, m *match) bool {
 					return (x.container() || strings.Contains(x.line, "compose")) && !x.interactive()

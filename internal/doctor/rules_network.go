@@ -228,6 +228,8 @@ func networkCauses() []cause {
 			name: "companion_app_not_running", category: ConnectionRefused,
 			explain: "Nobody takes connections on {host|the address} {port|the server wants to reach}: the program or database it works with is not running, or listens elsewhere.",
 			fix:     "Start that program, or correct host and port in the server's settings; a published docker-compose port may differ from the inner one.",
+			instead: []advice{{when: atURL, explain: "Nobody takes connections at {host|the server's address}: the server is not running, or listens on another port.",
+				fix: "Check host and port of the address; if they are right, tell who runs the server that it is down."}},
 			clues: append(refusedWhere(likely, func(*exam, *match) bool { return true }),
 				clue{strong, `(?i)(?:is|make sure|ensure)[^\n]{0,20} (?P<host>[A-Z][\w ]{1,30}?) (?:is )?(?:open|running|started|launched)(?: and| with|\?|\.)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "Docker") && connecting.MatchString(x.text)

@@ -271,6 +271,9 @@ func dependencyCauses() []cause {
 				{strong, `(?i)sh: (?:1: |line \d+: )?(?P<path>[\w@./-]+): (?:not found|Permission denied|command not found)`, func(x *exam, m *match) bool {
 					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && strings.Contains(x.line, m.names["path"])
 				}},
+				{strong, `'(?P<path>[\w@.-]+)' is not recognized as an internal or external command`, func(x *exam, m *match) bool {
+					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && x.has(m.names["path"])
+				}},
 				{strong, `ERR_PACKAGE_PATH_NOT_EXPORTED|No "exports" main defined in (?P<path>\S+)`, nil},
 			},
 			hides: []string{"wrong_command_name"},

@@ -185,7 +185,7 @@ func runtimeCauses() []cause {
 			explain: "The compiler or runtime is too old for the server: it wants {version|a newer one}.",
 			fix:     "Update it (go, rustup update, bun upgrade, deno upgrade), or use a finished build of the server.",
 			clues: []clue{
-				{certain, `requires go ?>= ?(?P<version>[\d.]+)|go\.mod requires go >= (?P<required>[\d.]+)|invalid go version '(?P<invalid>[^'\n]+)'|toolchain not available`, nil},
+				{certain, `requires go ?>= ?(?P<version>[\d.]+)|invalid go version '(?P<invalid>[^'\n]+)'|toolchain not available`, nil},
 				{certain, `requires rustc (?P<version>[\d.]+) or newer|is not supported by the following package|feature ` + "`edition2024`" + ` is required`, nil},
 				{strong, `(?i)requires (?:bun|deno|ruby|php) (?:version )?(?P<version>[<>=^~ v]*\d[\d.]*)`, nil},
 			},

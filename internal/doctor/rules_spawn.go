@@ -394,7 +394,9 @@ func spawnCauses() []cause {
 		{
 			name: "wrong_cpu_arch", category: RuntimeTooOld,
 			explain: "{command|The program} was built for another kind of processor than this machine's.",
-			fix:     "Install the build for this machine (arm64 or x64); for a container add: --platform linux/amd64",
+			fix:     "Install the build for this machine (arm64 or x64).",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, explain: "The image was built for another kind of processor than this machine's.",
+				fix: "Ask for the variant for this machine, or have docker emulate the other one: add --platform linux/amd64 behind docker run"}},
 			clues: []clue{
 				{certain, `Bad CPU type in executable`, nil},
 				{strong, `which (?:is|was built for a) newer than running OS|built for macOS [\d.]+ which is newer`, nil},
