@@ -53,7 +53,8 @@ func tlsCauses() []cause {
 		{
 			name: "proxy_env_breaks", category: TLSOrProxy,
 			explain: "A proxy stands between this machine and the server ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}), and it does not pass the connection on.",
-			fix:     "Correct the proxy variables in the server's environment, or except the host: NO_PROXY={host|localhost,127.0.0.1}",
+			fix:     "Correct the proxy variables in the server's environment, or name the host it wants to reach in NO_PROXY there.",
+			instead: []advice{{when: atURL, fix: "Correct the proxy variables (HTTPS_PROXY, HTTP_PROXY) that gauze is started with, or name the server's host in NO_PROXY."}},
 			clues: []clue{
 				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, nil},
 				{certain, `(?i)(?:unknown|unsupported|invalid) (?:scheme for )?proxy(?: URL| scheme)?|Using SOCKS proxy, but the 'socksio' package is not installed|socksio|Missing dependencies for SOCKS support`, nil},

@@ -316,7 +316,10 @@ func spawnCauses() []cause {
 				clue{strong, `(?:^|[\s:/])(?P<script>[\w.-]+): (?:line )?\d+: (?:exec: )?(?P<command>[\w@.+-]+): (?:command )?not found`, func(x *exam, m *match) bool {
 					return x.ofScript(m.names["script"], m.names["command"])
 				}},
-				clue{likely, "", func(x *exam, m *match) bool { return x.shell() && x.exited(m, 127) && !missingWord.MatchString(x.text) }},
+				clue{likely, "", func(x *exam, m *match) bool {
+					m.names["command"] = "A helper program that the script calls"
+					return x.shell() && x.exited(m, 127) && !missingWord.MatchString(x.text)
+				}},
 				clue{certain, `Git executable not found`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }},
 				clue{certain, `npm (?:ERR!|error) (?:syscall spawn git|enoent An unknown git error|path git)`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }}),
 			hides: []string{"git_fetch_failed", "gui_path_missing", "wrong_command_name"},

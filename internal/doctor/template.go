@@ -91,8 +91,8 @@ func (x *exam) advised(key string, m *match) string {
 			return runner
 		}
 	case "package":
-		if name := withoutVersion(x.packageName()); plainWord.MatchString(name) && !webAddress.MatchString(name) {
-			return name
+		if name := x.packageName(); plainWord.MatchString(withoutVersion(name)) && !strings.ContainsAny(name, " \t;|&$`'\"(){}\\") && !strings.Contains(name, "://") {
+			return withoutVersion(name)
 		}
 		if x.has(caught) && plainWord.MatchString(caught) { // an image
 			return caught
