@@ -16,9 +16,11 @@ func namesVariable(_ *exam, m *match) bool {
 	return variableName.MatchString(name) && !strings.HasPrefix(name, "ERR_") || slices.Contains(plainVariables, name)
 }
 
-// environRead is how a stack of Python shows that a name was looked up in the
-// environment, and not in some dictionary.
-var environRead = &wording{source: `environ\b|getenv|<frozen os>|[/\\]os\.py"|\benv\[|\bconfig\(`}
+// environRead tells whether a stack of Python shows that a name was looked up in
+// the environment, and not in some dictionary.
+func environRead(text string) bool {
+	return slices.ContainsFunc([]string{"environ", "getenv", "<frozen os>", `os.py"`, "env[", "config("}, func(sign string) bool { return strings.Contains(text, sign) })
+}
 
 // aside is a line that only mentions that something is not set: a warning or a
 // note, about what the server can do without.
@@ -54,7 +56,7 @@ func saidUnset() []clue {
 		{certain, `(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `(?i:could not|cannot|unable to|failed to|did not) (?i:find|read|load|get) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{strong, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, func(x *exam, m *match) bool {
-			return namesVariable(x, m) && (environRead.MatchString(x.text) || !strings.Contains(x.text, "Traceback") && !strings.Contains(x.text, `File "`))
+			return namesVariable(x, m) && (environRead(x.text) || !strings.Contains(x.text, "Traceback") && !strings.Contains(x.text, `File "`))
 		}},
 		{certain, `(?i:environment variable not found|NotPresent)[^\n]{0,20}(?P<variable>[A-Z][A-Z0-9_]{2,})?`, nil},
 		{certain, `(?i)(?:api_key|apiKey) (?:client )?option must be set either by passing`, nil},

@@ -6,7 +6,7 @@ import (
 )
 
 // apart stands in front of a tool's name: git in mcp-server-git is none.
-const apart = `(?:^|[^\w./@+-])`
+const apart = `(?:^|[^\n\w./@+-])`
 
 // notFound is how operating systems, shells, languages and clients say that a
 // program is not there. The name may be missing: then it is the configured one.
