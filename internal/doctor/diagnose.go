@@ -215,11 +215,7 @@ func (x *exam) consider(n int) (best finding, ok bool) {
 		}
 		var m *match
 		if p := knowledge().patterns[n][i]; p != nil {
-			good := func(*match) bool { return true }
-			if clue.when != nil {
-				good = func(m *match) bool { return clue.when(x, m) }
-			}
-			m = x.find(p, good)
+			m = x.find(p, func(m *match) bool { return (clue.when == nil || clue.when(x, m)) && !allIsWell(m) })
 		} else if trial := (&match{names: map[string]string{}}); clue.when(x, trial) {
 			m = trial
 		}

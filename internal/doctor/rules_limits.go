@@ -25,7 +25,7 @@ func limitCauses() []cause {
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
 				{certain, `(?i)\brate[- _]?limit(?:s|ing)?\b[^\n]{0,40}(?:exceeded|reached|\bhit\b|error|too many|retry|try again|wait)|(?:exceed\w*|reached|\bhit|over|due to|because of|error:?|got|been)\b[^\n]{0,40}\brate[- _]?limit|\brate[-_]limit(?:ed|_exceeded|_error|_reached)\b|rate limit(?:ed\b|_exceeded|_error)`, complained},
-				{certain, `(?i)too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|usage limit[^\n]{0,20}(?:reached|exceeded|hit)|(?:reached|exceeded|hit)[^\n]{0,20}usage limit|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded|\b(?:was|were|been|being|is|are|request) throttled`, complained},
+				{certain, `(?i)too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|RateLimitError|ThrottlingException|TooManyRequests|usage limit[^\n]{0,20}(?:reached|exceeded|hit)|(?:reached|exceeded|hit)[^\n]{0,20}usage limit|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded|\b(?:was|were|been|being|is|are|request) throttled`, complained},
 				{strong, `(?i)\brate[- ]limit(?:s|ing)?\b[.:!]?$|^[^\n]{0,40}\b(?:error|failed)[^\n]{0,40}(?:\busage limit|\bthrottl(?:ed|ing))\b`, complained},
 				{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
 			},
