@@ -39,8 +39,8 @@ type tested struct {
 		Steps     []struct{ Fix, Result string }
 		Todo      string
 		Diagnosis struct {
-			Category, Cause, Fix string
-			Reasons              []string
+			Category, Cause, Explanation, Fix string
+			Reasons                           []string
 		}
 	}
 	raw string // all it wrote, on both streams
