@@ -79,7 +79,9 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 		places = append(places, &to)
 	}
 	for _, to := range p.speaking(places) {
-		fixes = append(fixes, p.at(to))
+		fix := p.at(to)
+		fix.Guess = true
+		fixes = append(fixes, fix)
 	}
 	return fixes[:min(len(fixes), 3)]
 }

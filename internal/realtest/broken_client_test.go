@@ -12,7 +12,7 @@ import (
 )
 
 // withoutHealing are the flags of a gauze run that leaves a broken server as it is.
-var withoutHealing []string
+var withoutHealing = []string{"--no-heal"}
 
 // clientsOfBroken are real clients, each with what it says when it cannot connect.
 var clientsOfBroken = []struct {
