@@ -147,7 +147,7 @@ func newBench(t *testing.T, web *neighbours) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, web: web, home: home, project: filepath.Join(home, "project"), timeout: "20s"}
+	b := &bench{t: t, web: web, home: home, project: filepath.Join(home, "project"), timeout: "60s"}
 	b.dir("project")
 	for _, tool := range commonTools {
 		if path, err := exec.LookPath(tool); err == nil {
