@@ -138,6 +138,8 @@ func endpointCauses() []cause {
 			fix:     "Use the path from the server's documentation, or let gauze look for it: gauze run --url {url|URL}",
 			clues: []clue{
 				{strong, `(?i)(?:expected|invalid|unexpected|wrong|unsupported)[^\n]{0,60}content[- ]type[^\n]{0,80}`, nil},
+				{strong, `(?i)\bexpect(?:ed|s|ing)?:? ['"]?(?:text/event-stream|application/json)['"]?,? (?:but )?(?:got|received|was|found)\b`, nil},
+				{likely, `^\s*\{"(?:detail|message|error)": ?"(?i:not found)"`, func(x *exam, _ *match) bool { return x.remote() }},
 				{strong, `(?i)content[- ]type[^\n]{0,40}(?:text/html|expected "?text/event-stream|to contain 'text/event-stream')`, nil},
 				{likely, "", func(x *exam, m *match) bool {
 					return x.status(m, 404) && (x.remote() || aboutEndpoint.MatchString(m.said))
@@ -182,7 +184,7 @@ func endpointCauses() []cause {
 			explain: "The server got no stdin: it saw the end of its input at once and went away with exit code 0.",
 			fix:     "Start the container with -i (docker run -i --rm ...; in compose stdin_open: true), and let a client start it, not a terminal.",
 			clues: []clue{
-				{certain, `(?i)running on stdio`, func(x *exam, m *match) bool {
+				{certain, `(?i)\b(?:running|connected|listening|start(?:ed|ing)|ready|serving)\b[^\n]{0,60}\b(?:on|via|over|in|using|through|with)\s+(?:[\w.]+:\d+\s+)?(?:transport )?['"]?stdio\b`, func(x *exam, m *match) bool {
 					return (x.container() || strings.Contains(x.line, "compose")) && !x.interactive()
 				}},
 				{strong, `(?i)the input device is not a TTY|cannot attach stdin to a TTY-enabled container`, nil},
@@ -190,7 +192,7 @@ func endpointCauses() []cause {
 					return x.container() && !x.interactive() && x.has("run") && x.exited(m, 0)
 				}},
 				{guess, `(?i)connection closed|timed out|exited before|disconnected|server exited|no response`, func(x *exam, _ *match) bool {
-					return x.container() && x.has("run") && !x.interactive() && !x.has("-d", "-p", "...", "--publish") && !strings.Contains(x.line, "...")
+					return x.container() && x.has("run") && !x.has("gateway") && !x.interactive() && !x.has("-d", "-p", "...", "--publish") && !strings.Contains(x.line, "...")
 				}},
 				{strong, `(?i)(?:stdin|input stream)[^\n]{0,20} (?:is |was )?(?:closed?|ended|end\b|not (?:available|connected|open)|EOF)|EOF (?:on|when reading) (?:stdin|a line)|received EOF`, nil},
 				{strong, `(?i)running on stdio[^\n]*\s+[^\n]*exited with code 0`, nil},

@@ -14,7 +14,8 @@ func limitCauses() []cause {
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
 				{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit|\bthrottl(?:ed|ing)\b|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded`, nil},
-				{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
+				{strong, `(?i)\b(?:insufficient|no (?:more )?|out of|exceeded (?:your )?(?:API |monthly |free )?)(?: remaining)? ?(?:credits?|balance|quota)\b|credit balance is too low|credits? (?:exhausted|used up|depleted)`, nil},
+				{certain, `余额不足|配额(?:已)?(?:用尽|不足|超)|速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
 			},
 			hides: []string{"http_forbidden", "http_unauthorized"},
@@ -27,7 +28,8 @@ func limitCauses() []cause {
 				{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
 				{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
 				{certain, `(?i)(?:exceed\w*|over|above)[^\n]{0,30}tools? limit|tool limit (?:exceeded|reached)|total tools[^\n]{0,40}(?:exceed|limit|too many)`, nil},
-				{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens`, nil},
+				{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens|(?:response|result|output|payload|request (?:entity|body)|message)[^\n]{0,30}(?:is )?(?:too large|exceeds? (?:the )?(?:maximum|max|limit|size))`, nil},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 413) }},
 			},
 			hides: []string{"rate_limit"},
 		},
@@ -38,7 +40,7 @@ func limitCauses() []cause {
 			clues: []clue{
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
-				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
+				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|CUDA out of memory|(?i:\bout of memory\b)|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
 				{likely, "", func(x *exam, m *match) bool {
 					if x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
@@ -63,7 +65,7 @@ func limitCauses() []cause {
 			fix:     "Stop servers that are left over; raise the limit with ulimit -n if it is low.",
 			clues: []clue{
 				{certain, `\bEMFILE\b|\bENFILE\b|(?i)too many open files|\[Errno 24\]|os error 24\b`, nil},
-				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn [^\n]{0,80} EAGAIN`, nil},
+				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn (?:[^\n]{0,80} )?(?:EAGAIN|E2BIG)\b|Resource temporarily unavailable \(os error (?:11|35)\)|(?i:argument list too long)`, nil},
 			},
 		},
 		{
@@ -202,7 +204,7 @@ func crashCauses() []cause {
 					return !strings.Contains(m.said, "fetch failed") && !strings.Contains(m.said, "terminated")
 				}},
 				{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
-				{guess, `Maximum call stack size exceeded`, nil},
+				{guess, `Maximum call stack size exceeded|\b(?:RecursionError|IndentationError|TabError|BrokenResourceError|ClosedResourceError|StackOverflow(?:Error|Exception)|NullReferenceException|event loop is (?:already running|closed))\b|unhandled errors in a TaskGroup`, nil},
 				{guess, `(?i)-32603[^\n]{0,40}(?P<text>Cannot read propert(?:ies|y) of (?:undefined|null)[^\n]*|'NoneType' object [^\n]+|nil pointer dereference)`, nil},
 			},
 		},

@@ -234,6 +234,8 @@ func networkCauses() []cause {
 				clue{strong, `(?i:could not|couldn't|cannot|can't|unable to|failed to) (?i:connect to(?: the)?) (?P<host>[A-Z]\w+(?: \w+)?)(?:\.| at| on|:|$)[^\n]{0,60}`, func(x *exam, m *match) bool {
 					return !slices.Contains([]string{"Server", "Host", "Remote", "API", "Proxy", "Client", "SSE", "HTTP"}, m.names["host"]) && !strings.Contains(m.said, "MCP") && !strings.Contains(m.said, "Docker") && !strings.Contains(m.said, "Failed to connect to PostgreSQL") && !strings.Contains(m.said, "rror: read")
 				}},
+				clue{strong, `\bconnect ENOENT (?P<host>[^\s']+)|(?i)\bcannot connect to (?P<program>\w+) at (?:\S+?):(?P<port>\d{2,5})|The connection to the server \S+ was refused|no devices(?:/emulators)? (?:found|connected|attached)|device (?:offline|not found)\b`, nil},
+				clue{strong, `(?i)\bno (?:[A-Z]\w+ )?(?:plugin|extension|editor|add-?on|browser|client|device|bridge)s?(?: is| are)? (?:currently )?connected\b`, nil},
 				clue{strong, `(?i)WebSocket connection to '?wss?://(?P<host>localhost|127\.0\.0\.1|\[::1\]):(?P<port>\d{2,5})[^\n]{0,20} failed`, nil},
 				clue{strong, `(?i)\b(?:NO_ACTIVE_(?:EXTENSION|CLIENT|EDITOR|DOCUMENT)|(?:EXTENSION|PLUGIN|APP|EDITOR)_NOT_(?:CONNECTED|RUNNING))\b`, nil},
 				clue{strong, `(?i)(?:addon|add-on|plugin|extension|app|editor|bridge|companion)[^\n]{0,30}(?:is )?(?:not (?:running|connected|reachable|started|open)|is running\b)`, nil},
@@ -246,6 +248,7 @@ func networkCauses() []cause {
 			explain: "The request to {url|the server} could not be sent at all: network, DNS, proxy or firewall on this side.",
 			fix:     "See what the network says: curl -v {url|URL}",
 			clues: []clue{
+				{guess, `(?i)\b(?:connection reset by peer|ECONNRESET|socket hang up|other side closed|connection aborted|forcibly closed by the remote host|TLS handshake timeout|UND_ERR_SOCKET)\b`, func(x *exam, m *match) bool { return x.remote() && notRegistry(x, m) }},
 				{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(x *exam, m *match) bool { return notRegistry(x, m) && !local.MatchString(m.names["url"]) }},
 				{guess, `\berror sending request\b`, notRegistry},
 				{guess, `(?i)net::ERR_(?:FAILED|CONNECTION_\w+|NETWORK_\w+)|httpx\.ConnectError|aiohttp\.client_exceptions\.ClientConnectorError|WebException|NameResolutionError`, notRegistry},
@@ -270,7 +273,7 @@ func portCauses() []cause {
 			explain: "The server is already running and does not want to run twice ({path|it holds a lock}).",
 			fix:     "Stop the other instance first, or give this one a folder or port of its own.",
 			clues: []clue{
-				{certain, `(?i)(?:another|an other|a second|existing) (?:instance|server|process|copy)[^\n]{0,40}(?:is )?(?:already )?running|already (?:running|started|active)(?: \(| with| on| for| in|\.|,|$)|only one instance|is already (?:being )?used by|Opening in existing browser session`, nil},
+				{certain, `(?i)(?:another|an other|a second|existing) (?:instance|server|process|copy)[^\n]{0,40}(?:is )?(?:already )?running|already (?:running|started|active)(?: \(| with| on| for| in|\.|,|$)|only one instance|is already (?:being )?used by|Opening in existing browser session`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "event loop") }},
 				{certain, `(?i)(?:browser|profile|user data dir\w*)[^\n]{0,60}already in use|SingletonLock|ProcessSingleton|use --isolated to run multiple`, nil},
 				{certain, `(?i)(?:could not|failed to|unable to|cannot) (?:acquire|obtain|get)[^\n]{0,30} lock|database is locked|LOCK: Resource temporarily unavailable|lock file[^\n]{0,40}exists|Could not set lock on file`, nil},
 				{strong, `terminated by other getUpdates request`, nil},
@@ -297,7 +300,8 @@ func portCauses() []cause {
 				{certain, `(?i)only one usage of each socket address`, nil},
 				{certain, `(?i)\bport is in use\b|already running on port (?P<port>\d{2,5})|(?:is )?(?:using|occupying|holding|bound to|blocking) (?:the )?port (?P<taken>\d{2,5})`, nil},
 				{certain, `(?i)port (?P<port>\d{2,5}) (?:is |was )?(?:already )?(?:in use|taken|occupied|allocated|being used|not available|unavailable)`, nil},
-				{certain, `通常每个套接字地址|\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
+				{certain, `(?i)conflicts? with an existing registration`, nil},
+				{certain, `\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 				{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},
 				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^']+)', (?P<port>\d+)`, nil},
 				{strong, `(?i)(?:failed to|could not|cannot|unable to) (?:bind|listen)[^\n]{0,40}port (?P<port>\d{2,5})`, nil},

@@ -28,7 +28,8 @@ var notFound = []string{
 	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
-	`FileNotFoundError: \[WinError 2\]`,
+	`\[WinError 2\]`,
+	`(?i)CreateProcess(?:W|A)? ?(?:failed|error)[^\n]{0,12}\b2\b`,
 	`\[Errno 2\] No such file or directory: ['"](?P<command>[A-Za-z][\w-]*)['"]`,
 	`(?i)(?:start|spawn|launch|run)\w*[^\n]{0,30}: (?P<command>[\w./-]+) ENOENT\b`,
 	`The file “(?P<command>[^”\n]+)” doesn’t exist`,
@@ -49,6 +50,9 @@ var notFound = []string{
 	`'"?(?P<command>[^'"\n]+)"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
 	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu (?:en tant que commande|comme nom)|nicht gefunden|introuvable|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
+	`(?P<command>[\w@./+-]+): (?:(?:orden|comando) no encontrad[ao]|no se encontró la orden|Kommando nicht gefunden|Befehl nicht gefunden|commande introuvable|commande non trouvée|comando não encontrado|comando non trovato|команда не найдена|コマンドが見つかりません|未找到命令|找不到命令|命令未找到|명령을 찾을 수 없)`,
+	`(?:Die Benennung|El término|O termo|Il termine|Le terme|Имя|Термин|用語|용어) ?["'«“](?:\x{A0})?(?P<command>[^"'»”\n]+?)(?:\x{A0})?["'»”] ?(?:wurde nicht als Name|no se reconoce como|não é reconhecido como|non è riconosciuto come|n['’]est pas reconnu comme|не распознано как|は、コマンドレット|이\(가\) cmdlet)`,
+	`(?:无法将|無法辨識)[“'"「](?P<command>[^”'"」\n]+)[”'"」](?:项识别为|詞彙)`,
 	`'(?P<command>[\w.@:/\\-]{1,80})'\s{0,2}\x{FFFD}`,
 	// clients and servers in their own words
 	`(?i)\b(?:command|executable|binary|program) ['"‘` + "`" + `](?P<command>[^'"’` + "`" + `\n]+)['"’` + "`" + `] (?:was |is |could )?not (?:be )?(?:found|installed|available)`,
