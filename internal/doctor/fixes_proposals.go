@@ -88,12 +88,15 @@ func installCurrent(p *plan, kind string) []Fix {
 	return []Fix{{Name: "install " + kind, Risk: Install, About: "no " + kind + " is installed here that the server takes", Next: command}}
 }
 
-// npxCache names the one entry of npx's cache that is broken.
+// npxCache names the one entry of npx's cache that is broken: of our own cache,
+// whatever path the evidence names.
 func npxCache(p *plan) []Fix {
 	x := &exam{Case: p.c}
 	entries := p.NpxEntries(x.packageName())
-	if path := p.said["path"]; filepath.IsAbs(path) && filepath.Base(filepath.Dir(path)) == "_npx" && isFolder(path) {
-		entries = []string{path}
+	if hash := p.said["hash"]; shapes["hash"].MatchString(hash) {
+		if entry := filepath.Join(p.npxFolder(), hash); isFolder(entry) {
+			entries = []string{entry}
+		}
 	}
 	return p.removal("npx", entries)
 }

@@ -94,7 +94,7 @@ func runtimeCauses() []cause {
 				{certain, `(?i)requires Python (?:version )?['"]?(?P<version>[<>=~! ]*3[\d.]*)`, nil},
 				{certain, `(?i)Python (?P<version>3\.\d+(?:\+| or (?:higher|newer|later|above)))[^\n]{0,20}(?:is )?(?:required|needed)`, nil},
 				{certain, `No interpreter found for Python (?P<version>[^\n]+?) in`, nil},
-				{certain, `(?i)No (?:download found|Python at|suitable Python)[^\n]{0,60}`, nil},
+				{certain, `(?i)No (?:download found|suitable Python)[^\n]{0,60}`, nil},
 				{certain, `TypeError: unsupported operand type\(s\) for \|: '(?:type|_GenericAlias|NoneType|ModelMetaclass|ABCMeta|EnumMeta)'`, nil},
 				{certain, `TypeError: 'type' object is not subscriptable|TypeError: 'ABCMeta' object is not subscriptable`, nil},
 				{certain, `cannot import name '(?P<module>\w+)' from '(?:typing|datetime|enum|asyncio|collections|importlib|types|functools|dataclasses)'`, nil},

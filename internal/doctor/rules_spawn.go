@@ -107,6 +107,9 @@ func (x *exam) firstWord() string {
 // although a shell does.
 var runners = []string{"npx", "npm", "node", "uvx", "uv", "pipx", "bun", "bunx", "deno", "pnpm", "pnpx", "yarn", "docker", "podman", "python3", "pip", "go", "cargo", "dotnet", "dnx", "java", "ruby", "conda", "tsx", "ts-node", "mise", "nvm", "fnm", "volta", "poetry", "rye", "hatch"}
 
+// helpers are programs that servers call.
+var helpers = []string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}
+
 func isRunner(_ *exam, command string) bool {
 	return slices.Contains(runners, strings.ToLower(command))
 }
@@ -246,7 +249,7 @@ func spawnCauses() []cause {
 			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name has dots: the part behind the last dot is taken for the file's type.",
 			fix:     "Name the program with its ending: uvx --from {command|PACKAGE} {command|PACKAGE}.exe",
 			clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
-				return !strings.HasSuffix(m.names["command"], ".exe")
+				return !strings.HasSuffix(m.names["command"], ".exe") && noScript(nil, m)
 			}}},
 			hides: []string{"console_script_not_installed", "gui_path_missing", "wrong_command_name"},
 		},
@@ -286,7 +289,7 @@ func spawnCauses() []cause {
 			explain: "{command|A helper program} is needed to install or run the server, and it is not on the PATH the client gives.",
 			fix:     "Install {command|it}, or add its folder to PATH in the \"env\" part of the server's entry.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
-				return slices.Contains([]string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
+				return slices.Contains(helpers, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
 			}),
 				clue{certain, `Git executable not found`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }},
 				clue{certain, `npm (?:ERR!|error) (?:syscall spawn git|enoent An unknown git error|path git)`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }}),
@@ -373,7 +376,9 @@ func spawnCauses() []cause {
 				{certain, `\bUnknown system error -(?:86|8)\b`, nil},
 				{strong, `no matching manifest for (?P<version>\w+/[\w/]+)`, nil},
 				{strong, `npm (?:ERR!|error) (?:code EBADPLATFORM|notsup Unsupported platform for (?P<command>\S+))`, nil},
-				{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, nil},
+				{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "optional dependencies")
+				}},
 				{strong, `You installed esbuild for another platform`, nil},
 				{strong, `Could not load the "sharp" module using the (?P<version>[\w-]+) runtime`, nil},
 				{strong, `(?i)This version of [^\n]+ is not compatible with the version of Windows`, nil},
