@@ -242,7 +242,7 @@ func schemaCauses() []cause {
 				{certain, `\b\w+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|got an unexpected keyword argument)`, func(x *exam, _ *match) bool { return ofACall.MatchString(x.text) }},
 				{strong, `(?i)missing required parameters?:? ['"` + "`" + `]?[a-z]\w*\b|\bparameter ['"` + "`" + `]?\w+['"` + "`" + `]? (?:is not of type|is required|must be (?:of type|an?)) `, func(_ *exam, m *match) bool { return bareParameter.MatchString(m.said) }},
 				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map),? but (?:received|got) \w+`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
-				{strong, `(?i)\bmust have required property '|'\w+' is a required property|Additional properties are not allowed \(|must NOT have additional properties`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
+				{strong, `(?i)\bmust have required property '|'\w+' is a required property|Additional properties are not allowed \(|must NOT have additional properties`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(m.said, "ervers/") }},
 				{likely, `-32602\b[^\n]{0,60}\b(?:missing|required|unknown|unexpected|must)\b`, nil},
 				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map), (?:received|got) (?:string|number|array|object|undefined|null|boolean)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(x.text, "mcpServers") }},
 				{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},

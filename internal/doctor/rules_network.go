@@ -54,7 +54,9 @@ func tlsCauses() []cause {
 			explain: "A proxy stands between this machine and the server ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}), and it does not pass the connection on.",
 			fix:     "Correct the proxy variables in the server's environment, or except the host: NO_PROXY={host|localhost,127.0.0.1}",
 			clues: []clue{
-				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, nil},
+				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "MCP Proxy") && !strings.Contains(m.said, "PORT IS IN USE")
+				}},
 				{certain, `(?i)(?:unknown|unsupported|invalid) (?:scheme for )?proxy(?: URL| scheme)?|Using SOCKS proxy, but the 'socksio' package is not installed|socksio|Missing dependencies for SOCKS support`, nil},
 				{certain, `(?i)407 Proxy Authentication Required|ERR_PROXY_CONNECTION_FAILED|ERR_TUNNEL_CONNECTION_FAILED`, nil},
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 407) }},
@@ -304,7 +306,9 @@ func portCauses() []cause {
 				{certain, `\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 				{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},
 				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^']+)', (?P<port>\d+)`, nil},
-				{strong, `(?i)(?:failed to|could not|cannot|unable to) (?:bind|listen)[^\n]{0,40}port (?P<port>\d{2,5})`, nil},
+				{strong, `(?i)(?:failed to|could not|cannot|unable to) (?:bind|listen)[^\n]{0,40}port (?P<port>\d{2,5})`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "EACCES") && !strings.Contains(strings.ToLower(m.said), "permission")
+				}},
 				{strong, `(?i)no (?:available|free) ports?\b`, nil},
 			},
 			hides: []string{"crashed", "http_server_run_as_stdio", "stdout_log_pollution", "connection_refused"},

@@ -1,0 +1,115 @@
+package doctor
+
+import "strings"
+
+// libraryClues are the words of libraries that servers of all kinds are built
+// with: parsers of command lines, drivers of databases, clients of services,
+// web frameworks, loaders of native code. The server that uses one says nothing
+// of its own.
+func libraryClues() map[string][]clue {
+	notCall := func(x *exam, _ *match) bool { return !ofACall.MatchString(x.text) }
+	return map[string][]clue{
+		"required_argument_missing": {
+			// yargs, cobra, click, System.CommandLine, oclif, clap, Symfony
+			{certain, `(?i)not enough (?:non-option )?arguments?\b|\baccepts? (?:at least |between )?\d+(?: and \d+)? arg\(s\), received \d|requires at least \d+ arg\(s\)|Required (?:argument|command|option)s? (?:was |were )?(?:missing for|not provided)|Missing \d+ required args?:|\bMissing command\.|requires a subcommand but|^Option ['"]?-{1,2}[\w-]+['"]? is required`, notCall},
+			{strong, `(?i)\b(?:you must|please|must) (?:specify|provide|pass|give|supply) (?:at least one |one or more |an? |the |your )?(?P<option>(?:\w+ )?(?:director(?:y|ies)|folders?|paths?|files?|vault|repository|project))\b`, notCall},
+		},
+		"entry_shape_wrong": {
+			{strong, `(?i)\binvalid manifest\b|\bmanifest(?:\.json)?\b[^\n]{0,20}(?:is )?(?:invalid|not valid|validation failed|malformed)`, nil},
+			{strong, `(?i)\b(?:config|configuration|settings)\b[^\n]{0,20}(?:validation|schema) (?:error|failed)|\bdata/(?:mcpServers|servers)/`, nil},
+			{strong, `(?i)\bserver ['"` + "`" + `]?(?P<option>[\w.-]+)['"` + "`" + `]?: (?:unsupported|unknown|invalid) (?:type|transport|command|url)\b|server with (?:that|this|the same) name already exists`, nil},
+		},
+		"json_syntax": {
+			{strong, `(?i)\btoml: (?:expected|invalid|cannot)|\bduplicate key\b|trailing commas? (?:is |are )?not allowed`, nil},
+		},
+		"setting_value_invalid": {
+			{strong, `(?i)\bInvalid Version: \S|could not parse SQLAlchemy URL|\binvalid URL:? ['"]?(?:undefined|null|None|\$\{)|\bport must be (?:a number|an integer|between|in the range)|\bENOTFOUND https?(?:$|[\s:'"])`, nil},
+			{strong, `(?i)^\s*(?:\w*Error: )?Invalid URL(?:: |\s*$)`, func(x *exam, _ *match) bool { return !x.remote() }},
+		},
+		"client_skips_initialize": {
+			{certain, `(?i)\binvalid during (?:session )?initiali[sz]ation|\binitialize must be the first\b|\bbefore (?:the )?['"` + "`" + `]?(?:notifications/)?initialized['"` + "`" + `]? (?:notification|message)`, nil},
+		},
+		"optional_method_probed": {
+			{strong, `(?i)\bdoes not support (?:task-augmented|sampling|elicitation|completions?|roots|tasks|resource (?:subscriptions|templates)|progress)\b`, nil},
+		},
+		"version_not_negotiated": {
+			{strong, `(?i)\bonly (?:supports?|accepts?|speaks?) (?:the )?(?:MCP )?protocol version\b`, nil},
+		},
+		"invalid_jsonrpc_message": {
+			{strong, `(?i)\bjsonrpc\b['"` + "`" + `]? (?:must|should|has to) be\b|unexpected (?:response|message) id\b|(?:returned|sent|got|received) an? (?:invalid|malformed) (?:initialize|tools/list|JSON-?RPC) (?:result|response|message)|Field '(?:jsonrpc|method|protocolVersion)' is required|\b(?:UnrecognizedPropertyException|MismatchedInputException|MissingFieldException|JsonMappingException)\b[^\n]{0,200}(?:McpSchema|modelcontextprotocol|JSONRPC)`, nil},
+		},
+		"peer_too_old": {
+			{strong, `(?i)\b(?:plugin|extension|add-?on|bridge|client|app)\b[^\n]{0,40}\bversions?\b[^\n]{0,30}(?:does not match|do not match|mismatch|incompatible)|\b(?:plugin|extension|add-?on|bridge)[^\n]{0,20} and [^\n]{0,20}versions (?:are|do)\b`, func(_ *exam, m *match) bool {
+				return !otherVersions.MatchString(m.said) && !strings.Contains(strings.ToLower(m.said), "protocol")
+			}},
+		},
+		"dependency_version_drift": {
+			{certain, `'(?P<module>Server|FastMCP|McpServer|ClientSession|MCPServer)' object has no attribute|\bmodule '(?P<package>[\w.]+)' has no attribute '\w+'|is of type <class '[^'\n]+'> \(expecting <class`, nil},
+			{strong, `(?i)\bversion of (?P<module>[\w.-]+) is (?:incompatible|not compatible) with\b|\bmissing go\.sum entry\b`, nil},
+		},
+		"venv_not_used": {
+			{strong, `\bNo module named (?P<module>[a-z_][\w.]*)\s*$`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
+			{strong, `(?i)\b(?:install|run)(?: it| them)?(?: with| using|:)? ['"` + "`" + `]?(?:python3? -m )?(?:pip3?|uv pip|conda|poetry) (?:install|add) (?P<module>[\w.\[\]-]+)`, notCall},
+		},
+		"shared_library_missing": {
+			// .NET, ODBC, Oracle, ctypes
+			{certain, `(?i)unable to load (?:shared library|DLL) '(?P<module>[^'\n]+)'|\bDllNotFoundException\b|Can't open lib '(?P<driver>[^'\n]+)'|DPI-1047|no library called "(?P<library>[^"\n]+)" was found|Data source name not found and no default driver`, nil},
+		},
+		"native_build_failed": {
+			{strong, "(?i)linker `\\w+` not found|\\bpg_config executable not found|Cannot find native binding|Failed building wheel", nil},
+		},
+		"broken_npm_install": {
+			{strong, `(?i)\bnode_modules\b[^\n]{0,20}(?:is |are )?(?:missing|not found|does not exist)|ERR_PNPM_NO_IMPORTER_MANIFEST_FOUND|The package "(?P<module>[^"\n]+)" could not be found, and is needed by|vendor/autoload\.php\b[^\n]{0,40}(?:failed|not found|No such file)|\bResource (?P<resource>\w+) not found\.[^\n]{0,40}NLTK|Can't find model '(?P<model>[\w.-]+)'`, nil},
+			{strong, `(?i)\b(?:run|execute|try) ['"` + "`" + `]?(?:npm (?:install|ci|i)|yarn(?: install)?|pnpm (?:install|i)|bun install|composer install|bundle install)\b`, notCall},
+		},
+		"playwright_browser_missing": {
+			{strong, `(?i)\bfailed to install (?:the )?(?:browser|chrome|chromium|firefox)|\bnpx playwright install\b`, nil},
+		},
+		"wrong_package_name": {
+			{strong, `(?i)\bimage ['"` + "`" + `]?(?P<package>[\w.-]+/[\w./:@-]+?)['"` + "`" + `]? (?:was |could )?not (?:be )?found|short-name "(?P<name>[^"\n]+)" did not resolve|no versions available for (?P<versions>\S+)|cannot find package (?P<missing>\S+) in (?:the )?registry|['"` + "`" + `](?P<pypi>[\w.-]+)['"` + "`" + `] not found (?:in|on) (?:PyPI|npm)|\bnot found in the \w+ registry`, nil},
+		},
+		"stale_registry_login": {
+			{certain, `error from registry: denied`, nil},
+		},
+		"invalid_api_key": {
+			{strong, `(?i)\bjwt (?:audience|issuer|signature|malformed|algorithm)\b|\bJWKS?\b[^\n]{0,60}\b(?:unable|failed|error|not found|no matching)|\btoken validation failed|signature verification failed|\bJWT token is invalid|Improper token|\bLoginFailure\b|\bexceptions\.AuthError\b|\bsecurity_exception\b|\bClientError\.Security\b|\bCSRF\b[^\n]{0,20}\b(?:missing|incorrect|failed|invalid)|\bAUTH_KEY_UNREGISTERED\b|\bSMTPAuthenticationError\b|\bAUTHENTICATIONFAILED\b`, nil},
+			{strong, `(?i)\bno bearer token\b|\bmissing (?:required )?authentication credentials?\b|\bmust be authenticated\b|\b(?:api key|token|account|user|client) (?:is |was )?not (?:allowed|permitted|entitled|enabled) (?:to|for)\b|\bdid you (?:add|set|provide|forget) (?:the |your |an? )?[\w ]{0,24}(?:token|key|credentials?)\b|\btoken is (?:correct|wrong|incorrect)\b`, nil},
+		},
+		"env_not_set": {
+			{strong, `(?i)\b['"` + "`" + `]?(?P<variable>\w+)['"` + "`" + `]? must be set in (?:the |your )?environment|\bis not a valid value for [A-Z][A-Z0-9]*_[A-Z0-9_]+|\bvalue is ['"]?(?:undefined|null|None)['"]?|could not resolve secret\b`, nil},
+		},
+		"port_taken_by_sibling": {
+			{certain, `(?i)\bport (?P<port>\d{2,5}) (?:is |was )?(?:still|currently|now) (?:in use|taken|occupied|bound)|\banother (?:program|process|application|server|instance) is using (?:it|this port|that port|port)|\bbind[^\n]{0,20}\b10048\b`, nil},
+		},
+		"companion_app_not_running": {
+			{strong, `(?i)\bno running (?:[A-Z]\w+ )?(?:instance|editor|process|app|application|browser|session)s?\b|\bno (?:\w+ )?(?:device|emulator|simulator)s? (?:detected|available|found|connected)|\bcode ?= ?Unavailable\b|StatusCode\.UNAVAILABLE|failed to connect to all addresses`, nil},
+			{likely, `(?i)\bwaiting for (?:a )?connection from (?:the )?[\w ]{0,20}(?:extension|plugin|editor|add-?on|browser)`, nil},
+			{strong, `(?i)\b(?:could not|couldn['’]t|cannot|can['’]t|unable to|failed to) connect to (?:the )?MCP Proxy Server\b`, nil},
+		},
+		"wrong_endpoint_path": {
+			// Apache, Fastify, Spring, Python's http.server
+			{strong, `(?i)The requested URL (?:\S+ )?was not found on this server|\bRoute (?:GET|POST):\S* not found|\bNo static resource \S+|\bNo (?:handler|mapping|endpoint) (?:found )?for (?:GET|POST) /|Unsupported method \('(?:POST|GET)'\)`, nil},
+		},
+		"sse_vs_streamable": {
+			{strong, `(?i)\bexpected (?:an? )?(?:SSE|event[- ]stream)\b[^\n]{0,30}\b(?:returned|got|received)|\bwait for the message endpoint\b|\bSSE connection (?:was )?not established\b`, nil},
+		},
+		"server_bug_crash": {
+			{guess, `Abort trap: \d|\bterminate called after throwing\b|\bgoroutine \d+ \[running\]|(?i:\bthread\b[^\n]{0,40}\bpanicked\b)|Fatal error: Uncaught|Unhandled 'error' event`, nil},
+		},
+		"stdout_log_pollution": {
+			{strong, `(?i)\bnon-JSON (?:output|line|text|data)\b|\b(?:unable to|could not|cannot|failed to) parse (?:server )?(?:JSON|output)[^\n]{0,20}: (?P<text>[A-Za-z\[(][^\n]{3,80})|\bJSON\.parse (?:error|failed) on (?:line|output|chunk)\b`, func(x *exam, m *match) bool {
+				return !aboutConfig(x, m) && !x.remote() && !html.MatchString(m.said)
+			}},
+		},
+		"session_expired_no_reinit": {
+			{strong, `(?i)\bsession(?: id)? mismatch\b|\bfor (?:a )?closed session\b|\bsession (?:has )?ended\b`, notBrowserSession},
+		},
+		"access_denied": {
+			{likely, `(?i)\b(?:contains malicious content|blocked by (?:your |the )?(?:[\w'’]+ ){0,2}(?:antivirus|security|administrator|policy|firewall|defender|sandbox)|quarantined|code signature[^\n]{0,40}(?:not valid|invalid))\b`, nil},
+			{likely, `(?i)\bsudo: a (?:password|terminal) is required|\bsandbox\w*\b[^\n]{0,60}\b(?:not permitted|denied|deny)\b|\b(?:outside|not (?:with)?in)(?: of)? (?:the |any )?(?:allowed|permitted) (?:director|folder|path|root)|\baccess to (?:this|that|the) (?:folder|directory|path|file)\b[^\n]{0,20}\b(?:not allowed|denied|forbidden)`, nil},
+		},
+		"slow_tool_call": {
+			{guess, `(?i)\btook too long to (?:respond|answer|complete)|\bexceeded (?:the )?time limit\b|\b(?:error calling tool|tool call failed|"tool_name")[^\n]{0,160}(?:-32001|timed out)`, nil},
+		},
+	}
+}
