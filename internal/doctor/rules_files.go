@@ -124,7 +124,7 @@ func fileCauses() []cause {
 			fix:     "Install it again with its install scripts allowed and the network open: npm install -g {package|PACKAGE}",
 			clues: []clue{
 				{strong, `(?i)(?:binary|executable) (?:file )?(?:not found|is missing|does not exist|missing)(?: at| in|:) ?['"]?(?P<path>[^\n'"]+)`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH")
+					return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH") && strings.ContainsAny(m.names["path"], `/\\.`)
 				}},
 				{strong, `(?i)(?:failed to|could not|error) download(?:ing)? (?:the )?(?:\w+ )?binary`, nil},
 				{strong, `(?i)ENOENT[^\n]{0,60}(?:spawn|open|access|chmod) '?(?P<path>[^'\n]*node_modules[^'\n]*(?:[\\/]bin[\\/]|\.exe)[^'\n]*)`, nil},

@@ -15,6 +15,7 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\b(?:you must|please|must) (?:specify|provide|pass|give|supply) (?:at least one |one or more |an? |the |your )?(?P<option>(?:\w+ )?(?:director(?:y|ies)|folders?|paths?|files?|vault|repository|project))\b`, notCall},
 		},
 		"entry_shape_wrong": {
+			{strong, `KeyError: '(?:mcpServers|servers|mcp_servers|command|transport)'|Cannot read properties of (?:undefined|null) \(reading '(?:command|args|mcpServers|env|url|transport)'\)`, nil},
 			{strong, `(?i)\binvalid manifest\b|\bmanifest(?:\.json)?\b[^\n]{0,20}(?:is )?(?:invalid|not valid|validation failed|malformed)`, nil},
 			{strong, `(?i)\b(?:config|configuration|settings)\b[^\n]{0,20}(?:validation|schema) (?:error|failed)|\bdata/(?:mcpServers|servers)/`, nil},
 			{strong, `(?i)\bserver ['"` + "`" + `]?(?P<option>[\w.-]+)['"` + "`" + `]?: (?:unsupported|unknown|invalid) (?:type|transport|command|url)\b|server with (?:that|this|the same) name already exists`, nil},
@@ -23,19 +24,26 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\btoml: (?:expected|invalid|cannot)|\bduplicate key\b|trailing commas? (?:is |are )?not allowed`, nil},
 		},
 		"setting_value_invalid": {
+			// requests, httpx, Java, .NET, Go: an address that is none
+			{certain, `(?i)No connection adapters were found for|\bMissingSchema\b|\bInvalidSchema\b|\bUnsupportedProtocol\b|\bMalformedURLException\b|URI with undefined scheme|\bUriFormatException\b|invalid request URI was provided|unsupported protocol scheme|invalid character "[^"\n]{1,4}" in host name`, nil},
+			{strong, `(?m)(?:stderr\] |stderr: |^|Error: )Invalid URL\.?\s*$`, func(x *exam, _ *match) bool { return !x.remote() }},
+			{strong, `(?i)\binvalid (?:environment variable|--?[\w-]+|header) format\b|\binvalid env file\b|argument -{1,2}[\w-]+: invalid \w+ value|\bis not (?:a )?valid (?:value )?for (?:option )?-{1,2}\w|invalid literal for int\(\)[^\n]{0,60}\bPORT\b`, nil},
 			{strong, `(?i)\bInvalid Version: \S|could not parse SQLAlchemy URL|\binvalid URL:? ['"]?(?:undefined|null|None|\$\{)|\bport must be (?:a number|an integer|between|in the range)|\bENOTFOUND https?(?:$|[\s:'"])`, nil},
 			{strong, `(?i)^\s*(?:\w*Error: )?Invalid URL(?:: |\s*$)`, func(x *exam, _ *match) bool { return !x.remote() }},
 		},
 		"client_skips_initialize": {
+			{strong, `(?i)\brequest before (?:the )?initiali[sz]ation\b`, nil},
 			{certain, `(?i)\binvalid during (?:session )?initiali[sz]ation|\binitialize must be the first\b|\bbefore (?:the )?['"` + "`" + `]?(?:notifications/)?initialized['"` + "`" + `]? (?:notification|message)`, nil},
 		},
 		"optional_method_probed": {
+			{strong, `(?i)\b(?:ping|prompts|resources|roots|logging|completions?)(?:/[\w/]+)? method (?:is )?not (?:implemented|supported|found)`, nil},
 			{strong, `(?i)\bdoes not support (?:task-augmented|sampling|elicitation|completions?|roots|tasks|resource (?:subscriptions|templates)|progress)\b`, nil},
 		},
 		"version_not_negotiated": {
 			{strong, `(?i)\bonly (?:supports?|accepts?|speaks?) (?:the )?(?:MCP )?protocol version\b`, nil},
 		},
 		"invalid_jsonrpc_message": {
+			{certain, `(?i)["'` + "`" + `]id["'` + "`" + `] must be (?:an? )?(?:integer|string|number)|\bprotocol violation\b|\b(?:notification|response|message) with(?:out)? (?:an? )?id\b|unexpected message[^\n]{0,30}\b(?:InitializeResult|initialize)|failed to deserialize (?:the )?(?:response|message|result)\b`, nil},
 			{strong, `(?i)\bjsonrpc\b['"` + "`" + `]? (?:must|should|has to) be\b|unexpected (?:response|message) id\b|(?:returned|sent|got|received) an? (?:invalid|malformed) (?:initialize|tools/list|JSON-?RPC) (?:result|response|message)|Field '(?:jsonrpc|method|protocolVersion)' is required|\b(?:UnrecognizedPropertyException|MismatchedInputException|MissingFieldException|JsonMappingException)\b[^\n]{0,200}(?:McpSchema|modelcontextprotocol|JSONRPC)`, nil},
 		},
 		"peer_too_old": {
@@ -66,6 +74,10 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\bfailed to install (?:the )?(?:browser|chrome|chromium|firefox)|\bnpx playwright install\b`, nil},
 		},
 		"wrong_package_name": {
+			{strong, `(?i)\b(?:install\w*|download\w*)\b[^\n]{0,100}\(?\b404\b\)?`, nil},
+			{strong, `(?i)\bServer not found\b|No connection configuration found|Package not found`, func(x *exam, _ *match) bool {
+				return strings.Contains(x.line, "smithery") || strings.Contains(x.line, " install ")
+			}},
 			{strong, `(?i)\bimage ['"` + "`" + `]?(?P<package>[\w.-]+/[\w./:@-]+?)['"` + "`" + `]? (?:was |could )?not (?:be )?found|short-name "(?P<name>[^"\n]+)" did not resolve|no versions available for (?P<versions>\S+)|cannot find package (?P<missing>\S+) in (?:the )?registry|['"` + "`" + `](?P<pypi>[\w.-]+)['"` + "`" + `] not found (?:in|on) (?:PyPI|npm)|\bnot found in the \w+ registry`, nil},
 		},
 		"stale_registry_login": {
@@ -97,6 +109,7 @@ func libraryClues() map[string][]clue {
 			{guess, `Abort trap: \d|\bterminate called after throwing\b|\bgoroutine \d+ \[running\]|(?i:\bthread\b[^\n]{0,40}\bpanicked\b)|Fatal error: Uncaught|Unhandled 'error' event`, nil},
 		},
 		"stdout_log_pollution": {
+			{strong, `(?i)\berror parsing JSON-?RPC\b|^\s*(?:\w*Error: )?Unexpected end of JSON input|received (?:an )?invalid message: [A-Z][a-z]`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
 			{strong, `(?i)\bnon-JSON (?:output|line|text|data)\b|\b(?:unable to|could not|cannot|failed to) parse (?:server )?(?:JSON|output)[^\n]{0,20}: (?P<text>[A-Za-z\[(][^\n]{3,80})|\bJSON\.parse (?:error|failed) on (?:line|output|chunk)\b`, func(x *exam, m *match) bool {
 				return !aboutConfig(x, m) && !x.remote() && !html.MatchString(m.said)
 			}},
@@ -110,6 +123,45 @@ func libraryClues() map[string][]clue {
 		},
 		"slow_tool_call": {
 			{guess, `(?i)\btook too long to (?:respond|answer|complete)|\bexceeded (?:the )?time limit\b|\b(?:error calling tool|tool call failed|"tool_name")[^\n]{0,160}(?:-32001|timed out)`, nil},
+		},
+		"script_missing": {
+			{strong, `uv trampoline failed|(?i)\b(?:could not|cannot|can['’]t|unable to|failed to) (?:find|locate|open) (?:the )?(?:server )?(?:script|entry ?point|main file)\b[^\n]{0,20}?(?P<path>[/\\~\w][^\n]*)?`, nil},
+		},
+		"wrong_directory_argument": {
+			{strong, "(?i)\\bno `?(?P<file>pyproject\\.toml|Cargo\\.toml|package\\.json|go\\.mod|composer\\.json|Gemfile)`? found|\\b(?:project|workspace|repository) root (?:was )?not found|no such project\\b", nil},
+		},
+		"data_file_missing": {
+			{likely, `java\.io\.FileNotFoundException: (?P<path>[^\n(]+)|NoSuchFileException: (?P<file>[^\n]+)|no configuration has been provided, try setting KUBERNETES_MASTER|\bkubeconfig\b[^\n]{0,30}(?:not found|does not exist|missing)`, nil},
+		},
+		"proxy_env_breaks": {
+			{certain, `(?i)HTTP code 407 from proxy|\bconnect(?:ing|ion)? to (?:the )?(?:upstream )?proxy (?:https?|socks\d?)://`, nil},
+		},
+		"tls_handshake_failed": {
+			{certain, `Unsupported or unrecognized SSL message|NSURLErrorDomain Code=-12\d\d|\bSSLException\b`, nil},
+		},
+		"hostname_wrong": {
+			{strong, `(?i)remote name could not be resolved|NSURLErrorDomain Code=-1003`, notRegistry},
+		},
+		"git_fetch_failed": {
+			{strong, `error: RPC failed; |early EOF|GnuTLS recv error`, nil},
+		},
+		"registry_unreachable": {
+			{strong, `npm (?:ERR!|error) (?:code )?ERR_SOCKET_TIMEOUT|(?i)request canceled while waiting for connection`, nil},
+		},
+		"schema_not_parseable": {
+			{certain, `(?i)\bschema validation failed for (?:tool|function)\b|\bshould be non-empty for OBJECT type\b`, nil},
+		},
+		"args_json_string_for_object": {
+			{strong, `(?i)\bparameter ['"` + "`" + `]?(?P<parameter>[a-z]\w*)['"` + "`" + `]? is required\b|\b(?:failed to|could not|cannot|unable to) parse (?:the )?tool(?:[- ]call)? (?:arguments|input|parameters)|\bcalling tool\b[^\n]{0,80}\bmust be\b`, nil},
+		},
+		"node_heap_oom": {
+			{certain, `ERR_WORKER_OUT_OF_MEMORY|reaching memory limit`, nil},
+		},
+		"toolchain_too_old": {
+			{certain, `(?i)\bmodule requires Go \d|Your PHP version \([^)\n]+\) does not satisfy|\bmatch statement\b`, nil},
+		},
+		"wrong_cpu_arch": {
+			{certain, `not a valid application for this OS platform|rosetta error|(?i)illegal hardware instruction|bad CPU type in executable|\bunsupported (?:platform|architecture|os|operating system):? \w+`, nil},
 		},
 	}
 }

@@ -238,6 +238,7 @@ func networkCauses() []cause {
 				}},
 				clue{strong, `\bconnect ENOENT (?P<host>[^\s']+)|(?i)\bcannot connect to (?P<program>\w+) at (?:\S+?):(?P<port>\d{2,5})|The connection to the server \S+ was refused|no devices(?:/emulators)? (?:found|connected|attached)|device (?:offline|not found)\b`, nil},
 				clue{strong, `(?i)\bno (?:[A-Z]\w+ )?(?:plugin|extension|editor|add-?on|browser|client|device|bridge)s?(?: is| are)? (?:currently )?connected\b`, nil},
+				clue{certain, `(?i:failed to|could not|cannot|unable to) connect to (?P<program>[A-Z][\w ]{1,24})[.!] ?Did you (?i:run|start|open|launch|enable)\b`, nil},
 				clue{strong, `(?i)WebSocket connection to '?wss?://(?P<host>localhost|127\.0\.0\.1|\[::1\]):(?P<port>\d{2,5})[^\n]{0,20} failed`, nil},
 				clue{strong, `(?i)\b(?:NO_ACTIVE_(?:EXTENSION|CLIENT|EDITOR|DOCUMENT)|(?:EXTENSION|PLUGIN|APP|EDITOR)_NOT_(?:CONNECTED|RUNNING))\b`, nil},
 				clue{strong, `(?i)(?:addon|add-on|plugin|extension|app|editor|bridge|companion)[^\n]{0,30}(?:is )?(?:not (?:running|connected|reachable|started|open)|is running\b)`, nil},

@@ -135,7 +135,7 @@ func packageCauses() []cause {
 				{strong, `Distribution not found at: (?P<package>\S+)`, nil},
 				{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
 				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, func(_ *exam, m *match) bool {
-					return !strings.Contains(m.said, "will be installed") // npx, before it does
+					return !strings.Contains(m.said, "will be installed") && !strings.EqualFold(m.names["package"], "manager") // npx, before it does
 				}},
 				{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
 				{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {

@@ -28,6 +28,7 @@ var notFound = []string{
 	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
+	`\[Errno 2\] No such file or directory:? ["“](?P<command>[A-Za-z][\w-]*)["”]`,
 	`\[WinError 2\]`,
 	`(?i)CreateProcess(?:W|A)? ?(?:failed|error)[^\n]{0,12}\b2\b`,
 	`\[Errno 2\] No such file or directory: ['"](?P<command>[A-Za-z][\w-]*)['"]`,
@@ -66,6 +67,15 @@ var notFound = []string{
 	`(?i)\b(?P<command>[\w.-]{2,30}) (?:is not|isn't|was not|not) (?:found )?(?:in|on) (?:your |the |system )?\$?PATH\b`,
 	`(?i)\bno (?P<command>node(?:\.js)?|python|java|docker|bun|deno|uv|git) (?:installation|executable|binary|interpreter) (?:was |could be )?found`,
 	`(?P<command>xcrun): error: invalid active developer path`,
+	`(?i)\b(?P<command>uvx?|node(?:\.js)?|npm|npx|python3?|docker|git|bun|deno|java|ffmpeg|pnpm|yarn)(?: package manager)? (?:was |is |could )?not (?:be )?(?:detected|found|located)\b`,
+	`(?i)\b(?P<command>[\w.-]{2,30}) is required,? but (?:it['’]?s |it is |was |is )?not (?:installed|found|available)`,
+	`(?i)missing required (?:binary|program|executable|tool|command):? ['"]?(?P<command>[\w.-]+)`,
+	`(?i)failed to (?:spawn|execute|start) (?:child )?process ['"“](?P<command>[^'"”\n]+)['"”] \(No such file`,
+	`\bENOENT:? (?P<command>npx|node|uvx?|python3?|docker|bunx?|npm)\b`,
+	`(?i)couldn['’]t execute ['"](?P<command>[^'"\n]+)['"]: no such file`,
+	`\bCommandNotFoundException\b:? ?(?P<command>[\w.-]*)`,
+	`(?i)(?:unable to|could not|cannot|failed to) (?:launch|start|run|execute|spawn) ['"](?P<command>[^'"\n]+)['"]: (?:file |command |program )?not found`,
+	`(?i)\bexecutable not found: (?P<command>[\w.-]+)\s*$`,
 	`(?i)please install (?P<command>uv|node(?:\.js)?|docker|python|bun|git|deno)\b`,
 	`(?i)\b(?P<command>node(?:\.js)?|uv|python|docker|bun|java|git|deno) (?:is|was) not installed\b`,
 	`\bENOENT:? (?P<command>(?:/[\w.-]+)*/s?bin/[\w.-]+)(?:$|\s)`,
@@ -222,7 +232,7 @@ func spawnCauses() []cause {
 			fix:     "Set variables in the \"env\" part of the entry and start the program itself, without sh, export, source or NAME=value in front.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
 				return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
-					assignment.MatchString(command)
+					assignment.MatchString(command) && !isRunner(x, command)
 			}),
 				clue{strong, `The syntax of the command is incorrect\.`, nil},
 				clue{strong, `(?:\|\||&&|-c|\[|\S{1,20}) was unexpected at this time`, nil}),
