@@ -136,6 +136,9 @@ func (c *Case) words() string {
 		}
 	}
 	for _, answer := range c.HTTP {
+		if c.Live && c.URL != "" && answer.Status >= 500 {
+			continue // what breaks inside of a server is for those who run it
+		}
 		if answer.Body != "" {
 			parts = append(parts, legible(answer.Body))
 		}
@@ -192,11 +195,13 @@ func (x *exam) ofAProgram(c *cause) bool {
 		return false
 	case "http_server_run_as_stdio", "stdin_not_connected":
 		return true
+	case "package_registry_login", "stale_registry_login", "db_grant_missing", "cloud_credentials_not_in_container", "docker_daemon_down", "container_localhost", "registry_unreachable", "git_fetch_failed", "npx_stdin_deadlock":
+		return x.Live
 	}
 	switch c.category {
 	case MissingEnvVar, StdoutPollution:
 		return true
-	case CommandNotFound, PermissionDenied, PackageNotFound, RuntimeTooOld, DependencyMissing, Crashed, PortInUse, ResourceExhausted, PathNotFound:
+	case CommandNotFound, PermissionDenied, PackageNotFound, RuntimeTooOld, DependencyMissing, Crashed, PortInUse, ResourceExhausted, PathNotFound, ConfigMalformed:
 		return x.Live
 	}
 	return false
@@ -211,11 +216,7 @@ func (x *exam) consider(n int) (best finding, ok bool) {
 		}
 		var m *match
 		if p := knowledge().patterns[n][i]; p != nil {
-			good := func(*match) bool { return true }
-			if clue.when != nil {
-				good = func(m *match) bool { return clue.when(x, m) }
-			}
-			m = x.find(p, good)
+			m = x.find(p, func(m *match) bool { return (clue.when == nil || clue.when(x, m)) && !allIsWell(m) })
 		} else if trial := (&match{names: map[string]string{}}); clue.when(x, trial) {
 			m = trial
 		}
@@ -254,6 +255,9 @@ func (x *exam) unknown() Diagnosis {
 	d.Fix = "Run it under gauze, which keeps both: gauze test -- " + cmp.Or(x.typed(), "COMMAND")
 	if address := x.address(); address != "" && x.remote() && !x.bridge() {
 		d.Explanation = "The evidence does not say why the server failed: its answer is not in it."
+		if len(x.HTTP) > 0 {
+			d.Explanation = fmt.Sprintf("The evidence does not say why the server failed, only that it answered %d.", x.HTTP[0].Status)
+		}
 		d.Fix = "Let gauze ask the server itself: gauze test --url " + cmp.Or(x.advised("url", &match{}), "URL")
 	}
 	x.seen(&d)
@@ -278,20 +282,13 @@ func (d Diagnosis) nameless() bool {
 // seen says what we saw ourselves where no cause is known: what gauze can see
 // is in the case by then, and gauze is not the next step.
 func (x *exam) seen(d *Diagnosis) {
-	server := func() int {
-		for _, answer := range x.HTTP {
-			if answer.Status >= 500 {
-				return answer.Status
-			}
-		}
-		return 0
-	}
+	failed := x.ownFault()
 	switch {
-	case server() > 0 && (x.Live || x.URL != ""):
+	case failed != "" && (x.Live || x.URL != ""):
 		d.Category, d.Cause, d.Confidence = Crashed, serverError, guess
-		d.Explanation = fmt.Sprintf("The server answered %d: it failed on its own side, and does not say why.", server())
+		d.Explanation = "The server answered " + failed + ": it failed on its own side, and does not say why."
 		d.Fix = "Nothing on your side is wrong: tell who runs the server, or see its own log of this moment if that is you."
-		d.Reasons = append(d.Reasons, fmt.Sprintf("HTTP %d", server()))
+		d.Reasons = append(d.Reasons, failed)
 	case !x.Live:
 	case x.Limit.Passed && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Timeout, noAnswer, guess
@@ -316,4 +313,17 @@ func (x *exam) seen(d *Diagnosis) {
 		d.Explanation = "The server was started, and nothing it wrote or did says why it is of no use."
 		d.Fix = "Start it in a terminal and see what it says: " + cmp.Or(x.typed(), "COMMAND")
 	}
+}
+
+// ownFault is the answer by which a server says that it failed itself.
+func (x *exam) ownFault() string {
+	for _, answer := range x.HTTP {
+		if answer.Status >= 500 {
+			return fmt.Sprintf("HTTP %d", answer.Status)
+		}
+	}
+	if x.URL != "" && x.rpc(&match{}, -32603) {
+		return "-32603 (internal error)"
+	}
+	return ""
 }

@@ -143,7 +143,9 @@ func authCauses() []cause {
 			name: "expired_token_hidden_in_200", category: AuthFailed,
 			explain: "The token has expired or is invalid; the server says so inside of a successful answer, where no client looks for it.",
 			fix:     "Get a new token (sign in again), and start the server anew with it.",
-			instead: []advice{{when: atURL, fix: "Get a new token (sign in again), and put it in the place of the old one."}},
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The token that went to the server has expired or is invalid.", fix: "Get a new token (sign in again), and put it in the place of the old one."},
+				{when: func(x *exam, _ *match) bool { return x.status(&match{}, 401, 403) }, explain: "The token that the server uses has expired or is invalid.", fix: "Get a new token, and put it in the place of the old one in the \"env\" part of the entry."}},
 			clues: []clue{
 				{strong, `(?i)"isError": ?true(?s:.*?)(?:token (?:is |has )?(?:expired|invalid)|unauthorized|auth(?:entication)? failed)`, nil},
 				{strong, `(?i)(?:bearer )?auth(?:entication)? failed: (?:invalid|expired) token|invalid JWT|JWT (?:is )?expired|jwt (?:expired|malformed)|TokenExpiredError|token (?:is |has |was )?(?:expired|been revoked|revoked)|Signature has expired|ID token expired`, nil},

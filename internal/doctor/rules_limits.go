@@ -8,15 +8,26 @@ import (
 func limitCauses() []cause {
 	return []cause{
 		{
+			name: "credit_exhausted", category: RateLimited,
+			explain: "The account at the service has no credit left, or its plan does not cover this: the key is right, but it is not paid for.",
+			fix:     "Add credit or change the plan at the service, or use the key of an account that has some.",
+			clues: []clue{
+				{certain, `(?i)(?:credit|account|prepaid) balance (?:is )?(?:too low|insufficient|not enough|exhausted)|insufficient (?:account )?(?:balance|credits?|funds)\b|\b(?:out of|no(?: more)?|not enough|zero) credits?\b(?: (?:left|remaining|available))?|credits? (?:have been |has been |are |is )?(?:exhausted|used up|depleted|expired)`, complained},
+				{certain, `\binsufficient_quota\b|billing_hard_limit_reached|billing_not_active|(?i)check your plan and billing details|requires? (?:a |an )?(?:active |paid )(?:plan|subscription|account)|billing (?:account )?(?:is )?(?:not (?:active|enabled)|disabled|past due)|(?:free )?trial (?:period )?(?:has )?(?:ended|expired)|subscription (?:has )?(?:expired|lapsed|ended|is inactive)|payment (?:is )?(?:required|overdue|past due)`, complained},
+				{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
+			},
+			hides: []string{"rate_limit", "http_forbidden", "http_unauthorized", "invalid_api_key", "token_scope_insufficient"},
+		},
+		{
 			name: "rate_limit", category: RateLimited,
 			explain: "The service limits how often it may be asked, and the limit is reached.",
 			fix:     "Wait, then call less often; a plan or key of your own may have a higher limit.",
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
-				{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit|\bthrottl(?:ed|ing)\b|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded`, nil},
-				{strong, `(?i)\b(?:insufficient|no (?:more )?|out of|exceeded (?:your )?(?:API |monthly |free )?)(?: remaining)? ?(?:credits?|balance|quota)\b|credit balance is too low|credits? (?:exhausted|used up|depleted)`, nil},
-				{certain, `余额不足|配额(?:已)?(?:用尽|不足|超)|速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
-				{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
+				{certain, `(?i)\brate[- _]?limit(?:s|ing)?\b[^\n]{0,40}(?:exceeded|reached|\bhit\b|error|too many|retry|try again|wait)|(?:exceed\w*|reached|\bhit|over|due to|because of|error:?|got|been)\b[^\n]{0,40}\brate[- _]?limit|\brate[-_]limit(?:ed|_exceeded|_error|_reached)\b|rate limit(?:ed\b|_exceeded|_error)`, complained},
+				{certain, `(?i)too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|RateLimitError|ThrottlingException|TooManyRequests|usage limit[^\n]{0,20}(?:reached|exceeded|hit)|(?:reached|exceeded|hit)[^\n]{0,20}usage limit|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded|\b(?:was|were|been|being|is|are|request) throttled`, complained},
+				{strong, `(?i)\brate[- ]limit(?:s|ing)?\b[.:!]?$|^[^\n]{0,40}\b(?:error|failed)[^\n]{0,40}(?:\busage limit|\bthrottl(?:ed|ing))\b`, complained},
+				{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
 			},
 			hides: []string{"http_forbidden", "http_unauthorized"},
 		},
@@ -71,7 +82,8 @@ func limitCauses() []cause {
 		{
 			name: "orphan_processes", category: ResourceExhausted,
 			explain: "Old copies of the server were never ended and pile up, each with its own memory and connections.",
-			fix:     "End them; under gauze run none is left over, because it ends the whole process group.",
+			fix:     "End the old ones, and close clients that are open twice; under gauze run none is left over.",
+			instead: []advice{{when: live, fix: "End the old ones, and close clients that are open twice."}},
 			clues: []clue{
 				{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
 				{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
@@ -113,7 +125,8 @@ func timeoutCauses() []cause {
 		{
 			name: "npx_cold_start_timeout", category: Timeout,
 			explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
-			fix:     "Run it once in a terminal so that it is in the cache: {line|COMMAND}. Then start it again, or raise the client's limit; gauze run waits while there is progress.",
+			fix:     "Run it once in a terminal, so that it is in the cache, then start it from the client again: {line|COMMAND}",
+			instead: []advice{{when: liveURL, fix: "Try again later; if it is only slow, give it longer: --timeout 2m"}},
 			clues: []clue{
 				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
 				{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},
@@ -145,7 +158,8 @@ func timeoutCauses() []cause {
 		{
 			name: "slow_tool_call", category: Timeout,
 			explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
-			fix:     "Raise the client's limit for this server, or for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
+			fix:     "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
+			instead: []advice{{when: atURL, fix: "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m --url {url|URL}"}},
 			clues: []clue{
 				{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return withDuration.MatchString(m.said) }},
 				{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
@@ -188,11 +202,24 @@ func crashCauses() []cause {
 			hides: []string{"server_bug_crash", "stdout_log_pollution"},
 		},
 		{
+			name: "module_type_missing", category: Crashed,
+			explain: "Node took {path|the server's file} for the wrong kind of module: it has import or export in it where require is expected, or the other way round.",
+			fix:     "Build the server again as its documentation says; if the file is your own, write \"type\": \"module\" into the package.json beside it, or name it .mjs (.cjs if it uses require).",
+			clues: []clue{
+				{strong, `SyntaxError: (?:Cannot use import statement outside a module|Cannot use 'import\.meta' outside a module|Unexpected token 'export')`, func(x *exam, _ *match) bool { return !x.nodeBelow(18) }},
+				{certain, `ReferenceError: (?:require|exports|module|__dirname|__filename) is not defined in ES module scope`, nil},
+				{strong, `To load an ES module, set "type": "module" in the package\.json or use the \.mjs extension`, func(x *exam, _ *match) bool { return !x.nodeBelow(18) }},
+			},
+			hides: []string{"server_bug_crash", "old_node_first_in_path"},
+		},
+		{
 			name: "server_bug_crash", category: Crashed,
 			explain: "The server broke off with an error of its own: {text|see the line below}.",
-			fix:     "See whether a newer version does it too; tell its maintainers the line below. gauze run -- {line|COMMAND} starts it again after a crash.",
+			fix:     "See whether a newer version of the server does it too, and tell its maintainers the line below.",
 			clues: []clue{
-				{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*?)`, nil},
+				{likely, `(?s)File "[^"\n]+", line \d+\n.{0,300}?(?P<text>(?:SyntaxError|IndentationError|TabError): [^\n]+)`, nil},
+				{likely, `(?s)\.[cm]?[jt]s:\d+\n.{0,400}?(?P<text>SyntaxError: [^\n]+)\n(?:at |\s*Node\.js)`, notJSONNoise},
+				{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*)`, nil},
 				{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
 				{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
 				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},

@@ -40,10 +40,11 @@ func tlsCauses() []cause {
 		{
 			name: "tls_handshake_failed", category: TLSOrProxy,
 			explain: "The encrypted connection could not be set up: one side does not speak TLS here, or not in a version the other takes.",
-			fix:     "Check http:// against https:// and the port in the URL; a server on your own machine usually speaks plain http.",
+			fix:     "Check http:// against https:// and the port in the URL (a server on your own machine usually speaks plain http); if both are right, ask whether a proxy or firewall cuts the connection.",
 			clues: []clue{
 				{certain, `\b(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_TLSV1_ALERT_\w+|ERR_SSL_SSLV3_ALERT_\w+|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_PROTOCOL_ERROR|EPROTO)\b`, nil},
 				{certain, `(?i)wrong version number|first record does not look like a TLS handshake|server gave HTTP response to HTTPS client|client sent an HTTP request to an HTTPS server|plain HTTP request was sent to HTTPS port`, nil},
+				{strong, `(?i)disconnected before secure TLS connection was established|(?:closed|reset|EOF|terminated)[^\n]{0,30}(?:during|in|before)[^\n]{0,12}(?:TLS|SSL) handshake|(?:TLS|SSL) handshake[^\n]{0,12}: EOF`, nil},
 				{strong, `(?i)\b(?:SSL|TLS)\b[^\n]{0,40}(?:could not be established|handshake (?:error|failed|failure)|connection (?:error|failed)|bad certificate)`, nil},
 				{certain, `(?i)ssl(?:v3)? alert handshake failure|tls: (?:handshake failure|protocol version not supported)|SSLEOFError|UNEXPECTED_EOF_WHILE_READING|InvalidContentType|received corrupt message of type|SSL routines`, nil},
 			},
@@ -52,7 +53,8 @@ func tlsCauses() []cause {
 		{
 			name: "proxy_env_breaks", category: TLSOrProxy,
 			explain: "A proxy stands between this machine and the server ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}), and it does not pass the connection on.",
-			fix:     "Correct the proxy variables in the server's environment, or except the host: NO_PROXY={host|localhost,127.0.0.1}",
+			fix:     "Correct the proxy variables in the server's environment, or name the host it wants to reach in NO_PROXY there.",
+			instead: []advice{{when: atURL, fix: "Correct the proxy variables (HTTPS_PROXY, HTTP_PROXY) that gauze is started with, or name the server's host in NO_PROXY."}},
 			clues: []clue{
 				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, func(_ *exam, m *match) bool {
 					return !strings.Contains(m.said, "MCP Proxy") && !strings.Contains(m.said, "PORT IS IN USE")
@@ -161,7 +163,7 @@ func networkCauses() []cause {
 		{
 			name: "git_fetch_failed", category: DNSOrNetwork,
 			explain: "The server is installed from a git repository, and git could not fetch it.",
-			fix:     "Try the same by hand and see what git says: git ls-remote {package|URL}",
+			fix:     "Try the same by hand and see what git says: git ls-remote URL, with the repository's address from the entry.",
 			clues: []clue{
 				{strong, `Git operation failed`, nil},
 				{strong, `(?i)failed to (?:clone|fetch)[^\n]*?(?:git|https://github)`, nil},
@@ -184,7 +186,7 @@ func networkCauses() []cause {
 		{
 			name: "hostname_wrong", category: DNSOrNetwork,
 			explain: "The host {host|in the address} has no entry in DNS: the name is wrong, or this machine cannot look it up.",
-			fix:     "Check the name in the URL; in a terminal: nslookup {host|HOST}",
+			fix:     "Check the spelling of the host's name where it is configured; if it is right, check the network, VPN or DNS of this machine.",
 			clues: []clue{
 				{strong, `getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?P<host>[\w.-]+)`, notRegistry},
 				{strong, `\b(?:ENOTFOUND|EAI_AGAIN|EAI_NONAME|EAI_FAIL)\b`, notRegistry},
@@ -196,7 +198,7 @@ func networkCauses() []cause {
 		{
 			name: "network_unreachable", category: DNSOrNetwork,
 			explain: "There is no way through the network to {host|the server} from here.",
-			fix:     "Check the connection (VPN, firewall, IPv6) to {host|the host}: curl -v {url|URL}",
+			fix:     "Check the connection (VPN, firewall, IPv6) from this machine: curl -v {url|URL}",
 			clues: []clue{
 				{strong, `\b(?:ENETUNREACH|EHOSTUNREACH|ENETDOWN|EADDRNOTAVAIL)\b(?: (?P<host>[\w.:]+))?`, nil},
 				{strong, `(?i)network is unreachable|no route to host|host is unreachable|ERR_INTERNET_DISCONNECTED|ERR_ADDRESS_UNREACHABLE`, nil},
@@ -217,7 +219,7 @@ func networkCauses() []cause {
 		{
 			name: "local_http_server_not_running", category: ConnectionRefused,
 			explain: "Nothing listens on {port|the port} of this machine: the server the client wants to reach over HTTP is not running.",
-			fix:     "Start that server first, or correct the port in {url|the URL}.",
+			fix:     "Start that server first, or correct the port in the URL.",
 			clues: append(refusedWhere(strong, func(x *exam, m *match) bool { return x.remote() && x.aboutLocal(m) }),
 				clue{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(_ *exam, m *match) bool { return local.MatchString(m.names["url"]) }},
 				clue{guess, `(?i)\bfetch failed\b|failed to fetch\b|All connection attempts failed`, func(x *exam, _ *match) bool {
@@ -229,6 +231,8 @@ func networkCauses() []cause {
 			name: "companion_app_not_running", category: ConnectionRefused,
 			explain: "Nobody takes connections on {host|the address} {port|the server wants to reach}: the program or database it works with is not running, or listens elsewhere.",
 			fix:     "Start that program, or correct host and port in the server's settings; a published docker-compose port may differ from the inner one.",
+			instead: []advice{{when: atURL, explain: "Nobody takes connections at {host|the server's address}: the server is not running, or listens on another port.",
+				fix: "Check host and port of the address; if they are right, tell who runs the server that it is down."}},
 			clues: append(refusedWhere(likely, func(*exam, *match) bool { return true }),
 				clue{strong, `(?i)(?:is|make sure|ensure)[^\n]{0,20} (?P<host>[A-Z][\w ]{1,30}?) (?:is )?(?:open|running|started|launched)(?: and| with|\?|\.)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "Docker") && connecting.MatchString(x.text)
@@ -297,8 +301,11 @@ func portCauses() []cause {
 			explain: "Port {port|that the server wants} is taken by another program, often a second copy of the same server started by another client.",
 			fix:     "Give this one another port where the server takes one, or stop the other: lsof -i :{port|PORT}",
 			clues: []clue{
-				{certain, `EADDRINUSE(?:: address already in use)?:? ?(?P<host>[\w.:\[\]*]*?):?(?P<port>\d{2,5})?\b`, nil},
-				{certain, `(?i)address already in use[^\n]{0,20}?(?::(?P<port>\d{2,5}))?`, nil},
+				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^'\n]+)', (?P<port>\d+)`, nil},
+				{certain, `EADDRINUSE(?:: address already in use)?[,:]? ?(?:(?P<host>[\w.:\[\]*%-]*):)?(?P<port>\d{2,5})(?:$|[^\w.:])`, nil},
+				{certain, `(?i)(?:listen|bind)[^\n]{0,60}?:(?P<port>\d{2,5}):? [^\n]{0,30}address (?:is )?already in use`, nil},
+				{certain, `(?i)address already in use[^\n]{0,20}?[ (]?(?:(?P<host>[\w.:\[\]*%-]*):)(?P<port>\d{2,5})(?:$|[^\w.:])`, nil},
+				{certain, `(?i)\bEADDRINUSE\b|address already in use`, nil},
 				{certain, `(?i)\[Errno (?:48|98)\]|\[WinError 10048\]|\[Errno 10048\]|os error (?:48|98|10048)\b`, nil},
 				{certain, `(?i)only one usage of each socket address`, nil},
 				{certain, `(?i)\bport is in use\b|already running on port (?P<port>\d{2,5})|(?:is )?(?:using|occupying|holding|bound to|blocking) (?:the )?port (?P<taken>\d{2,5})`, nil},
@@ -306,7 +313,6 @@ func portCauses() []cause {
 				{certain, `(?i)conflicts? with an existing registration`, nil},
 				{certain, `\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 				{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},
-				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^']+)', (?P<port>\d+)`, nil},
 				{strong, `(?i)(?:failed to|could not|cannot|unable to) (?:bind|listen)[^\n]{0,40}port (?P<port>\d{2,5})`, func(_ *exam, m *match) bool {
 					return !strings.Contains(m.said, "EACCES") && !strings.Contains(strings.ToLower(m.said), "permission")
 				}},

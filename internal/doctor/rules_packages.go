@@ -275,6 +275,9 @@ func dependencyCauses() []cause {
 					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && strings.Contains(x.line, m.names["path"])
 				}},
 				{strong, `(?i)no main manifest attribute, in (?P<path>\S+)|Could not find or load main class`, nil},
+				{strong, `'(?P<path>[\w@.-]+)' is not recognized as an internal or external command`, func(x *exam, m *match) bool {
+					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && x.has(m.names["path"])
+				}},
 				{strong, `ERR_PACKAGE_PATH_NOT_EXPORTED|No "exports" main defined in (?P<path>\S+)`, nil},
 			},
 			hides: []string{"wrong_command_name"},
@@ -284,7 +287,7 @@ func dependencyCauses() []cause {
 			explain: "The package is there, but the program {command|asked for} is not in it or was not installed with it.",
 			fix:     "Install what the project asks for, in its folder, then start it again: uv sync",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package has no program {command|of that name}; uv says that it has this one: {listed}.",
+				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package has no program {command|of that name}; uv says that it has this one: {listed|see below}.",
 					fix: "Start it by the name of the program it has: uvx --from {package|PACKAGE} PROGRAM"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up in its documentation what its program is called, and start that: uvx --from {package|PACKAGE} PROGRAM"},
 			},
@@ -383,7 +386,8 @@ func dependencyCauses() []cause {
 				{certain, "(?:environment|directory)(?: at)? `?(?P<path>[^`\\n]*?)`? (?:cannot be used because it )?is not a (?:valid|compatible) (?:Python |virtual )?environment", nil},
 				{certain, "(?i)broken (?:virtual ?environment|venv|symlink at `[^`\\n]*(?:venv|bin/python)[^`\\n]*`)|(?:virtual ?environment|venv) (?:at \\S+ )?(?:is|seems|appears) (?:to be )?(?:broken|corrupt\\w*)", nil},
 				{certain, "Broken Python installation|Failed to inspect Python interpreter from [^\\n]*venv", nil},
-				{certain, `No Python at '?"?(?P<path>[^'"\n]+)|did not find executable at '(?P<interpreter>[^'\n]+python[^'\n]*)'`, nil},
+				{certain, `No Python at '?"?[^'"\n]+`, func(x *exam, _ *match) bool { return ofVenv.MatchString(x.line) }},
+				{certain, `did not find executable at '[^'\n]+python[^'\n]*'`, nil},
 				{certain, `Unable to create process using '?"?(?P<path>[^'"\n]*python[^'"\n]*)|failed to locate pyvenv\.cfg|No pyvenv\.cfg file`, nil},
 				{strong, `: (?P<path>/[^\n:]*/\.?v?env/bin/python[\d.]*): bad interpreter: No such file`, nil},
 			},
@@ -436,11 +440,11 @@ func dependencyCauses() []cause {
 			explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
 			fix:     "Install what it needs, in the server's folder: npm install",
 			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which npx then installs anew: npx -y {package|PACKAGE}@latest"},
 				{when: saying("optional dependencies"), fix: "Install them in the server's folder, the optional ones too: npm install --include=optional"},
 				{when: saying("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install what it needs, in the server's folder: bundle install"},
 				{when: saying("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install what it needs, in the server's folder: composer install"},
 				{when: saying("NoClassDefFound", "ClassNotFound", "no package called", "file or assembly", "@INC", "' not found:"), fix: "Install what the server's documentation names as needed, or take a build that brings it along."},
-				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which npx then installs anew: npx -y {package|PACKAGE}@latest"},
 				{when: func(x *exam, _ *match) bool { return x.runs("bun", "bunx") }, fix: "Install what it needs, in the server's folder: bun install"},
 			},
 			clues: []clue{
@@ -461,6 +465,8 @@ func dependencyCauses() []cause {
 		},
 	}
 }
+
+var ofVenv = &wording{source: `(?i)[/\\]\.?v?env[/\\](?:bin|scripts)[/\\]`}
 
 // noScript tells the name of a program from that of a script: a package has no
 // server.py to run.

@@ -63,7 +63,14 @@ func (x *exam) name(key string, m *match) string {
 			value, _, _ = strings.Cut(rest, "/")
 		}
 	}
-	return shown(x.Secrets, value)
+	if key == "text" {
+		return x.Secrets.Quote(value)
+	}
+	value = bare(x.Secrets, value)
+	if strings.ContainsAny(value, ";|&$`<>") {
+		value = "“" + value + "”" // nobody is to take it for our words
+	}
+	return value
 }
 
 // advised is the value of a name in a fix, which a person copies and a model
@@ -84,8 +91,8 @@ func (x *exam) advised(key string, m *match) string {
 			return runner
 		}
 	case "package":
-		if name := withoutVersion(x.packageName()); plainWord.MatchString(name) && !webAddress.MatchString(name) {
-			return name
+		if name := x.packageName(); plainWord.MatchString(withoutVersion(name)) && !strings.ContainsAny(name, " \t;|&$`'\"(){}\\") && !strings.Contains(name, "://") {
+			return withoutVersion(name)
 		}
 		if x.has(caught) && plainWord.MatchString(caught) { // an image
 			return caught
@@ -94,15 +101,15 @@ func (x *exam) advised(key string, m *match) string {
 		if (x.has(caught) || caught == x.Spawn.Path) && caught != "" && x.Secrets.Quote(caught) == caught {
 			return upstream.ShellWord(caught)
 		}
-	case "url", "host":
+	case "url", "turned":
 		address, err := url.Parse(x.address())
-		if err != nil || address.Host == "" || strings.Contains(address.Host, "%") {
+		if err != nil || address.Host == "" {
 			return ""
 		}
-		if key == "host" {
-			return upstream.ShellWord(address.Hostname())
+		if key == "turned" {
+			address = turned(address)
 		}
-		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: x.address()}.String()))
+		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: address.String()}.String()))
 	case "port", "hash", "variable", "flag":
 		if shape := shapes[key]; shape.MatchString(caught) {
 			return caught
@@ -148,8 +155,18 @@ func (x *exam) typed() string {
 // longestName is above every honest name; a path may be long.
 const longestName = 160
 
-// shown is a name out of the evidence, fit to be put into a sentence.
+// shown is a name out of the evidence, fit to be put into a command that may be
+// copied.
 func shown(secrets fault.Secrets, text string) string {
+	text = bare(secrets, text)
+	if strings.ContainsAny(text, ";|&$`<>()\\*?") {
+		text = "'" + strings.ReplaceAll(text, "'", "") + "'"
+	}
+	return text
+}
+
+// bare is a name out of the evidence, without what stands around it.
+func bare(secrets fault.Secrets, text string) string {
 	text = strings.TrimRight(strings.Trim(secrets.Quote(text), " \"'`‘’“”"), ".,;: \"'`")
 	if len(text) > longestName {
 		cut := longestName
@@ -157,9 +174,6 @@ func shown(secrets fault.Secrets, text string) string {
 			cut--
 		}
 		text = text[:cut] + "…"
-	}
-	if strings.ContainsAny(text, ";|&$`<>()\\*?") {
-		text = "'" + strings.ReplaceAll(text, "'", "") + "'" // it may stand in a command that is copied
 	}
 	return text
 }
