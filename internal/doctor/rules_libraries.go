@@ -24,6 +24,7 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\btoml: (?:expected|invalid|cannot)|\bduplicate key\b|trailing commas? (?:is |are )?not allowed`, nil},
 		},
 		"setting_value_invalid": {
+			{strong, `(?i)\bhttps is required\b|\bmust (?:use|be|start with) https\b`, nil},
 			// requests, httpx, Java, .NET, Go: an address that is none
 			{certain, `(?i)No connection adapters were found for|\bMissingSchema\b|\bInvalidSchema\b|\bUnsupportedProtocol\b|\bMalformedURLException\b|URI with undefined scheme|\bUriFormatException\b|invalid request URI was provided|unsupported protocol scheme|invalid character "[^"\n]{1,4}" in host name`, nil},
 			{strong, `(?m)(?:stderr\] |stderr: |^|Error: )Invalid URL\.?\s*$`, func(x *exam, _ *match) bool { return !x.remote() }},
@@ -36,6 +37,7 @@ func libraryClues() map[string][]clue {
 			{certain, `(?i)\binvalid during (?:session )?initiali[sz]ation|\binitialize must be the first\b|\bbefore (?:the )?['"` + "`" + `]?(?:notifications/)?initialized['"` + "`" + `]? (?:notification|message)`, nil},
 		},
 		"optional_method_probed": {
+			{strong, `(?i)\b(?:unknown|unsupported|unhandled|unimplemented) method:? ['"` + "`" + `]?(?P<method>initialize|tools/(?:list|call))\b`, nil},
 			{strong, `(?i)\b(?:ping|prompts|resources|roots|logging|completions?)(?:/[\w/]+)? method (?:is )?not (?:implemented|supported|found)`, nil},
 			{strong, `(?i)\bdoes not support (?:task-augmented|sampling|elicitation|completions?|roots|tasks|resource (?:subscriptions|templates)|progress)\b`, nil},
 		},
@@ -106,9 +108,13 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\bexpected (?:an? )?(?:SSE|event[- ]stream)\b[^\n]{0,30}\b(?:returned|got|received)|\bwait for the message endpoint\b|\bSSE connection (?:was )?not established\b`, nil},
 		},
 		"server_bug_crash": {
+			{guess, `the worker has exited|too many values to unpack|(?i:process (?:has )?(?:died|crashed) unexpectedly)`, nil},
 			{guess, `Abort trap: \d|\bterminate called after throwing\b|\bgoroutine \d+ \[running\]|(?i:\bthread\b[^\n]{0,40}\bpanicked\b)|Fatal error: Uncaught|Unhandled 'error' event`, nil},
 		},
 		"stdout_log_pollution": {
+			{guess, `^\s*[╭┌╔][─═]{5,}`, func(x *exam, _ *match) bool { // a banner is all there is
+				return !x.container() && !x.remote() && !strings.Contains(strings.ToLower(x.text), "error")
+			}},
 			{strong, `(?i)\berror parsing JSON-?RPC\b|^\s*(?:\w*Error: )?Unexpected end of JSON input|received (?:an )?invalid message: [A-Z][a-z]`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
 			{strong, `(?i)\bnon-JSON (?:output|line|text|data)\b|\b(?:unable to|could not|cannot|failed to) parse (?:server )?(?:JSON|output)[^\n]{0,20}: (?P<text>[A-Za-z\[(][^\n]{3,80})|\bJSON\.parse (?:error|failed) on (?:line|output|chunk)\b`, func(x *exam, m *match) bool {
 				return !aboutConfig(x, m) && !x.remote() && !html.MatchString(m.said)
@@ -162,6 +168,9 @@ func libraryClues() map[string][]clue {
 		},
 		"wrong_cpu_arch": {
 			{certain, `not a valid application for this OS platform|rosetta error|(?i)illegal hardware instruction|bad CPU type in executable|\bunsupported (?:platform|architecture|os|operating system):? \w+`, nil},
+		},
+		"stdin_not_connected": {
+			{strong, `could not infer client capabilities`, nil},
 		},
 	}
 }
