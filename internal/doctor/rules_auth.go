@@ -44,7 +44,11 @@ func authCauses() []cause {
 		{
 			name: "stale_oauth_cache", category: AuthFailed,
 			explain: "The stored OAuth registration is one the server does not know any more.",
-			fix:     "Forget it and sign in again; for mcp-remote: rm -rf ~/.mcp-auth",
+			fix:     "Have the client forget the stored sign-in of this server, and sign in again.",
+			instead: []advice{{when: func(x *exam, _ *match) bool {
+				return strings.Contains(x.line, "mcp-remote") || strings.Contains(x.text, "mcp-remote") || strings.Contains(x.text, ".mcp-auth")
+			},
+				fix: "Have mcp-remote forget all stored sign-ins, and sign in again: rm -r ~/.mcp-auth"}},
 			clues: []clue{
 				{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
 				{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
@@ -88,7 +92,8 @@ func authCauses() []cause {
 		{
 			name: "cloud_credentials_not_in_container", category: AuthFailed,
 			explain: "The server finds no credentials for the cloud it talks to: the profile or login of your shell is not where it runs.",
-			fix:     "Sign in (aws sso login, gcloud auth application-default login, az login) and pass the profile on; into a container mount the folder: -v ~/.aws:/root/.aws:ro",
+			fix:     "Sign in on this machine (aws sso login, gcloud auth application-default login, or az login), and name the profile in the \"env\" part of the entry if it is not the default one.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Let the container see the login of this machine, read-only; for AWS: add -v ~/.aws:/root/.aws:ro behind docker run"}},
 			clues: []clue{
 				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
 				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},
@@ -131,6 +136,7 @@ func authCauses() []cause {
 		{
 			name: "auth_header_malformed", category: AuthFailed,
 			explain: "The Authorization header does not arrive in the right form (quotes, a missing \"Bearer\", a space lost on the way).",
+			instead: []advice{{when: atURL, fix: "Put the token into a variable, with Bearer and a space in front: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
 			fix:     "Send it as Authorization: Bearer TOKEN. With mcp-remote on Windows write --header \"Authorization:${{AUTH}\" and put \"Bearer TOKEN\" into the variable AUTH.",
 			clues: []clue{
 				{certain, `(?i)(?:missing|invalid|malformed|bad|no) (?:or (?:missing|invalid|malformed) )?(?:the )?['"` + "`" + `]?(?:authorization|bearer|auth|x-api-key)['"` + "`" + `]? (?:token )?header`, nil},
@@ -198,8 +204,10 @@ func authCauses() []cause {
 			name: "http_forbidden", category: AuthFailed,
 			explain: "The server answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
 			fix:     "Check that the account or token has access to this; from a company network, ask whether a filter stands in between.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server answered 403, and no key or token went with the request: it wants one, or a firewall in front of it refuses.",
-				fix: "Put the token into a variable, with Bearer in front if the server wants that: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
+			instead: []advice{{when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }, explain: "A service that the server asks answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
+				fix: "Check that the account or key that the server uses has access to this; from a company network, ask whether a filter stands in between."},
+				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server answered 403, and no key or token went with the request: it wants one, or a firewall in front of it refuses.",
+					fix: "Put the token into a variable, with Bearer in front if the server wants that: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 403) }},
 				{likely, `(?m)(?:^|[:"'\s])Forbidden(?:[."'\s]|$)`, anAnswer},

@@ -124,8 +124,8 @@ var reporting = &wording{source: `^(?:[\w:.,+-]+ ){0,3}[\[(<]?(?:INFO|DEBUG|TRAC
 
 // allIsWell tells whether a line names a trouble only to say that there is none,
 // or what would be done about it.
-func allIsWell(m *match) bool { return wellSaid.MatchString(m.said) && !brokenOff.MatchString(m.said) }
+func allIsWell(m *match) bool { return wellSaid.MatchString(m.said) && !inEarnest.MatchString(m.said) }
 
 var wellSaid = &wording{source: `(?i)[:=] ?(?:0(?:\.0+)?%?(?: requests?| errors?)?|false|ok|on|off|none|enabled|disabled|passed)\.?$|\b(?:handler|middleware|policy|check|hook|guard|limiter|interceptor)s? (?:is |was )?(?:registered|installed|enabled|loaded|ready|configured|ok|passed)\b|\bretry (?:policy|on|for)\b[^\n]*,`}
 
-var brokenOff = &wording{source: `(?i)exit|exception|error:`}
+var inEarnest = &wording{source: `(?i)exit|exception|error:`}

@@ -47,7 +47,11 @@ func limitCauses() []cause {
 		{
 			name: "node_heap_oom", category: ResourceExhausted,
 			explain: "The server ran out of memory.",
-			fix:     "Give it more (NODE_OPTIONS=--max-old-space-size=4096, docker run -m 2g), or less to do at once.",
+			fix:     "Give the server less to do at once, or run it where there is more memory.",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Give the container more memory: add -m 2g behind docker run"},
+				{when: func(x *exam, m *match) bool { return strings.Contains(m.said, "heap") && !x.remote() }, fix: "Give Node more memory, in the \"env\" part of the entry: \"NODE_OPTIONS\": \"--max-old-space-size=4096\"."},
+			},
 			clues: []clue{
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
@@ -65,7 +69,7 @@ func limitCauses() []cause {
 		{
 			name: "disk_full", category: ResourceExhausted,
 			explain: "There is no room left on the disk.",
-			fix:     "Make room (npm cache clean --force, uv cache prune, docker system prune), then start again.",
+			fix:     "Make room on the disk, then start again; the caches of npm and uv can go first: npm cache clean --force, uv cache prune",
 			clues: []clue{
 				{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, nil},
 			},

@@ -78,7 +78,7 @@ func protocolCauses() []cause {
 			name: "version_not_negotiated", category: ProtocolMismatch,
 			explain: "Client and server do not agree on a version of the protocol ({version|see below}): one of them takes only its own.",
 			fix:     "Update the older of the two: the client or the server.",
-			instead: []advice{{when: live, fix: "Update the server: gauze speaks all published versions of the protocol, and it takes none of them."}},
+			instead: []advice{{when: live, fix: "Update the server: gauze offered it the versions of the protocol that are in use, and it takes none of them."}},
 			clues: []clue{
 				{certain, `(?i)(?:unsupported|incompatible|unknown|invalid|bad)[^\n]{0,20}protocol[- _]?version:? ?(?P<version>[\d-]{10})?`, nil},
 				{certain, `(?i)protocol[- _]?version[^\n]{0,60}(?:not supported|unsupported|incompatible|mismatch|is invalid|does not match|not compatible)`, nil},

@@ -10,7 +10,12 @@ func tlsCauses() []cause {
 		{
 			name: "private_ca_not_trusted", category: TLSOrProxy,
 			explain: "The server's certificate is signed by an authority this program does not know: a private one, or a company's proxy that opens encrypted connections.",
-			fix:     "Give it the authority's certificate: NODE_EXTRA_CA_CERTS=/path/ca.pem (Node 22.15 or later: NODE_OPTIONS=--use-system-ca), SSL_CERT_FILE for Python and uv, or uv --native-tls. Do not switch the check off.",
+			fix:     "Give the program the authority's certificate (NODE_EXTRA_CA_CERTS=/path/to/ca.pem for Node, SSL_CERT_FILE for most others). Do not switch the check off.",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Give Node the authority's certificate, in the \"env\" part of the entry: \"NODE_EXTRA_CA_CERTS\": \"/path/to/ca.pem\". Do not switch the check off."},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Give Python and uv the authority's certificate, in the \"env\" part of the entry: \"SSL_CERT_FILE\": \"/path/to/ca.pem\". Do not switch the check off."},
+				{when: liveURL, fix: "Add the authority's certificate to this system's store, or on Linux start gauze with SSL_CERT_FILE=/path/to/ca.pem. Do not switch the check off."},
+			},
 			clues: []clue{
 				{certain, `\b(?:UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED)\b`, nil},
 				{certain, `(?i)unable to get local issuer certificate|self[- ]signed certificate|unable to verify the first certificate`, nil},

@@ -267,6 +267,7 @@ func dependencyCauses() []cause {
 			name: "broken_package_release", category: DependencyMissing,
 			explain: "The package as it was published lacks a file it needs ({path|part of its build}).",
 			fix:     "Ask for the version before it, as NAME@VERSION in the entry, and tell its maintainers: npm view {package|PACKAGE} versions",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx", "python", "python3") }, fix: "Ask for the version before it, as NAME==VERSION in the entry, and tell its maintainers."}},
 			clues: []clue{
 				{strong, `Cannot find module '(?P<path>[^'\n]*node_modules[/\\][^'\n]+?[/\\](?:dist|build|lib|out)[/\\][^'\n]+)'`, nil},
 				{strong, `(?i)The requested module '[^'\n]+' (?:is a CommonJS module|contains no)`, nil},
@@ -396,7 +397,11 @@ func dependencyCauses() []cause {
 		{
 			name: "venv_not_used", category: DependencyMissing,
 			explain: "The Python that starts the server has no module {module|that it needs}: the packages are in another environment (a virtual one of the project), or were never installed.",
-			fix:     "Use the environment's own Python as the command (/path/to/project/.venv/bin/python), or: uv run --directory /path/to/project ...",
+			fix:     "Use the Python of the project's own environment as the command: /path/to/project/.venv/bin/python",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Ask for the newest version, which may bring the module along: uvx {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install what the project asks for, in its folder: uv sync"},
+			},
 			clues: []clue{
 				{strong, `ModuleNotFoundError: No module named '(?P<module>[^'\n]+)'`, func(x *exam, m *match) bool { return !newerPython(m.names["module"]) && notShadowed(x, m) }},
 				{strong, `ImportError: No module named '?(?P<module>[\w.]+)`, nil},

@@ -52,7 +52,7 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "node_engine_too_old", category: RuntimeTooOld,
-			explain: "The server wants Node {version|in a newer version} than the one that runs it.",
+			explain: "The Node that runs the server is not one it takes: it wants {version|a newer one}.",
 			fix:     "Install a current Node, or give the absolute path of one that is installed; node --version shows which is used.",
 			clues: []clue{
 				{likely, `npm (?:WARN|warn) (?:notsup|EBADENGINE) Unsupported engine`, nil},
@@ -85,7 +85,7 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "python_too_old", category: RuntimeTooOld,
-			explain: "The server needs Python {version|in a newer version} than the one that runs or installs it.",
+			explain: "The Python that runs or installs the server is not one it takes: it wants {version|a newer one}.",
 			fix:     "Start the server with a newer Python, by its absolute path (python3.12, or what `uv python find 3.12` names).",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx") }, fix: "Let uv use a newer one: uvx --python 3.12 {package|PACKAGE}"}},
 			clues: []clue{

@@ -301,7 +301,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "musl_vs_glibc", category: RuntimeTooOld,
-			explain: "The binary {command|of the server} is there but cannot be started: it was built for another C library (glibc on Alpine/musl, or the other way round).",
+			explain: "The binary of the server is there but cannot be started: it was built for another C library (glibc on Alpine/musl, or the other way round).",
 			fix:     "Use an image with glibc (debian, -slim instead of -alpine), or install the variant for musl.",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return platformBin.MatchString(command) }),
 				clue{certain, `version ['` + "`" + `](?P<version>GLIBC(?:XX)?_[\d.]+)['’] not found`, nil},
@@ -410,7 +410,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "wrong_cpu_arch", category: RuntimeTooOld,
-			explain: "{command|The program} was built for another kind of processor than this machine's.",
+			explain: "A program that the server needs was built for another kind of processor than this machine's.",
 			fix:     "Install the build for this machine (arm64 or x64).",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, explain: "The image was built for another kind of processor than this machine's.",
 				fix: "Ask for the variant for this machine, or have docker emulate the other one: add --platform linux/amd64 behind docker run"}},

@@ -111,7 +111,7 @@ func (x *exam) advised(key string, m *match) string {
 		}
 		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: address.String()}.String()))
 	case "port", "hash", "variable", "flag":
-		if shape := shapes[key]; shape.MatchString(caught) {
+		if shapes[key].MatchString(caught) && !loads(caught) {
 			return caught
 		}
 	}
