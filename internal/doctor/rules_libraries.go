@@ -54,21 +54,26 @@ func libraryClues() map[string][]clue {
 			}},
 		},
 		"dependency_version_drift": {
+			{strong, `TypeError: \(0 ?, ?[\w.$]+\) is not a function|(?i:\bduplicate \w+ versions?\b)|\bTypeLoadException\b|\bprocedure entry point\b|only supports (?:Chrome|Chromium|Firefox|Edge) version|pip's dependency resolver|cannot load module more than once`, nil},
 			{certain, `'(?P<module>Server|FastMCP|McpServer|ClientSession|MCPServer)' object has no attribute|\bmodule '(?P<package>[\w.]+)' has no attribute '\w+'|is of type <class '[^'\n]+'> \(expecting <class`, nil},
 			{strong, `(?i)\bversion of (?P<module>[\w.-]+) is (?:incompatible|not compatible) with\b|\bmissing go\.sum entry\b`, nil},
 		},
 		"venv_not_used": {
+			{strong, `(?i)\b(?:could not|cannot|failed to|unable to) import (?:the )?(?:module|package) |\bError loading ASGI app\b|\bneed to install (?:the )?[^\n]{1,40} (?:extra|package|library)|\b(?:library|package|module|extra) is required,? but (?:it is |is |was )?(?:not installed|missing)`, nil},
 			{strong, `\bNo module named (?P<module>[a-z_][\w.]*)\s*$`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
 			{strong, `(?i)\b(?:install|run)(?: it| them)?(?: with| using|:)? ['"` + "`" + `]?(?:python3? -m )?(?:pip3?|uv pip|conda|poetry) (?:install|add) (?P<module>[\w.\[\]-]+)`, notCall},
 		},
 		"shared_library_missing": {
+			{certain, `\.so[.\d]* => not found|(?i)\b[\w-]+\.dylib\b[^\n]{0,40}\b(?:not found|no such file)`, nil},
 			// .NET, ODBC, Oracle, ctypes
 			{certain, `(?i)unable to load (?:shared library|DLL) '(?P<module>[^'\n]+)'|\bDllNotFoundException\b|Can't open lib '(?P<driver>[^'\n]+)'|DPI-1047|no library called "(?P<library>[^"\n]+)" was found|Data source name not found and no default driver`, nil},
 		},
 		"native_build_failed": {
+			{strong, "(?i)error: (?:could not|failed to) compile `", nil},
 			{strong, "(?i)linker `\\w+` not found|\\bpg_config executable not found|Cannot find native binding|Failed building wheel", nil},
 		},
 		"broken_npm_install": {
+			{strong, `(?i)\bMaybe you need to "?\w+ install|\bENOENT\b[^\n]{0,60}'[^'\n]*[/\\]node_modules[/\\][^'\n]*\.(?:wasm|node|dll|so|dylib|json|c?js|mjs)'|\bmodel (?:file )?(?:is |was )?not (?:downloaded|found|installed|available)\b|Dynamic require of "`, nil},
 			{strong, `(?i)\bnode_modules\b[^\n]{0,20}(?:is |are )?(?:missing|not found|does not exist)|ERR_PNPM_NO_IMPORTER_MANIFEST_FOUND|The package "(?P<module>[^"\n]+)" could not be found, and is needed by|vendor/autoload\.php\b[^\n]{0,40}(?:failed|not found|No such file)|\bResource (?P<resource>\w+) not found\.[^\n]{0,40}NLTK|Can't find model '(?P<model>[\w.-]+)'`, nil},
 			{strong, `(?i)\b(?:run|execute|try) ['"` + "`" + `]?(?:npm (?:install|ci|i)|yarn(?: install)?|pnpm (?:install|i)|bun install|composer install|bundle install)\b`, notCall},
 		},
@@ -76,6 +81,7 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\bfailed to install (?:the )?(?:browser|chrome|chromium|firefox)|\bnpx playwright install\b`, nil},
 		},
 		"wrong_package_name": {
+			{strong, "(?i)failed to resolve `(?P<resolve>[^`\\n]+)`: not found|does not contain package|\\bno release (?:was )?found\\b|release asset not found|\\bfailed to fetch \\w+: \\(?404", nil},
 			{strong, `(?i)\b(?:install\w*|download\w*)\b[^\n]{0,100}\(?\b404\b\)?`, nil},
 			{strong, `(?i)\bServer not found\b|No connection configuration found|Package not found`, func(x *exam, _ *match) bool {
 				return strings.Contains(x.line, "smithery") || strings.Contains(x.line, " install ")
@@ -86,10 +92,14 @@ func libraryClues() map[string][]clue {
 			{certain, `error from registry: denied`, nil},
 		},
 		"invalid_api_key": {
+			{strong, `(?i)\b(?:access |bearer |auth )?token\b[^\n]{0,30}\b(?:is )?(?:missing, invalid|invalid or expired|not valid)\b|\binvalid client secret\b|\bsignature mismatch\b|\baccount (?:has been |is |was )(?:suspended|disabled|locked|deactivated)|\bsubscription (?:is )?required\b|\bIP (?:address )?(?:\S+ )?is not (?:allowed|whitelisted|permitted)`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "JSON") }},
 			{strong, `(?i)\bjwt (?:audience|issuer|signature|malformed|algorithm)\b|\bJWKS?\b[^\n]{0,60}\b(?:unable|failed|error|not found|no matching)|\btoken validation failed|signature verification failed|\bJWT token is invalid|Improper token|\bLoginFailure\b|\bexceptions\.AuthError\b|\bsecurity_exception\b|\bClientError\.Security\b|\bCSRF\b[^\n]{0,20}\b(?:missing|incorrect|failed|invalid)|\bAUTH_KEY_UNREGISTERED\b|\bSMTPAuthenticationError\b|\bAUTHENTICATIONFAILED\b`, nil},
 			{strong, `(?i)\bno bearer token\b|\bmissing (?:required )?authentication credentials?\b|\bmust be authenticated\b|\b(?:api key|token|account|user|client) (?:is |was )?not (?:allowed|permitted|entitled|enabled) (?:to|for)\b|\bdid you (?:add|set|provide|forget) (?:the |your |an? )?[\w ]{0,24}(?:token|key|credentials?)\b|\btoken is (?:correct|wrong|incorrect)\b`, nil},
 		},
 		"env_not_set": {
+			{certain, `(?i)\b(?:api key|token|credentials?|secret|password|url)s? (?:was |were |is |are )?not (?:found|set|present|available) in (?:the |your )?(?:environment|env\b|\.env)`, nil},
+			{certain, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+): (?:unbound variable|parameter (?:null or )?not set)`, nil},
+			{strong, `(?i)\bset either [A-Z][A-Z0-9]*_|\bconfiguration value ['"]?(?P<setting>[\w:.]+)['"]? is missing|\b(?:host|url|token|key|password|user|database) is (?:undefined|null|None)\b`, nil},
 			{strong, `(?i)\b['"` + "`" + `]?(?P<variable>\w+)['"` + "`" + `]? must be set in (?:the |your )?environment|\bis not a valid value for [A-Z][A-Z0-9]*_[A-Z0-9_]+|\bvalue is ['"]?(?:undefined|null|None)['"]?|could not resolve secret\b`, nil},
 		},
 		"port_taken_by_sibling": {
@@ -101,10 +111,12 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\b(?:could not|couldn['’]t|cannot|can['’]t|unable to|failed to) connect to (?:the )?MCP Proxy Server\b`, nil},
 		},
 		"wrong_endpoint_path": {
+			{strong, `(?i)\b(?:text/html|html(?: page)?|a web ?page)\b[^\n]{0,20}\binstead of\b|\bexpected JSON\b[^\n]{0,20}\b(?:got|received|but)\b[^\n]{0,12}\bHTML\b|\b(?:the )?page could not be found\b|websocket: bad handshake`, nil},
 			// Apache, Fastify, Spring, Python's http.server
 			{strong, `(?i)The requested URL (?:\S+ )?was not found on this server|\bRoute (?:GET|POST):\S* not found|\bNo static resource \S+|\bNo (?:handler|mapping|endpoint) (?:found )?for (?:GET|POST) /|Unsupported method \('(?:POST|GET)'\)`, nil},
 		},
 		"sse_vs_streamable": {
+			{strong, `(?i)\bdoes not implement (?:the )?(?:streamable|SSE)\b|\bendpoint event\b[^\n]{0,20}\b(?:not received|missing)|\b(?:missing|no|without|waiting for) (?:the )?endpoint event\b|\b(?:GET|POST) (?:requests? )?(?:is |are )?not (?:supported|allowed)\b|\bplease use (?:POST|GET)\b`, nil},
 			{strong, `(?i)\bexpected (?:an? )?(?:SSE|event[- ]stream)\b[^\n]{0,30}\b(?:returned|got|received)|\bwait for the message endpoint\b|\bSSE connection (?:was )?not established\b`, nil},
 		},
 		"server_bug_crash": {
@@ -112,7 +124,7 @@ func libraryClues() map[string][]clue {
 			{guess, `Abort trap: \d|\bterminate called after throwing\b|\bgoroutine \d+ \[running\]|(?i:\bthread\b[^\n]{0,40}\bpanicked\b)|Fatal error: Uncaught|Unhandled 'error' event`, nil},
 		},
 		"stdout_log_pollution": {
-			{guess, `^\s*[╭┌╔][─═]{5,}`, func(x *exam, _ *match) bool { // a banner is all there is
+			{guess, `^\s*(?:╭────|┌────|╔════)`, func(x *exam, _ *match) bool { // a banner is all there is
 				return !x.container() && !x.remote() && !strings.Contains(strings.ToLower(x.text), "error")
 			}},
 			{strong, `(?i)\berror parsing JSON-?RPC\b|^\s*(?:\w*Error: )?Unexpected end of JSON input|received (?:an )?invalid message: [A-Z][a-z]`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},
@@ -131,12 +143,15 @@ func libraryClues() map[string][]clue {
 			{guess, `(?i)\btook too long to (?:respond|answer|complete)|\bexceeded (?:the )?time limit\b|\b(?:error calling tool|tool call failed|"tool_name")[^\n]{0,160}(?:-32001|timed out)`, nil},
 		},
 		"script_missing": {
+			{strong, `(?i)\b(?:could not|couldn['’]t|cannot|can['’]t) find (?:the )?entry file\b`, nil},
 			{strong, `uv trampoline failed|(?i)\b(?:could not|cannot|can['’]t|unable to|failed to) (?:find|locate|open) (?:the )?(?:server )?(?:script|entry ?point|main file)\b[^\n]{0,20}?(?P<path>[/\\~\w][^\n]*)?`, nil},
 		},
 		"wrong_directory_argument": {
+			{strong, `(?i)\bnot a valid [\w ]{0,16}(?:vault|project|workspace|repository|directory|folder|database)\b`, nil},
 			{strong, "(?i)\\bno `?(?P<file>pyproject\\.toml|Cargo\\.toml|package\\.json|go\\.mod|composer\\.json|Gemfile)`? found|\\b(?:project|workspace|repository) root (?:was )?not found|no such project\\b", nil},
 		},
 		"data_file_missing": {
+			{strong, `(?i)\b(?:failed to|could not|cannot|unable to|error) (?:read|open|load|reading|opening|loading)[^\n]{0,60}(?:No such file or directory|cannot find the (?:file|path))`, nil},
 			{likely, `java\.io\.FileNotFoundException: (?P<path>[^\n(]+)|NoSuchFileException: (?P<file>[^\n]+)|no configuration has been provided, try setting KUBERNETES_MASTER|\bkubeconfig\b[^\n]{0,30}(?:not found|does not exist|missing)`, nil},
 		},
 		"proxy_env_breaks": {
@@ -164,6 +179,7 @@ func libraryClues() map[string][]clue {
 			{certain, `ERR_WORKER_OUT_OF_MEMORY|reaching memory limit`, nil},
 		},
 		"toolchain_too_old": {
+			{strong, `(?i)\b(?:node(?:\.js)?|python|java|jdk|ruby|php|go|macos|windows|ios) (?:version )?v?\d[\d.]* (?:or (?:later|newer|higher|above|greater) )?(?:is )?(?:not supported|required|no longer supported)\b|\bno compatible \.NET\b|\bcan['’]t run on your PC\b|\bplatform is not supported\b|\bno Python interpreter found (?:matching|for)\b`, nil},
 			{certain, `(?i)\bmodule requires Go \d|Your PHP version \([^)\n]+\) does not satisfy|\bmatch statement\b`, nil},
 		},
 		"wrong_cpu_arch": {
@@ -171,6 +187,12 @@ func libraryClues() map[string][]clue {
 		},
 		"stdin_not_connected": {
 			{strong, `could not infer client capabilities`, nil},
+		},
+		"oauth_not_completed": {
+			{strong, `(?i)\b(?:failed|unable|could not|cannot) (?:to )?(?:exchange|refresh|obtain|acquire|get|fetch|retrieve) (?:an? |the )?(?:authorization code|access token|refresh token|token|oauth token)\b|\bconsent required\b|\bauthentication needed\b|\bTo sign in, use a web browser\b|\brequires OAuth\b|\bresource metadata mismatch\b|\bopen the following URL in your browser\b`, nil},
+		},
+		"token_scope_insufficient": {
+			{certain, `(?i)\binsufficient rights\b|\b(?:user|account|principal|token) lacks (?:the )?(?:role|permission|right|scope)`, nil},
 		},
 	}
 }
