@@ -174,7 +174,7 @@ func endpointCauses() []cause {
 			explain: "Client and server use different HTTP transports: one speaks SSE (GET /sse), the other streamable HTTP (POST /mcp).",
 			fix:     "Set the entry's type to what the server offers (\"sse\" or \"http\"), or let gauze find it out: gauze run --url {url|URL}",
 			instead: []advice{{when: live, explain: "The server takes neither of the two HTTP transports at this address: its path is likely another one.",
-				fix: "Use the address that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
+				fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 405) }},
 				{strong, `(?i)method not allowed`, nil},
@@ -192,7 +192,7 @@ func endpointCauses() []cause {
 			name: "wrong_endpoint_path", category: TransportMismatch,
 			explain: "There is no MCP server at {url|this address}: the path is wrong (often /mcp or /sse is missing), or a web page answers.",
 			fix:     "Use the path from the server's documentation, or let gauze look for it: gauze test --heal --url {url|URL}",
-			instead: []advice{{when: live, fix: "Use the address that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
+			instead: []advice{{when: live, fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{strong, `(?i)(?:expected|invalid|unexpected|wrong|unsupported)[^\n]{0,60}content[- ]type[^\n]{0,80}`, nil},
 				{strong, `(?i)\bexpect(?:ed|s|ing)?:? ['"]?(?:text/event-stream|application/json)['"]?,? (?:but )?(?:got|received|was|found)\b`, nil},
@@ -262,7 +262,7 @@ func endpointCauses() []cause {
 			name: "http_not_found", category: TransportMismatch,
 			explain: "The server answered 404: there is nothing at this address.",
 			fix:     "Check the path of the URL; gauze test --heal --url {url|URL} looks for the right one.",
-			instead: []advice{{when: live, fix: "Use the address that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
+			instead: []advice{{when: live, fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{guess, "", func(x *exam, m *match) bool { return x.status(m, 404) }},
 			},

@@ -191,7 +191,7 @@ func networkCauses() []cause {
 		{
 			name: "hostname_wrong", category: DNSOrNetwork,
 			explain: "The host {host|in the address} has no entry in DNS: the name is wrong, or this machine cannot look it up.",
-			fix:     "Check the spelling of the host's name where it is configured; if it is right, check the network, VPN or DNS of this machine.",
+			fix:     "Check the spelling of {host|the host's name} where it is configured; if it is right, check the network, VPN or DNS of this machine.",
 			clues: []clue{
 				{strong, `getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?P<host>[\w.-]+)`, notRegistry},
 				{strong, `\b(?:ENOTFOUND|EAI_AGAIN|EAI_NONAME|EAI_FAIL)\b`, notRegistry},

@@ -121,7 +121,9 @@ func packageCauses() []cause {
 		{
 			name: "wrong_package_name", category: PackageNotFound,
 			explain: "The registry has no package {package|of that name}: the name is wrong, was changed, or it was never published.",
-			fix:     "Look the exact name up in the server's own documentation and correct it in the entry. Do not take one that only looks alike.",
+			fix:     "Look up in the server's own documentation how {package|it} is really called, and correct the entry. Do not take a name that only looks alike.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("npx", "npm", "pnpm", "yarn") },
+				fix: "Look the exact name up in the server's own documentation and correct the entry; whether a name exists says: npm view {package|NAME}"}},
 			clues: []clue{
 				{certain, `['"]?(?P<package>@?[\w./-]+?)(?:@[^'"\s]+)?['"]? is not in (?:this|the npm) registry`, nil},
 				{certain, `404 Not Found - GET https?://[^/\s]+/(?P<package>(?:@|%40)?[\w.%/-]+)`, nil},

@@ -373,6 +373,11 @@ func spawnCauses() []cause {
 			name: "command_path_missing", category: CommandNotFound,
 			explain: "There is no program at {command|the configured path}.",
 			fix:     "Build or install the server if that is still to be done; then correct the path in \"command\".",
+			instead: []advice{{when: func(x *exam, m *match) bool {
+				return x.Spawn.Of == "interpreter" || strings.Contains(m.said, "bad interpreter")
+			},
+				explain: "The first line of the script names an interpreter that does not exist: {command|see below}.",
+				fix:     "Correct the first line of the script, or start it with an interpreter that is there in front of it, such as python3 or node."}},
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return isPath(command) && !strings.HasSuffix(command, ".exe.") && !platformBin.MatchString(command) && program(command) != "cmd"
 			}),

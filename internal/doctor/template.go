@@ -101,12 +101,15 @@ func (x *exam) advised(key string, m *match) string {
 		if (x.has(caught) || caught == x.Spawn.Path) && caught != "" && x.Secrets.Quote(caught) == caught {
 			return upstream.ShellWord(caught)
 		}
-	case "url", "turned":
+	case "url", "host", "turned":
 		address, err := url.Parse(x.address())
 		if err != nil || address.Host == "" {
 			return ""
 		}
-		if key == "turned" {
+		switch key {
+		case "host":
+			return x.Secrets.Quote(upstream.ShellWord(address.Hostname()))
+		case "turned":
 			address = turned(address)
 		}
 		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: address.String()}.String()))
