@@ -129,7 +129,7 @@ func timeoutCauses() []cause {
 		{
 			name: "npx_cold_start_timeout", category: Timeout,
 			explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
-			fix:     "Run it once in a terminal, so that it is in the cache, then start it from the client again: {line|COMMAND}",
+			fix:     "Run this once in a terminal, and start it from the client again when it is in the cache: {line|COMMAND}",
 			instead: []advice{{when: liveURL, fix: "Try again later; if it is only slow, give it longer: --timeout 2m"}},
 			clues: []clue{
 				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
