@@ -67,9 +67,10 @@ var knowledge = sync.OnceValue(func() *table {
 	causes = slices.Concat(configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
-	pointers := faintClues()
-	for i := range causes {
-		causes[i].clues = append(causes[i].clues, pointers[causes[i].name]...)
+	for _, more := range []map[string][]clue{libraryClues(), languageClues(), faintClues()} {
+		for i := range causes {
+			causes[i].clues = append(causes[i].clues, more[causes[i].name]...)
+		}
 	}
 	t := &table{}
 	for _, c := range causes {

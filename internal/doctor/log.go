@@ -35,7 +35,7 @@ var facts = []fact{
 		},
 	},
 	{ // a status in a sentence, a log line of a web server, an exception
-		`(?i)(?:\bHTTP(?:/\d(?:\.\d)?)?"?[ :]+|\bHTTP error:? |\bHTTP status:? |\bstatus(?:[ _]?code)?"?[:= (]+(?:code )?|\bstatus of |\bError:? |\bcode"?: ?|\berror code: |\bserver (?:error|returned|responded with):? )(?P<status>[1-5]\d\d)\b(?:[ :]+(?P<words>[A-Z][A-Za-z' -]{2,30}))?`,
+		`(?i)(?:\bHTTP(?:/\d(?:\.\d)?)?["']?[ :,]+|\bHTTP error:? |\bHTTP status:? |\bstatus(?:[ _]?code)?"?[:= (]+(?:code )?|\bstatus of |\bError:? |\bcode"?: ?|\berror code: |\bserver (?:error|returned|responded with):? )(?P<status>[1-5]\d\d)\b(?:[ :]+(?P<words>[A-Z][A-Za-z' -]{2,30}))?`,
 		takeStatus,
 	},
 	{

@@ -53,9 +53,9 @@ func authCauses() []cause {
 				{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
 				{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
 				{strong, `(?i)existing OAuth client information is required|No code verifier saved|code_verifier|PKCE`, nil},
-				{strong, `(?i)redirect_uri[^\n]{0,40}(?:mismatch|not (?:registered|allowed)|does not match|invalid)|invalid_redirect_uri`, nil},
+				{strong, `(?i)\bredirect[_ ]?ur[il][^\n]{0,160}(?:mismatch|not (?:registered|allowed|approved|permitted|whitelisted|in the|valid)|do(?:es)? not match|invalid|rejected|unknown)|(?:invalid|unregistered|unapproved|unknown|mismatch\w*|disallowed)[_ ]redirect[_ ]?ur[il]`, nil},
 			},
-			hides: []string{"oauth_not_completed", "http_unauthorized"},
+			hides: []string{"oauth_not_completed", "http_unauthorized", "setting_value_invalid"},
 		},
 		{
 			name: "token_scope_insufficient", category: AuthFailed,
@@ -63,12 +63,13 @@ func authCauses() []cause {
 			fix:     "Make a token with the rights the server's documentation names, and use that.",
 			clues: []clue{
 				{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
+				{certain, `An error occurred \((?:AccessDenied\w*|UnauthorizedOperation|Forbidden|AuthorizationError|InvalidAccessKeyId|SignatureDoesNotMatch|AuthFailure)\)`, nil},
 				{certain, `Resource not accessible by (?:personal access token|integration)`, nil},
 				{certain, `(?i)(?:token|key|app|user|account) (?:does not|doesn't|lacks?) (?:have )?(?:the )?(?:required|necessary|sufficient|correct)? ?(?:scope|permission|access|right|privilege)`, nil},
 				{certain, `(?i)not authorized to perform:? (?P<scope>[\w:]+)`, nil},
 				{strong, `(?i)\b(?:you|user|account|token) (?:do|does)(?: not|n't) have (?:the |any |sufficient )?(?:permission|access|right)s?`, nil},
 				{strong, `(?i)make sure the relevant (?:pages|databases|resources) (?:and \w+ )?are shared|not shared with (?:your|the) (?:integration|service account|app)|\bnot_in_channel\b|is not a member of`, nil},
-				{strong, `\bAccessDeniedException\b|\bPERMISSION_DENIED\b|The caller does not have permission`, nil},
+				{strong, `(?:^|[^.\w])AccessDeniedException\b|\bPERMISSION_DENIED\b|The caller does not have permission`, nil},
 				{strong, `(?i)SAML enforcement|organization has enabled or enforced SAML`, nil},
 			},
 			hides: []string{"http_forbidden", "http_unauthorized", "access_denied"},
@@ -116,6 +117,8 @@ func authCauses() []cause {
 				{certain, `(?i)(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)[^\n]*?(?:40\d|failed|not found|invalid|mismatch)|Protected resource [^\n]+ does not match`, nil},
 				{strong, `(?i)\bnot authenticated\b|\bneeds[-_]auth\b|\bunauthenticated\b|run /mcp to authenticate`, nil},
 				{strong, `\bUnauthorizedError\b|(?i)\bOAuth error\b|token exchange failed|authorization with [^\n]{1,60} failed|(?i)\bOAuth\b[^\n]{0,30} failed`, nil},
+				{certain, `\b(?:unsupported_grant_type|unauthorized_client|invalid_scope|consent_required|interaction_required|login_required)\b|\bAADSTS\d{5,}`, nil},
+				{strong, `(?i)(?:client )?registration (?:is )?(?:not (?:allowed|supported|permitted|enabled)|disabled|closed|rejected|failed)|\b(?:invalid|missing|mismatch\w*|unknown) (?:oauth )?state(?: parameter)?\b[^\n]{0,30}(?i:oauth|callback|auth)`, nil},
 				{certain, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
 				{strong, `(?i)waiting for (?:the )?(?:oauth|auth|browser|user|login|authorization)[^\n]{0,20}`, func(x *exam, m *match) bool { return x.bridge() || x.remote() }},
 				{certain, "", func(x *exam, m *match) bool {
@@ -173,6 +176,7 @@ func authCauses() []cause {
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The server does not accept the key or token that was sent to it.",
 				fix: "Check the token in the header that goes to the server: not expired, Bearer in front if it wants that, no quotes or spaces around it, and not an example value left in place."}},
 			clues: []clue{
+				{certain, `(?i)\b(?:invalid or missing|missing or invalid|invalid/missing|missing/invalid) (?:[\w-]+ ){0,2}(?:token|key|credentials?|secret|password)\b|"message": ?"Missing Authentication Token"`, nil},
 				{certain, "", func(x *exam, m *match) bool { return x.Live && x.Keyed && x.status(m, 401) }},
 				{certain, `(?i)invalid (?:x-)?api[-_ ]?(?:key|token)|(?:incorrect|wrong|bad|unknown|expired|revoked) api[-_ ]?(?:key|token)|api[-_ ]?(?:key|token)[^\n]{0,20} (?:is |was )?(?:invalid|not valid|incorrect|expired|revoked|rejected|disabled)|API_KEY_INVALID|invalid_api_key|api key not (?:valid|found)`, nil},
 				{certain, `\bauthentication_error\b|\bBad credentials\b|\binvalid_auth\b|AuthenticationError|\bINVALID_API_KEY\b|invalid_token\b|token_revoked|not_authed|account_inactive`, nil},

@@ -11,6 +11,9 @@ func aboutConfig(x *exam, _ *match) bool {
 	return configFile.MatchString(x.text) || configFile.MatchString(x.line)
 }
 
+// sdkModule is a part of the Python SDK, which names itself in its logs.
+var sdkModule = &wording{source: `^(?:client|server|shared|types|cli|os)\b`}
+
 func configCauses() []cause {
 	return []cause{
 		{
@@ -70,13 +73,17 @@ func configCauses() []cause {
 				{strong, `(?s)"path": ?\[\s*"(?:mcpServers|servers)",\s*"(?P<option>[^"\n]+)"`, nil},
 				{strong, `(?i)does not adhere to (?:the )?MCP server configuration schema`, nil},
 				{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) // the name of a host
+					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) && // the name of a host
+						!sdkModule.MatchString(m.names["option"])
 				}},
 				{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, notOwnFile},
 				{strong, `(?i)must (?:have|specify|provide|contain|include) (?:either )?(?:a |an )?['"` + "`" + `]?(?:command|url|type)['"` + "`" + `]? (?:or|and|field)`, nil},
+				{strong, `(?i)\beither\s+['"` + "`" + `]?(?:base_?url|url|command|http_?url|server_?url|type)['"` + "`" + `]?\s+or\s+['"` + "`" + `]?(?:a )?(?:base_?url|url|command|http_?url|server_?url|transport)['"` + "`" + `]?\s+(?:must|is|has|should|needs?)\b`, nil},
 				{strong, `(?i)missing (?:required )?(?:field|property|key):? ['"` + "`" + `]?(?P<option>command|type|url|transport|args)\b`, nil},
 				{strong, `(?i)(?:unknown|invalid|unsupported) (?:transport|server)(?: type)?:? ['"` + "`" + `]?(?P<option>[\w-]+)`, nil},
-				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", nil},
+				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", func(_ *exam, m *match) bool {
+					return !ofACall.MatchString(m.said)
+				}},
 				{strong, `(?i)error decoding '(?P<option>[^'\n]+)'|\bProperty (?P<property>\w+) is not allowed\b|got unconvertible type`, nil},
 				{strong, `(?i)server name (?P<option>\S+ )?(?:must|may|can) (?:only )?contain|invalid (?:MCP )?server name`, nil},
 				{strong, `cannot unmarshal \w+ into Go (?:struct field|value)[^\n]{0,60}(?i:mcp|server|config)`, nil},
@@ -127,6 +134,7 @@ func configCauses() []cause {
 				{strong, `(?i)(?:invalid|unknown|unsupported|bad|unrecognized) (?:value for |value of )?['"` + "`" + `]?(?P<option>log[ _-]?level|transport(?: mode)?|timezone|time zone|port(?: number)?|region|locale|mode)['"` + "`" + `]?[:= ]+['"` + "`" + `]?\S+`, func(x *exam, m *match) bool {
 					return !x.remote() && !strings.Contains(m.said, "in use")
 				}},
+				{certain, `Non-HTTPS URLs are only allowed for localhost`, nil},
 				{strong, `ZoneInfoNotFoundError|UnknownTimeZoneError|(?i)invalid timezone`, nil},
 			},
 			hides: []string{"server_bug_crash", "dependency_version_drift", "env_not_set"},
@@ -165,7 +173,7 @@ func configCauses() []cause {
 				{certain, `(?s)error: the following required arguments were not provided:\s+(?P<option>[^\n]+)`, nil},
 				{certain, `(?i)error: (?:required option|missing required (?:argument|option))s? ['"` + "`" + `]?(?P<option>[^'"\n]+)`, nil},
 				{certain, `(?i)missing required (?:command[- ]line )?(?:argument|option|parameter|flag|positional argument)s?:? ?['"` + "`" + `]?(?P<option>[^'"\n]{1,60})`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602")
+					return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602") && !bareParameter.MatchString(m.said)
 				}},
 				{certain, `Error: Missing (?:argument|option|parameter|command) ['"]?(?P<option>[^'"\n.]+)`, nil},
 				{certain, `required flag\(s\) (?P<option>"[^\n]+") not set`, nil},

@@ -55,6 +55,7 @@ func saidUnset() []clue {
 		{certain, `(?i:please set|set one of|set either|set at least one|must set|configure)[^\n]{0,60}:?\s+(?:\S+\s+){0,3}?[-*•] ?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `(?i:could not|cannot|unable to|failed to|did not) (?i:find|read|load|get) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{certain, `\$\{?(?P<variable>[A-Z][A-Z0-9_]{2,})\}? (?i:is |are |was )(?i:not (?:defined|set)|undefined|unset|empty|missing)|(?i:neither) \$(?P<other>[A-Z][A-Z0-9_]{2,}) nor \$[A-Z]`, nil},
 		{strong, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, func(x *exam, m *match) bool {
 			return namesVariable(x, m) && (environRead(x.text) || !strings.Contains(x.text, "Traceback") && !strings.Contains(x.text, `File "`))
 		}},

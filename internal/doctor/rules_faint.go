@@ -80,6 +80,7 @@ func faintClues() map[string][]clue {
 		},
 		"slow_tool_call": {
 			`(?i)\btimed out (?:after \d|waiting for)|\b(?:initiali[sz]e|start|connect|respond)\b[^\n]{0,12}\btime ?out\b|\btimeout of \d+ ?ms exceeded\b|\bdid not respond (?:with)?in \d|\bError Message: [^\n]{0,30}timed out\b`,
+			`(?i)\b(?:Read|Write|Pool|Socket|Response|Gateway)Timeout(?:Error|Exception)?\b|\bTimeoutException\b|\btimeout (?:of )?\d+ ?ms exceeded|\bdue to (?:\w+ )?timeout\b|\bHttpClient\.Timeout\b|\b(?:exceeded the (?:timeout|time limit))`,
 		},
 		"tool_name_too_long": {
 			`工具名称?过长|ツール名が長すぎ|(?i:\btool names? (?:is |are )?too long\b)`,

@@ -86,7 +86,7 @@ func fileCauses() []cause {
 				{certain, `\bcd:(?:\d+:)? (?:can't cd to |no such file or directory: |not a directory: |string not in pwd: )(?P<path>[^\n]+)`, nil},
 				{certain, `cd: The directory '(?P<path>[^'\n]+)' does not exist|Set-Location ?: Cannot find path '(?P<place>[^'\n]+)'`, nil},
 				{certain, `(?i)(?:directory|folder|vault|repository|path|repo)(?: path)? ['"` + "`" + `]?(?P<path>(?:[A-Za-z]:)?[~/\\][^\n'"` + "`" + `]{0,200}?)['"` + "`" + `]? (?:does not exist|doesn't exist|not found|is not a directory|is not accessible|is not a valid git repository)`, nil},
-				{certain, `(?i)is not a (?:valid )?git repository|not a git repository \(or any of the parent`, nil},
+				{certain, `\bgit\.exc\.(?:InvalidGitRepositoryError|NoSuchPathError):? ?(?P<path>[^\n]*)|(?i)is not a (?:valid )?git repository|not a git repository \(or any of the parent`, nil},
 				{strong, `npm (?:ERR!|error) (?:enoent )?Could not read package\.json|npm (?:ERR!|error) path (?P<path>[^\n]+)package\.json`, nil},
 				{strong, `(?i)\bENOTDIR\b[^\n]{0,40}'(?P<path>[^'\n]+)'`, nil},
 				{strong, `(?i)(?:path|argument)? ?is not a directory:? ['"]?(?P<path>[/~\\.\w][^\n'"]*)`, nil},
@@ -140,7 +140,7 @@ func fileCauses() []cause {
 			fix:     "Install it again with its install scripts allowed (no --ignore-scripts) and the network open.",
 			clues: []clue{
 				{strong, `(?i)(?:binary|executable) (?:file )?(?:not found|is missing|does not exist|missing)(?: at| in|:) ?['"]?(?P<path>[^\n'"]+)`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH")
+					return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH") && strings.ContainsAny(m.names["path"], `/\\.`)
 				}},
 				{strong, `(?i)(?:failed to|could not|error) download(?:ing)? (?:the )?(?:\w+ )?binary`, nil},
 				{strong, `(?i)ENOENT[^\n]{0,60}(?:spawn|open|access|chmod) '?(?P<path>[^'\n]*node_modules[^'\n]*(?:[\\/]bin[\\/]|\.exe)[^'\n]*)`, nil},
@@ -165,6 +165,9 @@ func fileCauses() []cause {
 				{guess, `(?i)(?:file|path|directory|folder|config|database|script) (?:not found|does not exist|doesn't exist)(?:: | at )['"]?(?P<path>[/~.\w][^\n'"]*)`, nil},
 				{guess, `FileNotFound\w*:? ['"](?P<path>[^'"\n]*[/\\.][^'"\n]*)['"]`, nil},
 				{guess, `The system cannot find the path specified\.`, nil},
+				{likely, `\b(?:mkdir|touch|cp|mv|ls|cat|cd|tee|ln|source|stat|chmod): (?:can(?:no|')t \w+(?: \w+)? )?['‘` + "`" + `"]?(?P<path>[^'’\n"]+?)['’"]?: No such file or directory`, nil},
+				{guess, `(?i)\bconfig(?:uration)?(?: file)? (?:was )?not found\b`, nil},
+				{guess, `kind: NotFound, message: "(?:No such file or directory|The system cannot find)`, nil},
 			},
 		},
 		{
@@ -255,7 +258,7 @@ func fileCauses() []cause {
 				{likely, `(?i)cannot be loaded because running scripts is disabled|blocked by (?:group policy|your administrator|antivirus)|is not (?:digitally )?signed|cannot be opened because|developer cannot be verified|code signature invalid|cannot verify that this app|is damaged and can.t be opened|blocked by (?:policy|Gatekeeper|Windows Defender|SmartScreen)|Operation did not complete successfully because the file contains a virus`, nil},
 				{guess, `\bPermissionError\b: [^\n]{8,}`, nil},
 				{likely, `(?i)(?:is not writable|not writable by|cannot write to|no write (?:access|permission)|is owned by)[^\n]{0,80}`, nil},
-				{likely, `The operation was rejected by your operating system`, nil},
+				{likely, `The operation was rejected by your operating system|\bUnauthorizedAccessException\b|Access to the path '(?P<path>[^'\n]+)' is denied|java\.nio\.file\.AccessDeniedException|forbidden by its access permissions|访问权限不允许的方式|(?i)code signature|\bSIGKILL \(Code Signature Invalid\)`, nil},
 				{likely, `(?i)operation not permitted \(os error 1\)|permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},
 				{likely, `(?m)(?i:^|[:\s])(?:P|p)ermission denied(?:$|[\s.:,(])`, func(x *exam, m *match) bool {
 					return !notOurPermission.MatchString(m.said) && complained(x, m)

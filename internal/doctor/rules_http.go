@@ -195,6 +195,8 @@ func endpointCauses() []cause {
 			instead: []advice{{when: live, fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{strong, `(?i)(?:expected|invalid|unexpected|wrong|unsupported)[^\n]{0,60}content[- ]type[^\n]{0,80}`, nil},
+				{strong, `(?i)\bexpect(?:ed|s|ing)?:? ['"]?(?:text/event-stream|application/json)['"]?,? (?:but )?(?:got|received|was|found)\b`, nil},
+				{likely, `^\s*\{"(?:detail|message|error)": ?"(?i:not found)"`, func(x *exam, _ *match) bool { return x.remote() }},
 				{strong, `(?i)content[- ]type[^\n]{0,40}(?:text/html|expected "?text/event-stream|to contain 'text/event-stream')`, nil},
 				{likely, "", func(x *exam, m *match) bool {
 					return x.status(m, 404) && (x.remote() || aboutEndpoint.MatchString(m.said))
@@ -242,7 +244,7 @@ func endpointCauses() []cause {
 				{when: saying("TTY"), explain: "Docker was asked for a terminal (-t), and a client has none to give.", fix: "Take -t out of the arguments: -i alone, not -it."},
 				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Let a client start the server and keep its stdin open; started in a terminal or in the background it gets none."}},
 			clues: []clue{
-				{certain, `(?i)running on stdio`, func(x *exam, m *match) bool {
+				{certain, `(?i)\b(?:running|connected|listening|start(?:ed|ing)|ready|serving)\b[^\n]{0,60}\b(?:on|via|over|in|using|through|with)\s+(?:[\w.]+:\d+\s+)?(?:transport )?['"]?stdio\b`, func(x *exam, m *match) bool {
 					return (x.container() || strings.Contains(x.line, "compose")) && !x.interactive()
 				}},
 				{strong, `(?i)the input device is not a TTY|cannot attach stdin to a TTY-enabled container`, nil},
@@ -250,7 +252,7 @@ func endpointCauses() []cause {
 					return x.container() && !x.interactive() && x.has("run") && x.exited(m, 0)
 				}},
 				{guess, `(?i)connection closed|timed out|exited before|disconnected|server exited|no response`, func(x *exam, _ *match) bool {
-					return x.container() && x.has("run") && !x.interactive() && !x.has("-d", "-p", "...", "--publish") && !strings.Contains(x.line, "...")
+					return x.container() && x.has("run") && !x.has("gateway") && !x.interactive() && !x.has("-d", "-p", "...", "--publish") && !strings.Contains(x.line, "...")
 				}},
 				{strong, `(?i)(?:stdin|input stream)[^\n]{0,20} (?:is |was )?(?:closed?|ended|end\b|not (?:available|connected|open)|EOF)|EOF (?:on|when reading) (?:stdin|a line)|received EOF`, nil},
 				{strong, `(?i)running on stdio[^\n]*\s+[^\n]*exited with code 0`, nil},

@@ -39,7 +39,8 @@ func limitCauses() []cause {
 				{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
 				{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
 				{certain, `(?i)(?:exceed\w*|over|above)[^\n]{0,30}tools? limit|tool limit (?:exceeded|reached)|total tools[^\n]{0,40}(?:exceed|limit|too many)`, nil},
-				{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens`, nil},
+				{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens|(?:response|result|output|payload|request (?:entity|body)|message)[^\n]{0,30}(?:is )?(?:too large|exceeds? (?:the )?(?:maximum|max|limit|size))`, nil},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 413) }},
 			},
 			hides: []string{"rate_limit"},
 		},
@@ -54,7 +55,7 @@ func limitCauses() []cause {
 			clues: []clue{
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
-				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
+				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|CUDA out of memory|(?i:\bout of memory\b)|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
 				{likely, "", func(x *exam, m *match) bool {
 					if x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
@@ -79,7 +80,7 @@ func limitCauses() []cause {
 			fix:     "Stop servers that are left over; raise the limit with ulimit -n if it is low.",
 			clues: []clue{
 				{certain, `\bEMFILE\b|\bENFILE\b|(?i)too many open files|\[Errno 24\]|os error 24\b`, nil},
-				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn [^\n]{0,80} EAGAIN`, nil},
+				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn (?:[^\n]{0,80} )?(?:EAGAIN|E2BIG)\b|Resource temporarily unavailable \(os error (?:11|35)\)|(?i:argument list too long)`, nil},
 			},
 		},
 		{
@@ -234,7 +235,7 @@ func crashCauses() []cause {
 					return !strings.Contains(m.said, "fetch failed") && !strings.Contains(m.said, "terminated")
 				}},
 				{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
-				{guess, `Maximum call stack size exceeded`, nil},
+				{guess, `Maximum call stack size exceeded|\b(?:RecursionError|IndentationError|TabError|BrokenResourceError|ClosedResourceError|StackOverflow(?:Error|Exception)|NullReferenceException|event loop is (?:already running|closed))\b|unhandled errors in a TaskGroup`, nil},
 				{guess, `(?i)-32603[^\n]{0,40}(?P<text>Cannot read propert(?:ies|y) of (?:undefined|null)[^\n]*|'NoneType' object [^\n]+|nil pointer dereference)`, nil},
 			},
 		},

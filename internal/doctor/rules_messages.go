@@ -166,6 +166,9 @@ func protocolCauses() []cause {
 			fix:     "Update the server; if that does not help, tell its maintainers the line below.",
 			clues: []clue{
 				{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
+				{strong, `(?i)uncorrelated (?:error )?response|conflict initialize response id|missing field ` + "`(?:protocolVersion|capabilities|serverInfo|jsonrpc)`" + `|\bunknown notification:? `, nil},
+				{certain, `(?i)\boutput ?schema\b[^\n]{0,60}(?:did not return|validation|no structured|does not match|mismatch)|structured ?content\b[^\n]{0,60}(?:does not match|did not match|is required|missing|output ?schema)`, nil},
+				{strong, `(?i)invalid (?:result|response|reply) (?:for|to|from) (?:the )?(?:initialize|tools/list|prompts/list|resources/list)`, nil},
 				{strong, `(?i)ZodError[^\n]{0,200}jsonrpc|Invalid literal value, expected "?2\.0`, nil},
 				{strong, `(?i)unrecognized_keys(?s:.*?)(?:jsonrpc|result|error|id)\b`, nil},
 				{strong, `(?i)invalid (?:JSON-?RPC|MCP) (?:message|request|response|version|object|format)`, nil},
@@ -228,6 +231,7 @@ func schemaCauses() []cause {
 				{certain, `Unknown name (?:\\?")?(?P<field>\$?\w+)(?:\\?")? at '(?:request\.)?tools`, nil},
 				{certain, `(?i)GenerateContentRequest\.tools|Invalid JSON payload received\. Unknown name`, nil},
 				{certain, `(?i)Invalid value at 'tools|tools\[\d+\]\.function_declarations`, nil},
+				{certain, `(?i)\bfunction_?declaration\b[^\n]{0,120}\bschema\b|schema specified (?:incorrect|other)`, nil},
 				{certain, `(?i)any_of must be the only field set|schema (?:didn't|did not) specify the schema type field`, nil},
 			},
 		},
@@ -242,7 +246,7 @@ func schemaCauses() []cause {
 				{certain, `(?i)Invalid schema for (?:function|tool) '(?P<tool>[^'\n]+)'`, nil},
 				{certain, `(?i)(?:invalid|bad|malformed|unsupported|unparsable|cannot parse|failed to (?:parse|convert|compile|validate))[^\n]{0,30}(?:input[-_ ]?schema|tool schema|JSON schema|app-input-schema|parameters schema)`, nil},
 				{certain, `(?i)(?:tool|function) ?(?:parameters?|schema)[^\n]{0,60}(?:array type must have items|is (?:invalid|not valid)|must be (?:of )?type|must have)`, nil},
-				{certain, `(?i)(?:can't|cannot|could not|unable to) resolve reference [^\n]{0,60}(?:#|\$defs|definitions)|resolves to more than one schema|PointerToNowhere|Unresolvable(?: JSON)? pointer|schema is invalid: data/|strict mode: unknown keyword`, nil},
+				{certain, `(?i)(?:can't|cannot|could not|unable to) resolve reference [^\n]{0,60}(?:#|\$defs|definitions)|resolves to more than one schema|reference to undefined schema|PointerToNowhere|Unresolvable(?: JSON)? pointer|schema is invalid: data/|strict mode: unknown keyword`, nil},
 				{certain, `(?i)(?:tool|function) ['"` + "`" + `]?(?P<tool>[\w.-]+)['"` + "`" + `]? (?:has|have) (?:an )?invalid (?:JSON )?(?:schema|parameters)`, nil},
 				{strong, `(?i)failed to (?:convert|register|load|parse)[^\n]{0,30}tool[^\n]{0,40}schema|schema at path [^\n]{1,80} must|unsupported schema type`, nil},
 				{certain, `(?i)array schema missing items|'additionalProperties' is required to be supplied and to be false|JSON schema is invalid`, nil},
@@ -263,6 +267,12 @@ func schemaCauses() []cause {
 				{strong, `(?i)(?:expected|must be|should be)(?: an?| of type)? (?:valid )?(?:object|array|number|integer|boolean|string|list|dict\w*)\b,? ?(?:received|but (?:got|received)|not|got)?[^\n]{0,40}`, aboutCall},
 				{strong, `(?i)(?:parameter|argument|field|property|Invalid) ['"` + "`" + `]?\w+['"` + "`" + `]?:? must be (?:an? )?(?:number|integer|string|boolean|array|object)`, nil},
 				{certain, `\bInputValidationError\b`, nil},
+				{certain, `(?i)failed to deserialize (?:tool )?(?:parameters|arguments|params|input)|arguments dictionary is missing a value for the required parameter|cannot unmarshal \w+ into Go struct field \w*(?:Args|Arguments|Params|Input|Request)\.`, nil},
+				{certain, `\b\w+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|got an unexpected keyword argument)`, func(x *exam, _ *match) bool { return ofACall.MatchString(x.text) }},
+				{strong, `(?i)missing required parameters?:? ['"` + "`" + `]?[a-z]\w*\b|\bparameter ['"` + "`" + `]?\w+['"` + "`" + `]? (?:is not of type|is required|must be (?:of type|an?)) `, func(_ *exam, m *match) bool { return bareParameter.MatchString(m.said) }},
+				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map),? but (?:received|got) \w+`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
+				{strong, `(?i)\bmust have required property '|'\w+' is a required property|Additional properties are not allowed \(|must NOT have additional properties`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(m.said, "ervers/") }},
+				{likely, `-32602\b[^\n]{0,60}\b(?:missing|required|unknown|unexpected|must)\b`, nil},
 				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map), (?:received|got) (?:string|number|array|object|undefined|null|boolean)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(x.text, "mcpServers") }},
 				{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},
 				{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, nil},
@@ -284,5 +294,7 @@ func aboutCall(x *exam, _ *match) bool {
 var (
 	otherVersions = &wording{source: `(?i)node|python|npm|java|ABI`}
 	aboutValidity = &wording{source: `(?i)invalid|not valid|must|required|should|does not|unsupported|missing`}
+	ofACall       = &wording{source: `(?i)\b(?:executing|calling|invoking|execute|call|invoke) (?:the )?(?:MCP )?tool\b|tools/call|tool (?:call|execution)|deserialize (?:tool )?(?:parameters|arguments|params)`}
+	bareParameter = &wording{source: `\b(?i:parameters?):? ['"` + "`" + `]?[a-z]\w*['"` + "`" + `]?(?:\s*$|\s+(?:is|must)\b|[.,;)}])`}
 	aboutACall    = &wording{source: `(?i)-32602|tools?/call|calling tool|tool call|arguments|InputValidationError|invalid_type|\binput\b|\btool\b`}
 )

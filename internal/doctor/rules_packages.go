@@ -136,7 +136,9 @@ func packageCauses() []cause {
 				{certain, `npm package '(?P<package>[^'\n]+)' does not exist`, nil},
 				{strong, `Distribution not found at: (?P<package>\S+)`, nil},
 				{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
-				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, nil},
+				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "will be installed") && !strings.EqualFold(m.names["package"], "manager") // npx, before it does
+				}},
 				{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
 				{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {
 					return x.downloads() && !x.remote() && !x.container() && !strings.Contains(x.text, "POST")
@@ -152,6 +154,7 @@ func packageCauses() []cause {
 				{strong, `npm (?:ERR!|error) (?:code EINVALIDPACKAGENAME|Invalid package name "?(?P<package>[^"\n:]+))`, nil},
 				{strong, `npm (?:ERR!|error) (?:code EINVALIDTAGNAME|Invalid tag name "?(?P<package>[^"\s]+))`, nil},
 				{strong, `(?i)remote: Repository not found|fatal: repository '(?P<package>[^'\n]+)' not found`, nil},
+				{strong, `(?i)could not find a valid gem '(?P<package>[^'\n]+)'|could not find a (?:matching version of )?package (?P<name>\S+)|No available formula with the name "?(?P<formula>[\w@./-]+)|No formulae or casks found for|error: GET https?://\S+/(?P<path>\S+) - 404|Unable to locate package (?P<deb>\S+)`, nil},
 				{strong, "error: could not find `(?P<package>[^`\\n]+)` in registry", nil},
 				{strong, `NU1101: Unable to find package (?P<package>[\w.-]+)`, nil},
 				{strong, `\bmodule (?P<package>\S+): (?:not found|reading [^\n]+: 404)`, nil},
@@ -274,6 +277,7 @@ func dependencyCauses() []cause {
 				{strong, `(?i)sh: (?:1: |line \d+: )?(?P<path>[\w@./-]+): (?:not found|Permission denied|command not found)`, func(x *exam, m *match) bool {
 					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && strings.Contains(x.line, m.names["path"])
 				}},
+				{strong, `(?i)no main manifest attribute, in (?P<path>\S+)|Could not find or load main class`, nil},
 				{strong, `'(?P<path>[\w@.-]+)' is not recognized as an internal or external command`, func(x *exam, m *match) bool {
 					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && x.has(m.names["path"])
 				}},
@@ -343,7 +347,7 @@ func dependencyCauses() []cause {
 				{strong, `Package subpath '(?P<module>[^'\n]+)' is not defined by "exports" in`, nil},
 				{strong, `ContextualVersionConflict|pkg_resources\.DistributionNotFound|pkg_resources\.VersionConflict`, nil},
 				{strong, `requires (?P<module>[\w.-]+[<>=!~]+[\w.,<>=*]+), but you have [^\n]+ which is incompatible`, nil},
-				{strong, `npm (?:ERR!|error) code ERESOLVE`, nil},
+				{strong, `npm (?:ERR!|error) (?:code )?ERESOLVE|ERR_PNPM_PEER_DEP_ISSUES`, nil},
 				{strong, `TypeError: (?P<module>\w+(?:\.\w+)+) is not a function`, func(x *exam, m *match) bool {
 					return !slices.Contains(newInNode, m.names["module"][strings.LastIndexByte(m.names["module"], '.')+1:])
 				}},

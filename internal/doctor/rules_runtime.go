@@ -73,6 +73,7 @@ func runtimeCauses() []cause {
 			fix:     "Build it again for this Node (npm rebuild), or run the server with the Node it was installed with.",
 			clues: []clue{
 				{certain, `NODE_MODULE_VERSION \d+`, nil},
+				{strong, `Module did not self-register`, nil},
 				{certain, `was compiled against a different Node\.js\s+version`, nil},
 				{strong, `ERR_DLOPEN_FAILED`, nil},
 				{strong, `invalid ELF header`, nil},

@@ -31,7 +31,9 @@ var notFound = []string{
 	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
-	`FileNotFoundError: \[WinError 2\]`,
+	`\[Errno 2\] No such file or directory:? ["“](?P<command>[A-Za-z][\w-]*)["”]`,
+	`\[WinError 2\]`,
+	`(?i)CreateProcess(?:W|A)? ?(?:failed|error)[^\n]{0,12}\b2\b`,
 	`\[Errno 2\] No such file or directory: ['"](?P<command>[A-Za-z][\w-]*)['"]`,
 	`(?i)(?:start|spawn|launch|run)\w*[^\n]{0,30}: (?P<command>[\w./-]+) ENOENT\b`,
 	`The file “(?P<command>[^”\n]+)” doesn’t exist`,
@@ -52,6 +54,9 @@ var notFound = []string{
 	`'"?(?P<command>[^'"\n]+)"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
 	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu (?:en tant que commande|comme nom)|nicht gefunden|introuvable|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
+	`(?P<command>[\w@./+-]+): (?:(?:orden|comando) no encontrad[ao]|no se encontró la orden|Kommando nicht gefunden|Befehl nicht gefunden|commande introuvable|commande non trouvée|comando não encontrado|comando non trovato|команда не найдена|コマンドが見つかりません|未找到命令|找不到命令|命令未找到|명령을 찾을 수 없)`,
+	`(?:Die Benennung|El término|O termo|Il termine|Le terme|Имя|Термин|用語|용어) ?["'«“](?:\x{A0})?(?P<command>[^"'»”\n]+?)(?:\x{A0})?["'»”] ?(?:wurde nicht als Name|no se reconoce como|não é reconhecido como|non è riconosciuto come|n['’]est pas reconnu comme|не распознано как|は、コマンドレット|이\(가\) cmdlet)`,
+	`(?:无法将|無法辨識)[“'"「](?P<command>[^”'"」\n]+)[”'"」](?:项识别为|詞彙)`,
 	`'(?P<command>[\w.@:/\\-]{1,80})'\s{0,2}\x{FFFD}`,
 	// clients and servers in their own words
 	`(?i)\b(?:command|executable|binary|program) ['"‘` + "`" + `](?P<command>[^'"’` + "`" + `\n]+)['"’` + "`" + `] (?:was |is |could )?not (?:be )?(?:found|installed|available)`,
@@ -65,6 +70,15 @@ var notFound = []string{
 	`(?i)\b(?P<command>[\w.-]{2,30}) (?:is not|isn't|was not|not) (?:found )?(?:in|on) (?:your |the |system )?\$?PATH\b`,
 	`(?i)\bno (?P<command>node(?:\.js)?|python|java|docker|bun|deno|uv|git) (?:installation|executable|binary|interpreter) (?:was |could be )?found`,
 	`(?P<command>xcrun): error: invalid active developer path`,
+	`(?i)\b(?P<command>uvx?|node(?:\.js)?|npm|npx|python3?|docker|git|bun|deno|java|ffmpeg|pnpm|yarn)(?: package manager)? (?:was |is |could )?not (?:be )?(?:detected|found|located)\b`,
+	`(?i)\b(?P<command>[\w.-]{2,30}) is required,? but (?:it['’]?s |it is |was |is )?not (?:installed|found|available)`,
+	`(?i)missing required (?:binary|program|executable|tool|command):? ['"]?(?P<command>[\w.-]+)`,
+	`(?i)failed to (?:spawn|execute|start) (?:child )?process ['"“](?P<command>[^'"”\n]+)['"”] \(No such file`,
+	`\bENOENT:? (?P<command>npx|node|uvx?|python3?|docker|bunx?|npm)\b`,
+	`(?i)couldn['’]t execute ['"](?P<command>[^'"\n]+)['"]: no such file`,
+	`\bCommandNotFoundException\b:? ?(?P<command>[\w.-]*)`,
+	`(?i)(?:unable to|could not|cannot|failed to) (?:launch|start|run|execute|spawn) ['"](?P<command>[^'"\n]+)['"]: (?:file |command |program )?not found`,
+	`(?i)\bexecutable not found: (?P<command>[\w.-]+)\s*$`,
 	`(?i)please install (?P<command>uv|node(?:\.js)?|docker|python|bun|git|deno)(?:$|[\s,;:!)]|\.(?:\s|$))`,
 	`(?i)` + apart + `(?P<command>node(?:\.js)?|uv|python|docker|bun|java|git|deno) (?:is|was) not installed\b`,
 	`\bENOENT:? (?P<command>(?:/[\w.-]+)*/s?bin/[\w.-]+)(?:$|\s)`,
@@ -244,7 +258,7 @@ func spawnCauses() []cause {
 			fix:     "Set variables in the \"env\" part of the entry and start the program itself, without sh, export, source or NAME=value in front.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
 				return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
-					assignment.MatchString(command)
+					assignment.MatchString(command) && !isRunner(x, command)
 			}),
 				clue{strong, `The syntax of the command is incorrect\.`, nil},
 				clue{strong, `(?:\|\||&&|-c|\[|\S{1,20}) was unexpected at this time`, nil}),
