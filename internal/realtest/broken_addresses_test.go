@@ -70,7 +70,7 @@ var brokenAddresses = []brokenSetup{
 				http.Redirect(w, r, b.web.http.url(), http.StatusTemporaryRedirect)
 			}))
 		},
-		told: "if you trust it",
+		told: "if the server's documentation names that address",
 	},
 	{
 		name: "slash-redirect", cause: "transport_mismatch/trailing_slash_redirect", cope: true,
