@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
@@ -59,5 +64,50 @@ func TestServeFindsTheEndpointForAllItsSessions(t *testing.T) {
 	said, _ := io.ReadAll(s.err)
 	if strings.Count(string(said), "healed the server") != 1 {
 		t.Errorf("%s", said)
+	}
+}
+
+// A server that was there and answers 404 for a while is not looked for elsewhere: what answers there is another one.
+func TestASessionIsNeverMovedToAnotherServer(t *testing.T) {
+	real, other := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true}), httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+	var away atomic.Bool
+	refused := make(chan struct{}, 100)
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := real.URL()
+		switch {
+		case r.URL.Path == "/mcp":
+			to = other.URL()
+		case r.URL.Path != "/api" || away.Load():
+			if r.Method == http.MethodPost {
+				select {
+				case refused <- struct{}{}:
+				default:
+				}
+			}
+			http.NotFound(w, r)
+			return
+		}
+		at, _ := url.Parse(to)
+		r.URL.Path, at.Path = at.Path, ""
+		httputil.NewSingleHostReverseProxy(at).ServeHTTP(w, r)
+	}))
+	t.Cleanup(gate.Close) // after gauze, which has a stream open there
+	w := startRun(t, nil, "--url", gate.URL+"/api")
+	fmt.Fprintln(w.in, hello)
+	w.out.ReadString('\n')
+	fmt.Fprintln(w.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	away.Store(true)
+	fmt.Fprintln(w.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"append","arguments":{"key":"k"}}}`)
+	for range 6 { // more often than a doctor would wait for
+		select {
+		case <-refused:
+		case <-time.After(forEver):
+			t.Fatalf("it was not asked again\n%s", w.stderr.String())
+		}
+	}
+	away.Store(false)
+	line, _ := w.out.ReadString('\n')
+	if !strings.Contains(line, `"id":2`) || other.Effects()["k"] != 0 || real.Effects()["k"] > 1 || strings.Contains(w.stderr.String(), "healed") {
+		t.Errorf("%s\nthere %d, elsewhere %d\n%s", line, real.Effects()["k"], other.Effects()["k"], w.stderr.String())
 	}
 }

@@ -122,7 +122,9 @@ func (m *Machine) Speaks(address string) bool {
 		switch res.StatusCode {
 		case http.StatusOK:
 			return strings.HasPrefix(kind, "text/event-stream")
-		case http.StatusUnauthorized, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusBadRequest:
+		case http.StatusMethodNotAllowed: // whoever says so: something else is there
+			return true
+		case http.StatusUnauthorized, http.StatusNotAcceptable, http.StatusBadRequest:
 			return !strings.HasPrefix(kind, "text/html")
 		}
 		return false

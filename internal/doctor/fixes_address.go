@@ -68,7 +68,13 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 	for _, end := range []string{"/mcp", "/sse"} {
 		base = strings.TrimSuffix(base, end)
 	}
-	paths := []string{base + "/mcp", base + "/sse", base + "/mcp/", base + "/sse/", "/mcp", "/sse", base + "/", u.Path + "/", strings.TrimSuffix(u.Path, "/")}
+	paths := []string{base + "/mcp", base + "/sse", base + "/mcp/", base + "/sse/", base + "/", u.Path + "/", strings.TrimSuffix(u.Path, "/")}
+	if !strings.Contains(strings.TrimPrefix(base, "/"), "/") && base == strings.TrimSuffix(u.Path, "/") {
+		// A path of one word may be no part of the address at all. One that ends
+		// as such addresses do names one of several servers of the host, and
+		// none of the others is meant.
+		paths = slices.Insert(paths, 1, "/mcp", "/sse")
+	}
 	var places []*url.URL
 	for i, path := range paths {
 		if path == u.Path || slices.Contains(paths[:i], path) || strings.HasSuffix(path, "//") || path == "" {
@@ -105,6 +111,22 @@ func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
 		return places
 	}
 	return some
+}
+
+// movesSecrets tells whether a word or a value that another Spec has otherwise
+// holds a secret.
+func (p *plan) movesSecrets(other upstream.Spec) bool {
+	for i, word := range p.spec.Args {
+		if other.Args[i] != word && confidential("", word) {
+			return true
+		}
+	}
+	for _, pair := range other.Env {
+		if name, value, _ := strings.Cut(pair, "="); !slices.Contains(p.env, pair) && confidential(name, value) {
+			return true
+		}
+	}
+	return false
 }
 
 // at reaches the server at another path of the same host.
@@ -148,10 +170,11 @@ func localSpelling(p *plan) (fixes []Fix) {
 
 // composePort uses the port a compose file publishes for the one that nobody
 // listens on: 5432 is refused, but compose publishes it as 54320.
+//
+// A compose file is whoever wrote the project's. Passwords go to the port it
+// names only if the server is of the same project, and a URL that a person gave
+// is not changed at all.
 func composePort(p *plan) (fixes []Fix) {
-	if len(p.spec.Header) > 0 {
-		return nil // they would go to another service than they were meant for
-	}
 	var seen []Published
 	for _, dir := range p.folders() {
 		for _, published := range p.Published(dir) {
@@ -174,8 +197,8 @@ func composePort(p *plan) (fixes []Fix) {
 					return a.host, 0
 				})
 			}
-			if !sameSpec(apply(p.spec), p.spec, p.env) {
-				fix.Risk, fix.Apply = Runtime, apply
+			if moved := apply(p.spec); p.spec.URL == "" && !sameSpec(moved, p.spec, p.env) && (p.owns(dir) || !p.movesSecrets(moved)) {
+				fix.Risk, fix.Apply, fix.Guess = Runtime, apply, true
 			}
 			fixes = append(fixes, fix)
 		}

@@ -132,7 +132,7 @@ func troubles() []trouble {
 
 		{"a variable of a project that is not the server's", with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_not_set", "set EXAMPLE_TOKEN", Secret, nil, ""},
-		{"a variable of the project", with(with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), inOwnFolder), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
+		{"a variable of the project", with(with(spec("node", "server.js"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), inOwnFolder), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_not_set", "set EXAMPLE_TOKEN", Runtime, variable("EXAMPLE_TOKEN"), canary},
 		{"a variable under its other name", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "GITHUB_TOKEN="+canary) }),
 			stderr("Error: GITHUB_PERSONAL_ACCESS_TOKEN environment variable is required"), "env_not_set", "set GITHUB_PERSONAL", Runtime, variable("GITHUB_PERSONAL_ACCESS_TOKEN"), canary},
@@ -308,7 +308,8 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", outer, inner))
 	refusal := said(fmt.Sprintf("Error: connect ECONNREFUSED 127.0.0.1:%d", inner))
 	was, is := strconv.Itoa(inner), strconv.Itoa(outer)
-	spec := upstream.Spec{Command: "server", Args: []string{"postgresql://u:" + canary + "@localhost:" + was + "/db"},
+	f.file("home/me/project/server.js", "")
+	spec := upstream.Spec{Command: "node", Args: []string{"server.js", "postgresql://u:" + canary + "@localhost:" + was + "/db"},
 		Env: []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db?x=1", "DB_HOST=localhost", "DB_PORT=" + was, "OTHER_HOST=db.example", "OTHER_PORT=" + was, "HTTP_PROXY=http://localhost:" + was}}
 	refusal.Command = append([]string{spec.Command}, spec.Args...)
 	fixes := Fixes(f.Machine)(Diagnose(refusal), refusal, spec)
@@ -317,7 +318,7 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	}
 	now := fixes[0].Apply(spec)
 	want := []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + is + "/db?x=1", "DB_HOST=localhost", "DB_PORT=" + is, "OTHER_HOST=db.example", "OTHER_PORT=" + was, "HTTP_PROXY=http://localhost:" + was}
-	if now.Args[0] != "postgresql://u:"+canary+"@localhost:"+is+"/db" || !slices.Equal(now.Env, want) {
+	if now.Args[1] != "postgresql://u:"+canary+"@localhost:"+is+"/db" || !slices.Equal(now.Env, want) {
 		t.Errorf("%q %q", now.Args, now.Env)
 	}
 	keepsToTheRules(t, "compose", f, spec, fixes)
@@ -330,9 +331,18 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 			t.Errorf("%s", fix.Name)
 		}
 	}
+	// Nor is any other that a person gave.
 	web.Header = nil
-	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Apply == nil || fixes[0].Apply(web).URL != "http://localhost:"+is+"/mcp" {
+	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Risk == Runtime || !strings.Contains(fixes[0].Next, "use port "+is) {
 		t.Errorf("%s %v", Diagnose(c).Cause, names(fixes))
+	}
+	// A server from elsewhere gets the port, but its passwords do not go there by themselves.
+	for setting, want := range map[string]Risk{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db": Config, "DB_PORT=" + was: Runtime} {
+		stranger := upstream.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{setting}}
+		refusal.Command = []string{"uvx", "db-mcp"}
+		if fixes := Fixes(f.Machine)(Diagnose(refusal), refusal, stranger); len(fixes) == 0 || fixes[0].Risk != want {
+			t.Errorf("%q: %v", setting, names(fixes))
+		}
 	}
 }
 
@@ -423,5 +433,8 @@ func TestReferencesOfEveryDialect(t *testing.T) {
 	}
 }
 
-// inOwnFolder starts the server in the project, as an entry with a cwd does.
-func inOwnFolder(f *fakeMachine, s *upstream.Spec) { s.Dir = filepath.Join(f.Home, "project") }
+// inOwnFolder starts a script that lies in the project.
+func inOwnFolder(f *fakeMachine, s *upstream.Spec) {
+	s.Dir = filepath.Join(f.Home, "project")
+	f.file("home/me/project/server.js", "")
+}

@@ -115,14 +115,10 @@ func (p *plan) found(name string) (source, bool) {
 	return source{}, false
 }
 
-// owns tells whether a folder is the server's own: the one it is told to run
-// in, or one that holds its script. The folder we happen to be started in is
-// somebody's project, and its secrets are no business of a server from
-// elsewhere.
+// owns tells whether a folder is the server's own: one that holds its script.
+// The folder it is started in is somebody's project, and neither its secrets
+// nor its addresses are any business of a server from elsewhere.
 func (p *plan) owns(dir string) bool {
-	if p.spec.Dir != "" && within(p.spec.Dir, dir) {
-		return true
-	}
 	script := p.script()
 	if script == "" {
 		return false

@@ -16,6 +16,13 @@ func namesVariable(_ *exam, m *match) bool {
 	return variableName.MatchString(name) && !strings.HasPrefix(name, "ERR_") || slices.Contains(plainVariables, name)
 }
 
+// isCode: what systems and libraries call their errors is written as variables
+// are.
+func isCode(name string) bool {
+	return slices.ContainsFunc([]string{"EAI_", "ERR_", "UND_ERR", "UNABLE_TO_", "DEPTH_ZERO_", "SELF_SIGNED_", "CERT_HAS_", "CERT_NOT_", "HPE_", "ERROR_", "STATUS_", "SSL_ERROR", "NS_ERROR"},
+		func(front string) bool { return strings.HasPrefix(name, front) })
+}
+
 // environRead tells whether a stack of Python shows that a name was looked up in
 // the environment, and not in some dictionary.
 func environRead(text string) bool {
@@ -38,7 +45,9 @@ func unset() []clue {
 	clues := saidUnset()
 	for i, c := range clues {
 		when := c.when
-		clues[i].when = func(x *exam, m *match) bool { return !aside(m) && (when == nil || when(x, m)) }
+		clues[i].when = func(x *exam, m *match) bool {
+			return !aside(m) && !isCode(m.names["variable"]) && (when == nil || when(x, m))
+		}
 	}
 	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,
 		func(x *exam, m *match) bool { return aside(m) && namesVariable(x, m) }})
@@ -51,9 +60,9 @@ func saidUnset() []clue {
 		{certain, `(?i:missing(?: required)?|required|unset|undefined|set(?: the)?|provide(?: the)?|define(?: the)?|need(?: the)?) (?:env |environment )?(?i:environment variables?|env vars?|env variables?|variables?)[:\s]+['"` + "`" + `(-]{0,2} ?(?P<variable>[A-Z][A-Z0-9_]{2,})`, nil},
 		{certain, `(?i:please|must|you need to|ensure|make sure)[^\n]{0,40}(?i:set|provide|define|export|configure|specify)[^\n]{0,30} (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, nil},
 		{certain, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?(?: and| or|,)?[^\n.]{0,60}? (?i:(?:is |are |was |must be |has |env )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified|given)|missing|unset|undefined|required|empty|must be set|must be provided))\b`, namesVariable},
-		{certain, `(?i:missing(?: required)?|no|required)[: ]+['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{certain, `\b(?i:missing(?: required)?|no|required)[: ]+['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `(?i:please set|set one of|set either|set at least one|must set|configure)[^\n]{0,60}:?\s+(?:\S+\s+){0,3}?[-*•] ?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
-		{certain, `(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
+		{certain, `\b(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `(?i:could not|cannot|unable to|failed to|did not) (?i:find|read|load|get) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `\$\{?(?P<variable>[A-Z][A-Z0-9_]{2,})\}? (?i:is |are |was )(?i:not (?:defined|set)|undefined|unset|empty|missing)|(?i:neither) \$(?P<other>[A-Z][A-Z0-9_]{2,}) nor \$[A-Z]`, nil},
 		{strong, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, func(x *exam, m *match) bool {

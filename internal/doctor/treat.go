@@ -84,6 +84,9 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 		t.tell(fix.About)
 		candidate := fix.Apply(report.Spec)
 		now := t.Probe(ctx, candidate)
+		if ctx.Err() != nil {
+			break // it was cut short, and says nothing
+		}
 		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis, fix.Guess), Next: fix.Next}
 		report.Steps = append(report.Steps, step)
 		if step.Result != Undone {

@@ -48,11 +48,14 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 	}
 	ok, _ := mayRepeat(c, loss.Delivery, s.lastWrite > c.order)
 	if c.class == Start {
-		ok = c.deaths+c.proven <= readRepeats // no restart rules see to it here
+		ok = c.deaths+c.proven <= readRepeats || warmingUp[loss.Status] // no restart rules see to it here
 	}
 	code := toldOf(c, loss)
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
 	inTime := now.Add(delay).Before(c.arrived.Add(max(s.timeout(c), s.Patience)))
+	if c.class == Start {
+		inTime = now.Add(delay).Before(c.arrived.Add(s.Patience))
+	}
 	if ok = ok && !loss.Final && inTime; ok && loss.Delivery == fault.Unknown && !s.budget.take(now) {
 		ok, code = false, fault.RetryBudgetSpent
 	}
@@ -73,7 +76,7 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		s.retire(c)
 		s.later(func() { s.refuseDiscover(c) })
 		return
-	case first && (c.class == Start || loss.Delivery == fault.Unsent):
+	case first && (c.class == Start || loss.Delivery == fault.Unsent && (c.class == Reads || c.class == ReadOnly)):
 		s.turnedAway(c, loss)
 		return
 	}
@@ -99,6 +102,9 @@ func (s *Session) turnedAway(c *call, loss upstream.Loss) {
 	s.waiting = append(s.waiting, c)
 	s.later(func() { conn.Refuse(loss) })
 }
+
+// warmingUp are what gateways say while the server behind them starts.
+var warmingUp = map[int]bool{http.StatusBadGateway: true, http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true}
 
 // toldOf is what a caller is told whose call is not sent again.
 func toldOf(c *call, loss upstream.Loss) fault.Code {

@@ -120,6 +120,9 @@ func (c *Conn) speaks() {
 func (c *Conn) Used() {
 	if !c.used.Load() {
 		c.used.Store(true)
+		if w, ok := c.link.(*web); ok {
+			w.remote.served.Store(true)
+		}
 	}
 }
 

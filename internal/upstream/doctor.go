@@ -68,6 +68,12 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 		}
 		return false
 	}
+	if e.Remote && u.Remote != nil && u.Remote.served.Load() {
+		// It was there, under this very address, for us or for others. What
+		// answers elsewhere is another server, whatever it says.
+		next.detail = u.Explain(next.detail, e)
+		return false
+	}
 	sign := e.Signature()
 	t, known := u.treated[sign]
 	switch {
@@ -75,7 +81,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 		u.adopt(t.before)
 		u.changes = slices.DeleteFunc(u.changes, func(did string) bool { return did == t.Did })
 		u.emit(event.Event{Kind: event.Treating, Generation: trouble.Generation, Detail: "it did not help and is undone: " + t.Did})
-		t.Changed, t.Did = false, ""
+		t.Changed, t.Did, t.Cause = false, "", u.Doctor.Diagnose(u.Spec, e)
 		u.treated[sign] = t
 	case !known:
 		trouble.Detail = u.told(next.detail, u.Doctor.Diagnose(u.Spec, e))
@@ -104,6 +110,20 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 	return false
 }
 
+// onlyAway: a server that was there and now turns a new session away is being
+// replaced, or a gateway before it does not know it yet. It is waited for like
+// one that takes no connection.
+func (u *Upstream) onlyAway(verdict *fault.Fault) bool {
+	if u.Remote == nil || !u.Remote.served.Load() {
+		return false
+	}
+	switch verdict.Code {
+	case fault.HTTPRefused, fault.HTTPUnavailable, fault.NotMCP:
+		return true
+	}
+	return false
+}
+
 // adopt makes the server be started or reached in another way, if that is up
 // to us alone.
 func (u *Upstream) adopt(spec Spec) bool {
@@ -122,7 +142,7 @@ func (u *Upstream) adopt(spec Spec) bool {
 // relocate leads everybody who shares it to another path of the same server.
 func (r *Remote) relocate(from, to Spec) bool {
 	next, err := url.Parse(to.URL)
-	if err != nil || !sameOrigin(r.address.Load(), next) || !slices.Equal(from.Header, to.Header) {
+	if err != nil || r.served.Load() || !sameOrigin(r.address.Load(), next) || !slices.Equal(from.Header, to.Header) {
 		return false
 	}
 	if next.String() != r.address.Load().String() { // not if another session was faster

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -75,6 +76,9 @@ func (e Evidence) Shown() *fault.Evidence {
 
 // Signature identifies a way of failing: three equal ones are no accident.
 func (e Evidence) Signature() string {
+	if e.Refused != nil { // by a number
+		return fmt.Sprintf("%s %d", e.Refused.Code, e.Refused.Status)
+	}
 	if e.Spawn != nil {
 		return numbers.ReplaceAllString(e.Spawn.Error(), "#")
 	}

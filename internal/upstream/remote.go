@@ -23,6 +23,7 @@ type Remote struct {
 	header  []Header
 	client  *http.Client
 	way     atomic.Int32            // one of the ways
+	served  atomic.Bool             // a request of some client was answered
 	moved   atomic.Pointer[url.URL] // where a redirect led; nil: nowhere
 	secrets fault.Secrets           // of the headers and the address: no word of ours may hold them
 	patient time.Duration           // from the first byte of an answer to the end of its header

@@ -140,7 +140,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		attempts++
 		next := history.after(evidence, now, rand.Float64())
 		var verdict *fault.Fault
-		if errors.As(err, &verdict) {
+		if errors.As(err, &verdict) && !u.onlyAway(verdict) {
 			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
 		}
 		trouble := Trouble{
