@@ -251,7 +251,10 @@ func (x *exam) tell(f finding) Diagnosis {
 // closed" is at least not "the command was not found".
 func (x *exam) unknown() Diagnosis {
 	d := Diagnosis{Category: Unknown, Cause: "evidence_missing_stderr", Confidence: 0.1, Reasons: []string{}}
-	d.Explanation = "The evidence does not say why the server failed: neither what it wrote to stderr nor how it ended is in it."
+	d.Explanation = "Nothing in the evidence says why the server failed: it has no words that are known here."
+	if strings.TrimSpace(x.text) == "" {
+		d.Explanation = "The evidence does not say why the server failed: neither what it wrote to stderr nor how it ended is in it."
+	}
 	d.Fix = "Run it under gauze, which keeps both: gauze test -- " + cmp.Or(x.typed(), "COMMAND")
 	if address := x.address(); address != "" && x.remote() && !x.bridge() {
 		d.Explanation = "The evidence does not say why the server failed: its answer is not in it."

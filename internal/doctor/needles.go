@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"math"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -135,12 +136,17 @@ type finder struct {
 
 	class   [256]uint8 // bytes that are in no needle are all 0
 	classes int
-	next    []int32 // state*classes + class -> state
-	ends    []int32 // the needle that ends in a state, or -1
-	shorter []int32 // the next state in which a shorter needle ends, or 0
+	next    []uint16 // state*classes + class -> state
+	ends    []int32  // the needle that ends in a state, or -1
+	shorter []uint16 // the next state in which a shorter needle ends, or 0
 }
 
+// longestNeedle bounds the automaton: the beginning of a word is in every match,
+// too, and nearly as rare.
+const longestNeedle = 12
+
 func (f *finder) add(word string) int {
+	word = word[:min(len(word), longestNeedle)]
 	if f.number == nil {
 		f.number = map[string]int{}
 	}
@@ -166,28 +172,31 @@ func (f *finder) build() {
 	for c := byte('A'); c <= 'Z'; c++ {
 		f.class[c] = f.class[c|0x20]
 	}
-	state := func() int32 {
-		f.next = append(f.next, make([]int32, f.classes)...)
+	states := 1 + distinctPrefixes(f.words)
+	if states > math.MaxUint16 {
+		panic("doctor: too many words for the automaton")
+	}
+	f.next = make([]uint16, states*f.classes)
+	f.ends = make([]int32, 0, states)
+	state := func() uint16 {
 		f.ends = append(f.ends, -1)
-		return int32(len(f.ends) - 1)
+		return uint16(len(f.ends) - 1)
 	}
 	state()
 	for n, word := range f.words {
-		at := int32(0)
+		at := uint16(0)
 		for _, c := range []byte(word) {
 			to := &f.next[int(at)*f.classes+int(f.class[c])]
 			if *to == 0 {
-				fresh := state() // moves f.next
-				to = &f.next[int(at)*f.classes+int(f.class[c])]
-				*to = fresh
+				*to = state()
 			}
 			at = *to
 		}
 		f.ends[at] = int32(n)
 	}
-	f.shorter = make([]int32, len(f.ends))
-	fail := make([]int32, len(f.ends))
-	var queue []int32
+	f.shorter = make([]uint16, len(f.ends))
+	fail := make([]uint16, len(f.ends))
+	queue := make([]uint16, 0, len(f.ends))
 	for _, to := range f.next[:f.classes] {
 		if to != 0 {
 			queue = append(queue, to)
@@ -210,6 +219,21 @@ func (f *finder) build() {
 			queue = append(queue, *to)
 		}
 	}
+}
+
+// distinctPrefixes counts them: each is a state.
+func distinctPrefixes(words []string) (n int) {
+	sorted := slices.Sorted(slices.Values(words))
+	last := ""
+	for _, word := range sorted {
+		shared := 0
+		for shared < min(len(word), len(last)) && word[shared] == last[shared] {
+			shared++
+		}
+		n += len(word) - shared
+		last = word
+	}
+	return n
 }
 
 // Of each needle the first and the last places are kept: in a log that repeats
@@ -253,7 +277,7 @@ func (h *hits) each(f func(at int) bool) {
 // find returns the hits of each needle, nil for one that is not there.
 func (f *finder) find(text string) []*hits {
 	found := make([]*hits, len(f.words))
-	state := int32(0)
+	state := uint16(0)
 	for i := range len(text) {
 		state = f.next[int(state)*f.classes+int(f.class[text[i]])]
 		for at := state; at != 0; at = f.shorter[at] {

@@ -36,7 +36,7 @@ func aside(m *match) bool {
 }
 
 var (
-	inPassing = &wording{source: `(?i:\boptional(?:ly)?\b|\bdisabled\b|\bdisabling\b|\bskipp(?:ed|ing)\b|\busing (?:the |a |an )?(?:default|in-memory|built-?in|anonymous)|\bdefault(?:s|ing)? to\b|\b(?:falling|fall|falls) back\b|\bwill not be available\b|\bignored\b|\bproceeding without\b|\bcontinuing without\b|\b(?:limited|reduced|unauthenticated|anonymous|demo|read-only) (?:mode|access|functionality)\b)|(?:^|[\s\[|])(?:WARN|WARNING|INFO|DEBUG|NOTICE|NOTE|Warning|Note|Notice|warn|info|debug|warning)(?:\]|:|\s-|\s+[\[|:-]|\s{1,4}[A-Z])`}
+	inPassing = &wording{source: `(?i:\boptional(?:ly)?\b|\bdisabled\b|\bdisabling\b|\bskipp(?:ed|ing)\b|\busing (?:the |a |an )?(?:default|in-memory|built-?in|anonymous|/|\./|\w+ instead)|\bdefault(?:s|ing)? to\b|\b(?:falling|fall|falls) back\b|\bwill not be available\b|\bignored\b|\bproceeding without\b|\bcontinuing without\b|\b(?:limited|reduced|unauthenticated|anonymous|demo|read-only) (?:mode|access|functionality)\b)|(?:^|[\s\[|])(?:WARN|WARNING|INFO|DEBUG|NOTICE|NOTE|Warning|Note|Notice|warn|info|debug|warning)(?:\]|:|\s-|\s+[\[|:-]|\s{1,4}[A-Z])`}
 	insisting = &wording{source: `(?:^|[\s\[(|])(?i:errors?)(?:\]|:|\s-|\)|,)|\bERROR\b|(?i)\b(?:fatal|critical|exiting|aborting|exception|must|cannot (?:start|run|continue)|panic)\b|\[server stderr\]|\[info\] .*\b(?:required|missing)\b|\bplease set\b|\w+Error:`}
 )
 

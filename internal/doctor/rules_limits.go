@@ -71,7 +71,17 @@ func limitCauses() []cause {
 			explain: "There is no room left on the disk.",
 			fix:     "Make room on the disk, then start again; the caches of npm and uv can go first: npm cache clean --force, uv cache prune",
 			clues: []clue{
-				{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, nil},
+				{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "watchers") && !strings.Contains(m.said, "inotify")
+				}},
+			},
+		},
+		{
+			name: "too_many_watchers", category: ResourceExhausted,
+			explain: "The system watches as many files as it may, and the server wants to watch more.",
+			fix:     "Raise the limit (sudo sysctl fs.inotify.max_user_watches=524288), or point the server at a smaller folder.",
+			clues: []clue{
+				{certain, `System limit for number of file watchers reached|(?i)inotify[^\n]{0,40}(?:limit|No space left)|max_user_watches`, nil},
 			},
 		},
 		{
