@@ -27,6 +27,7 @@ var doors = map[string][]string{
 	"internal/repair":                  {"internal/fault"},
 	"internal/health":                  {},
 	"internal/event":                   {"internal/fault"},
+	"internal/splice":                  {},
 	"internal/faultyserver":            {},
 	"internal/faultyserver/standalone": {"internal/faultyserver"},
 	"internal/faultyserver/faultyhttp": {"internal/faultyserver"},
