@@ -18,6 +18,8 @@ var doors = map[string][]string{
 	".":                                {"internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
 	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor"},
 	"internal/doctor":                  {"internal/upstream"},
+	"internal/clientconfig":            {"internal/clientconfig/reference", "internal/upstream", "internal/splice"},
+	"internal/clientconfig/reference":  {},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health"},
 	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
 	"internal/proxy":                   {"internal/upstream", "internal/repair", "internal/wire", "internal/health"},

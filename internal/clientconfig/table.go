@@ -1,0 +1,504 @@
+package clientconfig
+
+import (
+	"time"
+
+	ref "github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+)
+
+// The facts about each client, as of November 2026: one literal each, data and
+// nothing else. Certain means that the program was run, or its source or its
+// maker's own page was read; what is only hearsay stands under Doubt.
+
+// Folders that differ from system to system.
+const (
+	config  = "${XDG_CONFIG_HOME:-~/.config}"
+	support = "~/Library/Application Support"
+	roaming = "${APPDATA:-~/AppData/Roaming}"
+	local   = "${LOCALAPPDATA:-~/AppData/Local}"
+	shared  = "${ProgramData:-C:/ProgramData}"
+)
+
+var (
+	mcpServers     = [][]string{{"mcpServers"}}
+	mcpServersTOML = [][]string{{"mcp_servers"}}
+
+	literal = ref.Dialect{Known: true}
+	vscode  = ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Everywhere}
+	shell   = ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty}
+	curly   = ref.Dialect{Known: true, Forms: ref.Curly | ref.CurlyFile, In: ref.Everywhere, Unset: ref.Empty}
+
+	geminiFields = usual(Fields{
+		OtherURLs: []string{"httpUrl"}, Cwd: "cwd",
+		Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"},
+		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 10 * time.Minute}},
+		Also:     []string{"trust", "includeTools", "excludeTools", "description", "oauth", "authProviderType", "targetAudience", "targetServiceAccount", "tcp"},
+	})
+	opencodeFields = usual(Fields{
+		Argv: true, Env: "environment", Cwd: "cwd",
+		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
+		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 5 * time.Second, Start: true}},
+		Enabled:  "enabled", Disabled: "disabled", // the latter in the newer form of the file
+		Also: []string{"oauth", "protocol", "codemode"},
+	})
+	codexFields = usual(Fields{
+		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
+		BothRefused: true, Enabled: "enabled", Exact: true,
+		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
+			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
+		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
+			"tools", "supports_parallel_tool_calls", "omit_tools_from", "environment_id"},
+	})
+	opencodeKeys = [][]string{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
+
+	// Blocks in JSON are written as for Claude.
+	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, OneSpoilsAll: true}
+
+	kiloOld = usual(Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
+		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}})
+
+	clineTimeout = []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute, Min: time.Second, Max: time.Hour}}
+)
+
+var clients = []*Client{
+	{
+		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
+		Doubt: "there is no official build for Linux; what it does with an entry that has a URL was only read",
+		Sign:  "~/.config/Claude",
+		Places: []Place{{Scope: User, Linux: config + "/Claude/claude_desktop_config.json", Darwin: support + "/Claude/claude_desktop_config.json",
+			Windows: roaming + "/Claude/claude_desktop_config.json", Keys: mcpServers}},
+		Fields:   usual(Fields{NoRemote: true}),
+		Comments: No, Commas: No, Dialect: literal,
+		Inherits: Few, GUIPath: true,
+		Reload: "quit the app completely and start it again",
+	},
+	{
+		ID: "claude-code", Name: "Claude Code", Certain: true, Doubt: "the managed file was not tried",
+		Sign: "~/.claude",
+		Places: []Place{
+			{Scope: Local, Linux: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Darwin: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Windows: "${CLAUDE_CONFIG_DIR:-~}/.claude.json",
+				Keys: [][]string{{"projects", inProject, "mcpServers"}}, Note: "also holds the state of running sessions: written only as a whole and only while it did not change"},
+			{Scope: Project, Linux: "./.mcp.json", Darwin: "./.mcp.json", Windows: "./.mcp.json", Keys: mcpServers},
+			{Scope: User, Linux: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Darwin: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Windows: "${CLAUDE_CONFIG_DIR:-~}/.claude.json",
+				Keys: mcpServers, Note: "also holds the state of running sessions: written only as a whole and only while it did not change"},
+			{Scope: Managed, Linux: "/etc/claude-code/managed-mcp.json", Darwin: "/Library/Application Support/ClaudeCode/managed-mcp.json",
+				Windows: "C:/Program Files/ClaudeCode/managed-mcp.json", Keys: mcpServers},
+		},
+		Precedence: []Scope{Managed, Local, Project, User},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}},
+			Also:     []string{"alwaysLoad", "role", "headersHelper", "oauth", "request_timeout_ms", "tools", "toolPermissions"},
+		}),
+		Comments: No, Commas: No,
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces | ref.Default, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers, Unset: ref.Left},
+		Approves: "servers of the project's .mcp.json, each once, in the first session",
+		CmdShim:  true,
+		Reload:   "start a new session, or reconnect under /mcp",
+	},
+	{
+		ID: "cursor", Name: "Cursor", Certain: true, Doubt: "which predefined variables it expands, and whether it reads comments",
+		Sign:    "~/.cursor",
+		Places:  []Place{everywhere(User, "~/.cursor/mcp.json"), everywhere(Project, "./.cursor/mcp.json")},
+		Fields:  usual(Fields{Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, Also: []string{"envFile", "auth"}}),
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
+		Reload:  "nothing to do: it notices when the file is saved",
+	},
+	{
+		ID: "vscode", Name: "VS Code", Certain: true,
+		Sign: "~/.vscode",
+		Places: []Place{
+			{Scope: User, Linux: config + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/mcp.json",
+				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Keys: [][]string{{"servers"}}},
+			{Scope: "profile", Linux: config + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json",
+				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Keys: [][]string{{"servers"}}},
+			{Scope: Workspace, Linux: "./.vscode/mcp.json", Darwin: "./.vscode/mcp.json", Windows: "./.vscode/mcp.json", Keys: [][]string{{"servers"}},
+				Note: "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"},
+			{Scope: "remote-server", Linux: "~/.vscode-server/data/User/mcp.json", Keys: [][]string{{"servers"}}},
+			{Scope: Legacy, Linux: config + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/settings.json",
+				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Keys: [][]string{{"mcp", "servers"}, {"mcp.servers"}},
+				Old: "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"},
+		},
+		Fields: usual(Fields{
+			Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL,
+			Also: []string{"envFile", "dev", "sandboxEnabled", "oauth", "gallery", "version"},
+		}),
+		Comments: Yes, Commas: Yes,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder | ref.Input, In: ref.Everywhere, Unset: ref.Empty},
+		Reload:  "start the server from the line above its entry, or restart it there",
+	},
+	{
+		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed to Devin Desktop in June 2026 and has new files",
+		Doubt: "whether it reads comments",
+		Sign:  "~/.codeium",
+		Places: []Place{
+			{Scope: User, Linux: config + "/devin/mcp_config.json", Darwin: "~/.config/devin/mcp_config.json", Windows: roaming + "/devin/mcp_config.json", Keys: mcpServers},
+			everywhere(Project, "./.devin/mcp_config.json"),
+			private(everywhere("project-local", "./.devin/mcp_config.local.json")),
+			with(everywhere(Legacy, "~/.codeium/windsurf/mcp_config.json"), Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
+			with(everywhere("jetbrains-plugin", "~/.codeium/mcp_config.json"), Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
+		},
+		Fields:  usual(Fields{OtherURLs: []string{"serverUrl"}, Disabled: "disabled", Also: []string{"disabledTools"}}),
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.File, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
+		Reload:  "press Refresh in the MCP panel",
+	},
+	{
+		ID: "zed", Name: "Zed", Certain: true,
+		Sign: "~/.config/zed",
+		Places: []Place{
+			{Scope: User, Linux: "${FLATPAK_XDG_CONFIG_HOME:-" + config + "}/zed/settings.json", Darwin: "~/.config/zed/settings.json", Windows: roaming + "/Zed/settings.json",
+				Keys: [][]string{{"context_servers"}}},
+			{Scope: Project, Linux: "./.zed/settings.json", Darwin: "./.zed/settings.json", Windows: "./.zed/settings.json", Keys: [][]string{{"context_servers"}}},
+			{Scope: Legacy, Darwin: support + "/Zed/settings.json", Keys: [][]string{{"context_servers"}},
+				Old: "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"},
+		},
+		Fields: usual(Fields{
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "enabled",
+			Also: []string{"remote", "oauth", "settings", "source"},
+		}),
+		Comments: Yes, Commas: Yes, Dialect: literal,
+		Reload: "nothing to do: it notices when the file is saved",
+	},
+	{
+		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
+		Message: "Gemini CLI ended for free and personal accounts in June 2026 (Antigravity took its place); with an API key or in a company it goes on",
+		Sign:    "~/.gemini",
+		Places: []Place{everywhere(User, "~/.gemini/settings.json"), everywhere(Project, "./.gemini/settings.json"),
+			{Scope: System, Linux: "/etc/gemini-cli/settings.json", Darwin: "/Library/Application Support/GeminiCli/settings.json", Windows: shared + "/gemini-cli/settings.json", Keys: mcpServers}},
+		Fields:   geminiFields,
+		Comments: Yes, Commas: No,
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty},
+		Inherits: NoSecrets,
+		Reload:   "restart it, or type /mcp refresh",
+	},
+	{
+		ID: "codex", Name: "Codex", Certain: true,
+		Sign: "${CODEX_HOME:-~/.codex}",
+		Places: []Place{
+			{Scope: User, Linux: "${CODEX_HOME:-~/.codex}/config.toml", Darwin: "${CODEX_HOME:-~/.codex}/config.toml", Windows: "${CODEX_HOME:-~/.codex}/config.toml", Keys: mcpServersTOML},
+			{Scope: Project, Linux: "./.codex/config.toml", Darwin: "./.codex/config.toml", Windows: "./.codex/config.toml", Keys: mcpServersTOML, Note: "only in projects that are trusted"},
+		},
+		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: Few,
+		Reload: "start a new session",
+	},
+	{
+		ID: "goose", Name: "goose", Certain: true,
+		Sign: config + "/goose",
+		Places: []Place{
+			{Scope: User, Linux: config + "/goose/config.yaml", Darwin: "~/.config/goose/config.yaml",
+				Windows: roaming + "/Block/goose/config/config.yaml", Keys: [][]string{{"extensions"}}},
+			{Scope: User, Linux: "$GOOSE_PATH_ROOT/config/config.yaml", Darwin: "$GOOSE_PATH_ROOT/config/config.yaml", Windows: "$GOOSE_PATH_ROOT/config/config.yaml", Keys: [][]string{{"extensions"}}},
+			with(everywhere("plugin", "./.agents/plugins/*/.mcp.json"), Fields{NoRemote: true}),
+		},
+		Fields: usual(Fields{
+			Command: "cmd", Env: "envs", URL: "uri", EnvNames: "env_keys",
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable_http"}, SSE: []string{"sse"}, TypeFor: ForAll, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: 5 * time.Minute}}, Enabled: "enabled",
+			Must: []string{"name"}, Also: []string{"bundled", "description", "available_tools", "display_name", "code", "dependencies", "instructions", "tools"},
+		}),
+		Comments: Yes, // of YAML; its own writing drops them
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Headers},
+		Reload:   "start a new session",
+	},
+	{
+		ID: "cline", Name: "Cline", Certain: true,
+		Sign: "~/.cline",
+		Places: []Place{
+			everywhere(User, "${CLINE_MCP_SETTINGS_PATH:-${CLINE_DATA_DIR:-${CLINE_DIR:-~/.cline}/data}/settings/cline_mcp_settings.json}"),
+			{Scope: Legacy, Linux: config + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+				Darwin:  support + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+				Windows: roaming + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", Keys: mcpServers,
+				Old: "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"},
+		},
+		Fields: usual(Fields{
+			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesSSE,
+			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"autoApprove", "remoteConfigured", "metadata", "oauth", "oauthClient", "transportType"},
+		}),
+		Comments: No, Commas: No,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env, In: ref.Everywhere},
+		Doubt:   "only its extension for VS Code is known to expand ${env:NAME}",
+		Reload:  "nothing to do: it watches the file",
+	},
+	{
+		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code is no longer made since May 2026; its makers point to Cline",
+		Sign: "~/.roo",
+		Places: []Place{
+			{Scope: User, Linux: config + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+				Darwin:  support + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+				Windows: roaming + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", Keys: mcpServers},
+			everywhere(Project, "./.roo/mcp.json"),
+		},
+		Fields: usual(Fields{
+			Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips, BothRefused: true,
+			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"},
+		}),
+		Comments: No, Commas: No,
+		Dialect: vscode,
+		Reload:  "nothing to do: it watches the file",
+	},
+	{
+		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue is no longer maintained since June 2026; what is installed goes on working",
+		Sign: "~/.continue",
+		Places: []Place{
+			{Scope: User, Linux: "~/.continue/config.yaml", Darwin: "~/.continue/config.yaml", Windows: "~/.continue/config.yaml", Keys: mcpServers, List: true},
+			{Scope: "user-blocks", Linux: "~/.continue/mcpServers/*.{yaml,yml}", Darwin: "~/.continue/mcpServers/*.{yaml,yml}", Windows: "~/.continue/mcpServers/*.{yaml,yml}", Keys: mcpServers, List: true,
+				Note: "a block needs name, version and schema: v1"},
+			with(everywhere("user-blocks", "~/.continue/mcpServers/*.json"), continueBlock),
+			{Scope: "project-blocks", Linux: "./.continue/mcpServers/*.{yaml,yml}", Darwin: "./.continue/mcpServers/*.{yaml,yml}", Windows: "./.continue/mcpServers/*.{yaml,yml}", Keys: mcpServers, List: true,
+				Note: "a block needs name, version and schema: v1"},
+			with(everywhere("project-blocks", "./.continue/mcpServers/*.json"), continueBlock),
+		},
+		Fields: usual(Fields{
+			Name: "name", Cwd: "cwd", Headers: "requestOptions/headers",
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
+			Timeouts: []Timeout{{Field: "connectionTimeout", Unit: time.Millisecond, Start: true}}, Also: []string{"apiKey", "faviconUrl", "sourceFile", "serverName"},
+		}),
+		Comments: Yes, Commas: Yes,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Secret, In: ref.Everywhere},
+		Reload:  "reload its config",
+	},
+	{
+		ID: "lm-studio", Name: "LM Studio", Certain: true, Doubt: "it says that it follows Cursor's notation; whether it expands anything is not written down",
+		Sign: "~/.lmstudio",
+		Places: []Place{everywhere(User, "~/.lmstudio/mcp.json"),
+			old(everywhere(Legacy, "~/.cache/lm-studio/mcp.json"), "newer LM Studio reads ~/.lmstudio/mcp.json")},
+		Fields: usual(Fields{}),
+		Reload: "save the file in its own editor",
+	},
+	{
+		ID: "junie", Name: "JetBrains Junie", Doubt: "the older plugin took no URLs",
+		Sign:   "~/.junie",
+		Places: []Place{everywhere(User, "~/.junie/mcp/mcp.json"), everywhere(Project, "./.junie/mcp/mcp.json")},
+		Fields: usual(Fields{}),
+		Reload: "apply the settings",
+	},
+	{
+		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can name other files",
+		Sign: "~/.ai/mcp",
+		Places: []Place{everywhere(User, "~/.ai/mcp/mcp.json"), everywhere(Project, "./.ai/mcp/mcp.json"), everywhere("air-local", "./.air/mcp.json"),
+			borrowed(everywhere("air-workspace", "./.mcp.json"))},
+		Fields: usual(Fields{}),
+		Reload: "apply the settings",
+	},
+	{
+		ID: "amazon-q", Name: "Amazon Q Developer CLI", Certain: true, Status: Superseded, Message: "Amazon Q Developer CLI gets security fixes only; the Kiro CLI took its place",
+		Sign: "~/.aws/amazonq",
+		Places: []Place{everywhere(User, "~/.aws/amazonq/mcp.json"), everywhere(Workspace, "./.amazonq/mcp.json"),
+			everywhere(Agent, "~/.aws/amazonq/cli-agents/*.json")},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, TypeFor: ForURL, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 2 * time.Minute}}, Disabled: "disabled", Also: []string{"oauth_scopes", "oauth", "disabledTools"},
+		}),
+		Comments: No, Commas: No,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env, In: ref.Everywhere},
+		Reload:  "start a new session",
+	},
+	{
+		ID: "kiro", Name: "Kiro", Certain: true,
+		Sign:   "~/.kiro",
+		Places: []Place{everywhere(User, "~/.kiro/settings/mcp.json"), everywhere(Workspace, "./.kiro/settings/mcp.json"), everywhere(Agent, "~/.kiro/agents/*.json")},
+		Fields: usual(Fields{
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Disabled: "disabled", Also: []string{"autoApprove", "disabledTools", "type", "oauth"},
+		}),
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Everywhere, Unset: ref.Left},
+		Approves: "each variable that an entry refers to, in the IDE's settings (Approved environment variables)",
+		Reload:   "nothing to do: it notices when the file is saved",
+	},
+	{
+		ID: "opencode", Name: "opencode", Certain: true,
+		Sign: config + "/opencode",
+		Places: []Place{
+			opencode(User, "~/.config/opencode/opencode.json{,c}"),
+			up(opencode(Project, "./{,.opencode/}opencode.json{,c}")),
+			opencode(Custom, "$OPENCODE_CONFIG"),
+			opencode(Custom, "$OPENCODE_CONFIG_DIR/opencode.json{,c}"),
+			{Scope: Managed, Linux: "/etc/opencode/opencode.json{,c}", Darwin: "/Library/Application Support/opencode/opencode.json{,c}",
+				Windows: shared + "/opencode/opencode.json{,c}", Keys: opencodeKeys},
+		},
+		Precedence: []Scope{Managed, Project, Custom, User},
+		Doubt:      "which file wins; $OPENCODE_CONFIG_CONTENT is a text and no file",
+		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: curly,
+		Reload: "restart it",
+	},
+	{
+		ID: "copilot-cli", Name: "GitHub Copilot CLI", Certain: true,
+		Sign: "~/.copilot",
+		Places: []Place{everywhere(User, "~/.copilot/mcp-config.json"),
+			up(borrowed(Place{Scope: Project, Linux: "./.mcp.json", Darwin: "./.mcp.json", Windows: "./.mcp.json", Keys: [][]string{{"mcpServers"}, {}}, Note: "skipped without a word in folders that are not trusted"})),
+			up(Place{Scope: "project-shared", Linux: "./.github/mcp.json", Darwin: "./.github/mcp.json", Windows: "./.github/mcp.json", Keys: [][]string{{"mcpServers"}, {}},
+				Note: "skipped without a word in folders that are not trusted"}),
+		},
+		Precedence: []Scope{Project, "project-shared", User},
+		Doubt:      "whether the project wins over the user; .mcp.json wins over .github/mcp.json in the same folder",
+		Fields: usual(Fields{
+			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools", "args"},
+			Also: []string{"deferTools", "disableToolCache", "oauthClientId", "oauthPublicClient", "oauthGrantType", "oidc", "filterMapping"},
+		}),
+		Comments: Yes, Commas: Yes,
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces | ref.Default, In: ref.Environment | ref.Headers},
+		Inherits: OnlyPath,
+		Reload:   "type /mcp reload",
+	},
+	{
+		ID: "warp", Name: "Warp", Doubt: "references are written down for its cloud agents only",
+		Message: "servers added under Settings > Agents > MCP servers are kept by Warp itself, not in a file",
+		Sign:    "~/.warp",
+		Places: []Place{everywhere(User, "~/.warp/.mcp.json"), everywhere(Project, "./.warp/.mcp.json"),
+			borrowed(everywhere("imports", "~/.claude.json")), borrowed(everywhere("imports", "./.mcp.json"))},
+		Fields: usual(Fields{Cwd: "working_directory", Must: []string{"args"}, Also: []string{"warp_id"}}),
+		Reload: "start the server again in Settings",
+	},
+	{
+		ID: "trae", Name: "TRAE",
+		Sign: "~/.trae",
+		Places: []Place{
+			{Scope: User, Linux: config + "/{Trae,Trae CN}/User/mcp.json", Darwin: support + "/{Trae,Trae CN}/User/mcp.json", Windows: roaming + "/{Trae,Trae CN}/User/mcp.json", Keys: mcpServers},
+			{Scope: Project, Linux: "./.trae/mcp.json", Darwin: "./.trae/mcp.json", Windows: "./.trae/mcp.json", Keys: mcpServers, Note: "needs Enable Project MCP in the settings"},
+		},
+		Fields: usual(Fields{Also: []string{"fromGalleryId"}}),
+		Reload: "start the server again in Settings",
+	},
+	{
+		ID: "antigravity", Name: "Google Antigravity", Doubt: "comments only since CLI 1.1.24",
+		Sign: "~/.gemini/config",
+		Places: []Place{everywhere(User, "~/.gemini/config/mcp_config.json"), everywhere(Project, "./.agents/mcp_config.json"),
+			old(everywhere(Legacy, "~/.gemini/antigravity/mcp_config.json"), "Antigravity 2.0 reads ~/.gemini/config/mcp_config.json"),
+			old(everywhere(Legacy, "~/.gemini/antigravity-cli/mcp_config.json"), "the CLI reads ~/.gemini/config/mcp_config.json, like the IDE")},
+		Fields:   usual(Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
+		Comments: Yes, Commas: Yes,
+		Reload: "refresh in the MCP panel",
+	},
+	{
+		ID: "5ire", Name: "5ire", Status: Superseded, Message: "newer 5ire keeps its servers in its own database: add them in the app",
+		Sign: config + "/5ire",
+		Places: []Place{{Scope: Legacy, Linux: config + "/5ire/mcp.json", Darwin: support + "/5ire/mcp.json", Windows: roaming + "/5ire/mcp.json", Keys: mcpServers,
+			Old: "newer 5ire took this file over into its own database: a change here does nothing"}},
+		Fields:   usual(Fields{Enabled: "isActive", Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, Also: []string{"key", "name", "description", "approvalPolicy"}}),
+		Comments: No, Commas: No, Dialect: literal,
+		Reload: "restart the app",
+	},
+	{
+		ID: "cherry-studio", Name: "Cherry Studio", Certain: true, Message: "Cherry Studio keeps its servers in its own database: import JSON under Settings > MCP",
+		Fields: usual(Fields{
+			OtherURLs: []string{"baseUrl"}, Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"},
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "isActive", Exact: true, OneSpoilsAll: true,
+			Also: []string{"registryUrl", "longRunning", "disabledTools", "disabledAutoApproveTools", "name", "description"},
+		}),
+		Comments: No, Commas: No, Dialect: literal,
+		Reload: "import again",
+	},
+	{
+		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "taken to do as Gemini CLI does, which it comes from",
+		Sign:   "~/.qwen",
+		Places: []Place{everywhere(User, "~/.qwen/settings.json"), everywhere(Project, "./.qwen/settings.json")},
+		Fields: geminiFields, Comments: Yes, Dialect: shell,
+		Reload: "restart it",
+	},
+	{
+		ID: "crush", Name: "Crush", Doubt: "references ($NAME and $(command)) are from hearsay",
+		Sign: config + "/crush",
+		Places: []Place{
+			{Scope: User, Linux: config + "/crush/crush.json", Darwin: "~/.config/crush/crush.json", Windows: local + "/crush/crush.json", Keys: [][]string{{"mcp"}}},
+			{Scope: Project, Linux: "./{crush,.crush}.json", Darwin: "./{crush,.crush}.json", Windows: "./{crush,.crush}.json", Keys: [][]string{{"mcp"}}},
+		},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForAll, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second}}, Disabled: "disabled", Also: []string{"disabled_tools"},
+		}),
+		Reload: "restart it",
+	},
+	{
+		ID: "amp", Name: "Amp", Doubt: "references (${NAME}) are from hearsay",
+		Sign: config + "/amp",
+		Places: []Place{
+			{Scope: User, Linux: config + "/amp/settings.json", Darwin: "~/.config/amp/settings.json", Windows: roaming + "/amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
+			{Scope: Project, Linux: "./.amp/settings.json", Darwin: "./.amp/settings.json", Windows: "./.amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
+		},
+		Fields: usual(Fields{}), Comments: Yes,
+		Reload: "restart it",
+	},
+	{
+		ID: "factory-droid", Name: "Factory Droid",
+		Sign:   "~/.factory",
+		Places: []Place{everywhere(User, "~/.factory/mcp.json"), everywhere(Project, "./.factory/mcp.json")},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips, Disabled: "disabled",
+		}),
+		Reload: "start a new session",
+	},
+	{
+		ID: "mistral-vibe", Name: "Mistral Vibe",
+		Sign:   "~/.vibe",
+		Places: []Place{listed(toml(User, "~/.vibe/config.toml")), listed(toml(Project, "./.vibe/config.toml"))},
+		Fields: usual(Fields{
+			Name: "name", Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, TypeFor: ForAll, BareURL: Skips, Must: []string{"name"},
+		}),
+		Comments: Yes,
+		Reload:   "start a new session",
+	},
+	{
+		ID: "kimi-code", Name: "Kimi Code",
+		Sign: "${KIMI_CODE_HOME:-~/.kimi-code}",
+		Places: []Place{everywhere(User, "${KIMI_CODE_HOME:-~/.kimi-code}/mcp.json"), everywhere(Project, "./.kimi-code/mcp.json"),
+			old(everywhere(Legacy, "~/.kimi/mcp.json"), "newer Kimi Code reads ~/.kimi-code/mcp.json")},
+		Fields: usual(Fields{
+			Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"},
+			Timeouts: []Timeout{{Field: "toolTimeoutMs", Unit: time.Millisecond}},
+		}),
+		Reload: "start a new session",
+	},
+	{
+		ID: "grok-build", Name: "Grok Build",
+		Sign:   "${GROK_HOME:-~/.grok}",
+		Places: []Place{toml(User, "${GROK_HOME:-~/.grok}/config.toml"), toml(Project, "./.grok/config.toml")},
+		Fields: usual(Fields{Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}}}), Comments: Yes,
+		Reload: "start a new session",
+	},
+	{
+		ID: "kilo-code", Name: "Kilo Code", Doubt: "taken to do as opencode does, which it comes from",
+		Sign: "~/.config/kilo",
+		Places: []Place{
+			{Scope: User, Linux: "~/.config/kilo/kilo.json{,c}", Darwin: "~/.config/kilo/kilo.json{,c}", Windows: "~/.config/kilo/kilo.json{,c}", Keys: [][]string{{"mcp"}}},
+			{Scope: Project, Linux: "./{,.kilo/}kilo.json{,c}", Darwin: "./{,.kilo/}kilo.json{,c}", Windows: "./{,.kilo/}kilo.json{,c}", Keys: [][]string{{"mcp"}}},
+			{Scope: Legacy, Linux: config + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
+				Darwin:  support + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
+				Windows: roaming + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json", Keys: mcpServers, Fields: &kiloOld,
+				Old: "newer Kilo Code reads ~/.config/kilo/kilo.json"},
+			{Scope: Legacy, Linux: "./.kilocode/mcp.json", Darwin: "./.kilocode/mcp.json", Windows: "./.kilocode/mcp.json", Keys: mcpServers, Fields: &kiloOld,
+				Old: "newer Kilo Code reads kilo.json, or the one in .kilo"},
+		},
+		Fields: opencodeFields, Comments: Yes, Dialect: ref.Dialect{Known: true, Forms: ref.Curly, In: ref.Everywhere},
+		Reload: "restart it",
+	},
+}
+
+// The shapes in which places come.
+
+func everywhere(scope Scope, path string) Place {
+	return Place{Scope: scope, Linux: path, Darwin: path, Windows: path, Keys: mcpServers}
+}
+
+func toml(scope Scope, path string) Place {
+	p := everywhere(scope, path)
+	p.Keys = mcpServersTOML
+	return p
+}
+
+func opencode(scope Scope, path string) Place {
+	p := everywhere(scope, path)
+	p.Keys = opencodeKeys
+	return p
+}
+
+func with(p Place, f Fields) Place {
+	f = usual(f)
+	p.Fields = &f
+	return p
+}
+
+func old(p Place, message string) Place { p.Old = message; return p }
+func up(p Place) Place                  { p.Up = true; return p }
+func listed(p Place) Place              { p.List = true; return p }
+func private(p Place) Place             { p.Private = true; return p }
+func borrowed(p Place) Place            { p.Borrowed = true; return p }
