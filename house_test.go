@@ -33,6 +33,7 @@ var doors = map[string][]string{
 	"internal/faultyserver":            {},
 	"internal/faultyserver/standalone": {"internal/faultyserver"},
 	"internal/faultyserver/faultyhttp": {"internal/faultyserver"},
+	"internal/backup":                  {},
 	"internal/check":                   {"internal/faultyserver", "internal/realparts"},
 	"internal/conformance":             {"internal/realparts"},
 	"internal/realparts":               {},
