@@ -147,16 +147,17 @@ func (e *editor) removeBlock(holder *place, gone []int) string {
 			continue
 		}
 		// The first one behind a dash: the next one takes its place.
-		j := i + 1
-		for isGone[j] {
-			j++
+		for {
+			end = e.d.endOfBlock(max(n.children[i].after, n.children[i].node.end))
+			i++
+			if strings.TrimSpace(text[end:n.children[i].start]) != "" {
+				return "a comment would lose its place"
+			}
+			if !isGone[i] {
+				break
+			}
 		}
-		next := n.children[j].start
-		if strings.TrimSpace(text[end:next]) != "" {
-			return "a comment would lose its place"
-		}
-		e.patch(c.start, next, "")
-		i = j - 1
+		e.patch(c.start, n.children[i].start, "")
 	}
 	return ""
 }

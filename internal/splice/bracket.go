@@ -242,12 +242,13 @@ func (e *editor) removeBracketed(n *node, gone []int) string {
 				e.patch(c.start, skipWhite(text, end), "")
 			}
 		default:
-			start := c.start
-			for start > n.start+1 && isBlank(text[start-1]) {
-				start--
+			start, from := c.start, n.start+1
+			if i > 0 {
+				from = n.children[i-1].node.end
 			}
-			if d.endsComment(start, n.start) {
-				start = c.start
+			commented := !d.blankOrComma(from, c.start) // it may need its line end
+			for start > from && isBlank(text[start-1]) && !(commented && text[start-1] == '\n') {
+				start--
 			}
 			e.patch(start, end, "")
 		}
@@ -273,23 +274,20 @@ func (d *Document) commaFirst(c *child) bool {
 	return own
 }
 
-// endsComment: is the line before this position closed by a comment that ends
-// with it? Then the line end must stay.
-func (d *Document) endsComment(at, from int) bool {
-	line := d.text[max(lineStart(d.text, at), from):at]
-	return strings.Contains(line, "//") || strings.Contains(line, "#")
+// blankOrComma: is there nothing else, and so no comment, between two places?
+func (d *Document) blankOrComma(from, to int) bool {
+	between := strings.TrimSpace(d.text[from:to])
+	return between == "" || between == ","
 }
 
 // commented: is there a comment between the entries of n?
 func (d *Document) commented(n *node) bool {
 	at := n.start + 1
 	for i := range n.children {
-		c := &n.children[i]
-		if strings.TrimSpace(d.text[at:c.start]) != "" && strings.TrimSpace(d.text[at:c.start]) != "," {
+		if !d.blankOrComma(at, n.children[i].start) {
 			return true
 		}
-		at = c.node.end
+		at = n.children[i].node.end
 	}
-	rest := strings.TrimSpace(d.text[at : n.end-1])
-	return rest != "" && rest != ","
+	return !d.blankOrComma(at, n.end-1)
 }

@@ -34,7 +34,7 @@ func (e *RefusedError) Error() string {
 // nil, bool, string, numbers, Clock, Map, []any, []string, and maps by string,
 // whose members are sorted.
 func (d *Document) Set(path []any, value any) (*Document, error) {
-	want, err := plain(value)
+	want, err := plain(d.format, value)
 	if err != nil {
 		return nil, d.refuse(path, err.Error(), nil)
 	}
@@ -546,19 +546,23 @@ func kindOf(v any) Kind {
 }
 
 // plain makes a value one of those that Value returns.
-func plain(v any) (any, error) { return plainAt(v, 0) }
+func plain(f Format, v any) (any, error) { return f.plain(v, 0) }
 
-func plainAt(v any, depth int) (any, error) {
+func (f Format) plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("the new value is nested more than %d deep", maxDepth)
 	}
 	switch v := v.(type) {
-	case nil, bool, Clock:
+	case nil, bool:
+		return v, nil
+	case Clock:
+		if f != TOML || !tomlTime.MatchString(string(v)) {
+			return nil, fmt.Errorf("%q is no time of %s", v, f)
+		}
 		return v, nil
 	case json.Number:
-		r := jsonReader{text: string(v)}
-		if err := r.wholeNumber(); err != nil {
-			return nil, err
+		if !f.isNumber(string(v)) {
+			return nil, fmt.Errorf("%q is no number of %s", v, f)
 		}
 		return v, nil
 	case string:
@@ -584,7 +588,7 @@ func plainAt(v any, depth int) (any, error) {
 				return nil, fmt.Errorf("the name %q is twice in the new value, or no text", member.Name)
 			}
 			seen[member.Name] = true
-			value, err := plainAt(member.Value, depth+1)
+			value, err := f.plain(member.Value, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -597,24 +601,24 @@ func plainAt(v any, depth int) (any, error) {
 			m = append(m, Member{name, value})
 		}
 		sort.Slice(m, func(i, j int) bool { return m[i].Name < m[j].Name })
-		return plainAt(m, depth)
+		return f.plain(m, depth)
 	case map[string]string:
 		var m Map
 		for name, value := range v {
 			m = append(m, Member{name, value})
 		}
 		sort.Slice(m, func(i, j int) bool { return m[i].Name < m[j].Name })
-		return plainAt(m, depth)
+		return f.plain(m, depth)
 	case []string:
 		items := make([]any, 0, len(v))
 		for _, item := range v {
 			items = append(items, item)
 		}
-		return plainAt(items, depth)
+		return f.plain(items, depth)
 	case []any:
 		items := make([]any, 0, len(v))
 		for _, item := range v {
-			value, err := plainAt(item, depth+1)
+			value, err := f.plain(item, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -623,4 +627,14 @@ func plainAt(v any, depth int) (any, error) {
 		return items, nil
 	}
 	return nil, fmt.Errorf("a %T is no value of a settings file", v)
+}
+
+func (f Format) isNumber(text string) bool {
+	switch f {
+	case TOML:
+		return tomlNumber.MatchString(text)
+	case YAML:
+		return yamlNumber.MatchString(text)
+	}
+	return jsonNumber.MatchString(text)
 }

@@ -1,7 +1,7 @@
 package splice
 
 import (
-	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -287,16 +287,4 @@ func (r *jsonReader) hex() rune {
 	return v
 }
 
-// wholeNumber: is the text a number and nothing else?
-func (r *jsonReader) wholeNumber() (err error) {
-	defer func() {
-		if recover() != nil {
-			err = fmt.Errorf("%q is no number", r.text)
-		}
-	}()
-	r.number()
-	if r.p < len(r.text) {
-		r.fail("", "")
-	}
-	return nil
-}
+var jsonNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)

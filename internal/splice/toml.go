@@ -387,10 +387,7 @@ func (r *tomlReader) str() *node {
 			if !long || c == '\r' && !strings.HasPrefix(r.text[r.p:], "\r\n") {
 				r.fail("this text is not closed at the end of its line", "put "+quote+" at its end")
 			}
-			// CRLF inside of a text is read as the line end it is.
-			if c == '\n' {
-				out = append(out, '\n')
-			}
+			out = append(out, c)
 			r.p++
 		case c < ' ' && c != '\t' || c == 0x7f:
 			r.fail("there is a control character in this text", "write it as \\u00..")

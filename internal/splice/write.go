@@ -34,14 +34,14 @@ type pen struct {
 	text   string
 	nl     string
 	look   look
-	near   *node
+	inside bool // YAML: of brackets, where readers differ about colons
 }
 
 // enough: what a thousand entries do not show is not shown by more.
 const enough = 1000
 
 func (e *editor) pen(near *node) *pen {
-	p := &pen{format: e.d.format, text: e.d.text, near: near}
+	p := &pen{format: e.d.format, text: e.d.text, inside: near != nil && near.bracketed}
 	at := 0
 	if near != nil && !near.absent {
 		at = near.start
@@ -199,6 +199,10 @@ func (p *pen) flow(v any, model *node, indent string, multi bool) string {
 	inner := indent + p.look.unit
 	open, shut, pad := "[", "]", p.look.listPad
 	wide := multi && p.wide(v, model)
+	if isContainer(v) {
+		defer func(before bool) { p.inside = before }(p.inside)
+		p.inside = true
+	}
 	switch v := v.(type) {
 	case Map:
 		open, shut, pad = "{", "}", p.look.pad
@@ -352,7 +356,7 @@ func tomlKey(name string) string {
 }
 
 func (p *pen) yamlKey(name string, quote byte) string {
-	if quote == 0 && plainYAML(name) {
+	if quote == 0 && p.plain(name) {
 		return name
 	}
 	return yamlString(name, quote)
@@ -377,7 +381,7 @@ func (p *pen) scalar(v any, model *node) string {
 		case TOML:
 			return tomlString(v, style&0x7f)
 		case YAML:
-			if style != '"' && style != '\'' && plainYAML(v) {
+			if style != '"' && style != '\'' && p.plain(v) {
 				return v
 			}
 			return yamlString(v, style)
@@ -389,20 +393,20 @@ func (p *pen) scalar(v any, model *node) string {
 
 const hexDigits = "0123456789abcdef"
 
-func jsonString(s string) string { return doubleQuoted(s, "\"\\\b\f\n\r\t", `"\bfnrt`, `\u00`) }
+func jsonString(s string) string { return doubleQuoted(s, `\u00`, false) }
 
 func tomlString(s string, style byte) string {
 	if style == '\'' && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\'' }) {
 		return "'" + s + "'"
 	}
-	return doubleQuoted(s, "\"\\\b\f\n\r\t", `"\bfnrt`, `\u00`)
+	return doubleQuoted(s, `\u00`, true)
 }
 
 func yamlString(s string, style byte) string {
 	if style == '\'' && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || isExotic(r) }) {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	}
-	return doubleQuoted(s, "\"\\\b\f\n\r\t", `"\bfnrt`, `\x`)
+	return doubleQuoted(s, `\x`, true)
 }
 
 // isExotic: line ends and marks that readers of YAML differ about.
@@ -410,7 +414,10 @@ func isExotic(r rune) bool {
 	return r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xFEFF || r >= 0xFFFE && r <= 0xFFFF
 }
 
-func doubleQuoted(s, special, names, hex string) string {
+// doubleQuoted escapes what must be: hex begins the escape of a control
+// character, and delete is one in some formats.
+func doubleQuoted(s, hex string, del bool) string {
+	const special, names = "\"\\\b\f\n\r\t", `"\bfnrt`
 	var out strings.Builder
 	out.WriteByte('"')
 	for _, r := range s {
@@ -418,7 +425,7 @@ func doubleQuoted(s, special, names, hex string) string {
 		case i >= 0:
 			out.WriteByte('\\')
 			out.WriteByte(names[i])
-		case r < ' ' || r == 0x7f:
+		case r < ' ' || del && r == 0x7f:
 			out.WriteString(hex)
 			out.WriteByte(hexDigits[r>>4])
 			out.WriteByte(hexDigits[r&15])
@@ -433,10 +440,12 @@ func doubleQuoted(s, special, names, hex string) string {
 }
 
 var (
-	safePlain = regexp.MustCompile(`^(?:[A-Za-z_/][A-Za-z0-9_/.@+-]*(?: [A-Za-z0-9_/.@+-]+)*|[a-z]+://[A-Za-z0-9_/.@+:-]*[A-Za-z0-9_/])$`)
+	safePlain = regexp.MustCompile(`^(?:[A-Za-z_/]|\./)(?:[A-Za-z0-9_/.@+=\\:-]*[A-Za-z0-9_/.@+=\\-])?(?: [A-Za-z0-9_/.@+-]+)*$`)
 	// Words that some version of YAML takes for something else.
 	notPlain = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|none|nan|inf)$`)
 )
+
+func (p *pen) plain(s string) bool { return plainYAML(s) && !(p.inside && strings.Contains(s, ":")) }
 
 // plainYAML: can it stand without quotes, whoever reads it?
 func plainYAML(s string) bool {
