@@ -181,3 +181,7 @@ func (f Fields) known() []string {
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
+
+// headersFromEntry tells whether headers refer to the variables of their own
+// entry, as in goose.
+func (f Fields) headersFromEntry() bool { return f.EnvNames != "" && f.EnvHeaders == "" }

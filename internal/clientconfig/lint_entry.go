@@ -273,8 +273,18 @@ func (l entryLinter) kind() {
 		l.report("type-spelling", given, fmt.Sprintf("the type is %s, and %s writes %q", quoted(word), l.Client.Name, f.spelled(means)[0]), "write it so", set(f.spelled(means)[0], l.at(f.Type)))
 	case l.Client.ID == "claude-code" && (word == "ws" || word == "sdk"):
 	default:
-		l.report("type-unknown", given, fmt.Sprintf("%s knows no type %s", l.Client.Name, quoted(word)), "write one of "+spellings(f))
+		l.report("type-unknown", given, fmt.Sprintf("%s does not know the type %s", l.Client.Name, shownWord(word)), "write one of "+spellings(f))
 	}
+}
+
+// shownWord shows a word if it can be one: what stands in a wrong place may be
+// anything, a secret among others.
+func shownWord(word string) string {
+	const longest = 20
+	if len(word) > longest || strings.ContainsFunc(word, func(r rune) bool { return !(r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
+		return "that stands there"
+	}
+	return quoted(word)
 }
 
 func spellings(f Fields) string {

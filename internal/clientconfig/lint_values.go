@@ -253,7 +253,7 @@ func (l entryLinter) references(v value) {
 	}
 	r := foreign[0]
 	if r.Form&d.Forms != 0 {
-		l.report("reference-not-expanded", v.node, fmt.Sprintf("%s does not expand %s in %s", l.Client.Name, quoted(r.String()), quoted(v.name)), "write the value, or hand it over in a variable")
+		l.report("reference-not-expanded", v.node, fmt.Sprintf("%s does not expand %s in %s", l.Client.Name, quoted(shownReference(r)), quoted(v.name)), "write the value, or hand it over in a variable")
 		return
 	}
 	fix := l.respell(v, foreign)
@@ -261,10 +261,21 @@ func (l entryLinter) references(v value) {
 	if fix == nil {
 		next = "write the value itself, or start the server through gauze run, which can fill it in"
 	}
-	p := l.report("foreign-reference", v.node, fmt.Sprintf("%s does not expand %s", l.Client.Name, quoted(r.String())), next, fix...)
+	p := l.report("foreign-reference", v.node, fmt.Sprintf("%s does not expand %s", l.Client.Name, quoted(shownReference(r))), next, fix...)
 	if v.part&(reference.Command|reference.Args|reference.URL|reference.Cwd) != 0 {
 		p.Consent = max(p.Consent, Shown) // what is run or reached depends on it
 	}
+}
+
+// shownReference is a reference without what may be secret in it.
+func shownReference(r reference.Reference) string {
+	switch r.Form {
+	case reference.Default:
+		return "${" + r.Name + ":-…}"
+	case reference.Shell:
+		return "$(…)"
+	}
+	return r.String()
 }
 
 // respell writes references in the client's own way.

@@ -363,6 +363,11 @@ func (r reader) look(name string) (string, bool) {
 	case "pathSeparator", "/":
 		return r.separator(), true
 	}
+	if env, ok := member(r.node, r.fields.Env); ok && r.fields.headersFromEntry() {
+		if value := textOf(env, name); value != "" {
+			return value, true
+		}
+	}
 	return r.lookup(name)
 }
 

@@ -169,6 +169,17 @@ func (w *writer) remote(s upstream.Spec, t Transport) {
 	if fromEnv != nil {
 		w.put(f.EnvHeaders, fromEnv)
 	}
+	if f.headersFromEntry() { // a header may refer to what the entry hands on, and to nothing else
+		var names []any
+		for _, h := range s.Header {
+			for _, r := range reference.Find(h.Value) {
+				names = append(names, r.Name)
+			}
+		}
+		if names != nil {
+			w.put(f.EnvNames, names)
+		}
+	}
 }
 
 // wholeReference is the name in a text that is one ${NAME} and nothing else.
