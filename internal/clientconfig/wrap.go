@@ -110,11 +110,12 @@ func (c *Config) leads(e *Entry, edit Edit, wanted func(*Entry) bool) bool {
 		return false
 	}
 	now := c.Home.ReadText(c.File, file)
-	again := now.at(e.Path)
+	again := now.At(e.Path)
 	return now.Strict == nil && again != nil && len(now.Entries) == len(c.Entries) && wanted(again)
 }
 
-func (c *Config) at(path []any) *Entry {
+// At is the entry at a place of the document; nil: there is none.
+func (c *Config) At(path []any) *Entry {
 	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return slices.Equal(e.Path, path) })
 	if i < 0 {
 		return nil
@@ -128,7 +129,7 @@ func (c *Config) provenBothWays(e *Entry, edit Edit) bool {
 		return false
 	}
 	wrapped := c.Home.ReadText(c.File, file)
-	again := wrapped.at(e.Path)
+	again := wrapped.At(e.Path)
 	if wrapped.Strict != nil || again == nil || !again.Wrapped || again.Inner == nil || len(wrapped.Entries) != len(c.Entries) {
 		return false
 	}

@@ -22,7 +22,7 @@ func TestWrapAndUnwrapGiveBackEveryByte(t *testing.T) {
 			before := home.Read(f)
 			now := before
 			for i := range before.Entries {
-				e := now.at(before.Entries[i].Path)
+				e := now.At(before.Entries[i].Path)
 				edit, err := now.Wrap(e, WrapOptions{Remote: true})
 				var skipped Skipped
 				if errors.As(err, &skipped) {
@@ -35,13 +35,13 @@ func TestWrapAndUnwrapGiveBackEveryByte(t *testing.T) {
 				}
 				now = home.ReadText(f, text)
 				wrapped++
-				if _, err := now.Wrap(now.at(e.Path), WrapOptions{}); err == nil {
+				if _, err := now.Wrap(now.At(e.Path), WrapOptions{}); err == nil {
 					t.Errorf("%s of %s is wrapped twice", e.Name, client.Name)
 				}
 			}
 			b.WriteString("file " + shortPath(home, f.Path) + "\n" + string(now.Text))
 			for i := range now.Entries {
-				e := now.at(now.Entries[i].Path)
+				e := now.At(now.Entries[i].Path)
 				original := before.at(e.Path)
 				if e.Wrapped == original.Wrapped {
 					continue
