@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // bench is a store, a folder of somebody's, and what a test does with them.
@@ -27,7 +28,7 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{T: t, Store: Store{Dir: filepath.Join(dir, "state", "backups")}, folder: filepath.Join(dir, "somebody")}
+	b := &bench{T: t, Store: Store{Dir: filepath.Join(dir, "state", "backups"), patience: time.Minute}, folder: filepath.Join(dir, "somebody")}
 	if err := os.Mkdir(b.folder, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // task is what a second process does: this test binary again, with the task as its input.
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 }
 
 func (t task) do() error {
-	s := Store{Dir: t.Dir, reached: func(step string) {
+	s := Store{Dir: t.Dir, patience: time.Minute, reached: func(step string) {
 		switch step {
 		case t.DieAt:
 			self, err := os.FindProcess(os.Getpid())

@@ -8,6 +8,11 @@ import (
 
 // Diff is what one change did.
 func (s Store) Diff(id string) (Entry, string, error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return Entry{}, "", err
+	}
+	defer unlock()
 	e, err := s.entry(id)
 	if err != nil {
 		return Entry{}, "", err
