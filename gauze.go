@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
@@ -54,6 +55,7 @@ type Options struct {
 	RetryBudget int               // repetitions in a burst; default 256, negative: no limit
 	Quarantine  time.Duration     // of a call that was there at two deaths in a row; default 5 min, negative: never
 	Restart     Restart
+	NoHeal      bool // of a server that cannot be kept running only the cause is told; no other way to start or reach it is tried
 
 	Stderr  io.Writer   // gets the server's stderr; nil: nowhere
 	OnEvent func(Event) // gets what happens, from a goroutine of its own
@@ -103,6 +105,7 @@ func New(o Options) (*Wrap, error) {
 			Timeout: o.Timeout, MaxTime: o.MaxTime, Patience: o.Patience, StartTimeout: o.StartTimeout,
 			ProbeInterval: o.ProbeInterval, ProbeTimeout: o.ProbeTimeout, HangGrace: o.HangGrace,
 			Window: o.Window, RetryBudget: o.RetryBudget, Quarantine: o.Quarantine, Restart: o.Restart,
+			Doctor: doctor.Live(doctor.ThisMachine(), !o.NoHeal),
 			Stderr: o.Stderr, Events: events,
 		}),
 	}, nil

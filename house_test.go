@@ -15,7 +15,7 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
-	".":                                {"internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
+	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
 	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor"},
 	"internal/doctor":                  {"internal/upstream"},
 	"internal/clientconfig":            {"internal/clientconfig/reference", "internal/upstream", "internal/splice"},

@@ -147,6 +147,24 @@ func TestAMissingCommandIsExplainedToTheProgram(t *testing.T) {
 	}
 }
 
+func TestTransportFindsTheEndpointOfAURL(t *testing.T) {
+	server := faultyhttp.New(faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &gauze.Transport{URL: wrong}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session.Close()
+	if _, err := client.Connect(t.Context(), &gauze.Transport{URL: wrong, NoHeal: true}, nil); err == nil || !strings.Contains(err.Error(), "What to do") {
+		t.Error(err)
+	}
+}
+
 func TestNoCommandIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	if _, err := gauze.New(gauze.Options{}); err == nil || !strings.Contains(err.Error(), "set Command to its program") {
 		t.Errorf("error: %v", err)

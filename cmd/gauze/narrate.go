@@ -34,7 +34,7 @@ func narrate(events *event.Stream, w io.Writer) (finish func()) {
 				continue // it was asked to
 			}
 			if line := told(e); line != "" {
-				fmt.Fprintln(w, "gauze: "+fault.Quote(line))
+				fmt.Fprintln(w, "gauze: "+fault.Passage(line))
 			}
 		}
 	}()
@@ -65,6 +65,10 @@ func told(e event.Event) string {
 		return "the server hangs and is replaced: " + e.Detail
 	case event.Replayed:
 		return fmt.Sprintf("sent again: %s (%s)", what, e.Detail)
+	case event.Treating:
+		return "trying another way: " + e.Detail
+	case event.Refused:
+		return fmt.Sprintf("the server takes no request of ours (gauze explain %s): %s", e.Code, e.Detail)
 	case event.Healed:
 		return "healed the server: " + e.Detail
 	case event.Repaired:

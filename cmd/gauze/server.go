@@ -26,7 +26,7 @@ type serverFlags struct {
 	restartLimit   int
 	retryBudget    int
 	noQuarantine   bool
-	heal           bool
+	noHeal         bool
 }
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
@@ -46,7 +46,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "restarts within a minute before we pause; 0: no limit")
 	flags.IntVar(&f.retryBudget, "retry-budget", 256, "calls repeated in a burst; 0: no limit")
 	flags.BoolVar(&f.noQuarantine, "no-quarantine", false, "send a call again even if the server died twice with it")
-	flags.BoolVar(&f.heal, "heal", false, "if the server cannot be kept running, try other ways to start the same program or reach the same server")
+	flags.BoolVar(&f.noHeal, "no-heal", false, "do not look for other ways to start the same program, or to reach the same server, when it cannot be kept running")
 	flags.StringVar(&f.Name, "name", "", "name of the server in messages (default its command line or address)")
 }
 
@@ -73,7 +73,7 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	if o.Tools, err = readPolicies(f.policy, f.tools); err != nil {
 		return o, err
 	}
-	o.Doctor = doctor.Live(doctor.ThisMachine(), f.heal)
+	o.Doctor = doctor.Live(doctor.ThisMachine(), !f.noHeal)
 	o.Restart.Backoff, o.Restart.Limit, o.RetryBudget = f.restartBackoff, f.restartLimit, f.retryBudget
 	if f.restartBackoff == 0 {
 		o.Restart.Backoff = -1

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -26,6 +27,12 @@ type Case struct {
 	Unfilled []string // variables that the values of others and headers refer to, as the server got them
 
 	Secrets fault.Secrets // never shown
+}
+
+// asksForCredential: a server that wants to know who we are is the one that
+// was meant.
+func (c Case) asksForCredential() bool {
+	return slices.ContainsFunc(c.HTTP, func(h HTTP) bool { return h.Status == 401 || h.Status == 403 })
 }
 
 // Stage is how far an attempt to use a server climbed.

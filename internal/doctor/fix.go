@@ -23,6 +23,7 @@ type Fix struct {
 	Name  string
 	Risk  Risk
 	About string // what it changes and why, in one line
+	Guess bool   // only a server that speaks shows that it was right
 	Apply func(upstream.Spec) upstream.Spec
 	Next  string // the command or the change a person makes to have it for good
 }

@@ -86,7 +86,9 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 		speaking = silent // some answer a POST only
 	}
 	for _, to := range speaking {
-		fixes = append(fixes, p.at(to))
+		fix := p.at(to)
+		fix.Guess = true
+		fixes = append(fixes, fix)
 	}
 	return fixes[:min(len(fixes), 3)]
 }

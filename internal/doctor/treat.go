@@ -15,6 +15,7 @@ type Treatment struct {
 	First    *Seen // what was seen already; nil: it is probed
 	Fixes    func(Diagnosis, Case, upstream.Spec) []Fix
 	Tell     func(string) // what is going on, for people; nil: nobody
+	OneStep  bool         // return with the first fix that helped
 }
 
 // Seen is what one probe of a server found.
@@ -83,13 +84,16 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 		t.tell(fix.About)
 		candidate := fix.Apply(report.Spec)
 		now := t.Probe(ctx, candidate)
-		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis), Next: fix.Next}
+		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis, fix.Guess), Next: fix.Next}
 		report.Steps = append(report.Steps, step)
 		if step.Result != Undone {
 			report.Spec, seen = candidate, now
+			if t.OneStep {
+				break
+			}
 		}
 	}
-	if report.Healthy = seen.Healthy; !report.Healthy { // the time is over
+	if report.Healthy = seen.Healthy; !report.Healthy { // the time is over, or one step was wanted
 		diagnosis := Diagnose(seen.Case)
 		report.Diagnosis, report.Todo = &diagnosis, diagnosis.Fix
 	}
@@ -124,10 +128,12 @@ func (t Treatment) tell(what string) {
 }
 
 // compare holds a probe against the one before.
-func compare(before, now Seen, treated Diagnosis) string {
+func compare(before, now Seen, treated Diagnosis, guess bool) string {
 	switch {
 	case now.Healthy:
 		return Healed
+	case guess && now.Case.Stage < Spoke && !now.Case.asksForCredential():
+		return Undone
 	case now.Case.Stage < before.Case.Stage:
 		return Undone
 	case Diagnose(now.Case).Cause == treated.Cause:

@@ -91,3 +91,20 @@ func TestAHealthyServerIsLeftAlone(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// Another address is right only if a server speaks there, or asks who we are.
+func TestAGuessIsKeptOnlyIfItWasRight(t *testing.T) {
+	lost := Case{URL: "http://h.example/x", Stage: Started, HTTP: []HTTP{{Method: "POST", Status: 404}}}
+	for name, c := range map[string]struct {
+		there Case
+		want  string
+	}{
+		"nothing there":         {Case{URL: lost.URL, Stage: Started, Log: "unexpected EOF"}, Undone},
+		"it wants a credential": {Case{URL: lost.URL, Stage: Started, HTTP: []HTTP{{Method: "POST", Status: 401}}}, Helped},
+		"it speaks":             {Case{URL: lost.URL, Stage: Spoke, Log: "unexpected EOF"}, Helped},
+	} {
+		if got := compare(Seen{Case: lost}, Seen{Case: c.there}, Diagnose(lost), true); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

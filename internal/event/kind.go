@@ -14,8 +14,10 @@ const (
 	GaveUp        Kind = "gave-up"        // permanent: no more starts
 	HealthChanged Kind = "health-changed" // From and To say how
 	ProbeMissed   Kind = "probe-missed"
-	Hung          Kind = "hung"   // no sign of life and no work: it is being replaced
-	Healed        Kind = "healed" // it is started or reached in another way now; Detail says how
+	Hung          Kind = "hung"     // no sign of life and no work: it is being replaced
+	Healed        Kind = "healed"   // it is started or reached in another way now; Detail says how
+	Treating      Kind = "treating" // another way to start or reach it is being tried; Detail says which
+	Refused       Kind = "refused"  // it is there, but takes no request of ours; Detail says why
 	ListChanged   Kind = "list-changed"
 	Stopping      Kind = "stopping"
 	Stopped       Kind = "stopped"

@@ -9,7 +9,7 @@ import (
 // name a whole PATH.
 const (
 	maxQuote  = 240
-	maxDetail = 600
+	maxDetail = 1000 // what was seen, why, and what to do about it
 )
 
 // Quote makes foreign text fit to be shown: cleaned, secrets redacted by pattern, capped. The order matters: escape
@@ -20,6 +20,9 @@ func Quote(s string) string { return Secrets{}.Quote(s) }
 func (s Secrets) Quote(text string) string {
 	return capped(s.hide(text), maxQuote)
 }
+
+// Passage is Quote for a few sentences.
+func Passage(text string) string { return capped(Secrets{}.hide(text), maxDetail) }
 
 // hide takes known values out first: a pattern that hides half of one would leave the other half unknown.
 func (s Secrets) hide(text string) string { return Redact(s.Redact(Clean(text))) }

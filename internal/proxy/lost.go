@@ -66,18 +66,36 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		s.again(c, delay, now)
 		return
 	}
-	s.retire(c)
-	if c.msg.Method == "server/discover" && !s.memory.known() {
+	switch first := !s.memory.known(); {
+	case first && c.msg.Method == "server/discover":
 		// A legacy server may turn it away in any form; its client then
 		// initialises.
+		s.retire(c)
 		s.later(func() { s.refuseDiscover(c) })
 		return
+	case first && (c.class == Start || loss.Delivery == fault.Unsent):
+		loss.Code = code
+		s.turnedAway(c, loss)
+		return
 	}
+	s.retire(c)
 	f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail}
 	if loss.After > 0 {
 		f.NextTry = now.Add(loss.After)
 	}
 	s.later(func() { s.fail(c, f) })
+}
+
+// turnedAway: the server refuses what it is asked first. That is no matter of
+// this call; the doctor may know where else to ask, and the call waits for what
+// comes of it.
+func (s *Session) turnedAway(c *call, loss upstream.Loss) {
+	conn := c.conn
+	delete(s.flight, c.n)
+	s.vacate(c)
+	c.conn, c.waited = nil, true
+	s.waiting = append(s.waiting, c)
+	s.later(func() { conn.Refuse(loss) })
 }
 
 // toldOf is what a caller is told whose call is not sent again.

@@ -61,7 +61,7 @@ func (s *Session) Down(conn *upstream.Conn) {
 	now := time.Now()
 	var verdicts []func()
 	s.mu.Lock()
-	crashed := s.conn == conn && !s.closing
+	crashed := s.conn == conn && !s.closing && conn.Evidence().Refused == nil
 	var lost []*call
 	for _, c := range s.flight {
 		if c.conn == conn && !conn.Lingers(c.end) {

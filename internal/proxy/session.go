@@ -166,14 +166,21 @@ func (s *Session) consult(doctor upstream.Doctor) upstream.Doctor {
 	if doctor == nil {
 		return nil
 	}
-	return func(ctx context.Context, spec upstream.Spec, e upstream.Evidence) upstream.Treated {
-		treated := doctor(ctx, spec, e)
-		if treated.Healed {
-			known := treated.Spec.Secrets()
-			s.secrets.Store(&known)
-		}
-		return treated
+	return &consulted{doctor, s}
+}
+
+type consulted struct {
+	upstream.Doctor
+	s *Session
+}
+
+func (d *consulted) Treat(ctx context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+	treated := d.Doctor.Treat(ctx, spec, e, trying)
+	if treated.Changed {
+		known := treated.Spec.Secrets()
+		d.s.secrets.Store(&known)
 	}
+	return treated
 }
 
 // Serve connects the client that speaks on in and listens on out until in

@@ -336,10 +336,13 @@ func (s *story) wantFault(id string, code fault.Code) message {
 	return m
 }
 
+// helloParams are what a legacy client begins with.
+const helloParams = `{"protocolVersion":"2025-06-18","capabilities":{"roots":{},"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}`
+
 // initialize does the legacy handshake and reads the tools.
 func (s *story) initialize() *story {
 	s.t.Helper()
-	m := s.answer(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{"roots":{},"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}`))
+	m := s.answer(s.request("initialize", helloParams))
 	if m.Error != nil {
 		s.t.Fatalf("initialize: %s\n%s", m.raw, s.told())
 	}

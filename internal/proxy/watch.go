@@ -151,9 +151,10 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 			c.heard = now // its own time begins when it is read
 			if conn.Overdue(c.sent, now, s.up.StartTimeout) {
 				s.retire(c)
-				seen := conn.Glimpse()
+				seen, shown := conn.Stuck(c.msg.Method, c.sent), conn.Glimpse()
 				s.later(func() {
-					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: s.up.StartTimeout, Evidence: seen})
+					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Detail: s.up.Explain("", seen),
+						Waited: now.Sub(c.sent), Limit: s.up.StartTimeout, Evidence: shown})
 				})
 				s.replace(conn, "it did not answer "+c.msg.Method)
 				return

@@ -72,26 +72,31 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodDelete { // our goodbye, which many servers know nothing of
 		return res, err
 	}
-	seen := &Response{Method: req.Method, URL: openly(req.URL)}
 	if err != nil {
 		if errors.Is(err, req.Context().Err()) {
 			return res, err // we hung up
 		}
-		seen.Failed, seen.Errno = r.clean(plain(err)), errnoOf(err)
-		r.note(seen)
+		r.note(&Response{Method: req.Method, URL: openly(req.URL), Failed: cleaned(plain(err), r.secret), Errno: errnoOf(err)})
 		return res, err
 	}
-	seen.Status = res.StatusCode
-	seen.ContentType = r.clean(res.Header.Get("Content-Type"))
-	seen.Authenticate = r.clean(res.Header.Get("WWW-Authenticate"))
-	seen.Allow = r.clean(res.Header.Get("Allow"))
-	seen.Session = res.Header.Get("Mcp-Session-Id") != ""
-	if at, err := res.Location(); err == nil {
-		seen.Location = r.clean(openly(at))
-	}
-	r.note(seen)
-	res.Body = &overheard{ReadCloser: res.Body, r: r, seen: seen, streams: contentType(res) == "text/event-stream"}
+	seen := responseOf(res, r.secret)
+	r.note(&seen)
+	res.Body = &overheard{ReadCloser: res.Body, r: r, seen: &seen, streams: contentType(res) == "text/event-stream"}
 	return res, nil
+}
+
+// responseOf is what an answer says beside its body.
+func responseOf(res *http.Response, secret fault.Secrets) Response {
+	header := func(name string) string { return cleaned(res.Header.Get(name), secret) }
+	seen := Response{
+		Method: res.Request.Method, URL: openly(res.Request.URL), Status: res.StatusCode,
+		ContentType: header("Content-Type"), Authenticate: header("WWW-Authenticate"), Allow: header("Allow"),
+		Session: res.Header.Get("Mcp-Session-Id") != "",
+	}
+	if at, err := res.Location(); err == nil {
+		seen.Location = cleaned(openly(at), secret)
+	}
+	return seen
 }
 
 func (r *recorder) reach(stage Stage) {
@@ -108,9 +113,9 @@ func (r *recorder) note(seen *Response) {
 	}
 }
 
-// clean is a header's value, without secrets and bounded.
-func (r *recorder) clean(text string) string {
-	text = r.secret.Redact(text)
+// cleaned is a header's value, without secrets and bounded.
+func cleaned(text string, secret fault.Secrets) string {
+	text = secret.Redact(text)
 	return text[:min(len(text), keptText)]
 }
 
@@ -159,6 +164,7 @@ func (r *recorder) tell(a *attempt, own Stage) {
 	r.remote.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	a.HTTP = nil
 	for _, seen := range r.all {
 		kept := *seen
 		kept.Body = []byte(r.secret.Redact(string(seen.Body)))

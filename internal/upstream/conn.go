@@ -219,6 +219,14 @@ func (c *Conn) End(reason string, now bool) {
 	})
 }
 
+// Refuse closes a connection on which a request was lost for good before the
+// server was of any use: what is wrong is not the request.
+func (c *Conn) Refuse(l Loss) {
+	if w, ok := c.link.(*web); ok {
+		w.refuse(l)
+	}
+}
+
 // Hurry cuts the first step of the stop ladder short.
 func (c *Conn) Hurry() { c.hurrying.Do(func() { close(c.hurry) }) }
 
@@ -234,6 +242,23 @@ func (c *Conn) Glimpse() *fault.Evidence {
 	c.strays.mu.Lock()
 	defer c.strays.mu.Unlock()
 	return &fault.Evidence{Ran: time.Since(c.Started), Stderr: c.stderr.lines(12), Stdout: append([]string(nil), c.strays.lines...)}
+}
+
+// Stuck is what there is to see of a server that runs but does not answer.
+func (c *Conn) Stuck(method string, asked time.Time) Evidence {
+	e := Evidence{Stage: Started, Remote: c.Remote(), Ran: time.Since(c.Started), StderrTail: c.stderr.tail(keptStderr),
+		Limit: AtLimit{Passed: true, Waiting: method, After: time.Since(asked), Alive: true}}
+	if c.spoke.Load() > 0 {
+		e.Stage = Spoke
+	}
+	c.strays.mu.Lock()
+	e.Stray = slices.Clone(c.strays.lines)
+	c.strays.mu.Unlock()
+	if c.pipes != nil {
+		e.Limit.Unread = c.starting()
+		e.Limit.Survey = c.pipes.proc.survey(c.pipes.proc.cmd.Env)
+	}
+	return e
 }
 
 // Delivery judges, after Done, what became of the message whose closing brace

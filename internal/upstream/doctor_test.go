@@ -7,19 +7,19 @@ import (
 
 func TestWhatTheDoctorSaysIsAdded(t *testing.T) {
 	for _, c := range []struct {
-		treated Treated
-		want    string
+		cause Cause
+		want  string
 	}{
-		{Treated{}, "it ended"},
-		{Treated{Todo: "look"}, "it ended"},
-		{Treated{Cause: "X is not set."}, "it ended. X is not set."},
-		{Treated{Cause: "X is not set.", Todo: "Set X."}, "it ended. X is not set. What to do: Set X."},
+		{Cause{}, "it ended"},
+		{Cause{Todo: "look"}, "it ended"},
+		{Cause{Why: "X is not set."}, "it ended. X is not set."},
+		{Cause{Why: "X is not set.", Todo: "Set X."}, "it ended. X is not set. What to do: Set X."},
 	} {
-		if got := told("it ended", c.treated); got != c.want {
+		if got := (&Upstream{}).told("it ended", c.cause); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
-	if got := told("it ended", Treated{Cause: "a\x1b[31m\nb"}); strings.ContainsAny(got, "\x1b\n") {
+	if got := (&Upstream{}).told("it ended", Cause{Why: "a\x1b[31m\nb"}); strings.ContainsAny(got, "\x1b\n") {
 		t.Errorf("%q", got)
 	}
 }

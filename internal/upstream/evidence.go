@@ -45,9 +45,10 @@ type Evidence struct {
 	ByUs   string        // why we ended it, if we did
 
 	// Over HTTP there is no process; Spawn says why the connection is over.
-	Remote bool
-	Gone   bool // the server lives, but knows the session no more
-	Used   bool // it answered a client before
+	Remote  bool
+	Gone    bool  // the server lives, but knows the session no more
+	Used    bool  // it answered a client before
+	Refused *Loss // the server is there, but took none of our requests
 
 	// Only an Attempt looks this closely.
 	Errno      string     // of Spawn: "ENOENT", "ECONNREFUSED"; empty: it has none
@@ -72,8 +73,8 @@ func (e Evidence) Shown() *fault.Evidence {
 	return &fault.Evidence{Exit: e.Exit, Ran: e.Ran, Stderr: e.Stderr, Stdout: e.Stray}
 }
 
-// signature identifies a way of failing: three equal ones are no accident.
-func (e Evidence) signature() string {
+// Signature identifies a way of failing: three equal ones are no accident.
+func (e Evidence) Signature() string {
 	if e.Spawn != nil {
 		return e.Spawn.Error()
 	}

@@ -230,6 +230,7 @@ func (x *exchange) ask() (told bool) {
 	case kind == "application/json":
 		return x.hearBody(res)
 	default:
+		w.noteRefusal(res, glance(res))
 		w.lose(x.id, w.remote.refusal(res, nil, time.Now()))
 		return true
 	}
@@ -411,6 +412,7 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 		w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 		return false
 	}
+	w.noteRefusal(res, body)
 	w.lose(x.id, w.remote.refusal(res, body, time.Now()))
 	return true
 }

@@ -17,7 +17,7 @@ import (
 // Remote is what all connections to one URL share: the pool of TCP
 // connections, and how the server turned out to speak.
 type Remote struct {
-	address *url.URL
+	address atomic.Pointer[url.URL]
 	header  []Header
 	client  *http.Client
 	way     atomic.Int32            // one of the ways
@@ -76,11 +76,13 @@ func NewRemote(spec Spec) (*Remote, error) {
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
 	}
-	return &Remote{address: address, header: spec.Header, secrets: spec.Secrets(), patient: headerTimeout, client: &http.Client{
+	remote := &Remote{header: spec.Header, secrets: spec.Secrets(), patient: headerTimeout, client: &http.Client{
 		Transport: transport,
 		// Go would follow to any host, with the body and every header but a few.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}}
+	remote.address.Store(address)
+	return remote, nil
 }
 
 // watchedConn remembers that a write failed: what it held did not all reach
@@ -110,7 +112,7 @@ func (r *Remote) to() *url.URL {
 	if moved := r.moved.Load(); moved != nil {
 		return moved
 	}
-	return r.address
+	return r.address.Load()
 }
 
 // extraRoots honours SSL_CERT_FILE on every system: Go does by itself on some.
@@ -136,7 +138,7 @@ func (r *Remote) Close() { r.client.CloseIdleConnections() }
 // Reach reports whether the server's host, or the proxy before it, takes
 // connections, without saying anything to it.
 func (r *Remote) Reach(ctx context.Context) error {
-	to := r.address
+	to := r.address.Load()
 	if proxy, err := http.ProxyFromEnvironment(r.request(ctx, http.MethodGet, to)); err == nil && proxy != nil {
 		to = proxy
 	}

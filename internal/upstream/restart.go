@@ -49,7 +49,11 @@ type plan struct {
 	detail    string
 	open      bool // too many restarts: one more try after wait
 	permanent bool // trying again by ourselves is pointless
+	refused   bool // the server is there, but wants nothing to do with us as we are
 }
+
+// final reports whether the trouble will not pass by waiting a little.
+func (p plan) final() bool { return p.permanent || p.open || p.refused }
 
 // restarts remembers the ends of one server. Pure: time and chance are
 // arguments.
@@ -82,7 +86,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	}
 	if e.Stage >= Spoke {
 		r.same, r.sames = "", 0
-	} else if sign := e.signature(); sign == r.same {
+	} else if sign := e.Signature(); sign == r.same {
 		r.sames++
 	} else {
 		r.same, r.sames = sign, 1
@@ -138,6 +142,9 @@ func (r *restarts) unreached(e Evidence, chance float64) plan {
 	if e.Stage >= Spoke {
 		r.failures = 0 // it was there until now
 	}
+	if e.Refused != nil {
+		return plan{refused: true, code: e.Refused.Code, detail: e.Refused.Detail}
+	}
 	r.failures++
 	p := plan{code: fault.ServerUnreachable, detail: e.Sentence()}
 	switch {
@@ -155,6 +162,8 @@ func (r *restarts) unreached(e Evidence, chance float64) plan {
 // Sentence says in a few words how a generation ended.
 func (e Evidence) Sentence() string {
 	switch {
+	case e.Refused != nil:
+		return "it refused us: " + e.Refused.Detail
 	case e.Gone:
 		return "its session was gone: " + e.Spawn.Error()
 	case e.Remote && e.Spawn != nil:
@@ -210,7 +219,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 func notFound(err error) string {
 	var look *exec.Error
 	if errors.As(err, &look) {
-		return fmt.Sprintf("%q was not found in PATH (%s)", look.Name, os.Getenv("PATH"))
+		return fmt.Sprintf("%q was not found in PATH (%s)", look.Name, fault.Quote(os.Getenv("PATH"))) // some are longer than what follows may be
 	}
 	return err.Error()
 }

@@ -222,16 +222,17 @@ func (w *web) openOld(x *exchange) bool {
 	}
 	to, bad := url.Parse(string(e.data))
 	if e.name != "endpoint" || bad != nil {
+		w.noteRefusal(res, nil)
 		res.Body.Close()
 		defer w.remote.way.CompareAndSwap(twoWays, untried) // it may have learned to speak otherwise
 		return failed(errors.New("its stream did not open: " + w.remote.statusLine(res, nil)))
 	}
-	to = w.remote.address.ResolveReference(to)
-	if !sameOrigin(w.remote.address, to) {
+	to = w.remote.address.Load().ResolveReference(to)
+	if !sameOrigin(w.remote.address.Load(), to) {
 		res.Body.Close()
 		return failed(errors.New("it wants its messages posted to another host, " + fault.Quote(to.Host)))
 	}
-	to.User = w.remote.address.User
+	to.User = w.remote.address.Load().User
 	w.mu.Lock()
 	w.post, w.standing = to, true
 	w.mu.Unlock()

@@ -33,14 +33,15 @@ type User interface {
 // Trouble is what is wrong, since when, what was tried and when the next try
 // is.
 type Trouble struct {
-	Code      fault.Code
-	Detail    string
-	Since     time.Time
-	Attempts  int
-	NextTry   time.Time // zero: not by ourselves
-	Permanent bool      // calls need not wait
-	Open      bool      // neither need these: the next try is far
-	Evidence  Evidence
+	Code       fault.Code
+	Detail     string
+	Since      time.Time
+	Attempts   int
+	Generation int       // that ended
+	NextTry    time.Time // zero: not by ourselves
+	Permanent  bool      // calls need not wait
+	Open       bool      // neither need these: the next try is far
+	Evidence   Evidence
 }
 
 // Options of an Upstream; the zero value of each is a sensible default.
@@ -63,8 +64,11 @@ type Upstream struct {
 	user User
 	wake chan struct{}
 
-	ownRemote bool    // nobody shares it
-	lingering []*Conn // that are done, but may still answer something; of Serve's goroutine
+	ownRemote bool // nobody shares it
+	// Of Serve's goroutine.
+	lingering []*Conn              // that are done, but may still answer something
+	treated   map[string]treatment // by way of failing
+	changes   []string             // what was done to the Spec, in the order of the treatments
 
 	mu         sync.Mutex
 	tracker    *health.Tracker
@@ -72,7 +76,6 @@ type Upstream struct {
 	hurried    bool
 	died       time.Time // when the last generation ended; zero: none did
 	recoveries []Recovery
-	treated    map[string]Treated // by way of failing: what the doctor said
 }
 
 // Recovery is one return from the dead: how long it took from the death to a
@@ -140,15 +143,15 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		if errors.As(err, &verdict) {
 			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
 		}
-		if u.treat(ctx, evidence, &next, generation) {
+		trouble := Trouble{
+			Code: next.code, Since: since, Attempts: attempts, Generation: generation, Evidence: evidence,
+		}
+		if u.treat(ctx, evidence, &next, trouble) {
 			history = restarts{Restart: history.Restart}
 			continue
 		}
-		trouble := Trouble{
-			Code: next.code, Detail: next.detail, Since: since, Attempts: attempts, Evidence: evidence,
-			Permanent: next.permanent, Open: next.open,
-		}
-		if !next.permanent {
+		trouble.Detail, trouble.Permanent, trouble.Open = next.detail, next.permanent, next.open || next.refused
+		if !next.permanent && !next.refused {
 			trouble.NextTry = now.Add(next.wait)
 		}
 		u.announce(next, trouble, generation)
@@ -256,6 +259,8 @@ func (u *Upstream) announce(p plan, t Trouble, generation int) {
 		kind = event.GaveUp
 	case p.open:
 		kind = event.Opened
+	case p.refused:
+		kind = event.Refused
 	case p.wait == 0:
 		return
 	}

@@ -47,6 +47,7 @@ type web struct {
 	tried    chan struct{}            // closed once that is known
 	standing bool                     // the GET stream was asked for
 	stood    bool                     // and it was there
+	refusals []Response               // the last answers that were no success
 
 	failing sync.Once
 	failed  chan struct{}
@@ -55,8 +56,9 @@ type web struct {
 
 // failure is why the link as a whole is of no use any more.
 type failure struct {
-	err  error
-	gone bool // the server lives, but knows the session no more
+	err     error
+	gone    bool  // the server lives, but knows the session no more
+	refused *Loss // it lives, but takes no request of ours
 }
 
 // errEnded: nothing is sent on a link that is over.
@@ -130,9 +132,10 @@ func (w *web) serve() {
 	if w.spoke.Load() > 0 {
 		w.evidence.Stage = Spoke
 	}
+	w.evidence.HTTP = w.refusals
 	select {
 	case <-w.failed:
-		w.evidence.Spawn, w.evidence.Gone = w.failure.err, w.failure.gone
+		w.evidence.Spawn, w.evidence.Gone, w.evidence.Refused = w.failure.err, w.failure.gone, w.failure.refused
 	default:
 		if w.evidence.ByUs == ClientLeft {
 			w.leave(session)
@@ -216,6 +219,34 @@ func (w *web) fail(f failure) {
 		w.failure = f
 		close(w.failed)
 	})
+}
+
+// refuse ends the link because of a request that was lost for good before the
+// server was of any use.
+func (w *web) refuse(l Loss) { w.fail(failure{err: errors.New(l.Detail), refused: &l}) }
+
+// glance reads the first bytes of a body that nobody wanted: a page that says
+// what is wrong.
+func glance(res *http.Response) []byte {
+	alarm := time.AfterFunc(glanceMost, func() { res.Body.Close() })
+	defer alarm.Stop()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, keptText))
+	return body
+}
+
+// keptRefusals: how a server turned us away shows in its last answers.
+const keptRefusals = 8
+
+// noteRefusal keeps an answer that was no success.
+func (w *web) noteRefusal(res *http.Response, body []byte) {
+	seen := responseOf(res, w.remote.secrets)
+	seen.Body = []byte(w.remote.secrets.Redact(string(body[:min(len(body), keptText)])))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.refusals) == keptRefusals {
+		w.refusals = w.refusals[1:]
+	}
+	w.refusals = append(w.refusals, seen)
 }
 
 // mostExchanges bounds what may be under way at once.

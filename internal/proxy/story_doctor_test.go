@@ -1,0 +1,117 @@
+//go:build unix
+
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// quack is a doctor whose treatments are written down.
+type quack struct {
+	treat func(asked int, spec upstream.Spec) upstream.Treated
+	asked chan int
+}
+
+func doctorWith(treat func(asked int, spec upstream.Spec) upstream.Treated) *quack {
+	q := &quack{treat: treat, asked: make(chan int, 1)}
+	q.asked <- 0
+	return q
+}
+
+func (q *quack) Diagnose(upstream.Spec, upstream.Evidence) upstream.Cause {
+	return upstream.Cause{Why: "It is unwell.", Todo: "Let it rest."}
+}
+
+func (q *quack) Treat(_ context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+	n := <-q.asked + 1
+	q.asked <- n
+	trying("something")
+	t := q.treat(n, spec)
+	t.Cause = q.Diagnose(spec, e)
+	return t
+}
+
+func (q *quack) count() int {
+	n := <-q.asked
+	q.asked <- n
+	return n
+}
+
+func TestAServerIsHealedWhileItsClientWaits(t *testing.T) {
+	path, args, env := faultyserver.Command()
+	o := quick()
+	q := doctorWith(func(_ int, spec upstream.Spec) upstream.Treated {
+		return upstream.Treated{Changed: true, Healed: true, Did: "starts the real one", Spec: upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}}
+	})
+	o.Doctor = q
+	s := beginCommand(t, o, "no-such-bin-xyz").initialize()
+	if got := s.call("echo", `{"text":"hi"}`); got == "" {
+		t.Error("no answer")
+	}
+	if s.await(event.Healed, 1).Detail != "starts the real one" || q.count() != 1 {
+		t.Errorf("asked %d times", q.count())
+	}
+}
+
+// What only helped is kept: the server's own next way of failing is what the client is told, with what was changed.
+func TestAFixThatOnlyHelpsIsKeptAndTold(t *testing.T) {
+	o := quick()
+	o.Doctor = doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
+		if asked == 1 {
+			return upstream.Treated{Changed: true, Did: "found it elsewhere", Spec: upstream.Spec{Command: "sh", Args: []string{"-c", "echo broken >&2; exit 3"}}}
+		}
+		return upstream.Treated{}
+	})
+	s := beginCommand(t, o, "no-such-bin-xyz")
+	text := s.wantFault(s.request("initialize", helloParams), fault.ServerExitsEarly).raw
+	for _, want := range []string{"exit status 3", "found it elsewhere", "It is unwell.", "Let it rest."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if strings.Contains(text, "no-such-bin-xyz was not found") || s.happened(event.Healed) > 0 {
+		t.Error(text)
+	}
+}
+
+// A change that does not help the server is taken back, and is not told as one.
+func TestAFixThatDoesNotHoldIsUndone(t *testing.T) {
+	o := quick()
+	q := doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
+		return upstream.Treated{Changed: true, Healed: true, Did: "gives it a hat", Spec: upstream.Spec{Command: "sh", Args: []string{"-c", "exit 3", "hat"}}}
+	})
+	o.Doctor = q
+	s := beginCommand(t, o, "sh", "-c", "exit 3")
+	text := s.wantFault(s.request("initialize", helloParams), fault.ServerExitsEarly).raw
+	if q.count() != 1 || strings.Contains(text, "a hat") || !strings.Contains(text, "It is unwell.") || !s.saw(event.Treating, "is undone: gives it a hat") {
+		t.Errorf("asked %d times: %s", q.count(), text)
+	}
+	s.end()
+	if now := s.session.up.Spec.Args; len(now) != 2 {
+		t.Errorf("it is started with %q", now)
+	}
+}
+
+// A server that fails in ever new ways, each of them "helped", comes to an end.
+func TestTreatmentsAreBounded(t *testing.T) {
+	o := quick()
+	q := doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
+		word := strings.Repeat("x", asked)
+		return upstream.Treated{Changed: true, Did: "tries " + word, Spec: upstream.Spec{Command: "sh", Args: []string{"-c", fmt.Sprintf("echo %s >&2; exit 3", word)}}}
+	})
+	o.Doctor = q
+	s := beginCommand(t, o, "no-such-bin-xyz")
+	s.wantFault(s.request("initialize", helloParams), fault.ServerExitsEarly)
+	if q.count() != 6 {
+		t.Errorf("asked %d times", q.count())
+	}
+}
