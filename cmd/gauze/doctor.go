@@ -42,7 +42,7 @@ func doctorCommand() *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long one answer may take without a sign of progress (default 10s; 60s for npx, uvx, docker)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default 10s for an answer, 60s with npx, uvx, docker, and longer while it is at work)")
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same program is started or reached")
 	flags.BoolVar(&f.json, "json", false, "the reports as JSON, one line a server")
 	return cmd

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -45,7 +46,7 @@ func testCommand() *cobra.Command {
 	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	f.server.addServer(flags)
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long one answer may take without a sign of progress (default 10s; 60s for npx, uvx, docker)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default 10s for an answer, 60s with npx, uvx, docker, and longer while it is at work)")
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same program is started or reached")
 	flags.BoolVar(&f.json, "json", false, "the whole report as JSON")
 	return cmd
@@ -61,8 +62,23 @@ func mistaken(cmd *cobra.Command, err error) error {
 	if err == nil || errors.As(err, &status) {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", cmd.Name(), err)
+	fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v%s\n", cmd.Name(), err, suggestion(cmd, err))
 	return exitStatus(2)
+}
+
+// suggestion is the flag that a mistyped one may have meant.
+func suggestion(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	var all []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
+	near := fault.NearestOf(unknown.GetSpecifiedName(), all)
+	if len(near) == 0 {
+		return fmt.Sprintf("; `gauze %s --help` lists all flags", cmd.Name())
+	}
+	return "; did you mean --" + strings.Join(near, " or --") + "?"
 }
 
 // tested is the report for programs.
@@ -118,10 +134,10 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 // examine tries a server, and treats it if it may.
 func examine(ctx context.Context, spec upstream.Spec, heal bool, timeout time.Duration, show func(string)) (last upstream.Attempted, report doctor.Report) {
 	t := doctor.Treatment{
-		Allow: doctor.Runtime, Fixes: doctor.Fixes(doctor.ThisMachine()),
+		Allow: doctor.Runtime, Fixes: doctor.Fixes(doctor.ThisMachine().Until(ctx)),
 		Tell: func(what string) { show("trying: " + what) },
 		Probe: func(ctx context.Context, spec upstream.Spec) doctor.Seen {
-			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: timeout, Version: versionText(), Progress: show})
+			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: timeout, MaxWait: timeout, Version: versionText(), Progress: show})
 			return doctor.Seen{Case: doctor.FromEvidence(spec, last.Evidence), Healthy: last.OK()}
 		},
 	}

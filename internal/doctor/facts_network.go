@@ -38,7 +38,7 @@ func (m *Machine) Reach(address string) Reach {
 		if err != nil || u.Host == "" {
 			return r
 		}
-		ctx, cancel := inTime()
+		ctx, cancel := m.inTime()
 		defer cancel()
 		if net.ParseIP(u.Hostname()) == nil {
 			if found, err := m.Lookup(ctx, u.Hostname()); err != nil || len(found) == 0 {
@@ -102,7 +102,7 @@ func portOf(u *url.URL) string {
 // how it wants to be asked. A page or a 404 is a no.
 func (m *Machine) Speaks(address string) bool {
 	return once(m, "speaks\n"+address, func() bool {
-		ctx, cancel := inTime()
+		ctx, cancel := m.inTime()
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {

@@ -21,7 +21,7 @@ func (l Listener) String() string { return fmt.Sprintf("%s (process %d)", l.Name
 // Takes tells whether someone takes connections on a port of this machine. It
 // is not kept: that changes while we treat.
 func (m *Machine) Takes(host string, port int) bool {
-	ctx, cancel := inTime()
+	ctx, cancel := m.inTime()
 	defer cancel()
 	conn, err := m.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {

@@ -64,7 +64,7 @@ func (m *Machine) LoginPath() []string {
 				env = append(env, name+"="+value)
 			}
 		}
-		ctx, cancel := inTime()
+		ctx, cancel := m.inTime()
 		defer cancel()
 		said, err := m.Run(ctx, env, shell, "-lc", `printf %s "$PATH"`)
 		if err != nil {

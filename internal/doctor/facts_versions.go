@@ -53,7 +53,7 @@ func (m *Machine) versionOf(path string, env []string) []int {
 		return nil // it would be another one than the server's
 	}
 	return once(m, "version\n"+path, func() []int {
-		ctx, cancel := inTime()
+		ctx, cancel := m.inTime()
 		defer cancel()
 		// A shim looks for its manager on PATH; nothing else of an environment
 		// changes what a version is.

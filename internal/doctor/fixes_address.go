@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -68,29 +69,42 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 		base = strings.TrimSuffix(base, end)
 	}
 	paths := []string{base + "/mcp", base + "/sse", base + "/mcp/", base + "/sse/", "/mcp", "/sse", base + "/", u.Path + "/", strings.TrimSuffix(u.Path, "/")}
-	var speaking, silent []*url.URL
+	var places []*url.URL
 	for i, path := range paths {
 		if path == u.Path || slices.Contains(paths[:i], path) || strings.HasSuffix(path, "//") || path == "" {
 			continue
 		}
 		to := *u
 		to.Path, to.RawPath = path, ""
-		bare := url.URL{Scheme: u.Scheme, Host: u.Host, Path: path} // a key in the query is no business of a look
-		if p.Speaks(bare.String()) {
-			speaking = append(speaking, &to)
-		} else {
-			silent = append(silent, &to)
-		}
+		places = append(places, &to)
 	}
-	if len(speaking) == 0 {
-		speaking = silent // some answer a POST only
-	}
-	for _, to := range speaking {
+	for _, to := range p.speaking(places) {
 		fix := p.at(to)
 		fix.Guess = true
 		fixes = append(fixes, fix)
 	}
 	return fixes[:min(len(fixes), 3)]
+}
+
+// speaking are the places where something answers, asked side by side; if it
+// is none of them, all: some answer a POST only.
+func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
+	answers := make([]bool, len(places))
+	var asking sync.WaitGroup
+	for i, to := range places {
+		bare := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // a key in the query is no business of a look
+		asking.Go(func() { answers[i] = p.Speaks(bare.String()) })
+	}
+	asking.Wait()
+	for i, to := range places {
+		if answers[i] {
+			some = append(some, to)
+		}
+	}
+	if len(some) == 0 {
+		return places
+	}
+	return some
 }
 
 // at reaches the server at another path of the same host.

@@ -159,7 +159,11 @@ func (f *filling) look(r reference, key string) (value, where string, ok bool) {
 		names = []string{key, strings.ToUpper(strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(r.name))}
 	}
 	for _, name := range names {
-		if s, found := f.found(name); found && isVariable(name) {
+		s, found := f.found(name)
+		if s.alien && (leads(name) || leads(key)) {
+			continue // somebody's project does not say where the server's keys go
+		}
+		if found && isVariable(name) {
 			return s.value.Reveal(), s.where, true
 		}
 	}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,6 +19,10 @@ import (
 )
 
 const canary = "s3cr3t-horse-battery-canary"
+
+// stray is in files and variables of somebody else: no server gets it, in any
+// form, without a person's word.
+const stray = "stray-h0rse-b4ttery-canary"
 
 // said is a case with one thing on stderr, of a program that started.
 func said(stderr string) Case {
@@ -149,6 +152,29 @@ func troubles() []trouble {
 			f.file("home/me/other/.env", "A=1")
 		}), stderr("Error: .env file not found"), "dotenv_not_loaded", "start-in", Runtime, func(f *fakeMachine, s upstream.Spec) string { return strings.ReplaceAll(s.Dir, f.path(""), "ROOT") }, "ROOT/home/me/other"},
 
+		{"a key of another service", with(spec("npx", "weather-mcp"), file("home/me/project/.env", "STRIPE_SECRET_KEY="+stray)), stderr("Error: STRIPE_SECRET_KEY environment variable is required"),
+			"env_not_set", "set STRIPE", Secret, nil, ""},
+		{"an address of a project that is not the server's", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Env = append(s.Env, "GITHUB_TOKEN="+canary)
+			f.file("home/me/project/.env", "GITHUB_HOST=https://"+stray)
+		}), stderr("Error: GITHUB_HOST environment variable is required"), "env_not_set", "set GITHUB_HOST", Secret, nil, ""},
+		{"an address that is referred to", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Env = append(s.Env, "GITHUB_TOKEN="+canary, "GITHUB_HOST=${GITHUB_HOST}")
+			f.file("home/me/project/.env", "GITHUB_HOST=https://"+stray)
+		}), stderr("Error: GITHUB_HOST environment variable is required"), "", "set GITHUB_HOST", Secret, nil, ""},
+		{"an address that is referred to for docker", with(spec("docker", "run", "-i", "-e", "GITHUB_HOST=${GITHUB_HOST}", "img"), file("home/me/project/.env", "GITHUB_HOST=https://"+stray)),
+			stderr("Error: GITHUB_HOST environment variable is required"), "", "forward GITHUB_HOST", Secret, nil, ""},
+		{"an address that is referred to through a bridge", with(spec("npx", "mcp-remote", "https://${API_HOST}/mcp"), file("home/me/project/.env", "API_HOST="+stray)),
+			stderr("Error: getaddrinfo ENOTFOUND ${API_HOST}"), "", "set API_HOST", Secret, nil, ""},
+		{"a container that wants a key", with(spec("docker", "run", "-i", "--rm", "ghcr.io/example/thing"), func(f *fakeMachine, s *upstream.Spec) { f.env["GITHUB_TOKEN"] = stray }),
+			stderr("Error: GH_TOKEN environment variable is required"), "", "forward GH_TOKEN", Secret, nil, ""},
+		{"a command that is a reference", with(spec("${RUNNER}", "server.py"), func(f *fakeMachine, s *upstream.Spec) {
+			f.file("home/me/project/.env", "RUNNER="+f.file("home/me/project/"+stray, ""))
+		}), notThere, "", "", Runtime, nil, ""},
+		{"a package that is a reference", with(spec("npx", "-y", "${PKG}"), file("home/me/project/.env", "PKG="+stray)), stderr("npm error code ENOENT\nnpm error enoent ${PKG}"), "", "", Runtime, nil, ""},
+		{"an image that is a reference", with(spec("docker", "run", "-i", "${IMAGE}"), file("home/me/project/.env", "IMAGE="+stray)), stderr("docker: invalid reference format"), "", "", Runtime, nil, ""},
+		{"an option that is a reference", with(spec("docker", "run", "-i", "${OPTIONS}", "img"), file("home/me/project/.env", "OPTIONS=--volume=/:/"+stray)), stderr("docker: invalid reference format"), "", "", Runtime, nil, ""},
+
 		{"a container without stdin", spec("docker", "run", "--rm", "img"), func(*fakeMachine, upstream.Spec) Case {
 			return Case{Stage: Started, Exit: Exit{Known: true, Code: 0}}
 		}, "stdin_not_connected", "container-stdin", Runtime, command, "docker run -i --rm img"},
@@ -234,176 +260,6 @@ func names(fixes []Fix) (all []string) {
 		all = append(all, fix.Name+" ("+fix.Risk.String()+")")
 	}
 	return all
-}
-
-// What must never happen, over all fixes of all troubles and all causes.
-func TestAFixKeepsToTheRules(t *testing.T) {
-	for _, x := range troubles() {
-		f, spec, d, fixes := x.offer(t)
-		keepsToTheRules(t, x.name, f, spec, fixes)
-		c := x.seen(f, spec)
-		for i := range causes { // also what no evidence would lead to
-			d.Cause, d.Category = causes[i].name, causes[i].category
-			keepsToTheRules(t, x.name+" taken for "+d.Cause, f, spec, Fixes(f.Machine)(d, c, spec))
-		}
-	}
-}
-
-func keepsToTheRules(t *testing.T, name string, f *fakeMachine, spec upstream.Spec, fixes []Fix) {
-	t.Helper()
-	for _, fix := range fixes {
-		bad := func(format string, args ...any) {
-			t.Helper()
-			t.Errorf("%s: %s (%s): %s", name, fix.Name, fix.Risk, fmt.Sprintf(format, args...))
-		}
-		encoded, _ := json.Marshal(map[string]string{"name": fix.Name, "about": fix.About, "next": fix.Next})
-		if strings.Contains(string(encoded), canary) || strings.Contains(fmt.Sprintf("%+v", fix.Name+fix.About+fix.Next), canary) {
-			bad("shows a secret: %s", encoded)
-		}
-		if fix.Name == "" || fix.About == "" || fix.Next == "" || strings.ContainsAny(fix.About+fix.Next, "\n\x1b") {
-			bad("is not explained in one line: %s", encoded)
-		}
-		if fix.Apply == nil {
-			if fix.Risk == Runtime {
-				bad("cannot be tried")
-			}
-			continue
-		}
-		before := deepCopy(spec)
-		now := fix.Apply(spec)
-		if again := fix.Apply(spec); fmt.Sprint(again) != fmt.Sprint(now) {
-			bad("does something else the second time")
-		}
-		scribble(&now)
-		if fmt.Sprint(spec) != fmt.Sprint(before) {
-			bad("changed the Spec it was given")
-		}
-		if fix.Risk == Runtime {
-			runtimeOnly(bad, f, spec, fix.Apply(spec))
-		}
-	}
-}
-
-// runtimeOnly is SECURITY.md's list, for what is done without asking.
-func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now upstream.Spec) {
-	words := func(s upstream.Spec) []string {
-		if isFile(s.Command) {
-			return append([]string{s.Command}, s.Args...)
-		}
-		return append(SplitCommand(s.Command), s.Args...)
-	}
-	oldWords, nowWords := words(old), words(now)
-	runner := func(words []string) string {
-		words = withoutShell(words)
-		if len(words) == 0 {
-			return ""
-		}
-		return strings.TrimRight(strings.TrimSuffix(program(words[0]), ".exe"), "3.0124")
-	}
-	if now.Command != "" && runner(oldWords) != runner(nowWords) && !isFile(now.Command) {
-		bad("another program: %q", now.Command)
-	}
-	x, y := &exam{Case: Case{Command: oldWords}}, &exam{Case: Case{Command: nowWords}}
-	if x.packageName() != y.packageName() {
-		bad("another package: %q", y.packageName())
-	}
-	for _, word := range nowWords {
-		if slices.Contains([]string{"-y", "--yes", "--with", "--from", "-p", "--index-url", "--registry", "--privileged", "-v", "--mount", "--network=host"}, word) && !slices.Contains(oldWords, word) ||
-			strings.Contains(word, "@latest") && !slices.Contains(oldWords, word) {
-			bad("adds %q", word)
-		}
-		if strings.Contains(word, canary) && !strings.Contains(strings.Join(oldWords, " "), canary) {
-			bad("a secret in the arguments: %q", word)
-		}
-	}
-	if !slices.Equal(old.Header, now.Header) {
-		bad("touches headers")
-	}
-	if strings.Contains(now.URL, canary) && !strings.Contains(old.URL, canary) {
-		bad("a secret in the URL")
-	}
-	if old.URL != "" {
-		a, _ := url.Parse(old.URL)
-		b, _ := url.Parse(now.URL)
-		home := local.MatchString(a.Hostname()) && (local.MatchString(b.Hostname()) || b.Hostname() == "host.docker.internal")
-		if a.Scheme != b.Scheme || a.Host != b.Host && !home || a.RawQuery != b.RawQuery || a.User.String() != b.User.String() {
-			bad("another server: %s", now.URL)
-		}
-	}
-	quiet := map[string]string{}
-	for _, v := range quietVariables {
-		quiet[v[0]] = v[1]
-	}
-	for _, pair := range now.Environment() {
-		name, v, _ := strings.Cut(pair, "=")
-		was, had := lookup(old.Environment(), name, false)
-		switch {
-		case had && was == v, quiet[name] == v && !had:
-		case name == "PATH" && strings.HasSuffix(v, was) || name == "PATH" && len(filepath.SplitList(v)) == len(filepath.SplitList(was)):
-			if dir := filepath.SplitList(v)[0]; !filepath.IsAbs(dir) || !strings.HasPrefix(dir, f.path("")) {
-				bad("a strange folder on PATH: %s", dir)
-			}
-		case loads(name):
-			bad("sets %s", name)
-		}
-	}
-	for _, pair := range old.Environment() {
-		if name, _, _ := strings.Cut(pair, "="); !slices.ContainsFunc(now.Environment(), func(p string) bool { return strings.HasPrefix(p, name+"=") }) {
-			bad("drops %s", name)
-		}
-	}
-}
-
-// The test above is worth something only if it sees what is not allowed.
-func TestTheRulesAreWatched(t *testing.T) {
-	f := newFakeMachine(t)
-	stdio := upstream.Spec{Command: "npx", Args: []string{"pkg"}, Env: []string{"PATH=/given"}}
-	web := upstream.Spec{URL: "https://example.com/mcp", Env: []string{"PATH=/given"}}
-	for name, c := range map[string]struct {
-		spec upstream.Spec
-		do   func(*upstream.Spec)
-	}{
-		"runner":   {stdio, func(s *upstream.Spec) { s.Command = "bunx" }},
-		"package":  {stdio, func(s *upstream.Spec) { s.Args[0] = "pkg2" }},
-		"version":  {stdio, func(s *upstream.Spec) { s.Args[0] = "pkg@latest" }},
-		"yes":      {stdio, func(s *upstream.Spec) { s.Args = append([]string{"-y"}, s.Args...) }},
-		"secret":   {stdio, func(s *upstream.Spec) { s.Args = append(s.Args, "--key="+canary) }},
-		"loader":   {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "NODE_OPTIONS=--require=x") }},
-		"registry": {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "npm_config_registry=x") }},
-		"tls":      {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "NODE_TLS_REJECT_UNAUTHORIZED=0") }},
-		"proxy":    {stdio, func(s *upstream.Spec) { s.Env = append(s.Env, "HTTPS_PROXY=x") }},
-		"path":     {stdio, func(s *upstream.Spec) { s.Env[0] = "PATH=/elsewhere:/given" }},
-		"dropped":  {stdio, func(s *upstream.Spec) { s.Env = []string{} }},
-		"scheme":   {web, func(s *upstream.Spec) { s.URL = "http://example.com/mcp" }},
-		"host":     {web, func(s *upstream.Spec) { s.URL = "https://example.org/mcp" }},
-		"port":     {web, func(s *upstream.Spec) { s.URL = "https://example.com:8443/mcp" }},
-		"query":    {web, func(s *upstream.Spec) { s.URL += "?key=" + canary }},
-		"header":   {web, func(s *upstream.Spec) { s.Header = []upstream.Header{{Name: "Authorization", Value: "x"}} }},
-	} {
-		now, seen := deepCopy(c.spec), 0
-		c.do(&now)
-		if runtimeOnly(func(string, ...any) { seen++ }, f, c.spec, now); seen == 0 {
-			t.Errorf("%s was not seen", name)
-		}
-	}
-}
-
-func deepCopy(s upstream.Spec) upstream.Spec {
-	s.Args, s.Env, s.Header = slices.Clone(s.Args), slices.Clone(s.Env), slices.Clone(s.Header)
-	return s
-}
-
-// scribble writes over everything a Spec holds.
-func scribble(s *upstream.Spec) {
-	for i := range s.Args {
-		s.Args[i] = "scribbled"
-	}
-	for i := range s.Env {
-		s.Env[i] = "SCRIBBLED=1"
-	}
-	for i := range s.Header {
-		s.Header[i].Value = "scribbled"
-	}
 }
 
 func TestLoaderVariablesAreKnown(t *testing.T) {

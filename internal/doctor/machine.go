@@ -31,6 +31,8 @@ type Machine struct {
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Lookup func(ctx context.Context, host string) ([]string, error)
 
+	until context.Context // ends every look; nil: only its time does
+
 	mu    sync.Mutex
 	known map[string]any // fact by question: a func() T that looks once
 }
@@ -58,8 +60,17 @@ func once[T any](m *Machine, question string, look func() T) T {
 	return answer()
 }
 
-func inTime() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), lookTime)
+// Until lets every look end with a context: whoever asked is gone then.
+func (m *Machine) Until(ctx context.Context) *Machine {
+	m.until = ctx
+	return m
+}
+
+func (m *Machine) inTime() (context.Context, context.CancelFunc) {
+	if m.until == nil {
+		return context.WithTimeout(context.Background(), lookTime)
+	}
+	return context.WithTimeout(m.until, lookTime)
 }
 
 // variable is the value of a variable of ours, or nothing.

@@ -2,11 +2,20 @@
 
 package doctor
 
-import "os"
+import (
+	"os"
+	"path/filepath"
+)
 
-// isOurs tells whether a file is there: who may write it is the system's
-// business here.
+// isOurs tells whether a file is really below the home folder of this user:
+// elsewhere many may write, and whether they may is not known here.
 func isOurs(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
+	home, err := os.UserHomeDir()
+	if err == nil {
+		home, err = filepath.EvalSymlinks(home)
+	}
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	return err == nil && path != home && within(path, home)
 }

@@ -7,19 +7,27 @@ import (
 
 // Nearest lists up to three codes that a mistyped one may have meant, the nearest first. It is empty if none is near.
 func Nearest(code string) []string {
-	// Nobody types a code of this length: without a bound, the distance would cost the square of a hostile input.
+	var codes []string
+	for _, e := range entries {
+		codes = append(codes, string(e.Code))
+	}
+	return NearestOf(code, codes)
+}
+
+// NearestOf is Nearest for other words than codes.
+func NearestOf(word string, choices []string) []string {
+	// Nobody types a word of this length: without a bound, the distance would cost the square of a hostile input.
 	const longest = 64
-	if code == "" || len(code) > longest {
+	if word == "" || len(word) > longest {
 		return nil
 	}
-	typed := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(code)), "_", "-")
+	typed := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(word)), "_", "-")
 	type near struct {
-		code     string
+		word     string
 		distance int
 	}
 	var found []near
-	for _, e := range entries {
-		c := string(e.Code)
+	for _, c := range choices {
 		d := distance(typed, c)
 		switch {
 		case len(typed) >= 3 && strings.Contains(c, typed):
@@ -34,7 +42,7 @@ func Nearest(code string) []string {
 	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
 	var out []string
 	for _, n := range found[:min(3, len(found))] {
-		out = append(out, n.code)
+		out = append(out, n.word)
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -43,7 +44,13 @@ func Install(ctx context.Context, out io.Writer) error {
 	if _, err := installed(ctx, pythonUnit, out); err != nil {
 		return err
 	}
-	_, err := InstallConformance(ctx, out)
+	if _, err := InstallConformance(ctx, out); err != nil {
+		return err
+	}
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	_, err := tracer(ctx, out)
 	return err
 }
 
@@ -104,10 +111,16 @@ func need(t testing.TB, u unit) place {
 	if err == nil {
 		return p
 	}
-	missing := fmt.Sprintf("the real part %q is missing and could not be installed: %v\nnext: go run ./internal/check -only realparts", u.name, err)
-	if os.Getenv("CI") == "true" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
+	missing(t, u.name, err)
 	panic("unreachable")
+}
+
+// missing ends a test that cannot be made: skipped, or failed where nothing may be left out.
+func missing(t testing.TB, name string, err error) {
+	t.Helper()
+	why := fmt.Sprintf("the real part %q is missing and could not be installed: %v\nnext: go run ./internal/check -only realparts", name, err)
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
 }

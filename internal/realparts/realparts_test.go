@@ -3,6 +3,7 @@ package realparts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -103,6 +104,39 @@ func TestVanishedPartIsInstalledAgain(t *testing.T) {
 	if installs != 2 {
 		t.Errorf("installed %d times, want again after the executable vanished", installs)
 	}
+}
+
+// Where CI=true, what is not there must not look like a pass.
+func TestAMissingTracerFailsWhereNothingMayBeLeftOut(t *testing.T) {
+	for ci, want := range map[string]string{"true": "failed", "": "skipped"} {
+		t.Setenv("CI", ci)
+		t.Setenv("PATH", t.TempDir()) // neither strace nor apt-get
+		end := &recordedEnd{TB: t}
+		func() {
+			defer func() { _ = recover() }() // as a test's own goroutine ends
+			NeedTracer(end)
+		}()
+		if testing.Short() {
+			want = "skipped"
+		}
+		if end.how != want || want == "failed" && !strings.Contains(end.why, "apt-get install strace") {
+			t.Errorf("CI=%q: %s: %s", ci, end.how, end.why)
+		}
+	}
+}
+
+// recordedEnd is a test that only notes how it would have ended.
+type recordedEnd struct {
+	testing.TB
+	how, why string
+}
+
+func (e *recordedEnd) Fatal(args ...any) { e.end("failed", args) }
+func (e *recordedEnd) Skip(args ...any)  { e.end("skipped", args) }
+
+func (e *recordedEnd) end(how string, args []any) {
+	e.how, e.why = how, fmt.Sprint(args...)
+	panic(how)
 }
 
 func TestLockFileNamesNoAddress(t *testing.T) {

@@ -39,8 +39,8 @@ type tested struct {
 		Steps     []struct{ Fix, Result string }
 		Todo      string
 		Diagnosis struct {
-			Category, Cause, Fix string
-			Reasons              []string
+			Category, Cause, Explanation, Fix string
+			Reasons                           []string
 		}
 	}
 	raw string // all it wrote, on both streams
@@ -147,7 +147,7 @@ func newBench(t *testing.T, web *neighbours) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, web: web, home: home, project: filepath.Join(home, "project"), timeout: "20s"}
+	b := &bench{t: t, web: web, home: home, project: filepath.Join(home, "project"), timeout: "60s"}
 	b.dir("project")
 	for _, tool := range commonTools {
 		if path, err := exec.LookPath(tool); err == nil {

@@ -5,13 +5,14 @@ package realtest
 import (
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/realparts"
 )
 
 // traced are set-ups of every kind: found elsewhere, two faults, other interpreters, variables, ports, addresses.
@@ -24,13 +25,7 @@ var traced = []string{
 // version, the login shell for its PATH; loopback, the name service, and no other host. What the server itself runs and
 // contacts is its own business.
 func TestBrokenSetupsTrace(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("no strace here")
-	}
-	if err := exec.Command(strace, "-o", os.DevNull, "true").Run(); err != nil {
-		t.Skip("strace may not trace here: ", err)
-	}
+	strace := realparts.NeedTracer(t)
 	web := &neighbours{http: everythingHTTP.start(t), sse: everythingSSE.start(t)}
 	for _, s := range brokenSetups() {
 		if !slices.Contains(traced, s.name) {

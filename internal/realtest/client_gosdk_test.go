@@ -22,31 +22,38 @@ type goSDKSession struct {
 // goSDKClient connects with the given protocol version, or with the library's own choice.
 func goSDKClient(version string) func(*testing.T, context.Context, []string, []string) client {
 	return func(t *testing.T, ctx context.Context, env, at []string) client {
-		s := &goSDKSession{progress: &progressBoard{}, updated: newUpdateBox()}
-		var transport mcp.Transport
-		if isURL(at) {
-			transport = &mcp.StreamableClientTransport{Endpoint: at[0], HTTPClient: ownHTTP(t)}
-		} else {
-			s.process = exec.Command(at[0], at[1:]...)
-			s.process.Env = environment(env)
-			s.process.Stderr = stderrOf(t)
-			transport = &mcp.CommandTransport{Command: s.process}
-		}
-		c := mcp.NewClient(&mcp.Implementation{Name: "realtest", Version: "1"}, &mcp.ClientOptions{
-			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-				s.progress.heard(r.Params.ProgressToken)
-			},
-			ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-				s.updated.put(r.Params.URI)
-			},
-		})
-		var err error
-		s.session, err = c.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		s, err := dialGoSDK(t, ctx, version, env, at)
 		if err != nil {
 			t.Fatalf("go-sdk cannot connect: %v", err)
 		}
 		return s
 	}
+}
+
+// dialGoSDK returns what the SDK says if it cannot connect.
+func dialGoSDK(t *testing.T, ctx context.Context, version string, env, at []string) (*goSDKSession, error) {
+	t.Helper()
+	s := &goSDKSession{progress: &progressBoard{}, updated: newUpdateBox()}
+	var transport mcp.Transport
+	if isURL(at) {
+		transport = &mcp.StreamableClientTransport{Endpoint: at[0], HTTPClient: ownHTTP(t)}
+	} else {
+		s.process = exec.Command(at[0], at[1:]...)
+		s.process.Env = environment(env)
+		s.process.Stderr = stderrOf(t)
+		transport = &mcp.CommandTransport{Command: s.process}
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: "realtest", Version: "1"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			s.progress.heard(r.Params.ProgressToken)
+		},
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			s.updated.put(r.Params.URI)
+		},
+	})
+	var err error
+	s.session, err = c.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	return s, err
 }
 
 func (s *goSDKSession) tools(ctx context.Context) ([]string, error) {

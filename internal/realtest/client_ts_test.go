@@ -57,36 +57,46 @@ type tsReport struct {
 // tsClient starts the SDK of the given version: v1, v2, or v2-auto, which asks for the server's era first.
 func tsClient(version string) func(*testing.T, context.Context, []string, []string) client {
 	return func(t *testing.T, ctx context.Context, env, at []string) client {
-		script, err := filepath.Abs("testdata/client.cjs")
+		s, err := dialTS(t, ctx, version, env, at)
 		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(realparts.Node(t), append([]string{script, version}, at...)...)
-		cmd.Env = append(environment(env), "NODE_PATH="+realparts.Modules(t))
-		cmd.Stderr = stderrOf(t)
-		orders, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		reports, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		hello := &tsOrder{done: make(chan tsReport, 1)}
-		s := &tsSession{process: cmd, orders: orders, updated: newUpdateBox(), ended: make(chan struct{}), waiting: map[int]*tsOrder{0: hello}}
-		go s.listen(reports)
-		s.hello, err = s.await(ctx, hello)
-		if err == nil && s.hello.Error != "" {
-			err = errors.New(s.hello.Error)
-		}
-		if err != nil {
-			t.Fatalf("the TypeScript SDK %s cannot connect: %v", version, errors.Join(err, s.close()))
+			t.Fatalf("the TypeScript SDK %s cannot connect: %v", version, err)
 		}
 		return s
 	}
+}
+
+// dialTS returns what the SDK says if it cannot connect.
+func dialTS(t *testing.T, ctx context.Context, version string, env, at []string) (*tsSession, error) {
+	t.Helper()
+	script, err := filepath.Abs("testdata/client.cjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(realparts.Node(t), append([]string{script, version}, at...)...)
+	cmd.Env = append(environment(env), "NODE_PATH="+realparts.Modules(t))
+	cmd.Stderr = stderrOf(t)
+	orders, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hello := &tsOrder{done: make(chan tsReport, 1)}
+	s := &tsSession{process: cmd, orders: orders, updated: newUpdateBox(), ended: make(chan struct{}), waiting: map[int]*tsOrder{0: hello}}
+	go s.listen(reports)
+	s.hello, err = s.await(ctx, hello)
+	if err == nil && s.hello.Error != "" {
+		err = errors.New(s.hello.Error)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
 }
 
 func (s *tsSession) listen(reports io.Reader) {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -59,9 +60,13 @@ func (r *recorder) CloseIdleConnections() {
 }
 
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	var conn atomic.Pointer[watchedConn]
 	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		ConnectStart: func(string, string) { r.reach(Located) },
-		GotConn:      func(httptrace.GotConnInfo) { r.reach(Started) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			conn.Store(watched(info.Conn))
+			r.reach(Started)
+		},
 		ConnectDone: func(_, _ string, err error) {
 			if err == nil {
 				r.reach(Started)
@@ -76,6 +81,7 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		if errors.Is(err, req.Context().Err()) {
 			return res, err // we hung up
 		}
+		err = conn.Load().reason(err)
 		r.note(&Response{Method: req.Method, URL: openly(req.URL), Failed: cleaned(plain(err), r.secret), Errno: errnoOf(err)})
 		return res, err
 	}

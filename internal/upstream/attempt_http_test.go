@@ -219,3 +219,33 @@ func TestAttemptOverHTTPIsCancelled(t *testing.T) {
 		t.Errorf("%v %q %+v after %v", a.Stage, a.Stopped, a.Limit, time.Since(began))
 	}
 }
+
+// What somebody says who does not speak HTTP is told, also if it comes while
+// the request is still being written.
+func TestAttemptSaysWhoDoesNotSpeakHTTP(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				conn.Read(make([]byte, 1)) // not all of it
+				io.WriteString(conn, "-ERR unknown command\r\n")
+				io.Copy(io.Discard, conn)
+			}()
+		}
+	}()
+	for range 20 {
+		a := Attempt(t.Context(), Spec{URL: "http://" + listener.Addr().String() + "/mcp"}, soon)
+		if len(a.HTTP) == 0 || a.HTTP[0].Failed != `malformed HTTP response "-ERR unknown command"` {
+			t.Fatalf("%+v, %s", a.HTTP, a.Stopped)
+		}
+	}
+}

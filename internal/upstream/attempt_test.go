@@ -244,6 +244,13 @@ func TestPatience(t *testing.T) {
 	if p.over(at(12)) {
 		t.Error("progress goes back")
 	}
+	p = fresh()
+	if p.moved(1<<20, at(5)) || p.moved(1<<20+8, at(6)) || !p.over(at(10.1)) {
+		t.Error("a connection that moves nothing is no progress")
+	}
+	if !p.moved(2<<20, at(7)) || p.over(at(17)) {
+		t.Error("a download is progress")
+	}
 	p.progress(at(29))
 	if !p.over(at(30.1)) {
 		t.Error("there is no end to it")

@@ -54,6 +54,7 @@ type patience struct {
 	cpu     time.Duration // they had used by then
 	recent  time.Duration // used within window
 	window  time.Duration // between the last two looks
+	bytes   int64         // they had moved by the last survey
 	stopped bool
 	known   bool
 }
@@ -77,6 +78,17 @@ func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
 		p.progress(now)
 	}
 	return busy
+}
+
+// moved notes the bytes that were moved so far. An open connection alone is no
+// progress: a download may stall, and some never go on.
+func (p *patience) moved(bytes int64, now time.Time) (moving bool) {
+	const chatter = 1 << 10 // wakers and keep-alives
+	if moving = p.bytes > 0 && bytes-p.bytes > chatter; moving {
+		p.progress(now)
+	}
+	p.bytes = bytes
+	return moving
 }
 
 // lookEvery is the time between two looks at the processes, toldEvery between
@@ -114,9 +126,10 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	}
 	due := now.Sub(p.told) >= toldEvery
 	if due || now.Sub(p.progressed) > p.timeout/2 { // a closer look has its price
-		if why := a.survey().Downloading; why != "" {
-			doing = "it downloads: " + why
-			p.progress(now)
+		if s := a.survey(); s.Downloading != "" {
+			if doing = "its download stands still: " + s.Downloading; p.moved(s.Moved, now) {
+				doing = "it downloads: " + s.Downloading
+			}
 		}
 	}
 	if !due {

@@ -33,6 +33,12 @@ func behaveAsAsked() {
 			panic(err)
 		}
 		fmt.Fprintln(os.Stderr, "connected")
+	case "fetch":
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			panic(err)
+		}
+		go io.Copy(io.Discard, conn)
 	}
 	io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -86,10 +88,24 @@ func NewRemote(spec Spec) (*Remote, error) {
 }
 
 // watchedConn remembers that a write failed: what it held did not all reach
-// the system, let alone the server.
+// the system, let alone the server. And it remembers what somebody says first
+// who does not speak HTTP: while we still write, that is easily lost.
 type watchedConn struct {
 	net.Conn
 	spilt atomic.Bool
+	heard atomic.Bool
+	alien atomic.Pointer[string]
+}
+
+func (c *watchedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && !c.heard.Swap(true) {
+		const http, few = "HTTP/", 80
+		if first := string(b[:min(n, few)]); !strings.HasPrefix(first, http[:min(len(http), n)]) {
+			c.alien.Store(&first)
+		}
+	}
+	return n, err
 }
 
 func (c *watchedConn) Write(b []byte) (int, error) {
@@ -98,6 +114,16 @@ func (c *watchedConn) Write(b []byte) (int, error) {
 		c.spilt.Store(true)
 	}
 	return n, err
+}
+
+// reason is why a request failed: somebody who does not speak HTTP is hung up
+// on, and who still writes then would blame the connection.
+func (c *watchedConn) reason(err error) error {
+	if c == nil || c.alien.Load() == nil {
+		return err
+	}
+	first, _, _ := strings.Cut(*c.alien.Load(), "\r\n")
+	return fmt.Errorf("malformed HTTP response %q", first) // as net/http has it
 }
 
 // watched is our connection if nothing but the request is written to it. TLS

@@ -34,6 +34,7 @@ type Survey struct {
 	Processes   []string // names of the commands, the one we started first
 	Ports       []int    // TCP ports they listen on
 	Downloading string   // why it seems to download; empty: it does not
+	Moved       int64    // bytes they have read and written so far
 }
 
 // How much of a survey is kept.
@@ -48,6 +49,7 @@ type surveyed struct {
 	args        []string
 	listens     []int
 	talksTo     []int // remote ports of established connections
+	moved       int64 // bytes read and written
 }
 
 // surveyOf draws the conclusions. remote are the ports a download comes from.
@@ -61,6 +63,7 @@ func surveyOf(leader int, all []surveyed, remote map[int]bool) Survey {
 		}
 	}
 	for _, p := range all {
+		s.Moved += p.moved
 		for _, port := range p.listens {
 			if len(s.Ports) < keptPorts {
 				s.Ports = append(s.Ports, port)

@@ -50,6 +50,7 @@ func (g *group) members() (found []surveyed) {
 		ours[p.pid] = true
 		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
 		p.args = strings.Split(string(bytes.TrimRight(line[:min(len(line), 4<<10)], "\x00")), "\x00")
+		p.moved = movedBy(p.pid)
 		found = append(found, p)
 	}
 	for _, entry := range entries {
@@ -82,6 +83,18 @@ func (g *group) members() (found []surveyed) {
 		}
 	}
 	return found
+}
+
+// movedBy are the bytes a process has read and written, wherever.
+func movedBy(pid int) (sum int64) {
+	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
+	for line := range strings.Lines(string(text)) {
+		if name, number, _ := strings.Cut(strings.TrimSpace(line), ": "); name == "rchar" || name == "wchar" {
+			n, _ := strconv.ParseInt(number, 10, 64)
+			sum += n
+		}
+	}
+	return sum
 }
 
 // socketsOf are the inodes of a process's sockets.

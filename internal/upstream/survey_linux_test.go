@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -49,22 +50,62 @@ func TestAttemptSeesThatAServerListensInstead(t *testing.T) {
 }
 
 func TestAttemptWaitsForADownload(t *testing.T) {
-	registry, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer registry.Close()
+	registry := slowly(t, 10*time.Millisecond)
 	o := AttemptOptions{Timeout: 200 * time.Millisecond, MaxWait: 1500 * time.Millisecond}
-	proxy := "HTTPS_PROXY=http://" + registry.Addr().String()
-	a := attempted(t, t.Context(), called(t, "npm", "connect", registry.Addr().String(), proxy), o)
+	proxy := "HTTPS_PROXY=http://" + registry
+	a := attempted(t, t.Context(), called(t, "npm", "fetch", registry, proxy), o)
 	if l := a.Limit; !l.Passed || l.After < o.MaxWait/2 || l.Downloading != "npm has a connection to a server of packages" {
 		t.Errorf("%+v", l)
 	}
 	// The same connection of somebody else is no download.
-	a = attempted(t, t.Context(), called(t, "server", "connect", registry.Addr().String(), proxy), o)
-	if l := a.Limit; !l.Passed || l.Downloading != "" {
+	a = attempted(t, t.Context(), called(t, "server", "fetch", registry, proxy), o)
+	if l := a.Limit; !l.Passed || l.Downloading != "" || l.After > o.MaxWait/2 {
 		t.Errorf("%+v", l)
 	}
+}
+
+func TestAttemptDoesNotWaitForADownloadThatStandsStill(t *testing.T) {
+	registry := slowly(t, time.Hour)
+	o := AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: time.Minute}
+	a := attempted(t, t.Context(), called(t, "npm", "connect", registry, "HTTPS_PROXY=http://"+registry), o)
+	if l := a.Limit; !l.Passed || l.After > o.MaxWait/4 || l.Downloading != "npm has a connection to a server of packages" {
+		t.Errorf("%+v", l)
+	}
+}
+
+// slowly is the address of somebody who sends a little now and then.
+func slowly(t *testing.T, pause time.Duration) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				io.Copy(io.Discard, conn)
+			}()
+			go func() {
+				defer conn.Close()
+				for tick := time.Tick(pause); ; {
+					select {
+					case <-tick:
+						conn.Write(make([]byte, 4<<10)) // who asked may be gone
+					case <-gone:
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
 }
 
 func TestSurveyKnowsADownloadFromWhatFollowsIt(t *testing.T) {

@@ -1,0 +1,83 @@
+//go:build linux && !race
+
+package realtest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// withoutHealing are the flags of a gauze run that leaves a broken server as it is.
+var withoutHealing = []string{"--no-heal"}
+
+// toldLess are the set-ups of which a client is not told what gauze test says, and why.
+var toldLess = map[string]string{
+	"initialize-refused":    "the server itself answers, and its answer is the client's",
+	"interpreter-is-gone":   "the file is named that is there, and not the interpreter that is not",
+	"nothing-listens":       "a server that takes no connection may be back any moment, and is not diagnosed meanwhile",
+	"proxy-is-down":         "the same with a proxy",
+	"web-page":              "what is no MCP server is a fault of its own, without a cause",
+	"port-of-other-service": "the same where the answer is not even HTTP",
+}
+
+// clientsOfBroken are real clients, each with what it says when it cannot connect.
+var clientsOfBroken = map[string]func(*testing.T, context.Context, []string) (client, error){
+	"ts-v1": func(t *testing.T, ctx context.Context, at []string) (client, error) {
+		return dialTS(t, ctx, "v1", nil, at)
+	},
+	"go-sdk": func(t *testing.T, ctx context.Context, at []string) (client, error) {
+		return dialGoSDK(t, ctx, "2025-11-25", nil, at)
+	},
+}
+
+// What a client is told of a server that fails is what gauze test says of it: the same cause, the same thing to do.
+func TestBrokenSetupsInARealClient(t *testing.T) {
+	web := &neighbours{http: everythingHTTP.start(t), sse: everythingSSE.start(t)}
+	causes := map[string]bool{}
+	for _, s := range brokenSetups() {
+		if s.cope || len(s.heals) > 0 {
+			continue
+		}
+		if toldLess[s.name] == "" {
+			causes[s.cause] = true
+		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, web)
+			s.build(b)
+			seen := b.gauze().Report
+			want := []string{fault.Quote(seen.Diagnosis.Explanation), fault.Quote(seen.Todo)}
+			for name, connect := range clientsOfBroken {
+				ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+				defer cancel()
+				c, err := connect(t, ctx, b.running())
+				if err == nil {
+					t.Fatalf("%s is connected: %v", name, c.close())
+				}
+				missing := slices.DeleteFunc(slices.Clone(want), func(text string) bool { return text != "" && strings.Contains(err.Error(), text) })
+				if len(missing) > 0 && toldLess[s.name] == "" {
+					t.Errorf("%s is not told: %q\nbut: %v", name, missing, err)
+				}
+				if len(missing) == 0 && toldLess[s.name] != "" {
+					t.Errorf("%s is told all, which is news: toldLess has it", name)
+				}
+			}
+		})
+	}
+	if len(causes) < 25 {
+		t.Errorf("only %d causes", len(causes))
+	}
+}
+
+// running is the command line of gauze run for the set-up, in the set-up's own folder and environment and no other.
+func (b *bench) running() []string {
+	flags := []string{"--start-timeout", b.timeout}
+	if !slices.Contains(b.args, "--") {
+		flags = append(flags, "--patience", "3s") // somebody who is not there is waited for
+	}
+	return slices.Concat([]string{"/usr/bin/env", "-i", "-C", b.project}, b.environ(), []string{gauzeBinary, "run"}, flags, withoutHealing, b.args)
+}
