@@ -16,8 +16,9 @@ const module = "github.com/gauze-mcp/gauze"
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
 	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
-	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor"},
+	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry"},
 	"internal/doctor":                  {"internal/upstream"},
+	"internal/registry":                {"internal/upstream"},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health"},
 	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
 	"internal/proxy":                   {"internal/upstream", "internal/repair", "internal/wire", "internal/health"},
