@@ -188,18 +188,19 @@ func showServer(b *strings.Builder, server registry.Server, p paint) {
 
 // needs are the variables and headers a server must be told, and the names of those it may be told, over all its ways.
 func needs(server registry.Server) (required []registry.Variable, optional []string) {
-	told := map[string]bool{}
+	var all []registry.Variable
 	for _, way := range server.Ways {
-		for _, v := range slices.Concat(way.Env, way.Headers) {
-			switch {
-			case told[v.Name]:
-				continue
-			case v.Required:
-				required = append(required, v)
-			default:
-				optional = append(optional, v.Name)
-			}
-			told[v.Name] = true
+		all = slices.Concat(all, way.Env, way.Headers)
+	}
+	told := map[string]bool{}
+	for _, v := range registry.Required(all) {
+		if !told[v.Name] {
+			required, told[v.Name] = append(required, v), true
+		}
+	}
+	for _, v := range all {
+		if !told[v.Name] {
+			optional, told[v.Name] = append(optional, v.Name), true
 		}
 	}
 	return required, optional

@@ -34,28 +34,32 @@ func (k kept) fresh(now time.Time) bool {
 	return age >= 0 && age < freshFor
 }
 
-// dir is where answers are kept, or nothing.
+// dir is where this registry's answers are kept, or nothing. Each has a folder of its own, so that none speaks for another.
 func (s Source) dir() string {
-	if s.Dir != "" {
-		return s.Dir
-	}
-	cache, err := os.UserCacheDir()
+	base, err := s.base()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(cache, "gauze", "registry")
+	root := s.Dir
+	if root == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		root = filepath.Join(cache, "gauze", "registry")
+	}
+	return filepath.Join(root, hash(base)[:16])
 }
 
-func (s Source) file(address string) string {
-	sum := sha256.Sum256([]byte(address))
-	return filepath.Join(s.dir(), hex.EncodeToString(sum[:])+".json")
+func (s Source) file(address string) string { return filepath.Join(s.dir(), hash(address)+".json") }
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // kept reads the answer to one question.
 func (s Source) kept(address string) (k kept, ok bool) {
-	if s.dir() == "" {
-		return kept{}, false
-	}
 	k, ok = readKept(s.file(address))
 	return k, ok && k.URL == address
 }
@@ -127,17 +131,10 @@ func (s Source) files() (files []string) {
 
 // allKept are the servers of all answers this registry gave, and when it gave the oldest of them.
 func (s Source) allKept() (servers []Server, oldest time.Time) {
-	base, err := s.base()
-	if err != nil || s.dir() == "" {
-		return nil, time.Time{}
-	}
 	files := s.files()
 	for _, file := range files[:min(maxKept, len(files))] {
 		k, ok := readKept(file)
-		if !ok || !strings.HasPrefix(k.URL, base+prefix) {
-			continue
-		}
-		if answer, err := readPage(k.Answer); err == nil {
+		if answer, err := readPage(k.Answer); ok && err == nil {
 			servers, oldest = append(servers, answer.servers...), k.at
 		}
 	}

@@ -33,7 +33,7 @@ var (
 
 	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 	argName  = regexp.MustCompile(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
-	argValue = regexp.MustCompile(`^[A-Za-z0-9{-][A-Za-z0-9._/@:=,+{}-]{0,99}$`)
+	argValue = regexp.MustCompile(`^[A-Za-z0-9{/.-][A-Za-z0-9._/@:=,+{}-]{0,99}$`)
 	header   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`) // HTTP would take quotes, too
 	hostName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
 	pathText = regexp.MustCompile(`^[A-Za-z0-9/._~%@:+,=&-]*$`)

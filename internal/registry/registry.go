@@ -58,7 +58,7 @@ func (s Source) Search(ctx context.Context, words []string, limit int) (Found, e
 	if len(found.Servers) == 0 && found.Trouble != nil {
 		return Found{}, found.Trouble
 	}
-	found.Servers = found.Servers[:min(limit, len(found.Servers))]
+	found.Servers = found.Servers[:max(0, min(limit, len(found.Servers)))]
 	return found, nil
 }
 
