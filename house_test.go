@@ -16,10 +16,11 @@ const module = "github.com/gauze-mcp/gauze"
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
 	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
-	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor"},
+	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry"},
 	"internal/doctor":                  {"internal/upstream"},
 	"internal/clientconfig":            {"internal/clientconfig/reference", "internal/upstream", "internal/splice"},
 	"internal/clientconfig/reference":  {},
+	"internal/registry":                {"internal/upstream"},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health"},
 	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
 	"internal/proxy":                   {"internal/upstream", "internal/repair", "internal/wire", "internal/health"},
