@@ -21,6 +21,7 @@ var doors = map[string][]string{
 	"internal/clientconfig":            {"internal/clientconfig/reference", "internal/upstream", "internal/splice"},
 	"internal/clientconfig/reference":  {},
 	"internal/registry":                {"internal/upstream"},
+	"internal/fleet":                   {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/registry", "internal/upstream"},
 	"internal/gateway":                 {"internal/proxy", "internal/wire", "internal/health"},
 	"internal/demo":                    {"internal/proxy", "internal/upstream", "internal/health", "internal/faultyserver"},
 	"internal/proxy":                   {"internal/upstream", "internal/repair", "internal/wire", "internal/health"},

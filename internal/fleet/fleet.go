@@ -6,6 +6,7 @@
 //	check.go    are they well: tried side by side, healed if allowed
 //	plan.go     a change to files: shown, agreed to, made, or none of it
 //	change.go   the changes there are: wrap, unwrap, add, remove, mend
+//	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
 //	lock.go     what servers were like when they were trusted, and what is different now
 //
 // Nothing is written but through a Plan, and no Plan without the consent to
@@ -21,16 +22,18 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Fleet is where the servers are looked for, and what changes need.
 type Fleet struct {
-	Home    clientconfig.Home
-	Store   backup.Store
-	Machine *doctor.Machine
-	Gauze   string // our program, as files are to name it
-	Version string // of ours, told to servers
+	Home     clientconfig.Home
+	Store    backup.Store
+	Machine  *doctor.Machine
+	Registry registry.Source // what is known of packages; its zero value asks nobody
+	Gauze    string          // our program, as files are to name it
+	Version  string          // of ours, told to servers
 }
 
 // View is what was found at one moment.

@@ -32,7 +32,7 @@ var files = map[string]string{
   }
 }
 `,
-	".codex/config.toml": "model = \"x\"\n\n# my servers\n[mcp_servers.time]\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\n",
+	".codex/config.toml":        "model = \"x\"\n\n# my servers\n[mcp_servers.time]\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\n",
 	".config/goose/config.yaml": "extensions:\n  developer:\n    type: builtin\n    enabled: true\n  clock:\n    type: stdio\n    enabled: true\n    cmd: uvx\n    args:\n      - mcp-server-time\n",
 	".claude.json":              `{"numStartups": 12, "mcpServers": {"notes": {"type": "stdio", "command": "npx", "args": ["-y", "notes-mcp@1.2.0"]}}}`,
 	"project/.mcp.json":         `{"mcpServers": {"shared": {"command": "sh", "args": ["-c", "touch /tmp/never"]}}}`,

@@ -51,7 +51,9 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked) {
 		}
 		l.Servers = append(l.Servers, f.locked(c))
 	}
-	slices.SortFunc(l.Servers, func(a, b Locked) int { return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope)) })
+	slices.SortFunc(l.Servers, func(a, b Locked) int {
+		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope))
+	})
 	return l, out
 }
 
