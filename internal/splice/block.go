@@ -73,7 +73,7 @@ func (e *editor) replaceBlock(at *place, want any) string {
 		with := " " + p.flow(want, modelOf(n, model), "", false)
 		from := c.after
 		if n.anchor != "" || n.tagged {
-			from = n.props + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
+			from = int(n.props) + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
 		}
 		to := max(n.end, from)
 		// The gap between colon and value is the file's own.
@@ -191,7 +191,7 @@ func (e *editor) emptyBlock(holder *place) string {
 	c := holder.child()
 	at := c.after
 	if n.anchor != "" || n.tagged {
-		at = n.props + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
+		at = int(n.props) + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
 	}
 	if _, own := margin(text, n.start); !own {
 		e.patch(n.start, n.end, empty[1:])

@@ -29,8 +29,9 @@ func (e *RefusedError) Error() string {
 // Set replaces the value at the end of a path or adds it, with the maps that
 // are missing on the way. An index equal to the length of a list adds an item.
 //
-// What stays the same inside of a map or list is not touched: members keep
-// their places, new ones follow at the end, and comments stay. Values may be
+// What stays the same inside of a map or list is not touched: it keeps its
+// place and its comments. New members follow the one that they follow in value;
+// the member a path adds is the last one. Values may be
 // nil, bool, string, numbers, Clock, Map, []any, []string, and maps by string,
 // whose members are sorted.
 func (d *Document) Set(path []any, value any) (*Document, error) {
@@ -339,6 +340,9 @@ func (e *editor) become(at *place, want any) string {
 		// Replaced in the first pass already, unless it was scattered.
 		return "its kind of value cannot be changed here"
 	}
+	if n.scattered && at.parent == nil {
+		return "the file holds a map"
+	}
 	if n.scattered {
 		return e.remove(at.parent, at.holder, []int{at.index})
 	}
@@ -379,16 +383,27 @@ func (e *editor) becomeMap(at *place, want Map) string {
 		}
 		return ""
 	}
+	// New members follow the one they follow in the value that is wanted.
+	index := 0
 	var fresh Map
+	flush := func() (why string) {
+		if len(fresh) > 0 {
+			why = e.insert(at, index, fresh)
+		}
+		fresh = nil
+		return why
+	}
 	for _, m := range want {
 		if n.find(m.Name) == nil {
 			fresh = append(fresh, m)
+			continue
 		}
+		if why := flush(); why != "" {
+			return why
+		}
+		index = 1 + slices.IndexFunc(n.children, func(c child) bool { return c.name == m.Name && !c.hidden })
 	}
-	if len(fresh) == 0 {
-		return ""
-	}
-	return e.insert(at, len(n.children), fresh)
+	return flush()
 }
 
 // becomeList keeps what both have at the beginning and at the end.

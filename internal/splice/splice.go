@@ -42,7 +42,7 @@ const (
 )
 
 // Kind is what a value is.
-type Kind int
+type Kind uint8
 
 const (
 	NullKind Kind = iota
@@ -142,8 +142,7 @@ func (d *Document) Duplicates() []Duplicate {
 	visit = func(n *node) {
 		for _, c := range n.children {
 			if c.hidden {
-				line, _ := d.position(c.start)
-				found = append(found, Duplicate{c.name, line})
+				found = append(found, Duplicate{c.name, d.line(c.start)})
 			}
 			visit(c.node)
 		}
@@ -206,29 +205,29 @@ func (n Node) Raw() string {
 
 // node is a value with its place.
 type node struct {
-	kind     Kind
 	start    int
 	end      int
 	text     string // of a string, decoded; of a number or time, as written
-	truth    bool
 	children []child
 
-	bracketed bool // [ ] or { }: start and end are the brackets' outer sides
-	absent    bool // nothing is written: an empty file, a YAML null
+	index  map[string]int // TOML: children by name
+	target *node          // YAML: an alias stands for it
+	anchor string         // YAML
 
-	scattered bool           // TOML: a table of headers or dotted keys
-	born      birth          // TOML: how the table came to be
-	homeBlock int            // TOML: the block whose dotted keys made it
-	index     map[string]int // TOML: children by name
+	props     int32 // YAML: where anchor or tag begin; start if there are none
+	homeBlock int32 // TOML: the block whose dotted keys made it
+	expanded  int32 // YAML: nodes when all aliases are written out
+	depth     int32 // YAML: the same for depth
 
-	anchor   string // YAML
-	tagged   bool   // YAML
-	props    int    // YAML: where anchor or tag begin; start if there are none
-	target   *node  // YAML: an alias stands for it
-	aliased  bool   // YAML: somebody stands for it
-	style    byte   // YAML, TOML: the quote of a string, '|' or '>' of a block; 0 if plain
-	expanded int    // YAML: nodes when all aliases are written out
-	depth    int    // YAML: the same for depth
+	kind      Kind
+	truth     bool
+	bracketed bool  // [ ] or { }: start and end are the brackets' outer sides
+	absent    bool  // nothing is written: an empty file, a YAML null
+	scattered bool  // TOML: a table of headers or dotted keys
+	born      birth // TOML: how the table came to be
+	tagged    bool  // YAML
+	aliased   bool  // YAML: somebody stands for it
+	style     byte  // YAML, TOML: the quote of a string, '|' or '>' of a block; 0 if plain
 }
 
 // child is a member of a map or an item of a list.

@@ -146,10 +146,10 @@ func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
 			r.blank()
 			sameLine = false
 			if c := r.column(); r.p >= len(r.text) || r.marker("---") || r.marker("...") || c <= parent && !(c == list && r.dash()) {
-				n.absent, n.start, n.end, n.props = true, behind, behind, behind
+				n.absent, n.start, n.end, n.props = true, behind, behind, int32(behind)
 				if props >= 0 {
 					// An anchor or a tag with nothing behind it.
-					n.start, n.end, n.props = r.lastContent(), r.lastContent(), props
+					n.start, n.end, n.props = r.lastContent(), r.lastContent(), int32(props)
 				}
 				return r.finish(n)
 			}
@@ -185,8 +185,8 @@ func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
 		r.space()
 	}
 	n.start = r.p
-	if n.props = r.p; props >= 0 {
-		n.props = props
+	if n.props = int32(r.p); props >= 0 {
+		n.props = int32(props)
 	}
 	blockHere := !sameLine || compact && props < 0
 	switch c := r.peek(); {
@@ -471,7 +471,7 @@ func (r *yamlReader) flow(n *node, depth, parent int) {
 			behind := r.p
 			skip()
 			if r.peek() == ',' || r.peek() == closing {
-				c.node = r.finish(&node{absent: true, start: behind, end: behind, props: behind})
+				c.node = r.finish(&node{absent: true, start: behind, end: behind, props: int32(behind)})
 				r.p = behind
 			}
 		}
@@ -496,7 +496,7 @@ func (r *yamlReader) flow(n *node, depth, parent int) {
 func (r *yamlReader) flowKey() child { return r.key(true) }
 
 func (r *yamlReader) flowNode(depth, parent int) *node {
-	n := &node{start: r.p, props: r.p}
+	n := &node{start: r.p, props: int32(r.p)}
 	for r.peek() == '&' || r.peek() == '!' {
 		c, from := r.peek(), r.p
 		for r.p < len(r.text) && !isBlank(r.text[r.p]) && strings.IndexByte(",[]{}", r.text[r.p]) < 0 {
