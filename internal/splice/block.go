@@ -112,16 +112,6 @@ func modelOf(old, model *node) *node {
 	return model
 }
 
-func isEmpty(v any) bool {
-	switch v := v.(type) {
-	case Map:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return false
-}
-
 func (e *editor) removeBlock(holder *place, gone []int) string {
 	n, text := holder.node, e.d.text
 	isGone := map[int]bool{}
