@@ -15,7 +15,7 @@ type Client struct {
 	Status   Status
 	Message  string // said to a person about the status, or about a client without a file
 
-	Sign       string // a folder that is there where the client is in use
+	Sign       string // a folder that is there where the client is in use, if the one of its file says nothing
 	Places     []Place
 	Precedence []Scope // the strongest first; nil: nobody wrote it down
 	Fields     Fields

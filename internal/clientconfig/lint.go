@@ -12,7 +12,8 @@ import (
 // linter looks at one file.
 type linter struct {
 	*Config
-	all []Problem
+	all     []Problem
+	answers []answers // about the project's servers, once they are needed
 }
 
 // Lint says what the client will stumble over in a file, in the order of the
@@ -50,6 +51,10 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 		panic("no such code: " + string(code))
 	}
 	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: next}
+	const most = 1000
+	if len(l.all) == most {
+		return &p // nobody reads on, and a file made to hurt ends soon
+	}
 	if at != nil {
 		p.Line, p.Column = at.Place()
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
 	"github.com/gauze-mcp/gauze/internal/splice"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -208,7 +209,7 @@ func (l entryLinter) address() {
 	if l.Client.ID == "vscode" && (strings.HasPrefix(address, "unix://") || strings.HasPrefix(address, "pipe://")) {
 		return
 	}
-	if len(l.e.Unset)+len(l.e.Waiting) == 0 && len(l.Client.Dialect.Foreign(address, partURL)) == 0 {
+	if len(l.e.Unset)+len(l.e.Waiting) == 0 && len(l.dialect().Foreign(address, reference.URL)) == 0 {
 		if _, err := url.Parse(l.e.Spec.URL); err != nil {
 			l.report("bad-url", where, "the URL cannot be read", "write it as https://host/path")
 		} else if err := upstream.CheckURL(l.e.Spec.URL); err != nil {

@@ -339,7 +339,7 @@ type reader struct {
 }
 
 func (r reader) expand(text string, in reference.Part) string {
-	got := r.Client.Dialect.Expand(text, in, r.look)
+	got := r.Client.Dialect.On(r.OS).Expand(text, in, r.look)
 	for _, name := range got.Unset {
 		if !slices.Contains(r.Unset, name) {
 			r.Unset = append(r.Unset, name)

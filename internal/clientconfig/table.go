@@ -12,21 +12,21 @@ import (
 
 // Folders that differ from system to system.
 const (
-	config  = "${XDG_CONFIG_HOME:-~/.config}"
-	support = "~/Library/Application Support"
-	roaming = "${APPDATA:-~/AppData/Roaming}"
-	local   = "${LOCALAPPDATA:-~/AppData/Local}"
-	shared  = "${ProgramData:-C:/ProgramData}"
+	configDir   = "${XDG_CONFIG_HOME:-~/.config}"
+	supportDir  = "~/Library/Application Support"
+	roamingDir  = "${APPDATA:-~/AppData/Roaming}"
+	localDir    = "${LOCALAPPDATA:-~/AppData/Local}"
+	programData = "${ProgramData:-C:/ProgramData}"
 )
 
 var (
 	mcpServers     = [][]string{{"mcpServers"}}
 	mcpServersTOML = [][]string{{"mcp_servers"}}
 
-	literal = ref.Dialect{Known: true}
-	vscode  = ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Everywhere}
-	shell   = ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty}
-	curly   = ref.Dialect{Known: true, Forms: ref.Curly | ref.CurlyFile, In: ref.Everywhere, Unset: ref.Empty}
+	literal      = ref.Dialect{Known: true}
+	likeVSCode   = ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Everywhere}
+	likeShell    = ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty}
+	likeOpencode = ref.Dialect{Known: true, Forms: ref.Curly | ref.CurlyFile, In: ref.Everywhere, Unset: ref.Empty}
 
 	geminiFields = usual(Fields{
 		OtherURLs: []string{"httpUrl"}, Cwd: "cwd",
@@ -64,9 +64,8 @@ var clients = []*Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
 		Doubt: "there is no official build for Linux; what it does with an entry that has a URL was only read",
-		Sign:  "~/.config/Claude",
-		Places: []Place{{Scope: User, Linux: config + "/Claude/claude_desktop_config.json", Darwin: support + "/Claude/claude_desktop_config.json",
-			Windows: roaming + "/Claude/claude_desktop_config.json", Keys: mcpServers}},
+		Places: []Place{{Scope: User, Linux: configDir + "/Claude/claude_desktop_config.json", Darwin: supportDir + "/Claude/claude_desktop_config.json",
+			Windows: roamingDir + "/Claude/claude_desktop_config.json", Keys: mcpServers}},
 		Fields:   usual(Fields{NoRemote: true}),
 		Comments: No, Commas: No, Dialect: literal,
 		Inherits: Few, GUIPath: true,
@@ -98,7 +97,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "cursor", Name: "Cursor", Certain: true, Doubt: "which predefined variables it expands, and whether it reads comments",
-		Sign:    "~/.cursor",
 		Places:  []Place{everywhere(User, "~/.cursor/mcp.json"), everywhere(Project, "./.cursor/mcp.json")},
 		Fields:  usual(Fields{Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, Also: []string{"envFile", "auth"}}),
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
@@ -106,18 +104,17 @@ var clients = []*Client{
 	},
 	{
 		ID: "vscode", Name: "VS Code", Certain: true,
-		Sign: "~/.vscode",
 		Places: []Place{
-			{Scope: User, Linux: config + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/mcp.json",
-				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Keys: [][]string{{"servers"}}},
-			{Scope: "profile", Linux: config + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json",
-				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Keys: [][]string{{"servers"}}},
+			{Scope: User, Linux: configDir + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Darwin: supportDir + "/{Code,Code - Insiders,VSCodium}/User/mcp.json",
+				Windows: roamingDir + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Keys: [][]string{{"servers"}}},
+			{Scope: "profile", Linux: configDir + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Darwin: supportDir + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json",
+				Windows: roamingDir + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Keys: [][]string{{"servers"}}},
 			{Scope: Workspace, Linux: "./.vscode/mcp.json", Darwin: "./.vscode/mcp.json", Windows: "./.vscode/mcp.json", Keys: [][]string{{"servers"}},
 				Note: "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"},
 			{Scope: "remote-server", Linux: "~/.vscode-server/data/User/mcp.json", Keys: [][]string{{"servers"}}},
 			borrowed(everywhere("agent-host", "./.mcp.json")), borrowed(everywhere("agent-host", "~/.copilot/mcp-config.json")),
-			{Scope: Legacy, Linux: config + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/settings.json",
-				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Keys: [][]string{{"mcp", "servers"}, {"mcp.servers"}},
+			{Scope: Legacy, Linux: configDir + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Darwin: supportDir + "/{Code,Code - Insiders,VSCodium}/User/settings.json",
+				Windows: roamingDir + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Keys: [][]string{{"mcp", "servers"}, {"mcp.servers"}},
 				Old: "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"},
 		},
 		Fields: usual(Fields{
@@ -131,9 +128,8 @@ var clients = []*Client{
 	{
 		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed to Devin Desktop in June 2026 and has new files",
 		Doubt: "whether it reads comments",
-		Sign:  "~/.codeium",
 		Places: []Place{
-			{Scope: User, Linux: config + "/devin/mcp_config.json", Darwin: "~/.config/devin/mcp_config.json", Windows: roaming + "/devin/mcp_config.json", Keys: mcpServers},
+			{Scope: User, Linux: configDir + "/devin/mcp_config.json", Darwin: "~/.config/devin/mcp_config.json", Windows: roamingDir + "/devin/mcp_config.json", Keys: mcpServers},
 			everywhere(Project, "./.devin/mcp_config.json"),
 			private(everywhere("project-local", "./.devin/mcp_config.local.json")),
 			with(everywhere(Legacy, "~/.codeium/windsurf/mcp_config.json"), Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
@@ -145,12 +141,11 @@ var clients = []*Client{
 	},
 	{
 		ID: "zed", Name: "Zed", Certain: true,
-		Sign: "~/.config/zed",
 		Places: []Place{
-			{Scope: User, Linux: "${FLATPAK_XDG_CONFIG_HOME:-" + config + "}/zed/settings.json", Darwin: "~/.config/zed/settings.json", Windows: roaming + "/Zed/settings.json",
+			{Scope: User, Linux: "${FLATPAK_XDG_CONFIG_HOME:-" + configDir + "}/zed/settings.json", Darwin: "~/.config/zed/settings.json", Windows: roamingDir + "/Zed/settings.json",
 				Keys: [][]string{{"context_servers"}}},
 			{Scope: Project, Linux: "./.zed/settings.json", Darwin: "./.zed/settings.json", Windows: "./.zed/settings.json", Keys: [][]string{{"context_servers"}}},
-			{Scope: Legacy, Darwin: support + "/Zed/settings.json", Keys: [][]string{{"context_servers"}},
+			{Scope: Legacy, Darwin: supportDir + "/Zed/settings.json", Keys: [][]string{{"context_servers"}},
 				Old: "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"},
 		},
 		Fields: usual(Fields{
@@ -163,18 +158,16 @@ var clients = []*Client{
 	{
 		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
 		Message: "Gemini CLI ended for free and personal accounts in June 2026 (Antigravity took its place); with an API key or in a company it goes on",
-		Sign:    "~/.gemini",
 		Places: []Place{everywhere(User, "~/.gemini/settings.json"), everywhere(Project, "./.gemini/settings.json"),
-			{Scope: System, Linux: "/etc/gemini-cli/settings.json", Darwin: "/Library/Application Support/GeminiCli/settings.json", Windows: shared + "/gemini-cli/settings.json", Keys: mcpServers}},
+			{Scope: System, Linux: "/etc/gemini-cli/settings.json", Darwin: "/Library/Application Support/GeminiCli/settings.json", Windows: programData + "/gemini-cli/settings.json", Keys: mcpServers}},
 		Fields:   geminiFields,
 		Comments: Yes, Commas: No,
-		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty},
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, Windows: ref.Percent, In: ref.Everywhere, Unset: ref.Empty},
 		Inherits: NoSecrets,
 		Reload:   "restart it, or type /mcp refresh",
 	},
 	{
 		ID: "codex", Name: "Codex", Certain: true,
-		Sign: "${CODEX_HOME:-~/.codex}",
 		Places: []Place{
 			{Scope: User, Linux: "${CODEX_HOME:-~/.codex}/config.toml", Darwin: "${CODEX_HOME:-~/.codex}/config.toml", Windows: "${CODEX_HOME:-~/.codex}/config.toml", Keys: mcpServersTOML},
 			{Scope: Project, Linux: "./.codex/config.toml", Darwin: "./.codex/config.toml", Windows: "./.codex/config.toml", Keys: mcpServersTOML, Note: "only in projects that are trusted"},
@@ -184,10 +177,9 @@ var clients = []*Client{
 	},
 	{
 		ID: "goose", Name: "goose", Certain: true,
-		Sign: config + "/goose",
 		Places: []Place{
-			{Scope: User, Linux: config + "/goose/config.yaml", Darwin: "~/.config/goose/config.yaml",
-				Windows: roaming + "/Block/goose/config/config.yaml", Keys: [][]string{{"extensions"}}},
+			{Scope: User, Linux: configDir + "/goose/config.yaml", Darwin: "~/.config/goose/config.yaml",
+				Windows: roamingDir + "/Block/goose/config/config.yaml", Keys: [][]string{{"extensions"}}},
 			{Scope: User, Linux: "$GOOSE_PATH_ROOT/config/config.yaml", Darwin: "$GOOSE_PATH_ROOT/config/config.yaml", Windows: "$GOOSE_PATH_ROOT/config/config.yaml", Keys: [][]string{{"extensions"}}},
 			with(everywhere("plugin", "./.agents/plugins/*/.mcp.json"), Fields{NoRemote: true}),
 		},
@@ -203,12 +195,11 @@ var clients = []*Client{
 	},
 	{
 		ID: "cline", Name: "Cline", Certain: true,
-		Sign: "~/.cline",
 		Places: []Place{
 			everywhere(User, "${CLINE_MCP_SETTINGS_PATH:-${CLINE_DATA_DIR:-${CLINE_DIR:-~/.cline}/data}/settings/cline_mcp_settings.json}"),
-			{Scope: Legacy, Linux: config + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-				Darwin:  support + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-				Windows: roaming + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", Keys: mcpServers,
+			{Scope: Legacy, Linux: configDir + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+				Darwin:  supportDir + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+				Windows: roamingDir + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", Keys: mcpServers,
 				Old: "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"},
 		},
 		Fields: usual(Fields{
@@ -222,11 +213,10 @@ var clients = []*Client{
 	},
 	{
 		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code is no longer made since May 2026; its makers point to Cline",
-		Sign: "~/.roo",
 		Places: []Place{
-			{Scope: User, Linux: config + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-				Darwin:  support + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-				Windows: roaming + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", Keys: mcpServers},
+			{Scope: User, Linux: configDir + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+				Darwin:  supportDir + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+				Windows: roamingDir + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", Keys: mcpServers},
 			everywhere(Project, "./.roo/mcp.json"),
 		},
 		Fields: usual(Fields{
@@ -234,12 +224,11 @@ var clients = []*Client{
 			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"},
 		}),
 		Comments: No, Commas: No,
-		Dialect: vscode,
+		Dialect: likeVSCode,
 		Reload:  "nothing to do: it watches the file",
 	},
 	{
 		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue is no longer maintained since June 2026; what is installed goes on working",
-		Sign: "~/.continue",
 		Places: []Place{
 			{Scope: User, Linux: "~/.continue/config.yaml", Darwin: "~/.continue/config.yaml", Windows: "~/.continue/config.yaml", Keys: mcpServers, List: true},
 			{Scope: "user-blocks", Linux: "~/.continue/mcpServers/*.{yaml,yml}", Darwin: "~/.continue/mcpServers/*.{yaml,yml}", Windows: "~/.continue/mcpServers/*.{yaml,yml}", Keys: mcpServers, List: true,
@@ -260,7 +249,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "lm-studio", Name: "LM Studio", Certain: true, Doubt: "it says that it follows Cursor's notation; whether it expands anything is not written down",
-		Sign: "~/.lmstudio",
 		Places: []Place{everywhere(User, "~/.lmstudio/mcp.json"),
 			old(everywhere(Legacy, "~/.cache/lm-studio/mcp.json"), "newer LM Studio reads ~/.lmstudio/mcp.json")},
 		Fields: usual(Fields{}),
@@ -268,14 +256,12 @@ var clients = []*Client{
 	},
 	{
 		ID: "junie", Name: "JetBrains Junie", Doubt: "the older plugin took no URLs",
-		Sign:   "~/.junie",
 		Places: []Place{everywhere(User, "~/.junie/mcp/mcp.json"), everywhere(Project, "./.junie/mcp/mcp.json")},
 		Fields: usual(Fields{}),
 		Reload: "apply the settings",
 	},
 	{
 		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can name other files",
-		Sign: "~/.ai/mcp",
 		Places: []Place{everywhere(User, "~/.ai/mcp/mcp.json"), everywhere(Project, "./.ai/mcp/mcp.json"), everywhere("air-local", "./.air/mcp.json"),
 			borrowed(everywhere("air-workspace", "./.mcp.json"))},
 		Fields: usual(Fields{}),
@@ -283,7 +269,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "amazon-q", Name: "Amazon Q Developer CLI", Certain: true, Status: Superseded, Message: "Amazon Q Developer CLI gets security fixes only; the Kiro CLI took its place",
-		Sign: "~/.aws/amazonq",
 		Places: []Place{everywhere(User, "~/.aws/amazonq/mcp.json"), everywhere(Workspace, "./.amazonq/mcp.json"),
 			everywhere(Agent, "~/.aws/amazonq/cli-agents/*.json")},
 		Fields: usual(Fields{
@@ -296,7 +281,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "kiro", Name: "Kiro", Certain: true,
-		Sign:   "~/.kiro",
 		Places: []Place{everywhere(User, "~/.kiro/settings/mcp.json"), everywhere(Workspace, "./.kiro/settings/mcp.json"), everywhere(Agent, "~/.kiro/agents/*.json")},
 		Fields: usual(Fields{
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Disabled: "disabled", Also: []string{"autoApprove", "disabledTools", "type", "oauth"},
@@ -307,23 +291,21 @@ var clients = []*Client{
 	},
 	{
 		ID: "opencode", Name: "opencode", Certain: true,
-		Sign: config + "/opencode",
 		Places: []Place{
 			opencode(User, "~/.config/opencode/opencode.json{,c}"),
 			up(opencode(Project, "./{,.opencode/}opencode.json{,c}")),
 			opencode(Custom, "$OPENCODE_CONFIG"),
 			opencode(Custom, "$OPENCODE_CONFIG_DIR/opencode.json{,c}"),
 			{Scope: Managed, Linux: "/etc/opencode/opencode.json{,c}", Darwin: "/Library/Application Support/opencode/opencode.json{,c}",
-				Windows: shared + "/opencode/opencode.json{,c}", Keys: opencodeKeys},
+				Windows: programData + "/opencode/opencode.json{,c}", Keys: opencodeKeys},
 		},
 		Precedence: []Scope{Managed, Project, Custom, User},
 		Doubt:      "which file wins; $OPENCODE_CONFIG_CONTENT is a text and no file",
-		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: curly,
+		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: likeOpencode,
 		Reload: "restart it",
 	},
 	{
 		ID: "copilot-cli", Name: "GitHub Copilot CLI", Certain: true,
-		Sign: "~/.copilot",
 		Places: []Place{everywhere(User, "~/.copilot/mcp-config.json"),
 			up(borrowed(Place{Scope: Project, Linux: "./.mcp.json", Darwin: "./.mcp.json", Windows: "./.mcp.json", Keys: [][]string{{"mcpServers"}, {}}, Note: "skipped without a word in folders that are not trusted"})),
 			up(Place{Scope: "project-shared", Linux: "./.github/mcp.json", Darwin: "./.github/mcp.json", Windows: "./.github/mcp.json", Keys: [][]string{{"mcpServers"}, {}},
@@ -344,7 +326,6 @@ var clients = []*Client{
 	{
 		ID: "warp", Name: "Warp", Doubt: "references are written down for its cloud agents only",
 		Message: "servers added under Settings > Agents > MCP servers are kept by Warp itself, not in a file",
-		Sign:    "~/.warp",
 		Places: []Place{everywhere(User, "~/.warp/.mcp.json"), everywhere(Project, "./.warp/.mcp.json"),
 			borrowed(everywhere("imports", "~/.claude.json")), borrowed(everywhere("imports", "./.mcp.json")),
 			borrowed(with(toml("imports", "~/.codex/config.toml"), codexFields))},
@@ -353,9 +334,8 @@ var clients = []*Client{
 	},
 	{
 		ID: "trae", Name: "TRAE",
-		Sign: "~/.trae",
 		Places: []Place{
-			{Scope: User, Linux: config + "/{Trae,Trae CN}/User/mcp.json", Darwin: support + "/{Trae,Trae CN}/User/mcp.json", Windows: roaming + "/{Trae,Trae CN}/User/mcp.json", Keys: mcpServers},
+			{Scope: User, Linux: configDir + "/{Trae,Trae CN}/User/mcp.json", Darwin: supportDir + "/{Trae,Trae CN}/User/mcp.json", Windows: roamingDir + "/{Trae,Trae CN}/User/mcp.json", Keys: mcpServers},
 			{Scope: Project, Linux: "./.trae/mcp.json", Darwin: "./.trae/mcp.json", Windows: "./.trae/mcp.json", Keys: mcpServers, Note: "needs Enable Project MCP in the settings"},
 		},
 		Fields: usual(Fields{Also: []string{"fromGalleryId"}}),
@@ -363,7 +343,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "antigravity", Name: "Google Antigravity", Doubt: "comments only since CLI 1.1.24",
-		Sign: "~/.gemini/config",
 		Places: []Place{everywhere(User, "~/.gemini/config/mcp_config.json"), everywhere(Project, "./.agents/mcp_config.json"),
 			old(everywhere(Legacy, "~/.gemini/antigravity/mcp_config.json"), "Antigravity 2.0 reads ~/.gemini/config/mcp_config.json"),
 			old(everywhere(Legacy, "~/.gemini/antigravity-cli/mcp_config.json"), "the CLI reads ~/.gemini/config/mcp_config.json, like the IDE")},
@@ -373,8 +352,7 @@ var clients = []*Client{
 	},
 	{
 		ID: "5ire", Name: "5ire", Status: Superseded, Message: "newer 5ire keeps its servers in its own database: add them in the app",
-		Sign: config + "/5ire",
-		Places: []Place{{Scope: Legacy, Linux: config + "/5ire/mcp.json", Darwin: support + "/5ire/mcp.json", Windows: roaming + "/5ire/mcp.json", Keys: mcpServers,
+		Places: []Place{{Scope: Legacy, Linux: configDir + "/5ire/mcp.json", Darwin: supportDir + "/5ire/mcp.json", Windows: roamingDir + "/5ire/mcp.json", Keys: mcpServers,
 			Old: "newer 5ire took this file over into its own database: a change here does nothing"}},
 		Fields:   usual(Fields{Enabled: "isActive", Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, Also: []string{"key", "name", "description", "approvalPolicy"}}),
 		Comments: No, Commas: No, Dialect: literal,
@@ -392,16 +370,14 @@ var clients = []*Client{
 	},
 	{
 		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "taken to do as Gemini CLI does, which it comes from",
-		Sign:   "~/.qwen",
 		Places: []Place{everywhere(User, "~/.qwen/settings.json"), everywhere(Project, "./.qwen/settings.json")},
-		Fields: geminiFields, Comments: Yes, Dialect: shell,
+		Fields: geminiFields, Comments: Yes, Dialect: likeShell,
 		Reload: "restart it",
 	},
 	{
 		ID: "crush", Name: "Crush", Doubt: "references ($NAME and $(command)) are from hearsay",
-		Sign: config + "/crush",
 		Places: []Place{
-			{Scope: User, Linux: config + "/crush/crush.json", Darwin: "~/.config/crush/crush.json", Windows: local + "/crush/crush.json", Keys: [][]string{{"mcp"}}},
+			{Scope: User, Linux: configDir + "/crush/crush.json", Darwin: "~/.config/crush/crush.json", Windows: localDir + "/crush/crush.json", Keys: [][]string{{"mcp"}}},
 			{Scope: Project, Linux: "./{crush,.crush}.json", Darwin: "./{crush,.crush}.json", Windows: "./{crush,.crush}.json", Keys: [][]string{{"mcp"}}},
 		},
 		Fields: usual(Fields{
@@ -412,9 +388,8 @@ var clients = []*Client{
 	},
 	{
 		ID: "amp", Name: "Amp", Doubt: "references (${NAME}) are from hearsay",
-		Sign: config + "/amp",
 		Places: []Place{
-			{Scope: User, Linux: config + "/amp/settings.json", Darwin: "~/.config/amp/settings.json", Windows: roaming + "/amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
+			{Scope: User, Linux: configDir + "/amp/settings.json", Darwin: "~/.config/amp/settings.json", Windows: roamingDir + "/amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
 			{Scope: Project, Linux: "./.amp/settings.json", Darwin: "./.amp/settings.json", Windows: "./.amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
 		},
 		Fields: usual(Fields{}), Comments: Yes,
@@ -422,7 +397,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "factory-droid", Name: "Factory Droid",
-		Sign:   "~/.factory",
 		Places: []Place{everywhere(User, "~/.factory/mcp.json"), everywhere(Project, "./.factory/mcp.json")},
 		Fields: usual(Fields{
 			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips, Disabled: "disabled",
@@ -431,7 +405,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "mistral-vibe", Name: "Mistral Vibe",
-		Sign:   "~/.vibe",
 		Places: []Place{listed(toml(User, "~/.vibe/config.toml")), listed(toml(Project, "./.vibe/config.toml"))},
 		Fields: usual(Fields{
 			Name: "name", Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, TypeFor: ForAll, BareURL: Skips, Must: []string{"name"},
@@ -441,7 +414,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "kimi-code", Name: "Kimi Code",
-		Sign: "${KIMI_CODE_HOME:-~/.kimi-code}",
 		Places: []Place{everywhere(User, "${KIMI_CODE_HOME:-~/.kimi-code}/mcp.json"), everywhere(Project, "./.kimi-code/mcp.json"),
 			old(everywhere(Legacy, "~/.kimi/mcp.json"), "newer Kimi Code reads ~/.kimi-code/mcp.json")},
 		Fields: usual(Fields{
@@ -452,20 +424,18 @@ var clients = []*Client{
 	},
 	{
 		ID: "grok-build", Name: "Grok Build",
-		Sign:   "${GROK_HOME:-~/.grok}",
 		Places: []Place{toml(User, "${GROK_HOME:-~/.grok}/config.toml"), toml(Project, "./.grok/config.toml")},
 		Fields: usual(Fields{Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}}}), Comments: Yes,
 		Reload: "start a new session",
 	},
 	{
 		ID: "kilo-code", Name: "Kilo Code", Doubt: "taken to do as opencode does, which it comes from",
-		Sign: "~/.config/kilo",
 		Places: []Place{
 			{Scope: User, Linux: "~/.config/kilo/kilo.json{,c}", Darwin: "~/.config/kilo/kilo.json{,c}", Windows: "~/.config/kilo/kilo.json{,c}", Keys: [][]string{{"mcp"}}},
 			{Scope: Project, Linux: "./{,.kilo/}kilo.json{,c}", Darwin: "./{,.kilo/}kilo.json{,c}", Windows: "./{,.kilo/}kilo.json{,c}", Keys: [][]string{{"mcp"}}},
-			{Scope: Legacy, Linux: config + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-				Darwin:  support + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-				Windows: roaming + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json", Keys: mcpServers, Fields: &kiloOld,
+			{Scope: Legacy, Linux: configDir + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
+				Darwin:  supportDir + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
+				Windows: roamingDir + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json", Keys: mcpServers, Fields: &kiloOld,
 				Old: "newer Kilo Code reads ~/.config/kilo/kilo.json"},
 			{Scope: Legacy, Linux: "./.kilocode/mcp.json", Darwin: "./.kilocode/mcp.json", Windows: "./.kilocode/mcp.json", Keys: mcpServers, Fields: &kiloOld,
 				Old: "newer Kilo Code reads kilo.json, or the one in .kilo"},

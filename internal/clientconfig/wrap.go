@@ -84,6 +84,9 @@ func (c *Config) Unwrap(e *Entry) (Edit, error) {
 	if c.Strict != nil || !utf8.Valid(c.Text) {
 		return nil, Skipped("the client cannot read its file")
 	}
+	if e.Inner.URL != "" && e.fields.NoRemote {
+		return nil, Skipped("the client takes no URL in this file")
+	}
 	exact := c.unwrapCommand(e)
 	if e.Inner.URL != "" {
 		exact = c.unwrapURL(e)
