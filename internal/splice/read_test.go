@@ -162,7 +162,7 @@ func TestNothingTakesLong(t *testing.T) {
 			d.Duplicates()
 		}
 		// Many times what it takes: only quadratic work is this slow.
-		if took := time.Since(start); took > 10*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("%s took %v", name, took)
 		} else {
 			t.Logf("%s: %v", name, took)

@@ -83,7 +83,7 @@ func (l *look) sample(d *Document, n *node, budget *int) {
 			*field, l.seen[name] = value, true
 		}
 	}
-	if n.bracketed && len(n.children) > 0 && *budget > 0 {
+	if n.bracketed && len(n.children) > 0 && !n.children[0].node.scattered {
 		first := n.children[0]
 		inside := text[n.start+1 : first.start]
 		if indent, own := margin(text, first.start); own && strings.Contains(inside, "\n") {
@@ -98,7 +98,7 @@ func (l *look) sample(d *Document, n *node, budget *int) {
 			}
 		}
 		if n.kind == MapKind {
-			if between := text[first.keyEnd:first.node.start]; strings.Trim(between, " :=") == "" && between != "" && !first.node.scattered && !first.node.absent && int(first.node.props) <= first.node.start && (d.format != YAML || strings.HasSuffix(between, " ")) {
+			if between := text[first.keyEnd:first.node.start]; strings.Trim(between, " :=") == "" && between != "" && !first.node.absent && int(first.node.props) <= first.node.start && (d.format != YAML || strings.HasSuffix(between, " ")) {
 				once("colon", &l.colon, between)
 			}
 			if d.format == YAML && !l.seen["quote"] {
