@@ -20,9 +20,6 @@ const (
 )
 
 var (
-	mcpServers     = [][]string{{"mcpServers"}}
-	mcpServersTOML = [][]string{{"mcp_servers"}}
-
 	literal      = ref.Dialect{Known: true}
 	likeVSCode   = ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Everywhere}
 	likeShell    = ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty}
@@ -49,13 +46,13 @@ var (
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
 			"tools", "supports_parallel_tool_calls", "omit_tools_from", "environment_id"},
 	})
-	opencodeKeys = [][]string{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
+	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
 
 	// Blocks in JSON are written as for Claude.
 	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, OneSpoilsAll: true}
 
-	kiloOld = usual(Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
-		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}})
+	kiloOld = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
+		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}}
 
 	clineTimeout = []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute, Min: time.Second, Max: time.Hour}}
 )
@@ -63,9 +60,8 @@ var (
 var clients = []*Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
-		Doubt: "there is no official build for Linux; what it does with an entry that has a URL was only read",
-		Places: []Place{{Scope: User, Linux: configDir + "/Claude/claude_desktop_config.json", Darwin: supportDir + "/Claude/claude_desktop_config.json",
-			Windows: roamingDir + "/Claude/claude_desktop_config.json", Keys: mcpServers}},
+		Doubt:    "there is no official build for Linux; what it does with an entry that has a URL was only read",
+		Places:   []Place{app(User, "Claude/claude_desktop_config.json")},
 		Fields:   usual(Fields{NoRemote: true}),
 		Comments: No, Commas: No, Dialect: literal,
 		Inherits: Few, GUIPath: true,
@@ -75,13 +71,10 @@ var clients = []*Client{
 		ID: "claude-code", Name: "Claude Code", Certain: true, Doubt: "the managed file was not tried",
 		Sign: "~/.claude",
 		Places: []Place{
-			{Scope: Local, Linux: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Darwin: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Windows: "${CLAUDE_CONFIG_DIR:-~}/.claude.json",
-				Keys: [][]string{{"projects", inProject, "mcpServers"}}, Note: "also holds the state of running sessions: written only as a whole and only while it did not change"},
-			{Scope: Project, Linux: "./.mcp.json", Darwin: "./.mcp.json", Windows: "./.mcp.json", Keys: mcpServers},
-			{Scope: User, Linux: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Darwin: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Windows: "${CLAUDE_CONFIG_DIR:-~}/.claude.json",
-				Keys: mcpServers, Note: "also holds the state of running sessions: written only as a whole and only while it did not change"},
-			{Scope: Managed, Linux: "/etc/claude-code/managed-mcp.json", Darwin: "/Library/Application Support/ClaudeCode/managed-mcp.json",
-				Windows: "C:/Program Files/ClaudeCode/managed-mcp.json", Keys: mcpServers},
+			noted(everywhere(Local, "${CLAUDE_CONFIG_DIR:-~}/.claude.json", way{"projects", inProject, "mcpServers"}), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			everywhere(Project, "./.mcp.json"),
+			noted(everywhere(User, "${CLAUDE_CONFIG_DIR:-~}/.claude.json"), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			systems(Managed, "/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json", "C:/Program Files/ClaudeCode/managed-mcp.json"),
 		},
 		Precedence: []Scope{Managed, Local, Project, User},
 		Fields: usual(Fields{
@@ -105,17 +98,12 @@ var clients = []*Client{
 	{
 		ID: "vscode", Name: "VS Code", Certain: true,
 		Places: []Place{
-			{Scope: User, Linux: configDir + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Darwin: supportDir + "/{Code,Code - Insiders,VSCodium}/User/mcp.json",
-				Windows: roamingDir + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Keys: [][]string{{"servers"}}},
-			{Scope: "profile", Linux: configDir + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Darwin: supportDir + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json",
-				Windows: roamingDir + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Keys: [][]string{{"servers"}}},
-			{Scope: Workspace, Linux: "./.vscode/mcp.json", Darwin: "./.vscode/mcp.json", Windows: "./.vscode/mcp.json", Keys: [][]string{{"servers"}},
-				Note: "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"},
-			{Scope: "remote-server", Linux: "~/.vscode-server/data/User/mcp.json", Keys: [][]string{{"servers"}}},
+			app(User, "{Code,Code - Insiders,VSCodium}/User/mcp.json", way{"servers"}),
+			app("profile", "{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", way{"servers"}),
+			noted(everywhere(Workspace, "./.vscode/mcp.json", way{"servers"}), "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"),
+			systems("remote-server", "~/.vscode-server/data/User/mcp.json", "", "", way{"servers"}),
 			borrowed(everywhere("agent-host", "./.mcp.json")), borrowed(everywhere("agent-host", "~/.copilot/mcp-config.json")),
-			{Scope: Legacy, Linux: configDir + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Darwin: supportDir + "/{Code,Code - Insiders,VSCodium}/User/settings.json",
-				Windows: roamingDir + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Keys: [][]string{{"mcp", "servers"}, {"mcp.servers"}},
-				Old: "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"},
+			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/settings.json", way{"mcp", "servers"}, way{"mcp.servers"}), "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"),
 		},
 		Fields: usual(Fields{
 			Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL,
@@ -129,7 +117,7 @@ var clients = []*Client{
 		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed to Devin Desktop in June 2026 and has new files",
 		Doubt: "whether it reads comments",
 		Places: []Place{
-			{Scope: User, Linux: configDir + "/devin/mcp_config.json", Darwin: "~/.config/devin/mcp_config.json", Windows: roamingDir + "/devin/mcp_config.json", Keys: mcpServers},
+			systems(User, configDir+"/devin/mcp_config.json", "~/.config/devin/mcp_config.json", roamingDir+"/devin/mcp_config.json"),
 			everywhere(Project, "./.devin/mcp_config.json"),
 			private(everywhere("project-local", "./.devin/mcp_config.local.json")),
 			with(everywhere(Legacy, "~/.codeium/windsurf/mcp_config.json"), Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
@@ -142,11 +130,9 @@ var clients = []*Client{
 	{
 		ID: "zed", Name: "Zed", Certain: true,
 		Places: []Place{
-			{Scope: User, Linux: "${FLATPAK_XDG_CONFIG_HOME:-" + configDir + "}/zed/settings.json", Darwin: "~/.config/zed/settings.json", Windows: roamingDir + "/Zed/settings.json",
-				Keys: [][]string{{"context_servers"}}},
-			{Scope: Project, Linux: "./.zed/settings.json", Darwin: "./.zed/settings.json", Windows: "./.zed/settings.json", Keys: [][]string{{"context_servers"}}},
-			{Scope: Legacy, Darwin: supportDir + "/Zed/settings.json", Keys: [][]string{{"context_servers"}},
-				Old: "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"},
+			systems(User, "${FLATPAK_XDG_CONFIG_HOME:-"+configDir+"}/zed/settings.json", "~/.config/zed/settings.json", roamingDir+"/Zed/settings.json", way{"context_servers"}),
+			everywhere(Project, "./.zed/settings.json", way{"context_servers"}),
+			old(systems(Legacy, "", supportDir+"/Zed/settings.json", "", way{"context_servers"}), "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"),
 		},
 		Fields: usual(Fields{
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "enabled",
@@ -159,7 +145,7 @@ var clients = []*Client{
 		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
 		Message: "Gemini CLI ended for free and personal accounts in June 2026 (Antigravity took its place); with an API key or in a company it goes on",
 		Places: []Place{everywhere(User, "~/.gemini/settings.json"), everywhere(Project, "./.gemini/settings.json"),
-			{Scope: System, Linux: "/etc/gemini-cli/settings.json", Darwin: "/Library/Application Support/GeminiCli/settings.json", Windows: programData + "/gemini-cli/settings.json", Keys: mcpServers}},
+			systems(System, "/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", programData+"/gemini-cli/settings.json")},
 		Fields:   geminiFields,
 		Comments: Yes, Commas: No,
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, Windows: ref.Percent, In: ref.Everywhere, Unset: ref.Empty},
@@ -169,8 +155,8 @@ var clients = []*Client{
 	{
 		ID: "codex", Name: "Codex", Certain: true,
 		Places: []Place{
-			{Scope: User, Linux: "${CODEX_HOME:-~/.codex}/config.toml", Darwin: "${CODEX_HOME:-~/.codex}/config.toml", Windows: "${CODEX_HOME:-~/.codex}/config.toml", Keys: mcpServersTOML},
-			{Scope: Project, Linux: "./.codex/config.toml", Darwin: "./.codex/config.toml", Windows: "./.codex/config.toml", Keys: mcpServersTOML, Note: "only in projects that are trusted"},
+			everywhere(User, "${CODEX_HOME:-~/.codex}/config.toml", way{"mcp_servers"}),
+			noted(everywhere(Project, "./.codex/config.toml", way{"mcp_servers"}), "only in projects that are trusted"),
 		},
 		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: Few,
 		Reload: "start a new session",
@@ -178,9 +164,8 @@ var clients = []*Client{
 	{
 		ID: "goose", Name: "goose", Certain: true,
 		Places: []Place{
-			{Scope: User, Linux: configDir + "/goose/config.yaml", Darwin: "~/.config/goose/config.yaml",
-				Windows: roamingDir + "/Block/goose/config/config.yaml", Keys: [][]string{{"extensions"}}},
-			{Scope: User, Linux: "$GOOSE_PATH_ROOT/config/config.yaml", Darwin: "$GOOSE_PATH_ROOT/config/config.yaml", Windows: "$GOOSE_PATH_ROOT/config/config.yaml", Keys: [][]string{{"extensions"}}},
+			systems(User, configDir+"/goose/config.yaml", "~/.config/goose/config.yaml", roamingDir+"/Block/goose/config/config.yaml", way{"extensions"}),
+			everywhere(User, "$GOOSE_PATH_ROOT/config/config.yaml", way{"extensions"}),
 			with(everywhere("plugin", "./.agents/plugins/*/.mcp.json"), Fields{NoRemote: true}),
 		},
 		Fields: usual(Fields{
@@ -197,10 +182,7 @@ var clients = []*Client{
 		ID: "cline", Name: "Cline", Certain: true,
 		Places: []Place{
 			everywhere(User, "${CLINE_MCP_SETTINGS_PATH:-${CLINE_DATA_DIR:-${CLINE_DIR:-~/.cline}/data}/settings/cline_mcp_settings.json}"),
-			{Scope: Legacy, Linux: configDir + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-				Darwin:  supportDir + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-				Windows: roamingDir + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", Keys: mcpServers,
-				Old: "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"},
+			old(app(Legacy, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"),
 		},
 		Fields: usual(Fields{
 			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesSSE,
@@ -214,9 +196,7 @@ var clients = []*Client{
 	{
 		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code is no longer made since May 2026; its makers point to Cline",
 		Places: []Place{
-			{Scope: User, Linux: configDir + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-				Darwin:  supportDir + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-				Windows: roamingDir + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", Keys: mcpServers},
+			app(User, "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
 			everywhere(Project, "./.roo/mcp.json"),
 		},
 		Fields: usual(Fields{
@@ -230,12 +210,10 @@ var clients = []*Client{
 	{
 		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue is no longer maintained since June 2026; what is installed goes on working",
 		Places: []Place{
-			{Scope: User, Linux: "~/.continue/config.yaml", Darwin: "~/.continue/config.yaml", Windows: "~/.continue/config.yaml", Keys: mcpServers, List: true},
-			{Scope: "user-blocks", Linux: "~/.continue/mcpServers/*.{yaml,yml}", Darwin: "~/.continue/mcpServers/*.{yaml,yml}", Windows: "~/.continue/mcpServers/*.{yaml,yml}", Keys: mcpServers, List: true,
-				Note: "a block needs name, version and schema: v1"},
+			listed(everywhere(User, "~/.continue/config.yaml")),
+			noted(listed(everywhere("user-blocks", "~/.continue/mcpServers/*.{yaml,yml}")), "a block needs name, version and schema: v1"),
 			with(everywhere("user-blocks", "~/.continue/mcpServers/*.json"), continueBlock),
-			{Scope: "project-blocks", Linux: "./.continue/mcpServers/*.{yaml,yml}", Darwin: "./.continue/mcpServers/*.{yaml,yml}", Windows: "./.continue/mcpServers/*.{yaml,yml}", Keys: mcpServers, List: true,
-				Note: "a block needs name, version and schema: v1"},
+			noted(listed(everywhere("project-blocks", "./.continue/mcpServers/*.{yaml,yml}")), "a block needs name, version and schema: v1"),
 			with(everywhere("project-blocks", "./.continue/mcpServers/*.json"), continueBlock),
 		},
 		Fields: usual(Fields{
@@ -292,12 +270,11 @@ var clients = []*Client{
 	{
 		ID: "opencode", Name: "opencode", Certain: true,
 		Places: []Place{
-			opencode(User, "~/.config/opencode/opencode.json{,c}"),
-			up(opencode(Project, "./{,.opencode/}opencode.json{,c}")),
-			opencode(Custom, "$OPENCODE_CONFIG"),
-			opencode(Custom, "$OPENCODE_CONFIG_DIR/opencode.json{,c}"),
-			{Scope: Managed, Linux: "/etc/opencode/opencode.json{,c}", Darwin: "/Library/Application Support/opencode/opencode.json{,c}",
-				Windows: programData + "/opencode/opencode.json{,c}", Keys: opencodeKeys},
+			everywhere(User, "~/.config/opencode/opencode.json{,c}", opencodeKeys...),
+			up(everywhere(Project, "./{,.opencode/}opencode.json{,c}", opencodeKeys...)),
+			everywhere(Custom, "$OPENCODE_CONFIG", opencodeKeys...),
+			everywhere(Custom, "$OPENCODE_CONFIG_DIR/opencode.json{,c}", opencodeKeys...),
+			systems(Managed, "/etc/opencode/opencode.json{,c}", "/Library/Application Support/opencode/opencode.json{,c}", programData+"/opencode/opencode.json{,c}", opencodeKeys...),
 		},
 		Precedence: []Scope{Managed, Project, Custom, User},
 		Doubt:      "which file wins; $OPENCODE_CONFIG_CONTENT is a text and no file",
@@ -307,9 +284,8 @@ var clients = []*Client{
 	{
 		ID: "copilot-cli", Name: "GitHub Copilot CLI", Certain: true,
 		Places: []Place{everywhere(User, "~/.copilot/mcp-config.json"),
-			up(borrowed(Place{Scope: Project, Linux: "./.mcp.json", Darwin: "./.mcp.json", Windows: "./.mcp.json", Keys: [][]string{{"mcpServers"}, {}}, Note: "skipped without a word in folders that are not trusted"})),
-			up(Place{Scope: "project-shared", Linux: "./.github/mcp.json", Darwin: "./.github/mcp.json", Windows: "./.github/mcp.json", Keys: [][]string{{"mcpServers"}, {}},
-				Note: "skipped without a word in folders that are not trusted"}),
+			up(borrowed(noted(everywhere(Project, "./.mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted"))),
+			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted")),
 		},
 		Precedence: []Scope{Project, "project-shared", User},
 		Doubt:      "whether the project wins over the user; .mcp.json wins over .github/mcp.json in the same folder",
@@ -328,15 +304,15 @@ var clients = []*Client{
 		Message: "servers added under Settings > Agents > MCP servers are kept by Warp itself, not in a file",
 		Places: []Place{everywhere(User, "~/.warp/.mcp.json"), everywhere(Project, "./.warp/.mcp.json"),
 			borrowed(everywhere("imports", "~/.claude.json")), borrowed(everywhere("imports", "./.mcp.json")),
-			borrowed(with(toml("imports", "~/.codex/config.toml"), codexFields))},
+			borrowed(with(everywhere("imports", "~/.codex/config.toml", way{"mcp_servers"}), codexFields))},
 		Fields: usual(Fields{Cwd: "working_directory", Must: []string{"args"}, Also: []string{"warp_id"}}),
 		Reload: "start the server again in Settings",
 	},
 	{
 		ID: "trae", Name: "TRAE",
 		Places: []Place{
-			{Scope: User, Linux: configDir + "/{Trae,Trae CN}/User/mcp.json", Darwin: supportDir + "/{Trae,Trae CN}/User/mcp.json", Windows: roamingDir + "/{Trae,Trae CN}/User/mcp.json", Keys: mcpServers},
-			{Scope: Project, Linux: "./.trae/mcp.json", Darwin: "./.trae/mcp.json", Windows: "./.trae/mcp.json", Keys: mcpServers, Note: "needs Enable Project MCP in the settings"},
+			app(User, "{Trae,Trae CN}/User/mcp.json"),
+			noted(everywhere(Project, "./.trae/mcp.json"), "needs Enable Project MCP in the settings"),
 		},
 		Fields: usual(Fields{Also: []string{"fromGalleryId"}}),
 		Reload: "start the server again in Settings",
@@ -352,8 +328,7 @@ var clients = []*Client{
 	},
 	{
 		ID: "5ire", Name: "5ire", Status: Superseded, Message: "newer 5ire keeps its servers in its own database: add them in the app",
-		Places: []Place{{Scope: Legacy, Linux: configDir + "/5ire/mcp.json", Darwin: supportDir + "/5ire/mcp.json", Windows: roamingDir + "/5ire/mcp.json", Keys: mcpServers,
-			Old: "newer 5ire took this file over into its own database: a change here does nothing"}},
+		Places:   []Place{old(app(Legacy, "5ire/mcp.json"), "newer 5ire took this file over into its own database: a change here does nothing")},
 		Fields:   usual(Fields{Enabled: "isActive", Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, Also: []string{"key", "name", "description", "approvalPolicy"}}),
 		Comments: No, Commas: No, Dialect: literal,
 		Reload: "restart the app",
@@ -377,8 +352,8 @@ var clients = []*Client{
 	{
 		ID: "crush", Name: "Crush", Doubt: "references ($NAME and $(command)) are from hearsay",
 		Places: []Place{
-			{Scope: User, Linux: configDir + "/crush/crush.json", Darwin: "~/.config/crush/crush.json", Windows: localDir + "/crush/crush.json", Keys: [][]string{{"mcp"}}},
-			{Scope: Project, Linux: "./{crush,.crush}.json", Darwin: "./{crush,.crush}.json", Windows: "./{crush,.crush}.json", Keys: [][]string{{"mcp"}}},
+			systems(User, configDir+"/crush/crush.json", "~/.config/crush/crush.json", localDir+"/crush/crush.json", way{"mcp"}),
+			everywhere(Project, "./{crush,.crush}.json", way{"mcp"}),
 		},
 		Fields: usual(Fields{
 			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForAll, BareURL: Skips,
@@ -389,8 +364,8 @@ var clients = []*Client{
 	{
 		ID: "amp", Name: "Amp", Doubt: "references (${NAME}) are from hearsay",
 		Places: []Place{
-			{Scope: User, Linux: configDir + "/amp/settings.json", Darwin: "~/.config/amp/settings.json", Windows: roamingDir + "/amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
-			{Scope: Project, Linux: "./.amp/settings.json", Darwin: "./.amp/settings.json", Windows: "./.amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
+			systems(User, configDir+"/amp/settings.json", "~/.config/amp/settings.json", roamingDir+"/amp/settings.json", way{"amp.mcpServers"}),
+			everywhere(Project, "./.amp/settings.json", way{"amp.mcpServers"}),
 		},
 		Fields: usual(Fields{}), Comments: Yes,
 		Reload: "restart it",
@@ -405,7 +380,7 @@ var clients = []*Client{
 	},
 	{
 		ID: "mistral-vibe", Name: "Mistral Vibe",
-		Places: []Place{listed(toml(User, "~/.vibe/config.toml")), listed(toml(Project, "./.vibe/config.toml"))},
+		Places: []Place{listed(everywhere(User, "~/.vibe/config.toml", way{"mcp_servers"})), listed(everywhere(Project, "./.vibe/config.toml", way{"mcp_servers"}))},
 		Fields: usual(Fields{
 			Name: "name", Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, TypeFor: ForAll, BareURL: Skips, Must: []string{"name"},
 		}),
@@ -424,43 +399,42 @@ var clients = []*Client{
 	},
 	{
 		ID: "grok-build", Name: "Grok Build",
-		Places: []Place{toml(User, "${GROK_HOME:-~/.grok}/config.toml"), toml(Project, "./.grok/config.toml")},
+		Places: []Place{everywhere(User, "${GROK_HOME:-~/.grok}/config.toml", way{"mcp_servers"}), everywhere(Project, "./.grok/config.toml", way{"mcp_servers"})},
 		Fields: usual(Fields{Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}}}), Comments: Yes,
 		Reload: "start a new session",
 	},
 	{
 		ID: "kilo-code", Name: "Kilo Code", Doubt: "taken to do as opencode does, which it comes from",
 		Places: []Place{
-			{Scope: User, Linux: "~/.config/kilo/kilo.json{,c}", Darwin: "~/.config/kilo/kilo.json{,c}", Windows: "~/.config/kilo/kilo.json{,c}", Keys: [][]string{{"mcp"}}},
-			{Scope: Project, Linux: "./{,.kilo/}kilo.json{,c}", Darwin: "./{,.kilo/}kilo.json{,c}", Windows: "./{,.kilo/}kilo.json{,c}", Keys: [][]string{{"mcp"}}},
-			{Scope: Legacy, Linux: configDir + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-				Darwin:  supportDir + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-				Windows: roamingDir + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json", Keys: mcpServers, Fields: &kiloOld,
-				Old: "newer Kilo Code reads ~/.config/kilo/kilo.json"},
-			{Scope: Legacy, Linux: "./.kilocode/mcp.json", Darwin: "./.kilocode/mcp.json", Windows: "./.kilocode/mcp.json", Keys: mcpServers, Fields: &kiloOld,
-				Old: "newer Kilo Code reads kilo.json, or the one in .kilo"},
+			everywhere(User, "~/.config/kilo/kilo.json{,c}", way{"mcp"}),
+			everywhere(Project, "./{,.kilo/}kilo.json{,c}", way{"mcp"}),
+			old(with(app(Legacy, "Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"), kiloOld), "newer Kilo Code reads ~/.config/kilo/kilo.json"),
+			old(with(everywhere(Legacy, "./.kilocode/mcp.json"), kiloOld), "newer Kilo Code reads kilo.json, or the one in .kilo"),
 		},
 		Fields: opencodeFields, Comments: Yes, Dialect: ref.Dialect{Known: true, Forms: ref.Curly, In: ref.Everywhere},
 		Reload: "restart it",
 	},
 }
 
-// The shapes in which places come.
+// The shapes in which places come. A way is the keys down to the servers; they
+// are under mcpServers if none is given.
 
-func everywhere(scope Scope, path string) Place {
-	return Place{Scope: scope, Linux: path, Darwin: path, Windows: path, Keys: mcpServers}
+type way = []string
+
+func systems(scope Scope, linux, darwin, windows string, ways ...way) Place {
+	if ways == nil {
+		ways = []way{{"mcpServers"}}
+	}
+	return Place{Scope: scope, Linux: linux, Darwin: darwin, Windows: windows, Keys: ways}
 }
 
-func toml(scope Scope, path string) Place {
-	p := everywhere(scope, path)
-	p.Keys = mcpServersTOML
-	return p
+func everywhere(scope Scope, path string, ways ...way) Place {
+	return systems(scope, path, path, path, ways...)
 }
 
-func opencode(scope Scope, path string) Place {
-	p := everywhere(scope, path)
-	p.Keys = opencodeKeys
-	return p
+// app is a path in the folder that desktop programs have for their settings.
+func app(scope Scope, path string, ways ...way) Place {
+	return systems(scope, configDir+"/"+path, supportDir+"/"+path, roamingDir+"/"+path, ways...)
 }
 
 func with(p Place, f Fields) Place {
@@ -470,6 +444,7 @@ func with(p Place, f Fields) Place {
 }
 
 func old(p Place, message string) Place { p.Old = message; return p }
+func noted(p Place, note string) Place  { p.Note = note; return p }
 func up(p Place) Place                  { p.Up = true; return p }
 func listed(p Place) Place              { p.List = true; return p }
 func private(p Place) Place             { p.Private = true; return p }
