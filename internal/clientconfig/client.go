@@ -21,6 +21,7 @@ type Client struct {
 	Fields     Fields
 	Comments   Answer // in its JSON files
 	Commas     Answer // trailing ones
+	Mark       Answer // a byte order mark at the beginning
 	Dialect    reference.Dialect
 	Approves   string // what has to be approved before it is used, and where
 	Inherits   Inherits

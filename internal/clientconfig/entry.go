@@ -174,6 +174,8 @@ func (e *Entry) transport() (t Transport, builtin string) {
 		return SSE, ""
 	case slices.Contains([]string{"builtin", "platform", "frontend", "inline_python", "inMemory"}, kind):
 		return "", kind
+	case kind == "" && has(e.node, e.fields.Command):
+		return Stdio, ""
 	case hasURL && e.fields.BareURL == TakesSSE && kind == "":
 		return SSE, ""
 	case hasURL && has(e.node, "httpUrl") && slices.Contains(e.fields.OtherURLs, "httpUrl"):

@@ -60,8 +60,8 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	}
 	if e != nil {
 		p.Server = shownName(e.Name)
-		if l.fields.OneSpoilsAll && k.severity == Error {
-			p.Why += "; here one bad entry also keeps all others of the file from being read"
+		if l.fields.OneSpoilsAll && slices.Contains(spoiling, code) {
+			p.Why += spoilsAll
 		}
 	}
 	if len(fix) > 0 && (l.shared() || l.touchesLoading(fix)) {
@@ -70,6 +70,12 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	l.all = append(l.all, p)
 	return &l.all[len(l.all)-1]
 }
+
+// spoiling are the problems for which some clients throw away the whole file.
+var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
+	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
+
+const spoilsAll = "; here one bad entry also keeps all others of the file from being read"
 
 // touchesLoading tells whether a fix touches a variable that decides what
 // code runs, whom it trusts or where its connections go.
@@ -110,7 +116,7 @@ func (c *Config) shared() bool { return c.inProject() && !c.Place.Private }
 // syntax is about the file as a text.
 func (l *linter) syntax() {
 	text, isJSON := string(l.Text), l.Format() == splice.JSON || l.Format() == splice.JSONC
-	if isJSON && l.marked() {
+	if isJSON && l.marked() && l.Client.Mark != Yes {
 		l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
 	}
 	if isJSON && strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "" {

@@ -122,6 +122,7 @@ func (l entryLinter) args(args splice.Node) {
 		}
 		l.report("args-not-a-list", args, "the arguments are one text", "write them as a list, one by one", fix...)
 	case splice.NullKind:
+		l.report("args-not-a-list", args, "the arguments are null", "take them out", remove(l.at(f.Args)))
 	default:
 		l.report("args-not-a-list", args, "the arguments are no list", "write them as a list, one by one")
 	}
@@ -409,12 +410,8 @@ func (l entryLinter) name() {
 	}
 	switch l.Client.ID {
 	case "claude-code", "codex":
-		if better := strings.Map(plainly, l.e.Name); better != l.e.Name {
-			var fix Edit
-			if _, taken := l.Doc.At(below(l.servers, better)...); !taken && strings.Trim(better, "-") != "" {
-				fix = Edit{rename(better, l.e.Path)}
-			}
-			l.report("name-refused", l.e.outer, fmt.Sprintf("the name has characters in it that %s refuses", l.Client.Name), "use letters, digits, - and _", fix...)
+		if strings.Map(plainly, l.e.Name) != l.e.Name {
+			l.report("name-refused", l.e.outer, fmt.Sprintf("the name has characters in it that the commands of %s refuse", l.Client.Name), "use letters, digits, - and _")
 		}
 	case "gemini-cli":
 		if strings.Contains(l.e.Name, "__") || strings.Count(l.e.Name, "_") > 1 {

@@ -144,10 +144,7 @@ func (l entryLinter) timeouts() {
 			}
 			l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
 		case n < 0:
-			p := l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
-			if l.Client.ID == "codex" {
-				p.Why += "; Codex refuses the whole file for it"
-			}
+			l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
 			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, and %v are %v", t.Field, n, roughly(n)), "write it in seconds", set(whole(n/1000), path))
 		case t.Unit == time.Millisecond && n > 0 && n <= 600:

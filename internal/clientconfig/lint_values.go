@@ -37,6 +37,7 @@ func (l entryLinter) environment() {
 		return
 	case splice.MapKind:
 	case splice.NullKind:
+		l.report("env-not-a-map", env, "the variables are null", "take them out", remove(l.at(f.Env)))
 		return
 	default:
 		l.report("env-not-a-map", env, "the variables are no object", "write each as a name with its value")

@@ -97,7 +97,7 @@ var catalogue = map[Code]kind{
 	"field-missing":           {Error, Form, "the client wants this member in every entry"},
 	"tools-missing":           {Error, Shown, "without the list of allowed tools the client offers none"},
 	"switch-unknown":          {Warning, Form, "the client does not know this switch, so the server is not switched off by it"},
-	"name-refused":            {Error, Shown, "the client takes only letters, digits, - and _ in the name of a server"},
+	"name-refused":            {Warning, Person, "the file may say so, but commands that add, show or remove a server take only letters, digits, - and _"},
 	"name-underscores":        {Warning, Person, "the client joins the names of server and tool with underscores, and rules about them go wrong"},
 
 	"env-value-not-text":       {Error, Form, "the value of a variable is a text, numbers and true too"},

@@ -40,7 +40,7 @@ var (
 	})
 	codexFields = usual(Fields{
 		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
-		BothRefused: true, Enabled: "enabled", Exact: true,
+		BothRefused: true, Enabled: "enabled", Exact: true, OneSpoilsAll: true,
 		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
 			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
@@ -78,11 +78,11 @@ var clients = []*Client{
 		},
 		Precedence: []Scope{Managed, Local, Project, User},
 		Fields: usual(Fields{
-			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}},
 			Also:     []string{"alwaysLoad", "role", "headersHelper", "oauth", "request_timeout_ms", "tools", "toolPermissions"},
 		}),
-		Comments: No, Commas: No,
+		Comments: No, Commas: No, Mark: Yes,
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces | ref.Default, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers, Unset: ref.Left},
 		Approves: "servers of the project's .mcp.json, each once, in the first session",
 		CmdShim:  true,
