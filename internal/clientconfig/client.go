@@ -135,6 +135,7 @@ const (
 	TriesBoth Guess = iota // or there is no type at all
 	Skips
 	TakesSSE
+	TakesHTTP
 )
 
 // Timeout is one of an entry's limits.

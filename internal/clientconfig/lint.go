@@ -72,7 +72,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 }
 
 // spoiling are the problems for which some clients throw away the whole file.
-var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
+var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
 	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
 
 const spoilsAll = "; here one bad entry also keeps all others of the file from being read"
@@ -117,7 +117,10 @@ func (c *Config) shared() bool { return c.inProject() && !c.Place.Private }
 func (l *linter) syntax() {
 	text, isJSON := string(l.Text), l.Format() == splice.JSON || l.Format() == splice.JSONC
 	if isJSON && l.marked() && l.Client.Mark != Yes {
-		l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
+		p := l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
+		if l.Client.Mark == No {
+			p.Severity = Error
+		}
 	}
 	if isJSON && strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "" {
 		l.add("empty-file", nil, nil, "the file is empty", "write {} into it, or remove it")

@@ -339,7 +339,7 @@ func (l entryLinter) withoutType(address string) {
 		if f.TypeFor == ForAll {
 			l.report("type-missing", l.e.outer, "the entry does not say its type", fmt.Sprintf("add %q: %q", f.Type, f.Stdio[0]), set(f.Stdio[0], l.at(f.Type)))
 		}
-	case f.TypeFor == Optional, f.BareURL == TakesSSE && guessed(address) == SSE, f.NoRemote:
+	case f.TypeFor == Optional, f.BareURL == TakesSSE && guessed(address) == SSE, f.BareURL == TakesHTTP && guessed(address) == HTTP, f.NoRemote:
 	default:
 		word := f.HTTP[0]
 		if choices := f.spelled(guessed(address)); len(choices) > 0 {

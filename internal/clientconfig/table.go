@@ -10,6 +10,8 @@ import (
 // nothing else. Certain means that the program was run, or its source or its
 // maker's own page was read; what is only hearsay stands under Doubt.
 
+const untrusted = "in folders that are not trusted no server is started, not even the user's own"
+
 // Folders that differ from system to system.
 const (
 	configDir   = "${XDG_CONFIG_HOME:-~/.config}"
@@ -35,7 +37,7 @@ var (
 		Argv: true, Env: "environment", Cwd: "cwd",
 		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
 		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 5 * time.Second, Start: true}},
-		Enabled:  "enabled", Disabled: "disabled", // the latter in the newer form of the file
+		Enabled:  "enabled", Disabled: "disabled", OneSpoilsAll: true,
 		Also: []string{"oauth", "protocol", "codemode"},
 	})
 	codexFields = usual(Fields{
@@ -144,10 +146,10 @@ var clients = []*Client{
 	{
 		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
 		Message: "Gemini CLI ended for free and personal accounts in June 2026 (Antigravity took its place); with an API key or in a company it goes on",
-		Places: []Place{everywhere(User, "~/.gemini/settings.json"), everywhere(Project, "./.gemini/settings.json"),
+		Places: []Place{noted(everywhere(User, "~/.gemini/settings.json"), untrusted), noted(everywhere(Project, "./.gemini/settings.json"), untrusted),
 			systems(System, "/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", programData+"/gemini-cli/settings.json")},
 		Fields:   geminiFields,
-		Comments: Yes, Commas: No,
+		Comments: Yes, Commas: No, Mark: No,
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, Windows: ref.Percent, In: ref.Everywhere, Unset: ref.Empty},
 		Inherits: NoSecrets,
 		Reload:   "restart it, or type /mcp refresh",
@@ -290,8 +292,8 @@ var clients = []*Client{
 		Precedence: []Scope{Project, "project-shared", User},
 		Doubt:      "whether the project wins over the user; .mcp.json wins over .github/mcp.json in the same folder",
 		Fields: usual(Fields{
-			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
-			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools", "args"},
+			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesHTTP,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools"},
 			Also: []string{"deferTools", "disableToolCache", "oauthClientId", "oauthPublicClient", "oauthGrantType", "oidc", "filterMapping"},
 		}),
 		Comments: Yes, Commas: Yes,
