@@ -95,7 +95,7 @@ var catalogue = map[Code]kind{
 	"needless-field":          {Warning, Form, "the client no longer needs it"},
 	"old-form":                {Warning, Form, "this is the way older versions wrote it"},
 	"field-missing":           {Error, Form, "the client wants this member in every entry"},
-	"tools-missing":           {Warning, Shown, "its documentation wants a list of allowed tools; newer versions take all without one, older ones none"},
+	"tools-missing":           {Warning, Shown, "its documentation wants a list of allowed tools, and what happens without one is told differently"},
 	"switch-unknown":          {Warning, Form, "the client does not know this switch, so the server is not switched off by it"},
 	"name-refused":            {Warning, Person, "the file may say so, but commands that add, show or remove a server take only letters, digits, - and _"},
 	"name-underscores":        {Warning, Person, "the client joins the names of server and tool with underscores, and rules about them go wrong"},
