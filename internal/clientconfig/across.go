@@ -66,62 +66,58 @@ func (l entryLinter) approval() {
 	if l.Client.ID != "claude-code" || l.Place.Scope != Project {
 		return
 	}
-	switch l.Home.approved(l.e.Name) {
-	case Yes:
-	case No:
+	if l.answers == nil {
+		l.answers = l.Home.answers()
+	}
+	switch {
+	case slices.ContainsFunc(l.answers, func(a answers) bool { return slices.Contains(a.no, l.e.Name) }):
 		l.report("not-approved", l.e.outer, "somebody said no to this server of the project", "type /mcp in a session, and approve it there")
-	default:
+	case !slices.ContainsFunc(l.answers, func(a answers) bool { return a.all || slices.Contains(a.yes, l.e.Name) }):
 		l.report("not-approved", l.e.outer, "nobody approved this server of the project yet", "start claude in the project once, and say yes")
 	}
 }
 
-// approved looks into the files in which Claude Code notes what its user said
-// about the project's servers.
-func (h Home) approved(name string) Answer {
-	project := []any{"projects", h.Project}
-	answer := Unknown
-	for _, place := range []struct {
-		file string
-		at   []any
-	}{{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", project}, {"~/.claude/settings.json", nil}, {"./.claude/settings.json", nil}, {"./.claude/settings.local.json", nil}} {
-		where, ok := h.resolve(place.file, h.Project)
-		if !ok {
-			continue
-		}
-		f := h.look(where, clients[0], Place{})
-		if !f.Exists || f.Err != nil {
+// answers are what somebody said about the servers of a project.
+type answers struct {
+	all     bool
+	yes, no []string
+}
+
+// answers reads the files in which Claude Code notes them.
+func (h Home) answers() []answers {
+	all := []answers{{}}
+	for _, name := range []string{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", "~/.claude/settings.json", "./.claude/settings.json", "./.claude/settings.local.json"} {
+		where, ok := h.resolve(name, h.Project)
+		if f := h.look(where, nil, Place{}); !ok || !f.Exists || f.Err != nil {
 			continue
 		}
 		file, err := h.disk().ReadFile(where)
-		if err != nil || len(file) > largest {
+		if err != nil {
 			continue
 		}
 		d, err := splice.Parse(splice.JSONC, file)
 		if err != nil {
 			continue
 		}
-		n, ok := d.At(place.at...)
-		if !ok && len(place.at) == 2 {
-			n, ok = d.At("projects", strings.ReplaceAll(h.Project, `\`, "/"))
+		n := d.Root()
+		if strings.HasSuffix(name, "/.claude.json") {
+			if n, ok = d.At("projects", h.Project); !ok {
+				if n, ok = d.At("projects", strings.ReplaceAll(h.Project, `\`, "/")); !ok {
+					continue
+				}
+			}
 		}
-		if !ok {
-			continue
+		var a answers
+		if m, ok := member(n, "enableAllProjectMcpServers"); ok {
+			a.all, _ = truth(m)
 		}
-		lists := func(key string) bool {
-			m, ok := member(n, key)
-			return ok && slices.Contains(words(m), name)
+		if m, ok := member(n, "enabledMcpjsonServers"); ok {
+			a.yes = words(m)
 		}
-		if lists("disabledMcpjsonServers") {
-			return No
+		if m, ok := member(n, "disabledMcpjsonServers"); ok {
+			a.no = words(m)
 		}
-		every, _ := member(n, "enableAllProjectMcpServers")
-		all := false
-		if has(n, "enableAllProjectMcpServers") {
-			all, _ = truth(every)
-		}
-		if all || lists("enabledMcpjsonServers") {
-			answer = Yes
-		}
+		all = append(all, a)
 	}
-	return answer
+	return all
 }

@@ -1,46 +1,32 @@
 package clientconfig
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// ErrExists says that a file has a server of that name already.
-type ErrExists struct {
-	Name, File string
-	Line       int
-}
-
-func (e *ErrExists) Error() string {
-	return fmt.Sprintf("there is a server called %q already, in line %d of %s", e.Name, e.Line, e.File)
+// Add puts a server into the file, or another in the place of the one that has
+// its name. The entry is what Render made for this client.
+func (c *Config) Add(name string, entry splice.Map) Edit {
+	if i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
+		return Edit{set(entry, c.Entries[i].Path)}
+	}
+	at := c.servers
+	if at == nil {
+		at = c.keys()[len(c.keys())-1]
+		if len(at) == 0 {
+			at = c.keys()[0]
+		}
+	}
+	if c.Place.List {
+		return Edit{set(entry, at, len(c.Entries))}
+	}
+	return Edit{set(entry, at, name)}
 }
 
 // Fields are the names of this file's members.
 func (c *Config) Fields() Fields { return c.fields }
 
-// Add puts a new entry behind the others, or makes the place for the first.
-func (c *Config) Add(name string, entry splice.Map) (Edit, error) {
-	for _, e := range c.Entries {
-		if e.Name == name {
-			return nil, &ErrExists{Name: name, File: c.Path, Line: e.Line}
-		}
-	}
-	if c.Doc == nil && len(c.Text) > 0 {
-		return nil, fmt.Errorf("%s cannot be read, so nothing can be added to it: %w", c.Path, c.Strict)
-	}
-	at := c.servers
-	if at == nil {
-		at = c.keys()[0]
-	}
-	switch {
-	case !c.Place.List:
-		return Edit{set(entry, at, name)}, nil
-	case c.servers == nil:
-		return Edit{set([]any{entry}, at)}, nil
-	}
-	return Edit{set(entry, at, len(c.Entries))}, nil
-}
-
-// Drop takes an entry out.
-func (c *Config) Drop(e *Entry) Edit { return Edit{remove(e.Path)} }
+// Remove takes a server out of the file.
+func (c *Config) Remove(e *Entry) Edit { return Edit{remove(e.Path)} }

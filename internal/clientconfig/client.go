@@ -15,12 +15,13 @@ type Client struct {
 	Status   Status
 	Message  string // said to a person about the status, or about a client without a file
 
-	Sign       string // a folder that is there where the client is in use
+	Sign       string // a folder that is there where the client is in use, if the one of its file says nothing
 	Places     []Place
 	Precedence []Scope // the strongest first; nil: nobody wrote it down
 	Fields     Fields
 	Comments   Answer // in its JSON files
 	Commas     Answer // trailing ones
+	Mark       Answer // a byte order mark at the beginning
 	Dialect    reference.Dialect
 	Approves   string // what has to be approved before it is used, and where
 	Inherits   Inherits
@@ -134,6 +135,7 @@ const (
 	TriesBoth Guess = iota // or there is no type at all
 	Skips
 	TakesSSE
+	TakesHTTP
 )
 
 // Timeout is one of an entry's limits.

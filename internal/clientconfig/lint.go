@@ -12,7 +12,8 @@ import (
 // linter looks at one file.
 type linter struct {
 	*Config
-	all []Problem
+	all     []Problem
+	answers []answers // about the project's servers, once they are needed
 }
 
 // Lint says what the client will stumble over in a file, in the order of the
@@ -50,13 +51,17 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 		panic("no such code: " + string(code))
 	}
 	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: next}
+	const most = 1000
+	if len(l.all) == most {
+		return &p // nobody reads on, and a file made to hurt ends soon
+	}
 	if at != nil {
 		p.Line, p.Column = at.Place()
 	}
 	if e != nil {
 		p.Server = shownName(e.Name)
-		if l.fields.OneSpoilsAll && k.severity == Error {
-			p.Why += "; here one bad entry also keeps all others of the file from being read"
+		if l.fields.OneSpoilsAll && slices.Contains(spoiling, code) {
+			p.Why += spoilsAll
 		}
 	}
 	if len(fix) > 0 && (l.shared() || l.touchesLoading(fix)) {
@@ -65,6 +70,12 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	l.all = append(l.all, p)
 	return &l.all[len(l.all)-1]
 }
+
+// spoiling are the problems for which some clients throw away the whole file.
+var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
+	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
+
+const spoilsAll = "; here one bad entry also keeps all others of the file from being read"
 
 // touchesLoading tells whether a fix touches a variable that decides what
 // code runs, whom it trusts or where its connections go.
@@ -105,8 +116,11 @@ func (c *Config) shared() bool { return c.inProject() && !c.Place.Private }
 // syntax is about the file as a text.
 func (l *linter) syntax() {
 	text, isJSON := string(l.Text), l.Format() == splice.JSON || l.Format() == splice.JSONC
-	if isJSON && l.marked() {
-		l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
+	if isJSON && l.marked() && l.Client.Mark != Yes {
+		p := l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
+		if l.Client.Mark == No {
+			p.Severity = Error
+		}
 	}
 	if isJSON && strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "" {
 		l.add("empty-file", nil, nil, "the file is empty", "write {} into it, or remove it")

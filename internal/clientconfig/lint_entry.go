@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
 	"github.com/gauze-mcp/gauze/internal/splice"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -121,6 +122,7 @@ func (l entryLinter) args(args splice.Node) {
 		}
 		l.report("args-not-a-list", args, "the arguments are one text", "write them as a list, one by one", fix...)
 	case splice.NullKind:
+		l.report("args-not-a-list", args, "the arguments are null", "take them out", remove(l.at(f.Args)))
 	default:
 		l.report("args-not-a-list", args, "the arguments are no list", "write them as a list, one by one")
 	}
@@ -208,7 +210,7 @@ func (l entryLinter) address() {
 	if l.Client.ID == "vscode" && (strings.HasPrefix(address, "unix://") || strings.HasPrefix(address, "pipe://")) {
 		return
 	}
-	if len(l.e.Unset)+len(l.e.Waiting) == 0 && len(l.Client.Dialect.Foreign(address, partURL)) == 0 {
+	if len(l.e.Unset)+len(l.e.Waiting) == 0 && len(l.dialect().Foreign(address, reference.URL)) == 0 {
 		if _, err := url.Parse(l.e.Spec.URL); err != nil {
 			l.report("bad-url", where, "the URL cannot be read", "write it as https://host/path")
 		} else if err := upstream.CheckURL(l.e.Spec.URL); err != nil {
@@ -337,7 +339,7 @@ func (l entryLinter) withoutType(address string) {
 		if f.TypeFor == ForAll {
 			l.report("type-missing", l.e.outer, "the entry does not say its type", fmt.Sprintf("add %q: %q", f.Type, f.Stdio[0]), set(f.Stdio[0], l.at(f.Type)))
 		}
-	case f.TypeFor == Optional, f.BareURL == TakesSSE && guessed(address) == SSE, f.NoRemote:
+	case f.TypeFor == Optional, f.BareURL == TakesSSE && guessed(address) == SSE, f.BareURL == TakesHTTP && guessed(address) == HTTP, f.NoRemote:
 	default:
 		word := f.HTTP[0]
 		if choices := f.spelled(guessed(address)); len(choices) > 0 {
@@ -408,12 +410,8 @@ func (l entryLinter) name() {
 	}
 	switch l.Client.ID {
 	case "claude-code", "codex":
-		if better := strings.Map(plainly, l.e.Name); better != l.e.Name {
-			var fix Edit
-			if _, taken := l.Doc.At(below(l.servers, better)...); !taken && strings.Trim(better, "-") != "" {
-				fix = Edit{rename(better, l.e.Path)}
-			}
-			l.report("name-refused", l.e.outer, fmt.Sprintf("the name has characters in it that %s refuses", l.Client.Name), "use letters, digits, - and _", fix...)
+		if strings.Map(plainly, l.e.Name) != l.e.Name {
+			l.report("name-refused", l.e.outer, fmt.Sprintf("the name has characters in it that the commands of %s refuse", l.Client.Name), "use letters, digits, - and _")
 		}
 	case "gemini-cli":
 		if strings.Contains(l.e.Name, "__") || strings.Count(l.e.Name, "_") > 1 {

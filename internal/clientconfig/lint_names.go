@@ -103,7 +103,10 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	default:
 		fix = Edit{rename(right, in, name)}
 	}
-	l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
+	p := l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
+	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
+		p.Why += spoilsAll
+	}
 }
 
 // renamed tells whether a member is there under another client's name.

@@ -91,9 +91,9 @@ func (l entryLinter) docker() {
 	if !ok || !slices.Contains([]string{"docker", "podman"}, program(l.e.Spec.Command)) || len(all) != len(args.Items()) || len(all) < first+1 || all[first] != "run" {
 		return
 	}
-	interactive := false
+	interactive, items := false, args.Items()
 	for i := first + 1; i < len(all) && strings.HasPrefix(all[i], "-"); i++ {
-		word, item := all[i], args.Items()[i]
+		word, item := all[i], items[i]
 		at := l.at(field, i)
 		short := len(word) > 1 && word[1] != '-' && strings.Trim(word[1:], "itdP") == ""
 		switch {
@@ -117,7 +117,7 @@ func (l entryLinter) docker() {
 	}
 	if !interactive {
 		more := slices.Insert(slices.Clone(all), first+1, "-i")
-		l.report("docker-without-input", args.Items()[first], "the container is started without -i", "add -i behind run", set(list(more), l.at(field)))
+		l.report("docker-without-input", items[first], "the container is started without -i", "add -i behind run", set(list(more), l.at(field)))
 	}
 }
 
@@ -144,10 +144,7 @@ func (l entryLinter) timeouts() {
 			}
 			l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
 		case n < 0:
-			p := l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
-			if l.Client.ID == "codex" {
-				p.Why += "; Codex refuses the whole file for it"
-			}
+			l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
 			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, and %v are %v", t.Field, n, roughly(n)), "write it in seconds", set(whole(n/1000), path))
 		case t.Unit == time.Millisecond && n > 0 && n <= 600:

@@ -10,7 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-const partURL = reference.URL
+func (l entryLinter) dialect() reference.Dialect { return l.Client.Dialect.On(l.Home.OS) }
 
 // environment is about the variables of the entry.
 func (l entryLinter) environment() {
@@ -37,6 +37,7 @@ func (l entryLinter) environment() {
 		return
 	case splice.MapKind:
 	case splice.NullKind:
+		l.report("env-not-a-map", env, "the variables are null", "take them out", remove(l.at(f.Env)))
 		return
 	default:
 		l.report("env-not-a-map", env, "the variables are no object", "write each as a name with its value")
@@ -77,7 +78,7 @@ func gooseRefuses(name string) bool {
 // name and that the client keeps to itself.
 func (l entryLinter) withheld(given []string) {
 	f := l.e.fields
-	if l.Client.Inherits == Everything || l.e.Spec.Command == "" || l.e.Wrapped {
+	if l.Client.Inherits == Everything || l.e.Spec.Command == "" || l.e.Wrapped || l.renamed(f.Env) {
 		return
 	}
 	if m, ok := member(l.e.node, f.EnvNames); ok {
@@ -114,7 +115,7 @@ func (l entryLinter) handOn(name string) string {
 	switch f := l.e.fields; {
 	case f.EnvNames != "":
 		return fmt.Sprintf("add %q to %s", name, f.EnvNames)
-	case l.Client.Dialect.Forms != 0:
+	case l.dialect().Forms != 0:
 		return fmt.Sprintf("add %s to %q, as a reference", quoted(name), f.Env)
 	}
 	return "start the server through gauze run, which can read it, or set it in the entry"
@@ -130,7 +131,7 @@ func (l entryLinter) passOn(name string) Edit {
 		}
 		return Edit{set(list(append(words(m), name)), l.at(f.EnvNames))}
 	}
-	spelled, ok := l.Client.Dialect.Spell(name, reference.Environment)
+	spelled, ok := l.dialect().Spell(name, reference.Environment)
 	if env, there := member(l.e.node, f.Env); !ok || there && env.Kind() != splice.MapKind {
 		return nil
 	}
@@ -150,7 +151,8 @@ type value struct {
 func (l entryLinter) texts() (all []value) {
 	f := l.e.fields
 	one := func(part reference.Part, name string, n splice.Node, path []any) {
-		if s, ok := text(n); ok {
+		const longest = 1 << 16 // nobody's setting, and slow to look through
+		if s, ok := text(n); ok && len(s) <= longest {
 			all = append(all, value{part, name, s, n, path})
 		}
 	}
@@ -204,13 +206,17 @@ func (l entryLinter) values() {
 		case l.shared() && !refers && secretValue(v):
 			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, in a file of the project", quoted(v.name)), l.hide(v))
 		}
-		if l.Client.ID == "kiro" && !asked && l.Client.Dialect.Forms != 0 && strings.Contains(v.text, "${") && refers {
+		if l.Client.ID == "kiro" && !asked && l.dialect().Forms != 0 && strings.Contains(v.text, "${") && refers {
 			asked = true
 			l.report("reference-needs-approval", v.node, "the entry refers to a variable", "approve it in the settings: Approved environment variables")
 		}
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.e.Unset))) {
-		l.report("unset-variable", l.e.outer, fmt.Sprintf("the variable %s is not set", quoted(name)), "set it where the client is started, or write a value")
+		shown := "a variable it refers to"
+		if isVariable(name) {
+			shown = "the variable " + quoted(name)
+		}
+		l.report("unset-variable", l.e.outer, shown+" is not set", "set it where the client is started, or write a value")
 	}
 }
 
@@ -227,7 +233,7 @@ func secretValue(v value) bool {
 }
 
 func (l entryLinter) hide(v value) string {
-	if spelled, ok := l.Client.Dialect.Spell(variableName(v.name), v.part); ok {
+	if spelled, ok := l.dialect().Spell(variableName(v.name), v.part); ok {
 		return fmt.Sprintf("replace the secret at its service, and refer to it: %s", spelled)
 	}
 	return "replace the secret at its service, and keep it out of the project"
@@ -245,7 +251,7 @@ func variableName(name string) string {
 
 // references are those the client does not expand.
 func (l entryLinter) references(v value) {
-	d := l.Client.Dialect
+	d := l.dialect()
 	foreign := d.Foreign(v.text, v.part)
 	if len(foreign) == 0 {
 		l.inputs(v)
@@ -267,20 +273,27 @@ func (l entryLinter) references(v value) {
 	}
 }
 
-// shownReference is a reference without what may be secret in it.
+// shownReference is a reference without what may be secret in it: a password
+// with a $ in it reads as one, too.
 func shownReference(r reference.Reference) string {
-	switch r.Form {
-	case reference.Default:
-		return "${" + r.Name + ":-…}"
-	case reference.Shell:
-		return "$(…)"
+	switch {
+	case r.Form&(reference.Folder|reference.Input) != 0:
+	case !isVariable(r.Name):
+		r.Name = "…"
 	}
+	r.Otherwise = "…"
 	return r.String()
+}
+
+// isVariable tells names of variables, as people write them, from anything else.
+func isVariable(name string) bool {
+	const longest = 48
+	return name != "" && len(name) <= longest && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && fault.Redact(name) == name
 }
 
 // respell writes references in the client's own way.
 func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
-	d, f := l.Client.Dialect, l.e.fields
+	d, f := l.dialect(), l.e.fields
 	if whole := foreign[0]; f.EnvNames == "env_vars" && v.part == reference.Environment && whole.Form&reference.Variables != 0 && whole.Form != reference.Default &&
 		whole.From == 0 && whole.To == len(v.text) && whole.Name == v.name {
 		return append(l.passOn(v.name), remove(v.path)) // by name, as there are no references
@@ -303,7 +316,7 @@ func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 // inputs are questions to a person, which the file has to describe.
 func (l entryLinter) inputs(v value) {
 	for _, r := range reference.Find(v.text) {
-		if r.Form != reference.Input || l.Client.Dialect.Forms&reference.Input == 0 {
+		if r.Form != reference.Input || l.dialect().Forms&reference.Input == 0 {
 			continue
 		}
 		described := false

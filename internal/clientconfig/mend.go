@@ -6,11 +6,16 @@ import "slices"
 // and looks again after each, until there is none left to make. It changes
 // nothing on disk. To mend what is mended changes nothing.
 func (c *Config) Mend(allow Consent, only ...Code) (now *Config, made []Problem) {
-	const most = 1000
+	return c.MendIf(func(p Problem) bool { return p.Consent <= allow && (len(only) == 0 || slices.Contains(only, p.Code)) })
+}
+
+// MendIf is Mend for those of the problems that somebody wants mended.
+func (c *Config) MendIf(wanted func(Problem) bool) (now *Config, made []Problem) {
+	const most = 200
 	now = c
 	refused := map[Code]int{}
 	for range most {
-		next, p, ok := now.mendOnce(allow, only, refused)
+		next, p, ok := now.mendOnce(wanted, refused)
 		if !ok {
 			break
 		}
@@ -19,10 +24,12 @@ func (c *Config) Mend(allow Consent, only ...Code) (now *Config, made []Problem)
 	return now, made
 }
 
-func (c *Config) mendOnce(allow Consent, only []Code, refused map[Code]int) (*Config, Problem, bool) {
+func (c *Config) mendOnce(wanted func(Problem) bool, refused map[Code]int) (*Config, Problem, bool) {
 	skipped := map[Code]int{}
-	for _, p := range c.Lint() {
-		if p.Fix == nil || p.Consent > allow || len(only) > 0 && !slices.Contains(only, p.Code) {
+	problems := c.Lint()
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Fix.turn() - b.Fix.turn() })
+	for _, p := range problems {
+		if p.Fix == nil || !wanted(p) {
 			continue
 		}
 		if skipped[p.Code] < refused[p.Code] { // those come first in every look
@@ -38,4 +45,16 @@ func (c *Config) mendOnce(allow Consent, only []Code, refused map[Code]int) (*Co
 		return c.Home.ReadText(c.File, file), p, true
 	}
 	return c, Problem{}, false
+}
+
+// turn says what is mended first: the text, then names, then the rest. Nothing
+// is added beside a member that only has a wrong name.
+func (e Edit) turn() int {
+	switch {
+	case len(e) > 0 && e[0].Do == Put:
+		return 0
+	case len(e) > 0 && e[0].Do == Rename:
+		return 1
+	}
+	return 2
 }

@@ -86,14 +86,26 @@ func (h Home) Find(of ...*Client) []File {
 	return slices.DeleteFunc(h.Places(of...), func(f File) bool { return !f.Exists || f.Place.Borrowed && !h.Uses(f.Client) })
 }
 
-// Uses tells whether there is a sign of a client.
+// Uses tells whether there is a sign of a client: the folder of its file.
 func (h Home) Uses(c *Client) bool {
-	dir, ok := h.resolve(c.Sign, "")
-	if !ok {
-		return false
+	exists := func(dir string) bool {
+		_, err := h.disk().Stat(dir)
+		return err == nil
 	}
-	_, err := h.disk().Stat(dir)
-	return err == nil
+	if dir, ok := h.resolve(c.Sign, ""); ok && exists(dir) {
+		return true
+	}
+	for _, p := range c.Places {
+		if p.Scope != User || p.Borrowed {
+			continue
+		}
+		for _, where := range h.paths(p) {
+			if dir := h.parent(where); dir != strings.TrimRight(h.Home, `/\`) && exists(dir) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func sameKeys(a, b [][]string) bool {

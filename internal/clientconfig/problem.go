@@ -95,9 +95,9 @@ var catalogue = map[Code]kind{
 	"needless-field":          {Warning, Form, "the client no longer needs it"},
 	"old-form":                {Warning, Form, "this is the way older versions wrote it"},
 	"field-missing":           {Error, Form, "the client wants this member in every entry"},
-	"tools-missing":           {Error, Shown, "without the list of allowed tools the client offers none"},
+	"tools-missing":           {Warning, Shown, "its documentation wants a list of allowed tools, and what happens without one is told differently"},
 	"switch-unknown":          {Warning, Form, "the client does not know this switch, so the server is not switched off by it"},
-	"name-refused":            {Error, Shown, "the client takes only letters, digits, - and _ in the name of a server"},
+	"name-refused":            {Warning, Person, "the file may say so, but commands that add, show or remove a server take only letters, digits, - and _"},
 	"name-underscores":        {Warning, Person, "the client joins the names of server and tool with underscores, and rules about them go wrong"},
 
 	"env-value-not-text":       {Error, Form, "the value of a variable is a text, numbers and true too"},

@@ -25,17 +25,47 @@ func empty(f File) []byte {
 func addTo(t *testing.T, h Home, f File, name string, entry splice.Map) *Config {
 	t.Helper()
 	c := h.ReadText(f, empty(f))
-	path := c.keys()[len(c.keys())-1]
-	path = below(path, any(name))
-	var value any = entry
-	if f.Place.List {
-		path, value = path[:len(path)-1], []any{entry}
-	}
-	text, err := (Edit{set(value, path)}).Apply(f.Format(), c.Text)
+	text, err := c.Add(name, entry).Apply(f.Format(), c.Text)
 	if err != nil {
 		t.Fatalf("%s: %v", f.Client.ID, err)
 	}
 	return h.ReadText(f, text)
+}
+
+// Every client's own file takes one more server, gives it up again, and has
+// its bytes back.
+func TestAServerIsAddedAndTakenOut(t *testing.T) {
+	for _, a := range archives(t, "testdata/clients/*.txtar") {
+		client, _ := ByID(a.name())
+		home := homeOf(a.Archive)
+		for _, f := range home.Find(client) {
+			before := home.Read(f)
+			entry, err := client.Render(upstream.Spec{Command: "/usr/bin/uvx", Args: []string{"acme"}}, RenderOptions{Fields: f.Place.Fields, Name: "acme"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := before.Add("acme", entry).Apply(f.Format(), before.Text)
+			if err != nil {
+				t.Fatalf("%s: %v", f.Path, err)
+			}
+			with := home.ReadText(f, text)
+			if len(with.Entries) != len(before.Entries)+1 {
+				t.Fatalf("%s has %d servers, and had %d", f.Path, len(with.Entries), len(before.Entries))
+			}
+			added := &with.Entries[len(with.Entries)-1]
+			if added.Name != "acme" || added.Spec.Command != "/usr/bin/uvx" {
+				t.Errorf("%s: %+v was added", f.Path, added)
+			}
+			again, err := with.Add("acme", entry).Apply(f.Format(), text)
+			if err != nil || string(again) != string(text) {
+				t.Errorf("%s: added twice: %v\n%s", f.Path, err, again)
+			}
+			back, err := with.Remove(added).Apply(f.Format(), text)
+			if err != nil || string(back) != string(before.Text) {
+				t.Errorf("%s: not the same bytes after taking it out: %v\n%s", f.Path, err, back)
+			}
+		}
+	}
 }
 
 // What is rendered for a client is read back as the same server, and its own

@@ -10,23 +10,22 @@ import (
 // nothing else. Certain means that the program was run, or its source or its
 // maker's own page was read; what is only hearsay stands under Doubt.
 
+const untrusted = "in folders that are not trusted no server is started, not even the user's own"
+
 // Folders that differ from system to system.
 const (
-	config  = "${XDG_CONFIG_HOME:-~/.config}"
-	support = "~/Library/Application Support"
-	roaming = "${APPDATA:-~/AppData/Roaming}"
-	local   = "${LOCALAPPDATA:-~/AppData/Local}"
-	shared  = "${ProgramData:-C:/ProgramData}"
+	configDir   = "${XDG_CONFIG_HOME:-~/.config}"
+	supportDir  = "~/Library/Application Support"
+	roamingDir  = "${APPDATA:-~/AppData/Roaming}"
+	localDir    = "${LOCALAPPDATA:-~/AppData/Local}"
+	programData = "${ProgramData:-C:/ProgramData}"
 )
 
 var (
-	mcpServers     = [][]string{{"mcpServers"}}
-	mcpServersTOML = [][]string{{"mcp_servers"}}
-
-	literal = ref.Dialect{Known: true}
-	vscode  = ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Everywhere}
-	shell   = ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty}
-	curly   = ref.Dialect{Known: true, Forms: ref.Curly | ref.CurlyFile, In: ref.Everywhere, Unset: ref.Empty}
+	literal      = ref.Dialect{Known: true}
+	likeVSCode   = ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Everywhere}
+	likeShell    = ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty}
+	likeOpencode = ref.Dialect{Known: true, Forms: ref.Curly | ref.CurlyFile, In: ref.Everywhere, Unset: ref.Empty}
 
 	geminiFields = usual(Fields{
 		OtherURLs: []string{"httpUrl"}, Cwd: "cwd",
@@ -38,24 +37,24 @@ var (
 		Argv: true, Env: "environment", Cwd: "cwd",
 		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
 		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 5 * time.Second, Start: true}},
-		Enabled:  "enabled", Disabled: "disabled", // the latter in the newer form of the file
+		Enabled:  "enabled", Disabled: "disabled", OneSpoilsAll: true,
 		Also: []string{"oauth", "protocol", "codemode"},
 	})
 	codexFields = usual(Fields{
 		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
-		BothRefused: true, Enabled: "enabled", Exact: true,
+		BothRefused: true, Enabled: "enabled", Exact: true, OneSpoilsAll: true,
 		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
 			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
 			"tools", "supports_parallel_tool_calls", "omit_tools_from", "environment_id"},
 	})
-	opencodeKeys = [][]string{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
+	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
 
 	// Blocks in JSON are written as for Claude.
 	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, OneSpoilsAll: true}
 
-	kiloOld = usual(Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
-		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}})
+	kiloOld = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
+		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}}
 
 	clineTimeout = []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute, Min: time.Second, Max: time.Hour}}
 )
@@ -63,10 +62,8 @@ var (
 var clients = []*Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
-		Doubt: "there is no official build for Linux; what it does with an entry that has a URL was only read",
-		Sign:  "~/.config/Claude",
-		Places: []Place{{Scope: User, Linux: config + "/Claude/claude_desktop_config.json", Darwin: support + "/Claude/claude_desktop_config.json",
-			Windows: roaming + "/Claude/claude_desktop_config.json", Keys: mcpServers}},
+		Doubt:    "there is no official build for Linux; what it does with an entry that has a URL was only read",
+		Places:   []Place{app(User, "Claude/claude_desktop_config.json")},
 		Fields:   usual(Fields{NoRemote: true}),
 		Comments: No, Commas: No, Dialect: literal,
 		Inherits: Few, GUIPath: true,
@@ -76,21 +73,18 @@ var clients = []*Client{
 		ID: "claude-code", Name: "Claude Code", Certain: true, Doubt: "the managed file was not tried",
 		Sign: "~/.claude",
 		Places: []Place{
-			{Scope: Local, Linux: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Darwin: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Windows: "${CLAUDE_CONFIG_DIR:-~}/.claude.json",
-				Keys: [][]string{{"projects", inProject, "mcpServers"}}, Note: "also holds the state of running sessions: written only as a whole and only while it did not change"},
-			{Scope: Project, Linux: "./.mcp.json", Darwin: "./.mcp.json", Windows: "./.mcp.json", Keys: mcpServers},
-			{Scope: User, Linux: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Darwin: "${CLAUDE_CONFIG_DIR:-~}/.claude.json", Windows: "${CLAUDE_CONFIG_DIR:-~}/.claude.json",
-				Keys: mcpServers, Note: "also holds the state of running sessions: written only as a whole and only while it did not change"},
-			{Scope: Managed, Linux: "/etc/claude-code/managed-mcp.json", Darwin: "/Library/Application Support/ClaudeCode/managed-mcp.json",
-				Windows: "C:/Program Files/ClaudeCode/managed-mcp.json", Keys: mcpServers},
+			noted(everywhere(Local, "${CLAUDE_CONFIG_DIR:-~}/.claude.json", way{"projects", inProject, "mcpServers"}), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			everywhere(Project, "./.mcp.json"),
+			noted(everywhere(User, "${CLAUDE_CONFIG_DIR:-~}/.claude.json"), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			systems(Managed, "/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json", "C:/Program Files/ClaudeCode/managed-mcp.json"),
 		},
 		Precedence: []Scope{Managed, Local, Project, User},
 		Fields: usual(Fields{
-			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}},
 			Also:     []string{"alwaysLoad", "role", "headersHelper", "oauth", "request_timeout_ms", "tools", "toolPermissions"},
 		}),
-		Comments: No, Commas: No,
+		Comments: No, Commas: No, Mark: Yes,
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces | ref.Default, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers, Unset: ref.Left},
 		Approves: "servers of the project's .mcp.json, each once, in the first session",
 		CmdShim:  true,
@@ -98,7 +92,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "cursor", Name: "Cursor", Certain: true, Doubt: "which predefined variables it expands, and whether it reads comments",
-		Sign:    "~/.cursor",
 		Places:  []Place{everywhere(User, "~/.cursor/mcp.json"), everywhere(Project, "./.cursor/mcp.json")},
 		Fields:  usual(Fields{Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, Also: []string{"envFile", "auth"}}),
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
@@ -106,19 +99,13 @@ var clients = []*Client{
 	},
 	{
 		ID: "vscode", Name: "VS Code", Certain: true,
-		Sign: "~/.vscode",
 		Places: []Place{
-			{Scope: User, Linux: config + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/mcp.json",
-				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/mcp.json", Keys: [][]string{{"servers"}}},
-			{Scope: "profile", Linux: config + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json",
-				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", Keys: [][]string{{"servers"}}},
-			{Scope: Workspace, Linux: "./.vscode/mcp.json", Darwin: "./.vscode/mcp.json", Windows: "./.vscode/mcp.json", Keys: [][]string{{"servers"}},
-				Note: "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"},
-			{Scope: "remote-server", Linux: "~/.vscode-server/data/User/mcp.json", Keys: [][]string{{"servers"}}},
+			app(User, "{Code,Code - Insiders,VSCodium}/User/mcp.json", way{"servers"}),
+			app("profile", "{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", way{"servers"}),
+			noted(everywhere(Workspace, "./.vscode/mcp.json", way{"servers"}), "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"),
+			systems("remote-server", "~/.vscode-server/data/User/mcp.json", "", "", way{"servers"}),
 			borrowed(everywhere("agent-host", "./.mcp.json")), borrowed(everywhere("agent-host", "~/.copilot/mcp-config.json")),
-			{Scope: Legacy, Linux: config + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Darwin: support + "/{Code,Code - Insiders,VSCodium}/User/settings.json",
-				Windows: roaming + "/{Code,Code - Insiders,VSCodium}/User/settings.json", Keys: [][]string{{"mcp", "servers"}, {"mcp.servers"}},
-				Old: "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"},
+			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/settings.json", way{"mcp", "servers"}, way{"mcp.servers"}), "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"),
 		},
 		Fields: usual(Fields{
 			Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL,
@@ -131,9 +118,8 @@ var clients = []*Client{
 	{
 		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed to Devin Desktop in June 2026 and has new files",
 		Doubt: "whether it reads comments",
-		Sign:  "~/.codeium",
 		Places: []Place{
-			{Scope: User, Linux: config + "/devin/mcp_config.json", Darwin: "~/.config/devin/mcp_config.json", Windows: roaming + "/devin/mcp_config.json", Keys: mcpServers},
+			systems(User, configDir+"/devin/mcp_config.json", "~/.config/devin/mcp_config.json", roamingDir+"/devin/mcp_config.json"),
 			everywhere(Project, "./.devin/mcp_config.json"),
 			private(everywhere("project-local", "./.devin/mcp_config.local.json")),
 			with(everywhere(Legacy, "~/.codeium/windsurf/mcp_config.json"), Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
@@ -145,13 +131,10 @@ var clients = []*Client{
 	},
 	{
 		ID: "zed", Name: "Zed", Certain: true,
-		Sign: "~/.config/zed",
 		Places: []Place{
-			{Scope: User, Linux: "${FLATPAK_XDG_CONFIG_HOME:-" + config + "}/zed/settings.json", Darwin: "~/.config/zed/settings.json", Windows: roaming + "/Zed/settings.json",
-				Keys: [][]string{{"context_servers"}}},
-			{Scope: Project, Linux: "./.zed/settings.json", Darwin: "./.zed/settings.json", Windows: "./.zed/settings.json", Keys: [][]string{{"context_servers"}}},
-			{Scope: Legacy, Darwin: support + "/Zed/settings.json", Keys: [][]string{{"context_servers"}},
-				Old: "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"},
+			systems(User, "${FLATPAK_XDG_CONFIG_HOME:-"+configDir+"}/zed/settings.json", "~/.config/zed/settings.json", roamingDir+"/Zed/settings.json", way{"context_servers"}),
+			everywhere(Project, "./.zed/settings.json", way{"context_servers"}),
+			old(systems(Legacy, "", supportDir+"/Zed/settings.json", "", way{"context_servers"}), "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"),
 		},
 		Fields: usual(Fields{
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "enabled",
@@ -163,32 +146,28 @@ var clients = []*Client{
 	{
 		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
 		Message: "Gemini CLI ended for free and personal accounts in June 2026 (Antigravity took its place); with an API key or in a company it goes on",
-		Sign:    "~/.gemini",
-		Places: []Place{everywhere(User, "~/.gemini/settings.json"), everywhere(Project, "./.gemini/settings.json"),
-			{Scope: System, Linux: "/etc/gemini-cli/settings.json", Darwin: "/Library/Application Support/GeminiCli/settings.json", Windows: shared + "/gemini-cli/settings.json", Keys: mcpServers}},
+		Places: []Place{noted(everywhere(User, "~/.gemini/settings.json"), untrusted), noted(everywhere(Project, "./.gemini/settings.json"), untrusted),
+			systems(System, "/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", programData+"/gemini-cli/settings.json")},
 		Fields:   geminiFields,
-		Comments: Yes, Commas: No,
-		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty},
+		Comments: Yes, Commas: No, Mark: No,
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, Windows: ref.Percent, In: ref.Everywhere, Unset: ref.Empty},
 		Inherits: NoSecrets,
 		Reload:   "restart it, or type /mcp refresh",
 	},
 	{
 		ID: "codex", Name: "Codex", Certain: true,
-		Sign: "${CODEX_HOME:-~/.codex}",
 		Places: []Place{
-			{Scope: User, Linux: "${CODEX_HOME:-~/.codex}/config.toml", Darwin: "${CODEX_HOME:-~/.codex}/config.toml", Windows: "${CODEX_HOME:-~/.codex}/config.toml", Keys: mcpServersTOML},
-			{Scope: Project, Linux: "./.codex/config.toml", Darwin: "./.codex/config.toml", Windows: "./.codex/config.toml", Keys: mcpServersTOML, Note: "only in projects that are trusted"},
+			everywhere(User, "${CODEX_HOME:-~/.codex}/config.toml", way{"mcp_servers"}),
+			noted(everywhere(Project, "./.codex/config.toml", way{"mcp_servers"}), "only in projects that are trusted"),
 		},
 		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: Few,
 		Reload: "start a new session",
 	},
 	{
 		ID: "goose", Name: "goose", Certain: true,
-		Sign: config + "/goose",
 		Places: []Place{
-			{Scope: User, Linux: config + "/goose/config.yaml", Darwin: "~/.config/goose/config.yaml",
-				Windows: roaming + "/Block/goose/config/config.yaml", Keys: [][]string{{"extensions"}}},
-			{Scope: User, Linux: "$GOOSE_PATH_ROOT/config/config.yaml", Darwin: "$GOOSE_PATH_ROOT/config/config.yaml", Windows: "$GOOSE_PATH_ROOT/config/config.yaml", Keys: [][]string{{"extensions"}}},
+			systems(User, configDir+"/goose/config.yaml", "~/.config/goose/config.yaml", roamingDir+"/Block/goose/config/config.yaml", way{"extensions"}),
+			everywhere(User, "$GOOSE_PATH_ROOT/config/config.yaml", way{"extensions"}),
 			with(everywhere("plugin", "./.agents/plugins/*/.mcp.json"), Fields{NoRemote: true}),
 		},
 		Fields: usual(Fields{
@@ -203,13 +182,9 @@ var clients = []*Client{
 	},
 	{
 		ID: "cline", Name: "Cline", Certain: true,
-		Sign: "~/.cline",
 		Places: []Place{
 			everywhere(User, "${CLINE_MCP_SETTINGS_PATH:-${CLINE_DATA_DIR:-${CLINE_DIR:-~/.cline}/data}/settings/cline_mcp_settings.json}"),
-			{Scope: Legacy, Linux: config + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-				Darwin:  support + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
-				Windows: roaming + "/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", Keys: mcpServers,
-				Old: "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"},
+			old(app(Legacy, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"),
 		},
 		Fields: usual(Fields{
 			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesSSE,
@@ -222,11 +197,8 @@ var clients = []*Client{
 	},
 	{
 		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code is no longer made since May 2026; its makers point to Cline",
-		Sign: "~/.roo",
 		Places: []Place{
-			{Scope: User, Linux: config + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-				Darwin:  support + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-				Windows: roaming + "/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", Keys: mcpServers},
+			app(User, "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
 			everywhere(Project, "./.roo/mcp.json"),
 		},
 		Fields: usual(Fields{
@@ -234,19 +206,16 @@ var clients = []*Client{
 			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"},
 		}),
 		Comments: No, Commas: No,
-		Dialect: vscode,
+		Dialect: likeVSCode,
 		Reload:  "nothing to do: it watches the file",
 	},
 	{
 		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue is no longer maintained since June 2026; what is installed goes on working",
-		Sign: "~/.continue",
 		Places: []Place{
-			{Scope: User, Linux: "~/.continue/config.yaml", Darwin: "~/.continue/config.yaml", Windows: "~/.continue/config.yaml", Keys: mcpServers, List: true},
-			{Scope: "user-blocks", Linux: "~/.continue/mcpServers/*.{yaml,yml}", Darwin: "~/.continue/mcpServers/*.{yaml,yml}", Windows: "~/.continue/mcpServers/*.{yaml,yml}", Keys: mcpServers, List: true,
-				Note: "a block needs name, version and schema: v1"},
+			listed(everywhere(User, "~/.continue/config.yaml")),
+			noted(listed(everywhere("user-blocks", "~/.continue/mcpServers/*.{yaml,yml}")), "a block needs name, version and schema: v1"),
 			with(everywhere("user-blocks", "~/.continue/mcpServers/*.json"), continueBlock),
-			{Scope: "project-blocks", Linux: "./.continue/mcpServers/*.{yaml,yml}", Darwin: "./.continue/mcpServers/*.{yaml,yml}", Windows: "./.continue/mcpServers/*.{yaml,yml}", Keys: mcpServers, List: true,
-				Note: "a block needs name, version and schema: v1"},
+			noted(listed(everywhere("project-blocks", "./.continue/mcpServers/*.{yaml,yml}")), "a block needs name, version and schema: v1"),
 			with(everywhere("project-blocks", "./.continue/mcpServers/*.json"), continueBlock),
 		},
 		Fields: usual(Fields{
@@ -260,7 +229,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "lm-studio", Name: "LM Studio", Certain: true, Doubt: "it says that it follows Cursor's notation; whether it expands anything is not written down",
-		Sign: "~/.lmstudio",
 		Places: []Place{everywhere(User, "~/.lmstudio/mcp.json"),
 			old(everywhere(Legacy, "~/.cache/lm-studio/mcp.json"), "newer LM Studio reads ~/.lmstudio/mcp.json")},
 		Fields: usual(Fields{}),
@@ -268,14 +236,12 @@ var clients = []*Client{
 	},
 	{
 		ID: "junie", Name: "JetBrains Junie", Doubt: "the older plugin took no URLs",
-		Sign:   "~/.junie",
 		Places: []Place{everywhere(User, "~/.junie/mcp/mcp.json"), everywhere(Project, "./.junie/mcp/mcp.json")},
 		Fields: usual(Fields{}),
 		Reload: "apply the settings",
 	},
 	{
 		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can name other files",
-		Sign: "~/.ai/mcp",
 		Places: []Place{everywhere(User, "~/.ai/mcp/mcp.json"), everywhere(Project, "./.ai/mcp/mcp.json"), everywhere("air-local", "./.air/mcp.json"),
 			borrowed(everywhere("air-workspace", "./.mcp.json"))},
 		Fields: usual(Fields{}),
@@ -283,7 +249,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "amazon-q", Name: "Amazon Q Developer CLI", Certain: true, Status: Superseded, Message: "Amazon Q Developer CLI gets security fixes only; the Kiro CLI took its place",
-		Sign: "~/.aws/amazonq",
 		Places: []Place{everywhere(User, "~/.aws/amazonq/mcp.json"), everywhere(Workspace, "./.amazonq/mcp.json"),
 			everywhere(Agent, "~/.aws/amazonq/cli-agents/*.json")},
 		Fields: usual(Fields{
@@ -296,7 +261,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "kiro", Name: "Kiro", Certain: true,
-		Sign:   "~/.kiro",
 		Places: []Place{everywhere(User, "~/.kiro/settings/mcp.json"), everywhere(Workspace, "./.kiro/settings/mcp.json"), everywhere(Agent, "~/.kiro/agents/*.json")},
 		Fields: usual(Fields{
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Disabled: "disabled", Also: []string{"autoApprove", "disabledTools", "type", "oauth"},
@@ -307,33 +271,29 @@ var clients = []*Client{
 	},
 	{
 		ID: "opencode", Name: "opencode", Certain: true,
-		Sign: config + "/opencode",
 		Places: []Place{
-			opencode(User, "~/.config/opencode/opencode.json{,c}"),
-			up(opencode(Project, "./{,.opencode/}opencode.json{,c}")),
-			opencode(Custom, "$OPENCODE_CONFIG"),
-			opencode(Custom, "$OPENCODE_CONFIG_DIR/opencode.json{,c}"),
-			{Scope: Managed, Linux: "/etc/opencode/opencode.json{,c}", Darwin: "/Library/Application Support/opencode/opencode.json{,c}",
-				Windows: shared + "/opencode/opencode.json{,c}", Keys: opencodeKeys},
+			everywhere(User, "~/.config/opencode/opencode.json{,c}", opencodeKeys...),
+			up(everywhere(Project, "./{,.opencode/}opencode.json{,c}", opencodeKeys...)),
+			everywhere(Custom, "$OPENCODE_CONFIG", opencodeKeys...),
+			everywhere(Custom, "$OPENCODE_CONFIG_DIR/opencode.json{,c}", opencodeKeys...),
+			systems(Managed, "/etc/opencode/opencode.json{,c}", "/Library/Application Support/opencode/opencode.json{,c}", programData+"/opencode/opencode.json{,c}", opencodeKeys...),
 		},
 		Precedence: []Scope{Managed, Project, Custom, User},
 		Doubt:      "which file wins; $OPENCODE_CONFIG_CONTENT is a text and no file",
-		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: curly,
+		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: likeOpencode,
 		Reload: "restart it",
 	},
 	{
 		ID: "copilot-cli", Name: "GitHub Copilot CLI", Certain: true,
-		Sign: "~/.copilot",
 		Places: []Place{everywhere(User, "~/.copilot/mcp-config.json"),
-			up(borrowed(Place{Scope: Project, Linux: "./.mcp.json", Darwin: "./.mcp.json", Windows: "./.mcp.json", Keys: [][]string{{"mcpServers"}, {}}, Note: "skipped without a word in folders that are not trusted"})),
-			up(Place{Scope: "project-shared", Linux: "./.github/mcp.json", Darwin: "./.github/mcp.json", Windows: "./.github/mcp.json", Keys: [][]string{{"mcpServers"}, {}},
-				Note: "skipped without a word in folders that are not trusted"}),
+			up(borrowed(noted(everywhere(Project, "./.mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted"))),
+			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted")),
 		},
 		Precedence: []Scope{Project, "project-shared", User},
 		Doubt:      "whether the project wins over the user; .mcp.json wins over .github/mcp.json in the same folder",
 		Fields: usual(Fields{
-			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
-			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools", "args"},
+			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesHTTP,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools"},
 			Also: []string{"deferTools", "disableToolCache", "oauthClientId", "oauthPublicClient", "oauthGrantType", "oidc", "filterMapping"},
 		}),
 		Comments: Yes, Commas: Yes,
@@ -344,26 +304,23 @@ var clients = []*Client{
 	{
 		ID: "warp", Name: "Warp", Doubt: "references are written down for its cloud agents only",
 		Message: "servers added under Settings > Agents > MCP servers are kept by Warp itself, not in a file",
-		Sign:    "~/.warp",
 		Places: []Place{everywhere(User, "~/.warp/.mcp.json"), everywhere(Project, "./.warp/.mcp.json"),
 			borrowed(everywhere("imports", "~/.claude.json")), borrowed(everywhere("imports", "./.mcp.json")),
-			borrowed(with(toml("imports", "~/.codex/config.toml"), codexFields))},
+			borrowed(with(everywhere("imports", "~/.codex/config.toml", way{"mcp_servers"}), codexFields))},
 		Fields: usual(Fields{Cwd: "working_directory", Must: []string{"args"}, Also: []string{"warp_id"}}),
 		Reload: "start the server again in Settings",
 	},
 	{
 		ID: "trae", Name: "TRAE",
-		Sign: "~/.trae",
 		Places: []Place{
-			{Scope: User, Linux: config + "/{Trae,Trae CN}/User/mcp.json", Darwin: support + "/{Trae,Trae CN}/User/mcp.json", Windows: roaming + "/{Trae,Trae CN}/User/mcp.json", Keys: mcpServers},
-			{Scope: Project, Linux: "./.trae/mcp.json", Darwin: "./.trae/mcp.json", Windows: "./.trae/mcp.json", Keys: mcpServers, Note: "needs Enable Project MCP in the settings"},
+			app(User, "{Trae,Trae CN}/User/mcp.json"),
+			noted(everywhere(Project, "./.trae/mcp.json"), "needs Enable Project MCP in the settings"),
 		},
 		Fields: usual(Fields{Also: []string{"fromGalleryId"}}),
 		Reload: "start the server again in Settings",
 	},
 	{
 		ID: "antigravity", Name: "Google Antigravity", Doubt: "comments only since CLI 1.1.24",
-		Sign: "~/.gemini/config",
 		Places: []Place{everywhere(User, "~/.gemini/config/mcp_config.json"), everywhere(Project, "./.agents/mcp_config.json"),
 			old(everywhere(Legacy, "~/.gemini/antigravity/mcp_config.json"), "Antigravity 2.0 reads ~/.gemini/config/mcp_config.json"),
 			old(everywhere(Legacy, "~/.gemini/antigravity-cli/mcp_config.json"), "the CLI reads ~/.gemini/config/mcp_config.json, like the IDE")},
@@ -373,9 +330,7 @@ var clients = []*Client{
 	},
 	{
 		ID: "5ire", Name: "5ire", Status: Superseded, Message: "newer 5ire keeps its servers in its own database: add them in the app",
-		Sign: config + "/5ire",
-		Places: []Place{{Scope: Legacy, Linux: config + "/5ire/mcp.json", Darwin: support + "/5ire/mcp.json", Windows: roaming + "/5ire/mcp.json", Keys: mcpServers,
-			Old: "newer 5ire took this file over into its own database: a change here does nothing"}},
+		Places:   []Place{old(app(Legacy, "5ire/mcp.json"), "newer 5ire took this file over into its own database: a change here does nothing")},
 		Fields:   usual(Fields{Enabled: "isActive", Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, Also: []string{"key", "name", "description", "approvalPolicy"}}),
 		Comments: No, Commas: No, Dialect: literal,
 		Reload: "restart the app",
@@ -392,17 +347,15 @@ var clients = []*Client{
 	},
 	{
 		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "taken to do as Gemini CLI does, which it comes from",
-		Sign:   "~/.qwen",
 		Places: []Place{everywhere(User, "~/.qwen/settings.json"), everywhere(Project, "./.qwen/settings.json")},
-		Fields: geminiFields, Comments: Yes, Dialect: shell,
+		Fields: geminiFields, Comments: Yes, Dialect: likeShell,
 		Reload: "restart it",
 	},
 	{
 		ID: "crush", Name: "Crush", Doubt: "references ($NAME and $(command)) are from hearsay",
-		Sign: config + "/crush",
 		Places: []Place{
-			{Scope: User, Linux: config + "/crush/crush.json", Darwin: "~/.config/crush/crush.json", Windows: local + "/crush/crush.json", Keys: [][]string{{"mcp"}}},
-			{Scope: Project, Linux: "./{crush,.crush}.json", Darwin: "./{crush,.crush}.json", Windows: "./{crush,.crush}.json", Keys: [][]string{{"mcp"}}},
+			systems(User, configDir+"/crush/crush.json", "~/.config/crush/crush.json", localDir+"/crush/crush.json", way{"mcp"}),
+			everywhere(Project, "./{crush,.crush}.json", way{"mcp"}),
 		},
 		Fields: usual(Fields{
 			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForAll, BareURL: Skips,
@@ -412,17 +365,15 @@ var clients = []*Client{
 	},
 	{
 		ID: "amp", Name: "Amp", Doubt: "references (${NAME}) are from hearsay",
-		Sign: config + "/amp",
 		Places: []Place{
-			{Scope: User, Linux: config + "/amp/settings.json", Darwin: "~/.config/amp/settings.json", Windows: roaming + "/amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
-			{Scope: Project, Linux: "./.amp/settings.json", Darwin: "./.amp/settings.json", Windows: "./.amp/settings.json", Keys: [][]string{{"amp.mcpServers"}}},
+			systems(User, configDir+"/amp/settings.json", "~/.config/amp/settings.json", roamingDir+"/amp/settings.json", way{"amp.mcpServers"}),
+			everywhere(Project, "./.amp/settings.json", way{"amp.mcpServers"}),
 		},
 		Fields: usual(Fields{}), Comments: Yes,
 		Reload: "restart it",
 	},
 	{
 		ID: "factory-droid", Name: "Factory Droid",
-		Sign:   "~/.factory",
 		Places: []Place{everywhere(User, "~/.factory/mcp.json"), everywhere(Project, "./.factory/mcp.json")},
 		Fields: usual(Fields{
 			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips, Disabled: "disabled",
@@ -431,8 +382,7 @@ var clients = []*Client{
 	},
 	{
 		ID: "mistral-vibe", Name: "Mistral Vibe",
-		Sign:   "~/.vibe",
-		Places: []Place{listed(toml(User, "~/.vibe/config.toml")), listed(toml(Project, "./.vibe/config.toml"))},
+		Places: []Place{listed(everywhere(User, "~/.vibe/config.toml", way{"mcp_servers"})), listed(everywhere(Project, "./.vibe/config.toml", way{"mcp_servers"}))},
 		Fields: usual(Fields{
 			Name: "name", Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, TypeFor: ForAll, BareURL: Skips, Must: []string{"name"},
 		}),
@@ -441,7 +391,6 @@ var clients = []*Client{
 	},
 	{
 		ID: "kimi-code", Name: "Kimi Code",
-		Sign: "${KIMI_CODE_HOME:-~/.kimi-code}",
 		Places: []Place{everywhere(User, "${KIMI_CODE_HOME:-~/.kimi-code}/mcp.json"), everywhere(Project, "./.kimi-code/mcp.json"),
 			old(everywhere(Legacy, "~/.kimi/mcp.json"), "newer Kimi Code reads ~/.kimi-code/mcp.json")},
 		Fields: usual(Fields{
@@ -452,45 +401,42 @@ var clients = []*Client{
 	},
 	{
 		ID: "grok-build", Name: "Grok Build",
-		Sign:   "${GROK_HOME:-~/.grok}",
-		Places: []Place{toml(User, "${GROK_HOME:-~/.grok}/config.toml"), toml(Project, "./.grok/config.toml")},
+		Places: []Place{everywhere(User, "${GROK_HOME:-~/.grok}/config.toml", way{"mcp_servers"}), everywhere(Project, "./.grok/config.toml", way{"mcp_servers"})},
 		Fields: usual(Fields{Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}}}), Comments: Yes,
 		Reload: "start a new session",
 	},
 	{
 		ID: "kilo-code", Name: "Kilo Code", Doubt: "taken to do as opencode does, which it comes from",
-		Sign: "~/.config/kilo",
 		Places: []Place{
-			{Scope: User, Linux: "~/.config/kilo/kilo.json{,c}", Darwin: "~/.config/kilo/kilo.json{,c}", Windows: "~/.config/kilo/kilo.json{,c}", Keys: [][]string{{"mcp"}}},
-			{Scope: Project, Linux: "./{,.kilo/}kilo.json{,c}", Darwin: "./{,.kilo/}kilo.json{,c}", Windows: "./{,.kilo/}kilo.json{,c}", Keys: [][]string{{"mcp"}}},
-			{Scope: Legacy, Linux: config + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-				Darwin:  support + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
-				Windows: roaming + "/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json", Keys: mcpServers, Fields: &kiloOld,
-				Old: "newer Kilo Code reads ~/.config/kilo/kilo.json"},
-			{Scope: Legacy, Linux: "./.kilocode/mcp.json", Darwin: "./.kilocode/mcp.json", Windows: "./.kilocode/mcp.json", Keys: mcpServers, Fields: &kiloOld,
-				Old: "newer Kilo Code reads kilo.json, or the one in .kilo"},
+			everywhere(User, "~/.config/kilo/kilo.json{,c}", way{"mcp"}),
+			everywhere(Project, "./{,.kilo/}kilo.json{,c}", way{"mcp"}),
+			old(with(app(Legacy, "Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"), kiloOld), "newer Kilo Code reads ~/.config/kilo/kilo.json"),
+			old(with(everywhere(Legacy, "./.kilocode/mcp.json"), kiloOld), "newer Kilo Code reads kilo.json, or the one in .kilo"),
 		},
 		Fields: opencodeFields, Comments: Yes, Dialect: ref.Dialect{Known: true, Forms: ref.Curly, In: ref.Everywhere},
 		Reload: "restart it",
 	},
 }
 
-// The shapes in which places come.
+// The shapes in which places come. A way is the keys down to the servers; they
+// are under mcpServers if none is given.
 
-func everywhere(scope Scope, path string) Place {
-	return Place{Scope: scope, Linux: path, Darwin: path, Windows: path, Keys: mcpServers}
+type way = []string
+
+func systems(scope Scope, linux, darwin, windows string, ways ...way) Place {
+	if ways == nil {
+		ways = []way{{"mcpServers"}}
+	}
+	return Place{Scope: scope, Linux: linux, Darwin: darwin, Windows: windows, Keys: ways}
 }
 
-func toml(scope Scope, path string) Place {
-	p := everywhere(scope, path)
-	p.Keys = mcpServersTOML
-	return p
+func everywhere(scope Scope, path string, ways ...way) Place {
+	return systems(scope, path, path, path, ways...)
 }
 
-func opencode(scope Scope, path string) Place {
-	p := everywhere(scope, path)
-	p.Keys = opencodeKeys
-	return p
+// app is a path in the folder that desktop programs have for their settings.
+func app(scope Scope, path string, ways ...way) Place {
+	return systems(scope, configDir+"/"+path, supportDir+"/"+path, roamingDir+"/"+path, ways...)
 }
 
 func with(p Place, f Fields) Place {
@@ -500,6 +446,7 @@ func with(p Place, f Fields) Place {
 }
 
 func old(p Place, message string) Place { p.Old = message; return p }
+func noted(p Place, note string) Place  { p.Note = note; return p }
 func up(p Place) Place                  { p.Up = true; return p }
 func listed(p Place) Place              { p.List = true; return p }
 func private(p Place) Place             { p.Private = true; return p }

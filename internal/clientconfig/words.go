@@ -31,6 +31,10 @@ func program(command string) string {
 // commandLine takes a command apart that has its arguments in it. A path with
 // a space in it is one word.
 func commandLine(command string) []string {
+	const longest = 4096
+	if len(command) > longest {
+		return nil
+	}
 	all, ok := shellWords(command)
 	if !ok || len(all) < 2 || !slices.Contains(runners, program(all[0])) {
 		return nil

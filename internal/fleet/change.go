@@ -34,7 +34,7 @@ func (v *View) Remove(servers []*Server) Plan {
 		case c.Place.Scope == clientconfig.Managed || c.Place.Scope == clientconfig.System:
 			return nil, clientconfig.Skipped("the file is the administrator's")
 		}
-		return c.Drop(e), nil
+		return c.Remove(e), nil
 	})
 }
 
@@ -75,58 +75,32 @@ func inFileOrder(servers []*Server) []*Server {
 }
 
 // Mend plans to repair what the clients stumble over in these servers' entries
-// and in their files. Only what no more than allowed is needed for is planned; the rest is
-// skipped and told.
-func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Problem) bool) Plan {
+// and, if files says so, in all files as such. What is not allowed is skipped and told.
+func (v *View) Mend(servers []*Server, files bool, allowed func(*clientconfig.Config, clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
-	var configs []*clientconfig.Config
-	for _, s := range servers {
-		if !slices.Contains(configs, s.Config) {
-			configs = append(configs, s.Config)
+	for _, c := range v.Configs {
+		chosen := func(p clientconfig.Problem) bool {
+			whole := p.Server == "" && (files || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c }))
+			return whole || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c && s.shown() == p.Server })
 		}
-	}
-	if files {
-		for _, c := range v.Configs {
-			if !slices.Contains(configs, c) {
-				configs = append(configs, c)
-			}
+		mended, made := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(c, p) })
+		for _, p := range made {
+			d.replace(c, where(c, p), p.Consent, "mend "+string(p.Code), mended.Text)
 		}
-	}
-	chosen := func(c *clientconfig.Config, p clientconfig.Problem) bool {
-		return p.Server == "" || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c && s.shown() == p.Server })
-	}
-	for _, c := range configs {
-		told := map[string]bool{}
-		// One problem at a time, the file read anew after each: a fix moves
-		// what comes behind it, and may be all that another needed.
-		for range mostFixes {
-			now := d.now(c)
-			var next *clientconfig.Problem
-			for _, p := range now.Lint() {
-				about := fmt.Sprintf("%s %s %d", p.Code, p.Server, p.Line)
-				switch {
-				case !chosen(c, p) || told[about] || p.Fix == nil:
-				case !allowed(p):
-					told[about] = true
-					d.skip(where(c, p), p.What+"; "+needs(p, c))
-				case next == nil:
-					next = &p
-				}
-			}
-			if next == nil {
-				break
-			}
-			told[fmt.Sprintf("%s %s %d", next.Code, next.Server, next.Line)] = true
-			if err := d.edit(c, where(c, *next), next.Consent, "mend "+string(next.Code), next.Fix); err != nil {
-				d.skip(where(c, *next), err.Error())
+		for _, p := range mended.Lint() {
+			if chosen(p) && p.Fix != nil && !allowed(c, p) {
+				d.skip(where(c, p), p.What+"; "+needs(p, c))
 			}
 		}
 	}
 	return d.finish()
 }
 
-// mostFixes bounds what is mended in one file at once.
-const mostFixes = 500
+// WithoutEyes: mending that changes nothing of what is run, reached or sent, in
+// files that are nobody else's, needs no look at the diff.
+func WithoutEyes(c *clientconfig.Config, p clientconfig.Problem) bool {
+	return p.Consent == clientconfig.Form && !inProject(c)
+}
 
 func where(c *clientconfig.Config, p clientconfig.Problem) string {
 	if p.Server == "" {
@@ -209,22 +183,18 @@ func fits(have, want clientconfig.Scope) bool {
 
 func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	now := d.now(c)
-	if old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); old >= 0 && s.Replace {
-		if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "replace "+s.Name, now.Drop(&now.Entries[old])); err != nil {
-			return err
-		}
-		now = d.now(c)
+	if old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); old >= 0 && !s.Replace {
+		return fmt.Errorf("%s has a server called %q already, in line %d of %s: take another name, or replace it", c.Client.Name, s.Name, now.Entries[old].Line, c.Path)
+	}
+	if c.Strict != nil {
+		return fmt.Errorf("%s cannot read %s, so nothing is added to it: %w; gauze doctor --fix may mend it", c.Client.Name, c.Path, c.Strict)
 	}
 	fields := c.Fields()
 	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
 	if err != nil {
 		return err
 	}
-	edit, err := now.Add(s.Name, entry)
-	if err != nil {
-		return err
-	}
-	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "add "+s.Name, edit); err != nil || !s.Wrapped {
+	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "add "+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
 		return err
 	}
 	now = d.now(c)
@@ -232,7 +202,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	if added < 0 {
 		return fmt.Errorf("%s does not read the new entry back", c.Client.Name)
 	}
-	edit, err = now.Wrap(&now.Entries[added], clientconfig.WrapOptions{Gauze: v.fleet.Gauze})
+	edit, err := now.Wrap(&now.Entries[added], clientconfig.WrapOptions{Gauze: v.fleet.Gauze})
 	var stays clientconfig.Skipped
 	if errors.As(err, &stays) { // behind a URL, or a URL that went through us anyway
 		return nil

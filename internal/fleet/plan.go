@@ -103,9 +103,14 @@ func (d *draft) now(c *clientconfig.Config) *clientconfig.Config {
 func (d *draft) edit(c *clientconfig.Config, server string, consent clientconfig.Consent, about string, e clientconfig.Edit) error {
 	now := d.now(c)
 	text, err := e.Apply(c.Format(), now.Text)
-	if err != nil {
-		return err
+	if err == nil {
+		d.replace(c, server, consent, about, text)
 	}
+	return err
+}
+
+// replace notes what a file is to be.
+func (d *draft) replace(c *clientconfig.Config, server string, consent clientconfig.Consent, about string, text []byte) {
 	i, touched := d.at[c.Path]
 	if !touched {
 		i = len(d.plan.Changes)
@@ -125,7 +130,6 @@ func (d *draft) edit(c *clientconfig.Config, server string, consent clientconfig
 	}
 	change.About += about
 	change.secrets = append(secretsOf(c), secretsOf(d.fleet.Home.ReadText(c.File, text))...)
-	return nil
 }
 
 func (d *draft) skip(server, why string) {

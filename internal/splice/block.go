@@ -73,7 +73,7 @@ func (e *editor) replaceBlock(at *place, want any) string {
 		with := " " + p.flow(want, modelOf(n, model), "", false)
 		from := c.after
 		if n.anchor != "" || n.tagged {
-			from = n.props + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
+			from = int(n.props) + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
 		}
 		to := max(n.end, from)
 		// The gap between colon and value is the file's own.
@@ -110,16 +110,6 @@ func modelOf(old, model *node) *node {
 		return old
 	}
 	return model
-}
-
-func isEmpty(v any) bool {
-	switch v := v.(type) {
-	case Map:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return false
 }
 
 func (e *editor) removeBlock(holder *place, gone []int) string {
@@ -191,7 +181,7 @@ func (e *editor) emptyBlock(holder *place) string {
 	c := holder.child()
 	at := c.after
 	if n.anchor != "" || n.tagged {
-		at = n.props + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
+		at = int(n.props) + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
 	}
 	if _, own := margin(text, n.start); !own {
 		e.patch(n.start, n.end, empty[1:])

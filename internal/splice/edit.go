@@ -1,12 +1,8 @@
 package splice
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"sort"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,8 +25,9 @@ func (e *RefusedError) Error() string {
 // Set replaces the value at the end of a path or adds it, with the maps that
 // are missing on the way. An index equal to the length of a list adds an item.
 //
-// What stays the same inside of a map or list is not touched: members keep
-// their places, new ones follow at the end, and comments stay. Values may be
+// What stays the same inside of a map or list is not touched: it keeps its
+// place and its comments. New members follow the one that they follow in value;
+// the member a path adds is the last one. Values may be
 // nil, bool, string, numbers, Clock, Map, []any, []string, and maps by string,
 // whose members are sorted.
 func (d *Document) Set(path []any, value any) (*Document, error) {
@@ -339,6 +336,9 @@ func (e *editor) become(at *place, want any) string {
 		// Replaced in the first pass already, unless it was scattered.
 		return "its kind of value cannot be changed here"
 	}
+	if n.scattered && at.parent == nil {
+		return "the file holds a map"
+	}
 	if n.scattered {
 		return e.remove(at.parent, at.holder, []int{at.index})
 	}
@@ -379,16 +379,27 @@ func (e *editor) becomeMap(at *place, want Map) string {
 		}
 		return ""
 	}
+	// New members follow the one they follow in the value that is wanted.
+	index := 0
 	var fresh Map
+	flush := func() (why string) {
+		if len(fresh) > 0 {
+			why = e.insert(at, index, fresh)
+		}
+		fresh = nil
+		return why
+	}
 	for _, m := range want {
 		if n.find(m.Name) == nil {
 			fresh = append(fresh, m)
+			continue
 		}
+		if why := flush(); why != "" {
+			return why
+		}
+		index = 1 + slices.IndexFunc(n.children, func(c child) bool { return c.name == m.Name && !c.hidden })
 	}
-	if len(fresh) == 0 {
-		return ""
-	}
-	return e.insert(at, len(n.children), fresh)
+	return flush()
 }
 
 // becomeList keeps what both have at the beginning and at the end.
@@ -509,132 +520,4 @@ func (e *editor) remove(n *node, holder *place, gone []int) string {
 		return e.removeTables(n, gone)
 	}
 	return "it is not understood"
-}
-
-func values(m Map) []any {
-	var items []any
-	for _, member := range m {
-		items = append(items, member.Value)
-	}
-	return items
-}
-
-func isContainer(v any) bool {
-	switch v.(type) {
-	case Map, []any:
-		return true
-	}
-	return false
-}
-
-func kindOf(v any) Kind {
-	switch v.(type) {
-	case bool:
-		return BoolKind
-	case json.Number:
-		return NumberKind
-	case string:
-		return StringKind
-	case Clock:
-		return TimeKind
-	case []any:
-		return ListKind
-	case Map:
-		return MapKind
-	}
-	return NullKind
-}
-
-// plain makes a value one of those that Value returns.
-func plain(f Format, v any) (any, error) { return f.plain(v, 0) }
-
-func (f Format) plain(v any, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("the new value is nested more than %d deep", maxDepth)
-	}
-	switch v := v.(type) {
-	case nil, bool:
-		return v, nil
-	case Clock:
-		if f != TOML || !tomlTime.MatchString(string(v)) {
-			return nil, fmt.Errorf("%q is no time of %s", v, f)
-		}
-		return v, nil
-	case json.Number:
-		if !f.isNumber(string(v)) {
-			return nil, fmt.Errorf("%q is no number of %s", v, f)
-		}
-		return v, nil
-	case string:
-		if !utf8.ValidString(v) {
-			return nil, fmt.Errorf("the new value is no text")
-		}
-		return v, nil
-	case int:
-		return json.Number(strconv.Itoa(v)), nil
-	case int64:
-		return json.Number(strconv.FormatInt(v, 10)), nil
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, fmt.Errorf("the new value is no number")
-		}
-		text, err := json.Marshal(v)
-		return json.Number(text), err
-	case Map:
-		m := make(Map, 0, len(v))
-		seen := map[string]bool{}
-		for _, member := range v {
-			if seen[member.Name] || !utf8.ValidString(member.Name) {
-				return nil, fmt.Errorf("the name %q is twice in the new value, or no text", member.Name)
-			}
-			seen[member.Name] = true
-			value, err := f.plain(member.Value, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			m = append(m, Member{member.Name, value})
-		}
-		return m, nil
-	case map[string]any:
-		var m Map
-		for name, value := range v {
-			m = append(m, Member{name, value})
-		}
-		sort.Slice(m, func(i, j int) bool { return m[i].Name < m[j].Name })
-		return f.plain(m, depth)
-	case map[string]string:
-		var m Map
-		for name, value := range v {
-			m = append(m, Member{name, value})
-		}
-		sort.Slice(m, func(i, j int) bool { return m[i].Name < m[j].Name })
-		return f.plain(m, depth)
-	case []string:
-		items := make([]any, 0, len(v))
-		for _, item := range v {
-			items = append(items, item)
-		}
-		return f.plain(items, depth)
-	case []any:
-		items := make([]any, 0, len(v))
-		for _, item := range v {
-			value, err := f.plain(item, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, value)
-		}
-		return items, nil
-	}
-	return nil, fmt.Errorf("a %T is no value of a settings file", v)
-}
-
-func (f Format) isNumber(text string) bool {
-	switch f {
-	case TOML:
-		return tomlNumber.MatchString(text)
-	case YAML:
-		return yamlNumber.MatchString(text)
-	}
-	return jsonNumber.MatchString(text)
 }

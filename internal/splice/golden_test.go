@@ -16,7 +16,7 @@ type story struct {
 	name, edit, before, kind, after string
 }
 
-func stories(t *testing.T, file string) []story {
+func stories(t testing.TB, file string) []story {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {

@@ -2,6 +2,7 @@ package splice
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,6 +14,18 @@ type jsonReader struct {
 	text    string
 	p       int
 	lenient bool
+	open    []child // entries of collections that are not closed yet
+	spare   []node
+}
+
+// node makes nodes by the hundred: a file may have hundreds of thousands.
+func (r *jsonReader) node() *node {
+	if len(r.spare) == 0 {
+		r.spare = make([]node, min(256, 1+(len(r.text)-r.p)/8))
+	}
+	n := &r.spare[0]
+	r.spare = r.spare[1:]
+	return n
 }
 
 func readJSON(text string, lenient bool) *node {
@@ -74,7 +87,8 @@ func (r *jsonReader) value(depth int) *node {
 	if depth > maxDepth {
 		r.fail("values are nested more than 200 deep", "")
 	}
-	n := &node{start: r.p}
+	n := r.node()
+	n.start = r.p
 	switch c := r.peek(); {
 	case c == '{' || c == '[':
 		r.collection(n, depth)
@@ -116,10 +130,11 @@ func (r *jsonReader) collection(n *node, depth int) {
 		n.kind, closing = MapKind, '}'
 	}
 	r.p++
+	mine := len(r.open)
 	for {
 		r.skip()
 		if r.peek() == closing {
-			if !r.lenient && len(n.children) > 0 {
+			if !r.lenient && len(r.open) > mine {
 				r.p = strings.LastIndexByte(r.text[:r.p], ',')
 				r.fail("there is a comma behind the last entry", "remove the comma")
 			}
@@ -147,7 +162,7 @@ func (r *jsonReader) collection(n *node, depth int) {
 			r.skip()
 		}
 		c.node = r.value(depth + 1)
-		n.children = append(n.children, c)
+		r.open = append(r.open, c)
 		r.skip()
 		if r.peek() == closing {
 			break
@@ -164,6 +179,8 @@ func (r *jsonReader) collection(n *node, depth int) {
 		r.p++
 	}
 	r.p++
+	n.children = slices.Clone(r.open[mine:])
+	r.open = r.open[:mine]
 	if n.kind == MapKind {
 		n.hide()
 	}

@@ -1,7 +1,6 @@
 package splice
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -30,11 +29,8 @@ func (d *Document) proven(next *Document, path []any, c change) (*Document, erro
 		why = "it also comes from a merge"
 	default:
 		for _, document := range []*Document{d, next} {
-			if !document.agreed {
-				if err := document.secondOpinion(); err != nil {
-					why = fmt.Sprintf("another reader does not read the file as we do (%v)", err)
-				}
-				document.agreed = why == ""
+			if err := document.second(); err != nil {
+				why = fmt.Sprintf("another reader does not read the file as we do (%v)", err)
 			}
 		}
 	}
@@ -172,58 +168,4 @@ func (n *node) vanishes(path []any) bool {
 		return false
 	}
 	return n.step(path[0]).vanishes(path[1:])
-}
-
-// nest is a value with the maps and lists of a path around it.
-func nest(path []any, value any) any {
-	for i := len(path) - 1; i >= 0; i-- {
-		if name, isName := path[i].(string); isName {
-			value = Map{{name, value}}
-		} else {
-			value = []any{value}
-		}
-	}
-	return value
-}
-
-// equal compares plain values; the order of members does not count.
-func equal(a, b any) bool {
-	switch a := a.(type) {
-	case Map:
-		b, ok := b.(Map)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		var index map[string]any
-		for i, m := range a {
-			if b[i].Name == m.Name {
-				if !equal(m.Value, b[i].Value) {
-					return false
-				}
-				continue
-			}
-			if index == nil {
-				index = make(map[string]any, len(b))
-				for _, other := range b {
-					index[other.Name] = other.Value
-				}
-			}
-			other, known := index[m.Name]
-			if !known || !equal(m.Value, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
-	case json.Number:
-		b, ok := b.(json.Number)
-		return ok && a == b
-	}
-	switch b.(type) {
-	case Map, []any:
-		return false
-	}
-	return a == b
 }

@@ -2,11 +2,13 @@
 // leaves every other byte as it was.
 //
 //	text.go     bytes <-> text: encodings, lines, columns
-//	json.go, toml.go, yaml.go   text -> tree with positions, one reader per format
+//	node.go     the tree
+//	json.go, toml.go, yaml.go, yaml_scalar.go   text -> tree, one reader per format
 //	edit.go     Set, Remove, Rename: what changes, in which order
 //	bracket.go  edits between brackets: JSON, arrays and inline tables of TOML, flow style of YAML
 //	block.go, table.go   edits of YAML's lines and of TOML's tables
 //	write.go    new values, written as their neighbours are
+//	value.go    plain values
 //	proof.go    the new text is read again: this one thing changed, nothing else
 //	second.go   what other libraries read in the same text
 //
@@ -16,9 +18,9 @@
 package splice
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
+	"sync"
 )
 
 // Format says how a file is to be read.
@@ -42,7 +44,7 @@ const (
 )
 
 // Kind is what a value is.
-type Kind int
+type Kind uint8
 
 const (
 	NullKind Kind = iota
@@ -62,7 +64,9 @@ type Document struct {
 	root   *node
 	lines  []int   // where lines begin
 	blocks []block // of TOML
-	agreed bool    // the second reader was asked, and read the same
+
+	// second says, asked once, whether another reader reads the same.
+	second func() error
 }
 
 // Map is a map in the order of its file.
@@ -100,6 +104,7 @@ func read(f Format, form encoding, text string) (d *Document, err error) {
 			panic(stop)
 		}
 	}()
+	d.second = sync.OnceValue(d.secondOpinion)
 	switch f {
 	case JSON, JSONC:
 		d.root = readJSON(text, f == JSONC)
@@ -142,8 +147,7 @@ func (d *Document) Duplicates() []Duplicate {
 	visit = func(n *node) {
 		for _, c := range n.children {
 			if c.hidden {
-				line, _ := d.position(c.start)
-				found = append(found, Duplicate{c.name, line})
+				found = append(found, Duplicate{c.name, d.line(c.start)})
 			}
 			visit(c.node)
 		}
@@ -202,209 +206,6 @@ func (n Node) Raw() string {
 		return ""
 	}
 	return n.d.text[n.n.start:n.n.end]
-}
-
-// node is a value with its place.
-type node struct {
-	kind     Kind
-	start    int
-	end      int
-	text     string // of a string, decoded; of a number or time, as written
-	truth    bool
-	children []child
-
-	bracketed bool // [ ] or { }: start and end are the brackets' outer sides
-	absent    bool // nothing is written: an empty file, a YAML null
-
-	scattered bool           // TOML: a table of headers or dotted keys
-	born      birth          // TOML: how the table came to be
-	homeBlock int            // TOML: the block whose dotted keys made it
-	index     map[string]int // TOML: children by name
-
-	anchor   string // YAML
-	tagged   bool   // YAML
-	props    int    // YAML: where anchor or tag begin; start if there are none
-	target   *node  // YAML: an alias stands for it
-	aliased  bool   // YAML: somebody stands for it
-	style    byte   // YAML, TOML: the quote of a string, '|' or '>' of a block; 0 if plain
-	expanded int    // YAML: nodes when all aliases are written out
-	depth    int    // YAML: the same for depth
-}
-
-// child is a member of a map or an item of a list.
-type child struct {
-	name   string
-	start  int // of the key, of YAML's dash, else of the value
-	keyEnd int
-	after  int // behind the colon, the equals sign or the dash
-	hidden bool
-	node   *node
-}
-
-func (n *node) resolve() *node {
-	if n.target != nil {
-		return n.target
-	}
-	return n
-}
-
-func (n *node) step(step any) *node {
-	n = n.resolve()
-	switch step := step.(type) {
-	case string:
-		if n.kind != MapKind {
-			return nil
-		}
-		if c := n.find(step); c != nil {
-			return c.node
-		}
-		for _, c := range n.merged() {
-			if c.name == step {
-				return c.node
-			}
-		}
-	case int:
-		if n.kind == ListKind && step >= 0 && step < len(n.children) {
-			return n.children[step].node
-		}
-	}
-	return nil
-}
-
-// find is the member that counts among those of that name.
-func (n *node) find(name string) *child {
-	if n.index != nil {
-		if i, ok := n.index[name]; ok {
-			return &n.children[i]
-		}
-		return nil
-	}
-	for i := len(n.children) - 1; i >= 0; i-- {
-		if n.children[i].name == name && n.kind == MapKind {
-			return &n.children[i]
-		}
-	}
-	return nil
-}
-
-// members are those that count, with what YAML's merge keys bring.
-func (n *node) members() []child {
-	n = n.resolve()
-	var all []child
-	merges := false
-	for _, c := range n.children {
-		if c.isMerge() {
-			merges = true
-			continue
-		}
-		if !c.hidden {
-			all = append(all, c)
-		}
-	}
-	if merges {
-		all = append(all, n.merged()...)
-	}
-	return all
-}
-
-// isMerge: "<<" with an alias behind it. Written otherwise it is only a name.
-func (c child) isMerge() bool {
-	if c.name != "<<" || c.node == nil {
-		return false
-	}
-	if c.node.target != nil {
-		return c.node.target.kind == MapKind
-	}
-	if c.node.kind != ListKind || len(c.node.children) == 0 {
-		return false
-	}
-	for _, item := range c.node.children {
-		if item.node.target == nil || item.node.target.kind != MapKind {
-			return false
-		}
-	}
-	return true
-}
-
-// merged are the members that come from elsewhere and that n has not itself.
-func (n *node) merged() []child {
-	var all []child
-	var known map[string]bool
-	for _, c := range n.children {
-		if !c.isMerge() {
-			continue
-		}
-		if known == nil {
-			known = map[string]bool{}
-			for _, own := range n.children {
-				known[own.name] = true
-			}
-		}
-		sources := []*node{c.node}
-		if c.node.target == nil {
-			sources = nil
-			for _, item := range c.node.children {
-				sources = append(sources, item.node)
-			}
-		}
-		for _, source := range sources {
-			for _, m := range source.members() {
-				if !known[m.name] {
-					known[m.name] = true
-					all = append(all, m)
-				}
-			}
-		}
-	}
-	return all
-}
-
-func (n *node) value() any {
-	n = n.resolve()
-	switch n.kind {
-	case BoolKind:
-		return n.truth
-	case NumberKind:
-		return json.Number(n.text)
-	case StringKind:
-		return n.text
-	case TimeKind:
-		return Clock(n.text)
-	case ListKind:
-		items := make([]any, 0, len(n.children))
-		for _, c := range n.children {
-			items = append(items, c.node.value())
-		}
-		return items
-	case MapKind:
-		m := make(Map, 0, len(n.children))
-		for _, c := range n.members() {
-			m = append(m, Member{c.name, c.node.value()})
-		}
-		return m
-	}
-	return nil
-}
-
-// hide marks the members of a finished map that a later one hides.
-func (n *node) hide() {
-	if len(n.children) < 12 {
-		for i := range n.children {
-			for j := i + 1; j < len(n.children); j++ {
-				if n.children[i].name == n.children[j].name {
-					n.children[i].hidden = true
-				}
-			}
-		}
-		return
-	}
-	last := make(map[string]int, len(n.children))
-	for i, c := range n.children {
-		if before, twice := last[c.name]; twice {
-			n.children[before].hidden = true
-		}
-		last[c.name] = i
-	}
 }
 
 // A SyntaxError says what is wrong with a file, where, and what to do.

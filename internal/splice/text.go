@@ -93,9 +93,11 @@ func lineStarts(text string) []int {
 
 // position counts from one, columns in characters.
 func (d *Document) position(at int) (line, column int) {
-	line = sort.SearchInts(d.lines, at+1)
+	line = d.line(at)
 	return line, 1 + utf8.RuneCountInString(d.text[d.lines[line-1]:at])
 }
+
+func (d *Document) line(at int) int { return sort.SearchInts(d.lines, at+1) }
 
 // lineStart is where the line of a position begins.
 func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }

@@ -7,7 +7,7 @@ import (
 )
 
 // birth is how a table of TOML came to be, which decides what may add to it.
-type birth int
+type birth uint8
 
 const (
 	implied  birth = iota // by the header of a table inside of it
@@ -227,10 +227,10 @@ func (r *tomlReader) assign(table *node, home, depth int) entry {
 			break
 		}
 		if c == nil {
-			made := &node{kind: MapKind, scattered: true, born: byDots, homeBlock: home, start: e.start, end: e.start}
+			made := &node{kind: MapKind, scattered: true, born: byDots, homeBlock: int32(home), start: e.start, end: e.start}
 			table.add(child{name: k.name, start: e.start, keyEnd: k.end, after: k.end, node: made})
 			c = table.find(k.name)
-		} else if c.node.kind != MapKind || !c.node.scattered || c.node.born != byDots || c.node.homeBlock != home {
+		} else if c.node.kind != MapKind || !c.node.scattered || c.node.born != byDots || c.node.homeBlock != int32(home) {
 			r.p = k.start
 			r.fail("the name "+quoted(k.name)+" is there already", "remove one of the two, or rename it")
 		}
@@ -277,7 +277,7 @@ func (r *tomlReader) value(depth int) *node {
 		}
 	}
 	word()
-	if dateOnly.MatchString(r.text[n.start:r.p]) && r.p+1 < len(r.text) && r.text[r.p] == ' ' && r.text[r.p+1] >= '0' && r.text[r.p+1] <= '9' {
+	if r.p-n.start == len("2006-01-02") && dateOnly.MatchString(r.text[n.start:r.p]) && r.p+1 < len(r.text) && r.text[r.p] == ' ' && r.text[r.p+1] >= '0' && r.text[r.p+1] <= '9' {
 		r.p++
 		word()
 	}
@@ -285,7 +285,7 @@ func (r *tomlReader) value(depth int) *node {
 	switch {
 	case n.text == "true" || n.text == "false":
 		n.kind, n.truth, n.text = BoolKind, n.text == "true", ""
-	case tomlNumber.MatchString(n.text):
+	case digitsOnly(n.text) && (n.text[0] != '0' || n.text == "0"), tomlNumber.MatchString(n.text):
 		n.kind = NumberKind
 	case tomlTime.MatchString(n.text):
 		n.kind = TimeKind
@@ -435,5 +435,8 @@ func (r *tomlReader) escape(out []byte, long bool) []byte {
 	r.fail("a backslash in a text needs another one", `write \\, or use single quotes: 'C:\Users'`)
 	return nil
 }
+
+// digitsOnly spares nearly all numbers the expression.
+func digitsOnly(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func quoted(name string) string { return `"` + name + `"` }

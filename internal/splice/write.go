@@ -83,7 +83,7 @@ func (l *look) sample(d *Document, n *node, budget *int) {
 			*field, l.seen[name] = value, true
 		}
 	}
-	if n.bracketed && len(n.children) > 0 && *budget > 0 {
+	if n.bracketed && len(n.children) > 0 && !n.children[0].node.scattered {
 		first := n.children[0]
 		inside := text[n.start+1 : first.start]
 		if indent, own := margin(text, first.start); own && strings.Contains(inside, "\n") {
@@ -98,7 +98,7 @@ func (l *look) sample(d *Document, n *node, budget *int) {
 			}
 		}
 		if n.kind == MapKind {
-			if between := text[first.keyEnd:first.node.start]; strings.Trim(between, " :=") == "" && between != "" && !first.node.scattered && !first.node.absent && first.node.props <= first.node.start && (d.format != YAML || strings.HasSuffix(between, " ")) {
+			if between := text[first.keyEnd:first.node.start]; strings.Trim(between, " :=") == "" && between != "" && !first.node.absent && int(first.node.props) <= first.node.start && (d.format != YAML || strings.HasSuffix(between, " ")) {
 				once("colon", &l.colon, between)
 			}
 			if d.format == YAML && !l.seen["quote"] {
@@ -440,7 +440,7 @@ func doubleQuoted(s, hex string, del bool) string {
 }
 
 var (
-	safePlain = regexp.MustCompile(`^(?:[A-Za-z_/]|\./)(?:[A-Za-z0-9_/.@+=\\:-]*[A-Za-z0-9_/.@+=\\-])?(?: [A-Za-z0-9_/.@+-]+)*$`)
+	safePlain = regexp.MustCompile(`^(?:[A-Za-z_/]|\./)(?:[\w/.@+=()\\:-]*[\w/.@+=()\\-])?(?: [\w/.@+=()\\](?:[\w/.@+=()\\:-]*[\w/.@+=()\\-])?)*$`)
 	// Words that some version of YAML takes for something else.
 	notPlain = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|none|nan|inf)$`)
 )
@@ -449,5 +449,5 @@ func (p *pen) plain(s string) bool { return plainYAML(s) && !(p.inside && string
 
 // plainYAML: can it stand without quotes, whoever reads it?
 func plainYAML(s string) bool {
-	return safePlain.MatchString(s) && !notPlain.MatchString(s) && !strings.Contains(s, " -")
+	return safePlain.MatchString(s) && !notPlain.MatchString(s)
 }

@@ -32,6 +32,16 @@ type Dialect struct {
 	Forms Form // none, and Known: it expands nothing
 	In    Part
 	Unset Unset
+
+	Windows Form // more forms on Windows
+}
+
+// On is the dialect on a system.
+func (d Dialect) On(system string) Dialect {
+	if system == "windows" {
+		d.Forms |= d.Windows
+	}
+	return d
 }
 
 // Lookup finds the value of a variable.
