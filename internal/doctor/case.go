@@ -13,6 +13,8 @@ type Case struct {
 	Command []string // program and arguments, as configured
 	URL     string   // instead of a command
 	Stage   Stage    // how far it got
+	Live    bool     // we have just seen it ourselves; otherwise it is somebody's log
+	Keyed   bool     // a key or token of the user's went with the requests to the URL
 
 	Spawn Spawn  // why it did not even start
 	Exit  Exit   // how it ended

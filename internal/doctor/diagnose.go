@@ -14,10 +14,24 @@ type cause struct {
 	name     string
 	category Category
 	explain  string // template, see fill
-	fix      string // template, one line
+	fix      string // template, one line; see advised for what may stand in it
+	instead  []advice
 	clues    []clue
 	hides    []string // causes that are only consequences of this one
 }
+
+// advice is what is said instead where a cause calls for another step. Without
+// an explanation, that of the cause stays.
+type advice struct {
+	when    func(x *exam, m *match) bool
+	explain string
+	fix     string
+}
+
+// Where another step is the right one.
+func atURL(x *exam, _ *match) bool   { return x.URL != "" }
+func live(x *exam, _ *match) bool    { return x.Live }
+func liveURL(x *exam, _ *match) bool { return x.Live && x.URL != "" }
 
 // clue is one sign of a cause. With a pattern, when decides about each match;
 // without one it looks at the numbers, and fills in the match itself.
@@ -53,9 +67,10 @@ var knowledge = sync.OnceValue(func() *table {
 	causes = slices.Concat(configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
-	pointers := faintClues()
-	for i := range causes {
-		causes[i].clues = append(causes[i].clues, pointers[causes[i].name]...)
+	for _, more := range []map[string][]clue{libraryClues(), languageClues(), faintClues()} {
+		for i := range causes {
+			causes[i].clues = append(causes[i].clues, more[causes[i].name]...)
+		}
 	}
 	t := &table{}
 	for _, c := range causes {
@@ -121,6 +136,9 @@ func (c *Case) words() string {
 		}
 	}
 	for _, answer := range c.HTTP {
+		if c.Live && c.URL != "" && answer.Status >= 500 {
+			continue // what breaks inside of a server is for those who run it
+		}
 		if answer.Body != "" {
 			parts = append(parts, legible(answer.Body))
 		}
@@ -137,6 +155,9 @@ func (c *Case) words() string {
 func (x *exam) findings() []finding {
 	var found []finding
 	for n := range causes {
+		if c := &causes[n]; x.URL != "" && (x.ofAProgram(c) || x.Live && x.status(&match{}, 401) && x.aboutOurKey(c)) {
+			continue
+		}
 		if f, ok := x.consider(n); ok {
 			found = append(found, f)
 		}
@@ -163,6 +184,29 @@ func (x *exam) findings() []finding {
 	return found
 }
 
+// ofAProgram tells whether a cause is about a program that is started here. A
+// server behind a URL gets neither our environment nor our files: what its
+// answers say about such things is about its own, or a lie. A log may be that
+// of the server itself, but not even then does an entry with a URL give it
+// variables or pipes.
+func (x *exam) ofAProgram(c *cause) bool {
+	switch c.name {
+	case "env_placeholder_not_expanded", "wrong_service_on_port", "too_many_tools":
+		return false
+	case "http_server_run_as_stdio", "stdin_not_connected":
+		return true
+	case "package_registry_login", "stale_registry_login", "db_grant_missing", "cloud_credentials_not_in_container", "docker_daemon_down", "container_localhost", "registry_unreachable", "git_fetch_failed", "npx_stdin_deadlock":
+		return x.Live
+	}
+	switch c.category {
+	case MissingEnvVar, StdoutPollution:
+		return true
+	case CommandNotFound, PermissionDenied, PackageNotFound, RuntimeTooOld, DependencyMissing, Crashed, PortInUse, ResourceExhausted, PathNotFound, ConfigMalformed:
+		return x.Live
+	}
+	return false
+}
+
 // consider looks for the best clue of one cause.
 func (x *exam) consider(n int) (best finding, ok bool) {
 	c := &causes[n]
@@ -172,11 +216,7 @@ func (x *exam) consider(n int) (best finding, ok bool) {
 		}
 		var m *match
 		if p := knowledge().patterns[n][i]; p != nil {
-			good := func(*match) bool { return true }
-			if clue.when != nil {
-				good = func(m *match) bool { return clue.when(x, m) }
-			}
-			m = x.find(p, good)
+			m = x.find(p, func(m *match) bool { return (clue.when == nil || clue.when(x, m)) && !allIsWell(m) })
 		} else if trial := (&match{names: map[string]string{}}); clue.when(x, trial) {
 			m = trial
 		}
@@ -189,10 +229,17 @@ func (x *exam) consider(n int) (best finding, ok bool) {
 
 // tell puts a finding into words.
 func (x *exam) tell(f finding) Diagnosis {
-	name := func(key string) string { return x.name(key, f.match) }
+	explain, fix := f.cause.explain, f.cause.fix
+	for _, other := range f.cause.instead {
+		if other.when(x, f.match) {
+			explain, fix = cmp.Or(other.explain, explain), other.fix
+			break
+		}
+	}
 	d := Diagnosis{
-		Category: f.cause.category, Cause: f.cause.name, Confidence: f.sure,
-		Explanation: fill(f.cause.explain, name), Fix: fill(f.cause.fix, name), Reasons: []string{},
+		Category: f.cause.category, Cause: f.cause.name, Confidence: f.sure, Reasons: []string{},
+		Explanation: fill(explain, func(key string) string { return x.name(key, f.match) }),
+		Fix:         fill(fix, func(key string) string { return x.advised(key, f.match) }),
 	}
 	if text := reason(x.Secrets, f.match); text != "" {
 		d.Reasons = append(d.Reasons, text)
@@ -200,43 +247,18 @@ func (x *exam) tell(f finding) Diagnosis {
 	return d
 }
 
-// name is the value of a name in a template: what the clue caught, or what the
-// command says.
-func (x *exam) name(key string, m *match) string {
-	value := m.names[key]
-	if key == "package" { // as npm writes it in an address
-		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
-	}
-	if value == "" {
-		switch key {
-		case "command":
-			value = x.runner()
-		case "line":
-			value = x.line
-		case "package":
-			value = x.packageName()
-		case "url":
-			value = x.address()
-		case "host":
-			_, rest, _ := strings.Cut(x.address(), "://")
-			value, _, _ = strings.Cut(rest, "/")
-		}
-	}
-	return shown(x.Secrets, value)
-}
-
 // unknown is the honest answer. What was seen is said, because "the connection
 // closed" is at least not "the command was not found".
 func (x *exam) unknown() Diagnosis {
 	d := Diagnosis{Category: Unknown, Cause: "evidence_missing_stderr", Confidence: 0.1, Reasons: []string{}}
-	line := shown(x.Secrets, x.line)
-	if line == "" || webAddress.MatchString(line) {
-		line = "COMMAND"
-	}
 	d.Explanation = "The evidence does not say why the server failed: neither what it wrote to stderr nor how it ended is in it."
-	d.Fix = "Run it under gauze, which keeps both: gauze test -- " + line
+	d.Fix = "Run it under gauze, which keeps both: gauze test -- " + cmp.Or(x.typed(), "COMMAND")
 	if address := x.address(); address != "" && x.remote() && !x.bridge() {
-		d.Fix = "Let gauze ask the server itself: gauze test --url " + shown(x.Secrets, address)
+		d.Explanation = "The evidence does not say why the server failed: its answer is not in it."
+		if len(x.HTTP) > 0 {
+			d.Explanation = fmt.Sprintf("The evidence does not say why the server failed, only that it answered %d.", x.HTTP[0].Status)
+		}
+		d.Fix = "Let gauze ask the server itself: gauze test --url " + cmp.Or(x.advised("url", &match{}), "URL")
 	}
 	x.seen(&d)
 	if m := x.find(knowledge().facts[len(facts)-1], nil); m != nil {
@@ -260,30 +282,48 @@ func (d Diagnosis) nameless() bool {
 // seen says what we saw ourselves where no cause is known: what gauze can see
 // is in the case by then, and gauze is not the next step.
 func (x *exam) seen(d *Diagnosis) {
-	server := func() int {
-		for _, answer := range x.HTTP {
-			if answer.Status >= 500 {
-				return answer.Status
-			}
-		}
-		return 0
-	}
-	line := shown(x.Secrets, x.line)
+	failed := x.ownFault()
 	switch {
-	case x.Stage < Started:
-	case x.Limit.Passed:
+	case failed != "" && (x.Live || x.URL != ""):
+		d.Category, d.Cause, d.Confidence = Crashed, serverError, guess
+		d.Explanation = "The server answered " + failed + ": it failed on its own side, and does not say why."
+		d.Fix = "Nothing on your side is wrong: tell who runs the server, or see its own log of this moment if that is you."
+		d.Reasons = append(d.Reasons, failed)
+	case !x.Live:
+	case x.Limit.Passed && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Timeout, noAnswer, guess
 		d.Explanation = "The server started and runs, but it did not answer within " + x.Limit.After.Round(time.Second).String() + ", and nothing it wrote says why."
 		d.Fix = "Check that it is started as an MCP server over stdin and stdout (some need an argument for that); if it is only slow, give it longer: --timeout 2m"
-	case x.Exit.Known:
+		if x.URL != "" {
+			d.Explanation = "The server took the connection, but it did not answer within " + x.Limit.After.Round(time.Second).String() + "."
+			d.Fix = "Try again later; if it is only slow, give it longer: --timeout 2m"
+		}
+	case x.Exit.Known && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Crashed, justEnded, guess
 		d.Explanation = "The server ended (" + shown(x.Secrets, x.Exit.Said) + ") before it answered, and nothing it wrote says why."
-		d.Fix = "Start it in a terminal, with its option for verbose output if it has one: " + line
+		d.Fix = "Start it in a terminal, with its option for verbose output if it has one: " + cmp.Or(x.typed(), "COMMAND")
 		d.Reasons = append(d.Reasons, shown(x.Secrets, x.Exit.Said))
-	case server() > 0:
-		d.Category, d.Cause, d.Confidence = Crashed, serverError, guess
-		d.Explanation = fmt.Sprintf("The server answered %d: it failed on its own side, and does not say why.", server())
-		d.Fix = "See what the server wrote to its own log at this moment, or tell who runs it."
-		d.Reasons = append(d.Reasons, fmt.Sprintf("HTTP %d", server()))
+	case x.Stage < Started && x.URL == "":
+		d.Explanation = "The server could not be started, and the system does not say why."
+		d.Fix = "Start it in a terminal and see what it says: " + cmp.Or(x.typed(), "COMMAND")
+	case x.URL != "":
+		d.Explanation = "The server was asked, and nothing in its answers says why they are of no use."
+		d.Fix = "Check in its documentation that this is the address for MCP clients, and whether it wants a key."
+	default:
+		d.Explanation = "The server was started, and nothing it wrote or did says why it is of no use."
+		d.Fix = "Start it in a terminal and see what it says: " + cmp.Or(x.typed(), "COMMAND")
 	}
+}
+
+// ownFault is the answer by which a server says that it failed itself.
+func (x *exam) ownFault() string {
+	for _, answer := range x.HTTP {
+		if answer.Status >= 500 {
+			return fmt.Sprintf("HTTP %d", answer.Status)
+		}
+	}
+	if x.URL != "" && x.rpc(&match{}, -32603) {
+		return "-32603 (internal error)"
+	}
+	return ""
 }

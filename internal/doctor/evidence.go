@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -15,6 +16,8 @@ import (
 func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 	c := Case{
 		URL:     spec.URL,
+		Live:    true,
+		Keyed:   keyed(spec),
 		Stage:   Stage(e.Stage), // the same ladder
 		Stderr:  strings.Join(e.Stderr, "\n"),
 		Stdout:  strings.Join(e.Stray, "\n"),
@@ -54,6 +57,13 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 	}
 	return c
 }
+
+// keyed tells whether a header that lets somebody in goes to the URL.
+func keyed(spec upstream.Spec) bool {
+	return slices.ContainsFunc(spec.Header, func(h upstream.Header) bool { return h.Value != "" && keyHeader.MatchString(h.Name) })
+}
+
+var keyHeader = &wording{source: `(?i)^(?:proxy-)?authorization$|api-?key|token|secret|cookie`}
 
 // unfilled are the variables that stand as references in the place of a whole
 // value, or of a whole key in a header. Half a value may mean what it says.

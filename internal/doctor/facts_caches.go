@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// NpxEntries are the folders in npx's cache that hold a package.
-func (m *Machine) NpxEntries(name string) []string {
+// npxFolder is where npx keeps its copies of packages.
+func (m *Machine) npxFolder() string {
 	cache := filepath.Join(m.Home, ".npm")
 	if m.OS == "windows" {
 		cache = filepath.Join(m.variable("LOCALAPPDATA"), "npm-cache")
@@ -18,8 +18,13 @@ func (m *Machine) NpxEntries(name string) []string {
 			cache = dir
 		}
 	}
+	return filepath.Join(cache, "_npx")
+}
+
+// NpxEntries are the folders in npx's cache that hold a package.
+func (m *Machine) NpxEntries(name string) []string {
 	var entries []string
-	files, _ := filepath.Glob(filepath.Join(cache, "_npx", "*", "package.json"))
+	files, _ := filepath.Glob(filepath.Join(m.npxFolder(), "*", "package.json"))
 	for _, file := range files {
 		text, _ := readSmall(file)
 		var content struct {

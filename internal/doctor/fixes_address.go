@@ -50,7 +50,7 @@ func followRedirect(p *plan) []Fix {
 		if to.Scheme != from.Scheme || !strings.EqualFold(to.Hostname(), from.Hostname()) || portOf(to) != portOf(from) {
 			where := upstream.Spec{URL: to.String()}.String()
 			return []Fix{{Name: "moved " + where, Risk: Config, About: "the server has moved to " + shown(p.c.Secrets, where) + ", which is another address than the one you gave",
-				Next: "if you trust it, use the new address: gauze run --url " + shown(p.c.Secrets, where)}}
+				Next: "if the server's documentation names that address, use it instead of yours"}}
 		}
 		return []Fix{p.at(to)}
 	}

@@ -30,19 +30,23 @@ var touches = sync.OnceValue(func() map[string]Risk {
 		"json_syntax": Config, "wrong_top_level_key": Config, "args_not_array": Config, "entry_shape_wrong": Config, "config_file_given_as_command": Config,
 		"posix_shell_on_windows": Config, "windows_dotted_script_name": Config, "wsl_boundary": Config, "runtime_not_in_image": Config, "leaked_library_path": Config,
 		"console_script_not_installed": Config, "shared_tmp_owned_by_other_user": Config, "cache_dir_not_writable": Config, "host_header_not_allowed": Config,
+		"docker_mount_missing": Config, "deno_permission": Config, "server_config_invalid": Config, "database_missing": Config,
 
 		"broken_npm_install": Install, "broken_package_release": Install, "binary_download_incomplete": Install, "native_build_failed": Install, "shared_library_missing": Install,
 		"playwright_browser_missing": Install, "companion_addon_missing": Install, "externally_managed_env": Install, "musl_vs_glibc": Install, "wrong_cpu_arch": Install,
 		"dotnet_runtime_missing": Install, "java_too_old": Install, "uv_too_old": Install, "docker_plugin_missing": Install, "toolchain_too_old": Install, "peer_too_old": Install,
 		"native_module_abi": Install, "venv_not_used": Install, "script_missing": Install, "disk_full": Install, "stale_oauth_cache": Install,
+		"venv_broken": Install,
 
 		"invalid_api_key": Secret, "http_unauthorized": Secret, "token_scope_insufficient": Secret, "expired_token_hidden_in_200": Secret, "wrong_kind_of_credential": Secret,
 		"cloud_credentials_not_in_container": Secret, "db_grant_missing": Secret, "stale_registry_login": Secret,
+		"package_registry_login": Secret, "oauth_client_not_registered": Secret,
 
 		"oauth_not_completed": Person, "http_forbidden": Person, "macos_tcc": Person, "npm_cache_root_owned": Person, "docker_socket_permission": Person, "access_denied": Person,
 		"docker_daemon_down": Person, "local_http_server_not_running": Person, "companion_app_not_running": Person, "second_instance_running": Person, "hostname_wrong": Person,
 		"network_unreachable": Person, "connect_timed_out": Person, "registry_unreachable": Person, "remote_outage": Person, "endpoint_retired": Person, "rate_limit": Person,
 		"tls_handshake_failed": Person, "orphan_processes": Person, "too_many_open_files": Person, "node_heap_oom": Person, "server_bug_crash": Person,
+		"bot_challenge": Person, "credit_exhausted": Person, "module_shadowed": Person, "module_type_missing": Person,
 	}
 })
 
@@ -88,12 +92,15 @@ func installCurrent(p *plan, kind string) []Fix {
 	return []Fix{{Name: "install " + kind, Risk: Install, About: "no " + kind + " is installed here that the server takes", Next: command}}
 }
 
-// npxCache names the one entry of npx's cache that is broken.
+// npxCache names the one entry of npx's cache that is broken: of our own cache,
+// whatever path the evidence names.
 func npxCache(p *plan) []Fix {
 	x := &exam{Case: p.c}
 	entries := p.NpxEntries(x.packageName())
-	if path := p.said["path"]; filepath.IsAbs(path) && filepath.Base(filepath.Dir(path)) == "_npx" && isFolder(path) {
-		entries = []string{path}
+	if hash := p.said["hash"]; shapes["hash"].MatchString(hash) {
+		if entry := filepath.Join(p.npxFolder(), hash); isFolder(entry) {
+			entries = []string{entry}
+		}
 	}
 	return p.removal("npx", entries)
 }

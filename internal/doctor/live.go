@@ -22,10 +22,10 @@ const (
 // or reached. The first fix that helps is handed to the wrap, whose own next
 // start is the proof; if that fails of something else, it asks again.
 func Live(m *Machine, heal bool) upstream.Doctor {
-	return &live{machine: m, heal: heal, known: map[string]*shared{}}
+	return &attending{machine: m, heal: heal, known: map[string]*shared{}}
 }
 
-type live struct {
+type attending struct {
 	machine *Machine
 	heal    bool
 
@@ -47,12 +47,12 @@ const (
 	mostShared = 256
 )
 
-func (l *live) Diagnose(spec upstream.Spec, e upstream.Evidence) upstream.Cause {
+func (l *attending) Diagnose(spec upstream.Spec, e upstream.Evidence) upstream.Cause {
 	d := Diagnose(FromEvidence(spec, e))
 	return causeOf(&d, d.Fix)
 }
 
-func (l *live) Treat(ctx context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+func (l *attending) Treat(ctx context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
 	c := FromEvidence(spec, e)
 	if !l.heal {
 		d := Diagnose(c)
@@ -69,7 +69,7 @@ func (l *live) Treat(ctx context.Context, spec upstream.Spec, e upstream.Evidenc
 	return f.Treated
 }
 
-func (l *live) shared(key string) *shared {
+func (l *attending) shared(key string) *shared {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.known) >= mostShared {
@@ -81,7 +81,7 @@ func (l *live) shared(key string) *shared {
 	return l.known[key]
 }
 
-func (l *live) treat(ctx context.Context, spec upstream.Spec, c Case, trying func(string)) upstream.Treated {
+func (l *attending) treat(ctx context.Context, spec upstream.Spec, c Case, trying func(string)) upstream.Treated {
 	ctx, cancel := context.WithTimeout(ctx, treatMost)
 	defer cancel()
 	r := Treat(ctx, spec, Treatment{

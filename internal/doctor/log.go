@@ -35,7 +35,7 @@ var facts = []fact{
 		},
 	},
 	{ // a status in a sentence, a log line of a web server, an exception
-		`(?i)(?:\bHTTP(?:/\d(?:\.\d)?)?"?[ :]+|\bHTTP error:? |\bHTTP status:? |\bstatus(?:[ _]?code)?"?[:= (]+(?:code )?|\bstatus of |\bError:? |\bcode"?: ?|\berror code: |\bserver (?:error|returned|responded with):? )(?P<status>[1-5]\d\d)\b(?:[ :]+(?P<words>[A-Z][A-Za-z' -]{2,30}))?`,
+		`(?i)(?:\bHTTP(?:/\d(?:\.\d)?)?["']?[ :,]+|\bHTTP error:? |\bHTTP status:? |\bstatus(?:[ _]?code)?"?[:= (]+(?:code )?|\bstatus of |\bError:? |\bcode"?: ?|\berror code: |\bserver (?:error|returned|responded with):? )(?P<status>[1-5]\d\d)\b(?:[ :]+(?P<words>[A-Z][A-Za-z' -]{2,30}))?`,
 		takeStatus,
 	},
 	{
@@ -64,7 +64,22 @@ var facts = []fact{
 	},
 }
 
+// accessLine is a line in which a web server notes what it answered to somebody.
+var accessLine = &wording{source: `"?\b(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) (?P<path>/\S*)(?: HTTP/[\d.]+)?"?[ :-]+(?:HTTP/[\d.]+ )?\d{3}\b|\b\d{3} \|[^\n]*\| +(?:GET|POST) +"(?P<other>/\S*)"`}
+
+// anAnswer tells whether a line can be about an answer to us: a server that
+// keeps a log of all its visitors notes many that are not.
+func anAnswer(_ *exam, m *match) bool {
+	visit := accessLine.FindStringSubmatch(m.said)
+	return visit == nil || endpointPath.MatchString(visit[1]+visit[2])
+}
+
+var endpointPath = &wording{source: `(?i)/(?:mcp|sse|messages?|rpc|stream|http)\b|^/[?]?$`}
+
 func takeStatus(c *Case, m *match) {
+	if !anAnswer(nil, m) {
+		return
+	}
 	status, _ := strconv.Atoi(m.names["status"])
 	for _, known := range c.HTTP {
 		if known.Status == status {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // A few hundred patterns against a page of log take too long one by one. But
@@ -66,7 +67,11 @@ func matchesLines(tree *syntax.Regexp) bool {
 func needlesOf(tree *syntax.Regexp) (sets [][]string) {
 	switch tree.Op {
 	case syntax.OpLiteral:
-		if word := lowerASCII(string(tree.Rune)); len(word) > 1 {
+		word := lowerASCII(string(tree.Rune))
+		if tree.Flags&syntax.FoldCase != 0 { // the walk knows only ASCII in both cases
+			word = longestASCII(word)
+		}
+		if len(word) > 1 {
 			return [][]string{{word}}
 		}
 	case syntax.OpCapture, syntax.OpPlus:
@@ -91,6 +96,15 @@ func needlesOf(tree *syntax.Regexp) (sets [][]string) {
 		return [][]string{either}
 	}
 	return sets
+}
+
+func longestASCII(word string) (longest string) {
+	for _, part := range strings.FieldsFunc(word, func(r rune) bool { return r > unicode.MaxASCII }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
 }
 
 func rarest(sets [][]string) (best []string) {

@@ -18,29 +18,58 @@ func authCauses() []cause {
 			hides: []string{"http_forbidden"},
 		},
 		{
+			name: "bot_challenge", category: AuthFailed,
+			explain: "A protection against robots in front of the server ({hit|a firewall}) wants a browser to solve its puzzle; no token helps against it.",
+			fix:     "Ask who runs the server to let MCP clients past it, or for an address that is not behind it.",
+			clues: []clue{
+				{certain, `(?i)cf-mitigated: ?challenge|cf[-_]chl[-_]|challenges\.cloudflare\.com|/cdn-cgi/challenge-platform`, named("hit", "Cloudflare")},
+				{certain, `(?i)<title>(?:Just a moment\.\.\.|Attention Required! \| Cloudflare|Checking your browser|DDoS-Guard|Vercel Security Checkpoint|Pardon Our Interruption|Human Verification|Access to this page has been denied)`, nil},
+				{certain, `(?i)Enable JavaScript and cookies to continue|Sorry, you have been blocked|Checking if the site connection is secure|Verify(?:ing)? (?:that )?you are (?:a )?human`, nil},
+				{strong, `(?i)Incapsula incident ID|_Incapsula_Resource|x-vercel-mitigated: ?challenge|x-amzn-waf-action: ?(?:challenge|captcha)|errors\.edgesuite\.net|\berror code: 10(?:06|07|10|12|15|20)\b`, nil},
+				{strong, `(?i)\bJust a moment\.\.\.`, func(x *exam, _ *match) bool { return x.status(&match{}, 403, 429, 503) }},
+			},
+			hides: []string{"http_forbidden", "http_unauthorized", "wrong_endpoint_path", "remote_outage", "rate_limit", "sse_vs_streamable"},
+		},
+		{
+			name: "oauth_client_not_registered", category: AuthFailed,
+			explain: "The service takes only clients that were registered with it beforehand: signing in again cannot work, because it gives no client id to a client that asks for one.",
+			fix:     "Register a client with the service, or make a token there, and send it in a header; for mcp-remote: --header \"Authorization:${{AUTH}\" with \"Bearer TOKEN\" in the variable AUTH.",
+			instead: []advice{{when: atURL, fix: "Make a token at the service and put it into a variable, with Bearer in front: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
+			clues: []clue{
+				{certain, `(?i)(?:does not|doesn't) support dynamic client registration|dynamic client registration (?:is |was )?(?:failed|not (?:supported|allowed|enabled|available)|rejected|disabled|unsupported|forbidden|denied)`, nil},
+				{certain, `(?i)Incompatible auth server|no registration[_ ]endpoint|registration_endpoint (?:is )?(?:missing|not (?:found|supported|present))|(?:client )?registration (?:endpoint )?(?:is )?not (?:supported|allowed|available)`, nil},
+			},
+			hides: []string{"oauth_not_completed", "http_unauthorized", "http_forbidden", "stale_oauth_cache"},
+		},
+		{
 			name: "stale_oauth_cache", category: AuthFailed,
 			explain: "The stored OAuth registration is one the server does not know any more.",
-			fix:     "Forget it and sign in again; for mcp-remote: rm -rf ~/.mcp-auth",
+			fix:     "Have the client forget the stored sign-in of this server, and sign in again.",
+			instead: []advice{{when: func(x *exam, _ *match) bool {
+				return strings.Contains(x.line, "mcp-remote") || strings.Contains(x.text, "mcp-remote") || strings.Contains(x.text, ".mcp-auth")
+			},
+				fix: "Have mcp-remote forget all stored sign-ins, and sign in again: rm -r ~/.mcp-auth"}},
 			clues: []clue{
 				{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
 				{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
 				{strong, `(?i)existing OAuth client information is required|No code verifier saved|code_verifier|PKCE`, nil},
-				{strong, `(?i)redirect_uri[^\n]{0,40}(?:mismatch|not (?:registered|allowed)|does not match|invalid)|invalid_redirect_uri`, nil},
+				{strong, `(?i)\bredirect[_ ]?ur[il][^\n]{0,160}(?:mismatch|not (?:registered|allowed|approved|permitted|whitelisted|in the|valid)|do(?:es)? not match|invalid|rejected|unknown)|(?:invalid|unregistered|unapproved|unknown|mismatch\w*|disallowed)[_ ]redirect[_ ]?ur[il]`, nil},
 			},
-			hides: []string{"oauth_not_completed", "http_unauthorized"},
+			hides: []string{"oauth_not_completed", "http_unauthorized", "setting_value_invalid"},
 		},
 		{
 			name: "token_scope_insufficient", category: AuthFailed,
 			explain: "The token is valid, but it may not do this: {scope|a right} is missing.",
-			fix:     "Make a token with the rights the server's documentation names ({scope|see the line below}), and use that.",
+			fix:     "Make a token with the rights the server's documentation names, and use that.",
 			clues: []clue{
 				{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
+				{certain, `An error occurred \((?:AccessDenied\w*|UnauthorizedOperation|Forbidden|AuthorizationError|InvalidAccessKeyId|SignatureDoesNotMatch|AuthFailure)\)`, nil},
 				{certain, `Resource not accessible by (?:personal access token|integration)`, nil},
 				{certain, `(?i)(?:token|key|app|user|account) (?:does not|doesn't|lacks?) (?:have )?(?:the )?(?:required|necessary|sufficient|correct)? ?(?:scope|permission|access|right|privilege)`, nil},
 				{certain, `(?i)not authorized to perform:? (?P<scope>[\w:]+)`, nil},
 				{strong, `(?i)\b(?:you|user|account|token) (?:do|does)(?: not|n't) have (?:the |any |sufficient )?(?:permission|access|right)s?`, nil},
 				{strong, `(?i)make sure the relevant (?:pages|databases|resources) (?:and \w+ )?are shared|not shared with (?:your|the) (?:integration|service account|app)|\bnot_in_channel\b|is not a member of`, nil},
-				{strong, `\bAccessDeniedException\b|\bPERMISSION_DENIED\b|The caller does not have permission`, nil},
+				{strong, `(?:^|[^.\w])AccessDeniedException\b|\bPERMISSION_DENIED\b|The caller does not have permission`, nil},
 				{strong, `(?i)SAML enforcement|organization has enabled or enforced SAML`, nil},
 			},
 			hides: []string{"http_forbidden", "http_unauthorized", "access_denied"},
@@ -63,7 +92,8 @@ func authCauses() []cause {
 		{
 			name: "cloud_credentials_not_in_container", category: AuthFailed,
 			explain: "The server finds no credentials for the cloud it talks to: the profile or login of your shell is not where it runs.",
-			fix:     "Sign in (aws sso login, gcloud auth application-default login, az login) and pass the profile on; into a container mount the folder: -v ~/.aws:/root/.aws:ro",
+			fix:     "Sign in on this machine (aws sso login, gcloud auth application-default login, or az login), and name the profile in the \"env\" part of the entry if it is not the default one.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Let the container see the login of this machine, read-only; for AWS: add -v ~/.aws:/root/.aws:ro behind docker run"}},
 			clues: []clue{
 				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
 				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},
@@ -78,17 +108,20 @@ func authCauses() []cause {
 			name: "oauth_not_completed", category: AuthFailed,
 			explain: "The server wants you to sign in, and the sign-in was not finished.",
 			fix:     "Start the sign-in again from the client and finish it in the browser; then connect once more.",
+			instead: []advice{{when: liveURL, explain: "The server wants you to sign in, and gauze has no token for it.",
+				fix: "Sign in at the service, make a token, and put it into a variable, with Bearer in front: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
 				{certain, `(?i)needs (?:re-?)?authenticat|(?:requires?|needs?) (?:re-?)?(?:authentication|authorization|login)\b|(?:authentication|authorization|login) (?:is )?required|(?:please|must) (?:log|sign) ?in|not (?:logged|signed) in|re-?authenticate|please authenticate`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
-				{certain, `(?i)does not support dynamic client registration|dynamic client registration (?:failed|not supported|rejected)|Incompatible auth server`, nil},
 				{certain, `(?i)(?:oauth-protected-resource|oauth-authorization-server|openid-configuration)[^\n]*?(?:40\d|failed|not found|invalid|mismatch)|Protected resource [^\n]+ does not match`, nil},
 				{strong, `(?i)\bnot authenticated\b|\bneeds[-_]auth\b|\bunauthenticated\b|run /mcp to authenticate`, nil},
 				{strong, `\bUnauthorizedError\b|(?i)\bOAuth error\b|token exchange failed|authorization with [^\n]{1,60} failed|(?i)\bOAuth\b[^\n]{0,30} failed`, nil},
-				{strong, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
+				{certain, `\b(?:unsupported_grant_type|unauthorized_client|invalid_scope|consent_required|interaction_required|login_required)\b|\bAADSTS\d{5,}`, nil},
+				{strong, `(?i)(?:client )?registration (?:is )?(?:not (?:allowed|supported|permitted|enabled)|disabled|closed|rejected|failed)|\b(?:invalid|missing|mismatch\w*|unknown) (?:oauth )?state(?: parameter)?\b[^\n]{0,30}(?i:oauth|callback|auth)`, nil},
+				{certain, `(?i)WWW-Authenticate: ?Bearer[^\n]*?resource_metadata`, nil},
 				{strong, `(?i)waiting for (?:the )?(?:oauth|auth|browser|user|login|authorization)[^\n]{0,20}`, func(x *exam, m *match) bool { return x.bridge() || x.remote() }},
-				{strong, "", func(x *exam, m *match) bool {
+				{certain, "", func(x *exam, m *match) bool {
 					for _, answer := range x.HTTP {
 						if answer.Status == 401 && strings.Contains(answer.Authenticate, "Bearer") {
 							m.said = "HTTP 401, WWW-Authenticate: Bearer"
@@ -103,6 +136,7 @@ func authCauses() []cause {
 		{
 			name: "auth_header_malformed", category: AuthFailed,
 			explain: "The Authorization header does not arrive in the right form (quotes, a missing \"Bearer\", a space lost on the way).",
+			instead: []advice{{when: atURL, fix: "Put the token into a variable, with Bearer and a space in front: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
 			fix:     "Send it as Authorization: Bearer TOKEN. With mcp-remote on Windows write --header \"Authorization:${{AUTH}\" and put \"Bearer TOKEN\" into the variable AUTH.",
 			clues: []clue{
 				{certain, `(?i)(?:missing|invalid|malformed|bad|no) (?:or (?:missing|invalid|malformed) )?(?:the )?['"` + "`" + `]?(?:authorization|bearer|auth|x-api-key)['"` + "`" + `]? (?:token )?header`, nil},
@@ -115,6 +149,9 @@ func authCauses() []cause {
 			name: "expired_token_hidden_in_200", category: AuthFailed,
 			explain: "The token has expired or is invalid; the server says so inside of a successful answer, where no client looks for it.",
 			fix:     "Get a new token (sign in again), and start the server anew with it.",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The token that went to the server has expired or is invalid.", fix: "Get a new token (sign in again), and put it in the place of the old one."},
+				{when: func(x *exam, _ *match) bool { return x.status(&match{}, 401, 403) }, explain: "The token that the server uses has expired or is invalid.", fix: "Get a new token, and put it in the place of the old one in the \"env\" part of the entry."}},
 			clues: []clue{
 				{strong, `(?i)"isError": ?true(?s:.*?)(?:token (?:is |has )?(?:expired|invalid)|unauthorized|auth(?:entication)? failed)`, nil},
 				{strong, `(?i)(?:bearer )?auth(?:entication)? failed: (?:invalid|expired) token|invalid JWT|JWT (?:is )?expired|jwt (?:expired|malformed)|TokenExpiredError|token (?:is |has |was )?(?:expired|been revoked|revoked)|Signature has expired|ID token expired`, nil},
@@ -136,7 +173,11 @@ func authCauses() []cause {
 			name: "invalid_api_key", category: AuthFailed,
 			explain: "The service does not accept the key or token the server sends.",
 			fix:     "Check the key in the \"env\" part of the entry: no quotes or spaces around it, not expired, and not an example value left in place.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The server does not accept the key or token that was sent to it.",
+				fix: "Check the token in the header that goes to the server: not expired, Bearer in front if it wants that, no quotes or spaces around it, and not an example value left in place."}},
 			clues: []clue{
+				{certain, `(?i)\b(?:invalid or missing|missing or invalid|invalid/missing|missing/invalid) (?:[\w-]+ ){0,2}(?:token|key|credentials?|secret|password)\b|"message": ?"Missing Authentication Token"`, nil},
+				{certain, "", func(x *exam, m *match) bool { return x.Live && x.Keyed && x.status(m, 401) }},
 				{certain, `(?i)invalid (?:x-)?api[-_ ]?(?:key|token)|(?:incorrect|wrong|bad|unknown|expired|revoked) api[-_ ]?(?:key|token)|api[-_ ]?(?:key|token)[^\n]{0,20} (?:is |was )?(?:invalid|not valid|incorrect|expired|revoked|rejected|disabled)|API_KEY_INVALID|invalid_api_key|api key not (?:valid|found)`, nil},
 				{certain, `\bauthentication_error\b|\bBad credentials\b|\binvalid_auth\b|AuthenticationError|\bINVALID_API_KEY\b|invalid_token\b|token_revoked|not_authed|account_inactive`, nil},
 				{strong, `(?i)(?:invalid|incorrect|wrong|bad) (?:access |auth(?:entication)? |bearer |personal access |bot )?(?:token|credentials?|password|username or password|login)\b`, func(x *exam, m *match) bool { return !strings.Contains(m.said, "JSON") }},
@@ -148,22 +189,50 @@ func authCauses() []cause {
 		},
 		{
 			name: "http_unauthorized", category: AuthFailed,
-			explain: "The server answered 401: the request carried no key or token, or not a valid one.",
-			fix:     "Give the token the server wants: gauze run --url {url|URL} --header-env Authorization=VARIABLE, or sign in from the client.",
+			explain: "A service that the server asks answered 401: the request carried no key or token, or not a valid one.",
+			fix:     "Put the key the server's documentation asks for into the \"env\" part of its entry, or renew the one that is there.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },
+				explain: "The server answered 401: the request carried no key or token, or not a valid one.",
+				fix:     "Put the token into a variable, with Bearer in front if the server wants that: gauze run --url {url|URL} --header-env Authorization=VARIABLE, or sign in from the client."}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
 				{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},
-				{likely, `(?m)(?:^|[:"'\s>])(?i:unauthorized)(?:[."'\s,]|$)`, nil},
+				{likely, `(?m)(?:^|[:"'\s>])(?i:unauthorized)(?:[."'\s,]|$)`, anAnswer},
 			},
 		},
 		{
 			name: "http_forbidden", category: AuthFailed,
 			explain: "The server answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
 			fix:     "Check that the account or token has access to this; from a company network, ask whether a filter stands in between.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }, explain: "A service that the server asks answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
+				fix: "Check that the account or key that the server uses has access to this; from a company network, ask whether a filter stands in between."},
+				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server answered 403, and no key or token went with the request: it wants one, or a firewall in front of it refuses.",
+					fix: "Put the token into a variable, with Bearer in front if the server wants that: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 403) }},
-				{likely, `(?m)(?:^|[:"'\s])Forbidden(?:[."'\s]|$)`, nil},
+				{likely, `(?m)(?:^|[:"'\s])Forbidden(?:[."'\s]|$)`, anAnswer},
 			},
 		},
+	}
+}
+
+// aboutOurKey tells whether a cause is about a key that was sent. What a server
+// says about one does not count where we know that there was none, and it needs
+// no sign-in where there was one: whether a header went along is the fact.
+func (x *exam) aboutOurKey(c *cause) bool {
+	switch c.name {
+	case "invalid_api_key", "expired_token_hidden_in_200", "wrong_kind_of_credential", "stale_oauth_cache", "auth_header_malformed", "token_scope_insufficient":
+		return !x.Keyed
+	case "oauth_not_completed":
+		return x.Keyed
+	}
+	return false
+}
+
+// named gives a clue a name of ours.
+func named(key, value string) func(*exam, *match) bool {
+	return func(_ *exam, m *match) bool {
+		m.names = map[string]string{key: value}
+		return true
 	}
 }

@@ -11,6 +11,9 @@ func aboutConfig(x *exam, _ *match) bool {
 	return configFile.MatchString(x.text) || configFile.MatchString(x.line)
 }
 
+// sdkModule is a part of the Python SDK, which names itself in its logs.
+var sdkModule = &wording{source: `^(?:client|server|shared|types|cli|os)\b`}
+
 func configCauses() []cause {
 	return []cause{
 		{
@@ -70,13 +73,17 @@ func configCauses() []cause {
 				{strong, `(?s)"path": ?\[\s*"(?:mcpServers|servers)",\s*"(?P<option>[^"\n]+)"`, nil},
 				{strong, `(?i)does not adhere to (?:the )?MCP server configuration schema`, nil},
 				{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) // the name of a host
+					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) && // the name of a host
+						!sdkModule.MatchString(m.names["option"])
 				}},
-				{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, nil},
+				{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, notOwnFile},
 				{strong, `(?i)must (?:have|specify|provide|contain|include) (?:either )?(?:a |an )?['"` + "`" + `]?(?:command|url|type)['"` + "`" + `]? (?:or|and|field)`, nil},
+				{strong, `(?i)\beither\s+['"` + "`" + `]?(?:base_?url|url|command|http_?url|server_?url|type)['"` + "`" + `]?\s+or\s+['"` + "`" + `]?(?:a )?(?:base_?url|url|command|http_?url|server_?url|transport)['"` + "`" + `]?\s+(?:must|is|has|should|needs?)\b`, nil},
 				{strong, `(?i)missing (?:required )?(?:field|property|key):? ['"` + "`" + `]?(?P<option>command|type|url|transport|args)\b`, nil},
 				{strong, `(?i)(?:unknown|invalid|unsupported) (?:transport|server)(?: type)?:? ['"` + "`" + `]?(?P<option>[\w-]+)`, nil},
-				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", nil},
+				{strong, "(?i)unknown (?:variant|field) `(?P<option>[^`\\n]+)`, expected|invalid type: \\w+[^\\n]{0,40}, expected", func(_ *exam, m *match) bool {
+					return !ofACall.MatchString(m.said)
+				}},
 				{strong, `(?i)error decoding '(?P<option>[^'\n]+)'|\bProperty (?P<property>\w+) is not allowed\b|got unconvertible type`, nil},
 				{strong, `(?i)server name (?P<option>\S+ )?(?:must|may|can) (?:only )?contain|invalid (?:MCP )?server name`, nil},
 				{strong, `cannot unmarshal \w+ into Go (?:struct field|value)[^\n]{0,60}(?i:mcp|server|config)`, nil},
@@ -90,9 +97,34 @@ func configCauses() []cause {
 			},
 		},
 		{
+			name: "server_config_invalid", category: ConfigMalformed,
+			explain: "The server's own configuration file {path|(see the line below)} has something in it that the server does not take.",
+			fix:     "Correct that file where the line below says; the client's entry is not what it is about.",
+			clues: []clue{
+				{strong, `(?i)(?:invalid|bad|malformed|unknown|unrecognized|unexpected)[^\n]{0,40} (?:in|of|at|from) (?:file )?['"` + "`" + `]?(?P<path>[\w./\\~-]*\.(?:toml|ya?ml|ini|cfg|conf|json5?))\b`, ownFile},
+				{strong, `(?i)['"` + "`" + `]?(?P<path>[\w./\\~-]*\.(?:toml|ya?ml|ini|cfg|conf))['"` + "`" + `]?(?::\d+(?::\d+)?)?:? (?:is invalid|invalid|unknown|unrecognized|unexpected) (?:key|field|option|setting|section|value|property|configuration)`, ownFile},
+				{strong, `(?i)(?:error|failed|problem)[^\n]{0,30} (?:in|loading|reading|validating) (?:the )?(?:config(?:uration)?|settings)(?: file)? ['"` + "`" + `]?(?P<path>[\w./\\~-]*\.(?:toml|ya?ml|ini|cfg|conf))['"` + "`" + `]?: (?:unknown|missing|invalid|unrecognized|unexpected)`, ownFile},
+			},
+			hides: []string{"entry_shape_wrong", "setting_value_invalid", "server_bug_crash"},
+		},
+		{
+			name: "database_missing", category: ConfigMalformed,
+			explain: "The database server was reached, but it has no database {option|of that name}.",
+			fix:     "Correct the name at the end of the connection string, or create the database first.",
+			clues: []clue{
+				{certain, `\bdatabase "(?P<option>[^"\n]+)" does not exist|\b3D000\b`, nil},
+				{certain, `Unknown database '(?P<option>[^'\n]+)'|ER_BAD_DB_ERROR`, nil},
+				{certain, `Cannot open database "(?P<option>[^"\n]+)" requested by the login`, nil},
+				{certain, `ORA-12514|ORA-12505|(?i:keyspace|catalog) ['"](?P<option>[^'"\n]+)['"] does not exist`, nil},
+				{certain, `(?i)database ['"](?P<option>[^'"\n/\\]+)['"] (?:was |is )?not found on (?:the )?server`, nil},
+			},
+			hides: []string{"data_file_missing", "server_bug_crash", "db_grant_missing"},
+		},
+		{
 			name: "setting_value_invalid", category: ConfigMalformed,
 			explain: "The server got a setting it cannot use: {option|see the line below}.",
 			fix:     "Correct the value in \"args\" or \"env\"; in an address, characters such as @, : and % in a password have to be written as %40, %3A and %25.",
+			instead: []advice{{when: atURL, fix: "Correct the address; characters such as @, : and % in a password have to be written as %40, %3A and %25."}},
 			clues: []clue{
 				{strong, `(?i)invalid (?P<option>dsn|connection (?:string|uri|url)|database url|percent-encoded token|URI "[^"\n]{0,40})`, nil},
 				{strong, `(?i)(?:could not|cannot|failed to|unable to|error) pars\w+ (?:the )?(?P<option>(?:rfc1738 )?(?:url|uri|dsn|connection string|database url))\b`, nil},
@@ -102,6 +134,7 @@ func configCauses() []cause {
 				{strong, `(?i)(?:invalid|unknown|unsupported|bad|unrecognized) (?:value for |value of )?['"` + "`" + `]?(?P<option>log[ _-]?level|transport(?: mode)?|timezone|time zone|port(?: number)?|region|locale|mode)['"` + "`" + `]?[:= ]+['"` + "`" + `]?\S+`, func(x *exam, m *match) bool {
 					return !x.remote() && !strings.Contains(m.said, "in use")
 				}},
+				{certain, `Non-HTTPS URLs are only allowed for localhost`, nil},
 				{strong, `ZoneInfoNotFoundError|UnknownTimeZoneError|(?i)invalid timezone`, nil},
 			},
 			hides: []string{"server_bug_crash", "dependency_version_drift", "env_not_set"},
@@ -109,7 +142,7 @@ func configCauses() []cause {
 		{
 			name: "unknown_cli_option", category: ConfigMalformed,
 			explain: "The program does not know the option {option|it was given}: it is misspelt, or belongs to another version.",
-			fix:     "See which options there are: {command|COMMAND} --help",
+			fix:     "Take the option out of \"args\", or spell it as the server's documentation does.",
 			clues: []clue{
 				{certain, `(?i)error: (?:unknown|unrecognized|unrecognised) option:? ['"` + "`" + `]?(?P<option>-{1,2}[\w=.-]+)`, nil},
 				{certain, `(?i)\bunknown (?:option|flag|argument|arguments|command line flag|command-line option|switch)s?:? ?['"` + "`" + `]?(?P<option>-{0,2}[\w=.-]+)`, nil},
@@ -134,13 +167,13 @@ func configCauses() []cause {
 		{
 			name: "required_argument_missing", category: ConfigMalformed,
 			explain: "The server was started without an argument it needs: {option|see the line below}.",
-			fix:     "Add {option|it} to \"args\"; {command|COMMAND} --help lists what the server takes.",
+			fix:     "Add what the line below names to \"args\", as the server's documentation shows it.",
 			clues: []clue{
 				{certain, `error: the following arguments are required: (?P<option>[^\n]+)`, nil},
 				{certain, `(?s)error: the following required arguments were not provided:\s+(?P<option>[^\n]+)`, nil},
 				{certain, `(?i)error: (?:required option|missing required (?:argument|option))s? ['"` + "`" + `]?(?P<option>[^'"\n]+)`, nil},
 				{certain, `(?i)missing required (?:command[- ]line )?(?:argument|option|parameter|flag|positional argument)s?:? ?['"` + "`" + `]?(?P<option>[^'"\n]{1,60})`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602")
+					return !strings.Contains(x.text, "tools/call") && !strings.Contains(x.text, "-32602") && !bareParameter.MatchString(m.said)
 				}},
 				{certain, `Error: Missing (?:argument|option|parameter|command) ['"]?(?P<option>[^'"\n.]+)`, nil},
 				{certain, `required flag\(s\) (?P<option>"[^\n]+") not set`, nil},
@@ -151,3 +184,20 @@ func configCauses() []cause {
 		},
 	}
 }
+
+// clientFile is a file in which a client keeps its servers.
+var clientFile = &wording{source: `(?i)claude|cursor|mcp|cline|windsurf|codex|opencode|zed|vscode|goose|continue`}
+
+// ownFile tells whether a line is about a file of the server itself, which was
+// started and reads it. The client's own are known by their names.
+func ownFile(x *exam, m *match) bool {
+	return len(x.Command) > 0 && x.URL == "" && !clientFile.MatchString(m.names["path"]) && !strings.Contains(m.said, "mcpServers") && !packageFile.MatchString(m.names["path"])
+}
+
+var packageFile = &wording{source: `(?:pyproject|Cargo|uv|bunfig)\.toml$|(?:docker-)?compose[\w.-]*\.ya?ml$|package(?:-lock)?\.json$|tsconfig[\w.]*\.json$`}
+
+func notOwnFile(_ *exam, m *match) bool {
+	return !fileNamed.MatchString(m.said) || clientFile.MatchString(m.said)
+}
+
+var fileNamed = &wording{source: `(?i)\b(?:in|of|from) ['"]?[\w./\\~-]+\.(?:toml|ya?ml|ini|cfg|conf)\b`}

@@ -16,8 +16,35 @@ func namesVariable(_ *exam, m *match) bool {
 	return variableName.MatchString(name) && !strings.HasPrefix(name, "ERR_") || slices.Contains(plainVariables, name)
 }
 
-// unset are the ways to say that a variable has no value.
+// environRead tells whether a stack of Python shows that a name was looked up in
+// the environment, and not in some dictionary.
+func environRead(text string) bool {
+	return slices.ContainsFunc([]string{"environ", "getenv", "<frozen os>", `os.py"`, "env[", "config("}, func(sign string) bool { return strings.Contains(text, sign) })
+}
+
+// aside is a line that only mentions that something is not set: a warning or a
+// note, about what the server can do without.
+func aside(m *match) bool {
+	return inPassing.MatchString(m.said) && !insisting.MatchString(m.said)
+}
+
+var (
+	inPassing = &wording{source: `(?i:\boptional(?:ly)?\b|\bdisabled\b|\bdisabling\b|\bskipp(?:ed|ing)\b|\busing (?:the |a |an )?(?:default|in-memory|built-?in|anonymous)|\bdefault(?:s|ing)? to\b|\b(?:falling|fall|falls) back\b|\bwill not be available\b|\bignored\b|\bproceeding without\b|\bcontinuing without\b|\b(?:limited|reduced|unauthenticated|anonymous|demo|read-only) (?:mode|access|functionality)\b)|(?:^|[\s\[|])(?:WARN|WARNING|INFO|DEBUG|NOTICE|NOTE|Warning|Note|Notice|warn|info|debug|warning)(?:\]|:|\s-|\s+[\[|:-]|\s{1,4}[A-Z])`}
+	insisting = &wording{source: `(?:^|[\s\[(|])(?i:errors?)(?:\]|:|\s-|\)|,)|\bERROR\b|(?i)\b(?:fatal|critical|exiting|aborting|exception|must|cannot (?:start|run|continue)|panic)\b|\[server stderr\]|\[info\] .*\b(?:required|missing)\b|\bplease set\b|\w+Error:`}
+)
+
+// unset are the ways to say that a variable has no value, in earnest.
 func unset() []clue {
+	clues := saidUnset()
+	for i, c := range clues {
+		when := c.when
+		clues[i].when = func(x *exam, m *match) bool { return !aside(m) && (when == nil || when(x, m)) }
+	}
+	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,
+		func(x *exam, m *match) bool { return aside(m) && namesVariable(x, m) }})
+}
+
+func saidUnset() []clue {
 	return []clue{
 		{certain, `(?i:environment variables?|env vars?|env variables?):? ['"` + "`" + `(]?(?P<variable>[A-Z][A-Z0-9_]{2,})['"` + "`" + `)]?[^\n]{0,40}(?i:is|was|are|must be|not|missing|required|needs)`, nil},
 		{certain, `['"` + "`" + `]?(?P<variable>[A-Z][A-Z0-9_]{2,})['"` + "`" + `]?,? (?i:environment variable|env var|env variable)s?[^\n]{0,60}(?i:required|not set|missing|must|not found|not defined|undefined|empty|is needed|not provided|unset)`, nil},
@@ -28,13 +55,17 @@ func unset() []clue {
 		{certain, `(?i:please set|set one of|set either|set at least one|must set|configure)[^\n]{0,60}:?\s+(?:\S+\s+){0,3}?[-*•] ?(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `(?i:missing|no|undefined|without|lacking)[^\n]{0,40}(?i:\bset|or set|export|via|through) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
 		{certain, `(?i:could not|cannot|unable to|failed to|did not) (?i:find|read|load|get) (?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`, namesVariable},
-		{certain, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, namesVariable},
+		{certain, `\$\{?(?P<variable>[A-Z][A-Z0-9_]{2,})\}? (?i:is |are |was )(?i:not (?:defined|set)|undefined|unset|empty|missing)|(?i:neither) \$(?P<other>[A-Z][A-Z0-9_]{2,}) nor \$[A-Z]`, nil},
+		{strong, `KeyError: ['"](?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"]`, func(x *exam, m *match) bool {
+			return namesVariable(x, m) && (environRead(x.text) || !strings.Contains(x.text, "Traceback") && !strings.Contains(x.text, `File "`))
+		}},
 		{certain, `(?i:environment variable not found|NotPresent)[^\n]{0,20}(?P<variable>[A-Z][A-Z0-9_]{2,})?`, nil},
 		{certain, `(?i)(?:api_key|apiKey) (?:client )?option must be set either by passing`, nil},
 		{certain, `(?i:Failed to (?:load|parse|read)|Invalid|Missing)[^\n]{0,20} (?i:environment variables|environment configuration|env(?:ironment)? (?:config|validation))`, nil},
 		{strong, `(?s)ZodError:? \[.*?"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
 		{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<variable>\w+)\s+Field required`, func(x *exam, m *match) bool {
-			return !slices.Contains([]string{"debug", "log_level", "mount_path", "host", "port"}, m.names["variable"])
+			m.names["variable"] = strings.ToUpper(m.names["variable"]) // what pydantic looks for
+			return !slices.Contains([]string{"DEBUG", "LOG_LEVEL", "MOUNT_PATH", "HOST", "PORT"}, m.names["variable"])
 		}},
 		{certain, `(?:must|should) have required property '(?P<variable>[A-Za-z]\w*(?:[Kk]ey|[Tt]oken|[Ss]ecret|Url|URL|[Pp]assword|[Ii]d)\w*)'`, nil},
 		{certain, `(?i)(?:NoRegionError|You must specify a region|region must be provided|Region is missing|AWS_REGION)`, func(_ *exam, m *match) bool {
@@ -83,7 +114,7 @@ func environmentCauses() []cause {
 		{
 			name: "env_placeholder_not_expanded", category: MissingEnvVar,
 			explain: "The server got the reference to {variable|a variable} as it is written instead of a value: this client does not fill in references of that kind, or the variable is not set.",
-			fix:     "Write the value into the \"env\" part, use the client's own way to refer to variables, or start it as gauze run, which reads {variable|the variable} from its own environment.",
+			fix:     "Write the value in the place of the reference, or refer to {variable|the variable} in the way this client's documentation names.",
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool {
 					name := unexpanded(x.line)
@@ -123,7 +154,7 @@ func environmentCauses() []cause {
 			name: "env_not_forwarded_to_container", category: MissingEnvVar,
 			explain: "{variable|A variable the server needs} is not set inside the container: docker passes on only what -e names.",
 			fix:     "Add -e {variable|NAME} to the arguments of docker run (the name, not the value), and the value to the \"env\" part of the entry.",
-			clues: append(unsetWhere(func(x *exam, _ *match) bool { return x.container() }),
+			clues: append(unsetWhere(func(x *exam, m *match) bool { return x.container() }),
 				clue{certain, "", func(x *exam, m *match) bool { // -e takes NAME or NAME=value; here stands something else
 					where := rejected.FindStringIndex(x.text)
 					for i, word := range x.Command {
@@ -138,8 +169,8 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "env_given_as_argument", category: MissingEnvVar,
-			explain: "{variable} was given as an argument, but the server reads it from the environment.",
-			fix:     "Move it to the \"env\" part of the entry: \"env\": {{\"{variable}\": \"...\"}.",
+			explain: "{variable|A variable} was given as an argument, but the server reads it from the environment.",
+			fix:     "Move it to the \"env\" part of the entry: \"env\": {{\"{variable|NAME}\": \"...\"}.",
 			clues: unsetWhere(func(x *exam, m *match) bool {
 				name := m.names["variable"]
 				return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {

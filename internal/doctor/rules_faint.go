@@ -80,6 +80,7 @@ func faintClues() map[string][]clue {
 		},
 		"slow_tool_call": {
 			`(?i)\btimed out (?:after \d|waiting for)|\b(?:initiali[sz]e|start|connect|respond)\b[^\n]{0,12}\btime ?out\b|\btimeout of \d+ ?ms exceeded\b|\bdid not respond (?:with)?in \d|\bError Message: [^\n]{0,30}timed out\b`,
+			`(?i)\b(?:Read|Write|Pool|Socket|Response|Gateway)Timeout(?:Error|Exception)?\b|\bTimeoutException\b|\btimeout (?:of )?\d+ ?ms exceeded|\bdue to (?:\w+ )?timeout\b|\bHttpClient\.Timeout\b|\b(?:exceeded the (?:timeout|time limit))`,
 		},
 		"tool_name_too_long": {
 			`工具名称?过长|ツール名が長すぎ|(?i:\btool names? (?:is |are )?too long\b)`,
@@ -113,4 +114,18 @@ func complaint(x *exam, m *match) bool {
 	return !harmless.MatchString(m.said) && !announced.MatchString(m.hit) && !strings.HasSuffix(m.hit, " MCP")
 }
 
-var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error`}
+var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error|\boptional\b`}
+
+// complained tells a complaint from a line that only reports how things are: a
+// level below warning, a limit that is announced.
+func complained(_ *exam, m *match) bool { return !reporting.MatchString(m.said) }
+
+var reporting = &wording{source: `^(?:[\w:.,+-]+ ){0,3}[\[(<]?(?:INFO|DEBUG|TRACE|info|debug|trace|Info|Debug|Trace)[\])>]?(?::|\s|$)[^\n]*?(?:\d|enabled|disabled|configured|loaded|set to)`}
+
+// allIsWell tells whether a line names a trouble only to say that there is none,
+// or what would be done about it.
+func allIsWell(m *match) bool { return wellSaid.MatchString(m.said) && !inEarnest.MatchString(m.said) }
+
+var wellSaid = &wording{source: `(?i)[:=] ?(?:0(?:\.0+)?%?(?: requests?| errors?)?|false|ok|on|off|none|enabled|disabled|passed)\.?$|\b(?:handler|middleware|policy|check|hook|guard|limiter|interceptor)s? (?:is |was )?(?:registered|installed|enabled|loaded|ready|configured|ok|passed)\b|\bretry (?:policy|on|for)\b[^\n]*,`}
+
+var inEarnest = &wording{source: `(?i)exit|exception|error:`}

@@ -57,6 +57,19 @@ func fileCauses() []cause {
 			hides: []string{"gui_path_missing", "command_path_missing"},
 		},
 		{
+			name: "docker_mount_missing", category: PathNotFound,
+			explain: "Docker cannot mount {path|a folder} into the container: it does not exist on this machine, or Docker may not see it.",
+			fix:     "Correct the path in front of the colon behind -v (or behind source=): an absolute path that exists; on a Mac or Windows also one that Docker Desktop shares (Settings, Resources, File sharing).",
+			clues: []clue{
+				{certain, `error while creating mount source path '(?P<path>[^'\n]+)'`, nil},
+				{certain, `bind source path does not exist: (?P<path>[^\n]+)`, nil},
+				{certain, `(?i)Mounts denied|The path (?P<path>\S+) is not shared from (?:the host|OS X)|is not known to Docker|drive (?:has not been|is not) shared`, nil},
+				{certain, `invalid mount (?:config|path)[^\n]*|invalid volume specification|(?P<path>\S+) includes invalid characters for a local volume name`, nil},
+				{certain, `Error: statfs (?P<path>[^\n:]+): no such file or directory`, nil}, // podman
+			},
+			hides: []string{"cache_dir_not_writable", "access_denied", "data_file_missing", "bad_generated_args", "docker_daemon_down"},
+		},
+		{
 			name: "wrong_directory_argument", category: PathNotFound,
 			explain: "The folder {path|given to the server} does not exist or is not what the server expects there.",
 			fix:     "Correct the path in the arguments: it has to be absolute and has to exist.",
@@ -68,9 +81,12 @@ func fileCauses() []cause {
 					return x.has("--directory", "--project", "--from")
 				}},
 				{certain, "error: (?:Failed to (?:change|set)[^\\n]{0,40}director|Project directory `(?P<path>[^`\\n]+)` does not exist|No `pyproject\\.toml` found in)", nil},
-				{certain, `(?i)(?:Error accessing|Invalid|Could not access|Cannot access) (?:allowed )?(?:directory|folder|path|vault|repository|repo)(?: path)?:? ['"]?(?P<path>[~/\\\w][^\n'"]*)`, nil},
+				{certain, `(?i)(?:Error accessing|Invalid|Could not access|Cannot access) (?:allowed )?(?:directory|folder|path|vault|repository|repo)(?: path)?:? ['"]?(?P<path>(?:[A-Za-z]:)?[~/\\\w][^\n'":]*)`, nil},
+				{certain, `\bcd: (?:line \d+: )?(?:can't cd to )?(?P<path>[~/.$\w][^\n:]*): (?:No such file|Not a directory|not found)`, nil},
+				{certain, `\bcd:(?:\d+:)? (?:can't cd to |no such file or directory: |not a directory: |string not in pwd: )(?P<path>[^\n]+)`, nil},
+				{certain, `cd: The directory '(?P<path>[^'\n]+)' does not exist|Set-Location ?: Cannot find path '(?P<place>[^'\n]+)'`, nil},
 				{certain, `(?i)(?:directory|folder|vault|repository|path|repo)(?: path)? ['"` + "`" + `]?(?P<path>(?:[A-Za-z]:)?[~/\\][^\n'"` + "`" + `]{0,200}?)['"` + "`" + `]? (?:does not exist|doesn't exist|not found|is not a directory|is not accessible|is not a valid git repository)`, nil},
-				{certain, `(?i)is not a (?:valid )?git repository|not a git repository \(or any of the parent`, nil},
+				{certain, `\bgit\.exc\.(?:InvalidGitRepositoryError|NoSuchPathError):? ?(?P<path>[^\n]*)|(?i)is not a (?:valid )?git repository|not a git repository \(or any of the parent`, nil},
 				{strong, `npm (?:ERR!|error) (?:enoent )?Could not read package\.json|npm (?:ERR!|error) path (?P<path>[^\n]+)package\.json`, nil},
 				{strong, `(?i)\bENOTDIR\b[^\n]{0,40}'(?P<path>[^'\n]+)'`, nil},
 				{strong, `(?i)(?:path|argument)? ?is not a directory:? ['"]?(?P<path>[/~\\.\w][^\n'"]*)`, nil},
@@ -83,6 +99,10 @@ func fileCauses() []cause {
 			name: "script_missing", category: PathNotFound,
 			explain: "The server's own file {path|or program} does not exist: the path is wrong, relative to another folder, or the project was never built.",
 			fix:     "Use the absolute path; if it is built from source, build it first (npm install && npm run build).",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uv", "uvx") },
+				fix: "Clients start servers in a folder of their own: give the script's absolute path, or its folder in front of run: uv --directory /path/to/project run SCRIPT"},
+				{when: func(x *exam, _ *match) bool { return x.runs("python", "python3", "deno", "ruby", "bash", "sh", "java") },
+					fix: "Clients start servers in a folder of their own: give the absolute path of the file, or set \"cwd\" to its folder."}},
 			clues: []clue{
 				{certain, `can't open file '(?P<path>[^'\n]+)': \[Errno 2\]`, nil},
 				{certain, `(?:Error: )?Cannot find module '(?P<path>(?:/|[A-Za-z]:\\)[^'\n]+)'(?s:.*?)requireStack: \[\]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "node_modules") }},
@@ -92,6 +112,7 @@ func fileCauses() []cause {
 				{strong, `error: (?:Module not found|script not found) "?(?P<path>[^"\n]+)`, nil},
 				{strong, `error: Failed to spawn: ` + "`(?P<path>[^`\\n]*[/\\\\][^`\\n]*)`" + `[^\n]*\s+[^\n]{0,60}No such file or directory`, nil},
 				{strong, "error: Failed to spawn: `(?P<path>[^`\\n]*[/\\\\][^`\\n]*)`", nil},
+				{certain, "error: Failed to spawn: `(?P<path>[\\w.-]+\\.(?:pyw?|sh|[cm]?[jt]s|rb))`", nil},
 				{strong, `Error: Unable to access jarfile (?P<path>[^\n]+)`, nil},
 				{strong, `(?:^|\s)(?:bash|sh|zsh): (?:line \d+: |\d+: )?(?P<path>[./~][\w./-]+): No such file or directory`, nil},
 				{strong, `python[\d.]*(?:\.exe)?: (?:Error while finding module specification|No module named (?P<path>\S+\.py))`, nil},
@@ -116,10 +137,10 @@ func fileCauses() []cause {
 		{
 			name: "binary_download_incomplete", category: PathNotFound,
 			explain: "The package is only a shell around a binary that was never downloaded: {path|the binary} is missing.",
-			fix:     "Install it again with its install scripts allowed and the network open: npm install -g {package|PACKAGE}",
+			fix:     "Install it again with its install scripts allowed (no --ignore-scripts) and the network open.",
 			clues: []clue{
 				{strong, `(?i)(?:binary|executable) (?:file )?(?:not found|is missing|does not exist|missing)(?: at| in|:) ?['"]?(?P<path>[^\n'"]+)`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH")
+					return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH") && strings.ContainsAny(m.names["path"], `/\\.`)
 				}},
 				{strong, `(?i)(?:failed to|could not|error) download(?:ing)? (?:the )?(?:\w+ )?binary`, nil},
 				{strong, `(?i)ENOENT[^\n]{0,60}(?:spawn|open|access|chmod) '?(?P<path>[^'\n]*node_modules[^'\n]*(?:[\\/]bin[\\/]|\.exe)[^'\n]*)`, nil},
@@ -129,7 +150,7 @@ func fileCauses() []cause {
 		},
 		{
 			name: "data_file_missing", category: PathNotFound,
-			explain: "The server wanted a file that does not exist: {path}.",
+			explain: "The server wanted a file that does not exist: {path|see the line below}.",
 			fix:     "Create it, or correct the path to it in the server's arguments or variables.",
 			clues: []clue{
 				{likely, `ENOENT: no such file or directory,? (?:open|stat|lstat|scandir|access|readlink|mkdir|rename|unlink|copyfile|realpath|watch) '(?P<path>[^'\n]+)'?`, nil},
@@ -144,6 +165,9 @@ func fileCauses() []cause {
 				{guess, `(?i)(?:file|path|directory|folder|config|database|script) (?:not found|does not exist|doesn't exist)(?:: | at )['"]?(?P<path>[/~.\w][^\n'"]*)`, nil},
 				{guess, `FileNotFound\w*:? ['"](?P<path>[^'"\n]*[/\\.][^'"\n]*)['"]`, nil},
 				{guess, `The system cannot find the path specified\.`, nil},
+				{likely, `\b(?:mkdir|touch|cp|mv|ls|cat|cd|tee|ln|source|stat|chmod): (?:can(?:no|')t \w+(?: \w+)? )?['‘` + "`" + `"]?(?P<path>[^'’\n"]+?)['’"]?: No such file or directory`, nil},
+				{guess, `(?i)\bconfig(?:uration)?(?: file)? (?:was )?not found\b`, nil},
+				{guess, `kind: NotFound, message: "(?:No such file or directory|The system cannot find)`, nil},
 			},
 		},
 		{
@@ -158,6 +182,17 @@ func fileCauses() []cause {
 				{certain, `npm (?:ERR!|error) (?:code )?EACCES(?s:.*?)(?P<path>[^\s'"]*/\.npm)\b`, nil},
 			},
 			hides: []string{"npx_cache_corrupt", "access_denied", "missing_exec_bit", "env_placeholder_not_expanded"},
+		},
+		{
+			name: "deno_permission", category: PermissionDenied,
+			explain: "Deno does not let the server do this: it was started without the permission for it ({flag|see the line below}).",
+			fix:     "Add {flag|the flag named} to the arguments, behind \"run\", if you want the server to be able to do that.",
+			clues: []clue{
+				{certain, `(?:NotCapable|PermissionDenied): Requires \w+ access(?: to [^\n]+?)?, (?:run again|specify)(?: with)? the (?P<flag>--allow-\w+)(?: flag)?`, nil},
+				{certain, `(?:NotCapable|PermissionDenied): Requires \w+ access`, nil},
+				{strong, `run again with the (?P<flag>--allow-(?:env|net|read|write|run|ffi|sys|import)) flag`, nil},
+			},
+			hides: []string{"access_denied", "env_not_set", "server_bug_crash"},
 		},
 		{
 			name: "docker_socket_permission", category: PermissionDenied,
@@ -215,18 +250,20 @@ func fileCauses() []cause {
 			name: "access_denied", category: PermissionDenied,
 			explain: "The operating system refused access to {path|something the server needs}.",
 			fix:     "See who may use it (ls -l), and start the server as that user or give it another path. Do not run it as root.",
+			instead: []advice{{when: saying("listen EACCES", "bind: permission", "bind on address"), explain: "The server may not listen on that port: those below 1024 are for the system.",
+				fix: "Give the server a port above 1023."}},
 			clues: []clue{
 				{likely, `\b(?:EACCES|EPERM)\b`, nil},
 				{likely, `\[(?:Errno 13|WinError 5)\]`, nil},
 				{likely, `(?i)cannot be loaded because running scripts is disabled|blocked by (?:group policy|your administrator|antivirus)|is not (?:digitally )?signed|cannot be opened because|developer cannot be verified|code signature invalid|cannot verify that this app|is damaged and can.t be opened|blocked by (?:policy|Gatekeeper|Windows Defender|SmartScreen)|Operation did not complete successfully because the file contains a virus`, nil},
 				{guess, `\bPermissionError\b: [^\n]{8,}`, nil},
 				{likely, `(?i)(?:is not writable|not writable by|cannot write to|no write (?:access|permission)|is owned by)[^\n]{0,80}`, nil},
-				{likely, `The operation was rejected by your operating system`, nil},
+				{likely, `The operation was rejected by your operating system|\bUnauthorizedAccessException\b|Access to the path '(?P<path>[^'\n]+)' is denied|java\.nio\.file\.AccessDeniedException|forbidden by its access permissions|访问权限不允许的方式|(?i)code signature|\bSIGKILL \(Code Signature Invalid\)`, nil},
 				{likely, `(?i)operation not permitted \(os error 1\)|permission denied \(os error 13\)|access is denied\.? \(os error 5\)`, nil},
 				{likely, `(?m)(?i:^|[:\s])(?:P|p)ermission denied(?:$|[\s.:,(])`, func(x *exam, m *match) bool {
-					return !notOurPermission.MatchString(m.said)
+					return !notOurPermission.MatchString(m.said) && complained(x, m)
 				}},
-				{guess, `(?i)\baccess is denied\b|\baccess denied\b`, func(x *exam, m *match) bool { return !notOurPermission.MatchString(m.said) }},
+				{guess, `(?i)\baccess is denied\b|\baccess denied\b`, func(x *exam, m *match) bool { return !notOurPermission.MatchString(m.said) && complained(x, m) }},
 			},
 		},
 	}

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,6 +25,8 @@ func sessionCauses() []cause {
 			name: "session_not_initialized", category: SessionLost,
 			explain: "The request belongs to no session the server knows: it was never begun with initialize, or its id was not sent along.",
 			fix:     "Connect again, so that initialize comes first and its Mcp-Session-Id goes with every request: gauze run --url {url|URL} does that.",
+			instead: []advice{{when: live, explain: "The server wants a session before it gives one: it refuses even the first request, which begins it.",
+				fix: "Check the address: this one may be for something else than MCP (the server's documentation names it). If it is right, tell who runs the server."}},
 			clues: []clue{
 				{strong, `(?i)(?:missing|no|required?|without)[^\n]{0,20}(?:mcp-)?session[- _]?id`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "no valid session") }},
 				{strong, `(?i)(?:mcp-)?session[-_ ]?id[^\n]{0,10} (?:header )?(?:is )?(?:required|missing)`, nil},
@@ -33,6 +37,8 @@ func sessionCauses() []cause {
 			name: "session_expired_no_reinit", category: SessionLost,
 			explain: "The server has forgotten the session (it was restarted, or the session was idle too long), and the client goes on using it.",
 			fix:     "Connect again; gauze run --url {url|URL} does that by itself.",
+			instead: []advice{{when: live, explain: "The server has forgotten the session (it was restarted, or several copies of it share the address).",
+				fix: "Try again in a moment; if it stays so, tell who runs the server that sessions get lost."}},
 			clues: []clue{
 				{certain, `(?i)session ?(?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|been closed|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
 				{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
@@ -48,7 +54,7 @@ func sessionCauses() []cause {
 		{
 			name: "idle_stream_timeout", category: SessionLost,
 			explain: "The stream between client and server was cut after a time of silence, by the server or by something in between.",
-			fix:     "Raise the idle limit of the server or proxy (proxy_read_timeout, spring.mvc.async.request-timeout), or let the server send signs of life; gauze run --url reconnects by itself.",
+			fix:     "Raise the idle limit of the server or proxy (proxy_read_timeout, spring.mvc.async.request-timeout), or let the server send signs of life.",
 			clues: []clue{
 				{certain, `AsyncRequestTimeoutException`, nil},
 				{certain, `(?i)(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
@@ -60,6 +66,46 @@ func sessionCauses() []cause {
 			},
 		},
 	}
+}
+
+// redirected reads where a redirect leads: to another host, or elsewhere on the
+// same one.
+func (x *exam) redirected(m *match) bool {
+	from, err := url.Parse(x.URL)
+	if err != nil || x.URL == "" {
+		return false
+	}
+	for _, answer := range x.HTTP {
+		to, err := from.Parse(answer.Location)
+		if err != nil || answer.Status/100 != 3 || answer.Location == "" {
+			continue
+		}
+		m.said = "HTTP " + strconv.Itoa(answer.Status) + ", Location: " + answer.Location
+		if from.Host == to.Host {
+			m.names["target"] = " to " + to.EscapedPath()
+		} else {
+			m.names["other"] = to.Scheme + "://" + to.Host
+		}
+		return true
+	}
+	return false
+}
+
+// slashMoved tells whether a redirect only adds or drops the slash at the end.
+func (x *exam) slashMoved(m *match) bool {
+	at, err := url.Parse(x.URL)
+	return err == nil && m.names["target"] != "" && m.names["target"] == " to "+turned(at).EscapedPath()
+}
+
+// turned is an address with the slash at its end the other way round.
+func turned(u *url.URL) *url.URL {
+	other := *u
+	if other.RawPath = ""; strings.HasSuffix(u.Path, "/") {
+		other.Path = strings.TrimSuffix(u.Path, "/")
+	} else {
+		other.Path += "/"
+	}
+	return &other
 }
 
 func notBrowserSession(_ *exam, m *match) bool {
@@ -75,9 +121,16 @@ func endpointCauses() []cause {
 	return []cause{
 		{
 			name: "trailing_slash_redirect", category: TransportMismatch,
-			explain: "The server answers with a redirect (usually from /mcp to /mcp/), and the client does not follow it with the request and its headers.",
-			fix:     "Write the address as the redirect names it, with or without the slash at the end: gauze run --url {url|URL}",
+			explain: "The server answers with a redirect{target| (usually from /mcp to /mcp/)}, and the client does not follow it with the request and its headers.",
+			fix:     "Write the address as the redirect names it: nearly always with a slash at the end where there is none, or without the one that is there.",
+			instead: []advice{
+				{when: func(x *exam, m *match) bool { return m.names["other"] != "" }, explain: "The server sends visitors to another host, {other|see below}. Gauze does not follow, because your headers would go there.",
+					fix: "See in the server's documentation whether that host is right; if it is, write the new address into the entry yourself."},
+				{when: func(x *exam, m *match) bool { return x.slashMoved(m) }, explain: "The server answers with a redirect: it wants the address with the slash at the end the other way round.",
+					fix: "Use this address: {turned|the one with the slash}"},
+			},
 			clues: []clue{
+				{certain, "", func(x *exam, m *match) bool { return x.redirected(m) }},
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 307, 308) }},
 				{strong, "", func(x *exam, m *match) bool {
 					return x.status(m, 301, 302) && !strings.Contains(strings.ToLower(x.text), "login")
@@ -91,6 +144,7 @@ func endpointCauses() []cause {
 			name: "wrong_service_on_port", category: PortInUse,
 			explain: "Something else answers on {url|that port}: it speaks HTTP, but it is no MCP server.",
 			fix:     "See who listens there (lsof -i :PORT), and give the server a port of its own.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.URL != "" && !local.MatchString(x.URL) }, fix: "Check host and port of the address: what answers there is something else."}},
 			clues: []clue{
 				{likely, `(?i)content[- ]type[^\n]{0,60}text/html`, func(x *exam, _ *match) bool {
 					rest := strings.TrimPrefix(strings.TrimPrefix(x.address(), "https://"), "http://")
@@ -119,6 +173,8 @@ func endpointCauses() []cause {
 			name: "sse_vs_streamable", category: TransportMismatch,
 			explain: "Client and server use different HTTP transports: one speaks SSE (GET /sse), the other streamable HTTP (POST /mcp).",
 			fix:     "Set the entry's type to what the server offers (\"sse\" or \"http\"), or let gauze find it out: gauze run --url {url|URL}",
+			instead: []advice{{when: live, explain: "The server takes neither of the two HTTP transports at this address: its path is likely another one.",
+				fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 405) }},
 				{strong, `(?i)method not allowed`, nil},
@@ -135,9 +191,12 @@ func endpointCauses() []cause {
 		{
 			name: "wrong_endpoint_path", category: TransportMismatch,
 			explain: "There is no MCP server at {url|this address}: the path is wrong (often /mcp or /sse is missing), or a web page answers.",
-			fix:     "Use the path from the server's documentation, or let gauze look for it: gauze run --url {url|URL}",
+			fix:     "Use the path from the server's documentation, or let gauze look for it: gauze test --heal --url {url|URL}",
+			instead: []advice{{when: live, fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{strong, `(?i)(?:expected|invalid|unexpected|wrong|unsupported)[^\n]{0,60}content[- ]type[^\n]{0,80}`, nil},
+				{strong, `(?i)\bexpect(?:ed|s|ing)?:? ['"]?(?:text/event-stream|application/json)['"]?,? (?:but )?(?:got|received|was|found)\b`, nil},
+				{likely, `^\s*\{"(?:detail|message|error)": ?"(?i:not found)"`, func(x *exam, _ *match) bool { return x.remote() }},
 				{strong, `(?i)content[- ]type[^\n]{0,40}(?:text/html|expected "?text/event-stream|to contain 'text/event-stream')`, nil},
 				{likely, "", func(x *exam, m *match) bool {
 					return x.status(m, 404) && (x.remote() || aboutEndpoint.MatchString(m.said))
@@ -181,8 +240,11 @@ func endpointCauses() []cause {
 			name: "stdin_not_connected", category: TransportMismatch,
 			explain: "The server got no stdin: it saw the end of its input at once and went away with exit code 0.",
 			fix:     "Start the container with -i (docker run -i --rm ...; in compose stdin_open: true), and let a client start it, not a terminal.",
+			instead: []advice{
+				{when: saying("TTY"), explain: "Docker was asked for a terminal (-t), and a client has none to give.", fix: "Take -t out of the arguments: -i alone, not -it."},
+				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Let a client start the server and keep its stdin open; started in a terminal or in the background it gets none."}},
 			clues: []clue{
-				{certain, `(?i)running on stdio`, func(x *exam, m *match) bool {
+				{certain, `(?i)\b(?:running|connected|listening|start(?:ed|ing)|ready|serving)\b[^\n]{0,60}\b(?:on|via|over|in|using|through|with)\s+(?:[\w.]+:\d+\s+)?(?:transport )?['"]?stdio\b`, func(x *exam, m *match) bool {
 					return (x.container() || strings.Contains(x.line, "compose")) && !x.interactive()
 				}},
 				{strong, `(?i)the input device is not a TTY|cannot attach stdin to a TTY-enabled container`, nil},
@@ -190,7 +252,7 @@ func endpointCauses() []cause {
 					return x.container() && !x.interactive() && x.has("run") && x.exited(m, 0)
 				}},
 				{guess, `(?i)connection closed|timed out|exited before|disconnected|server exited|no response`, func(x *exam, _ *match) bool {
-					return x.container() && x.has("run") && !x.interactive() && !x.has("-d", "-p", "...", "--publish") && !strings.Contains(x.line, "...")
+					return x.container() && x.has("run") && !x.has("gateway") && !x.interactive() && !x.has("-d", "-p", "...", "--publish") && !strings.Contains(x.line, "...")
 				}},
 				{strong, `(?i)(?:stdin|input stream)[^\n]{0,20} (?:is |was )?(?:closed?|ended|end\b|not (?:available|connected|open)|EOF)|EOF (?:on|when reading) (?:stdin|a line)|received EOF`, nil},
 				{strong, `(?i)running on stdio[^\n]*\s+[^\n]*exited with code 0`, nil},
@@ -199,7 +261,8 @@ func endpointCauses() []cause {
 		{
 			name: "http_not_found", category: TransportMismatch,
 			explain: "The server answered 404: there is nothing at this address.",
-			fix:     "Check the path of the URL; gauze test --url {url|URL} looks for the right one.",
+			fix:     "Check the path of the URL; gauze test --heal --url {url|URL} looks for the right one.",
+			instead: []advice{{when: live, fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{guess, "", func(x *exam, m *match) bool { return x.status(m, 404) }},
 			},

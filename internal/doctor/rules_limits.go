@@ -8,14 +8,26 @@ import (
 func limitCauses() []cause {
 	return []cause{
 		{
+			name: "credit_exhausted", category: RateLimited,
+			explain: "The account at the service has no credit left, or its plan does not cover this: the key is right, but it is not paid for.",
+			fix:     "Add credit or change the plan at the service, or use the key of an account that has some.",
+			clues: []clue{
+				{certain, `(?i)(?:credit|account|prepaid) balance (?:is )?(?:too low|insufficient|not enough|exhausted)|insufficient (?:account )?(?:balance|credits?|funds)\b|\b(?:out of|no(?: more)?|not enough|zero) credits?\b(?: (?:left|remaining|available))?|credits? (?:have been |has been |are |is )?(?:exhausted|used up|depleted|expired)`, complained},
+				{certain, `\binsufficient_quota\b|billing_hard_limit_reached|billing_not_active|(?i)check your plan and billing details|requires? (?:a |an )?(?:active |paid )(?:plan|subscription|account)|billing (?:account )?(?:is )?(?:not (?:active|enabled)|disabled|past due)|(?:free )?trial (?:period )?(?:has )?(?:ended|expired)|subscription (?:has )?(?:expired|lapsed|ended|is inactive)|payment (?:is )?(?:required|overdue|past due)`, complained},
+				{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
+			},
+			hides: []string{"rate_limit", "http_forbidden", "http_unauthorized", "invalid_api_key", "token_scope_insufficient"},
+		},
+		{
 			name: "rate_limit", category: RateLimited,
 			explain: "The service limits how often it may be asked, and the limit is reached.",
 			fix:     "Wait, then call less often; a plan or key of your own may have a higher limit.",
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
-				{certain, `(?i)\brate[- _]?limit(?:ed|s|ing|_exceeded|_error|_reached)?\b(?:[^\n]{0,30}(?:exceeded|reached|hit|error))?|too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|ThrottlingException|TooManyRequests|insufficient_quota|usage limit|\bthrottl(?:ed|ing)\b|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded`, nil},
+				{certain, `(?i)\brate[- _]?limit(?:s|ing)?\b[^\n]{0,40}(?:exceeded|reached|\bhit\b|error|too many|retry|try again|wait)|(?:exceed\w*|reached|\bhit|over|due to|because of|error:?|got|been)\b[^\n]{0,40}\brate[- _]?limit|\brate[-_]limit(?:ed|_exceeded|_error|_reached)\b|rate limit(?:ed\b|_exceeded|_error)`, complained},
+				{certain, `(?i)too many requests|\bquota (?:has been )?(?:exceeded|reached|exhausted)|exceeded (?:your|the)[^\n]{0,20} (?:quota|limit)|RESOURCE_EXHAUSTED|rate_limit_error|RateLimitError|ThrottlingException|TooManyRequests|usage limit[^\n]{0,20}(?:reached|exceeded|hit)|(?:reached|exceeded|hit)[^\n]{0,20}usage limit|\b(?:API|request|daily|monthly|hourly|call)s? (?:call |request )?limit (?:reached|exceeded|hit)|Rate exceeded|\b(?:was|were|been|being|is|are|request) throttled`, complained},
+				{strong, `(?i)\brate[- ]limit(?:s|ing)?\b[.:!]?$|^[^\n]{0,40}\b(?:error|failed)[^\n]{0,40}(?:\busage limit|\bthrottl(?:ed|ing))\b`, complained},
 				{certain, `速率限制|请求频率|频率限制|请求过于频繁|レート制限`, nil},
-				{strong, "", func(x *exam, m *match) bool { return x.status(m, 402) }},
 			},
 			hides: []string{"http_forbidden", "http_unauthorized"},
 		},
@@ -27,18 +39,23 @@ func limitCauses() []cause {
 				{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
 				{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
 				{certain, `(?i)(?:exceed\w*|over|above)[^\n]{0,30}tools? limit|tool limit (?:exceeded|reached)|total tools[^\n]{0,40}(?:exceed|limit|too many)`, nil},
-				{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens`, nil},
+				{certain, `(?i)prompt is too long|maximum context length|context[ _](?:length|window)[ _]exceeded|context_length_exceeded|exceeds maximum allowed tokens|(?:response|result|output|payload|request (?:entity|body)|message)[^\n]{0,30}(?:is )?(?:too large|exceeds? (?:the )?(?:maximum|max|limit|size))`, nil},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 413) }},
 			},
 			hides: []string{"rate_limit"},
 		},
 		{
 			name: "node_heap_oom", category: ResourceExhausted,
 			explain: "The server ran out of memory.",
-			fix:     "Give it more (NODE_OPTIONS=--max-old-space-size=4096, docker run -m 2g), or less to do at once.",
+			fix:     "Give the server less to do at once, or run it where there is more memory.",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Give the container more memory: add -m 2g behind docker run"},
+				{when: func(x *exam, m *match) bool { return strings.Contains(m.said, "heap") && !x.remote() }, fix: "Give Node more memory, in the \"env\" part of the entry: \"NODE_OPTIONS\": \"--max-old-space-size=4096\"."},
+			},
 			clues: []clue{
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
-				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
+				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|CUDA out of memory|(?i:\bout of memory\b)|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
 				{likely, "", func(x *exam, m *match) bool {
 					if x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
@@ -52,7 +69,7 @@ func limitCauses() []cause {
 		{
 			name: "disk_full", category: ResourceExhausted,
 			explain: "There is no room left on the disk.",
-			fix:     "Make room (npm cache clean --force, uv cache prune, docker system prune), then start again.",
+			fix:     "Make room on the disk, then start again; the caches of npm and uv can go first: npm cache clean --force, uv cache prune",
 			clues: []clue{
 				{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, nil},
 			},
@@ -63,13 +80,14 @@ func limitCauses() []cause {
 			fix:     "Stop servers that are left over; raise the limit with ulimit -n if it is low.",
 			clues: []clue{
 				{certain, `\bEMFILE\b|\bENFILE\b|(?i)too many open files|\[Errno 24\]|os error 24\b`, nil},
-				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn [^\n]{0,80} EAGAIN`, nil},
+				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn (?:[^\n]{0,80} )?(?:EAGAIN|E2BIG)\b|Resource temporarily unavailable \(os error (?:11|35)\)|(?i:argument list too long)`, nil},
 			},
 		},
 		{
 			name: "orphan_processes", category: ResourceExhausted,
 			explain: "Old copies of the server were never ended and pile up, each with its own memory and connections.",
-			fix:     "End them; under gauze run none is left over, because it ends the whole process group.",
+			fix:     "End the old ones, and close clients that are open twice; under gauze run none is left over.",
+			instead: []advice{{when: live, fix: "End the old ones, and close clients that are open twice."}},
 			clues: []clue{
 				{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
 				{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
@@ -111,7 +129,8 @@ func timeoutCauses() []cause {
 		{
 			name: "npx_cold_start_timeout", category: Timeout,
 			explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
-			fix:     "Run it once in a terminal so that it is in the cache: {line|COMMAND}. Then start it again, or raise the client's limit; gauze run waits while there is progress.",
+			fix:     "Run this once in a terminal, and start it from the client again when it is in the cache: {line|COMMAND}",
+			instead: []advice{{when: liveURL, fix: "Try again later; if it is only slow, give it longer: --timeout 2m"}},
 			clues: []clue{
 				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
 				{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},
@@ -143,7 +162,8 @@ func timeoutCauses() []cause {
 		{
 			name: "slow_tool_call", category: Timeout,
 			explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
-			fix:     "Raise the client's limit for this server, or for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
+			fix:     "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
+			instead: []advice{{when: atURL, fix: "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m --url {url|URL}"}},
 			clues: []clue{
 				{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return withDuration.MatchString(m.said) }},
 				{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
@@ -186,11 +206,24 @@ func crashCauses() []cause {
 			hides: []string{"server_bug_crash", "stdout_log_pollution"},
 		},
 		{
+			name: "module_type_missing", category: Crashed,
+			explain: "Node took {path|the server's file} for the wrong kind of module: it has import or export in it where require is expected, or the other way round.",
+			fix:     "Build the server again as its documentation says; if the file is your own, write \"type\": \"module\" into the package.json beside it, or name it .mjs (.cjs if it uses require).",
+			clues: []clue{
+				{strong, `SyntaxError: (?:Cannot use import statement outside a module|Cannot use 'import\.meta' outside a module|Unexpected token 'export')`, func(x *exam, _ *match) bool { return !x.nodeBelow(18) }},
+				{certain, `ReferenceError: (?:require|exports|module|__dirname|__filename) is not defined in ES module scope`, nil},
+				{strong, `To load an ES module, set "type": "module" in the package\.json or use the \.mjs extension`, func(x *exam, _ *match) bool { return !x.nodeBelow(18) }},
+			},
+			hides: []string{"server_bug_crash", "old_node_first_in_path"},
+		},
+		{
 			name: "server_bug_crash", category: Crashed,
 			explain: "The server broke off with an error of its own: {text|see the line below}.",
-			fix:     "See whether a newer version does it too; tell its maintainers the line below. gauze run -- {line|COMMAND} starts it again after a crash.",
+			fix:     "See whether a newer version of the server does it too, and tell its maintainers the line below.",
 			clues: []clue{
-				{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*?)`, nil},
+				{likely, `(?s)File "[^"\n]+", line \d+\n.{0,300}?(?P<text>(?:SyntaxError|IndentationError|TabError): [^\n]+)`, nil},
+				{likely, `(?s)\.[cm]?[jt]s:\d+\n.{0,400}?(?P<text>SyntaxError: [^\n]+)\n(?:at |\s*Node\.js)`, notJSONNoise},
+				{likely, `(?s)Traceback \(most recent call last\):.*?\n(?P<text>[A-Za-z_][\w.]*(?:Error|Exception|Exit)\b[^\n]*)`, nil},
 				{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
 				{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
 				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},
@@ -202,7 +235,7 @@ func crashCauses() []cause {
 					return !strings.Contains(m.said, "fetch failed") && !strings.Contains(m.said, "terminated")
 				}},
 				{guess, `(?i)(?:UnhandledPromiseRejection|unhandledRejection|uncaughtException|triggerUncaughtException)[^\n]*?`, nil},
-				{guess, `Maximum call stack size exceeded`, nil},
+				{guess, `Maximum call stack size exceeded|\b(?:RecursionError|IndentationError|TabError|BrokenResourceError|ClosedResourceError|StackOverflow(?:Error|Exception)|NullReferenceException|event loop is (?:already running|closed))\b|unhandled errors in a TaskGroup`, nil},
 				{guess, `(?i)-32603[^\n]{0,40}(?P<text>Cannot read propert(?:ies|y) of (?:undefined|null)[^\n]*|'NoneType' object [^\n]+|nil pointer dereference)`, nil},
 			},
 		},

@@ -8,7 +8,7 @@ func stdoutCauses() []cause {
 		{
 			name: "dotenv17_banner", category: StdoutPollution,
 			explain: "The library dotenv (version 17) prints a banner to stdout, in the middle of the server's messages.",
-			fix:     "Make it quiet: DOTENV_CONFIG_QUIET=true in the \"env\" part; gauze run -- {line|COMMAND} filters such lines away.",
+			fix:     "Make it quiet, in the \"env\" part of the entry: \"DOTENV_CONFIG_QUIET\": \"true\".",
 			clues: []clue{
 				{certain, `\[dotenv@\d+[.\d]*\]? ?(?:injecting env)?`, nil},
 				{certain, `inject(?:ing|ed) env \(\d+\) from`, nil},
@@ -19,6 +19,8 @@ func stdoutCauses() []cause {
 			name: "stdout_log_pollution", category: StdoutPollution,
 			explain: "The server writes text to stdout, where only messages may be ({text|log lines or a banner}); the client cannot read that.",
 			fix:     "Let gauze filter it: gauze run -- {line|COMMAND}. In the server, logs belong on stderr.",
+			instead: []advice{{when: live, explain: "The server writes text to stdout, where only messages may be; gauze leaves it out, but no message came either.",
+				fix: "See whether the server has an option for stdio, or to be quiet; that text is help or a banner, and it may wait for something else than MCP."}},
 			clues: []clue{
 				{certain, `Unexpected token '?(?P<token>[^'\n]{1,4})'?, "(?P<text>[^"\n]{1,80}"?)[^\n]{0,20}is not valid JSON`, notHTML},
 				{strong, `(?:Unexpected token [^\n]{1,20}|Unexpected (?:number|string)|Expected (?:',' or '[\]}]'|property name or '\}'|double-quoted property name)[^\n]{0,40}|No number after minus sign|Unterminated (?:string|fractional number)[^\n]{0,20}|Exponent part is missing[^\n]{0,20}|Bad control character in string literal)[^\n]{0,40}(?:in|after|is not valid) JSON`, notHTML},
@@ -75,7 +77,8 @@ func protocolCauses() []cause {
 		{
 			name: "version_not_negotiated", category: ProtocolMismatch,
 			explain: "Client and server do not agree on a version of the protocol ({version|see below}): one of them takes only its own.",
-			fix:     "Update the older of the two. gauze run keeps the versions apart where it can.",
+			fix:     "Update the older of the two: the client or the server.",
+			instead: []advice{{when: live, fix: "Update the server: gauze offered it the versions of the protocol that are in use, and it takes none of them."}},
 			clues: []clue{
 				{certain, `(?i)(?:unsupported|incompatible|unknown|invalid|bad)[^\n]{0,20}protocol[- _]?version:? ?(?P<version>[\d-]{10})?`, nil},
 				{certain, `(?i)protocol[- _]?version[^\n]{0,60}(?:not supported|unsupported|incompatible|mismatch|is invalid|does not match|not compatible)`, nil},
@@ -87,12 +90,26 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "accept_header_incomplete", category: ProtocolMismatch,
-			explain: "The server wants clients to take both JSON and event streams, and this client says it takes only one.",
-			fix:     "Send Accept: application/json, text/event-stream; gauze run --url {url|URL} does.",
+			explain: "The server answered 406: it wants clients to take both JSON and event streams, and this client says it takes only one.",
+			fix:     "Update the client, or put gauze in between, which asks for both: gauze run --url {url|URL}",
+			instead: []advice{{when: live, explain: "The server answered 406: it does not give what MCP clients take, although both JSON and event streams were asked for.",
+				fix: "Check the address: what answers there is likely something else than the server's MCP endpoint (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{certain, `(?i)client must accept (?:both )?(?:application/json|text/event-stream)`, nil},
-				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406, 415) }},
-				{certain, `(?i)\bNot Acceptable\b|Unsupported Media Type|invalid (?:accept|content-type) header`, nil},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406) }},
+				{certain, `(?i)\bNot Acceptable\b|invalid accept header|accept header (?:must|should|does not)[^\n]{0,20}(?:include|contain|accept)`, nil},
+			},
+			hides: []string{"wrong_endpoint_path"},
+		},
+		{
+			name: "content_type_refused", category: ProtocolMismatch,
+			explain: "The server answered 415: it does not take JSON at this address, or the client does not say that it sends any.",
+			fix:     "Update the client, or put gauze in between, which says what it sends: gauze run --url {url|URL}",
+			instead: []advice{{when: live, explain: "The server answered 415: it does not take JSON at this address, and MCP is JSON.",
+				fix: "Check the address: what answers there is likely something else than the server's MCP endpoint (it often ends in /mcp or /sse)."}},
+			clues: []clue{
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 415) }},
+				{certain, `(?i)Unsupported Media Type|invalid content-type header|content-type (?:header )?must be '?"?application/json`, nil},
 			},
 			hides: []string{"wrong_endpoint_path"},
 		},
@@ -100,6 +117,9 @@ func protocolCauses() []cause {
 			name: "client_skips_initialize", category: ProtocolMismatch,
 			explain: "A request came before the handshake was finished: the client (or a proxy in between) did not wait for initialize, or left notifications/initialized out.",
 			fix:     "Let gauze do the handshake in order: gauze run -- {line|COMMAND}. Otherwise update the client.",
+			instead: []advice{
+				{when: live, fix: "Tell the server's maintainers: gauze waited for initialize, and the server still says that it came too early."},
+				{when: atURL, fix: "Let gauze do the handshake in order: gauze run --url {url|URL}. Otherwise update the client."}},
 			clues: []clue{
 				{certain, `(?i)Received\s+(?:\S+:\d+\s+)?request before\s+initialization|before initialization (?:was )?complete`, nil},
 				{certain, `(?i)(?:server|client|connection) (?:is |was |has )?not (?:been )?(?:yet )?initiali[sz]ed`, func(x *exam, m *match) bool { return !x.status(&match{}, 404) }},
@@ -112,6 +132,9 @@ func protocolCauses() []cause {
 			name: "late_progress_notification", category: ProtocolMismatch,
 			explain: "The server sent progress about a request that was already answered, and the client took that for a fatal error.",
 			fix:     "Let gauze drop such messages: gauze run -- {line|COMMAND}",
+			instead: []advice{
+				{when: live, fix: "Tell the server's maintainers; gauze drops such messages, so nothing is left to do here."},
+				{when: atURL, fix: "Let gauze drop such messages: gauze run --url {url|URL}"}},
 			clues: []clue{
 				{certain, `(?i)progress notification for an unknown token`, nil},
 				{certain, `(?i)Received a response for an unknown message ID`, nil},
@@ -122,6 +145,9 @@ func protocolCauses() []cause {
 			name: "optional_method_probed", category: ProtocolMismatch,
 			explain: "The client asked for {method|something} that the server does not offer; that is allowed, but one of them takes it for a failure.",
 			fix:     "Usually harmless. If the client gives up because of it: gauze run -- {line|COMMAND} answers such questions itself.",
+			instead: []advice{
+				{when: live, fix: "Check that this is an MCP server, and a current version of it: it does not know a request that every one has to know."},
+				{when: atURL, fix: "Usually harmless. If the client gives up because of it: gauze run --url {url|URL} answers such questions itself."}},
 			clues: []clue{
 				{strong, `(?i)method ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|sampling|ping|server|tools|notifications)(?:/[\w/]+)?)['"` + "`" + `]? (?:is )?not (?:found|supported|implemented)`, nil},
 				{strong, `(?i)(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)[^\n]{0,80}(?:-32601|method not found|not supported|not implemented)`, nil},
@@ -137,9 +163,12 @@ func protocolCauses() []cause {
 		{
 			name: "invalid_jsonrpc_message", category: ProtocolMismatch,
 			explain: "The server sends JSON that is no valid message of the protocol ({text|a field is missing or of another kind}).",
-			fix:     "Update the server or its SDK; gauze run -- {line|COMMAND} drops what is no message.",
+			fix:     "Update the server; if that does not help, tell its maintainers the line below.",
 			clues: []clue{
 				{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
+				{strong, `(?i)uncorrelated (?:error )?response|conflict initialize response id|missing field ` + "`(?:protocolVersion|capabilities|serverInfo|jsonrpc)`" + `|\bunknown notification:? `, nil},
+				{certain, `(?i)\boutput ?schema\b[^\n]{0,60}(?:did not return|validation|no structured|does not match|mismatch)|structured ?content\b[^\n]{0,60}(?:does not match|did not match|is required|missing|output ?schema)`, nil},
+				{strong, `(?i)invalid (?:result|response|reply) (?:for|to|from) (?:the )?(?:initialize|tools/list|prompts/list|resources/list)`, nil},
 				{strong, `(?i)ZodError[^\n]{0,200}jsonrpc|Invalid literal value, expected "?2\.0`, nil},
 				{strong, `(?i)unrecognized_keys(?s:.*?)(?:jsonrpc|result|error|id)\b`, nil},
 				{strong, `(?i)invalid (?:JSON-?RPC|MCP) (?:message|request|response|version|object|format)`, nil},
@@ -202,6 +231,7 @@ func schemaCauses() []cause {
 				{certain, `Unknown name (?:\\?")?(?P<field>\$?\w+)(?:\\?")? at '(?:request\.)?tools`, nil},
 				{certain, `(?i)GenerateContentRequest\.tools|Invalid JSON payload received\. Unknown name`, nil},
 				{certain, `(?i)Invalid value at 'tools|tools\[\d+\]\.function_declarations`, nil},
+				{certain, `(?i)\bfunction_?declaration\b[^\n]{0,120}\bschema\b|schema specified (?:incorrect|other)`, nil},
 				{certain, `(?i)any_of must be the only field set|schema (?:didn't|did not) specify the schema type field`, nil},
 			},
 		},
@@ -216,7 +246,7 @@ func schemaCauses() []cause {
 				{certain, `(?i)Invalid schema for (?:function|tool) '(?P<tool>[^'\n]+)'`, nil},
 				{certain, `(?i)(?:invalid|bad|malformed|unsupported|unparsable|cannot parse|failed to (?:parse|convert|compile|validate))[^\n]{0,30}(?:input[-_ ]?schema|tool schema|JSON schema|app-input-schema|parameters schema)`, nil},
 				{certain, `(?i)(?:tool|function) ?(?:parameters?|schema)[^\n]{0,60}(?:array type must have items|is (?:invalid|not valid)|must be (?:of )?type|must have)`, nil},
-				{certain, `(?i)(?:can't|cannot|could not|unable to) resolve reference [^\n]{0,60}(?:#|\$defs|definitions)|resolves to more than one schema|PointerToNowhere|Unresolvable(?: JSON)? pointer|schema is invalid: data/|strict mode: unknown keyword`, nil},
+				{certain, `(?i)(?:can't|cannot|could not|unable to) resolve reference [^\n]{0,60}(?:#|\$defs|definitions)|resolves to more than one schema|reference to undefined schema|PointerToNowhere|Unresolvable(?: JSON)? pointer|schema is invalid: data/|strict mode: unknown keyword`, nil},
 				{certain, `(?i)(?:tool|function) ['"` + "`" + `]?(?P<tool>[\w.-]+)['"` + "`" + `]? (?:has|have) (?:an )?invalid (?:JSON )?(?:schema|parameters)`, nil},
 				{strong, `(?i)failed to (?:convert|register|load|parse)[^\n]{0,30}tool[^\n]{0,40}schema|schema at path [^\n]{1,80} must|unsupported schema type`, nil},
 				{certain, `(?i)array schema missing items|'additionalProperties' is required to be supplied and to be false|JSON schema is invalid`, nil},
@@ -226,7 +256,10 @@ func schemaCauses() []cause {
 		{
 			name: "args_json_string_for_object", category: ToolArgumentsInvalid,
 			explain: "The model called the tool with arguments of the wrong kind ({text|see below}); the server itself works.",
-			fix:     "gauze run -- {line|COMMAND} repairs what has one reading only (a number or an object sent as text) and explains the rest to the model.",
+			fix:     "Let gauze repair what has one reading only (a number or an object sent as text) and explain the rest to the model: gauze run -- {line|COMMAND}",
+			instead: []advice{
+				{when: live, fix: "Have the model call the tool again with what the line below asks for."},
+				{when: atURL, fix: "Let gauze repair what has one reading only (a number or an object sent as text) and explain the rest to the model: gauze run --url {url|URL}"}},
 			clues: []clue{
 				{certain, `(?i)Invalid arguments for (?:tool )?(?P<tool>[\w.-]+)`, nil},
 				{certain, `(?i)Input validation error:? ?(?P<text>[^\n]{0,80})`, nil},
@@ -234,6 +267,12 @@ func schemaCauses() []cause {
 				{strong, `(?i)(?:expected|must be|should be)(?: an?| of type)? (?:valid )?(?:object|array|number|integer|boolean|string|list|dict\w*)\b,? ?(?:received|but (?:got|received)|not|got)?[^\n]{0,40}`, aboutCall},
 				{strong, `(?i)(?:parameter|argument|field|property|Invalid) ['"` + "`" + `]?\w+['"` + "`" + `]?:? must be (?:an? )?(?:number|integer|string|boolean|array|object)`, nil},
 				{certain, `\bInputValidationError\b`, nil},
+				{certain, `(?i)failed to deserialize (?:tool )?(?:parameters|arguments|params|input)|arguments dictionary is missing a value for the required parameter|cannot unmarshal \w+ into Go struct field \w*(?:Args|Arguments|Params|Input|Request)\.`, nil},
+				{certain, `\b\w+\(\) (?:missing \d+ required (?:positional|keyword-only) argument|got an unexpected keyword argument)`, func(x *exam, _ *match) bool { return ofACall.MatchString(x.text) }},
+				{strong, `(?i)missing required parameters?:? ['"` + "`" + `]?[a-z]\w*\b|\bparameter ['"` + "`" + `]?\w+['"` + "`" + `]? (?:is not of type|is required|must be (?:of type|an?)) `, func(_ *exam, m *match) bool { return bareParameter.MatchString(m.said) }},
+				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map),? but (?:received|got) \w+`, func(x *exam, m *match) bool { return !aboutConfig(x, m) }},
+				{strong, `(?i)\bmust have required property '|'\w+' is a required property|Additional properties are not allowed \(|must NOT have additional properties`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(m.said, "ervers/") }},
+				{likely, `-32602\b[^\n]{0,60}\b(?:missing|required|unknown|unexpected|must)\b`, nil},
 				{strong, `(?i)expected (?:object|array|record|number|string|boolean|integer|map), (?:received|got) (?:string|number|array|object|undefined|null|boolean)`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !strings.Contains(x.text, "mcpServers") }},
 				{strong, "(?i)the required parameter `?\\w+`? is missing|An unexpected parameter `?\\w+`? was provided", nil},
 				{strong, `(?i)Input should be a valid (?:dictionary|list|integer|number|boolean|string)`, nil},
@@ -255,5 +294,7 @@ func aboutCall(x *exam, _ *match) bool {
 var (
 	otherVersions = &wording{source: `(?i)node|python|npm|java|ABI`}
 	aboutValidity = &wording{source: `(?i)invalid|not valid|must|required|should|does not|unsupported|missing`}
+	ofACall       = &wording{source: `(?i)\b(?:executing|calling|invoking|execute|call|invoke) (?:the )?(?:MCP )?tool\b|tools/call|tool (?:call|execution)|deserialize (?:tool )?(?:parameters|arguments|params)`}
+	bareParameter = &wording{source: `\b(?i:parameters?):? ['"` + "`" + `]?[a-z]\w*['"` + "`" + `]?(?:\s*$|\s+(?:is|must)\b|[.,;)}])`}
 	aboutACall    = &wording{source: `(?i)-32602|tools?/call|calling tool|tool call|arguments|InputValidationError|invalid_type|\binput\b|\btool\b`}
 )

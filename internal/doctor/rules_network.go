@@ -10,7 +10,12 @@ func tlsCauses() []cause {
 		{
 			name: "private_ca_not_trusted", category: TLSOrProxy,
 			explain: "The server's certificate is signed by an authority this program does not know: a private one, or a company's proxy that opens encrypted connections.",
-			fix:     "Give it the authority's certificate: NODE_EXTRA_CA_CERTS=/path/ca.pem (Node 22.15 or later: NODE_OPTIONS=--use-system-ca), SSL_CERT_FILE for Python and uv, or uv --native-tls. Do not switch the check off.",
+			fix:     "Give the program the authority's certificate (NODE_EXTRA_CA_CERTS=/path/to/ca.pem for Node, SSL_CERT_FILE for most others). Do not switch the check off.",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Give Node the authority's certificate, in the \"env\" part of the entry: \"NODE_EXTRA_CA_CERTS\": \"/path/to/ca.pem\". Do not switch the check off."},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Give Python and uv the authority's certificate, in the \"env\" part of the entry: \"SSL_CERT_FILE\": \"/path/to/ca.pem\". Do not switch the check off."},
+				{when: liveURL, fix: "Add the authority's certificate to this system's store, or on Linux start gauze with SSL_CERT_FILE=/path/to/ca.pem. Do not switch the check off."},
+			},
 			clues: []clue{
 				{certain, `\b(?:UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED)\b`, nil},
 				{certain, `(?i)unable to get local issuer certificate|self[- ]signed certificate|unable to verify the first certificate`, nil},
@@ -40,10 +45,11 @@ func tlsCauses() []cause {
 		{
 			name: "tls_handshake_failed", category: TLSOrProxy,
 			explain: "The encrypted connection could not be set up: one side does not speak TLS here, or not in a version the other takes.",
-			fix:     "Check http:// against https:// and the port in the URL; a server on your own machine usually speaks plain http.",
+			fix:     "Check http:// against https:// and the port in the URL (a server on your own machine usually speaks plain http); if both are right, ask whether a proxy or firewall cuts the connection.",
 			clues: []clue{
 				{certain, `\b(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_TLSV1_ALERT_\w+|ERR_SSL_SSLV3_ALERT_\w+|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_PROTOCOL_ERROR|EPROTO)\b`, nil},
 				{certain, `(?i)wrong version number|first record does not look like a TLS handshake|server gave HTTP response to HTTPS client|client sent an HTTP request to an HTTPS server|plain HTTP request was sent to HTTPS port`, nil},
+				{strong, `(?i)disconnected before secure TLS connection was established|(?:closed|reset|EOF|terminated)[^\n]{0,30}(?:during|in|before)[^\n]{0,12}(?:TLS|SSL) handshake|(?:TLS|SSL) handshake[^\n]{0,12}: EOF`, nil},
 				{strong, `(?i)\b(?:SSL|TLS)\b[^\n]{0,40}(?:could not be established|handshake (?:error|failed|failure)|connection (?:error|failed)|bad certificate)`, nil},
 				{certain, `(?i)ssl(?:v3)? alert handshake failure|tls: (?:handshake failure|protocol version not supported)|SSLEOFError|UNEXPECTED_EOF_WHILE_READING|InvalidContentType|received corrupt message of type|SSL routines`, nil},
 			},
@@ -52,9 +58,12 @@ func tlsCauses() []cause {
 		{
 			name: "proxy_env_breaks", category: TLSOrProxy,
 			explain: "A proxy stands between this machine and the server ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}), and it does not pass the connection on.",
-			fix:     "Correct the proxy variables in the server's environment, or except the host: NO_PROXY={host|localhost,127.0.0.1}",
+			fix:     "Correct the proxy variables in the server's environment, or name the host it wants to reach in NO_PROXY there.",
+			instead: []advice{{when: atURL, fix: "Correct the proxy variables (HTTPS_PROXY, HTTP_PROXY) that gauze is started with, or name the server's host in NO_PROXY."}},
 			clues: []clue{
-				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, nil},
+				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "MCP Proxy") && !strings.Contains(m.said, "PORT IS IN USE")
+				}},
 				{certain, `(?i)(?:unknown|unsupported|invalid) (?:scheme for )?proxy(?: URL| scheme)?|Using SOCKS proxy, but the 'socksio' package is not installed|socksio|Missing dependencies for SOCKS support`, nil},
 				{certain, `(?i)407 Proxy Authentication Required|ERR_PROXY_CONNECTION_FAILED|ERR_TUNNEL_CONNECTION_FAILED`, nil},
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 407) }},
@@ -159,7 +168,7 @@ func networkCauses() []cause {
 		{
 			name: "git_fetch_failed", category: DNSOrNetwork,
 			explain: "The server is installed from a git repository, and git could not fetch it.",
-			fix:     "Try the same by hand and see what git says: git ls-remote {package|URL}",
+			fix:     "Try the same by hand and see what git says: git ls-remote URL, with the repository's address from the entry.",
 			clues: []clue{
 				{strong, `Git operation failed`, nil},
 				{strong, `(?i)failed to (?:clone|fetch)[^\n]*?(?:git|https://github)`, nil},
@@ -175,14 +184,14 @@ func networkCauses() []cause {
 			fix:     "Use the address the operator names now; see the server's documentation.",
 			clues: []clue{
 				{certain, `(?i)(?:has been|was|is) (?:turned (?:down|off)|shut ?down|retired|decommissioned|sunset|discontinued|deprecated and removed)`, nil},
-				{certain, `(?i)please use (?P<successor>https?://\S+) instead|no longer (?:available|supported|hosted|in service)|has moved to https?://`, nil},
+				{certain, `(?i)please use (?P<successor>https?://\S+) instead|no longer (?:available|supported|hosted|in service)|has moved to https?://`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "deprecated") }},
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 410) }},
 			},
 		},
 		{
 			name: "hostname_wrong", category: DNSOrNetwork,
 			explain: "The host {host|in the address} has no entry in DNS: the name is wrong, or this machine cannot look it up.",
-			fix:     "Check the name in the URL; in a terminal: nslookup {host|HOST}",
+			fix:     "Check the spelling of {host|the host's name} where it is configured; if it is right, check the network, VPN or DNS of this machine.",
 			clues: []clue{
 				{strong, `getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?P<host>[\w.-]+)`, notRegistry},
 				{strong, `\b(?:ENOTFOUND|EAI_AGAIN|EAI_NONAME|EAI_FAIL)\b`, notRegistry},
@@ -194,7 +203,7 @@ func networkCauses() []cause {
 		{
 			name: "network_unreachable", category: DNSOrNetwork,
 			explain: "There is no way through the network to {host|the server} from here.",
-			fix:     "Check the connection (VPN, firewall, IPv6) to {host|the host}: curl -v {url|URL}",
+			fix:     "Check the connection (VPN, firewall, IPv6) from this machine: curl -v {url|URL}",
 			clues: []clue{
 				{strong, `\b(?:ENETUNREACH|EHOSTUNREACH|ENETDOWN|EADDRNOTAVAIL)\b(?: (?P<host>[\w.:]+))?`, nil},
 				{strong, `(?i)network is unreachable|no route to host|host is unreachable|ERR_INTERNET_DISCONNECTED|ERR_ADDRESS_UNREACHABLE`, nil},
@@ -215,7 +224,7 @@ func networkCauses() []cause {
 		{
 			name: "local_http_server_not_running", category: ConnectionRefused,
 			explain: "Nothing listens on {port|the port} of this machine: the server the client wants to reach over HTTP is not running.",
-			fix:     "Start that server first, or correct the port in {url|the URL}.",
+			fix:     "Start that server first, or correct the port in the URL.",
 			clues: append(refusedWhere(strong, func(x *exam, m *match) bool { return x.remote() && x.aboutLocal(m) }),
 				clue{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(_ *exam, m *match) bool { return local.MatchString(m.names["url"]) }},
 				clue{guess, `(?i)\bfetch failed\b|failed to fetch\b|All connection attempts failed`, func(x *exam, _ *match) bool {
@@ -227,6 +236,8 @@ func networkCauses() []cause {
 			name: "companion_app_not_running", category: ConnectionRefused,
 			explain: "Nobody takes connections on {host|the address} {port|the server wants to reach}: the program or database it works with is not running, or listens elsewhere.",
 			fix:     "Start that program, or correct host and port in the server's settings; a published docker-compose port may differ from the inner one.",
+			instead: []advice{{when: atURL, explain: "Nobody takes connections at {host|the server's address}: the server is not running, or listens on another port.",
+				fix: "Check host and port of the address; if they are right, tell who runs the server that it is down."}},
 			clues: append(refusedWhere(likely, func(*exam, *match) bool { return true }),
 				clue{strong, `(?i)(?:is|make sure|ensure)[^\n]{0,20} (?P<host>[A-Z][\w ]{1,30}?) (?:is )?(?:open|running|started|launched)(?: and| with|\?|\.)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "Docker") && connecting.MatchString(x.text)
@@ -234,6 +245,9 @@ func networkCauses() []cause {
 				clue{strong, `(?i:could not|couldn't|cannot|can't|unable to|failed to) (?i:connect to(?: the)?) (?P<host>[A-Z]\w+(?: \w+)?)(?:\.| at| on|:|$)[^\n]{0,60}`, func(x *exam, m *match) bool {
 					return !slices.Contains([]string{"Server", "Host", "Remote", "API", "Proxy", "Client", "SSE", "HTTP"}, m.names["host"]) && !strings.Contains(m.said, "MCP") && !strings.Contains(m.said, "Docker") && !strings.Contains(m.said, "Failed to connect to PostgreSQL") && !strings.Contains(m.said, "rror: read")
 				}},
+				clue{strong, `\bconnect ENOENT (?P<host>[^\s']+)|(?i)\bcannot connect to (?P<program>\w+) at (?:\S+?):(?P<port>\d{2,5})|The connection to the server \S+ was refused|no devices(?:/emulators)? (?:found|connected|attached)|device (?:offline|not found)\b`, nil},
+				clue{strong, `(?i)\bno (?:[A-Z]\w+ )?(?:plugin|extension|editor|add-?on|browser|client|device|bridge)s?(?: is| are)? (?:currently )?connected\b`, nil},
+				clue{certain, `(?i:failed to|could not|cannot|unable to) connect to (?P<program>[A-Z][\w ]{1,24})[.!] ?Did you (?i:run|start|open|launch|enable)\b`, nil},
 				clue{strong, `(?i)WebSocket connection to '?wss?://(?P<host>localhost|127\.0\.0\.1|\[::1\]):(?P<port>\d{2,5})[^\n]{0,20} failed`, nil},
 				clue{strong, `(?i)\b(?:NO_ACTIVE_(?:EXTENSION|CLIENT|EDITOR|DOCUMENT)|(?:EXTENSION|PLUGIN|APP|EDITOR)_NOT_(?:CONNECTED|RUNNING))\b`, nil},
 				clue{strong, `(?i)(?:addon|add-on|plugin|extension|app|editor|bridge|companion)[^\n]{0,30}(?:is )?(?:not (?:running|connected|reachable|started|open)|is running\b)`, nil},
@@ -246,6 +260,7 @@ func networkCauses() []cause {
 			explain: "The request to {url|the server} could not be sent at all: network, DNS, proxy or firewall on this side.",
 			fix:     "See what the network says: curl -v {url|URL}",
 			clues: []clue{
+				{guess, `(?i)\b(?:connection reset by peer|ECONNRESET|socket hang up|other side closed|connection aborted|forcibly closed by the remote host|TLS handshake timeout|UND_ERR_SOCKET)\b`, func(x *exam, m *match) bool { return x.remote() && notRegistry(x, m) }},
 				{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(x *exam, m *match) bool { return notRegistry(x, m) && !local.MatchString(m.names["url"]) }},
 				{guess, `\berror sending request\b`, notRegistry},
 				{guess, `(?i)net::ERR_(?:FAILED|CONNECTION_\w+|NETWORK_\w+)|httpx\.ConnectError|aiohttp\.client_exceptions\.ClientConnectorError|WebException|NameResolutionError`, notRegistry},
@@ -270,7 +285,7 @@ func portCauses() []cause {
 			explain: "The server is already running and does not want to run twice ({path|it holds a lock}).",
 			fix:     "Stop the other instance first, or give this one a folder or port of its own.",
 			clues: []clue{
-				{certain, `(?i)(?:another|an other|a second|existing) (?:instance|server|process|copy)[^\n]{0,40}(?:is )?(?:already )?running|already (?:running|started|active)(?: \(| with| on| for| in|\.|,|$)|only one instance|is already (?:being )?used by|Opening in existing browser session`, nil},
+				{certain, `(?i)(?:another|an other|a second|existing) (?:instance|server|process|copy)[^\n]{0,40}(?:is )?(?:already )?running|already (?:running|started|active)(?: \(| with| on| for| in|\.|,|$)|only one instance|is already (?:being )?used by|Opening in existing browser session`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "event loop") }},
 				{certain, `(?i)(?:browser|profile|user data dir\w*)[^\n]{0,60}already in use|SingletonLock|ProcessSingleton|use --isolated to run multiple`, nil},
 				{certain, `(?i)(?:could not|failed to|unable to|cannot) (?:acquire|obtain|get)[^\n]{0,30} lock|database is locked|LOCK: Resource temporarily unavailable|lock file[^\n]{0,40}exists|Could not set lock on file`, nil},
 				{strong, `terminated by other getUpdates request`, nil},
@@ -291,16 +306,21 @@ func portCauses() []cause {
 			explain: "Port {port|that the server wants} is taken by another program, often a second copy of the same server started by another client.",
 			fix:     "Give this one another port where the server takes one, or stop the other: lsof -i :{port|PORT}",
 			clues: []clue{
-				{certain, `EADDRINUSE(?:: address already in use)?:? ?(?P<host>[\w.:\[\]*]*?):?(?P<port>\d{2,5})?\b`, nil},
-				{certain, `(?i)address already in use[^\n]{0,20}?(?::(?P<port>\d{2,5}))?`, nil},
+				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^'\n]+)', (?P<port>\d+)`, nil},
+				{certain, `EADDRINUSE(?:: address already in use)?[,:]? ?(?:(?P<host>[\w.:\[\]*%-]*):)?(?P<port>\d{2,5})(?:$|[^\w.:])`, nil},
+				{certain, `(?i)(?:listen|bind)[^\n]{0,60}?:(?P<port>\d{2,5}):? [^\n]{0,30}address (?:is )?already in use`, nil},
+				{certain, `(?i)address already in use[^\n]{0,20}?[ (]?(?:(?P<host>[\w.:\[\]*%-]*):)(?P<port>\d{2,5})(?:$|[^\w.:])`, nil},
+				{certain, `(?i)\bEADDRINUSE\b|address already in use`, nil},
 				{certain, `(?i)\[Errno (?:48|98)\]|\[WinError 10048\]|\[Errno 10048\]|os error (?:48|98|10048)\b`, nil},
 				{certain, `(?i)only one usage of each socket address`, nil},
 				{certain, `(?i)\bport is in use\b|already running on port (?P<port>\d{2,5})|(?:is )?(?:using|occupying|holding|bound to|blocking) (?:the )?port (?P<taken>\d{2,5})`, nil},
 				{certain, `(?i)port (?P<port>\d{2,5}) (?:is |was )?(?:already )?(?:in use|taken|occupied|allocated|being used|not available|unavailable)`, nil},
-				{certain, `通常每个套接字地址|\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
+				{certain, `(?i)conflicts? with an existing registration`, nil},
+				{certain, `\bWSAEADDRINUSE\b|SocketException \(10048\)|(?i)port (?:is )?already in use|address in use\b|already listening on (?:port )?(?P<port>\d{2,5})`, nil},
 				{certain, `(?i)port is already allocated|Bind for [\d.]+:(?P<port>\d+) failed|Ports are not available`, nil},
-				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^']+)', (?P<port>\d+)`, nil},
-				{strong, `(?i)(?:failed to|could not|cannot|unable to) (?:bind|listen)[^\n]{0,40}port (?P<port>\d{2,5})`, nil},
+				{strong, `(?i)(?:failed to|could not|cannot|unable to) (?:bind|listen)[^\n]{0,40}port (?P<port>\d{2,5})`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "EACCES") && !strings.Contains(strings.ToLower(m.said), "permission")
+				}},
 				{strong, `(?i)no (?:available|free) ports?\b`, nil},
 			},
 			hides: []string{"crashed", "http_server_run_as_stdio", "stdout_log_pollution", "connection_refused"},

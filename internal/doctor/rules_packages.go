@@ -25,17 +25,30 @@ func packageCauses() []cause {
 		{
 			name: "stale_registry_login", category: AuthFailed,
 			explain: "The image registry turned the login away that is stored on this machine; without one it would have answered ({package|the image} is public).",
-			fix:     "Log out, then try again: docker logout {host|REGISTRY}",
+			fix:     "Log out of the registry, then try again: docker logout REGISTRY",
 			clues: []clue{
 				{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": denied: denied`, nil},
 				{certain, `(?i)error getting credentials - err: [^\n]+`, nil},
 				{certain, `https://(?P<host>[\w.-]+)/(?:v2/|token\?)[^\n]*?(?:: denied: denied|: 403 Forbidden|denied: Your authorization token has expired)`, nil},
 				{certain, `denied: Your authorization token has expired`, nil},
-				{strong, `npm (?:ERR!|error) code E401`, nil},
-				{strong, `npm (?:ERR!|error) (?:code E401|Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password)`, nil},
-				{strong, `npm notice Access token expired or revoked`, nil},
 			},
 			hides: []string{"docker_image_not_published", "http_unauthorized", "wrong_package_name", "package_unpublished"},
+		},
+		{
+			name: "package_registry_login", category: AuthFailed,
+			explain: "The package registry did not let npm, pip or uv have the package: the login stored on this machine is missing, expired or has no right to it. The server itself was never asked.",
+			fix:     "Log in to that registry again (npm login), or renew the token in ~/.npmrc; a token for GitHub's packages needs the right read:packages.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "python", "python3") },
+				fix: "Renew the login for that index: the token in UV_INDEX_..._PASSWORD, in ~/.netrc, or in the index' URL in your pip or uv settings."}},
+			clues: []clue{
+				{strong, `npm (?:ERR!|error) code E40[13]`, nil},
+				{strong, `npm (?:ERR!|error) (?:Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password|need auth|This command requires you to be logged in|40[13] (?:40[13] )?(?:Unauthorized|Forbidden))`, nil},
+				{strong, `npm notice Access token expired or revoked`, nil},
+				{strong, `ERR_PNPM_FETCH_40[13]|(?:GET|Get) https?://\S+: (?:Unauthorized|Forbidden) - 40[13]|Permission permission_denied: (?:read_package|The token provided)`, nil},
+				{strong, "(?s)Failed to fetch:? `https?://[^`\\n]*/simple/[^`\\n]*`.{0,300}?40[13] (?:Unauthorized|Forbidden)|(?:40[13]) Client Error[^\\n]{0,80}/simple/", nil},
+				{strong, `(?i)\bindex\b[^\n]{0,80}could not be queried due to a lack of valid authentication credentials`, nil},
+			},
+			hides: []string{"http_unauthorized", "http_forbidden", "wrong_package_name", "package_unpublished", "registry_unreachable", "token_scope_insufficient", "access_denied", "invalid_api_key", "dependency_version_drift"},
 		},
 		{
 			name: "docker_image_wrong_registry", category: PackageNotFound,
@@ -50,7 +63,7 @@ func packageCauses() []cause {
 		{
 			name: "docker_image_not_published", category: PackageNotFound,
 			explain: "There is no image {package|of that name} to download: it has to be built first, or it has another name, or it is private.",
-			fix:     "Build it in the server's folder (docker build -t {package|IMAGE} .), or correct its name.",
+			fix:     "If you have its source, build it there (docker build -t {package|IMAGE} .); otherwise correct its name, or log in where it is kept.",
 			clues: []clue{
 				{certain, `pull access denied for (?P<package>[\w./:-]+)`, nil},
 				{certain, `(?i)repository (?P<package>[\w./:-]+) not found: does not exist or no pull access`, nil},
@@ -68,7 +81,11 @@ func packageCauses() []cause {
 		{
 			name: "version_not_published", category: PackageNotFound,
 			explain: "The registry has no version {version|like that} of {package|the package}.",
-			fix:     "See which versions there are (npm view {package|PACKAGE} versions, or uvx {package|PACKAGE}@latest) and ask for one of them.",
+			fix:     "See which versions there are and ask for one of them: npm view {package|PACKAGE} versions",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "pip3") }, fix: "Ask for the newest one: uvx {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return !x.runs("npx", "npm", "pnpm", "bunx", "") }, fix: "See in the server's documentation which versions there are, and ask for one of them."},
+			},
 			clues: []clue{
 				{certain, `No matching version found for (?P<package>@?[^@\s]+)@(?P<version>[^\s]+)`, nil},
 				{certain, `npm (?:ERR!|error) code ETARGET`, nil},
@@ -104,7 +121,9 @@ func packageCauses() []cause {
 		{
 			name: "wrong_package_name", category: PackageNotFound,
 			explain: "The registry has no package {package|of that name}: the name is wrong, was changed, or it was never published.",
-			fix:     "Look the exact name up in the server's documentation; `npm view {package|NAME}` or `pip index versions {package|NAME}` shows whether it exists.",
+			fix:     "Look up in the server's own documentation how {package|it} is really called, and correct the entry. Do not take a name that only looks alike.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("npx", "npm", "pnpm", "yarn") },
+				fix: "Look the exact name up in the server's own documentation and correct the entry; whether a name exists says: npm view {package|NAME}"}},
 			clues: []clue{
 				{certain, `['"]?(?P<package>@?[\w./-]+?)(?:@[^'"\s]+)?['"]? is not in (?:this|the npm) registry`, nil},
 				{certain, `404 Not Found - GET https?://[^/\s]+/(?P<package>(?:@|%40)?[\w.%/-]+)`, nil},
@@ -117,7 +136,9 @@ func packageCauses() []cause {
 				{certain, `npm package '(?P<package>[^'\n]+)' does not exist`, nil},
 				{strong, `Distribution not found at: (?P<package>\S+)`, nil},
 				{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
-				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, nil},
+				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "will be installed") && !strings.EqualFold(m.names["package"], "manager") // npx, before it does
+				}},
 				{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
 				{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {
 					return x.downloads() && !x.remote() && !x.container() && !strings.Contains(x.text, "POST")
@@ -133,6 +154,7 @@ func packageCauses() []cause {
 				{strong, `npm (?:ERR!|error) (?:code EINVALIDPACKAGENAME|Invalid package name "?(?P<package>[^"\n:]+))`, nil},
 				{strong, `npm (?:ERR!|error) (?:code EINVALIDTAGNAME|Invalid tag name "?(?P<package>[^"\s]+))`, nil},
 				{strong, `(?i)remote: Repository not found|fatal: repository '(?P<package>[^'\n]+)' not found`, nil},
+				{strong, `(?i)could not find a valid gem '(?P<package>[^'\n]+)'|could not find a (?:matching version of )?package (?P<name>\S+)|No available formula with the name "?(?P<formula>[\w@./-]+)|No formulae or casks found for|error: GET https?://\S+/(?P<path>\S+) - 404|Unable to locate package (?P<deb>\S+)`, nil},
 				{strong, "error: could not find `(?P<package>[^`\\n]+)` in registry", nil},
 				{strong, `NU1101: Unable to find package (?P<package>[\w.-]+)`, nil},
 				{strong, `\bmodule (?P<package>\S+): (?:not found|reading [^\n]+: 404)`, nil},
@@ -144,7 +166,7 @@ func packageCauses() []cause {
 		{
 			name: "package_unpublished", category: PackageNotFound,
 			explain: "The package {package|asked for} was taken out of the registry.",
-			fix:     "Use its successor, or a version that is still there: npm view {package|PACKAGE}",
+			fix:     "See in its documentation what took its place. Do not take a package that only looks alike.",
 			clues: []clue{
 				{certain, `(?i)Unpublished on \d{4}-|404 Unpublished|(?P<package>@?[\w./-]+) has been unpublished`, nil},
 				{certain, `(?i)package (?P<package>@?[\w./-]+) (?:was|has been) (?:removed|yanked|unpublished|deleted) from`, nil},
@@ -173,7 +195,8 @@ func dependencyCauses() []cause {
 		{
 			name: "playwright_browser_missing", category: DependencyMissing,
 			explain: "The browser the server drives is not installed ({path|Chromium}).",
-			fix:     "Install it: npx playwright install chromium (for Puppeteer: npx puppeteer browsers install chrome)",
+			fix:     "Install it: npx playwright install chromium",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return strings.Contains(strings.ToLower(x.text), "puppeteer") }, fix: "Install it: npx puppeteer browsers install chrome"}},
 			clues: []clue{
 				{certain, `[bB]rowserType\.launch[^\n]*Executable doesn't exist at (?P<path>[^\n]+)`, nil},
 				{strong, `(?i)\b(?:chrome|chromium|firefox|google chrome)(?: browser| executable| binary)? (?:is |was )?not (?:found|installed)`, nil},
@@ -214,7 +237,7 @@ func dependencyCauses() []cause {
 		{
 			name: "uv_cache_removed", category: DependencyMissing,
 			explain: "uv's cache lost files that are still in use ({path|an environment in it}): it was cleaned, or is cleaned by the system.",
-			fix:     "Let uv build it again: uv cache clean {package|PACKAGE}; to keep it for good: uv tool install {package|PACKAGE}",
+			fix:     "Let uv build it again: uv cache clean {package|PACKAGE}",
 			clues: []clue{
 				{certain, `(?i)(?:failed to|could not|no such file)[^\n]*?(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
 				{certain, `(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0)[^\s'"` + "`" + `]*)[^\n]{0,40}(?i:no such file|cannot find|bad interpreter|not found)`, nil},
@@ -226,14 +249,16 @@ func dependencyCauses() []cause {
 		{
 			name: "npx_cache_corrupt", category: DependencyMissing,
 			explain: "npx's cached copy of the package is damaged or half-installed: files of it are missing or locked.",
-			fix:     "Remove that one copy and try again: rm -rf {path|~/.npm/_npx/HASH} (stop other instances of the server first)",
+			fix:     "Stop other instances of the server, remove that one copy and try again: rm -r ~/.npm/_npx/{hash|HASH}",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.windows() },
+				fix: `Stop other instances of the server, remove that one copy and try again: rmdir /s /q "%LocalAppData%\npm-cache\_npx\{hash|HASH}"`}},
 			clues: []clue{
-				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from (?P<path>\S*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
-				{certain, `Cannot find (?:module|package) '(?P<path>[^'\n]*[/\\]_npx[/\\][0-9a-f.]+)[^'\n]*'`, nil},
-				{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
+				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
+				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, nil},
+				{certain, `(?:ENOTEMPTY|EBUSY|EEXIST|EPERM|ENOENT|EINTEGRITY|ETXTBSY|EISDIR)(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
 				{certain, `npm (?:ERR!|error|warn|WARN) (?:code |cleanup |tar )?(?:ENOTEMPTY|EBUSY|EINTEGRITY|ECOMPROMISED|TAR_ENTRY_ERROR|TAR_BAD_ARCHIVE|Z_DATA_ERROR|ETXTBSY)`, nil},
 				{certain, `npm (?:ERR!|error) (?:Lock compromised|Invalid response body while trying to fetch|Cannot read properties of null \(reading '(?:edgesOut|matches|package|pickAlgorithm|children|isDescendantOf)'\)|Tracker "idealTree" already exists)`, nil},
-				{strong, `Cannot find module '[^'\n]+'(?s:.*?)(?P<path>[^\s'"]*[/\\]_npx[/\\][0-9a-f.]+)`, nil},
+				{strong, `Cannot find module '[^'\n]+'(?s:.*?)[^\s'"]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
 				{strong, `[/\\]_npx[/\\][0-9a-f]+[/\\][^\n]*(?:ERR_MODULE_NOT_FOUND|Unexpected end of (?:input|JSON input)|Invalid package config)`, nil},
 				{strong, `ERR_INVALID_PACKAGE_CONFIG`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, enotempty, ebusy, eexist) }},
@@ -243,13 +268,18 @@ func dependencyCauses() []cause {
 		{
 			name: "broken_package_release", category: DependencyMissing,
 			explain: "The package as it was published lacks a file it needs ({path|part of its build}).",
-			fix:     "Use the version before: npx -y {package|PACKAGE}@VERSION, and tell its maintainers.",
+			fix:     "Ask for the version before it, as NAME@VERSION in the entry, and tell its maintainers: npm view {package|PACKAGE} versions",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx", "python", "python3") }, fix: "Ask for the version before it, as NAME==VERSION in the entry, and tell its maintainers."}},
 			clues: []clue{
 				{strong, `Cannot find module '(?P<path>[^'\n]*node_modules[/\\][^'\n]+?[/\\](?:dist|build|lib|out)[/\\][^'\n]+)'`, nil},
 				{strong, `(?i)The requested module '[^'\n]+' (?:is a CommonJS module|contains no)`, nil},
 				{strong, `ERR_UNSUPPORTED_DIR_IMPORT|Directory import '(?P<path>[^'\n]+)' is not supported`, nil},
 				{strong, `(?i)sh: (?:1: |line \d+: )?(?P<path>[\w@./-]+): (?:not found|Permission denied|command not found)`, func(x *exam, m *match) bool {
 					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && strings.Contains(x.line, m.names["path"])
+				}},
+				{strong, `(?i)no main manifest attribute, in (?P<path>\S+)|Could not find or load main class`, nil},
+				{strong, `'(?P<path>[\w@.-]+)' is not recognized as an internal or external command`, func(x *exam, m *match) bool {
+					return x.runs("npx", "npm", "pnpm", "bunx") && !isRunner(x, m.names["path"]) && x.has(m.names["path"])
 				}},
 				{strong, `ERR_PACKAGE_PATH_NOT_EXPORTED|No "exports" main defined in (?P<path>\S+)`, nil},
 			},
@@ -258,13 +288,21 @@ func dependencyCauses() []cause {
 		{
 			name: "console_script_not_installed", category: DependencyMissing,
 			explain: "The package is there, but the program {command|asked for} is not in it or was not installed with it.",
-			fix:     "Start the program the package really has: uvx --from {package|PACKAGE} {command|PROGRAM}; in a project run `uv sync` first.",
+			fix:     "Install what the project asks for, in its folder, then start it again: uv sync",
+			instead: []advice{
+				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package has no program {command|of that name}; uv says that it has this one: {listed|see below}.",
+					fix: "Start it by the name of the program it has: uvx --from {package|PACKAGE} PROGRAM"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up in its documentation what its program is called, and start that: uvx --from {package|PACKAGE} PROGRAM"},
+			},
 			clues: []clue{
+				{certain, "(?s)An executable named `(?P<command>[^`\\n]+)` is not provided by package `(?P<package>[^`\\n]+)`.{0,200}?executables? (?:is|are|were) available:?\\s+[-*] `?(?P<listed>[\\w.-]+)", nil},
+				{certain, "(?s)The executable `(?P<command>[^`\\n]+)` was not found.{0,200}?provides? the following executables?[^\\n]*\\s+[-*] `?(?P<listed>[\\w.-]+)", nil},
+				{certain, "(?s)(?P<command>[\\w.-]+)' executable script not found in package '(?P<package>[^'\\n]+)'.{0,200}?Available executable scripts:\\s+(?:[-*] )?(?P<listed>[\\w.-]+)", nil},
 				{certain, "An executable named `(?P<command>[^`\\n]+)` is not provided by package `(?P<package>[^`\\n]+)`", nil},
 				{certain, "The executable `(?P<command>[^`\\n]+)` was not found", nil},
-				{certain, "error: Failed to spawn: `(?P<command>[\\w.-]+)`[^\\n]*\\s+[^\\n]{0,120}(?:No such file or directory|program not found|entity not found)", nil},
+				{certain, "error: Failed to spawn: `(?P<command>[\\w.-]+)`[^\\n]*\\s+[^\\n]{0,120}(?:No such file or directory|program not found|entity not found)", noScript},
 				{certain, `'(?P<command>[^'\n]+)' executable script not found in package '(?P<package>[^'\n]+)'`, nil},
-				{strong, `error: Failed to spawn: ` + "`(?P<command>[^`/\\\\\\n]+)`", nil},
+				{strong, `error: Failed to spawn: ` + "`(?P<command>[^`/\\\\\\n]+)`", noScript},
 				{strong, `(?:importlib\.metadata\.)?PackageNotFoundError: (?:No package metadata was found for )?(?P<package>[\w.-]+)`, nil},
 				{strong, `No module named (?P<command>[\w.]+)\.__main__; '(?P<package>[\w.]+)' is a package and cannot be directly executed`, nil},
 			},
@@ -273,14 +311,19 @@ func dependencyCauses() []cause {
 		{
 			name: "dependency_version_drift", category: DependencyMissing,
 			explain: "A library the server uses has changed under it ({module|it is not pinned}): what the server asks of it is not there in the version that was installed.",
-			fix:     "Pin the older version: uvx --with 'mcp<2' {package|PACKAGE}, or for npm a released version: npx -y {package|PACKAGE}@VERSION",
+			fix:     "See whether a newer version of the server works with it; if not, install the library in the version the server was written for.",
+			instead: []advice{
+				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older library: uvx --with 'mcp<2' {package|PACKAGE}"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Ask for the newest version, which may know the library: uvx {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which may know the library: npx -y {package|PACKAGE}@latest"},
+			},
 			clues: []clue{
 				{certain, `ImportError: cannot import name '(?P<module>[^'\n]+)' from '(?P<package>[^'\n]+)'`, func(_ *exam, m *match) bool {
 					return !slices.Contains([]string{"typing", "datetime", "enum", "asyncio", "collections", "importlib", "types", "functools", "dataclasses"}, m.names["package"])
 				}},
-				{certain, `ModuleNotFoundError: No module named '(?P<module>mcp\.[\w.]+|pydantic\.[\w.]+|langchain\.[\w.]+|openai\.[\w.]+|fastmcp\.[\w.]+|httpx\.[\w.]+|starlette\.[\w.]+|pkg_resources|distutils)'`, nil},
+				{certain, `ModuleNotFoundError: No module named '(?P<module>mcp\.[\w.]+|pydantic\.[\w.]+|langchain\.[\w.]+|openai\.[\w.]+|fastmcp\.[\w.]+|httpx\.[\w.]+|starlette\.[\w.]+|pkg_resources|distutils)'`, notShadowed},
 				{certain, `AttributeError: '(?P<module>Server|FastMCP|McpServer|ClientSession|MCPServer|Settings)' object has no attribute`, nil},
-				{certain, `AttributeError: module '(?P<module>[\w.]+)' has no attribute '\w+'`, nil},
+				{certain, `AttributeError: module '(?P<module>[\w.]+)' has no attribute '\w+'`, notShadowed},
 				{certain, `TypeError: (?P<module>[\w.]+\.__init__\(\)|[\w.]+\.run\(\)|[\w.]+\(\)) got an unexpected keyword argument`, nil},
 				{certain, `TypeError: [^\n]*\(reading '_zod'\)|TypeError: [^\n]{0,60}_(?:parse|def|zod)[^\n]{0,20} is not a function|_parse is not a function`, nil},
 				{certain, `zod-compat\.js|zod-json-schema-compat|(?i)cannot convert zod|keyValidator\._parse`, nil},
@@ -304,7 +347,7 @@ func dependencyCauses() []cause {
 				{strong, `Package subpath '(?P<module>[^'\n]+)' is not defined by "exports" in`, nil},
 				{strong, `ContextualVersionConflict|pkg_resources\.DistributionNotFound|pkg_resources\.VersionConflict`, nil},
 				{strong, `requires (?P<module>[\w.-]+[<>=!~]+[\w.,<>=*]+), but you have [^\n]+ which is incompatible`, nil},
-				{strong, `npm (?:ERR!|error) code ERESOLVE`, nil},
+				{strong, `npm (?:ERR!|error) (?:code )?ERESOLVE|ERR_PNPM_PEER_DEP_ISSUES`, nil},
 				{strong, `TypeError: (?P<module>\w+(?:\.\w+)+) is not a function`, func(x *exam, m *match) bool {
 					return !slices.Contains(newInNode, m.names["module"][strings.LastIndexByte(m.names["module"], '.')+1:])
 				}},
@@ -326,21 +369,53 @@ func dependencyCauses() []cause {
 			hides: []string{"venv_not_used", "server_bug_crash", "env_not_set", "optional_method_probed"},
 		},
 		{
+			name: "module_shadowed", category: Crashed,
+			explain: "Python took a file of the server's own folder for the package {module|it wanted}, because both have the same name.",
+			fix:     "Rename that file (and remove its copy in __pycache__), so that the import finds the package.",
+			clues: []clue{
+				{certain, `No module named '[\w.]+'; '(?P<module>\w+)' is not a package`, nil},
+				{certain, `(?i)partially initialized module '(?P<module>[\w.]+)'`, nil},
+				{certain, `\(consider renaming '(?P<path>[^'\n]+)'(?: since| if) it has the same name as`, nil},
+			},
+			hides: []string{"venv_not_used", "dependency_version_drift", "server_bug_crash"},
+		},
+		{
+			name: "venv_broken", category: DependencyMissing,
+			explain: "The virtual environment {path|of the project} is broken: the Python it was made with is gone or was moved.",
+			fix:     "Make it anew in the project's folder: uv venv --clear && uv sync",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return !x.runs("uv", "uvx", "") },
+				fix: "Make it anew in the project's folder: python3 -m venv --clear .venv && .venv/bin/pip install -r requirements.txt"}},
+			clues: []clue{
+				{certain, "(?:environment|directory)(?: at)? `?(?P<path>[^`\\n]*?)`? (?:cannot be used because it )?is not a (?:valid|compatible) (?:Python |virtual )?environment", nil},
+				{certain, "(?i)broken (?:virtual ?environment|venv|symlink at `[^`\\n]*(?:venv|bin/python)[^`\\n]*`)|(?:virtual ?environment|venv) (?:at \\S+ )?(?:is|seems|appears) (?:to be )?(?:broken|corrupt\\w*)", nil},
+				{certain, "Broken Python installation|Failed to inspect Python interpreter from [^\\n]*venv", nil},
+				{certain, `No Python at '?"?[^'"\n]+`, func(x *exam, _ *match) bool { return ofVenv.MatchString(x.line) }},
+				{certain, `did not find executable at '[^'\n]+python[^'\n]*'`, nil},
+				{certain, `Unable to create process using '?"?(?P<path>[^'"\n]*python[^'"\n]*)|failed to locate pyvenv\.cfg|No pyvenv\.cfg file`, nil},
+				{strong, `: (?P<path>/[^\n:]*/\.?v?env/bin/python[\d.]*): bad interpreter: No such file`, nil},
+			},
+			hides: []string{"venv_not_used", "command_path_missing", "gui_path_missing", "data_file_missing", "wrong_directory_argument", "script_missing", "runtime_not_installed"},
+		},
+		{
 			name: "venv_not_used", category: DependencyMissing,
 			explain: "The Python that starts the server has no module {module|that it needs}: the packages are in another environment (a virtual one of the project), or were never installed.",
-			fix:     "Use the environment's own Python as the command (/path/to/project/.venv/bin/python), or: uv run --directory /path/to/project ...",
+			fix:     "Use the Python of the project's own environment as the command: /path/to/project/.venv/bin/python",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Ask for the newest version, which may bring the module along: uvx {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install what the project asks for, in its folder: uv sync"},
+			},
 			clues: []clue{
-				{strong, `ModuleNotFoundError: No module named '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
+				{strong, `ModuleNotFoundError: No module named '(?P<module>[^'\n]+)'`, func(x *exam, m *match) bool { return !newerPython(m.names["module"]) && notShadowed(x, m) }},
 				{strong, `ImportError: No module named '?(?P<module>[\w.]+)`, nil},
 				{strong, `python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)`, nil},
 				{strong, `ImportError: attempted relative import (?:with no known parent package|beyond top-level package)`, nil},
-				{strong, `\bNo module named '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
+				{strong, `\bNo module named '(?P<module>[^'\n]+)'`, func(x *exam, m *match) bool { return !newerPython(m.names["module"]) && notShadowed(x, m) }},
 			},
 		},
 		{
 			name: "shared_library_missing", category: DependencyMissing,
 			explain: "A library of the system is missing: {module|see the line below}.",
-			fix:     "Install the package that holds {module|it} with the system's package manager.",
+			fix:     "Install the package that holds that library with the system's package manager.",
 			clues: []clue{
 				{certain, `error while loading shared libraries: (?P<module>[^:\n]+)`, nil},
 				{certain, `(?:dyld(?:\[\d+\])?: )?Library not loaded: (?P<module>\S+)`, nil},
@@ -370,8 +445,17 @@ func dependencyCauses() []cause {
 		{
 			name: "broken_npm_install", category: DependencyMissing,
 			explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
-			fix:     "Install them again in the server's folder: rm -rf node_modules && npm install",
+			fix:     "Install what it needs, in the server's folder: npm install",
+			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which npx then installs anew: npx -y {package|PACKAGE}@latest"},
+				{when: saying("optional dependencies"), fix: "Install them in the server's folder, the optional ones too: npm install --include=optional"},
+				{when: saying("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install what it needs, in the server's folder: bundle install"},
+				{when: saying("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install what it needs, in the server's folder: composer install"},
+				{when: saying("NoClassDefFound", "ClassNotFound", "no package called", "file or assembly", "@INC", "' not found:"), fix: "Install what the server's documentation names as needed, or take a build that brings it along."},
+				{when: func(x *exam, _ *match) bool { return x.runs("bun", "bunx") }, fix: "Install what it needs, in the server's folder: bun install"},
+			},
 			clues: []clue{
+				{certain, `npm has a bug related to optional dependencies`, nil},
 				{strong, `(?:Error: )?Cannot find (?:module|package) '(?P<module>[^'\n]+)'`, func(_ *exam, m *match) bool { return !strings.HasPrefix(m.names["module"], "node:") }},
 				{strong, `Error \[ERR_MODULE_NOT_FOUND\]|code: 'MODULE_NOT_FOUND'`, nil},
 				{strong, `error: Cannot find (?:module|package) "(?P<module>[^"\n]+)" from`, nil},
@@ -386,5 +470,26 @@ func dependencyCauses() []cause {
 			},
 			hides: []string{"wrong_command_name"},
 		},
+	}
+}
+
+var ofVenv = &wording{source: `(?i)[/\\]\.?v?env[/\\](?:bin|scripts)[/\\]`}
+
+// noScript tells the name of a program from that of a script: a package has no
+// server.py to run.
+func noScript(_ *exam, m *match) bool { return !scriptName.MatchString(m.names["command"]) }
+
+var scriptName = &wording{source: `(?i)\.(?:pyw?|[cm]?[jt]s|sh|rb|ipynb)$`}
+
+// notShadowed tells a package that is not there from one that a file of the
+// same name hides.
+func notShadowed(_ *exam, m *match) bool {
+	return !strings.Contains(m.said, "is not a package") && !strings.Contains(m.said, "partially initialized") && !strings.Contains(m.said, "consider renaming")
+}
+
+// saying tells whether the line of a clue holds one of these.
+func saying(words ...string) func(*exam, *match) bool {
+	return func(_ *exam, m *match) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })
 	}
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -23,24 +24,24 @@ func runtimeCauses() []cause {
 			explain: "An old Node {version|version} runs the server: it does not understand the code ({hit|a newer syntax or function}). Clients often pick the first of several installed versions.",
 			fix:     "Use a current one: give the absolute path of a newer node or npx as the command, with its folder first on PATH (node --version shows which is used).",
 			clues: []clue{
-				{certain, `SyntaxError: Unexpected token '?(?P<hit>\?\?=|&&=|\|\|=|\?\?|\?\.|\?|\.|\(|\{|=|\*|\.\.\.|import|export|static|#\w*|with)'?(?:$|\s)`, notJSONNoise},
-				{certain, `SyntaxError: (?:Unexpected (?:identifier|string|number|template string|reserved word|strict mode reserved word|private field)|Invalid regular expression flags|missing \) after argument list)`, notJSONNoise},
+				{certain, `SyntaxError: Unexpected token '?(?P<hit>\?\?=|&&=|\|\|=|\?\?|\?\.|\?|\.|\(|\{|=|\*|\.\.\.|import|export|static|#\w*|with)'?(?:$|\s)`, oldSyntax},
+				{certain, `SyntaxError: (?:Unexpected (?:identifier|string|number|template string|reserved word|strict mode reserved word|private field)|Invalid regular expression flags|missing \) after argument list)`, oldSyntax},
 				{strong, `ERROR: You must supply a command\.`, nil},
 				{certain, `(?s)npx: installed \d+ in [\d.]+s.{0,200}Unexpected (?:token|identifier)`, nil},
 				{strong, `(?m)^Unexpected token '?[({.?=*]'?$`, nil},
-				{certain, `(?:ReferenceError: |^|\n|\s)(?P<hit>File|fetch|Headers|Request|Response|FormData|Blob|structuredClone|ReadableStream|WritableStream|TransformStream|crypto|WebSocket|CustomEvent|AbortController|BroadcastChannel|DOMException|EventSource|Iterator|navigator|TextDecoderStream|globalThis|AggregateError|WeakRef|FinalizationRegistry|performance|queueMicrotask|MessageChannel) is not defined`, nil},
+				{certain, `(?:ReferenceError: |^|\n|\s)(?P<hit>File|fetch|Headers|Request|Response|FormData|Blob|structuredClone|ReadableStream|WritableStream|TransformStream|crypto|WebSocket|CustomEvent|AbortController|BroadcastChannel|DOMException|EventSource|Iterator|navigator|TextDecoderStream|globalThis|AggregateError|WeakRef|FinalizationRegistry|performance|queueMicrotask|MessageChannel) is not defined`, func(x *exam, _ *match) bool { return x.nodeBelow(22) }},
 				{certain, `(?:No such built-in module|Cannot find module|Unknown (?:builtin )?module:?):? '?(?P<hit>node:[\w/]+)`, nil},
 				{certain, `ERR_UNKNOWN_BUILTIN_MODULE`, nil},
 				{certain, `npm v(?P<hit>[\d.]+) is known not to run on Node\.js v(?P<version>[\d.]+)`, nil},
 				{certain, `npm does not support Node\.js v(?P<version>[\d.]+)`, nil},
 				{strong, `\bnode: bad option: (?P<hit>\S+)`, nil},
-				{strong, `ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension "(?P<hit>\.tsx?)"`, nil}, // newer ones take TypeScript
-				{strong, `ERR_REQUIRE_ESM|require\(\) of ES Module [^\n]+ not supported`, nil},
-				{strong, `SyntaxError: Cannot use import statement outside a module`, nil},
-				{certain, `TypeError: (?:[\w.$\[\]]+\.)?(?P<hit>\w+) is not a function`, func(_ *exam, m *match) bool {
-					return slices.Contains(newInNode, m.names["hit"]) && !slices.Contains([]string{"with", "any", "at", "try", "timeout", "union"}, m.names["hit"]) || strings.Contains(m.hit, ".at is") || strings.Contains(m.hit, "AbortSignal")
+				{strong, `ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension "(?P<hit>\.tsx?)"`, func(x *exam, _ *match) bool { return x.nodeBelow(24) }}, // newer ones take TypeScript
+				{strong, `ERR_REQUIRE_ESM|require\(\) of ES Module [^\n]+ not supported`, func(x *exam, _ *match) bool { return x.nodeBelow(23) }},
+				{strong, `SyntaxError: Cannot use import statement outside a module`, notCurrentNode},
+				{certain, `TypeError: (?:[\w.$\[\]]+\.)?(?P<hit>\w+) is not a function`, func(x *exam, m *match) bool {
+					return x.nodeBelow(22) && (slices.Contains(newInNode, m.names["hit"]) && !slices.Contains([]string{"with", "any", "at", "try", "timeout", "union"}, m.names["hit"]) || strings.Contains(m.hit, ".at is") || strings.Contains(m.hit, "AbortSignal"))
 				}},
-				{strong, `SyntaxError: (?:await is only valid in async function|Invalid or unexpected token|Unexpected eval or arguments)`, notJSONNoise},
+				{strong, `SyntaxError: (?:await is only valid in async function|Invalid or unexpected token|Unexpected eval or arguments)`, oldSyntax},
 				{certain, `ReferenceError: \w+ is not defined(?s:.*?)Node\.js v(?P<version>1[0-8]\.[\d.]+)`, nil},
 				{strong, `(?s)(?:SyntaxError|TypeError|ReferenceError)\b.{0,700}Node\.js v(?P<version>(?:[4-9]|1[0-7])\.[\d.]+)`, nil},
 				{likely, `(?s)(?:SyntaxError|TypeError|ReferenceError)\b.{0,700}Node\.js v(?P<version>1[89]\.[\d.]+)`, nil},
@@ -51,7 +52,7 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "node_engine_too_old", category: RuntimeTooOld,
-			explain: "The server wants Node {version|in a newer version} than the one that runs it.",
+			explain: "The Node that runs the server is not one it takes: it wants {version|a newer one}.",
 			fix:     "Install a current Node, or give the absolute path of one that is installed; node --version shows which is used.",
 			clues: []clue{
 				{likely, `npm (?:WARN|warn) (?:notsup|EBADENGINE) Unsupported engine`, nil},
@@ -72,6 +73,7 @@ func runtimeCauses() []cause {
 			fix:     "Build it again for this Node (npm rebuild), or run the server with the Node it was installed with.",
 			clues: []clue{
 				{certain, `NODE_MODULE_VERSION \d+`, nil},
+				{strong, `Module did not self-register`, nil},
 				{certain, `was compiled against a different Node\.js\s+version`, nil},
 				{strong, `ERR_DLOPEN_FAILED`, nil},
 				{strong, `invalid ELF header`, nil},
@@ -83,8 +85,9 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "python_too_old", category: RuntimeTooOld,
-			explain: "The server needs Python {version|in a newer version} than the one that runs or installs it.",
-			fix:     "Let uv use a newer one: uvx --python 3.12 {package|PACKAGE}",
+			explain: "The Python that runs or installs the server is not one it takes: it wants {version|a newer one}.",
+			fix:     "Start the server with a newer Python, by its absolute path (python3.12, or what `uv python find 3.12` names).",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx") }, fix: "Let uv use a newer one: uvx --python 3.12 {package|PACKAGE}"}},
 			clues: []clue{
 				{certain, `does(?: not|n't) satisfy Python ?(?P<version>[<>=~!][^\s,]*)`, nil},
 				{certain, `requires a different Python: [\d.]+ not in '(?P<version>[^'\n]+)'`, nil},
@@ -93,14 +96,14 @@ func runtimeCauses() []cause {
 				{certain, `(?i)requires Python (?:version )?['"]?(?P<version>[<>=~! ]*3[\d.]*)`, nil},
 				{certain, `(?i)Python (?P<version>3\.\d+(?:\+| or (?:higher|newer|later|above)))[^\n]{0,20}(?:is )?(?:required|needed)`, nil},
 				{certain, `No interpreter found for Python (?P<version>[^\n]+?) in`, nil},
-				{certain, `(?i)No (?:download found|Python at|suitable Python)[^\n]{0,60}`, nil},
+				{certain, `(?i)No (?:download found|Python at|suitable Python)[^\n]{0,60}`, func(x *exam, _ *match) bool { return !ofVenv.MatchString(x.line) }},
 				{certain, `TypeError: unsupported operand type\(s\) for \|: '(?:type|_GenericAlias|NoneType|ModelMetaclass|ABCMeta|EnumMeta)'`, nil},
 				{certain, `TypeError: 'type' object is not subscriptable|TypeError: 'ABCMeta' object is not subscriptable`, nil},
 				{certain, `cannot import name '(?P<module>\w+)' from '(?:typing|datetime|enum|asyncio|collections|importlib|types|functools|dataclasses)'`, nil},
 				{certain, `module 'asyncio' has no attribute '(?P<module>run|timeout|TaskGroup|Runner|to_thread|coroutine|get_running_loop)'`, nil},
 				{certain, `No module named '(?P<module>tomllib|zoneinfo|graphlib|imp|asynchat|cgi)'`, nil},
-				{certain, `(?:^|\n)\s*(?:match |async with |print |def )[^\n]*\n[\s^~]*\n?SyntaxError: invalid syntax`, nil},
-				{strong, `SyntaxError: (?:invalid syntax|f-string: |Missing parentheses in call to 'print')`, func(x *exam, _ *match) bool { return strings.Contains(x.text, `File "`) }},
+				{certain, `(?:^|\n|File "[^\n]*?)(?P<code>[^\n]*)\n?[ ^~]*\n?[ ^~]*SyntaxError: (?:invalid syntax|expected |cannot assign to|unmatched|EOL while|unterminated)`, func(_ *exam, m *match) bool { return newSyntax.MatchString(m.names["code"]) }},
+				{strong, `SyntaxError: (?:f-string: (?:unmatched|expecting|invalid|unterminated)|f-string expression part cannot include|(?:Variable annotation|positional-only|Parenthesized context managers|Pattern matching|Exception groups|Type (?:parameter|alias)|Assignment expressions)[^\n]*(?:only supported|supported) in Python)`, nil},
 				{certain, `requires-python|incompatible with the project's Python requirement`, nil},
 				{certain, `(?i)you(?:'re| are) (?:using|running) Python (?:version )?(?P<version>[23]\.\d+)`, nil},
 			},
@@ -143,10 +146,10 @@ func runtimeCauses() []cause {
 		{
 			name: "java_too_old", category: RuntimeTooOld,
 			explain: "The server was built for a newer Java ({version|see below}) than the one that runs it, or there is none.",
-			fix:     "Install that Java, and give its absolute path as the command (java -version shows which is used).",
+			fix:     "Install a newer Java, and give its absolute path as the command (java -version shows which is used).",
 			clues: []clue{
 				{certain, `UnsupportedClassVersionError`, nil},
-				{certain, `compiled by a more recent version of the Java Runtime(?: \(class file version (?P<version>[\d.]+)\))?`, nil},
+				{certain, `compiled by a more recent version of the Java Runtime(?: \(class file version (?P<classes>[\d.]+)\))?`, nil},
 				{certain, `(?i)invalid (?:source|target) release: (?P<version>\d+)|release version (?P<release>\d+) not supported`, nil},
 				{certain, `Unable to locate a Java Runtime|JAVA_HOME is (?:not set|set to an invalid directory)`, nil},
 				{certain, `(?i)requires (?:at least )?(?:Java|JDK|JVM)(?: runtime| version)? (?P<version>\d+)`, nil},
@@ -183,13 +186,36 @@ func runtimeCauses() []cause {
 			explain: "The compiler or runtime is too old for the server: it wants {version|a newer one}.",
 			fix:     "Update it (go, rustup update, bun upgrade, deno upgrade), or use a finished build of the server.",
 			clues: []clue{
-				{certain, `requires go ?>= ?(?P<version>[\d.]+)|go\.mod requires go >= (?P<required>[\d.]+)|invalid go version '(?P<invalid>[^'\n]+)'|toolchain not available`, nil},
+				{certain, `requires go ?>= ?(?P<version>[\d.]+)|invalid go version '(?P<invalid>[^'\n]+)'|toolchain not available`, nil},
 				{certain, `requires rustc (?P<version>[\d.]+) or newer|is not supported by the following package|feature ` + "`edition2024`" + ` is required`, nil},
 				{strong, `(?i)requires (?:bun|deno|ruby|php) (?:version )?(?P<version>[<>=^~ v]*\d[\d.]*)`, nil},
 			},
 		},
 	}
 }
+
+// newSyntax is code that only later versions of Python can read: match, :=,
+// except*, type aliases and parameters, f-strings, with in brackets, / among
+// parameters, async.
+var newSyntax = &wording{source: `^\s*(?:match\s+[^=(\s][^=]*:|case\s+\S.*:|type\s+\w+(?:\[[^\]]*\])?\s*=|except\s*\*|(?:async\s+)?with\s*\(|async\s|(?:def|class)\s+\w+\[|(?:async\s+)?def\s+\w+\(.*(?:,\s*/\s*[,)]|->)|\w+:\s*[\w\[\], .|]+\s=\s)|\bmatch\s+\w+:|[(\s]\w+\s*:=|\bawait\s|(?:^|[\s(,=+])[rR]?[fF]["']|\bnonlocal\s|\byield from\s|\braise\s.+\sfrom\s`}
+
+// nodeBelow tells whether the Node that ran the server is older than a version,
+// or may be: Node 17 and later say which they are when they break off.
+func (x *exam) nodeBelow(version int) bool {
+	m := nodeVersion.FindStringSubmatch(x.text)
+	if m == nil {
+		return true
+	}
+	major, _ := strconv.Atoi(m[1])
+	return major < version
+}
+
+var nodeVersion = &wording{source: `(?m)^Node\.js v(\d+)\.`}
+
+func notCurrentNode(x *exam, _ *match) bool { return x.nodeBelow(18) }
+
+// oldSyntax is a mistake in a program that an old Node sees where there is none.
+func oldSyntax(x *exam, m *match) bool { return x.nodeBelow(20) && notJSONNoise(x, m) }
 
 // notJSONNoise tells a mistake in a program from one in a message: a parser of
 // JSON says so.

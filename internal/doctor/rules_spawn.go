@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// apart stands in front of a tool's name: git in mcp-server-git is none.
+const apart = `(?:^|[^\n\w./@+-])`
+
 // notFound is how operating systems, shells, languages and clients say that a
 // program is not there. The name may be missing: then it is the configured one.
 var notFound = []string{
@@ -23,12 +26,14 @@ var notFound = []string{
 	`Failed to spawn process: No such file or directory`,
 	`(?i)fail(?:ed|ure) to (?:spawn|start|launch|execute|run|create)[^\n]{0,60}(?:command|process|server|child)[: ]+(?:['"` + "`" + `]?(?P<command>[\w./\\-]+)['"` + "`" + `]?: ?)?(?:No such file or directory|The system cannot find the file specified)`,
 	`(?i)unable to (?:start|launch|run|execute) (?P<command>[\w./-]+): no such file`,
-	`(?P<command>\b(?:npx|node|uvx|uv|python3?|docker)) n'est pas reconnu`,
+	apart + `(?P<command>npx|node|uvx|uv|python3?|docker) n'est pas reconnu`,
 	`(?:execvp?e?(?:\(\d\))?|posix_spawnp?)[^\n]{0,20}(?:failed)?[^\n]{0,20}No such file or directory`,
 	`(?i)fail(?:ed|ure)? to (?:spawn|start|launch|execute|run)[^\n]*?(?:No such file or directory|The system cannot find the file specified\.?) \(os error 2\)`,
 	// Python
 	`FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<command>[A-Za-z][\w-]*|(?:/[\w.-]+)*/s?bin/[\w.-]+|[A-Za-z]:\\[^\n'"]+\.(?:exe|cmd|bat))['"]?(?:$|[\s,;)])`,
-	`FileNotFoundError: \[WinError 2\]`,
+	`\[Errno 2\] No such file or directory:? ["“](?P<command>[A-Za-z][\w-]*)["”]`,
+	`\[WinError 2\]`,
+	`(?i)CreateProcess(?:W|A)? ?(?:failed|error)[^\n]{0,12}\b2\b`,
 	`\[Errno 2\] No such file or directory: ['"](?P<command>[A-Za-z][\w-]*)['"]`,
 	`(?i)(?:start|spawn|launch|run)\w*[^\n]{0,30}: (?P<command>[\w./-]+) ENOENT\b`,
 	`The file “(?P<command>[^”\n]+)” doesn’t exist`,
@@ -49,12 +54,15 @@ var notFound = []string{
 	`'"?(?P<command>[^'"\n]+)"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
 	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu (?:en tant que commande|comme nom)|nicht gefunden|introuvable|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
+	`(?P<command>[\w@./+-]+): (?:(?:orden|comando) no encontrad[ao]|no se encontró la orden|Kommando nicht gefunden|Befehl nicht gefunden|commande introuvable|commande non trouvée|comando não encontrado|comando non trovato|команда не найдена|コマンドが見つかりません|未找到命令|找不到命令|命令未找到|명령을 찾을 수 없)`,
+	`(?:Die Benennung|El término|O termo|Il termine|Le terme|Имя|Термин|用語|용어) ?["'«“](?:\x{A0})?(?P<command>[^"'»”\n]+?)(?:\x{A0})?["'»”] ?(?:wurde nicht als Name|no se reconoce como|não é reconhecido como|non è riconosciuto come|n['’]est pas reconnu comme|не распознано как|は、コマンドレット|이\(가\) cmdlet)`,
+	`(?:无法将|無法辨識)[“'"「](?P<command>[^”'"」\n]+)[”'"」](?:项识别为|詞彙)`,
 	`'(?P<command>[\w.@:/\\-]{1,80})'\s{0,2}\x{FFFD}`,
 	// clients and servers in their own words
 	`(?i)\b(?:command|executable|binary|program) ['"‘` + "`" + `](?P<command>[^'"’` + "`" + `\n]+)['"’` + "`" + `] (?:was |is |could )?not (?:be )?(?:found|installed|available)`,
 	`(?i)\b(?:could not|cannot|can't|unable to|failed to) (?:find|locate)(?: the)? (?:command|executable|binary|program)[: ]+['"‘` + "`" + `]?(?P<command>[\w@./+-]+)`,
-	`\b(?P<command>npx|npm|node|uvx|uv|pip|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)(?:\.exe|\.cmd)?['"` + "`" + `]?(?: command| executable)? (?:is |was )?(?:not found|not installed|could not be found)\b`,
-	`(?i)\b(?P<command>git|npm|node|uv|docker) executable not found\b`,
+	apart + `(?P<command>npx|npm|node|uvx|uv|pip|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)(?:\.exe|\.cmd)?['"` + "`" + `]?(?: command| executable)? (?:is |was )?(?:not found|not installed|could not be found)\b`,
+	`(?i)` + apart + `(?P<command>git|npm|node|uv|docker) executable not found\b`,
 	`(?i)\b(?:could not|couldn't|cannot|can't|unable to|failed to) (?:find|locate|resolve) ['"` + "`" + `]?(?P<command>npx|npm|node|uvx|uv|pipx|python3?|docker|podman|bun|bunx|deno|java|dotnet|git|go|cargo|ffmpeg|conda)\b['"` + "`" + `]?(?:$|[\s.,])`,
 	`\bwhich: no (?P<command>[\w.-]+) in \(`,
 	`'(?P<command>[\w.@-]{2,40})' is not recognized\b`,
@@ -62,8 +70,17 @@ var notFound = []string{
 	`(?i)\b(?P<command>[\w.-]{2,30}) (?:is not|isn't|was not|not) (?:found )?(?:in|on) (?:your |the |system )?\$?PATH\b`,
 	`(?i)\bno (?P<command>node(?:\.js)?|python|java|docker|bun|deno|uv|git) (?:installation|executable|binary|interpreter) (?:was |could be )?found`,
 	`(?P<command>xcrun): error: invalid active developer path`,
-	`(?i)please install (?P<command>uv|node(?:\.js)?|docker|python|bun|git|deno)\b`,
-	`(?i)\b(?P<command>node(?:\.js)?|uv|python|docker|bun|java|git|deno) (?:is|was) not installed\b`,
+	`(?i)\b(?P<command>uvx?|node(?:\.js)?|npm|npx|python3?|docker|git|bun|deno|java|ffmpeg|pnpm|yarn)(?: package manager)? (?:was |is |could )?not (?:be )?(?:detected|found|located)\b`,
+	`(?i)\b(?P<command>[\w.-]{2,30}) is required,? but (?:it['’]?s |it is |was |is )?not (?:installed|found|available)`,
+	`(?i)missing required (?:binary|program|executable|tool|command):? ['"]?(?P<command>[\w.-]+)`,
+	`(?i)failed to (?:spawn|execute|start) (?:child )?process ['"“](?P<command>[^'"”\n]+)['"”] \(No such file`,
+	`\bENOENT:? (?P<command>npx|node|uvx?|python3?|docker|bunx?|npm)\b`,
+	`(?i)couldn['’]t execute ['"](?P<command>[^'"\n]+)['"]: no such file`,
+	`\bCommandNotFoundException\b:? ?(?P<command>[\w.-]*)`,
+	`(?i)(?:unable to|could not|cannot|failed to) (?:launch|start|run|execute|spawn) ['"](?P<command>[^'"\n]+)['"]: (?:file |command |program )?not found`,
+	`(?i)\bexecutable not found: (?P<command>[\w.-]+)\s*$`,
+	`(?i)please install (?P<command>uv|node(?:\.js)?|docker|python|bun|git|deno)(?:$|[\s,;:!)]|\.(?:\s|$))`,
+	`(?i)` + apart + `(?P<command>node(?:\.js)?|uv|python|docker|bun|java|git|deno) (?:is|was) not installed\b`,
 	`\bENOENT:? (?P<command>(?:/[\w.-]+)*/s?bin/[\w.-]+)(?:$|\s)`,
 }
 
@@ -72,6 +89,9 @@ func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 	var clues []clue
 	for _, says := range notFound {
 		clues = append(clues, clue{sure, says, func(x *exam, m *match) bool {
+			if ofRegistry.MatchString(m.said) {
+				return false // a package that is not there, whatever its name
+			}
 			command := m.names["command"]
 			if command == "" {
 				command = x.firstWord()
@@ -92,6 +112,25 @@ func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 	return clues
 }
 
+var ofRegistry = &wording{source: `(?i)\bnot found in (?:the )?(?:package |npm |cargo )?(?:registry|index)|\bBecause \S+ was not found|not found (?:on|in) PyPI`}
+
+// missingWord is how a shell names the program that it did not find.
+var missingWord = &wording{source: `(?i)not found|no such file|is not recognized`}
+
+// shell tells whether the command is a shell, or a script for one.
+func (x *exam) shell() bool {
+	return x.runs("sh", "bash", "zsh", "dash") || strings.HasSuffix(x.runner(), ".sh")
+}
+
+// ofScript tells whether a shell that misses a program was at work on a script:
+// the program is then one that the script calls, and none that is configured.
+func (x *exam) ofScript(script, missing string) bool {
+	if len(x.Command) == 0 || isRunner(x, missing) || missing == x.runner() || strings.Contains(x.line, missing) {
+		return false
+	}
+	return !slices.Contains([]string{"sh", "bash", "zsh", "dash", "ash"}, script) || x.shell()
+}
+
 func (x *exam) firstWord() string {
 	if words := withoutShell(x.Command); len(words) > 0 {
 		return words[0]
@@ -102,6 +141,9 @@ func (x *exam) firstWord() string {
 // runners are programs that start servers, and that a client often cannot see
 // although a shell does.
 var runners = []string{"npx", "npm", "node", "uvx", "uv", "pipx", "bun", "bunx", "deno", "pnpm", "pnpx", "yarn", "docker", "podman", "python3", "pip", "go", "cargo", "dotnet", "dnx", "java", "ruby", "conda", "tsx", "ts-node", "mise", "nvm", "fnm", "volta", "poetry", "rye", "hatch"}
+
+// helpers are programs that servers call.
+var helpers = []string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}
 
 func isRunner(_ *exam, command string) bool {
 	return slices.Contains(runners, strings.ToLower(command))
@@ -131,7 +173,8 @@ func spawnCauses() []cause {
 		{
 			name: "url_in_stdio_only_client", category: TransportMismatch,
 			explain: "An address ({command|a URL}) stands where the client wants a program to start: it speaks to programs only.",
-			fix:     "Give the client a command instead: gauze run --url {command|URL}",
+			fix:     "Give the client a command that passes the address on: \"command\": \"gauze\", \"args\": [\"run\", \"--url\", \"URL\"].",
+			instead: []advice{{when: live, fix: "Give the address as a URL: --url instead of --"}},
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.Contains(command, "://") }),
 				clue{strong, `(?i)(?:only (?:supports? )?stdio|"?command"?(?: field)? is required|missing (?:required )?(?:field|property|key) ['"` + "`" + `]?command|must (?:specify|have|define|provide) (?:a |the )?['"` + "`" + `]?command)\b`,
 					func(x *exam, _ *match) bool { return x.remote() || strings.Contains(x.text, "://") }},
@@ -160,7 +203,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "config_file_given_as_command", category: ConfigMalformed,
-			explain: "{command} is a configuration file, not a program, but it was to be started.",
+			explain: "{command|The configured program} is a configuration file, not a program, but it was to be started.",
 			fix:     "Put the server's program into \"command\"; the file itself belongs where the client reads its configuration.",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.HasSuffix(command, ".json") }),
 				clue{strong, `\bspawn (?P<command>[^"'\n]+\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil},
@@ -200,7 +243,7 @@ func spawnCauses() []cause {
 		{
 			name: "windows_space_quoting", category: PathNotFound,
 			explain: "A path with a space was cut at the space: {command|its first half} is no program. The client passed it to the shell without quotes.",
-			fix:     "Use the short form of the path (C:\\PROGRA~1\\...) or a folder without spaces, or start it as: cmd /c \"{line|COMMAND}\"",
+			fix:     "Use the short form of the path (C:\\PROGRA~1\\...), or move the program to a folder without spaces, so that there is no space in it.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool { return splitPath.MatchString(command) }),
 				clue{strong, `(?:\b(?:ba|z|da)?sh(?:\.exe)?|bash\.exe): (?:line \d+: |\d+: )?(?P<command>Files(?: \(x86\))?[\\/][^\n:]+): (?i:no such file|command not found|not found)`, nil},
 				clue{strong, `Cannot find module '(?P<command>[A-Za-z]:\\(?:Program|Users\\[^\\'\n]+))'`, nil},
@@ -215,7 +258,7 @@ func spawnCauses() []cause {
 			fix:     "Set variables in the \"env\" part of the entry and start the program itself, without sh, export, source or NAME=value in front.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
 				return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
-					assignment.MatchString(command)
+					assignment.MatchString(command) && !isRunner(x, command)
 			}),
 				clue{strong, `The syntax of the command is incorrect\.`, nil},
 				clue{strong, `(?:\|\||&&|-c|\[|\S{1,20}) was unexpected at this time`, nil}),
@@ -240,9 +283,9 @@ func spawnCauses() []cause {
 		{
 			name: "windows_dotted_script_name", category: CommandNotFound,
 			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name has dots: the part behind the last dot is taken for the file's type.",
-			fix:     "Name the program with its ending: uvx --from {command|PACKAGE} {command|PACKAGE}.exe",
+			fix:     "Name the program with its ending: uvx --from {package|PACKAGE} {package|PACKAGE}.exe",
 			clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
-				return !strings.HasSuffix(m.names["command"], ".exe")
+				return !strings.HasSuffix(m.names["command"], ".exe") && noScript(nil, m)
 			}}},
 			hides: []string{"console_script_not_installed", "gui_path_missing", "wrong_command_name"},
 		},
@@ -258,7 +301,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "musl_vs_glibc", category: RuntimeTooOld,
-			explain: "The binary {command|of the server} is there but cannot be started: it was built for another C library (glibc on Alpine/musl, or the other way round).",
+			explain: "The binary of the server is there but cannot be started: it was built for another C library (glibc on Alpine/musl, or the other way round).",
 			fix:     "Use an image with glibc (debian, -slim instead of -alpine), or install the variant for musl.",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return platformBin.MatchString(command) }),
 				clue{certain, `version ['` + "`" + `](?P<version>GLIBC(?:XX)?_[\d.]+)['’] not found`, nil},
@@ -269,7 +312,7 @@ func spawnCauses() []cause {
 		{
 			name: "runtime_not_in_image", category: CommandNotFound,
 			explain: "The container's image has no {command|such program}: it cannot be started in there.",
-			fix:     "Use an image that has {command|it}, or start one that brings the server as its entry point.",
+			fix:     "Use an image that has that program, or one that starts the server by itself.",
 			clues: []clue{
 				{certain, `OCI runtime (?:create|exec) failed[^\n]*exec: "(?P<command>[^"\n]+)": (?:executable file not found|stat [^\n]*no such file)`, nil},
 				{strong, `exec: "(?P<command>[^"\n]+)": executable file not found in \$PATH: unknown`, nil},
@@ -280,10 +323,17 @@ func spawnCauses() []cause {
 		{
 			name: "helper_tool_not_on_path", category: CommandNotFound,
 			explain: "{command|A helper program} is needed to install or run the server, and it is not on the PATH the client gives.",
-			fix:     "Install {command|it}, or add its folder to PATH in the \"env\" part of the server's entry.",
+			fix:     "Install {command|that program}, or add its folder to PATH in the \"env\" part of the server's entry.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
-				return slices.Contains([]string{"git", "ffmpeg", "make", "gcc", "cc", "cmake", "rg", "gh", "kubectl", "adb", "psql", "sqlite3", "chrome", "curl", "pandoc", "terraform", "aws", "gcloud", "az", "helm", "jq", "tar", "unzip", "claude", "codex", "gemini", "xcodebuild", "xcrun", "swift", "rustc", "tsc"}, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
+				return slices.Contains(helpers, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
 			}),
+				clue{strong, `(?:^|[\s:/])(?P<script>[\w.-]+): (?:line )?\d+: (?:exec: )?(?P<command>[\w@.+-]+): (?:command )?not found`, func(x *exam, m *match) bool {
+					return x.ofScript(m.names["script"], m.names["command"])
+				}},
+				clue{likely, "", func(x *exam, m *match) bool {
+					m.names["command"] = "A helper program that the script calls"
+					return x.shell() && x.exited(m, 127) && !missingWord.MatchString(x.text)
+				}},
 				clue{certain, `Git executable not found`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }},
 				clue{certain, `npm (?:ERR!|error) (?:syscall spawn git|enoent An unknown git error|path git)`, func(_ *exam, m *match) bool { m.names = map[string]string{"command": "git"}; return true }}),
 			hides: []string{"git_fetch_failed", "gui_path_missing", "wrong_command_name"},
@@ -291,7 +341,7 @@ func spawnCauses() []cause {
 		{
 			name: "python_vs_python3", category: CommandNotFound,
 			explain: "There is no program python on the PATH the client gives; on this system it is called python3, or Python is not installed.",
-			fix:     "Use python3 as the command: gauze run -- python3 ...",
+			fix:     "Use python3 as the command, in the place of python.",
 			clues: append(cannotFind(strong, func(_ *exam, command string) bool { return command == "python" || command == "pip" }),
 				clue{certain, `Python was not found; run without arguments to install from the Microsoft Store`, nil}),
 		},
@@ -301,7 +351,7 @@ func spawnCauses() []cause {
 			fix:     "Install it, or use its absolute path as the command (`which {command|COMMAND}` in a terminal shows it).",
 			clues: []clue{
 				{certain, `Failed to spawn process: No such file or directory`, nil},
-				{strong, `(?i)\b(?P<command>node(?:\.js)?|uv|python|docker|bun|java)\b (?:is|must be|needs to be) (?:not installed|installed first|required but not)`, nil},
+				{strong, `(?i)` + apart + `(?P<command>node(?:\.js)?|uv|python|docker|bun|java) (?:is|must be|needs to be) (?:not installed|installed first|required but not)`, nil},
 				{likely, `(?:: |^)No such file or directory \(os error 2\)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "error: No such file") && !strings.Contains(x.line, "--directory")
 				}},
@@ -311,16 +361,23 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "gui_path_missing", category: CommandNotFound,
-			explain: "The client cannot find {command}: it is not on the PATH the client gives to servers. Programs started from a desktop do not see what your shell sets up (Homebrew, nvm, ~/.local/bin and the like).",
-			fix:     "Use the absolute path as the command; `which {command}` in a terminal shows it.",
+			explain: "The client cannot find {command|the program}: it is not on the PATH the client gives to servers. Programs started from a desktop do not see what your shell sets up (Homebrew, nvm, ~/.local/bin and the like).",
+			fix:     "Use the absolute path as the command; `which {command|COMMAND}` in a terminal shows it.",
 			clues: append(cannotFind(strong, isRunner),
-				clue{likely, "", func(x *exam, m *match) bool { return x.exited(m, 127, 9009) }}),
+				clue{likely, "", func(x *exam, m *match) bool { // what a script calls is its own affair
+					return x.exited(m, 127, 9009) && !missingWord.MatchString(x.text) && !x.shell()
+				}}),
 			hides: []string{"companion_app_not_running"},
 		},
 		{
 			name: "command_path_missing", category: CommandNotFound,
-			explain: "There is no program at {command}.",
-			fix:     "Check the path with: ls -l {command}. If the server is to be built or installed first, do that.",
+			explain: "There is no program at {command|the configured path}.",
+			fix:     "Build or install the server if that is still to be done; then correct the path in \"command\".",
+			instead: []advice{{when: func(x *exam, m *match) bool {
+				return x.Spawn.Of == "interpreter" || strings.Contains(m.said, "bad interpreter")
+			},
+				explain: "The first line of the script names an interpreter that does not exist: {command|see below}.",
+				fix:     "Correct the first line of the script, or start it with an interpreter that is there in front of it, such as python3 or node."}},
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return isPath(command) && !strings.HasSuffix(command, ".exe.") && !platformBin.MatchString(command) && program(command) != "cmd"
 			}),
@@ -328,7 +385,7 @@ func spawnCauses() []cause {
 		{
 			name: "wrong_command_name", category: CommandNotFound,
 			explain: "There is no program called {command|like the configured one} on the PATH the client gives.",
-			fix:     "Check the name in the server's documentation, install it, or use its absolute path: which {command|COMMAND}",
+			fix:     "Check the name in the server's documentation; if the program is installed, use its absolute path (`which {command|COMMAND}` in a terminal shows it).",
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return !isPath(command) && !isRunner(x, command) && program(command) != "cmd" && !strings.Contains(command, " ")
 			}),
@@ -336,7 +393,7 @@ func spawnCauses() []cause {
 		{
 			name: "missing_exec_bit", category: PermissionDenied,
 			explain: "{command|The program} is there but may not be started: the file is not marked as executable.",
-			fix:     "Start it with its interpreter (node FILE, python3 FILE), or mark it yourself: chmod +x {command|FILE}",
+			fix:     "Start it with its interpreter in front (node FILE, python3 FILE), or mark it as executable yourself: chmod +x {command|FILE}",
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
 				{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},
@@ -358,8 +415,10 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "wrong_cpu_arch", category: RuntimeTooOld,
-			explain: "{command|The program} was built for another kind of processor than this machine's.",
-			fix:     "Install the build for this machine (arm64 or x64); for a container add: --platform linux/amd64",
+			explain: "A program that the server needs was built for another kind of processor than this machine's.",
+			fix:     "Install the build for this machine (arm64 or x64).",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, explain: "The image was built for another kind of processor than this machine's.",
+				fix: "Ask for the variant for this machine, or have docker emulate the other one: add --platform linux/amd64 behind docker run"}},
 			clues: []clue{
 				{certain, `Bad CPU type in executable`, nil},
 				{strong, `which (?:is|was built for a) newer than running OS|built for macOS [\d.]+ which is newer`, nil},
@@ -369,7 +428,9 @@ func spawnCauses() []cause {
 				{certain, `\bUnknown system error -(?:86|8)\b`, nil},
 				{strong, `no matching manifest for (?P<version>\w+/[\w/]+)`, nil},
 				{strong, `npm (?:ERR!|error) (?:code EBADPLATFORM|notsup Unsupported platform for (?P<command>\S+))`, nil},
-				{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, nil},
+				{strong, `(?i)cannot find module '?@(?:rollup/rollup|esbuild/|img/sharp|swc/core|lancedb/|biomejs/)[\w./-]*(?:darwin|linux|win32)`, func(_ *exam, m *match) bool {
+					return !strings.Contains(m.said, "optional dependencies")
+				}},
 				{strong, `You installed esbuild for another platform`, nil},
 				{strong, `Could not load the "sharp" module using the (?P<version>[\w-]+) runtime`, nil},
 				{strong, `(?i)This version of [^\n]+ is not compatible with the version of Windows`, nil},

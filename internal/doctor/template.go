@@ -1,10 +1,13 @@
 package doctor
 
 import (
+	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // fill puts names into a sentence: {port}, or {port|its port} with what is
@@ -38,11 +41,135 @@ func fill(template string, name func(string) string) string {
 	return b.String()
 }
 
+// name is the value of a name in an explanation: what the clue caught, or what
+// the command says.
+func (x *exam) name(key string, m *match) string {
+	value := m.names[key]
+	if key == "package" { // as npm writes it in an address
+		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
+	}
+	if value == "" {
+		switch key {
+		case "command":
+			value = x.runner()
+		case "line":
+			value = x.line
+		case "package":
+			value = x.packageName()
+		case "url":
+			value = x.address()
+		case "host":
+			_, rest, _ := strings.Cut(x.address(), "://")
+			value, _, _ = strings.Cut(rest, "/")
+		}
+	}
+	if key == "text" {
+		return x.Secrets.Quote(value)
+	}
+	value = bare(x.Secrets, value)
+	if strings.ContainsAny(value, ";|&$`<>") {
+		value = "“" + value + "”" // nobody is to take it for our words
+	}
+	return value
+}
+
+// advised is the value of a name in a fix, which a person copies and a model
+// follows. What a server wrote decides no word of it: programs, packages, paths
+// and addresses are the configured ones, or names of our own lists; numbers and
+// variables have to look like that. Everything else is left to the words that
+// the template has for it.
+func (x *exam) advised(key string, m *match) string {
+	caught := m.names[key]
+	switch key {
+	case "line":
+		return x.typed()
+	case "command":
+		if wellKnown(caught) || x.has(caught) && plainWord.MatchString(caught) {
+			return caught
+		}
+		if runner := x.runner(); caught == "" && plainWord.MatchString(runner) {
+			return runner
+		}
+	case "package":
+		if name := x.packageName(); plainWord.MatchString(withoutVersion(name)) && !strings.ContainsAny(name, " \t;|&$`'\"(){}\\") && !strings.Contains(name, "://") {
+			return withoutVersion(name)
+		}
+		if x.has(caught) && plainWord.MatchString(caught) { // an image
+			return caught
+		}
+	case "path":
+		if (x.has(caught) || caught == x.Spawn.Path) && caught != "" && x.Secrets.Quote(caught) == caught {
+			return upstream.ShellWord(caught)
+		}
+	case "url", "host", "turned":
+		address, err := url.Parse(x.address())
+		if err != nil || address.Host == "" {
+			return ""
+		}
+		switch key {
+		case "host":
+			return x.Secrets.Quote(upstream.ShellWord(address.Hostname()))
+		case "turned":
+			address = turned(address)
+		}
+		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: address.String()}.String()))
+	case "port", "hash", "variable", "flag":
+		if shapes[key].MatchString(caught) && !loads(caught) {
+			return caught
+		}
+	}
+	return ""
+}
+
+// plainWord is a name that no shell reads anything into, and no program takes
+// for an option.
+var plainWord = &wording{source: `^[A-Za-z0-9@._/+][A-Za-z0-9@._/+-]{0,160}$`}
+
+// shapes are what a value of the evidence has to look like to be of use in a fix.
+var shapes = map[string]*wording{
+	"port":     {source: `^\d{2,5}$`},
+	"hash":     {source: `^[0-9a-f]{16}$`}, // npx names the folders of its cache like that
+	"variable": {source: `^[A-Za-z][A-Za-z0-9_]{1,60}$`},
+	"flag":     {source: `^--allow-(?:env|net|read|write|run|ffi|sys|import)$`},
+}
+
+// wellKnown tells whether a program is one that we would name ourselves.
+func wellKnown(name string) bool {
+	return slices.Contains(runners, name) || slices.Contains(helpers, name) || name == "python"
+}
+
+// typed is the configured command as a person types it; nothing where it is
+// too long to be copied.
+func (x *exam) typed() string {
+	if len(x.Command) == 0 || x.URL != "" || webAddress.FindString(x.Command[0]) == x.Command[0] {
+		return ""
+	}
+	words := make([]string, len(x.Command))
+	for i, word := range x.Command {
+		words[i] = upstream.ShellWord(word)
+	}
+	line := x.Secrets.Quote(strings.Join(words, " "))
+	if strings.HasSuffix(line, "…") {
+		return ""
+	}
+	return line
+}
+
 // longestName is above every honest name; a path may be long.
 const longestName = 160
 
-// shown is a name out of the evidence, fit to be put into a sentence.
+// shown is a name out of the evidence, fit to be put into a command that may be
+// copied.
 func shown(secrets fault.Secrets, text string) string {
+	text = bare(secrets, text)
+	if strings.ContainsAny(text, ";|&$`<>()\\*?") {
+		text = "'" + strings.ReplaceAll(text, "'", "") + "'"
+	}
+	return text
+}
+
+// bare is a name out of the evidence, without what stands around it.
+func bare(secrets fault.Secrets, text string) string {
 	text = strings.TrimRight(strings.Trim(secrets.Quote(text), " \"'`‘’“”"), ".,;: \"'`")
 	if len(text) > longestName {
 		cut := longestName
@@ -50,9 +177,6 @@ func shown(secrets fault.Secrets, text string) string {
 			cut--
 		}
 		text = text[:cut] + "…"
-	}
-	if strings.ContainsAny(text, ";|&$`<>()\\*?") {
-		text = "'" + strings.ReplaceAll(text, "'", "") + "'" // it may stand in a command that is copied
 	}
 	return text
 }

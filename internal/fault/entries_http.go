@@ -119,13 +119,13 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: NotMCP, RPC: -31059, Retry: TellUser, mute: true,
+		Code: NotMCP, RPC: -31059, Retry: TellUser,
 		Title: "what answers at this address is no MCP server",
 		model: "What answered at the MCP server's address is not an MCP server.",
 		next:  "Do not retry: it cannot work until the user corrects the address. Tell the user.",
 		Means: "The address answered with content that is no MCP message, such as a web page.",
 		Why:   "The path of the URL is wrong, or a login page or captive portal answers in the server's place.",
-		Did:   "Gauze did not read the page, and shows nothing of it.",
+		Did:   "Gauze shows nothing of the page.",
 		Do: []Step{
 			{Text: "Open the URL in a browser: if a login page appears, log in to the network first."},
 			{Text: "Compare the URL with the server's documentation; often it ends in /mcp."},

@@ -74,7 +74,6 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		s.later(func() { s.refuseDiscover(c) })
 		return
 	case first && (c.class == Start || loss.Delivery == fault.Unsent):
-		loss.Code = code
 		s.turnedAway(c, loss)
 		return
 	}
@@ -90,6 +89,9 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 // this call; the doctor may know where else to ask, and the call waits for what
 // comes of it.
 func (s *Session) turnedAway(c *call, loss upstream.Loss) {
+	if loss.Code == fault.OutcomeUnknown {
+		loss.Code = fault.ServerUnreachable // a handshake has no outcome
+	}
 	conn := c.conn
 	delete(s.flight, c.n)
 	s.vacate(c)

@@ -70,7 +70,7 @@ var brokenAddresses = []brokenSetup{
 				http.Redirect(w, r, b.web.http.url(), http.StatusTemporaryRedirect)
 			}))
 		},
-		told: "if you trust it",
+		told: "if the server's documentation names that address",
 	},
 	{
 		name: "slash-redirect", cause: "transport_mismatch/trailing_slash_redirect", cope: true,
@@ -111,7 +111,7 @@ var brokenAddresses = []brokenSetup{
 				w.WriteHeader(http.StatusUnauthorized)
 			}))
 		},
-		told: "Start the sign-in again",
+		told: "--header-env Authorization=",
 	},
 	{
 		name: "header-with-reference", cause: "missing_env_var/env_placeholder_not_expanded",
@@ -130,7 +130,7 @@ var brokenAddresses = []brokenSetup{
 	{
 		name: "status-403", cause: "auth_failed/http_forbidden",
 		build: func(b *bench) { b.url(b.status(403, "application/json", `{"error":"forbidden"}`)) },
-		told:  "has access to this",
+		told:  "--header-env Authorization=",
 	},
 	{
 		name: "status-404", cause: "transport_mismatch/wrong_endpoint_path",
@@ -141,7 +141,7 @@ var brokenAddresses = []brokenSetup{
 	{
 		name: "status-405", cause: "transport_mismatch/sse_vs_streamable",
 		build: func(b *bench) { b.url(b.status(405, "text/plain", "Method Not Allowed")) },
-		told:  "type to what the server offers",
+		told:  "Use the path",
 		tries: []string{"endpoint /sse", "endpoint /mcp/", "endpoint /sse/"},
 	},
 	{
@@ -149,7 +149,7 @@ var brokenAddresses = []brokenSetup{
 		build: func(b *bench) {
 			b.url(b.status(406, "application/json", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Not Acceptable: Client must accept both application/json and text/event-stream"},"id":null}`))
 		},
-		told: "Accept",
+		told: "Check the address",
 	},
 	{
 		name: "status-429", cause: "rate_limited/rate_limit",

@@ -16,12 +16,7 @@ var withoutHealing = []string{"--no-heal"}
 
 // toldLess are the set-ups of which a client is not told what gauze test says, and why.
 var toldLess = map[string]string{
-	"initialize-refused":    "the server itself answers, and its answer is the client's",
-	"interpreter-is-gone":   "the file is named that is there, and not the interpreter that is not",
-	"nothing-listens":       "a server that takes no connection may be back any moment, and is not diagnosed meanwhile",
-	"proxy-is-down":         "the same with a proxy",
-	"web-page":              "what is no MCP server is a fault of its own, without a cause",
-	"port-of-other-service": "the same where the answer is not even HTTP",
+	"initialize-refused": "the server itself answers, and its answer is the client's",
 }
 
 // clientsOfBroken are real clients, each with what it says when it cannot connect.

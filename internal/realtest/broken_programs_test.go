@@ -220,7 +220,7 @@ var brokenPrograms = []brokenSetup{
 		build: func(b *bench) {
 			b.command(b.script("project/server", "#!/opt/venvs/gone/bin/python3\nprint('hello')\n"))
 		},
-		told: "/opt/venvs/gone/bin/python3",
+		told: "Correct the first line of the script",
 	},
 	{
 		name: "other-architecture", cause: "runtime_missing_or_too_old/wrong_cpu_arch",
@@ -249,7 +249,7 @@ var brokenPrograms = []brokenSetup{
 			b.onPath("python3", python(b))
 			b.command("python3", b.file("project/server.py", "from mcp_server_time import main\nmain()\n"))
 		},
-		told: "environment's own Python",
+		told: "the project's own environment",
 	},
 	{
 		name: "package-misspelt", cause: "package_not_found/wrong_package_name",

@@ -46,7 +46,7 @@ var brokenServers = []brokenSetup{
 	{
 		name: "killed-for-memory", cause: "resource_exhausted/node_heap_oom",
 		build: func(b *bench) { b.command("sh", "-c", "kill -KILL $$") },
-		told:  "Give it more",
+		told:  "more memory",
 	},
 	{
 		name: "heap-too-small", cause: "resource_exhausted/node_heap_oom",
@@ -54,7 +54,7 @@ var brokenServers = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command("node", "--max-old-space-size=8", b.file("project/server.mjs", "const all = [];\nfor (;;) all.push(new Array(1000).fill(Math.random()));\n"))
 		},
-		told: "Give it more",
+		told: "Give Node more memory",
 	},
 	{
 		name: "hangs-at-initialize", cause: "timeout/no_answer",
@@ -122,6 +122,6 @@ createInterface({ input: process.stdin }).on('line', line => {
 });
 `))
 		},
-		told: "Update the older of the two",
+		told: "Update the server",
 	},
 }

@@ -161,12 +161,12 @@ var brokenSettings = []brokenSetup{
 			b.onPath("python3", python(b))
 			b.command("python3", b.file("project/server.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--root', required=True)\np.parse_args()\n"))
 		},
-		told: "--root",
+		told: "Add what the line below names",
 	},
 	{
 		name: "unknown-option", cause: "config_malformed/unknown_cli_option",
 		build: func(b *bench) { b.command(realparts.Need(b.t, realparts.Time, "--timezone", "UTC")...) },
-		told:  "--help",
+		told:  "Take the option out",
 	},
 }
 

@@ -44,12 +44,28 @@ type treatment struct {
 	before Spec
 }
 
+// inspected is evidence with a closer look at what was to be started, as an
+// Attempt has it.
+func (u *Upstream) inspected(e Evidence) Evidence {
+	if u.Doctor == nil || e.Remote || e.Stage >= Spoke {
+		return e
+	}
+	e.Program, e.Errno = inspect(u.Spec), errnoOf(e.Spawn)
+	return e
+}
+
 // treat asks the doctor about a trouble that will not pass by itself, once for
 // each way of failing: a person may have mended something meanwhile, and that
 // is worth a try without it. If it found another way, that is taken, and the
 // next generation shows what it is worth.
 func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Trouble) (changed bool) {
-	if u.Doctor == nil || !next.final() {
+	if u.Doctor == nil {
+		return false
+	}
+	if !next.final() {
+		if e.Remote && !e.Gone { // nobody waits longer for knowing why
+			next.detail = u.Explain(next.detail, e)
+		}
 		return false
 	}
 	sign := e.Signature()

@@ -76,7 +76,7 @@ func (e Evidence) Shown() *fault.Evidence {
 // Signature identifies a way of failing: three equal ones are no accident.
 func (e Evidence) Signature() string {
 	if e.Spawn != nil {
-		return e.Spawn.Error()
+		return numbers.ReplaceAllString(e.Spawn.Error(), "#")
 	}
 	return e.Exit + "\n" + numbers.ReplaceAllString(strings.Join(e.Stderr, "\n"), "#")
 }

@@ -54,9 +54,13 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		l.Code = fault.RedirectRefused
 		l.Detail = fmt.Sprintf("HTTP %d to %s", status, fault.Quote(target(res)))
 	case status >= 200 && status < 300:
-		// It may have run, whatever this is. Of a page only its type is told.
+		// It may have run, whatever this is. Of a page only its type is told, if
+		// it is one.
 		l.Code = fault.NotMCP
-		l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, fault.Quote(contentType(res)))
+		l.Detail = fmt.Sprintf("HTTP %d with content that is no message of MCP", status)
+		if kind := contentType(res); mediaType.MatchString(kind) {
+			l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, kind)
+		}
 	}
 	if l.After > retryAfterMost {
 		l.Final = true
@@ -65,6 +69,8 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 	l.Detail = r.secrets.Redact(l.Detail)
 	return l
 }
+
+var mediaType = regexp.MustCompile(`^[a-z]{1,20}/[a-z0-9.+-]{1,40}$`)
 
 // turnedAway are the statuses that say the request was not even looked at. With
 // every other one it may have run: 303 is what a server says when it has.

@@ -50,10 +50,11 @@ type plan struct {
 	open      bool // too many restarts: one more try after wait
 	permanent bool // trying again by ourselves is pointless
 	refused   bool // the server is there, but wants nothing to do with us as we are
+	absent    bool // nobody is there, again and again
 }
 
 // final reports whether the trouble will not pass by waiting a little.
-func (p plan) final() bool { return p.permanent || p.open || p.refused }
+func (p plan) final() bool { return p.permanent || p.open || p.refused || p.absent }
 
 // restarts remembers the ends of one server. Pure: time and chance are
 // arguments.
@@ -146,7 +147,7 @@ func (r *restarts) unreached(e Evidence, chance float64) plan {
 		return plan{refused: true, code: e.Refused.Code, detail: e.Refused.Detail}
 	}
 	r.failures++
-	p := plan{code: fault.ServerUnreachable, detail: e.Sentence()}
+	p := plan{code: fault.ServerUnreachable, detail: e.Sentence(), absent: e.Stage < Spoke && r.failures >= sameEarlyEnds}
 	switch {
 	case untrusted(e.Spawn):
 		return plan{permanent: true, code: fault.TLSFailed, detail: e.Sentence()}

@@ -146,6 +146,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		trouble := Trouble{
 			Code: next.code, Since: since, Attempts: attempts, Generation: generation, Evidence: evidence,
 		}
+		evidence = u.inspected(evidence)
 		if u.treat(ctx, evidence, &next, trouble) {
 			history = restarts{Restart: history.Restart}
 			continue
@@ -197,6 +198,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	u.lingering = append(slices.DeleteFunc(u.lingering, isGone), conn)
 	u.closed(conn)
 	e = conn.Evidence()
+	e.StderrTail = conn.stderr.tail(keptStderr)
 	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.Sentence(), Took: e.Ran})
 	u.user.Down(conn)
 	return e, ready, err
