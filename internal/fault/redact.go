@@ -6,7 +6,10 @@ import (
 )
 
 // mark stands where a secret was.
-const mark = "«redacted»"
+// Redacted stands where a secret was.
+const Redacted = "«redacted»"
+
+const mark = Redacted
 
 // Redact hides what looks like a secret. It is generous: a word too many hidden costs a little diagnosis, a secret
 // shown cannot be taken back. The expressions are RE2, so hostile text cannot make them slow, and each is tried only

@@ -61,6 +61,7 @@ type Tool struct {
 	ReadOnly    bool
 	Destructive bool // as the protocol has it: unless it says otherwise
 	Idempotent  bool
+	Definition  string // a hash of all a model is told of it: name, title, description, schemas, hints
 }
 
 // RPCError is an error a server answered with.

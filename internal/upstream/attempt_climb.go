@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -184,11 +186,33 @@ func (a *attempt) learnTool(raw []byte) {
 		return string(value)
 	}
 	tool := Tool{Name: textField(raw, "name"), SchemaSize: len(schema), ReadOnly: hint("readOnlyHint") == "true", Idempotent: hint("idempotentHint") == "true"}
+	tool.Definition = definition(raw)
 	tool.Destructive = !tool.ReadOnly && hint("destructiveHint") != "false"
 	a.Found.Tools = append(a.Found.Tools, tool)
 	if a.Call != nil && a.Call.Tool == tool.Name {
 		a.schema = bytes.Clone(schema)
 	}
+}
+
+// definition is a hash of what a tool says of itself, however it is spaced and
+// ordered.
+func definition(raw []byte) string {
+	var plain any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&plain); err != nil {
+		plain = string(raw)
+	}
+	if members, ok := plain.(map[string]any); ok {
+		delete(members, "_meta") // for programs; it may hold times and counters
+		delete(members, "icons")
+	}
+	canonical, err := json.Marshal(plain) // keys sorted
+	if err != nil {
+		canonical = raw
+	}
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
 }
 
 func (a *attempt) call() error {

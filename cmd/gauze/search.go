@@ -1,0 +1,272 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/registry"
+)
+
+// searchFlags are the settings of gauze search.
+type searchFlags struct {
+	registry string
+	limit    int
+	offline  bool
+	json     bool
+}
+
+// searchCommand finds servers in the public registry.
+func searchCommand() *cobra.Command {
+	f := &searchFlags{}
+	cmd := &cobra.Command{
+		Use:   "search WORDS...",
+		Short: "Find MCP servers: what they are, what they need, how to add them",
+		Long: "Look for servers in the official MCP registry, or another that speaks its API (--registry, GAUZE_REGISTRY). Only the words are\n" +
+			"sent. Answers are kept for a day; --offline asks nobody and looks through what is kept. Nothing is installed or started, and\n" +
+			"nobody has checked what the registry says: it is the publishers' own.\n" +
+			"Exit status: 0 if something was found, 1 if nothing was or the registry cannot be reached, 2 for a mistake in the command line.",
+		Example: "gauze search airtable\n" +
+			"gauze search google drive --limit 3\n" +
+			"gauze search weather --json",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+	}
+	cmd.SetFlagErrorFunc(mistaken)
+	flags := cmd.Flags()
+	flags.StringVar(&f.registry, "registry", "", "address of the registry (default that in GAUZE_REGISTRY, or "+registry.Official+")")
+	flags.IntVar(&f.limit, "limit", 10, "the most servers to show")
+	flags.BoolVar(&f.offline, "offline", false, "ask nobody, look only through answers kept from before")
+	flags.BoolVar(&f.json, "json", false, "everything that is known, as JSON")
+	return cmd
+}
+
+func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
+	source := registry.Source{URL: f.registry, Online: !f.offline}
+	if source.URL == "" {
+		source.URL = os.Getenv("GAUZE_REGISTRY")
+	}
+	if err := f.check(args); err != nil {
+		return err
+	}
+	if err := source.Check(); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	found, err := source.Search(ctx, args, f.limit)
+	switch {
+	case ctx.Err() != nil:
+		return interrupted
+	case err != nil:
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze search: %v\nWhat was found before can be searched without it: gauze search --offline %s\n", err, fault.Quote(strings.Join(args, " ")))
+		return exitStatus(1)
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		_, err = out.Write(jsonLine(searchedOf(found)))
+	} else {
+		_, err = io.WriteString(out, showFound(found, strings.Join(args, " "), f.offline, paint(colourful(out))))
+	}
+	if err == nil && len(found.Servers) == 0 {
+		return exitStatus(1)
+	}
+	return err
+}
+
+// check refuses what cannot be meant, and what must not be sent to anybody.
+func (f *searchFlags) check(args []string) error {
+	words := strings.Join(args, " ")
+	switch {
+	case strings.TrimSpace(words) == "":
+		return errors.New("nothing to look for: name a word or two, as in `gauze search airtable`")
+	case fault.Redact(words) != words:
+		return errors.New("this looks like a key and not like words to search for; it was not sent to anybody")
+	case f.limit < 1 || f.limit > 100:
+		return fmt.Errorf("the flag --limit is %d: want 1 to 100", f.limit)
+	}
+	return nil
+}
+
+// searched is the answer for programs.
+type searched struct {
+	Servers []searchedServer `json:"servers"`
+	Kept    string           `json:"kept,omitempty"`    // from kept answers alone, the oldest of this day
+	Trouble string           `json:"trouble,omitempty"` // why the registry could not be asked
+}
+
+type searchedServer struct {
+	registry.Server
+	Ways []searchedWay `json:"ways"`
+}
+
+type searchedWay struct {
+	registry.Facts
+	Command []string `json:"command,omitempty"`
+	Add     string   `json:"add"`
+}
+
+func searchedOf(found registry.Found) searched {
+	s := searched{Servers: []searchedServer{}}
+	if !found.Kept.IsZero() {
+		s.Kept = found.Kept.Format("2006-01-02")
+	}
+	if found.Trouble != nil {
+		s.Trouble = found.Trouble.Error()
+	}
+	for _, server := range found.Servers {
+		shown := searchedServer{Server: server, Ways: []searchedWay{}}
+		for _, way := range server.Ways {
+			one := searchedWay{Facts: way, Add: addLine(server, way)}
+			if way.Kind != registry.Remote {
+				one.Command = way.Words(namesOf(registry.Required(way.Env))...)
+			}
+			shown.Ways = append(shown.Ways, one)
+		}
+		s.Servers = append(s.Servers, shown)
+	}
+	return s
+}
+
+// showFound is for people: what it is, what it needs, what to type next.
+func showFound(found registry.Found, words string, offline bool, p paint) string {
+	var b strings.Builder
+	for _, server := range found.Servers {
+		showServer(&b, server, p)
+	}
+	switch {
+	case len(found.Servers) > 0:
+	case offline && found.Kept.IsZero():
+		b.WriteString("Nothing is kept from earlier searches: search without --offline once.\n")
+	default:
+		fmt.Fprintf(&b, "No server found for %s. The registry knows servers by their names: try one word of it.\n", fault.Quote(words))
+	}
+	if found.Trouble != nil {
+		fmt.Fprintf(&b, "This may not be all: %v.\n", found.Trouble)
+	}
+	if !found.Kept.IsZero() {
+		fmt.Fprintf(&b, "From answers kept on this machine since %s.\n", found.Kept.Format("2 January 2006"))
+	}
+	return b.String()
+}
+
+func showServer(b *strings.Builder, server registry.Server, p paint) {
+	fmt.Fprintf(b, "%s  %s", p.in("1", server.Name), p.in("2", server.Version))
+	if server.Deprecated {
+		b.WriteString("  " + p.red("deprecated"))
+	}
+	fmt.Fprintf(b, "\n  %s\n", server.About)
+	required, optional := needs(server)
+	for _, v := range required {
+		fmt.Fprintf(b, "  needs %s%s\n", p.in("1", v.Name), p.in("2", aboutVariable(v)))
+	}
+	const few = 6
+	if n := len(optional); n > few {
+		optional = append(optional[:few], fmt.Sprintf("%d more", n-few))
+	}
+	if len(optional) > 0 {
+		fmt.Fprintf(b, "  %s\n", p.in("2", "takes "+strings.Join(optional, ", ")))
+	}
+	for _, way := range server.Ways {
+		fmt.Fprintf(b, "    %s\n", p.in("36", addLine(server, way)))
+		if args := argumentsOf(way); args != "" {
+			fmt.Fprintf(b, "      %s\n", p.in("2", "its publisher starts it with: "+args))
+		}
+	}
+	if len(server.Ways) == 0 {
+		b.WriteString("    no way that Gauze can start it or reach it\n")
+	}
+	b.WriteString("\n")
+}
+
+// needs are the variables and headers a server must be told, and the names of those it may be told, over all its ways.
+func needs(server registry.Server) (required []registry.Variable, optional []string) {
+	var all []registry.Variable
+	for _, way := range server.Ways {
+		all = slices.Concat(all, way.Env, way.Headers)
+	}
+	told := map[string]bool{}
+	for _, v := range registry.Required(all) {
+		if !told[v.Name] {
+			required, told[v.Name] = append(required, v), true
+		}
+	}
+	for _, v := range all {
+		if !told[v.Name] {
+			optional, told[v.Name] = append(optional, v.Name), true
+		}
+	}
+	return required, optional
+}
+
+func aboutVariable(v registry.Variable) (about string) {
+	if v.Secret {
+		about += " (secret)"
+	}
+	if v.About != "" {
+		about += ": " + v.About
+	}
+	if len(v.Choices) > 0 {
+		about += " [" + strings.Join(v.Choices, ", ") + "]"
+	}
+	if strings.Contains(v.Value, "{") {
+		about += ", as " + v.Value
+	}
+	return about
+}
+
+// argumentsOf are the arguments of a package that are fixed or have to be given.
+func argumentsOf(way registry.Facts) string {
+	var shown []string
+	for _, arg := range way.Args {
+		switch {
+		case arg.Value != "":
+			shown = append(shown, strings.TrimSpace(strings.Join([]string{dashed(arg.Name), arg.Value}, " ")))
+		case arg.Required:
+			shown = append(shown, strings.TrimSpace(dashed(arg.Name)+" …"))
+		}
+	}
+	return strings.Join(shown, " ")
+}
+
+// dashed is the name of an argument if it is written on the command line, too.
+func dashed(name string) string {
+	if strings.HasPrefix(name, "-") {
+		return name
+	}
+	return ""
+}
+
+// addLine is what a person types next. All of it is checked to be harmless to a shell.
+func addLine(server registry.Server, way registry.Facts) string {
+	line := "gauze add " + server.Short() + " " + quoted(way.Package())
+	for _, v := range registry.Required(way.Env) {
+		line += " --env " + v.Name + "=…"
+	}
+	for _, v := range registry.Required(way.Headers) {
+		line += " --header '" + v.Name + ": …'"
+	}
+	return line
+}
+
+// quoted puts quotes around a word that a shell would take apart. A checked name or address has no quotes of its own.
+func quoted(word string) string {
+	if strings.ContainsAny(word, "?&~*") {
+		return "'" + word + "'"
+	}
+	return word
+}
+
+func namesOf(variables []registry.Variable) (names []string) {
+	for _, v := range variables {
+		names = append(names, v.Name)
+	}
+	return names
+}

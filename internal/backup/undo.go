@@ -1,0 +1,96 @@
+package backup
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Diff is what one change did.
+func (s Store) Diff(id string) (Entry, string, error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return Entry{}, "", err
+	}
+	defer unlock()
+	e, err := s.entry(id)
+	if err != nil {
+		return Entry{}, "", err
+	}
+	before, err := s.content(e, beforeName, e.Old)
+	if err != nil {
+		return Entry{}, "", err
+	}
+	after, err := s.content(e, afterName, e.New)
+	if err != nil {
+		return Entry{}, "", err
+	}
+	return e, Unified(e.Path, before, after), nil
+}
+
+// Restore puts the content before a change back. It is a change like any other, so it can be taken back, too. If the
+// file is not what that change left, the error is ErrConflict, unless force says to write over what came later.
+func (s Store) Restore(id string, force bool) (Entry, error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return Entry{}, err
+	}
+	defer unlock()
+	e, err := s.entry(id)
+	if err != nil {
+		return Entry{}, err
+	}
+	before, err := s.content(e, beforeName, e.Old)
+	if err != nil {
+		return Entry{}, err
+	}
+	file, err := find(e.Path, filepath.Dir(e.Target))
+	if err != nil {
+		return Entry{}, err
+	}
+	if file.real != e.Target {
+		return Entry{}, &Refusal{
+			Path: e.Path, Target: file.real, Err: ErrConflict,
+			Why:  "a link leads elsewhere than when it was changed; nothing was written",
+			Next: "the content before the change is in " + s.in(e.ID, beforeName),
+		}
+	}
+	now, _, err := file.read()
+	if err != nil {
+		return Entry{}, err
+	}
+	if current := hashOf(now); current != e.Old && current != e.New && !force {
+		return Entry{}, s.overtaken(e, current)
+	}
+	about := "undo of " + e.ID
+	if e.About != "" {
+		about += ": " + e.About
+	}
+	return s.write(Change{Path: e.Path, Old: now, New: before, Mode: e.Mode, Within: filepath.Dir(e.Target), About: about}, e.ID)
+}
+
+// overtaken explains who changed the file after the change that is to be taken back.
+func (s Store) overtaken(e Entry, current string) error {
+	r := &Refusal{Path: e.Path, Err: ErrConflict}
+	entries, _ := s.list()
+	var later []string
+	ours := false
+	for _, other := range entries { // newest first
+		if other.ID == e.ID {
+			break
+		}
+		if other.Target == e.Target {
+			ours = ours || len(later) == 0 && other.New == current
+			later = append(later, other.ID)
+		}
+	}
+	force := fmt.Sprintf("see what change %[1]s did with: gauze undo --diff %[1]s; to put the older content back all the same: gauze undo %[1]s --force (what is there now is kept, too)", e.ID)
+	if ours {
+		r.Why = fmt.Sprintf("gauze has changed it again after change %s (%s); nothing was written", e.ID, strings.Join(later, ", "))
+		r.Next = fmt.Sprintf("take the newest back first: gauze undo %s; or %s", later[0], force)
+		return r
+	}
+	r.Why = fmt.Sprintf("somebody has changed it after change %s; nothing was written", e.ID)
+	r.Next = force
+	return r
+}

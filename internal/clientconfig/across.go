@@ -1,0 +1,123 @@
+package clientconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+// Across finds what only several files of a client show together: servers of
+// one name, of which one counts.
+func Across(configs []*Config) (all []Problem) {
+	type holder struct {
+		config *Config
+		entry  *Entry
+	}
+	first := map[string][]holder{}
+	var order []string
+	for _, c := range configs {
+		for i := range c.Entries {
+			e := &c.Entries[i]
+			key := c.Client.ID + "\x00" + e.Name
+			if first[key] == nil {
+				order = append(order, key)
+			}
+			if c.Place.Old == "" {
+				first[key] = append(first[key], holder{c, e})
+			}
+		}
+	}
+	for _, key := range order {
+		holders := first[key]
+		if len(holders) < 2 {
+			continue
+		}
+		client := holders[0].config.Client
+		rank := func(h holder) int { return slices.Index(client.Precedence, h.entry.Scope) }
+		winner := holders[0]
+		certain := client.Precedence != nil
+		for _, h := range holders[1:] {
+			certain = certain && rank(h) >= 0 && rank(winner) >= 0
+			if certain && rank(h) < rank(winner) {
+				winner = h
+			}
+		}
+		for _, h := range holders {
+			if h == winner && certain {
+				continue
+			}
+			l := linter{Config: h.config}
+			what := fmt.Sprintf("%s has a server of this name in %d files, and it is not written down which one counts", client.Name, len(holders))
+			if certain {
+				what = fmt.Sprintf("the server of the same name in %s (%s) is used instead", winner.config.Path, winner.entry.Scope)
+			}
+			l.add("shadowed", &h.entry.outer, h.entry, what, "rename one, or take one out")
+			all = append(all, l.all...)
+		}
+	}
+	sortProblems(all)
+	return all
+}
+
+// approval is whether Claude Code may start a server of the project.
+func (l entryLinter) approval() {
+	if l.Client.ID != "claude-code" || l.Place.Scope != Project {
+		return
+	}
+	if l.answers == nil {
+		l.answers = l.Home.answers()
+	}
+	switch {
+	case slices.ContainsFunc(l.answers, func(a answers) bool { return slices.Contains(a.no, l.e.Name) }):
+		l.report("not-approved", l.e.outer, "somebody said no to this server of the project", "type /mcp in a session, and approve it there")
+	case !slices.ContainsFunc(l.answers, func(a answers) bool { return a.all || slices.Contains(a.yes, l.e.Name) }):
+		l.report("not-approved", l.e.outer, "nobody approved this server of the project yet", "start claude in the project once, and say yes")
+	}
+}
+
+// answers are what somebody said about the servers of a project.
+type answers struct {
+	all     bool
+	yes, no []string
+}
+
+// answers reads the files in which Claude Code notes them.
+func (h Home) answers() []answers {
+	all := []answers{{}}
+	for _, name := range []string{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", "~/.claude/settings.json", "./.claude/settings.json", "./.claude/settings.local.json"} {
+		where, ok := h.resolve(name, h.Project)
+		if f := h.look(where, nil, Place{}); !ok || !f.Exists || f.Err != nil {
+			continue
+		}
+		file, err := h.disk().ReadFile(where)
+		if err != nil {
+			continue
+		}
+		d, err := splice.Parse(splice.JSONC, file)
+		if err != nil {
+			continue
+		}
+		n := d.Root()
+		if strings.HasSuffix(name, "/.claude.json") {
+			if n, ok = d.At("projects", h.Project); !ok {
+				if n, ok = d.At("projects", strings.ReplaceAll(h.Project, `\`, "/")); !ok {
+					continue
+				}
+			}
+		}
+		var a answers
+		if m, ok := member(n, "enableAllProjectMcpServers"); ok {
+			a.all, _ = truth(m)
+		}
+		if m, ok := member(n, "enabledMcpjsonServers"); ok {
+			a.yes = words(m)
+		}
+		if m, ok := member(n, "disabledMcpjsonServers"); ok {
+			a.no = words(m)
+		}
+		all = append(all, a)
+	}
+	return all
+}

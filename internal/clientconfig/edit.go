@@ -1,0 +1,89 @@
+package clientconfig
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+// Edit is a list of changes to a file, made in order; all other bytes stay.
+type Edit []Change
+
+// Change is one of them.
+type Change struct {
+	Do    Deed
+	Path  []any  // Set, Remove, Rename
+	Value any    // Set
+	Name  string // Rename: the new one
+	From  int    // Put: these bytes of the file
+	To    int
+	Old   string // Put: what must stand there
+	Text  string // Put: and what is to
+}
+
+// Deed is what a Change does.
+type Deed int
+
+const (
+	Set Deed = iota
+	Remove
+	Rename
+	Put
+)
+
+var errMoved = errors.New("the file has something else at the place of the change")
+
+// Apply makes the changes.
+func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {
+	if f == splice.JSON {
+		f = splice.JSONC // what is to be mended may be what the client refuses
+	}
+	for i := 0; i < len(e); i++ {
+		if e[i].Do == Put {
+			c := e[i]
+			if c.From < 0 || c.To > len(file) || c.From > c.To || string(file[c.From:c.To]) != c.Old {
+				return nil, errMoved
+			}
+			file = append(append(append([]byte(nil), file[:c.From]...), c.Text...), file[c.To:]...)
+			continue
+		}
+		d, err := splice.Parse(f, file)
+		if err != nil {
+			return nil, err
+		}
+		for ; i < len(e) && e[i].Do != Put; i++ { // one reading for all that are alike
+			if d, err = e[i].on(d); err != nil {
+				return nil, fmt.Errorf("%v: %w", e[i].Path, err)
+			}
+		}
+		i--
+		file = d.Bytes()
+	}
+	return file, nil
+}
+
+func (c Change) on(d *splice.Document) (*splice.Document, error) {
+	switch c.Do {
+	case Set:
+		return d.Set(c.Path, c.Value)
+	case Remove:
+		return d.Remove(c.Path)
+	}
+	return d.Rename(c.Path, c.Name)
+}
+
+// below is a path inside of another.
+func below(path []any, more ...any) []any {
+	return append(append(make([]any, 0, len(path)+len(more)), path...), more...)
+}
+
+func set(value any, path []any, more ...any) Change {
+	return Change{Do: Set, Path: below(path, more...), Value: value}
+}
+
+func remove(path []any, more ...any) Change { return Change{Do: Remove, Path: below(path, more...)} }
+
+func rename(to string, path []any, more ...any) Change {
+	return Change{Do: Rename, Path: below(path, more...), Name: to}
+}

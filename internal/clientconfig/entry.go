@@ -1,0 +1,201 @@
+package clientconfig
+
+import (
+	"math"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/splice"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Entry is one server in a file.
+type Entry struct {
+	Name         string
+	Client       *Client
+	Scope        Scope
+	File         string
+	Path         []any // in the document
+	Line, Column int
+
+	Spec      upstream.Spec // as the client would start or reach it: secrets are in it
+	Transport Transport
+	Disabled  bool
+	Builtin   string         // the client's own: its word for it
+	Wrapped   bool           // the command is gauze run
+	Inner     *upstream.Spec // if it is: the server behind it
+	Timeout   time.Duration  // of a call; zero: not said
+	Start     time.Duration  // of the start
+	Unset     []string       // variables it refers to and that are not set
+	Waiting   []string       // references that a person, a file or a program answers
+
+	node   splice.Node // the members; those of Nest, if it has one
+	outer  splice.Node
+	fields Fields
+}
+
+// Transport is how a server is spoken to.
+type Transport string
+
+const (
+	Stdio Transport = "stdio"
+	HTTP  Transport = "http"
+	SSE   Transport = "sse"
+	Auto  Transport = "auto" // a URL, and the client finds out
+)
+
+// Raw is the entry as it stands in the file.
+func (e Entry) Raw() splice.Map {
+	m, _ := e.outer.Value().(splice.Map)
+	return m
+}
+
+// Secrets are the values of an entry that no output shows.
+func (e Entry) Secrets() fault.Secrets {
+	var values []string
+	for _, pair := range e.Spec.Env {
+		name, value, _ := strings.Cut(pair, "=")
+		if fault.NamesSecret(name, value) {
+			values = append(values, value)
+		}
+	}
+	if env, ok := member(e.node, e.fields.Env); ok {
+		for _, value := range env.Members() {
+			if s, ok := text(value); ok {
+				values = append(values, s)
+			}
+		}
+	}
+	for _, h := range e.Spec.Header {
+		values = append(values, h.Value)
+		if _, rest, ok := strings.Cut(h.Value, " "); ok {
+			values = append(values, rest)
+		}
+	}
+	return fault.KnownSecrets(values...)
+}
+
+// unwrapped tells what stands behind gauze run, if it is there.
+func unwrapped(s upstream.Spec) (bool, *upstream.Spec) {
+	if !isGauze(s.Command) || len(s.Args) < 2 || s.Args[0] != "run" {
+		return false, nil
+	}
+	inner := s
+	inner.Command, inner.Args = "", nil
+	rest := s.Args[1:]
+	for i, word := range rest {
+		switch {
+		case word == "--" && i+1 < len(rest):
+			inner.Command, inner.Args = rest[i+1], slices.Clone(rest[i+2:])
+			return true, &inner
+		case word == "--url" && i+1 < len(rest):
+			inner.URL = rest[i+1]
+			return true, &inner
+		case i == 0 && !strings.HasPrefix(word, "-"):
+			inner.Command, inner.Args = word, slices.Clone(rest[1:])
+			return true, &inner
+		}
+	}
+	return true, nil
+}
+
+func isGauze(command string) bool {
+	name := strings.ToLower(path.Base(filepath.ToSlash(strings.ReplaceAll(command, `\`, "/"))))
+	return strings.TrimSuffix(name, ".exe") == "gauze"
+}
+
+func (e *Entry) off() bool {
+	if m, ok := member(e.outer, e.fields.Disabled); ok {
+		if off, is := truth(m); is && off {
+			return true
+		}
+	}
+	if m, ok := member(e.outer, e.fields.Enabled); ok {
+		on, is := truth(m)
+		return is && !on
+	}
+	return false
+}
+
+func (e *Entry) times() (call, start time.Duration) {
+	for _, t := range e.fields.Timeouts {
+		value := t.Default
+		if m, ok := member(e.outer, t.Field); ok {
+			switch m.Kind() {
+			case splice.MapKind: // of opencode's newer form
+				if n, ok := member(m, "request"); ok {
+					call = duration(n, t.Unit)
+				}
+				if m, ok = member(m, "startup"); !ok {
+					continue
+				}
+				fallthrough
+			default:
+				value = duration(m, t.Unit)
+			}
+		}
+		switch {
+		case value <= 0:
+		case t.Start && start == 0:
+			start = value
+		case !t.Start && call == 0:
+			call = value
+		}
+	}
+	return call, start
+}
+
+func duration(n splice.Node, unit time.Duration) time.Duration {
+	f, ok := number(n)
+	if !ok || f <= 0 || f*float64(unit) > math.MaxInt64/2 {
+		return 0
+	}
+	return time.Duration(f * float64(unit))
+}
+
+// transport is what the client would take the entry for. What is neither a
+// program nor a URL is the client's own.
+func (e *Entry) transport() (t Transport, builtin string) {
+	kind := textOf(e.node, e.fields.Type)
+	hasURL := e.url() != ""
+	switch {
+	case e.fields.Type != "" && slices.Contains(e.fields.Stdio, kind):
+		return Stdio, ""
+	case slices.Contains(e.fields.HTTP, kind):
+		if kind == "remote" { // one word for both
+			return Auto, ""
+		}
+		return HTTP, ""
+	case slices.Contains(e.fields.SSE, kind):
+		return SSE, ""
+	case slices.Contains([]string{"builtin", "platform", "frontend", "inline_python", "inMemory"}, kind):
+		return "", kind
+	case kind == "" && has(e.node, e.fields.Command):
+		return Stdio, ""
+	case hasURL && e.fields.BareURL == TakesSSE && kind == "":
+		return SSE, ""
+	case hasURL && has(e.node, "httpUrl") && slices.Contains(e.fields.OtherURLs, "httpUrl"):
+		return HTTP, ""
+	case hasURL:
+		return Auto, ""
+	case has(e.node, "settings") && slices.Contains(e.fields.Also, "settings") && !has(e.node, e.fields.Command):
+		return "", "extension"
+	case has(e.node, "warp_id") && slices.Contains(e.fields.Also, "warp_id"):
+		return "", "cloud"
+	}
+	return Stdio, ""
+}
+
+// url is the address the client would take.
+func (e *Entry) url() string {
+	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
+		if address := textOf(e.node, name); address != "" {
+			return address
+		}
+	}
+	return ""
+}

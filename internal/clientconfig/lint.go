@@ -1,0 +1,336 @@
+package clientconfig
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+// linter looks at one file.
+type linter struct {
+	*Config
+	all     []Problem
+	answers []answers // about the project's servers, once they are needed
+}
+
+// Lint says what the client will stumble over in a file, in the order of the
+// file. What only several files together show is found by Across.
+func (c *Config) Lint() []Problem {
+	l := &linter{Config: c}
+	if c.Err != nil {
+		l.add("not-readable", nil, nil, "the file cannot be read: "+quoted(reason(c.Err)), "look at the file's mode and owner")
+		return l.all
+	}
+	l.syntax()
+	if c.Doc == nil {
+		return l.all
+	}
+	l.topLevel()
+	for i := range c.Entries {
+		entryLinter{l, &c.Entries[i]}.lint()
+	}
+	sortProblems(l.all)
+	return l.all
+}
+
+// reason is the inner word of an error about a file, whose path is known.
+func reason(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return err.Error()
+}
+
+// add notes a problem at a node, or of the file as a whole.
+func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fix ...Change) *Problem {
+	k, known := catalogue[code]
+	if !known {
+		panic("no such code: " + string(code))
+	}
+	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: next}
+	const most = 1000
+	if len(l.all) == most {
+		return &p // nobody reads on, and a file made to hurt ends soon
+	}
+	if at != nil {
+		p.Line, p.Column = at.Place()
+	}
+	if e != nil {
+		p.Server = shownName(e.Name)
+		if l.fields.OneSpoilsAll && slices.Contains(spoiling, code) {
+			p.Why += spoilsAll
+		}
+	}
+	if len(fix) > 0 && (l.shared() || l.touchesLoading(fix)) {
+		p.Consent = max(p.Consent, Shown)
+	}
+	l.all = append(l.all, p)
+	return &l.all[len(l.all)-1]
+}
+
+// spoiling are the problems for which some clients throw away the whole file.
+var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
+	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
+
+const spoilsAll = "; here one bad entry also keeps all others of the file from being read"
+
+// touchesLoading tells whether a fix touches a variable that decides what
+// code runs, whom it trusts or where its connections go.
+func (l *linter) touchesLoading(fix Edit) bool {
+	return slices.ContainsFunc(fix, func(c Change) bool {
+		name, ok := "", false
+		if len(c.Path) > 1 && c.Path[len(c.Path)-2] == any(l.fields.Env) {
+			name, ok = c.Path[len(c.Path)-1].(string)
+		}
+		return ok && decides(name)
+	})
+}
+
+func decides(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, start := range []string{"LD_", "DYLD_", "NODE_", "PYTHON", "NPM_CONFIG_", "PIP_", "UV_", "SSL_", "GIT_", "DOCKER_", "BASH_", "RUBY", "JAVA_TOOL", "JDK_JAVA", "PERL5"} {
+		if strings.HasPrefix(upper, start) {
+			return true
+		}
+	}
+	for _, end := range []string{"_PROXY", "_BASE_URL", "_CA_BUNDLE", "PATH"} {
+		if strings.HasSuffix(upper, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// shownName is a server's name, fit to be shown.
+func shownName(name string) string { return strings.Trim(quoted(name), "“”") }
+
+// inProject tells whether the file is a project's.
+func (c *Config) inProject() bool { return strings.HasPrefix(c.Place.Linux, "./") }
+
+// shared tells whether others get the file, too.
+func (c *Config) shared() bool { return c.inProject() && !c.Place.Private }
+
+// syntax is about the file as a text.
+func (l *linter) syntax() {
+	text, isJSON := string(l.Text), l.Format() == splice.JSON || l.Format() == splice.JSONC
+	if isJSON && l.marked() && l.Client.Mark != Yes {
+		p := l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
+		if l.Client.Mark == No {
+			p.Severity = Error
+		}
+	}
+	if isJSON && strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "" {
+		l.add("empty-file", nil, nil, "the file is empty", "write {} into it, or remove it")
+		return
+	}
+	if l.Doc == nil {
+		p := l.add("broken-syntax", nil, nil, "the file cannot be read as "+l.Format().String(), "mend the line by hand")
+		var wrong *splice.SyntaxError
+		if errors.As(l.Strict, &wrong) {
+			p.Line, p.Column = wrong.Line, wrong.Column
+			p.What += ": " + wrong.What
+			if wrong.Hint != "" {
+				p.Next = wrong.Hint
+			}
+		}
+		return
+	}
+	if isJSON {
+		l.loose(text)
+	}
+	for _, twice := range l.Doc.Duplicates() {
+		p := l.add("duplicate-key", nil, nil, fmt.Sprintf("the key %s stands twice in the same place; the first one does not count", quoted(twice.Name)), "keep the one you mean, and remove the other")
+		p.Line, p.Column = twice.Line, 1
+	}
+}
+
+// loose finds comments and trailing commas where the client takes none.
+func (l *linter) loose(text string) {
+	comments, commas := looseParts(text)
+	place := func(p *Problem, at int) {
+		before := text[:at]
+		p.Line = strings.Count(before, "\n") + 1
+		p.Column = len([]rune(strings.TrimPrefix(before[strings.LastIndexByte(before, '\n')+1:], "\ufeff"))) + 1
+	}
+	if len(comments) > 0 && l.Client.Comments != Yes {
+		pieces := make([]span, len(comments))
+		for i, c := range comments {
+			pieces[i] = wholeLine(text, c)
+		}
+		p := l.add("comment", nil, nil, "the file has a comment in it", "take comments out", cut(text, pieces)...)
+		place(p, comments[0].from)
+		l.perhaps(p, l.Client.Comments)
+	}
+	if len(commas) > 0 && l.Client.Commas != Yes {
+		pieces := make([]span, len(commas))
+		for i, at := range commas {
+			pieces[i] = span{at, at + 1}
+		}
+		p := l.add("trailing-comma", nil, nil, "there is a comma behind the last entry of a list or an object", "take the comma out", cut(text, pieces)...)
+		place(p, commas[0])
+		l.perhaps(p, l.Client.Commas)
+	}
+}
+
+// perhaps softens what nobody tried with this client.
+func (l *linter) perhaps(p *Problem, known Answer) {
+	if known == Unknown {
+		p.Severity, p.Why = Warning, "many clients refuse the whole file for that; nobody wrote down what "+l.Client.Name+" does"
+	}
+}
+
+// topLevel is about the place of the servers.
+func (l *linter) topLevel() {
+	if len(l.Entries) > 0 && l.Place.Old != "" {
+		l.add("old-place", nil, nil, l.Place.Old, "move the servers to the file that is read")
+	}
+	if len(l.Entries) > 0 && (l.Client.Status == Ended || l.Client.Status == Superseded) {
+		l.add("client-ended", nil, nil, l.Client.Message, "nothing, as long as it works for you")
+	}
+	if l.servers == nil {
+		l.misplaced()
+		return
+	}
+	servers, _ := l.Doc.At(l.servers...)
+	switch want := servers.Kind(); {
+	case l.Place.List && want == splice.MapKind && len(l.Entries) > 0:
+		l.add("servers-not-a-list", &servers, nil, "the servers are given by name, and "+l.Client.Name+" wants a list", "make each one an item with its name inside", l.asList(servers)...)
+	case !l.Place.List && want == splice.ListKind:
+		l.add("servers-not-a-map", &servers, nil, "the servers are a list, and "+l.Client.Name+" wants them by name", "write each one under its name", l.asMap(servers)...)
+	case want != splice.MapKind && want != splice.ListKind && want != splice.NullKind:
+		l.add("servers-not-a-map", &servers, nil, "there is no object with servers under "+keyName(l.servers), "write each server under its name")
+	}
+}
+
+func keyName(path []any) string {
+	names := make([]string, len(path))
+	for i, step := range path {
+		names[i] = fmt.Sprint(step)
+	}
+	return quoted(strings.Join(names, " > "))
+}
+
+func (l *linter) asList(servers splice.Node) (fix Edit) {
+	if l.Format() == splice.TOML {
+		return l.asTables()
+	}
+	var items []any
+	for name, n := range servers.Members() {
+		m, ok := n.Value().(splice.Map)
+		if !ok {
+			return nil
+		}
+		items = append(items, append(splice.Map{{Name: "name", Value: name}}, slices.DeleteFunc(m, func(m splice.Member) bool { return m.Name == "name" })...))
+	}
+	return Edit{set(items, l.servers)}
+}
+
+// asTables makes [[mcp_servers]] of [mcp_servers.name], which is a matter of
+// header lines only.
+func (l *linter) asTables() (fix Edit) {
+	text, key := string(l.Text), fmt.Sprint(l.servers[len(l.servers)-1])
+	var headers []Change
+	at := 0
+	for line := range strings.SplitAfterSeq(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		inner, isTable := strings.CutPrefix(trimmed, "["+key+".")
+		name, closed := strings.CutSuffix(inner, "]")
+		if isTable {
+			if !closed || strings.ContainsAny(name, `"'.#[]`) && !slices.ContainsFunc(l.Entries, func(e Entry) bool { return strings.HasPrefix(name, e.Name+".") }) {
+				return nil
+			}
+			from := at + strings.Index(line, "[")
+			c := Change{Do: Put, From: from, To: from + len(trimmed), Old: trimmed, Text: "[[" + key + "]]\nname = \"" + name + "\""}
+			if _, rest, nested := strings.Cut(name, "."); nested {
+				c.Text = "[" + key + "." + rest + "]"
+			}
+			headers = append(headers, c)
+		}
+		at += len(line)
+	}
+	slices.Reverse(headers)
+	return headers
+}
+
+func (l *linter) asMap(servers splice.Node) (fix Edit) {
+	byName := splice.Map{}
+	for _, n := range servers.Items() {
+		m, ok := n.Value().(splice.Map)
+		name := textOf(n, "name")
+		if !ok || name == "" || slices.ContainsFunc(byName, func(m splice.Member) bool { return m.Name == name }) {
+			return nil
+		}
+		byName = append(byName, splice.Member{Name: name, Value: slices.DeleteFunc(m, func(m splice.Member) bool { return m.Name == "name" })})
+	}
+	if len(byName) == 0 || l.Format() == splice.TOML {
+		return nil
+	}
+	return Edit{set(byName, l.servers)}
+}
+
+// misplaced looks for the servers under the keys of other clients.
+func (l *linter) misplaced() {
+	if l.Place.Borrowed || l.Place.Old != "" || slices.Contains(l.Place.Keys[0], inProject) {
+		return
+	}
+	want := l.Place.Keys[len(l.Place.Keys)-1]
+	if len(want) == 0 {
+		want = l.Place.Keys[0]
+	}
+	if outer, inner, dotted := strings.Cut(want[0], "."); dotted {
+		if n, ok := l.Doc.At(outer, inner); ok && looksLikeServers(n) {
+			l.add("dotted-key", &n, nil, fmt.Sprintf("the servers are under %s inside of %s", quoted(inner), quoted(outer)), fmt.Sprintf("write one key, %q", want[0]), l.joinKeys(outer, inner, want[0])...)
+			return
+		}
+	}
+	for name, n := range l.Doc.Root().Members() {
+		if inner, ok := member(n, "servers"); ok && name == "mcp" && looksLikeServers(inner) {
+			l.add("wrong-top-level-key", &inner, nil, fmt.Sprintf("the servers are under %q inside of %q, and %s reads %q", "servers", "mcp", l.Client.Name, want[0]), "move them there")
+			return
+		}
+		if foldedKey(name) && looksLikeServers(n) {
+			l.add("wrong-top-level-key", &n, nil, fmt.Sprintf("the servers are under %s, and %s reads %q", quoted(name), l.Client.Name, want[0]), "rename the key", rename(want[0], nil, name))
+			return
+		}
+	}
+}
+
+// foldedKey knows the keys of all clients, however they are spelled.
+func foldedKey(name string) bool {
+	switch strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(name)) {
+	case "mcpservers", "mcpserver", "servers", "contextservers", "mcp", "extensions", "ampmcpservers":
+		return true
+	}
+	return false
+}
+
+// looksLikeServers tells a map of servers from any other.
+func looksLikeServers(n splice.Node) bool {
+	entries := n.Items()
+	for _, m := range n.Members() {
+		entries = append(entries, m)
+	}
+	for _, m := range entries {
+		if !slices.ContainsFunc([]string{"command", "cmd", "url", "uri", "serverUrl", "httpUrl"}, func(name string) bool { return has(m, name) }) {
+			return false
+		}
+	}
+	return len(entries) > 0
+}
+
+// joinKeys makes one key of two, if nothing else is in the outer one.
+func (l *linter) joinKeys(outer, inner, joined string) Edit {
+	both, ok := l.locate(l.Doc.At(outer))
+	value, there := l.locate(l.Doc.At(outer, inner))
+	start, sign, keyed := l.key(both, outer)
+	if !ok || !there || !keyed {
+		return nil
+	}
+	if members, _ := both.Value().(splice.Map); len(members) != 1 {
+		return nil
+	}
+	return Edit{l.put(value.to, both.to, ""), l.put(start, value.from, quote(joined)+sign)}
+}

@@ -1,0 +1,421 @@
+package clientconfig
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/splice"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// entryLinter looks at one server of a file.
+type entryLinter struct {
+	*linter
+	e *Entry
+}
+
+func (l entryLinter) lint() {
+	if l.e.Builtin != "" {
+		return
+	}
+	if l.e.outer.Kind() != splice.MapKind {
+		l.report("entry-not-an-object", l.e.outer, "the entry is no object", "write its command or its URL as a member")
+		return
+	}
+	l.names()
+	l.command()
+	l.address()
+	l.kind()
+	l.must()
+	l.environment()
+	l.values()
+	l.paths()
+	l.docker()
+	l.timeouts()
+	l.approval()
+}
+
+// report adds a problem of this entry, at a node of it.
+func (l entryLinter) report(code Code, at splice.Node, what, next string, fix ...Change) *Problem {
+	return l.add(code, &at, l.e, what, next, fix...)
+}
+
+// at is the path of a member that the client reads in this entry, inside of
+// Nest if the entry has that.
+func (l entryLinter) at(more ...any) []any {
+	path := l.e.Path
+	if l.nested() {
+		path = below(path, l.e.fields.Nest)
+	}
+	return below(path, more...)
+}
+
+func (l entryLinter) nested() bool {
+	inner, ok := member(l.e.outer, l.e.fields.Nest)
+	return ok && inner.Kind() == splice.MapKind
+}
+
+// command is about how the program and its arguments are given.
+func (l entryLinter) command() {
+	f, n := l.e.fields, l.e.node
+	command, ok := member(n, f.Command)
+	if !ok {
+		return
+	}
+	args, hasArgs := member(n, f.Args)
+	hasArgs = hasArgs && f.Args != ""
+	switch command.Kind() {
+	case splice.ListKind:
+		argv := words(command)
+		if f.Argv {
+			l.argvItems(command, l.at(f.Command))
+			return
+		}
+		var fix Edit
+		if len(argv) > 0 && len(argv) == len(command.Items()) && !hasArgs {
+			fix = Edit{set(argv[0], l.at(f.Command)), set(list(argv[1:]), l.at(f.Args))}
+		}
+		l.report("command-is-a-list", command, fmt.Sprintf("the command is a list, and %s wants a text", l.Client.Name), "put the arguments into "+quoted(f.Args), fix...)
+		return
+	case splice.MapKind:
+		l.oldCommand(command)
+		return
+	case splice.StringKind:
+	default:
+		l.report("nothing-to-start", command, "the command is no text", "write the name of the program in quotes")
+		return
+	}
+	line, _ := text(command)
+	split := commandLine(line)
+	if f.Argv {
+		l.intoArgv(command, line, split)
+		return
+	}
+	if line == "" {
+		l.report("nothing-to-start", command, "the command is empty", "write the name of the program")
+	}
+	if len(split) > 1 {
+		fix := Edit{set(split[0], l.at(f.Command)), set(list(append(slices.Clone(split[1:]), words(args)...)), l.at(f.Args))}
+		if hasArgs && len(words(args)) != len(args.Items()) {
+			fix = nil
+		}
+		l.report("command-line-in-command", command, "the command has its arguments in it", "put them into "+quoted(f.Args)+", one by one", fix...)
+	}
+	if hasArgs {
+		l.args(args)
+	}
+}
+
+func (l entryLinter) args(args splice.Node) {
+	f := l.e.fields
+	switch args.Kind() {
+	case splice.ListKind:
+		l.argvItems(args, l.at(f.Args))
+	case splice.StringKind:
+		line, _ := text(args)
+		var fix Edit
+		if split, ok := shellWords(line); ok {
+			fix = Edit{set(list(split), l.at(f.Args))}
+		}
+		l.report("args-not-a-list", args, "the arguments are one text", "write them as a list, one by one", fix...)
+	case splice.NullKind:
+		l.report("args-not-a-list", args, "the arguments are null", "take them out", remove(l.at(f.Args)))
+	default:
+		l.report("args-not-a-list", args, "the arguments are no list", "write them as a list, one by one")
+	}
+}
+
+// argvItems are texts, all of them.
+func (l entryLinter) argvItems(args splice.Node, path []any) {
+	for i, item := range args.Items() {
+		if item.Kind() == splice.StringKind {
+			continue
+		}
+		var fix Edit
+		if s, ok := plain(item); ok {
+			fix = Edit{set(s, path, i)}
+		}
+		l.report("arg-not-text", item, fmt.Sprintf("argument %d is no text", i+1), "put it in quotes", fix...)
+		return
+	}
+}
+
+// intoArgv is for clients that want program and arguments in one list.
+func (l entryLinter) intoArgv(command splice.Node, line string, split []string) {
+	if len(split) == 0 {
+		split = []string{line}
+	}
+	const usualArgs = "args"
+	args, hasArgs := member(l.e.node, usualArgs)
+	fix := Edit{set(list(append(split, words(args)...)), l.at(l.e.fields.Command))}
+	switch {
+	case hasArgs && (args.Kind() != splice.ListKind || len(words(args)) != len(args.Items())):
+		fix = nil
+	case hasArgs:
+		fix = append(fix, remove(l.at(usualArgs)))
+	}
+	p := l.report("command-not-a-list", command, fmt.Sprintf("the command is a text, and %s wants a list with the program and its arguments", l.Client.Name), "write one list", fix...)
+	if len(split) > 1 {
+		p.Consent = max(p.Consent, Shown)
+	}
+}
+
+// oldCommand is {path, args, env} in one member, as Zed once had it.
+func (l entryLinter) oldCommand(command splice.Node) {
+	program := textOf(command, "path")
+	f := l.e.fields
+	if program == "" {
+		l.report("nothing-to-start", command, "the command is no text", "write the name of the program in quotes")
+		return
+	}
+	var fix Edit
+	if !has(l.e.node, f.Args) && !has(l.e.node, f.Env) {
+		fix = Edit{set(program, l.at(f.Command))}
+		if args, ok := member(command, "args"); ok {
+			fix = append(fix, set(args.Value(), l.at(f.Args)))
+		}
+		if env, ok := member(command, "env"); ok {
+			fix = append(fix, set(env.Value(), l.at(f.Env)))
+		}
+	}
+	l.report("old-form", command, "the command is an object with path, args and env", "write the three side by side", fix...)
+}
+
+// address is about where the server is.
+func (l entryLinter) address() {
+	f, n := l.e.fields, l.e.node
+	hasCommand := has(n, f.Command)
+	where, address := l.urlMember()
+	switch {
+	case address == "" && !hasCommand:
+		if !l.renamed(f.Command) && !l.renamed(f.URL) {
+			l.report("nothing-to-start", l.e.outer, "the entry has neither a command nor a URL", fmt.Sprintf("add %q or %q", f.Command, f.URL))
+		}
+		return
+	case address == "":
+		return
+	case f.NoRemote:
+		l.noRemote(where)
+		return
+	case hasCommand:
+		p := l.report("command-and-url", where, "the entry has both a command and a URL", "keep one of them")
+		if !f.BothRefused {
+			p.Severity = Warning
+		}
+		return
+	}
+	if l.Client.ID == "vscode" && (strings.HasPrefix(address, "unix://") || strings.HasPrefix(address, "pipe://")) {
+		return
+	}
+	if len(l.e.Unset)+len(l.e.Waiting) == 0 && len(l.dialect().Foreign(address, reference.URL)) == 0 {
+		if _, err := url.Parse(l.e.Spec.URL); err != nil {
+			l.report("bad-url", where, "the URL cannot be read", "write it as https://host/path")
+		} else if err := upstream.CheckURL(l.e.Spec.URL); err != nil {
+			l.report("bad-url", where, quoted(err.Error()), "write it as https://host/path")
+		}
+	}
+	for _, h := range l.e.Spec.Header {
+		switch {
+		case h.Name == "" || strings.ContainsFunc(h.Name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }):
+			l.report("bad-header", where, quoted(h.Name)+" cannot be the name of a header", "mend the name")
+		case strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			l.report("bad-header", where, "the value of the header "+quoted(h.Name)+" has a line end or another control character in it", "take it out")
+		}
+	}
+}
+
+func (l entryLinter) urlMember() (splice.Node, string) {
+	for _, name := range append([]string{l.e.fields.URL}, l.e.fields.OtherURLs...) {
+		if m, ok := member(l.e.node, name); ok {
+			s, _ := text(m)
+			return m, s
+		}
+	}
+	return splice.Node{}, ""
+}
+
+// noRemote offers the same server through gauze.
+func (l entryLinter) noRemote(where splice.Node) {
+	var fix Edit
+	if rendered, err := l.Client.Render(l.e.written(), RenderOptions{Fields: &l.e.fields}); err == nil {
+		fix = Edit{set(rendered, l.e.Path)}
+	}
+	l.report("remote-not-supported", where, fmt.Sprintf("%s does not take servers behind a URL in this file", l.Client.Name), "start it through gauze run --url, or add it in the app itself", fix...)
+}
+
+// kind is about the transport's name.
+func (l entryLinter) kind() {
+	f, n := l.e.fields, l.e.node
+	if f.Type == "" {
+		return
+	}
+	_, address := l.urlMember()
+	hasCommand := has(n, f.Command)
+	if address == "" && !hasCommand {
+		return
+	}
+	given, ok := member(n, f.Type)
+	if !ok {
+		l.withoutType(address)
+		return
+	}
+	word, isText := text(given)
+	means := transportOf(word)
+	switch {
+	case !isText:
+		l.report("type-unknown", given, "the type is no text", "write one of "+spellings(f))
+	case l.Client.ID == "goose" && word == "sse":
+		l.report("transport-gone", given, "goose does not speak SSE any more", "most servers have streamable_http as well, at another path")
+	case slices.Contains(f.Stdio, word), slices.Contains(f.HTTP, word), slices.Contains(f.SSE, word):
+		l.contradiction(given, means, address, hasCommand)
+	case means != "" && len(f.spelled(means)) > 0:
+		l.report("type-spelling", given, fmt.Sprintf("the type is %s, and %s writes %q", quoted(word), l.Client.Name, f.spelled(means)[0]), "write it so", set(f.spelled(means)[0], l.at(f.Type)))
+	case l.Client.ID == "claude-code" && (word == "ws" || word == "sdk"):
+	default:
+		l.report("type-unknown", given, fmt.Sprintf("%s does not know the type %s", l.Client.Name, shownWord(word)), "write one of "+spellings(f))
+	}
+}
+
+// shownWord shows a word if it can be one: what stands in a wrong place may be
+// anything, a secret among others.
+func shownWord(word string) string {
+	const longest = 20
+	if len(word) > longest || strings.ContainsFunc(word, func(r rune) bool { return !(r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
+		return "that stands there"
+	}
+	return quoted(word)
+}
+
+func spellings(f Fields) string {
+	return strings.Join(slices.Concat(f.Stdio, f.HTTP, f.SSE), ", ")
+}
+
+// spelled are the words for a transport.
+func (f Fields) spelled(t Transport) []string {
+	switch t {
+	case Stdio:
+		return f.Stdio
+	case HTTP, Auto:
+		return f.HTTP
+	}
+	if len(f.SSE) == 0 && slices.Contains(f.HTTP, "remote") {
+		return f.HTTP // one word for both
+	}
+	return f.SSE
+}
+
+// transportOf is what a word means in any client.
+func transportOf(word string) Transport {
+	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(word)) {
+	case "stdio", "local", "command", "process":
+		return Stdio
+	case "http", "https", "streamablehttp", "httpstream", "streamable", "remote", "streamablehttps":
+		return HTTP
+	case "sse", "httpsse":
+		return SSE
+	}
+	return ""
+}
+
+// guessed is the transport an address speaks of.
+func guessed(address string) Transport {
+	u, err := url.Parse(address)
+	if err == nil && strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/sse") {
+		return SSE
+	}
+	return HTTP
+}
+
+func (l entryLinter) withoutType(address string) {
+	f := l.e.fields
+	if l.renamed(f.Type) {
+		return
+	}
+	switch {
+	case address == "":
+		if f.TypeFor == ForAll {
+			l.report("type-missing", l.e.outer, "the entry does not say its type", fmt.Sprintf("add %q: %q", f.Type, f.Stdio[0]), set(f.Stdio[0], l.at(f.Type)))
+		}
+	case f.TypeFor == Optional, f.BareURL == TakesSSE && guessed(address) == SSE, f.BareURL == TakesHTTP && guessed(address) == HTTP, f.NoRemote:
+	default:
+		word := f.HTTP[0]
+		if choices := f.spelled(guessed(address)); len(choices) > 0 {
+			word = choices[0]
+		}
+		at := l.e.outer
+		if m, ok := member(l.e.node, f.URL); ok {
+			at = m
+		}
+		what := fmt.Sprintf("the entry has a URL and no %q", f.Type)
+		if f.BareURL == TakesSSE {
+			what += ", so " + l.Client.Name + " speaks SSE to it"
+		}
+		l.report("url-without-type", at, what, fmt.Sprintf("add %q: %q", f.Type, word), set(word, l.at(f.Type)))
+	}
+}
+
+// contradiction is a type that is not the entry's.
+func (l entryLinter) contradiction(given splice.Node, means Transport, address string, hasCommand bool) {
+	f := l.e.fields
+	switch {
+	case means == Stdio && !hasCommand && address != "":
+		want := f.HTTP[0]
+		if s := f.spelled(guessed(address)); len(s) > 0 {
+			want = s[0]
+		}
+		l.report("type-contradicts", given, "the type says that a program is started, and the entry has only a URL", fmt.Sprintf("write %q", want), set(want, l.at(f.Type)))
+	case means != Stdio && hasCommand && address == "":
+		change := remove(l.at(f.Type))
+		if len(f.Stdio) > 0 {
+			change = set(f.Stdio[0], l.at(f.Type))
+		}
+		l.report("type-contradicts", given, "the type says that a URL is reached, and the entry has only a command", "write the type of a program", change)
+	}
+}
+
+// must are members no entry goes without.
+func (l entryLinter) must() {
+	for _, name := range l.e.fields.Must {
+		if has(l.e.outer, name) || l.Place.Borrowed {
+			continue
+		}
+		switch name {
+		case "tools":
+			l.report("tools-missing", l.e.outer, "the entry does not say which tools are allowed", `add "tools": ["*"] for all of them`, set([]any{"*"}, l.e.Path, "tools"))
+		case "args":
+			if has(l.e.node, l.e.fields.Command) && !l.renamed("args") {
+				l.report("field-missing", l.e.outer, "the entry has no arguments, not even an empty list", `add "args": []`, set([]any{}, l.at("args")))
+			}
+		case "name":
+			var fix Edit
+			if l.e.Name != "" && !l.Place.List {
+				fix = Edit{set(l.e.Name, l.e.Path, "name")}
+			}
+			l.report("field-missing", l.e.outer, "the entry has no name inside", "add its name", fix...)
+		}
+	}
+	l.name()
+}
+
+// name is about what the server is called.
+func (l entryLinter) name() {
+	plainly := func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}
+	switch l.Client.ID {
+	case "claude-code", "codex":
+		if strings.Map(plainly, l.e.Name) != l.e.Name {
+			l.report("name-refused", l.e.outer, fmt.Sprintf("the name has characters in it that the commands of %s refuse", l.Client.Name), "use letters, digits, - and _")
+		}
+	case "gemini-cli":
+		if strings.Contains(l.e.Name, "__") || strings.Count(l.e.Name, "_") > 1 {
+			l.report("name-underscores", l.e.outer, "the name has several underscores in it", "use - instead")
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package clientconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+// synonyms are the names one thing has in different clients, and those people
+// take for it.
+var synonyms = []struct {
+	of    func(Fields) string
+	names []string
+}{
+	{func(f Fields) string { return f.Command }, []string{"command", "cmd", "executable", "program", "exec"}},
+	{func(f Fields) string { return f.Args }, []string{"args", "arguments", "argv", "commandArgs", "params"}},
+	{func(f Fields) string { return f.Env }, []string{"env", "envs", "environment", "envVars", "env_variables", "environmentVariables", "variables"}},
+	{func(f Fields) string { return f.URL }, []string{"url", "uri", "serverUrl", "server_url", "httpUrl", "baseUrl", "endpoint", "address"}},
+	{func(f Fields) string { return f.Headers }, []string{"headers", "http_headers", "httpHeaders", "requestHeaders", "header"}},
+	{func(f Fields) string { return f.Cwd }, []string{"cwd", "working_directory", "workingDirectory", "working_dir", "workingDir", "workdir", "directory"}},
+	{func(f Fields) string { return f.Type }, []string{"type", "transport", "transportType", "transport_type", "protocol"}},
+}
+
+// switches are the members that switch a server off, and the value that does.
+var switches = map[string]bool{"disabled": true, "disable": true, "enabled": false, "enable": false, "isActive": false, "active": false}
+
+// names looks at members that the client does not read.
+func (l entryLinter) names() {
+	known := l.e.fields.known()
+	for name, n := range l.e.outer.Members() {
+		if !slices.Contains(known, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "//") && !strings.HasPrefix(name, "$") {
+			l.unread(name, n, l.e.Path, known)
+		}
+		l.outdated(name, n)
+	}
+	if l.nested() {
+		for name, n := range l.e.node.Members() {
+			if !slices.Contains(known, name) {
+				l.unread(name, n, l.at(), known)
+			}
+		}
+	}
+}
+
+// unread is about one of them.
+func (l entryLinter) unread(name string, n splice.Node, in []any, known []string) {
+	f := l.e.fields
+	if l.Client.ID == "codex" && name == "bearer_token" {
+		l.report("inline-bearer-token", n, "the token stands in the file", `put it into a variable, and name that: bearer_token_env_var = "NAME"`)
+		return
+	}
+	if off, is := switches[name]; is {
+		l.foreignSwitch(name, n, off)
+		return
+	}
+	if right, ok := f.synonym(name); ok {
+		l.synonym(name, right, n, in)
+		return
+	}
+	near := nearest(name, known)
+	switch {
+	case near != "" && !has(l.e.outer, near) && !has(l.e.node, near):
+		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s; %q is near", l.Client.Name, quoted(name), near), "rename it, if that is meant", rename(near, in, name))
+	case near != "" || f.Exact:
+		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s", l.Client.Name, quoted(name)), "take it out, or look up its name")
+	}
+}
+
+// synonym is the client's own name for what another calls name; empty if the
+// client has nothing of the kind.
+func (f Fields) synonym(name string) (string, bool) {
+	for _, s := range synonyms {
+		if slices.Contains(s.names, name) {
+			return s.of(f), true
+		}
+	}
+	return "", false
+}
+
+func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
+	f := l.e.fields
+	switch {
+	case right == f.Headers && right != "" && f.NoRemote:
+		return // the URL is what is wrong
+	case right == "" && (name == "type" || name == "transport" || name == "protocol"):
+		return // harmless: everything is told by command or URL
+	case right == "" && f.Argv:
+		return // arguments beside a command that should be a list: told there
+	case right == "":
+		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s and has nothing like it", l.Client.Name, quoted(name)), "take it out")
+		return
+	case has(l.e.node, right):
+		l.report("unknown-field", n, fmt.Sprintf("%s does not read %s; %q is there as well", l.Client.Name, quoted(name), right), "keep one of them")
+		return
+	}
+	var fix Edit
+	switch {
+	case strings.Contains(right, "/"):
+		fix = Edit{set(n.Value(), in, steps(right)...), remove(in, name)}
+	case right == f.Type && n.Kind() != splice.StringKind, right == f.Command && n.Kind() == splice.MapKind:
+	default:
+		fix = Edit{rename(right, in, name)}
+	}
+	p := l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
+	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
+		p.Why += spoilsAll
+	}
+}
+
+// renamed tells whether a member is there under another client's name.
+func (l entryLinter) renamed(right string) bool {
+	for name := range l.e.node.Members() {
+		if r, ok := l.e.fields.synonym(name); ok && r == right && name != right && right != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// foreignSwitch is a switch of another client.
+func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
+	f := l.e.fields
+	value, is := truth(n)
+	if !is || value != off {
+		return // it says on, as without it
+	}
+	var fix Edit
+	switch {
+	case has(l.e.outer, f.Disabled) && f.Disabled != "", has(l.e.outer, f.Enabled) && f.Enabled != "":
+	case f.Enabled != "":
+		fix = Edit{rename(f.Enabled, l.e.Path, name), set(false, l.e.Path, f.Enabled)}
+	case f.Disabled != "":
+		fix = Edit{rename(f.Disabled, l.e.Path, name), set(true, l.e.Path, f.Disabled)}
+	}
+	next := "switch it off in the app, or take the entry out"
+	if fix != nil {
+		next = "write it as the client does"
+	}
+	l.report("switch-unknown", n, fmt.Sprintf("%s does not know %s, so the server stays on", l.Client.Name, quoted(name)), next, fix...)
+}
+
+// outdated is what the client still reads, and no longer wants.
+func (l entryLinter) outdated(name string, n splice.Node) {
+	f := l.e.fields
+	switch {
+	case name == "httpUrl" && slices.Contains(f.OtherURLs, name) && !has(l.e.outer, f.URL):
+		fix := Edit{rename(f.URL, l.e.Path, name)}
+		if !has(l.e.outer, f.Type) {
+			fix = append(fix, set(f.HTTP[0], l.e.Path, f.Type))
+		}
+		l.report("old-field", n, fmt.Sprintf("%q is the older name of %q with %q: %q", name, f.URL, f.Type, f.HTTP[0]), "write it so", fix...)
+	case name == "transportType" && slices.Contains(f.Also, name) && !l.nested() && !has(l.e.outer, f.Type):
+		l.report("old-field", n, fmt.Sprintf("%q is the older name of %q", name, f.Type), "rename it", rename(f.Type, l.e.Path, name))
+	case name == "source" && l.Client.ID == "zed" && (has(l.e.outer, f.Command) || has(l.e.outer, f.URL)):
+		l.report("needless-field", n, `"source" is not needed any more`, "take it out", remove(l.e.Path, name))
+	}
+}
+
+// nearest is the known name that differs by a slip of the hand.
+func nearest(name string, known []string) string {
+	const longest = 40
+	if len(name) > longest || len(name) < 3 {
+		return ""
+	}
+	best, least := "", 3
+	folded := foldName(name)
+	for _, k := range known {
+		d := distance(folded, foldName(k))
+		if d < least && d <= max(1, len(k)/4) {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+func foldName(name string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+// distance counts letters to put in, take out, replace or swap with the next.
+func distance(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	var earlier []int
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		earlier, before, row = before, row, make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(before[j+1]+1, row[j]+1, before[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], earlier[j-1]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,187 @@
+package clientconfig
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+// paths is about how the program is found.
+func (l entryLinter) paths() {
+	f := l.e.fields
+	command := l.e.Spec.Command
+	anywhere := f.Cwd == "" || !has(l.e.node, f.Cwd)
+	for _, v := range l.texts() {
+		switch {
+		case v.part&(reference.Command|reference.Args|reference.Cwd) == 0:
+		case tilde(v.text) >= 0:
+			var fix Edit
+			if !l.shared() && l.Home.Home != "" {
+				at := tilde(v.text)
+				fix = Edit{set(v.text[:at]+strings.TrimRight(l.Home.Home, `/\`)+v.text[at+1:], v.path)}
+			}
+			l.report("tilde", v.node, fmt.Sprintf("~ stands for the home folder in %s", quoted(v.name)), "write the whole path", fix...)
+		case anywhere && !l.inProject() && v.part != reference.Cwd && relative(v.text):
+			l.report("relative-path", v.node, fmt.Sprintf("%s has a path that depends on the folder the server is started in", quoted(v.name)), "write the whole path")
+		}
+	}
+	name := program(command)
+	at, ok := member(l.e.node, f.Command)
+	if !ok || command == "" {
+		return
+	}
+	if l.Home.OS == "windows" && l.Client.CmdShim && slices.Contains([]string{"npx", "npm", "pnpm", "yarn"}, strings.ToLower(command)) && at.Kind() == splice.StringKind {
+		args, hasArgs := member(l.e.node, f.Args)
+		fix := Edit{set("cmd", l.at(f.Command)), set(list(append([]string{"/c", command}, words(args)...)), l.at(f.Args))}
+		if hasArgs && (args.Kind() != splice.ListKind || len(words(args)) != len(args.Items())) {
+			fix = nil
+		}
+		l.report("windows-needs-cmd", at, fmt.Sprintf("%s does not start %s on Windows without cmd", l.Client.Name, name), `use "cmd" with "/c" before it`, fix...)
+	}
+	if l.Home.OS == "darwin" && l.Client.GUIPath && !strings.Contains(command, "/") && slices.Contains(runners, name) && !slices.Contains([]string{"sh", "bash", "zsh", "java", "ruby", "php"}, name) {
+		l.report("gui-path", at, fmt.Sprintf("%s may not find %s", l.Client.Name, name), "write the whole path: run  which "+name+"  in a terminal")
+	}
+}
+
+// tilde is where a home folder begins in a word, or -1.
+func tilde(word string) int {
+	if word == "~" || strings.HasPrefix(word, "~/") {
+		return 0
+	}
+	if at := strings.Index(word, "=~/"); at >= 0 && strings.HasPrefix(word, "-") {
+		return at + 1
+	}
+	return -1
+}
+
+// relative is a path that begins where the program happens to be started.
+func relative(word string) bool {
+	for _, start := range []string{"./", "../", `.\`, `..\`} {
+		if strings.HasPrefix(word, start) {
+			return true
+		}
+	}
+	script := false
+	for _, ending := range []string{".js", ".mjs", ".cjs", ".ts", ".py", ".sh", ".jar"} {
+		script = script || strings.HasSuffix(word, ending)
+	}
+	return script && !strings.HasPrefix(word, "/") && !strings.HasPrefix(word, "~") && !strings.HasPrefix(word, "-") && !strings.ContainsAny(word, ":${%@") && !strings.HasPrefix(word, `\`)
+}
+
+// withValue are docker's flags that take the next word.
+var withValue = []string{"-e", "--env", "-v", "--volume", "-p", "--publish", "--name", "--network", "--net", "--mount", "-w", "--workdir", "--env-file", "-u", "--user", "--entrypoint",
+	"--platform", "-l", "--label", "--add-host", "-m", "--memory", "--cpus", "--pull", "--gpus", "-h", "--hostname", "--dns", "--ip", "--security-opt", "--cap-add", "--cap-drop",
+	"--device", "--tmpfs", "--ulimit", "--shm-size", "--restart", "--log-driver", "--cidfile", "--ipc", "--pid", "--userns", "--runtime"}
+
+// docker is about a container's stdin and stdout.
+func (l entryLinter) docker() {
+	f := l.e.fields
+	field, first := f.Args, 0
+	if f.Argv {
+		field, first = f.Command, 1
+	}
+	args, ok := member(l.e.node, field)
+	all := words(args)
+	if !ok || !slices.Contains([]string{"docker", "podman"}, program(l.e.Spec.Command)) || len(all) != len(args.Items()) || len(all) < first+1 || all[first] != "run" {
+		return
+	}
+	interactive, items := false, args.Items()
+	for i := first + 1; i < len(all) && strings.HasPrefix(all[i], "-"); i++ {
+		word, item := all[i], items[i]
+		at := l.at(field, i)
+		short := len(word) > 1 && word[1] != '-' && strings.Trim(word[1:], "itdP") == ""
+		switch {
+		case word == "--interactive" || word == "--interactive=true":
+			interactive = true
+		case word == "--detach" || word == "-d":
+			l.report("docker-detached", item, "the container runs detached", "take "+word+" out", remove(at))
+		case word == "--tty" || word == "-t":
+			l.report("docker-terminal", item, "the container gets a terminal", "take "+word+" out", remove(at))
+		case short:
+			interactive = interactive || strings.Contains(word, "i")
+			rest := strings.NewReplacer("d", "", "t", "").Replace(word)
+			if strings.Contains(word, "d") {
+				l.report("docker-detached", item, "the container runs detached", "take the d out of "+word, set(rest, at))
+			} else if strings.Contains(word, "t") {
+				l.report("docker-terminal", item, "the container gets a terminal", "take the t out of "+word, set(rest, at))
+			}
+		case slices.Contains(withValue, word):
+			i++
+		}
+	}
+	if !interactive {
+		more := slices.Insert(slices.Clone(all), first+1, "-i")
+		l.report("docker-without-input", items[first], "the container is started without -i", "add -i behind run", set(list(more), l.at(field)))
+	}
+}
+
+// timeouts are about numbers and their units.
+func (l entryLinter) timeouts() {
+	f := l.e.fields
+	said := false
+	for _, t := range f.Timeouts {
+		m, ok := member(l.e.outer, t.Field)
+		if !ok || m.Kind() == splice.MapKind {
+			said = said || ok
+			continue
+		}
+		said = said || t.Start
+		path := below(l.e.Path, t.Field)
+		n, isNumber := number(m)
+		switch {
+		case !isNumber:
+			var fix Edit
+			if s, ok := text(m); ok {
+				if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 && n == math.Trunc(n) {
+					fix = Edit{set(int(n), path)}
+				}
+			}
+			l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
+		case n < 0:
+			l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
+		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
+			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, and %v are %v", t.Field, n, roughly(n)), "write it in seconds", set(whole(n/1000), path))
+		case t.Unit == time.Millisecond && n > 0 && n <= 600:
+			l.report("timeout-unit", m, fmt.Sprintf("%q is in milliseconds here, and %v are less than a second", t.Field, n), "write it in milliseconds", set(whole(n*1000), path))
+		case t.Max > 0 && n > t.Max.Seconds():
+			l.report("timeout-out-of-range", m, fmt.Sprintf("%q goes up to %v", t.Field, t.Max), "write at most that", set(int(t.Max/t.Unit), path))
+		case t.Min > 0 && n < t.Min.Seconds():
+			l.report("timeout-out-of-range", m, fmt.Sprintf("%q begins at %v", t.Field, t.Min), "write at least that", set(int(t.Min/t.Unit), path))
+		}
+	}
+	const enough = 15 * time.Second
+	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < enough }); i >= 0 && !said && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
+		t := f.Timeouts[i]
+		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, and this one may have to be fetched first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),
+			set(int(time.Minute/t.Unit), l.e.Path, t.Field))
+	}
+}
+
+func unitName(unit time.Duration) string {
+	if unit == time.Millisecond {
+		return "milliseconds"
+	}
+	return "seconds"
+}
+
+// roughly is a number of seconds as people say it.
+func roughly(seconds float64) string {
+	if seconds >= 2*3600 {
+		return fmt.Sprintf("%.0f hours", seconds/3600)
+	}
+	return fmt.Sprintf("%.0f minutes", seconds/60)
+}
+
+// whole writes a number without a point if it needs none.
+func whole(n float64) any {
+	if n == math.Trunc(n) {
+		return int(n)
+	}
+	return n
+}

@@ -1,0 +1,332 @@
+package clientconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+func (l entryLinter) dialect() reference.Dialect { return l.Client.Dialect.On(l.Home.OS) }
+
+// environment is about the variables of the entry.
+func (l entryLinter) environment() {
+	f := l.e.fields
+	env, ok := member(l.e.node, f.Env)
+	if !ok {
+		l.withheld(nil)
+		return
+	}
+	switch env.Kind() {
+	case splice.ListKind:
+		byName, fits := splice.Map{}, true
+		for _, item := range env.Items() {
+			pair, isText := text(item)
+			name, value, isPair := strings.Cut(pair, "=")
+			fits = fits && isText && isPair && !slices.ContainsFunc(byName, func(m splice.Member) bool { return m.Name == name })
+			byName = append(byName, splice.Member{Name: name, Value: value})
+		}
+		var fix Edit
+		if fits && len(byName) > 0 {
+			fix = Edit{set(byName, l.at(f.Env))}
+		}
+		l.report("env-not-a-map", env, "the variables are a list", "write each as a name with its value", fix...)
+		return
+	case splice.MapKind:
+	case splice.NullKind:
+		l.report("env-not-a-map", env, "the variables are null", "take them out", remove(l.at(f.Env)))
+		return
+	default:
+		l.report("env-not-a-map", env, "the variables are no object", "write each as a name with its value")
+		return
+	}
+	var names []string
+	for name, value := range env.Members() {
+		names = append(names, name)
+		l.textual("env-value-not-text", "the variable", name, value, l.at(f.Env, name))
+		if l.Client.ID == "goose" && gooseRefuses(name) {
+			l.report("env-refused", value, fmt.Sprintf("goose does not let an entry set %s", quoted(name)), "set it outside of goose, or use the program's full path")
+		}
+	}
+	l.withheld(names)
+}
+
+// textual wants a text under a name.
+func (l entryLinter) textual(code Code, what, name string, value splice.Node, path []any) {
+	if value.Kind() == splice.StringKind {
+		return
+	}
+	var fix Edit
+	if s, ok := plain(value); ok {
+		fix = Edit{set(s, path)}
+	}
+	l.report(code, value, fmt.Sprintf("the value of %s %s is no text", what, quoted(name)), "put it in quotes", fix...)
+}
+
+// gooseRefuses are variables that decide what a program loads.
+func gooseRefuses(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.Contains([]string{"PATH", "PATHEXT", "SYSTEMROOT", "WINDIR", "APPINIT_DLLS", "COMSPEC", "TEMP", "TMP", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
+		"NODE_OPTIONS", "RUBYOPT", "GEM_PATH", "GEM_HOME", "CLASSPATH", "GO111MODULE", "GOROOT", "PYTHONPATH", "PYTHONHOME"}, upper) ||
+		strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
+}
+
+// withheld finds secrets of the shell that are meant for the server by their
+// name and that the client keeps to itself.
+func (l entryLinter) withheld(given []string) {
+	f := l.e.fields
+	if l.Client.Inherits == Everything || l.e.Spec.Command == "" || l.e.Wrapped || l.renamed(f.Env) {
+		return
+	}
+	if m, ok := member(l.e.node, f.EnvNames); ok {
+		given = append(given, words(m)...)
+	}
+	for _, v := range l.texts() {
+		for _, r := range reference.Find(v.text) {
+			given = append(given, r.Name)
+		}
+	}
+	hay := strings.ToUpper(strings.Join(append([]string{l.e.Name, l.e.Spec.Command}, l.e.Spec.Args...), " "))
+	for _, pair := range l.Home.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if value == "" || slices.Contains(given, name) || l.Client.handsOn(name) || !fault.NamesSecret(name, value) || !meantFor(name, hay, l.e.Spec.Args) {
+			continue
+		}
+		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not hand %s on to its servers", l.Client.Name, quoted(name)), l.handOn(name), l.passOn(name)...)
+	}
+}
+
+// meantFor tells whether a variable is a server's by its name, or is named by
+// docker's -e.
+func meantFor(name, hay string, args []string) bool {
+	for i, word := range args {
+		if i > 0 && word == name && (args[i-1] == "-e" || args[i-1] == "--env") {
+			return true
+		}
+	}
+	service, _, compound := strings.Cut(strings.ToUpper(name), "_")
+	return compound && len(service) >= 4 && strings.Contains(hay, service)
+}
+
+func (l entryLinter) handOn(name string) string {
+	switch f := l.e.fields; {
+	case f.EnvNames != "":
+		return fmt.Sprintf("add %q to %s", name, f.EnvNames)
+	case l.dialect().Forms != 0:
+		return fmt.Sprintf("add %s to %q, as a reference", quoted(name), f.Env)
+	}
+	return "start the server through gauze run, which can read it, or set it in the entry"
+}
+
+// passOn hands a variable on by its name; its value is not touched.
+func (l entryLinter) passOn(name string) Edit {
+	f := l.e.fields
+	if f.EnvNames != "" {
+		m, ok := member(l.e.node, f.EnvNames)
+		if ok && m.Kind() != splice.ListKind {
+			return nil
+		}
+		return Edit{set(list(append(words(m), name)), l.at(f.EnvNames))}
+	}
+	spelled, ok := l.dialect().Spell(name, reference.Environment)
+	if env, there := member(l.e.node, f.Env); !ok || there && env.Kind() != splice.MapKind {
+		return nil
+	}
+	return Edit{set(spelled, l.at(f.Env, name))}
+}
+
+// value is a text of an entry, and where it stands.
+type value struct {
+	part reference.Part
+	name string // of the variable or the header; else of the member
+	text string
+	node splice.Node
+	path []any
+}
+
+// texts are all values of the entry in which a reference or a secret may be.
+func (l entryLinter) texts() (all []value) {
+	f := l.e.fields
+	one := func(part reference.Part, name string, n splice.Node, path []any) {
+		const longest = 1 << 16 // nobody's setting, and slow to look through
+		if s, ok := text(n); ok && len(s) <= longest {
+			all = append(all, value{part, name, s, n, path})
+		}
+	}
+	single := func(part reference.Part, name string) {
+		if m, ok := member(l.e.node, name); ok {
+			one(part, name, m, l.at(name))
+		}
+	}
+	many := func(part reference.Part, name string) {
+		m, ok := member(l.e.node, name)
+		if !ok {
+			return
+		}
+		path := l.at(steps(name)...)
+		for i, item := range m.Items() {
+			one(part, name, item, below(path, i))
+		}
+		for key, n := range m.Members() {
+			one(part, key, n, below(path, key))
+		}
+	}
+	single(reference.Command, f.Command)
+	if f.Argv {
+		many(reference.Args, f.Command)
+	} else {
+		many(reference.Args, f.Args)
+	}
+	many(reference.Environment, f.Env)
+	for _, name := range append([]string{f.URL}, f.OtherURLs...) {
+		single(reference.URL, name)
+	}
+	many(reference.Headers, f.Headers)
+	single(reference.Cwd, f.Cwd)
+	return all
+}
+
+// values looks at each of them.
+func (l entryLinter) values() {
+	if headers, ok := member(l.e.node, l.e.fields.Headers); ok && !l.e.fields.NoRemote {
+		for name, n := range headers.Members() {
+			l.textual("header-value-not-text", "the header", name, n, l.at(append(steps(l.e.fields.Headers), name)...))
+		}
+	}
+	asked := false
+	for _, v := range l.texts() {
+		l.references(v)
+		refers := len(reference.Find(v.text)) > 0
+		switch {
+		case isPlaceholder(v.text) && v.part != reference.Command && !refers:
+			l.report("placeholder-value", v.node, fmt.Sprintf("the value of %s is an example's", quoted(v.name)), "put your own in")
+		case l.shared() && !refers && secretValue(v):
+			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, in a file of the project", quoted(v.name)), l.hide(v))
+		}
+		if l.Client.ID == "kiro" && !asked && l.dialect().Forms != 0 && strings.Contains(v.text, "${") && refers {
+			asked = true
+			l.report("reference-needs-approval", v.node, "the entry refers to a variable", "approve it in the settings: Approved environment variables")
+		}
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.e.Unset))) {
+		shown := "a variable it refers to"
+		if isVariable(name) {
+			shown = "the variable " + quoted(name)
+		}
+		l.report("unset-variable", l.e.outer, shown+" is not set", "set it where the client is started, or write a value")
+	}
+}
+
+// secretValue tells by the name and by the shape.
+func secretValue(v value) bool {
+	const shortest = 6
+	switch v.part {
+	case reference.Environment, reference.Headers:
+		if len(v.text) >= shortest && fault.NamesSecret(v.name, v.text) {
+			return true
+		}
+	}
+	return fault.Redact(v.text) != v.text
+}
+
+func (l entryLinter) hide(v value) string {
+	if spelled, ok := l.dialect().Spell(variableName(v.name), v.part); ok {
+		return fmt.Sprintf("replace the secret at its service, and refer to it: %s", spelled)
+	}
+	return "replace the secret at its service, and keep it out of the project"
+}
+
+// variableName is a name for a variable, made of a header's.
+func variableName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(fault.Clean(name)))
+}
+
+// references are those the client does not expand.
+func (l entryLinter) references(v value) {
+	d := l.dialect()
+	foreign := d.Foreign(v.text, v.part)
+	if len(foreign) == 0 {
+		l.inputs(v)
+		return
+	}
+	r := foreign[0]
+	if r.Form&d.Forms != 0 {
+		l.report("reference-not-expanded", v.node, fmt.Sprintf("%s does not expand %s in %s", l.Client.Name, quoted(shownReference(r)), quoted(v.name)), "write the value, or hand it over in a variable")
+		return
+	}
+	fix := l.respell(v, foreign)
+	next := "write it as the client does"
+	if fix == nil {
+		next = "write the value itself, or start the server through gauze run, which can fill it in"
+	}
+	p := l.report("foreign-reference", v.node, fmt.Sprintf("%s does not expand %s", l.Client.Name, quoted(shownReference(r))), next, fix...)
+	if v.part&(reference.Command|reference.Args|reference.URL|reference.Cwd) != 0 {
+		p.Consent = max(p.Consent, Shown) // what is run or reached depends on it
+	}
+}
+
+// shownReference is a reference without what may be secret in it: a password
+// with a $ in it reads as one, too.
+func shownReference(r reference.Reference) string {
+	switch {
+	case r.Form&(reference.Folder|reference.Input) != 0:
+	case !isVariable(r.Name):
+		r.Name = "…"
+	}
+	r.Otherwise = "…"
+	return r.String()
+}
+
+// isVariable tells names of variables, as people write them, from anything else.
+func isVariable(name string) bool {
+	const longest = 48
+	return name != "" && len(name) <= longest && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && fault.Redact(name) == name
+}
+
+// respell writes references in the client's own way.
+func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
+	d, f := l.dialect(), l.e.fields
+	if whole := foreign[0]; f.EnvNames == "env_vars" && v.part == reference.Environment && whole.Form&reference.Variables != 0 && whole.Form != reference.Default &&
+		whole.From == 0 && whole.To == len(v.text) && whole.Name == v.name {
+		return append(l.passOn(v.name), remove(v.path)) // by name, as there are no references
+	}
+	var b strings.Builder
+	last := 0
+	for _, r := range foreign {
+		spelled, ok := d.Spell(r.Name, v.part)
+		if r.Form == reference.Default && d.Forms&reference.Default == 0 || r.Form&reference.Variables == 0 || !ok || d.Forms&reference.Secret != 0 {
+			return nil
+		}
+		b.WriteString(v.text[last:r.From])
+		b.WriteString(spelled)
+		last = r.To
+	}
+	b.WriteString(v.text[last:])
+	return Edit{set(b.String(), v.path)}
+}
+
+// inputs are questions to a person, which the file has to describe.
+func (l entryLinter) inputs(v value) {
+	for _, r := range reference.Find(v.text) {
+		if r.Form != reference.Input || l.dialect().Forms&reference.Input == 0 {
+			continue
+		}
+		described := false
+		if inputs, ok := l.Doc.At("inputs"); ok {
+			for _, input := range inputs.Items() {
+				described = described || textOf(input, "id") == r.Name
+			}
+		}
+		if !described {
+			l.report("input-missing", v.node, fmt.Sprintf("the file has no input %s", quoted(r.Name)), `describe it under "inputs"`)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package clientconfig
+
+import (
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+// located is a value with its place in the file.
+type located struct {
+	splice.Node
+	from, to int
+}
+
+func (c *Config) locate(n splice.Node, ok bool) (located, bool) {
+	if !ok || n.Raw() == "" {
+		return located{}, false
+	}
+	line, column := n.Place()
+	from := offset(string(c.Text), line, column)
+	l := located{n, from, from + len(n.Raw())}
+	return l, l.to <= len(c.Text) && string(c.Text[l.from:l.to]) == n.Raw()
+}
+
+func (c *Config) items(list located) (all []located, ok bool) {
+	const most = 1000 // beyond, it is nobody's command line
+	nodes := list.Items()
+	if len(nodes) > most {
+		return nil, false
+	}
+	for _, n := range nodes {
+		item, ok := c.locate(n, true)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, item)
+	}
+	return all, true
+}
+
+func (c *Config) put(from, to int, text string) Change {
+	return Change{Do: Put, From: from, To: to, Old: string(c.Text[from:to]), Text: text}
+}
+
+// key is where the key of a value begins, and what stands between the two.
+func (c *Config) key(value located, name string) (start int, sign string, ok bool) {
+	before := string(c.Text[:value.from])
+	trimmed := strings.TrimRight(before, " \t\r\n:=")
+	sign = before[len(trimmed):]
+	for _, written := range []string{quote(name), name} {
+		if strings.HasSuffix(trimmed, written) {
+			return len(trimmed) - len(written), sign, strings.Trim(sign, " \t") == ":" || strings.Trim(sign, " \t") == "="
+		}
+	}
+	return 0, "", false
+}

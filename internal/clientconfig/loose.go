@@ -1,0 +1,93 @@
+package clientconfig
+
+import "strings"
+
+// span is a piece of a file.
+type span struct{ from, to int }
+
+// looseParts finds what JSON has not and JSON with comments has. The text must
+// be the latter.
+func looseParts(text string) (comments []span, commas []int) {
+	comma := -1
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			comma = -1
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case strings.HasPrefix(text[i:], "//"):
+			end := strings.IndexByte(text[i:], '\n')
+			if end < 0 {
+				end = len(text) - i
+			}
+			if end > 0 && text[i+end-1] == '\r' {
+				end--
+			}
+			comments = append(comments, span{i, i + end})
+			i += end - 1
+		case strings.HasPrefix(text[i:], "/*"):
+			end := strings.Index(text[i+2:], "*/")
+			if end < 0 {
+				return comments, commas
+			}
+			comments = append(comments, span{i, i + 2 + end + 2})
+			i += 2 + end + 1
+		case c == ',':
+			comma = i
+		case c == '}' || c == ']':
+			if comma >= 0 {
+				commas = append(commas, comma)
+			}
+			comma = -1
+		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
+			comma = -1
+		}
+	}
+	return comments, commas
+}
+
+// cut takes pieces out of a file, the last first, so that the places of the
+// others stay right.
+func cut(text string, pieces []span) (e Edit) {
+	for i := len(pieces) - 1; i >= 0; i-- {
+		p := pieces[i]
+		e = append(e, Change{Do: Put, From: p.from, To: p.to, Old: text[p.from:p.to]})
+	}
+	return e
+}
+
+// wholeLine widens a comment that stands alone on its line to the line, and
+// any other to the spaces before it.
+func wholeLine(text string, p span) span {
+	start := strings.LastIndexByte(text[:p.from], '\n') + 1
+	end := strings.IndexByte(text[p.to:], '\n')
+	if strings.TrimSpace(text[start:p.from]) == "" && end >= 0 && strings.TrimSpace(text[p.to:p.to+end]) == "" {
+		return span{start, p.to + end + 1}
+	}
+	for p.from > start && (text[p.from-1] == ' ' || text[p.from-1] == '\t') {
+		p.from--
+	}
+	return p
+}
+
+// offset is the byte of a line and column, which count from one and in
+// characters.
+func offset(text string, line, column int) int {
+	at := len(text) - len(strings.TrimPrefix(text, "\ufeff"))
+	for ; line > 1; line-- {
+		next := strings.IndexByte(text[at:], '\n')
+		if next < 0 {
+			return len(text)
+		}
+		at += next + 1
+	}
+	for i := range text[at:] {
+		if column--; column == 0 {
+			return at + i
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,179 @@
+package clientconfig
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// testdata/places.txtar has all places of all clients on the three systems.
+func TestPlacesOnThreeSystems(t *testing.T) {
+	a := readArchive(t, "testdata/places.txtar")
+	for _, h := range []Home{
+		{OS: "linux", Home: "/home/me", Project: "/home/me/p", Disk: memory{}},
+		{OS: "darwin", Home: "/Users/me", Project: "/Users/me/p", Disk: memory{}},
+		{OS: "windows", Home: `C:\Users\me`, Project: `C:\Users\me\p`, Environ: []string{`APPDATA=C:\Users\me\AppData\Roaming`, `LocalAppData=C:\Users\me\AppData\Local`}, Disk: memory{sep: `\`}},
+	} {
+		var b strings.Builder
+		for _, f := range h.Places() {
+			if f.Exists || f.Err != nil {
+				t.Errorf("%s is said to be there", f.Path)
+			}
+			note := ""
+			if f.Place.Old != "" {
+				note = " (old)"
+			}
+			if f.Place.Borrowed {
+				note = " (another's)"
+			}
+			fmt.Fprintf(&b, "%s %s %s%s\n", f.Client.ID, f.Place.Scope, f.Path, note)
+		}
+		a.check(t, h.OS, b.String())
+	}
+}
+
+func TestVariablesMoveFiles(t *testing.T) {
+	for _, c := range []struct{ client, environ, want string }{
+		{"claude-code", "CLAUDE_CONFIG_DIR=/c", "/c/.claude.json"},
+		{"codex", "CODEX_HOME=/c/", "/c/config.toml"},
+		{"zed", "XDG_CONFIG_HOME=/x", "/x/zed/settings.json"},
+		{"zed", "FLATPAK_XDG_CONFIG_HOME=/f", "/f/zed/settings.json"},
+		{"goose", "GOOSE_PATH_ROOT=/g", "/g/config/config.yaml"},
+		{"cline", "CLINE_MCP_SETTINGS_PATH=/c.json", "/c.json"},
+		{"cline", "CLINE_DATA_DIR=/d", "/d/settings/cline_mcp_settings.json"},
+		{"cline", "CLINE_DIR=/e", "/e/data/settings/cline_mcp_settings.json"},
+		{"opencode", "OPENCODE_CONFIG=/o.json", "/o.json"},
+		{"opencode", "OPENCODE_CONFIG_DIR=/o", "/o/opencode.jsonc"},
+		{"kimi-code", "KIMI_CODE_HOME=/k", "/k/mcp.json"},
+		{"grok-build", "GROK_HOME=/g", "/g/config.toml"},
+	} {
+		client, _ := ByID(c.client)
+		h := Home{OS: "linux", Home: "/home/me", Environ: []string{c.environ}, Disk: memory{}}
+		if !slices.ContainsFunc(h.Places(client), func(f File) bool { return f.Path == c.want }) {
+			t.Errorf("%s with %s is not looked for at %s", c.client, c.environ, c.want)
+		}
+	}
+}
+
+func TestProjectsAreSearchedUpToTheirRepository(t *testing.T) {
+	disk := memory{files: map[string]string{"/w/.mcp.json": "{}", "/w/r/.git/HEAD": "", "/w/r/.mcp.json": "{}", "/w/r/a/b/.mcp.json": "{}", "/home/me/.copilot/x": ""}}
+	h := Home{OS: "linux", Home: "/home/me", Project: "/w/r/a/b", Disk: disk}
+	client, _ := ByID("copilot-cli")
+	var got []string
+	for _, f := range h.Find(client) {
+		got = append(got, f.Path)
+	}
+	if want := []string{"/w/r/a/b/.mcp.json", "/w/r/.mcp.json"}; !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
+	}
+}
+
+func TestAnothersFileCountsOnlyWhereTheClientIsInUse(t *testing.T) {
+	files := map[string]string{"/p/.mcp.json": `{"mcpServers": {}}`}
+	h := Home{OS: "linux", Home: "/home/me", Project: "/p", Disk: memory{files: files}}
+	readers := func() (all []string) {
+		for _, f := range h.Find() {
+			all = append(all, f.Client.ID)
+		}
+		return all
+	}
+	if got := readers(); !slices.Equal(got, []string{"claude-code"}) {
+		t.Errorf("read by %v", got)
+	}
+	files["/home/me/.copilot/config.json"] = ""
+	if got := readers(); !slices.Equal(got, []string{"claude-code", "copilot-cli"}) {
+		t.Errorf("read by %v", got)
+	}
+}
+
+func TestFilesOfWindowsAreSeenFromWSL(t *testing.T) {
+	disk := memory{files: map[string]string{"/mnt/c/Users/me/AppData/Roaming/Claude/claude_desktop_config.json": "{}"}}
+	h := Home{OS: "linux", Home: "/home/me", Windows: "/mnt/c/Users/me", Disk: disk}
+	if found := h.Find(); len(found) != 1 || found[0].Client.ID != "claude-desktop" {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// What is odd about a file is noted, and no reason to stop.
+func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	real := write("dotfiles/cursor.json", `{"mcpServers": {"a": {"command": "x"}}}`)
+	write(".kiro/settings/mcp.json/in/the/way", "")
+	write(".factory/mcp.json", strings.Repeat(" ", largest+1))
+	if err := os.MkdirAll(filepath.Join(dir, ".cursor"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, filepath.Join(dir, ".cursor", "mcp.json")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, ".claude.json")); err != nil {
+		t.Fatal(err)
+	}
+	h := Home{OS: "linux", Home: dir}
+	var errs []string
+	for _, f := range h.Find() {
+		c := h.Read(f)
+		if f.Client.ID == "cursor" && (f.Link != real || len(c.Entries) != 1) {
+			t.Errorf("the link is %q with %d servers", f.Link, len(c.Entries))
+		}
+		if c.Err != nil {
+			problems := c.Lint()
+			if len(problems) != 1 || problems[0].Code != "not-readable" {
+				t.Errorf("%s: %v", f.Path, problems)
+			}
+			errs = append(errs, f.Client.ID+": "+c.Err.Error())
+		}
+	}
+	slices.Sort(errs)
+	want := []string{"claude-code: it is a link that leads nowhere", "factory-droid: the file is larger than 10 MB", "kiro: it is a folder"}
+	if !slices.Equal(slices.Compact(errs), want) {
+		t.Errorf("got %q", errs)
+	}
+}
+
+// Nothing but the places of the table is opened.
+func TestNothingElseIsOpened(t *testing.T) {
+	h := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "project/.mcp.json", Data: []byte(`{"mcpServers": {"a": {"command": "cat", "args": ["${file:/etc/passwd}", "$(cat /etc/passwd)"], "env": {"A": "{file:~/.ssh/id}"}, "envFile": ".env"}}}`)}}})
+	seen := &watched{memory: h.Disk.(memory)}
+	h.Disk = seen
+	for _, f := range h.Find() {
+		h.Read(f).Lint()
+	}
+	for _, path := range seen.read {
+		name := filepath.Base(path)
+		if !slices.Contains([]string{".mcp.json", ".claude.json", "settings.json", "settings.local.json"}, name) {
+			t.Errorf("%s was opened", path)
+		}
+	}
+	if len(seen.read) == 0 {
+		t.Error("nothing was opened at all")
+	}
+}
+
+type watched struct {
+	memory
+	read []string
+}
+
+func (w *watched) ReadFile(path string) ([]byte, error) {
+	w.read = append(w.read, path)
+	return w.memory.ReadFile(path)
+}
+
+func (w *watched) Lstat(path string) (fs.FileInfo, error) { return w.memory.Lstat(path) }

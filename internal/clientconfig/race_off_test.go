@@ -1,0 +1,5 @@
+//go:build !race
+
+package clientconfig
+
+const raceDetector = false

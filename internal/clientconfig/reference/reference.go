@@ -1,0 +1,125 @@
+// Package reference reads and writes references to variables in the dialects of
+// MCP clients: ${NAME}, ${env:NAME}, {env:NAME}, $NAME and the rest.
+package reference
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Form is one way to write a reference; a set of them is a Form, too.
+type Form uint16
+
+const (
+	Braces    Form = 1 << iota // ${NAME}
+	Default                    // ${NAME:-otherwise}
+	Env                        // ${env:NAME}
+	Curly                      // {env:NAME}
+	Bare                       // $NAME
+	Percent                    // %NAME%
+	Double                     // {{NAME}}, of templates: no client expands it
+	Secret                     // ${{ secrets.NAME }}
+	Input                      // ${input:NAME}: the client asks a person
+	File                       // ${file:PATH}: the text of a file
+	CurlyFile                  // {file:PATH}
+	Folder                     // ${workspaceFolder}, ${userHome} and their like
+	Shell                      // $(COMMAND): what it prints
+)
+
+// Variables are the forms that name a variable of the environment.
+const Variables = Braces | Default | Env | Curly | Bare | Percent
+
+// Reference is one of them in a text.
+type Reference struct {
+	From, To  int
+	Form      Form
+	Name      string
+	Otherwise string // of Default
+}
+
+// shape has one group for the name in each alternative, in the order of
+// alternatives. What is more special comes first.
+var shape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([\w.-]+)\s*\}\}` +
+		`|\$\{env:([A-Za-z_]\w*)\}` +
+		`|\$\{input:([^}]+)\}` +
+		`|\$\{file:([^}]+)\}` +
+		`|\$\{(workspaceFolder(?:Basename)?|workspaceRoot|userHome|pathSeparator|cwd|/)\}` +
+		`|\$\{([A-Za-z_]\w*):-([^}]*)\}` +
+		`|\$\{([A-Za-z_]\w*)\}` +
+		`|\{env:([A-Za-z_]\w*)\}` +
+		`|\{file:([^}]+)\}` +
+		`|\{\{\s*([A-Za-z_]\w*)\s*\}\}` +
+		`|%([A-Za-z_]\w*)%` +
+		`|\$\(([^()]+)\)` +
+		`|\$([A-Za-z_]\w*)`)
+})
+
+var alternatives = []struct {
+	group int
+	form  Form
+}{{1, Secret}, {2, Env}, {3, Input}, {4, File}, {5, Folder}, {6, Default}, {8, Braces}, {9, Curly}, {10, CurlyFile}, {11, Double}, {12, Percent}, {13, Shell}, {14, Bare}}
+
+const otherwiseGroup = 7
+
+// Find lists the references of a text, whatever their dialect.
+func Find(text string) (all []Reference) {
+	if !strings.ContainsAny(text, "${%") {
+		return nil
+	}
+	for _, at := range shape().FindAllStringSubmatchIndex(text, 64) {
+		for _, a := range alternatives {
+			if at[2*a.group] < 0 {
+				continue
+			}
+			r := Reference{From: at[0], To: at[1], Form: a.form, Name: text[at[2*a.group]:at[2*a.group+1]]}
+			if a.form == Default {
+				r.Otherwise = text[at[2*otherwiseGroup]:at[2*otherwiseGroup+1]]
+			}
+			all = append(all, r)
+			break
+		}
+	}
+	return all
+}
+
+// Meant tells a reference from an accident. $NAME and %NAME% can as well be
+// a part of a password: they count where they are the whole text, or stand where
+// a value begins and ends.
+func (r Reference) Meant(text string) bool {
+	if r.Form&(Bare|Percent) == 0 {
+		return true
+	}
+	before, after := text[:r.From], text[r.To:]
+	return (before == "" || strings.ContainsRune("=: /", rune(before[len(before)-1]))) && (after == "" || strings.ContainsRune(`/\: `, rune(after[0])))
+}
+
+// String is the reference as it is written.
+func (r Reference) String() string {
+	switch r.Form {
+	case Env:
+		return "${env:" + r.Name + "}"
+	case Curly:
+		return "{env:" + r.Name + "}"
+	case Bare:
+		return "$" + r.Name
+	case Percent:
+		return "%" + r.Name + "%"
+	case Double:
+		return "{{" + r.Name + "}}"
+	case Secret:
+		return "${{ secrets." + r.Name + " }}"
+	case Input:
+		return "${input:" + r.Name + "}"
+	case File:
+		return "${file:" + r.Name + "}"
+	case CurlyFile:
+		return "{file:" + r.Name + "}"
+	case Shell:
+		return "$(" + r.Name + ")"
+	case Default:
+		return "${" + r.Name + ":-" + r.Otherwise + "}"
+	}
+	return "${" + r.Name + "}"
+}

@@ -1,0 +1,246 @@
+package clientconfig
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/splice"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// RenderOptions is what a Spec does not say. The zero value is sensible.
+type RenderOptions struct {
+	Fields    *Fields       // of a place that differs from the client's others
+	Name      string        // for clients that want it inside of the entry
+	Transport Transport     // of a URL: HTTP unless it is SSE
+	Timeout   time.Duration // of a call; zero: the client's own
+	Gauze     string        // our program, for files that take no URL; empty: gauze
+}
+
+// ErrNoReference says that a client has no way to refer to a variable where
+// one is wanted: the value itself would have to stand in its file.
+var ErrNoReference = errors.New("the client cannot refer to a variable there")
+
+// Render writes an entry for a client. Env is what the entry is to set and
+// nothing more. ${NAME} in a value is a reference, whatever the client's own way to write it
+// is: a secret given so stays out of the file.
+func (c *Client) Render(s upstream.Spec, o RenderOptions) (splice.Map, error) {
+	f := c.Fields
+	if o.Fields != nil {
+		f = *o.Fields
+	}
+	if s.URL != "" && f.NoRemote {
+		s = throughGauze(s, o.Gauze)
+	}
+	w := writer{client: c, f: f}
+	if slices.Contains(f.Must, "name") || f.Name != "" {
+		w.put("name", o.Name)
+	}
+	if s.URL != "" {
+		w.remote(s, o.Transport)
+	} else {
+		w.local(s)
+	}
+	w.timeout(o.Timeout)
+	if f.Enabled != "" && c.ID == "goose" {
+		w.put(f.Enabled, true) // without it goose leaves the extension off
+	}
+	if slices.Contains(f.Must, "tools") {
+		w.put("tools", []any{"*"})
+	}
+	return w.entry, w.err
+}
+
+// throughGauze is the same server, reached by us. Values of headers go through
+// the environment: arguments can be read by everybody on the machine.
+func throughGauze(s upstream.Spec, gauze string) upstream.Spec {
+	if gauze == "" {
+		gauze = "gauze"
+	}
+	local := upstream.Spec{Command: gauze, Args: []string{"run"}}
+	for i, h := range s.Header {
+		variable := headerVariable(i)
+		local.Args = append(local.Args, "--header-env", h.Name+"="+variable)
+		local.Env = append(local.Env, variable+"="+h.Value)
+	}
+	local.Args = append(local.Args, "--url", s.URL)
+	return local
+}
+
+func headerVariable(i int) string { return fmt.Sprintf("GAUZE_HEADER_%d", i+1) }
+
+// writer puts an entry together.
+type writer struct {
+	client *Client
+	f      Fields
+	entry  splice.Map
+	err    error
+}
+
+func (w *writer) put(name string, value any) {
+	outer, inner, nested := strings.Cut(name, "/")
+	if nested {
+		value = splice.Map{{Name: inner, Value: value}}
+	}
+	w.entry = append(w.entry, splice.Member{Name: outer, Value: value})
+}
+
+func (w *writer) local(s upstream.Spec) {
+	f := w.f
+	if f.TypeFor == ForAll {
+		w.put(f.Type, f.Stdio[0])
+	}
+	command := w.spell(s.Command, reference.Command)
+	args := make([]any, len(s.Args))
+	for i, word := range s.Args {
+		args[i] = w.spell(word, reference.Args)
+	}
+	if f.Argv {
+		w.put(f.Command, append([]any{command}, args...))
+	} else {
+		w.put(f.Command, command)
+		if len(args) > 0 || slices.Contains(f.Must, f.Args) || w.client.ID == "goose" {
+			w.put(f.Args, args)
+		}
+	}
+	w.environment(s.Env)
+	if s.Dir != "" {
+		if f.Cwd == "" {
+			w.err = errors.Join(w.err, fmt.Errorf("%s cannot be told in which folder to start a server", w.client.Name))
+		} else {
+			w.put(f.Cwd, w.spell(s.Dir, reference.Cwd))
+		}
+	}
+}
+
+// environment sets variables, and hands on by name those that are references
+// to themselves where the client has a list for it.
+func (w *writer) environment(env []string) {
+	var set splice.Map
+	var handedOn []any
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		if w.f.EnvNames != "" && value == "${"+name+"}" {
+			handedOn = append(handedOn, name)
+			continue
+		}
+		set = append(set, splice.Member{Name: name, Value: w.spell(value, reference.Environment)})
+	}
+	if set != nil {
+		w.put(w.f.Env, set)
+	}
+	if handedOn != nil {
+		w.put(w.f.EnvNames, handedOn)
+	}
+}
+
+func (w *writer) remote(s upstream.Spec, t Transport) {
+	f := w.f
+	words := f.spelled(HTTP)
+	if t == SSE {
+		words = f.spelled(SSE)
+		if len(words) == 0 && f.Type != "" {
+			w.err = errors.Join(w.err, fmt.Errorf("%s does not speak SSE", w.client.Name))
+		}
+	}
+	if len(words) > 0 && (f.TypeFor != Optional || t == SSE) {
+		w.put(f.Type, words[0])
+	}
+	w.put(f.URL, w.spell(s.URL, reference.URL))
+	var plain, fromEnv splice.Map
+	for _, h := range s.Header {
+		bearer, isBearer := strings.CutPrefix(h.Value, "Bearer ")
+		switch {
+		case f.BearerEnv != "" && isBearer && strings.EqualFold(h.Name, "Authorization") && wholeReference(bearer) != "":
+			w.put(f.BearerEnv, wholeReference(bearer))
+		case f.EnvHeaders != "" && wholeReference(h.Value) != "":
+			fromEnv = append(fromEnv, splice.Member{Name: h.Name, Value: wholeReference(h.Value)})
+		default:
+			plain = append(plain, splice.Member{Name: h.Name, Value: w.spell(h.Value, reference.Headers)})
+		}
+	}
+	if plain != nil {
+		w.put(f.Headers, plain)
+	}
+	if fromEnv != nil {
+		w.put(f.EnvHeaders, fromEnv)
+	}
+	if f.headersFromEntry() { // a header may refer to what the entry hands on, and to nothing else
+		var names []any
+		for _, h := range s.Header {
+			for _, r := range reference.Find(h.Value) {
+				names = append(names, r.Name)
+			}
+		}
+		if names != nil {
+			w.put(f.EnvNames, names)
+		}
+	}
+}
+
+// wholeReference is the name in a text that is one ${NAME} and nothing else.
+func wholeReference(text string) string {
+	all := reference.Find(text)
+	if len(all) == 1 && all[0].Form == reference.Braces && all[0].From == 0 && all[0].To == len(text) {
+		return all[0].Name
+	}
+	return ""
+}
+
+// spell writes ${NAME} and ${NAME:-else} as the client does.
+func (w *writer) spell(text string, in reference.Part) string {
+	d := w.client.Dialect
+	var b strings.Builder
+	last := 0
+	for _, r := range reference.Find(text) {
+		if r.Form&(reference.Braces|reference.Default) == 0 || r.Form&d.Forms != 0 && d.In&in != 0 {
+			continue
+		}
+		spelled, ok := d.Spell(r.Name, in)
+		if !ok || r.Form == reference.Default {
+			w.err = errors.Join(w.err, fmt.Errorf("%s: %w", w.client.Name, ErrNoReference))
+			return text
+		}
+		b.WriteString(text[last:r.From])
+		b.WriteString(spelled)
+		last = r.To
+	}
+	b.WriteString(text[last:])
+	return b.String()
+}
+
+func (w *writer) timeout(limit time.Duration) {
+	if limit <= 0 || len(w.f.Timeouts) == 0 {
+		return
+	}
+	t := w.f.Timeouts[0]
+	if t.Max > 0 {
+		limit = min(limit, t.Max)
+	}
+	w.put(t.Field, int((limit+t.Unit-1)/t.Unit))
+}
+
+// written is an entry's server as it stands in the file: nothing expanded,
+// nothing inherited.
+func (e Entry) written() upstream.Spec {
+	s := upstream.Spec{Command: textOf(e.node, e.fields.Command), URL: e.url(), Dir: textOf(e.node, e.fields.Cwd)}
+	if args, ok := member(e.node, e.fields.Args); ok && e.fields.Args != "" {
+		s.Args = words(args)
+	}
+	each := func(name string, do func(name, value string)) {
+		if m, ok := member(e.node, name); ok {
+			for key, n := range m.Members() {
+				if value, ok := text(n); ok {
+					do(key, value)
+				}
+			}
+		}
+	}
+	each(e.fields.Env, func(name, value string) { s.Env = append(s.Env, name+"="+value) })
+	each(e.fields.Headers, func(name, value string) { s.Header = append(s.Header, upstream.Header{Name: name, Value: value}) })
+	return s
+}

@@ -1,0 +1,205 @@
+package clientconfig
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/splice"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// reader fills in the Spec of an entry.
+type reader struct {
+	Home
+	*Entry
+}
+
+func (r reader) expand(text string, in reference.Part) string {
+	got := r.Client.Dialect.On(r.OS).Expand(text, in, r.look)
+	for _, name := range got.Unset {
+		if !slices.Contains(r.Unset, name) {
+			r.Unset = append(r.Unset, name)
+		}
+	}
+	for _, w := range got.Waiting {
+		r.Waiting = append(r.Waiting, w.String())
+	}
+	return got.Text
+}
+
+// look finds what a reference names: a folder or a variable.
+func (r reader) look(name string) (string, bool) {
+	switch name {
+	case "workspaceFolder", "workspaceRoot", "cwd":
+		return r.Project, r.Project != ""
+	case "workspaceFolderBasename":
+		return path.Base(strings.ReplaceAll(r.Project, `\`, "/")), r.Project != ""
+	case "userHome":
+		return r.Home.Home, r.Home.Home != ""
+	case "pathSeparator", "/":
+		return r.separator(), true
+	}
+	if env, ok := member(r.node, r.fields.Env); ok && r.fields.headersFromEntry() {
+		if value := textOf(env, name); value != "" {
+			return value, true
+		}
+	}
+	return r.lookup(name)
+}
+
+func (r reader) spec() {
+	f := r.fields
+	if r.Builtin != "" || r.node.Kind() != splice.MapKind {
+		return
+	}
+	if address := r.url(); address != "" && (r.Transport != Stdio || !has(r.node, f.Command)) && !f.NoRemote {
+		r.Spec.URL = r.expand(address, reference.URL)
+		r.headers()
+		return
+	}
+	r.command()
+	r.Spec.Env = r.environment()
+	if f.Cwd != "" {
+		r.Spec.Dir = r.expand(textOf(r.node, f.Cwd), reference.Cwd)
+	}
+}
+
+func (r reader) command() {
+	command, _ := member(r.node, r.fields.Command)
+	if !has(r.node, r.fields.Command) {
+		return
+	}
+	args, _ := member(r.node, r.fields.Args)
+	switch command.Kind() {
+	case splice.StringKind:
+		r.Spec.Command = r.expand(textOf(r.node, r.fields.Command), reference.Command)
+	case splice.ListKind:
+		if argv := words(command); r.fields.Argv && len(argv) > 0 {
+			r.Spec.Command = r.expand(argv[0], reference.Command)
+			for _, word := range argv[1:] {
+				r.Spec.Args = append(r.Spec.Args, r.expand(word, reference.Args))
+			}
+		}
+		return
+	case splice.MapKind: // Zed's older form
+		r.Spec.Command = textOf(command, "path")
+		if args, ok := member(command, "args"); ok {
+			r.Spec.Args = words(args)
+		}
+		return
+	}
+	if r.fields.Args != "" && has(r.node, r.fields.Args) {
+		for _, word := range words(args) {
+			r.Spec.Args = append(r.Spec.Args, r.expand(word, reference.Args))
+		}
+	}
+}
+
+func (r reader) headers() {
+	add := func(name, value, source string) {
+		r.Spec.Header = append(r.Spec.Header, upstream.Header{Name: name, Value: value, Source: source})
+	}
+	if m, ok := member(r.node, r.fields.Headers); ok {
+		for name, value := range m.Members() {
+			if s, ok := text(value); ok {
+				add(name, r.expand(s, reference.Headers), "the configuration of "+r.Client.Name)
+			}
+		}
+	}
+	named := func(variable string) (string, bool) {
+		value, ok := r.lookup(variable)
+		if !ok {
+			r.Unset = append(r.Unset, variable)
+		}
+		return value, ok
+	}
+	if variable := textOf(r.node, r.fields.BearerEnv); variable != "" {
+		if value, ok := named(variable); ok {
+			add("Authorization", "Bearer "+value, "the variable "+variable)
+		}
+	}
+	if m, ok := member(r.node, r.fields.EnvHeaders); ok {
+		for name, value := range m.Members() {
+			if variable, ok := text(value); ok {
+				if value, ok := named(variable); ok {
+					add(name, value, "the variable "+variable)
+				}
+			}
+		}
+	}
+}
+
+// environment is what the server would have: what the client hands on, then
+// what the entry says.
+func (r reader) environment() []string {
+	env := r.inherited()
+	if m, ok := member(r.node, r.fields.EnvNames); ok && r.fields.EnvNames != "" {
+		for _, name := range words(m) {
+			if value, ok := r.lookup(name); ok {
+				env = withVariable(env, name, value)
+			} else {
+				r.Unset = append(r.Unset, name)
+			}
+		}
+	}
+	set, ok := member(r.node, r.fields.Env)
+	if command, nested := member(r.node, r.fields.Command); nested && command.Kind() == splice.MapKind {
+		set, ok = member(command, "env")
+	}
+	if ok {
+		for name, value := range set.Members() {
+			s, is := text(value)
+			if !is {
+				s, is = plain(value)
+			}
+			if is {
+				env = withVariable(env, name, r.expand(s, reference.Environment))
+			}
+		}
+	}
+	return env
+}
+
+// withVariable sets a variable, once.
+func withVariable(env []string, name, value string) []string {
+	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+	return append(env, name+"="+value)
+}
+
+// fewNames are what a desktop's programs start with, the same that the SDKs
+// of the protocol hand on.
+var fewNames = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ",
+	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "PROGRAMFILES", "COMSPEC", "PATHEXT"}
+
+// guiPath is what macOS gives to apps that are not started from a shell.
+const guiPath = "/usr/bin:/bin:/usr/sbin:/sbin"
+
+func (r reader) inherited() (env []string) {
+	for _, pair := range r.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if !r.Client.handsOn(name) || strings.HasPrefix(name, "GAUZE_") {
+			continue
+		}
+		if name == "PATH" && r.OS == "darwin" && r.Client.GUIPath {
+			value = guiPath
+		}
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// handsOn tells whether a client's servers see a variable of the client.
+func (c *Client) handsOn(name string) bool {
+	upper := strings.ToUpper(name)
+	switch c.Inherits {
+	case NoSecrets:
+		return !slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "AUTH", "CREDENTIAL"}, func(part string) bool { return strings.Contains(upper, part) })
+	case Few:
+		return slices.Contains(fewNames, upper)
+	case OnlyPath:
+		return upper == "PATH"
+	}
+	return true
+}

@@ -1,0 +1,453 @@
+package clientconfig
+
+import (
+	"time"
+
+	ref "github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+)
+
+// The facts about each client, as of November 2026: one literal each, data and
+// nothing else. Certain means that the program was run, or its source or its
+// maker's own page was read; what is only hearsay stands under Doubt.
+
+const untrusted = "in folders that are not trusted no server is started, not even the user's own"
+
+// Folders that differ from system to system.
+const (
+	configDir   = "${XDG_CONFIG_HOME:-~/.config}"
+	supportDir  = "~/Library/Application Support"
+	roamingDir  = "${APPDATA:-~/AppData/Roaming}"
+	localDir    = "${LOCALAPPDATA:-~/AppData/Local}"
+	programData = "${ProgramData:-C:/ProgramData}"
+)
+
+var (
+	literal      = ref.Dialect{Known: true}
+	likeVSCode   = ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Everywhere}
+	likeShell    = ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, In: ref.Everywhere, Unset: ref.Empty}
+	likeOpencode = ref.Dialect{Known: true, Forms: ref.Curly | ref.CurlyFile, In: ref.Everywhere, Unset: ref.Empty}
+
+	geminiFields = usual(Fields{
+		OtherURLs: []string{"httpUrl"}, Cwd: "cwd",
+		Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"},
+		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 10 * time.Minute}},
+		Also:     []string{"trust", "includeTools", "excludeTools", "description", "oauth", "authProviderType", "targetAudience", "targetServiceAccount", "tcp"},
+	})
+	opencodeFields = usual(Fields{
+		Argv: true, Env: "environment", Cwd: "cwd",
+		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
+		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 5 * time.Second, Start: true}},
+		Enabled:  "enabled", Disabled: "disabled", OneSpoilsAll: true,
+		Also: []string{"oauth", "protocol", "codemode"},
+	})
+	codexFields = usual(Fields{
+		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
+		BothRefused: true, Enabled: "enabled", Exact: true, OneSpoilsAll: true,
+		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
+			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
+		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
+			"tools", "supports_parallel_tool_calls", "omit_tools_from", "environment_id"},
+	})
+	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
+
+	// Blocks in JSON are written as for Claude.
+	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, OneSpoilsAll: true}
+
+	kiloOld = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
+		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}}
+
+	clineTimeout = []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute, Min: time.Second, Max: time.Hour}}
+)
+
+var clients = []*Client{
+	{
+		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
+		Doubt:    "there is no official build for Linux; what it does with an entry that has a URL was only read",
+		Places:   []Place{app(User, "Claude/claude_desktop_config.json")},
+		Fields:   usual(Fields{NoRemote: true}),
+		Comments: No, Commas: No, Dialect: literal,
+		Inherits: Few, GUIPath: true,
+		Reload: "quit the app completely and start it again",
+	},
+	{
+		ID: "claude-code", Name: "Claude Code", Certain: true, Doubt: "the managed file was not tried",
+		Sign: "~/.claude",
+		Places: []Place{
+			noted(everywhere(Local, "${CLAUDE_CONFIG_DIR:-~}/.claude.json", way{"projects", inProject, "mcpServers"}), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			everywhere(Project, "./.mcp.json"),
+			noted(everywhere(User, "${CLAUDE_CONFIG_DIR:-~}/.claude.json"), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			systems(Managed, "/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json", "C:/Program Files/ClaudeCode/managed-mcp.json"),
+		},
+		Precedence: []Scope{Managed, Local, Project, User},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}},
+			Also:     []string{"alwaysLoad", "role", "headersHelper", "oauth", "request_timeout_ms", "tools", "toolPermissions"},
+		}),
+		Comments: No, Commas: No, Mark: Yes,
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces | ref.Default, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers, Unset: ref.Left},
+		Approves: "servers of the project's .mcp.json, each once, in the first session",
+		CmdShim:  true,
+		Reload:   "start a new session, or reconnect under /mcp",
+	},
+	{
+		ID: "cursor", Name: "Cursor", Certain: true, Doubt: "which predefined variables it expands, and whether it reads comments",
+		Places:  []Place{everywhere(User, "~/.cursor/mcp.json"), everywhere(Project, "./.cursor/mcp.json")},
+		Fields:  usual(Fields{Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, Also: []string{"envFile", "auth"}}),
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
+		Reload:  "nothing to do: it notices when the file is saved",
+	},
+	{
+		ID: "vscode", Name: "VS Code", Certain: true,
+		Places: []Place{
+			app(User, "{Code,Code - Insiders,VSCodium}/User/mcp.json", way{"servers"}),
+			app("profile", "{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", way{"servers"}),
+			noted(everywhere(Workspace, "./.vscode/mcp.json", way{"servers"}), "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"),
+			systems("remote-server", "~/.vscode-server/data/User/mcp.json", "", "", way{"servers"}),
+			borrowed(everywhere("agent-host", "./.mcp.json")), borrowed(everywhere("agent-host", "~/.copilot/mcp-config.json")),
+			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/settings.json", way{"mcp", "servers"}, way{"mcp.servers"}), "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"),
+		},
+		Fields: usual(Fields{
+			Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL,
+			Also: []string{"envFile", "dev", "sandboxEnabled", "oauth", "gallery", "version"},
+		}),
+		Comments: Yes, Commas: Yes,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder | ref.Input, In: ref.Everywhere, Unset: ref.Empty},
+		Reload:  "start the server from the line above its entry, or restart it there",
+	},
+	{
+		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed to Devin Desktop in June 2026 and has new files",
+		Doubt: "whether it reads comments",
+		Places: []Place{
+			systems(User, configDir+"/devin/mcp_config.json", "~/.config/devin/mcp_config.json", roamingDir+"/devin/mcp_config.json"),
+			everywhere(Project, "./.devin/mcp_config.json"),
+			private(everywhere("project-local", "./.devin/mcp_config.local.json")),
+			with(everywhere(Legacy, "~/.codeium/windsurf/mcp_config.json"), Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
+			with(everywhere("jetbrains-plugin", "~/.codeium/mcp_config.json"), Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
+		},
+		Fields:  usual(Fields{OtherURLs: []string{"serverUrl"}, Disabled: "disabled", Also: []string{"disabledTools"}}),
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.File, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
+		Reload:  "press Refresh in the MCP panel",
+	},
+	{
+		ID: "zed", Name: "Zed", Certain: true,
+		Places: []Place{
+			systems(User, "${FLATPAK_XDG_CONFIG_HOME:-"+configDir+"}/zed/settings.json", "~/.config/zed/settings.json", roamingDir+"/Zed/settings.json", way{"context_servers"}),
+			everywhere(Project, "./.zed/settings.json", way{"context_servers"}),
+			old(systems(Legacy, "", supportDir+"/Zed/settings.json", "", way{"context_servers"}), "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"),
+		},
+		Fields: usual(Fields{
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "enabled",
+			Also: []string{"remote", "oauth", "settings", "source"},
+		}),
+		Comments: Yes, Commas: Yes, Dialect: literal,
+		Reload: "nothing to do: it notices when the file is saved",
+	},
+	{
+		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
+		Message: "Gemini CLI ended for free and personal accounts in June 2026 (Antigravity took its place); with an API key or in a company it goes on",
+		Places: []Place{noted(everywhere(User, "~/.gemini/settings.json"), untrusted), noted(everywhere(Project, "./.gemini/settings.json"), untrusted),
+			systems(System, "/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", programData+"/gemini-cli/settings.json")},
+		Fields:   geminiFields,
+		Comments: Yes, Commas: No, Mark: No,
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces, Windows: ref.Percent, In: ref.Everywhere, Unset: ref.Empty},
+		Inherits: NoSecrets,
+		Reload:   "restart it, or type /mcp refresh",
+	},
+	{
+		ID: "codex", Name: "Codex", Certain: true,
+		Places: []Place{
+			everywhere(User, "${CODEX_HOME:-~/.codex}/config.toml", way{"mcp_servers"}),
+			noted(everywhere(Project, "./.codex/config.toml", way{"mcp_servers"}), "only in projects that are trusted"),
+		},
+		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: Few,
+		Reload: "start a new session",
+	},
+	{
+		ID: "goose", Name: "goose", Certain: true,
+		Places: []Place{
+			systems(User, configDir+"/goose/config.yaml", "~/.config/goose/config.yaml", roamingDir+"/Block/goose/config/config.yaml", way{"extensions"}),
+			everywhere(User, "$GOOSE_PATH_ROOT/config/config.yaml", way{"extensions"}),
+			with(everywhere("plugin", "./.agents/plugins/*/.mcp.json"), Fields{NoRemote: true}),
+		},
+		Fields: usual(Fields{
+			Command: "cmd", Env: "envs", URL: "uri", EnvNames: "env_keys",
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable_http"}, SSE: []string{"sse"}, TypeFor: ForAll, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: 5 * time.Minute}}, Enabled: "enabled",
+			Must: []string{"name"}, Also: []string{"bundled", "description", "available_tools", "display_name", "code", "dependencies", "instructions", "tools"},
+		}),
+		Comments: Yes, // of YAML; its own writing drops them
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Headers},
+		Reload:   "start a new session",
+	},
+	{
+		ID: "cline", Name: "Cline", Certain: true,
+		Places: []Place{
+			everywhere(User, "${CLINE_MCP_SETTINGS_PATH:-${CLINE_DATA_DIR:-${CLINE_DIR:-~/.cline}/data}/settings/cline_mcp_settings.json}"),
+			old(app(Legacy, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"),
+		},
+		Fields: usual(Fields{
+			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesSSE,
+			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"autoApprove", "remoteConfigured", "metadata", "oauth", "oauthClient", "transportType"},
+		}),
+		Comments: No, Commas: No,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env, In: ref.Everywhere},
+		Doubt:   "only its extension for VS Code is known to expand ${env:NAME}",
+		Reload:  "nothing to do: it watches the file",
+	},
+	{
+		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code is no longer made since May 2026; its makers point to Cline",
+		Places: []Place{
+			app(User, "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
+			everywhere(Project, "./.roo/mcp.json"),
+		},
+		Fields: usual(Fields{
+			Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips, BothRefused: true,
+			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"},
+		}),
+		Comments: No, Commas: No,
+		Dialect: likeVSCode,
+		Reload:  "nothing to do: it watches the file",
+	},
+	{
+		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue is no longer maintained since June 2026; what is installed goes on working",
+		Places: []Place{
+			listed(everywhere(User, "~/.continue/config.yaml")),
+			noted(listed(everywhere("user-blocks", "~/.continue/mcpServers/*.{yaml,yml}")), "a block needs name, version and schema: v1"),
+			with(everywhere("user-blocks", "~/.continue/mcpServers/*.json"), continueBlock),
+			noted(listed(everywhere("project-blocks", "./.continue/mcpServers/*.{yaml,yml}")), "a block needs name, version and schema: v1"),
+			with(everywhere("project-blocks", "./.continue/mcpServers/*.json"), continueBlock),
+		},
+		Fields: usual(Fields{
+			Name: "name", Cwd: "cwd", Headers: "requestOptions/headers",
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
+			Timeouts: []Timeout{{Field: "connectionTimeout", Unit: time.Millisecond, Start: true}}, Also: []string{"apiKey", "faviconUrl", "sourceFile", "serverName"},
+		}),
+		Comments: Yes, Commas: Yes,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Secret, In: ref.Everywhere},
+		Reload:  "reload its config",
+	},
+	{
+		ID: "lm-studio", Name: "LM Studio", Certain: true, Doubt: "it says that it follows Cursor's notation; whether it expands anything is not written down",
+		Places: []Place{everywhere(User, "~/.lmstudio/mcp.json"),
+			old(everywhere(Legacy, "~/.cache/lm-studio/mcp.json"), "newer LM Studio reads ~/.lmstudio/mcp.json")},
+		Fields: usual(Fields{}),
+		Reload: "save the file in its own editor",
+	},
+	{
+		ID: "junie", Name: "JetBrains Junie", Doubt: "the older plugin took no URLs",
+		Places: []Place{everywhere(User, "~/.junie/mcp/mcp.json"), everywhere(Project, "./.junie/mcp/mcp.json")},
+		Fields: usual(Fields{}),
+		Reload: "apply the settings",
+	},
+	{
+		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can name other files",
+		Places: []Place{everywhere(User, "~/.ai/mcp/mcp.json"), everywhere(Project, "./.ai/mcp/mcp.json"), everywhere("air-local", "./.air/mcp.json"),
+			borrowed(everywhere("air-workspace", "./.mcp.json"))},
+		Fields: usual(Fields{}),
+		Reload: "apply the settings",
+	},
+	{
+		ID: "amazon-q", Name: "Amazon Q Developer CLI", Certain: true, Status: Superseded, Message: "Amazon Q Developer CLI gets security fixes only; the Kiro CLI took its place",
+		Places: []Place{everywhere(User, "~/.aws/amazonq/mcp.json"), everywhere(Workspace, "./.amazonq/mcp.json"),
+			everywhere(Agent, "~/.aws/amazonq/cli-agents/*.json")},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, TypeFor: ForURL, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 2 * time.Minute}}, Disabled: "disabled", Also: []string{"oauth_scopes", "oauth", "disabledTools"},
+		}),
+		Comments: No, Commas: No,
+		Dialect: ref.Dialect{Known: true, Forms: ref.Env, In: ref.Everywhere},
+		Reload:  "start a new session",
+	},
+	{
+		ID: "kiro", Name: "Kiro", Certain: true,
+		Places: []Place{everywhere(User, "~/.kiro/settings/mcp.json"), everywhere(Workspace, "./.kiro/settings/mcp.json"), everywhere(Agent, "~/.kiro/agents/*.json")},
+		Fields: usual(Fields{
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Disabled: "disabled", Also: []string{"autoApprove", "disabledTools", "type", "oauth"},
+		}),
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Everywhere, Unset: ref.Left},
+		Approves: "each variable that an entry refers to, in the IDE's settings (Approved environment variables)",
+		Reload:   "nothing to do: it notices when the file is saved",
+	},
+	{
+		ID: "opencode", Name: "opencode", Certain: true,
+		Places: []Place{
+			everywhere(User, "~/.config/opencode/opencode.json{,c}", opencodeKeys...),
+			up(everywhere(Project, "./{,.opencode/}opencode.json{,c}", opencodeKeys...)),
+			everywhere(Custom, "$OPENCODE_CONFIG", opencodeKeys...),
+			everywhere(Custom, "$OPENCODE_CONFIG_DIR/opencode.json{,c}", opencodeKeys...),
+			systems(Managed, "/etc/opencode/opencode.json{,c}", "/Library/Application Support/opencode/opencode.json{,c}", programData+"/opencode/opencode.json{,c}", opencodeKeys...),
+		},
+		Precedence: []Scope{Managed, Project, Custom, User},
+		Doubt:      "which file wins; $OPENCODE_CONFIG_CONTENT is a text and no file",
+		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: likeOpencode,
+		Reload: "restart it",
+	},
+	{
+		ID: "copilot-cli", Name: "GitHub Copilot CLI", Certain: true,
+		Places: []Place{everywhere(User, "~/.copilot/mcp-config.json"),
+			up(borrowed(noted(everywhere(Project, "./.mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted"))),
+			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted")),
+		},
+		Precedence: []Scope{Project, "project-shared", User},
+		Doubt:      "whether the project wins over the user; .mcp.json wins over .github/mcp.json in the same folder",
+		Fields: usual(Fields{
+			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesHTTP,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools"},
+			Also: []string{"deferTools", "disableToolCache", "oauthClientId", "oauthPublicClient", "oauthGrantType", "oidc", "filterMapping"},
+		}),
+		Comments: Yes, Commas: Yes,
+		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces | ref.Default, In: ref.Environment | ref.Headers},
+		Inherits: OnlyPath,
+		Reload:   "type /mcp reload",
+	},
+	{
+		ID: "warp", Name: "Warp", Doubt: "references are written down for its cloud agents only",
+		Message: "servers added under Settings > Agents > MCP servers are kept by Warp itself, not in a file",
+		Places: []Place{everywhere(User, "~/.warp/.mcp.json"), everywhere(Project, "./.warp/.mcp.json"),
+			borrowed(everywhere("imports", "~/.claude.json")), borrowed(everywhere("imports", "./.mcp.json")),
+			borrowed(with(everywhere("imports", "~/.codex/config.toml", way{"mcp_servers"}), codexFields))},
+		Fields: usual(Fields{Cwd: "working_directory", Must: []string{"args"}, Also: []string{"warp_id"}}),
+		Reload: "start the server again in Settings",
+	},
+	{
+		ID: "trae", Name: "TRAE",
+		Places: []Place{
+			app(User, "{Trae,Trae CN}/User/mcp.json"),
+			noted(everywhere(Project, "./.trae/mcp.json"), "needs Enable Project MCP in the settings"),
+		},
+		Fields: usual(Fields{Also: []string{"fromGalleryId"}}),
+		Reload: "start the server again in Settings",
+	},
+	{
+		ID: "antigravity", Name: "Google Antigravity", Doubt: "comments only since CLI 1.1.24",
+		Places: []Place{everywhere(User, "~/.gemini/config/mcp_config.json"), everywhere(Project, "./.agents/mcp_config.json"),
+			old(everywhere(Legacy, "~/.gemini/antigravity/mcp_config.json"), "Antigravity 2.0 reads ~/.gemini/config/mcp_config.json"),
+			old(everywhere(Legacy, "~/.gemini/antigravity-cli/mcp_config.json"), "the CLI reads ~/.gemini/config/mcp_config.json, like the IDE")},
+		Fields:   usual(Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
+		Comments: Yes, Commas: Yes,
+		Reload: "refresh in the MCP panel",
+	},
+	{
+		ID: "5ire", Name: "5ire", Status: Superseded, Message: "newer 5ire keeps its servers in its own database: add them in the app",
+		Places:   []Place{old(app(Legacy, "5ire/mcp.json"), "newer 5ire took this file over into its own database: a change here does nothing")},
+		Fields:   usual(Fields{Enabled: "isActive", Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, Also: []string{"key", "name", "description", "approvalPolicy"}}),
+		Comments: No, Commas: No, Dialect: literal,
+		Reload: "restart the app",
+	},
+	{
+		ID: "cherry-studio", Name: "Cherry Studio", Certain: true, Message: "Cherry Studio keeps its servers in its own database: import JSON under Settings > MCP",
+		Fields: usual(Fields{
+			OtherURLs: []string{"baseUrl"}, Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"},
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "isActive", Exact: true, OneSpoilsAll: true,
+			Also: []string{"registryUrl", "longRunning", "disabledTools", "disabledAutoApproveTools", "name", "description"},
+		}),
+		Comments: No, Commas: No, Dialect: literal,
+		Reload: "import again",
+	},
+	{
+		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "taken to do as Gemini CLI does, which it comes from",
+		Places: []Place{everywhere(User, "~/.qwen/settings.json"), everywhere(Project, "./.qwen/settings.json")},
+		Fields: geminiFields, Comments: Yes, Dialect: likeShell,
+		Reload: "restart it",
+	},
+	{
+		ID: "crush", Name: "Crush", Doubt: "references ($NAME and $(command)) are from hearsay",
+		Places: []Place{
+			systems(User, configDir+"/crush/crush.json", "~/.config/crush/crush.json", localDir+"/crush/crush.json", way{"mcp"}),
+			everywhere(Project, "./{crush,.crush}.json", way{"mcp"}),
+		},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForAll, BareURL: Skips,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second}}, Disabled: "disabled", Also: []string{"disabled_tools"},
+		}),
+		Reload: "restart it",
+	},
+	{
+		ID: "amp", Name: "Amp", Doubt: "references (${NAME}) are from hearsay",
+		Places: []Place{
+			systems(User, configDir+"/amp/settings.json", "~/.config/amp/settings.json", roamingDir+"/amp/settings.json", way{"amp.mcpServers"}),
+			everywhere(Project, "./.amp/settings.json", way{"amp.mcpServers"}),
+		},
+		Fields: usual(Fields{}), Comments: Yes,
+		Reload: "restart it",
+	},
+	{
+		ID: "factory-droid", Name: "Factory Droid",
+		Places: []Place{everywhere(User, "~/.factory/mcp.json"), everywhere(Project, "./.factory/mcp.json")},
+		Fields: usual(Fields{
+			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: Skips, Disabled: "disabled",
+		}),
+		Reload: "start a new session",
+	},
+	{
+		ID: "mistral-vibe", Name: "Mistral Vibe",
+		Places: []Place{listed(everywhere(User, "~/.vibe/config.toml", way{"mcp_servers"})), listed(everywhere(Project, "./.vibe/config.toml", way{"mcp_servers"}))},
+		Fields: usual(Fields{
+			Name: "name", Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, TypeFor: ForAll, BareURL: Skips, Must: []string{"name"},
+		}),
+		Comments: Yes,
+		Reload:   "start a new session",
+	},
+	{
+		ID: "kimi-code", Name: "Kimi Code",
+		Places: []Place{everywhere(User, "${KIMI_CODE_HOME:-~/.kimi-code}/mcp.json"), everywhere(Project, "./.kimi-code/mcp.json"),
+			old(everywhere(Legacy, "~/.kimi/mcp.json"), "newer Kimi Code reads ~/.kimi-code/mcp.json")},
+		Fields: usual(Fields{
+			Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"},
+			Timeouts: []Timeout{{Field: "toolTimeoutMs", Unit: time.Millisecond}},
+		}),
+		Reload: "start a new session",
+	},
+	{
+		ID: "grok-build", Name: "Grok Build",
+		Places: []Place{everywhere(User, "${GROK_HOME:-~/.grok}/config.toml", way{"mcp_servers"}), everywhere(Project, "./.grok/config.toml", way{"mcp_servers"})},
+		Fields: usual(Fields{Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}}}), Comments: Yes,
+		Reload: "start a new session",
+	},
+	{
+		ID: "kilo-code", Name: "Kilo Code", Doubt: "taken to do as opencode does, which it comes from",
+		Places: []Place{
+			everywhere(User, "~/.config/kilo/kilo.json{,c}", way{"mcp"}),
+			everywhere(Project, "./{,.kilo/}kilo.json{,c}", way{"mcp"}),
+			old(with(app(Legacy, "Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"), kiloOld), "newer Kilo Code reads ~/.config/kilo/kilo.json"),
+			old(with(everywhere(Legacy, "./.kilocode/mcp.json"), kiloOld), "newer Kilo Code reads kilo.json, or the one in .kilo"),
+		},
+		Fields: opencodeFields, Comments: Yes, Dialect: ref.Dialect{Known: true, Forms: ref.Curly, In: ref.Everywhere},
+		Reload: "restart it",
+	},
+}
+
+// The shapes in which places come. A way is the keys down to the servers; they
+// are under mcpServers if none is given.
+
+type way = []string
+
+func systems(scope Scope, linux, darwin, windows string, ways ...way) Place {
+	if ways == nil {
+		ways = []way{{"mcpServers"}}
+	}
+	return Place{Scope: scope, Linux: linux, Darwin: darwin, Windows: windows, Keys: ways}
+}
+
+func everywhere(scope Scope, path string, ways ...way) Place {
+	return systems(scope, path, path, path, ways...)
+}
+
+// app is a path in the folder that desktop programs have for their settings.
+func app(scope Scope, path string, ways ...way) Place {
+	return systems(scope, configDir+"/"+path, supportDir+"/"+path, roamingDir+"/"+path, ways...)
+}
+
+func with(p Place, f Fields) Place {
+	f = usual(f)
+	p.Fields = &f
+	return p
+}
+
+func old(p Place, message string) Place { p.Old = message; return p }
+func noted(p Place, note string) Place  { p.Note = note; return p }
+func up(p Place) Place                  { p.Up = true; return p }
+func listed(p Place) Place              { p.List = true; return p }
+func private(p Place) Place             { p.Private = true; return p }
+func borrowed(p Place) Place            { p.Borrowed = true; return p }

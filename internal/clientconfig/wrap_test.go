@@ -1,0 +1,145 @@
+package clientconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Every entry of every client's own file is wrapped, and given back byte for
+// byte.
+func TestWrapAndUnwrapGiveBackEveryByte(t *testing.T) {
+	wrapped := 0
+	for _, a := range archives(t, "testdata/clients/*.txtar") {
+		client, _ := ByID(a.name())
+		home := homeOf(a.Archive)
+		var b strings.Builder
+		for _, f := range home.Find(client) {
+			before := home.Read(f)
+			now := before
+			for i := range before.Entries {
+				e := now.At(before.Entries[i].Path)
+				edit, err := now.Wrap(e, WrapOptions{Remote: true})
+				var skipped Skipped
+				if errors.As(err, &skipped) {
+					fmt.Fprintf(&b, "skipped %s: %s\n", e.Name, skipped)
+					continue
+				}
+				text, err := edit.Apply(now.Format(), now.Text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now = home.ReadText(f, text)
+				wrapped++
+				if _, err := now.Wrap(now.At(e.Path), WrapOptions{}); err == nil {
+					t.Errorf("%s of %s is wrapped twice", e.Name, client.Name)
+				}
+			}
+			b.WriteString("file " + shortPath(home, f.Path) + "\n" + string(now.Text))
+			for i := range now.Entries {
+				e := now.At(now.Entries[i].Path)
+				original := before.At(e.Path)
+				if e.Wrapped == original.Wrapped {
+					continue
+				}
+				if e.Inner.Command != original.Spec.Command || fmt.Sprint(e.Inner.Args) != fmt.Sprint(original.Spec.Args) || e.Inner.URL != original.Spec.URL {
+					t.Errorf("%s of %s: another server is wrapped", e.Name, client.Name)
+				}
+				edit, err := now.Unwrap(e)
+				if err != nil {
+					t.Fatalf("%s of %s: %v", e.Name, client.Name, err)
+				}
+				text, err := edit.Apply(now.Format(), now.Text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now = home.ReadText(f, text)
+			}
+			if !bytes.Equal(now.Text, before.Text) {
+				t.Errorf("%s is another file after wrap and unwrap:\n%s", f.Path, now.Text)
+			}
+		}
+		a.check(t, "wrapped", b.String())
+	}
+	if wrapped < 50 {
+		t.Errorf("only %d entries could be wrapped", wrapped)
+	}
+}
+
+// The ways people write the same entry.
+func TestWrapKeepsTheStyle(t *testing.T) {
+	for _, c := range []struct{ name, path, text, want string }{
+		{"one line", "home/.cursor/mcp.json", `{"mcpServers":{"a":{"command":"npx","args":["-y","a"]}}}`, `{"mcpServers":{"a":{"command":"gauze","args":["run","--","npx","-y","a"]}}}`},
+		{"one line, roomy", "home/.cursor/mcp.json", `{ "mcpServers" : { "a" : { "command" : "npx" , "args" : [ "-y" , "a" ] } } }`, `{ "mcpServers" : { "a" : { "command" : "gauze" , "args" : [ "run", "--", "npx", "-y" , "a" ] } } }`},
+		{"many lines", "home/.cursor/mcp.json", "{\n\"mcpServers\": {\"a\": {\n\t\"args\": [\n\t\t\"-y\",\n\t\t\"a\"\n\t],\n\t\"command\": \"npx\"\n}}}", "{\n\"mcpServers\": {\"a\": {\n\t\"args\": [\n\t\t\"run\",\n\t\t\"--\",\n\t\t\"npx\",\n\t\t\"-y\",\n\t\t\"a\"\n\t],\n\t\"command\": \"gauze\"\n}}}"},
+		{"other line ends", "home/.cursor/mcp.json", "{\"mcpServers\": {\"a\": {\r\n  \"command\": \"x\",\r\n  \"args\": [\r\n    \"a\"\r\n  ]\r\n}}}\r\n", "{\"mcpServers\": {\"a\": {\r\n  \"command\": \"gauze\",\r\n  \"args\": [\r\n    \"run\",\r\n    \"--\",\r\n    \"x\",\r\n    \"a\"\r\n  ]\r\n}}}\r\n"},
+		{"a mark", "home/.cursor/mcp.json", "\ufeff{\"mcpServers\": {\"é\": {\"command\": \"x\", \"args\": [\"a\"]}}}", "\ufeff{\"mcpServers\": {\"é\": {\"command\": \"gauze\", \"args\": [\"run\", \"--\", \"x\", \"a\"]}}}"},
+		{"no arguments", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"command": "C:\\Program Files\\a.exe", "env": {}}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "C:\\Program Files\\a.exe"], "env": {}}}}`},
+		{"no arguments, many lines", "home/.cursor/mcp.json", "{\"mcpServers\": {\"a\": {\n    \"command\": \"\\u0061\"\n}}}", "{\"mcpServers\": {\"a\": {\n    \"command\": \"gauze\",\n    \"args\": [\"run\", \"\\u0061\"]\n}}}"},
+		{"an empty list", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"command": "x", "args": [ ]}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--", "x" ]}}}`},
+		{"comments", "home/.config/Code/User/mcp.json", "{\"servers\": {\"a\": {\"command\": \"x\", // c\n\"args\": [ // d\n  \"a\", // e\n]}}}", "{\"servers\": {\"a\": {\"command\": \"gauze\", // c\n\"args\": [ // d\n  \"run\",\n  \"--\",\n  \"x\",\n  \"a\", // e\n]}}}"},
+		{"toml", "home/.codex/config.toml", "[mcp_servers.a]\ncommand = 'C:\\a.exe' # mine\n", "[mcp_servers.a]\ncommand = \"gauze\"\nargs = [\"run\", 'C:\\a.exe'] # mine\n"},
+		{"toml inline", "home/.codex/config.toml", "[mcp_servers]\na = { command = \"x\" }\nb = { command = \"x\", args = [] }\n", "[mcp_servers]\na = { command = \"gauze\", args = [\"run\", \"x\"] }\nb = { command = \"gauze\", args = [\"run\", \"--\", \"x\"] }\n"},
+		{"yaml", "home/.config/goose/config.yaml", "extensions:\n  a:\n    name: a\n    type: stdio\n    cmd: x\n    args:\n    - --b\n    - c # d\n", "extensions:\n  a:\n    name: a\n    type: stdio\n    cmd: \"gauze\"\n    args:\n    - \"run\"\n    - \"--\"\n    - x\n    - --b\n    - c # d\n"},
+		{"yaml list", "home/.continue/config.yaml", "mcpServers:\n  - command: x\n    name: a\n", "mcpServers:\n  - command: \"gauze\"\n    args: [\"run\", x]\n    name: a\n"},
+		{"remote", "home/.cursor/mcp.json", `{"mcpServers": {"a": {"url": "https://a.example/mcp", "headers": {"X-A": "${env:A}", "X-B": "b"}}}}`, `{"mcpServers": {"a": {"command": "gauze", "args": ["run", "--header-env", "X-A=GAUZE_HEADER_1", "--header-env", "X-B=GAUZE_HEADER_2", "--url", "https://a.example/mcp"], "env": {"GAUZE_HEADER_1": "${env:A}", "GAUZE_HEADER_2": "b"}}}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: c.path, Data: []byte(c.text)}}})
+			f := home.Find()[0]
+			before := home.Read(f)
+			now := before
+			for i := range now.Entries {
+				edit, err := now.Wrap(&now.Entries[i], WrapOptions{Remote: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := edit.Apply(now.Format(), now.Text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now = home.ReadText(f, text)
+			}
+			if string(now.Text) != c.want {
+				t.Errorf("wrapped:\n%s\nwant:\n%s", now.Text, c.want)
+			}
+			for i := range now.Entries {
+				edit, err := now.Unwrap(&now.Entries[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := edit.Apply(now.Format(), now.Text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				now = home.ReadText(f, text)
+			}
+			if string(now.Text) != c.text {
+				t.Errorf("given back:\n%s\nwant:\n%s", now.Text, c.text)
+			}
+		})
+	}
+}
+
+// A person may have written the wrap, with flags of their own.
+func TestUnwrapWhatAPersonWrapped(t *testing.T) {
+	home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "home/.cursor/mcp.json", Data: []byte(
+		`{"mcpServers": {"a": {"command": "/opt/gauze", "args": ["run", "--timeout", "5m", "--", "npx", "-y", "a"]}}}`)}}})
+	c := home.Read(home.Find()[0])
+	e := &c.Entries[0]
+	if !e.Wrapped || e.Inner.Command != "npx" || len(e.Inner.Args) != 2 {
+		t.Fatalf("inner is %+v", e.Inner)
+	}
+	edit, err := c.Unwrap(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := edit.Apply(c.Format(), c.Text)
+	if want := `{"mcpServers": {"a": {"command": "npx", "args": ["-y", "a"]}}}`; err != nil || string(text) != want {
+		t.Errorf("%v %s", err, text)
+	}
+}

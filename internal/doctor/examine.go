@@ -1,0 +1,36 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// ExamineOptions of Examine; the zero value looks and leaves alone.
+type ExamineOptions struct {
+	Heal    bool          // try what only changes how the same server is started or reached
+	Timeout time.Duration // for one answer without a sign of progress; default by the command
+	Version string        // of ours, told to the server
+	Tell    func(string)  // what is going on, for people; nil: nobody
+}
+
+// Examine tries a server as a client would, names what is wrong, and treats it
+// if it may. What is returned beside the report is the last attempt.
+func Examine(ctx context.Context, m *Machine, spec upstream.Spec, o ExamineOptions) (last upstream.Attempted, report Report) {
+	if o.Tell == nil {
+		o.Tell = func(string) {}
+	}
+	t := Treatment{
+		Allow: Runtime, Fixes: Fixes(m), Tell: func(what string) { o.Tell("trying: " + what) },
+		Probe: func(ctx context.Context, spec upstream.Spec) Seen {
+			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: o.Timeout, Version: o.Version, Progress: o.Tell})
+			return Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
+		},
+	}
+	if !o.Heal {
+		t.Attempts = -1 // it is diagnosed and left alone
+	}
+	report = Treat(ctx, spec, t)
+	return last, report
+}

@@ -1,0 +1,214 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Wrap plans to put gauze run in front of servers; remote: also in front of
+// those behind a URL. Those that are to stay as they are are told with the
+// reason.
+func (v *View) Wrap(servers []*Server, remote bool) Plan {
+	return v.each(servers, "wrap", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: remote})
+	})
+}
+
+// Unwrap plans to take gauze run out again.
+func (v *View) Unwrap(servers []*Server) Plan {
+	return v.each(servers, "unwrap", clientconfig.Shown, (*clientconfig.Config).Unwrap)
+}
+
+// Remove plans to take servers out of their files.
+func (v *View) Remove(servers []*Server) Plan {
+	return v.each(servers, "remove", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		switch {
+		case e.Builtin != "":
+			return nil, clientconfig.Skipped("it is a part of the client (" + e.Builtin + ")")
+		case c.Place.Scope == clientconfig.Managed || c.Place.Scope == clientconfig.System:
+			return nil, clientconfig.Skipped("the file is the administrator's")
+		}
+		return c.Remove(e), nil
+	})
+}
+
+// each plans the same for several servers, one after the other, so that each
+// is planned for the file as the ones before leave it.
+func (v *View) each(servers []*Server, deed string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) Plan {
+	d := v.fleet.draft()
+	// From the end of a file to its beginning: in a list, what is taken out
+	// changes the places of what follows.
+	for _, s := range slices.Backward(inFileOrder(servers)) {
+		now := d.now(s.Config)
+		entry := now.At(s.Path)
+		if entry == nil || entry.Name != s.Name {
+			d.skip(s.ID(), "it has been changed already, for another client that reads the same file")
+			continue
+		}
+		edit, err := change(now, entry)
+		if err == nil {
+			err = d.edit(s.Config, s.ID(), consent, deed+" "+s.Name, edit)
+		}
+		if err != nil {
+			d.skip(s.ID(), err.Error())
+		}
+	}
+	slices.Reverse(d.plan.Skipped)
+	return d.finish()
+}
+
+func inFileOrder(servers []*Server) []*Server {
+	sorted := slices.Clone(servers)
+	slices.SortStableFunc(sorted, func(a, b *Server) int {
+		if c := strings.Compare(a.File, b.File); c != 0 {
+			return c
+		}
+		return a.Line - b.Line
+	})
+	return sorted
+}
+
+// Mend plans to repair what the clients stumble over in these servers' entries
+// and, if files says so, in all files as such. What is not allowed is skipped and told.
+func (v *View) Mend(servers []*Server, files bool, allowed func(*clientconfig.Config, clientconfig.Problem) bool) Plan {
+	d := v.fleet.draft()
+	for _, c := range v.Configs {
+		chosen := func(p clientconfig.Problem) bool {
+			whole := p.Server == "" && (files || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c }))
+			return whole || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c && s.shown() == p.Server })
+		}
+		mended, made := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(c, p) })
+		for _, p := range made {
+			d.replace(c, where(c, p), p.Consent, "mend "+string(p.Code), mended.Text)
+		}
+		for _, p := range mended.Lint() {
+			if chosen(p) && p.Fix != nil && !allowed(c, p) {
+				d.skip(where(c, p), p.What+"; "+needs(p, c))
+			}
+		}
+	}
+	return d.finish()
+}
+
+// WithoutEyes: mending that changes nothing of what is run, reached or sent, in
+// files that are nobody else's, needs no look at the diff.
+func WithoutEyes(c *clientconfig.Config, p clientconfig.Problem) bool {
+	return p.Consent == clientconfig.Form && !inProject(c)
+}
+
+func where(c *clientconfig.Config, p clientconfig.Problem) string {
+	if p.Server == "" {
+		return c.Client.ID
+	}
+	return c.Client.ID + "/" + p.Server
+}
+
+func needs(p clientconfig.Problem, c *clientconfig.Config) string {
+	switch {
+	case inProject(c):
+		return "the file belongs to a project, and nothing is written there without a look at the diff"
+	case p.Consent == clientconfig.Person:
+		return "this is for a person: " + p.Next
+	}
+	return "what is run or sent would change, so it needs a look at the diff"
+}
+
+// NewServer is a server that is to be added.
+type NewServer struct {
+	Name      string
+	Spec      upstream.Spec // Env: only what the entry is to set; ${NAME} is a reference
+	Transport clientconfig.Transport
+	Timeout   time.Duration
+	Wrapped   bool
+	Scope     clientconfig.Scope // default User
+	Replace   bool               // an entry of the same name is written anew
+}
+
+// Add plans a new server in the files of clients, each in its own way.
+func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
+	d := v.fleet.draft()
+	if s.Scope == "" {
+		s.Scope = clientconfig.User
+	}
+	for _, client := range clients {
+		c, err := v.fileFor(client, s.Scope)
+		if err == nil {
+			err = v.addTo(d, c, s)
+		}
+		if err != nil {
+			if len(clients) == 1 {
+				return Plan{}, err
+			}
+			d.skip(client.ID+"/"+s.Name, err.Error())
+		}
+	}
+	return d.finish(), nil
+}
+
+// fileFor is the file that a client reads in this scope, whether it is there
+// yet or not.
+func (v *View) fileFor(client *clientconfig.Client, scope clientconfig.Scope) (*clientconfig.Config, error) {
+	var fresh *clientconfig.File
+	for _, file := range v.fleet.Home.Places(client) {
+		if file.Place.Old != "" || file.Place.Borrowed || !fits(file.Place.Scope, scope) {
+			continue
+		}
+		if file.Exists {
+			c := v.fleet.Home.Read(file)
+			return c, c.Err
+		}
+		if fresh == nil {
+			fresh = &file
+		}
+	}
+	if fresh == nil {
+		if client.Message != "" {
+			return nil, errors.New(client.Message)
+		}
+		return nil, fmt.Errorf("%s has no file for servers of the scope %q here", client.Name, scope)
+	}
+	return v.fleet.Home.ReadText(*fresh, nil), nil
+}
+
+// fits: clients have two words for what comes with a project.
+func fits(have, want clientconfig.Scope) bool {
+	return have == want || want == clientconfig.Project && have == clientconfig.Workspace
+}
+
+func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
+	now := d.now(c)
+	if old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); old >= 0 && !s.Replace {
+		return fmt.Errorf("%s has a server called %q already, in line %d of %s: take another name, or replace it", c.Client.Name, s.Name, now.Entries[old].Line, c.Path)
+	}
+	if c.Strict != nil {
+		return fmt.Errorf("%s cannot read %s, so nothing is added to it: %w; gauze doctor --fix may mend it", c.Client.Name, c.Path, c.Strict)
+	}
+	fields := c.Fields()
+	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
+	if err != nil {
+		return err
+	}
+	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "add "+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
+		return err
+	}
+	now = d.now(c)
+	added := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name })
+	if added < 0 {
+		return fmt.Errorf("%s does not read the new entry back", c.Client.Name)
+	}
+	edit, err := now.Wrap(&now.Entries[added], clientconfig.WrapOptions{Gauze: v.fleet.Gauze})
+	var stays clientconfig.Skipped
+	if errors.As(err, &stays) { // behind a URL, or a URL that went through us anyway
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "wrap "+s.Name, edit)
+}

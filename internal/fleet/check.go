@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// CheckOptions of Check; the zero value tries every server that may be run and
+// leaves it alone.
+type CheckOptions struct {
+	Heal    bool
+	Timeout time.Duration
+	Foreign bool                       // also run what comes with a project and nobody has agreed to
+	Tell    func(s *Server, is string) // what is going on; from several goroutines
+}
+
+// Checked is how one server is.
+type Checked struct {
+	*Server
+	Tried   bool   // it was started or reached
+	Not     string // why it was not
+	Attempt upstream.Attempted
+	Report  doctor.Report
+}
+
+// Well reports whether it works, and would as its client starts it.
+func (c *Checked) Well() bool { return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 }
+
+// atOnce bounds how many servers are tried side by side.
+const atOnce = 5
+
+// Check tries servers as their clients would, a few at once. Equal ones are
+// tried once.
+func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
+	all := make([]*Checked, len(servers))
+	places := make(chan struct{}, atOnce)
+	var running sync.WaitGroup
+	first := map[string]int{}
+	for i, s := range servers {
+		all[i] = &Checked{Server: s, Not: s.untried(o.Foreign)}
+		if all[i].Not != "" {
+			continue
+		}
+		key := fmt.Sprintf("%q", s.Real()) // with secrets: equal ones only
+		if _, twin := first[key]; twin {
+			continue
+		}
+		first[key] = i
+		running.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			all[i].Attempt, all[i].Report = doctor.Examine(ctx, f.Machine, s.Real(), doctor.ExamineOptions{
+				Heal: o.Heal, Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
+					if o.Tell != nil {
+						o.Tell(s, is)
+					}
+				},
+			})
+			all[i].Tried = ctx.Err() == nil
+		})
+	}
+	running.Wait()
+	for i, c := range all {
+		if twin, ok := first[fmt.Sprintf("%q", servers[i].Real())]; ok && c.Not == "" && twin != i {
+			c.Attempt, c.Report, c.Tried = all[twin].Attempt, all[twin].Report, all[twin].Tried
+		}
+	}
+	return all
+}
+
+// untried says why a server is not started or reached.
+func (s *Server) untried(foreign bool) string {
+	spec := s.Real()
+	switch {
+	case s.Builtin != "":
+		return "it is a part of the client"
+	case s.Disabled:
+		return "it is switched off"
+	case spec.Command == "" && spec.URL == "":
+		return "it has nothing to start"
+	case s.Config.Place.Old != "":
+		return "the client does not read this file any more"
+	case s.Foreign() && !foreign:
+		return "it comes with the project, and nobody has agreed to run it; to try it: gauze doctor " + upstream.ShellWord(s.Name)
+	case len(s.Waiting) > 0:
+		return "only its client can fill in " + s.Waiting[0]
+	}
+	return ""
+}
+
+// Conflict is a name of a tool that several servers of one client have: the
+// model cannot tell them apart in clients that put them side by side.
+type Conflict struct {
+	Client  string
+	Tool    string
+	Servers []string
+}
+
+// Conflicts finds tools of the same name among servers of the same client.
+func Conflicts(all []*Checked) (found []Conflict) {
+	type key struct{ client, tool string }
+	holders := map[key][]string{}
+	var order []key
+	for _, c := range all {
+		if !c.Tried || c.Disabled {
+			continue
+		}
+		for _, tool := range c.Attempt.Found.Tools {
+			k := key{c.Client.ID, tool.Name}
+			if holders[k] == nil {
+				order = append(order, k)
+			}
+			if !slices.Contains(holders[k], c.Name) {
+				holders[k] = append(holders[k], c.Name)
+			}
+		}
+	}
+	for _, k := range order {
+		if len(holders[k]) > 1 {
+			found = append(found, Conflict{k.client, k.tool, holders[k]})
+		}
+	}
+	return found
+}

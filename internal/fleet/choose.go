@@ -1,0 +1,134 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+)
+
+// Choice is which servers are meant: by name, by client, or all.
+type Choice struct {
+	Names   []string // NAME, or CLIENT/NAME
+	Clients []string // ids; empty: of all clients
+	All     bool
+}
+
+// NotFoundError names what nobody has, and what there is instead.
+type NotFoundError struct {
+	Name string
+	Near []string // names that were perhaps meant
+	Have []string // all there are, a few of them
+}
+
+func (e *NotFoundError) Error() string {
+	switch {
+	case len(e.Near) > 0:
+		return fmt.Sprintf("no client has a server called %q; did you mean %s?", e.Name, strings.Join(e.Near, " or "))
+	case len(e.Have) > 0:
+		return fmt.Sprintf("no client has a server called %q; there are %s (gauze list shows all)", e.Name, strings.Join(e.Have, ", "))
+	}
+	return fmt.Sprintf("no client has a server called %q, nor any other: gauze list says where was looked", e.Name)
+}
+
+// Choose finds the servers that are meant. A name that nobody has is an error;
+// one that several clients have means all of them.
+func (v *View) Choose(c Choice) ([]*Server, error) {
+	if _, err := clientsOf(c.Clients); err != nil {
+		return nil, err
+	}
+	var all []*Server
+	for _, s := range v.Servers {
+		if len(c.Clients) == 0 || slices.Contains(c.Clients, s.Client.ID) {
+			all = append(all, s)
+		}
+	}
+	if c.All || len(c.Names) == 0 {
+		return all, nil
+	}
+	var chosen []*Server
+	for _, name := range c.Names {
+		found := false
+		for _, s := range all {
+			if s.Name == name || s.ID() == name {
+				found = true
+				if !slices.Contains(chosen, s) {
+					chosen = append(chosen, s)
+				}
+			}
+		}
+		if !found {
+			return nil, notFound(name, all)
+		}
+	}
+	return chosen, nil
+}
+
+func notFound(name string, all []*Server) error {
+	e := &NotFoundError{Name: name}
+	for _, s := range all {
+		if near(name, s.Name) && !slices.Contains(e.Near, s.Name) {
+			e.Near = append(e.Near, s.Name)
+		}
+		if len(e.Have) < 8 && !slices.Contains(e.Have, s.Name) {
+			e.Have = append(e.Have, s.Name)
+		}
+	}
+	return e
+}
+
+// near: one is the other with a letter or two of difference, or a part of it.
+func near(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	if len(a) > 2 && len(b) > 2 && (strings.Contains(a, b) || strings.Contains(b, a)) {
+		return true
+	}
+	return distance(a, b) <= 2 && min(len(a), len(b)) > 3
+}
+
+// distance counts the letters that differ (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			next := last
+			if a[i] != b[j] {
+				next = 1 + min(last, row[j], row[j+1])
+			}
+			last, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}
+
+// clientsOf finds clients by their ids.
+func clientsOf(ids []string) (all []*clientconfig.Client, err error) {
+	for _, id := range ids {
+		c, ok := clientconfig.ByID(id)
+		if !ok {
+			return nil, unknownClient(id)
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func unknownClient(id string) error {
+	var nearest, known []string
+	for _, c := range clientconfig.Clients() {
+		known = append(known, c.ID)
+		if near(id, c.ID) || near(id, c.Name) {
+			nearest = append(nearest, c.ID)
+		}
+	}
+	if len(nearest) > 0 {
+		return fmt.Errorf("no client is called %q; did you mean %s?", id, strings.Join(nearest, " or "))
+	}
+	return fmt.Errorf("no client is called %q; known are %s", id, strings.Join(known, ", "))
+}

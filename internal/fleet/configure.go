@@ -1,0 +1,282 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Request is a server somebody wants to have.
+type Request struct {
+	Name    string
+	Package string   // npm:NAME, pypi:NAME, oci:IMAGE, @scope/name or an https:// address
+	Command []string // instead of a package
+	URL     string   // instead of both
+	Args    []string // behind the package
+	Env     []string // NAME=value, or NAME alone: a reference to it, so that its value stays out of the file
+	Header  []string // "Name: value"; ${NAME} in the value is a reference
+
+	Clients []string // ids; empty: the one that is in use, if it is one
+	Scope   clientconfig.Scope
+	Wrap    bool // put gauze run in front
+	Replace bool // an entry of the same name
+	Untried bool // write it without trying it first
+	Heal    bool
+	Timeout time.Duration
+	Tell    func(string)
+}
+
+// Configured is what came of it: how the server does, and what would be
+// written where.
+type Configured struct {
+	Spec    upstream.Spec // as it would be written, references in it
+	Tried   bool
+	Attempt upstream.Attempted
+	Report  doctor.Report
+	Facts   *registry.Facts // what a registry knows of the package, if it does
+	Missing []registry.Variable
+	Plan    Plan
+}
+
+// Works reports whether it may be written: it works, or nobody wanted it tried.
+func (c Configured) Works() bool { return !c.Tried || c.Report.Healthy }
+
+var serverName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// Configure finds out how a server is started, tries it, heals it if it may,
+// and plans to write what was found to work. Nothing is written here.
+func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err error) {
+	if !serverName.MatchString(r.Name) {
+		return c, fmt.Errorf("%q cannot be the name of a server: want up to 64 letters, digits, dots, dashes and underscores", fault.Quote(r.Name))
+	}
+	clients, err := f.clientsFor(r.Clients)
+	if err != nil {
+		return c, err
+	}
+	if c.Spec, c.Facts, err = f.specOf(ctx, r); err != nil {
+		return c, err
+	}
+	c.Missing = missing(c.Facts, c.Spec)
+	if !r.Untried {
+		f.try(ctx, r, &c)
+		if !c.Report.Healthy {
+			return c, ctx.Err()
+		}
+	}
+	view := f.Look(clients...)
+	c.Plan, err = view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
+	return c, err
+}
+
+// clientsFor are the clients that are meant.
+func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
+	if len(ids) > 0 {
+		return clientsOf(ids)
+	}
+	var used []*clientconfig.Client
+	var names []string
+	for _, c := range clientconfig.Clients() {
+		if f.Home.Uses(c) {
+			used = append(used, c)
+			names = append(names, c.ID)
+		}
+	}
+	switch len(used) {
+	case 1:
+		return used, nil
+	case 0:
+		return nil, errors.New("no MCP client was found on this machine: name the one it is for, as in --client claude-code (gauze list --clients shows all)")
+	}
+	return nil, fmt.Errorf("several MCP clients are in use here: name the ones it is for, as in --client %s (there are %s)", names[0], strings.Join(names, ", "))
+}
+
+// specOf is how the server is started or reached, with references for what
+// was given as one.
+func (f *Fleet) specOf(ctx context.Context, r Request) (spec upstream.Spec, facts *registry.Facts, err error) {
+	given := 0
+	for _, is := range []bool{r.Package != "", len(r.Command) > 0, r.URL != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return spec, nil, errors.New("name one server: a package (npm:NAME, pypi:NAME, oci:IMAGE), an address, or a command behind two dashes")
+	}
+	env, err := variables(r.Env)
+	if err != nil {
+		return spec, nil, err
+	}
+	address := r.URL
+	switch {
+	case strings.HasPrefix(r.Package, "http://"):
+		address = r.Package // of this machine, mostly
+	case r.Package != "":
+		parsed, err := registry.ParsePackage(r.Package)
+		if err != nil {
+			return spec, nil, err
+		}
+		if known, ok := f.Registry.Lookup(ctx, parsed.Kind, parsed.Name); ok {
+			facts = &known
+		}
+		if parsed.Kind == registry.Remote {
+			address = parsed.Name
+			break
+		}
+		var names []string
+		for _, pair := range env {
+			name, _, _ := strings.Cut(pair, "=")
+			names = append(names, name)
+		}
+		words := append(parsed.Words(names...), r.Args...)
+		spec.Command, spec.Args = words[0], words[1:]
+	case len(r.Command) > 0:
+		spec.Command, spec.Args = r.Command[0], append(slices.Clone(r.Command[1:]), r.Args...)
+	}
+	if address == "" {
+		if len(r.Header) > 0 {
+			return spec, nil, errors.New("headers go with an address; a command gets its settings from variables")
+		}
+		spec.Env = env
+		return spec, facts, nil
+	}
+	if len(env) > 0 {
+		return spec, nil, errors.New("variables go with a command; a server behind an address gets its settings from headers")
+	}
+	if err := upstream.CheckURL(address); err != nil {
+		return spec, nil, err
+	}
+	spec = upstream.Spec{URL: address}
+	for _, text := range r.Header {
+		name, value, ok := strings.Cut(text, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || value == "" {
+			return spec, nil, errors.New("a header is written 'Name: value', as in 'Authorization: Bearer ${TOKEN}'")
+		}
+		if err := upstream.CheckHeader(name, value); err != nil {
+			return spec, nil, err
+		}
+		spec.Header = append(spec.Header, upstream.Header{Name: name, Value: value, Source: "the request"})
+	}
+	return spec, facts, nil
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// variables reads NAME=value and NAME.
+func variables(all []string) (env []string, err error) {
+	for _, pair := range all {
+		name, value, has := strings.Cut(pair, "=")
+		if !variableName.MatchString(name) {
+			return nil, fmt.Errorf("%q cannot be the name of a variable: want NAME=value, or NAME to refer to one that is set", fault.Quote(name))
+		}
+		if !has {
+			value = "${" + name + "}"
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+// missing are the variables and headers a registry calls required and nobody
+// gave.
+func missing(facts *registry.Facts, spec upstream.Spec) (all []registry.Variable) {
+	if facts == nil {
+		return nil
+	}
+	for _, v := range registry.Required(facts.Env) {
+		if !slices.ContainsFunc(spec.Env, func(pair string) bool { return strings.HasPrefix(pair, v.Name+"=") }) {
+			all = append(all, v)
+		}
+	}
+	for _, v := range registry.Required(facts.Headers) {
+		if !slices.ContainsFunc(spec.Header, func(h upstream.Header) bool { return strings.EqualFold(h.Name, v.Name) }) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// try starts or reaches the server with its references filled in, and takes
+// over into what is written what healed it.
+func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
+	filled := f.filled(c.Spec)
+	c.Attempt, c.Report = doctor.Examine(ctx, f.Machine, filled, doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell})
+	c.Tried = true
+	if healed := c.Report.Spec; c.Report.Healthy && len(c.Report.Steps) > 0 {
+		c.Spec = lasting(c.Spec, filled, healed, r.Wrap)
+	}
+}
+
+// filled is a spec as it would be started: references have their values.
+func (f *Fleet) filled(s upstream.Spec) upstream.Spec {
+	fill := func(text string) string {
+		return reference.ReplaceAllStringFunc(text, func(whole string) string {
+			if value := f.Home.Getenv(whole[2 : len(whole)-1]); value != "" {
+				return value
+			}
+			return whole
+		})
+	}
+	if s.URL == "" {
+		env := slices.Clone(f.Home.Environ)
+		for _, pair := range s.Env {
+			name, value, _ := strings.Cut(pair, "=")
+			env = append(env, name+"="+fill(value))
+		}
+		s.Env = env
+	}
+	s.Header = slices.Clone(s.Header)
+	for i := range s.Header {
+		s.Header[i].Value = fill(s.Header[i].Value)
+	}
+	return s
+}
+
+var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+
+// lasting is what is written of a healed spec. Under gauze run most of it is
+// found again at every start; values that healing found elsewhere, such as in
+// a .env, stay there.
+func lasting(written, before, healed upstream.Spec, wrapped bool) upstream.Spec {
+	written.URL, written.Dir = healed.URL, healed.Dir
+	if healed.URL != "" {
+		written.Command, written.Args, written.Env = "", nil, nil
+		return written
+	}
+	if wrapped {
+		return written
+	}
+	written.Command, written.Args = healed.Command, healed.Args
+	for _, pair := range healed.Env {
+		name, value, _ := strings.Cut(pair, "=")
+		if slices.Contains(before.Env, pair) || fault.NamesSecret(name, value) {
+			continue
+		}
+		if name == "PATH" || quietVariable(name) {
+			written.Env = append(written.Env, pair)
+		}
+	}
+	return written
+}
+
+// quietVariable: it only keeps a library from writing where it should not.
+func quietVariable(name string) bool {
+	return slices.Contains([]string{"NO_COLOR", "DOTENV_CONFIG_QUIET", "PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "NPM_CONFIG_LOGLEVEL", "npm_config_loglevel"}, name)
+}
+
+func transportOf(c Configured) clientconfig.Transport {
+	if c.Tried && c.Attempt.Found.Transport == "sse" {
+		return clientconfig.SSE
+	}
+	return clientconfig.HTTP
+}

@@ -1,0 +1,155 @@
+// Package fleet is every MCP server of every client on this machine, as one
+// list: looked at, checked, changed, and given back.
+//
+//	fleet.go    Look: the files of all clients, their servers and what is wrong in them
+//	choose.go   which of them are meant
+//	check.go    are they well: tried side by side, healed if allowed
+//	plan.go     a change to files: shown, agreed to, made, or none of it
+//	change.go   the changes there are: wrap, unwrap, add, remove, mend
+//	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
+//	lock.go     what servers were like when they were trusted, and what is different now
+//
+// Nothing is written but through a Plan, and no Plan without the consent to
+// exactly what it shows.
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Fleet is where the servers are looked for, and what changes need.
+type Fleet struct {
+	Home     clientconfig.Home
+	Store    backup.Store
+	Machine  *doctor.Machine
+	Registry registry.Source // what is known of packages; its zero value asks nobody
+	Gauze    string          // our program, as files are to name it
+	Version  string          // of ours, told to servers
+}
+
+// View is what was found at one moment.
+type View struct {
+	fleet    *Fleet
+	Configs  []*clientconfig.Config
+	Servers  []*Server
+	Problems []clientconfig.Problem // of files, and of several together; those of a server are with it
+}
+
+// Server is one entry of one file.
+type Server struct {
+	*clientconfig.Entry
+	Config   *clientconfig.Config
+	Problems []clientconfig.Problem
+}
+
+// Look reads the files of all clients, or of these.
+func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
+	v := &View{fleet: f}
+	for _, file := range f.Home.Find(clients...) {
+		v.Configs = append(v.Configs, f.Home.Read(file))
+	}
+	var problems []clientconfig.Problem
+	for _, c := range v.Configs {
+		problems = append(problems, c.Lint()...)
+		for i := range c.Entries {
+			v.Servers = append(v.Servers, &Server{Entry: &c.Entries[i], Config: c})
+		}
+	}
+	for _, p := range append(problems, clientconfig.Across(v.Configs)...) {
+		if s := v.of(p); s != nil {
+			s.Problems = append(s.Problems, p)
+		} else {
+			v.Problems = append(v.Problems, p)
+		}
+	}
+	slices.SortStableFunc(v.Servers, func(a, b *Server) int {
+		return cmp.Or(cmp.Compare(a.Client.ID, b.Client.ID), cmp.Compare(a.Name, b.Name))
+	})
+	return v
+}
+
+// of is the server a problem is about.
+func (v *View) of(p clientconfig.Problem) *Server {
+	for _, s := range v.Servers {
+		if p.Server != "" && s.Config.Path == p.File && s.Config.Client == p.Client && s.shown() == p.Server {
+			return s
+		}
+	}
+	return nil
+}
+
+// shown is a server's name as problems write it.
+func (s *Server) shown() string { return fault.Quote(s.Name) }
+
+// ID names a server among all: its client and its name.
+func (s *Server) ID() string { return s.Client.ID + "/" + s.Name }
+
+// Spec is the server itself, without us in between.
+func (s *Server) Real() upstream.Spec {
+	if s.Inner != nil {
+		return *s.Inner
+	}
+	return s.Entry.Spec
+}
+
+// Shown is how the server is started or reached, fit to be shown: no secrets
+// of its environment, its arguments or its address.
+func (s *Server) Shown() string {
+	return s.Secrets().Redact(fault.Redact(fault.Clean(s.Real().String())))
+}
+
+// Foreign reports whether the entry comes with a project: whoever wrote the
+// project wrote it, and nobody here has agreed to run it.
+func (s *Server) Foreign() bool {
+	switch s.Config.Place.Scope {
+	case clientconfig.Project, clientconfig.Workspace:
+		return !s.Config.Place.Private && !s.approved()
+	}
+	return false
+}
+
+// approved: the client asked its user about this server, and the answer was
+// yes.
+func (s *Server) approved() bool {
+	return s.Client.ID == "claude-code" && !slices.ContainsFunc(s.Problems, func(p clientconfig.Problem) bool { return p.Code == "not-approved" })
+}
+
+// Errors are the problems that keep the server from being loaded.
+func (s *Server) Errors() (all []clientconfig.Problem) {
+	for _, p := range s.Problems {
+		if p.Severity == clientconfig.Error {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// secrets are the values of all entries of a file that no output shows.
+func secretsOf(c *clientconfig.Config) []fault.Secrets {
+	var all []fault.Secrets
+	for i := range c.Entries {
+		all = append(all, c.Entries[i].Secrets())
+	}
+	return all
+}
+
+// masked takes secrets out of a text of several lines.
+func masked(text string, secrets []fault.Secrets) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		for _, s := range secrets {
+			line = s.Redact(line)
+		}
+		lines[i] = fault.Redact(line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,240 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// home is a person with a few clients.
+type home struct {
+	t     *testing.T
+	dir   string
+	fleet *Fleet
+}
+
+const secret = "sk-live-0123456789abcdefXYZ"
+
+var files = map[string]string{
+	".cursor/mcp.json": `{
+  "mcpServers": {
+    "notes": {"command": "npx", "args": ["-y", "notes-mcp@1.2.0"], "env": {"NOTES_TOKEN": "` + secret + `"}},
+    "web": {"url": "https://mcp.example.com/mcp", "headers": {"Authorization": "Bearer ` + secret + `"}}
+  }
+}
+`,
+	".codex/config.toml":        "model = \"x\"\n\n# my servers\n[mcp_servers.time]\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\n",
+	".config/goose/config.yaml": "extensions:\n  developer:\n    type: builtin\n    enabled: true\n  clock:\n    type: stdio\n    enabled: true\n    cmd: uvx\n    args:\n      - mcp-server-time\n",
+	".claude.json":              `{"numStartups": 12, "mcpServers": {"notes": {"type": "stdio", "command": "npx", "args": ["-y", "notes-mcp@1.2.0"]}}}`,
+	"project/.mcp.json":         `{"mcpServers": {"shared": {"command": "sh", "args": ["-c", "touch /tmp/never"]}}}`,
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	h := &home{t: t, dir: t.TempDir()}
+	for name, text := range files {
+		path := filepath.Join(h.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.fleet = &Fleet{
+		Home:    clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}},
+		Store:   backup.Store{Dir: filepath.Join(h.dir, "state")},
+		Machine: doctor.ThisMachine(), Gauze: "/usr/bin/gauze",
+	}
+	return h
+}
+
+func (h *home) read(name string) string {
+	h.t.Helper()
+	text, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (h *home) apply(p Plan) {
+	h.t.Helper()
+	if _, err := h.fleet.Apply(p, p.Consent()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *home) wantUntouched() {
+	h.t.Helper()
+	for name, text := range files {
+		if got := h.read(name); got != text {
+			h.t.Errorf("%s is now\n%s", name, got)
+		}
+	}
+}
+
+func TestEverythingWrappedAndGivenBackIsAsItWas(t *testing.T) {
+	h := newHome(t)
+	view := h.fleet.Look()
+	plan := view.Wrap(view.Servers, true)
+	if len(plan.Changes) < 4 {
+		t.Fatalf("%d files, skipped %v", len(plan.Changes), plan.Skipped)
+	}
+	h.apply(plan)
+	wrapped := 0
+	view = h.fleet.Look()
+	for _, s := range view.Servers {
+		if s.Wrapped {
+			wrapped++
+		}
+	}
+	if wrapped != len(view.Servers)-1 { // all but goose's own
+		t.Errorf("%d of %d are wrapped: %v", wrapped, len(view.Servers), plan.Skipped)
+	}
+	again := view.Wrap(view.Servers, true)
+	if !again.Empty() {
+		t.Errorf("wrapped twice:\n%s", again.Diff())
+	}
+	h.apply(view.Unwrap(view.Servers))
+	h.wantUntouched()
+}
+
+func TestNothingIsWrittenWithoutConsentToThisVeryDiff(t *testing.T) {
+	h := newHome(t)
+	view := h.fleet.Look()
+	plan := view.Wrap(view.Servers, false)
+	for _, consent := range []string{"", "yes", view.Unwrap(view.Servers).Consent()} {
+		if made, err := h.fleet.Apply(plan, consent); err == nil || len(made) > 0 {
+			t.Errorf("consent %q was taken", consent)
+		}
+	}
+	h.wantUntouched()
+	// Somebody else was faster.
+	path := filepath.Join(h.dir, ".cursor/mcp.json")
+	if err := os.WriteFile(path, append([]byte(files[".cursor/mcp.json"]), ' '), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.fleet.Apply(plan, plan.Consent()); err == nil {
+		t.Error("a file that had changed was written over")
+	}
+}
+
+func TestADiffShowsNoSecret(t *testing.T) {
+	h := newHome(t)
+	view := h.fleet.Look()
+	all := view.Wrap(view.Servers, true).Diff() + view.Remove(view.Servers).Diff()
+	for _, s := range view.Servers {
+		all += s.Shown()
+	}
+	if strings.Contains(all, secret) || !strings.Contains(all, "NOTES_TOKEN") {
+		t.Errorf("%s", all)
+	}
+}
+
+func TestAServerIsAddedInEachClientsOwnWay(t *testing.T) {
+	h := newHome(t)
+	view := h.fleet.Look()
+	var clients []*clientconfig.Client
+	for _, id := range []string{"cursor", "codex", "goose", "claude-code", "opencode", "copilot-cli", "vscode", "continue", "mistral-vibe"} {
+		c, ok := clientconfig.ByID(id)
+		if !ok {
+			t.Fatal(id)
+		}
+		clients = append(clients, c)
+	}
+	spec := upstream.Spec{Command: "uvx", Args: []string{"mcp-server-fetch"}}
+	plan, err := view.Add(NewServer{Name: "fetch", Spec: spec, Wrapped: true}, clients)
+	if err != nil || len(plan.Skipped) > 0 || len(plan.Changes) != len(clients) {
+		t.Fatalf("%v %+v %d", err, plan.Skipped, len(plan.Changes))
+	}
+	h.apply(plan)
+	view = h.fleet.Look()
+	found := map[string]bool{}
+	for _, s := range view.Servers {
+		if s.Name == "fetch" {
+			found[s.Client.ID] = true
+			if !s.Wrapped || s.Real().Command != "uvx" || len(s.Errors()) > 0 {
+				t.Errorf("%s: %+v %+v", s.ID(), s.Spec, s.Errors())
+			}
+		}
+	}
+	if len(found) < len(clients) {
+		t.Errorf("only %v", found)
+	}
+	if _, err := view.Add(NewServer{Name: "fetch", Spec: spec}, clients[:1]); err == nil {
+		t.Error("a second one of the same name")
+	}
+	chosen, err := view.Choose(Choice{Names: []string{"fetch"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.apply(view.Remove(chosen))
+	for name, text := range files {
+		if got := h.read(name); strings.TrimSpace(got) != strings.TrimSpace(text) {
+			t.Errorf("%s is now\n%s", name, got)
+		}
+	}
+}
+
+// What comes with a project is not run because somebody stands in its folder.
+func TestAProjectsServersAreNotRun(t *testing.T) {
+	h := newHome(t)
+	mark := filepath.Join(h.dir, "ran")
+	text := `{"mcpServers": {"evil": {"command": "touch", "args": ["` + mark + `"]}}}`
+	if err := os.WriteFile(filepath.Join(h.dir, "project/.mcp.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	view := h.fleet.Look()
+	chosen, err := view.Choose(Choice{Names: []string{"evil"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range h.fleet.Check(context.Background(), chosen, CheckOptions{Heal: true}) {
+		if c.Tried || !strings.Contains(c.Not, "comes with the project") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it was run")
+	}
+}
+
+func TestWhatNobodyHasIsNotFoundButWhatWasMeantIs(t *testing.T) {
+	view := newHome(t).fleet.Look()
+	for name, want := range map[string]string{"ntoes": "notes", "zzzzzz": "gauze list", "cursor/not": "no client has"} {
+		if _, err := view.Choose(Choice{Names: []string{name}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := view.Choose(Choice{Clients: []string{"curser"}}); err == nil || !strings.Contains(err.Error(), "cursor") {
+		t.Errorf("%v", err)
+	}
+	both, err := view.Choose(Choice{Names: []string{"notes"}})
+	if err != nil || len(both) != 2 {
+		t.Errorf("%d %v", len(both), err)
+	}
+}
+
+func TestALockHoldsNoValues(t *testing.T) {
+	h := newHome(t)
+	view := h.fleet.Look()
+	var all []*Checked
+	for _, s := range view.Servers {
+		all = append(all, &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true},
+			Attempt: upstream.Attempted{Found: upstream.Found{Name: "n", Version: "1", Tools: []upstream.Tool{{Name: "t", Definition: "d1"}}}}})
+	}
+	lock, out := h.fleet.Lock(all, time.Now())
+	if len(out) > 0 || bytes.Contains(lock.Bytes(), []byte(secret)) || !bytes.Contains(lock.Bytes(), []byte("NOTES_TOKEN")) {
+		t.Errorf("%s", lock.Bytes())
+	}
+}

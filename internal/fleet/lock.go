@@ -1,0 +1,271 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Lock is what servers were like when somebody trusted them. It holds names of
+// variables and hashes, never a value.
+type Lock struct {
+	Format  int       `json:"gauzeLock"`
+	Made    time.Time `json:"made"`
+	Servers []Locked  `json:"servers"`
+}
+
+// Locked is one server.
+type Locked struct {
+	Client  string            `json:"client"`
+	Name    string            `json:"name"`
+	Scope   string            `json:"scope"`
+	Command []string          `json:"command,omitempty"` // without secrets
+	URL     string            `json:"url,omitempty"`     // without secrets
+	Env     []string          `json:"env,omitempty"`     // names that the entry sets
+	Headers []string          `json:"headers,omitempty"` // names
+	Package string            `json:"package,omitempty"`
+	Version string            `json:"version,omitempty"` // that was really run
+	Server  string            `json:"server,omitempty"`  // as it calls itself
+	Tools   map[string]string `json:"tools"`             // name: hash of its definition
+}
+
+const lockFormat = 1
+
+// Lock notes what checked servers are like. Those that did not work are left
+// out and returned.
+func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked) {
+	l = Lock{Format: lockFormat, Made: now.UTC().Truncate(time.Second)}
+	for _, c := range all {
+		if !c.Tried || !c.Report.Healthy {
+			out = append(out, c)
+			continue
+		}
+		l.Servers = append(l.Servers, f.locked(c))
+	}
+	slices.SortFunc(l.Servers, func(a, b Locked) int {
+		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope))
+	})
+	return l, out
+}
+
+func (f *Fleet) locked(c *Checked) Locked {
+	spec := c.Real()
+	l := Locked{Client: c.Client.ID, Name: c.Name, Scope: string(c.Scope), Env: c.sets(), Tools: map[string]string{}}
+	if spec.URL != "" {
+		l.URL = spec.String()
+		for _, h := range spec.Header {
+			l.Headers = append(l.Headers, h.Name)
+		}
+	} else {
+		for _, word := range append([]string{spec.Command}, spec.Args...) {
+			l.Command = append(l.Command, c.Secrets().Redact(fault.Redact(word)))
+		}
+		l.Package, l.Version = f.Machine.Resolved(spec)
+	}
+	found := c.Attempt.Found
+	l.Server = fault.Clean(strings.TrimSpace(found.Name + " " + found.Version))
+	for _, tool := range found.Tools {
+		l.Tools[tool.Name] = tool.Definition
+	}
+	return l
+}
+
+// sets are the names of the variables the entry sets by itself.
+func (s *Server) sets() (names []string) {
+	for _, name := range s.Variables() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Bytes is the lock as a file.
+func (l Lock) Bytes() []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(l) // of such a value it cannot fail
+	return b.Bytes()
+}
+
+// ReadLock reads one.
+func ReadLock(text []byte) (l Lock, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&l); err != nil {
+		return l, fmt.Errorf("it is no lock file of ours: %w; make one with: gauze lock", err)
+	}
+	switch {
+	case l.Format == 0:
+		return l, fmt.Errorf("it is no lock file of ours; make one with: gauze lock")
+	case l.Format > lockFormat:
+		return l, fmt.Errorf("it was made by a newer gauze (format %d): update this one", l.Format)
+	}
+	return l, nil
+}
+
+// Drift is a difference between a lock and what is there now.
+type Drift struct {
+	Client string `json:"client"`
+	Server string `json:"server"`
+	Kind   string `json:"kind"` // config, version, tools, missing, extra, broken
+	What   string `json:"what"`
+}
+
+// Verify compares. Servers that do not work now are broken; their tools are
+// not compared.
+func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
+	seen := map[string]bool{}
+	for _, was := range l.Servers {
+		i := slices.IndexFunc(all, func(c *Checked) bool {
+			return c.Client.ID == was.Client && c.Name == was.Name && string(c.Scope) == was.Scope
+		})
+		drift := func(kind, what string) {
+			drifts = append(drifts, Drift{Client: was.Client, Server: was.Name, Kind: kind, What: what})
+		}
+		if i < 0 {
+			drift("missing", "the lock has it, and no file does")
+			continue
+		}
+		c := all[i]
+		seen[c.ID()+"\x00"+string(c.Scope)] = true
+		now := f.locked(c)
+		configured(was, now, drift)
+		switch {
+		case !c.Tried:
+			drift("broken", "it was not tried: "+c.Not)
+		case !c.Report.Healthy:
+			drift("broken", "it does not work now: "+fault.Quote(c.Attempt.Stopped))
+		default:
+			versions(was, now, drift)
+			tools(was.Tools, now.Tools, drift)
+		}
+	}
+	for _, c := range all {
+		if !seen[c.ID()+"\x00"+string(c.Scope)] && c.Builtin == "" {
+			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock"})
+		}
+	}
+	return drifts
+}
+
+func configured(was, now Locked, drift func(kind, what string)) {
+	list := func(all []string) string { return fault.Quote(strings.Join(all, " ")) }
+	switch {
+	case !slices.Equal(was.Command, now.Command):
+		drift("config", fmt.Sprintf("the command was %s, and is %s", list(was.Command), list(now.Command)))
+	case was.URL != now.URL:
+		drift("config", fmt.Sprintf("the address was %s, and is %s", fault.Quote(was.URL), fault.Quote(now.URL)))
+	}
+	if !slices.Equal(was.Env, now.Env) {
+		drift("config", fmt.Sprintf("the variables were %s, and are %s", list(was.Env), list(now.Env)))
+	}
+	if !slices.Equal(was.Headers, now.Headers) {
+		drift("config", fmt.Sprintf("the headers were %s, and are %s", list(was.Headers), list(now.Headers)))
+	}
+}
+
+func versions(was, now Locked, drift func(kind, what string)) {
+	switch {
+	case was.Version != now.Version:
+		drift("version", fmt.Sprintf("%s was %s, and is %s", fault.Quote(was.Package), fault.Quote(was.Version), fault.Quote(now.Version)))
+	case was.Server != now.Server:
+		drift("version", fmt.Sprintf("it called itself %s, and now %s", fault.Quote(was.Server), fault.Quote(now.Server)))
+	}
+}
+
+func tools(was, now map[string]string, drift func(kind, what string)) {
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		hash, there := now[name]
+		switch {
+		case !there:
+			drift("tools", "the tool "+fault.Quote(name)+" is gone")
+		case hash != was[name]:
+			drift("tools", "the tool "+fault.Quote(name)+" is described otherwise: read it before you trust it")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, known := was[name]; !known {
+			drift("tools", "there is a new tool, "+fault.Quote(name))
+		}
+	}
+}
+
+// Restore plans to bring the files back to what the lock says: servers that
+// are missing, or configured otherwise. What a lock does not hold, the values
+// of variables and headers, is kept where it is and referred to by name where
+// it is not.
+func (v *View) Restore(l Lock) (Plan, error) {
+	d := v.fleet.draft()
+	for _, was := range l.Servers {
+		id := was.Client + "/" + was.Name
+		client, ok := clientconfig.ByID(was.Client)
+		if !ok {
+			d.skip(id, "no client of that name is known")
+			continue
+		}
+		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, fault.Redacted) }) {
+			d.skip(id, "a secret stood in its command line or address, and locks hold none: write it by hand")
+			continue
+		}
+		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
+		wrapped := false
+		if i >= 0 {
+			now := v.fleet.locked(&Checked{Server: v.Servers[i]})
+			same := true
+			configured(was, now, func(string, string) { same = false })
+			if same {
+				continue
+			}
+			wrapped = v.Servers[i].Wrapped
+		}
+		s := NewServer{Name: was.Name, Scope: clientconfig.Scope(was.Scope), Replace: i >= 0, Wrapped: wrapped, Spec: upstream.Spec{URL: was.URL}}
+		if len(was.Command) > 0 {
+			s.Spec = upstream.Spec{Command: was.Command[0], Args: was.Command[1:]}
+		}
+		for _, name := range was.Env {
+			s.Spec.Env = append(s.Spec.Env, name+"="+v.value(i, name))
+		}
+		for _, name := range was.Headers {
+			s.Spec.Header = append(s.Spec.Header, upstream.Header{Name: name, Value: v.header(i, name)})
+		}
+		c, err := v.fileFor(client, s.Scope)
+		if err == nil {
+			err = v.addTo(d, c, s)
+		}
+		if err != nil {
+			d.skip(id, err.Error())
+		}
+	}
+	return d.finish(), nil
+}
+
+// value is what a variable is now, or a reference to it.
+func (v *View) value(server int, name string) string {
+	if server >= 0 {
+		if value, ok := v.Servers[server].Variable(name); ok {
+			return value
+		}
+	}
+	return "${" + name + "}"
+}
+
+func (v *View) header(server int, name string) string {
+	if server >= 0 {
+		for _, h := range v.Servers[server].Real().Header {
+			if strings.EqualFold(h.Name, name) {
+				return h.Value
+			}
+		}
+	}
+	return "${" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "}"
+}

@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// seen are all servers of the home, as if each had been tried and had this tool.
+func (h *home) seen(definition string) (all []*Checked) {
+	for _, s := range h.fleet.Look().Servers {
+		if s.Builtin != "" {
+			continue
+		}
+		all = append(all, &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true},
+			Attempt: upstream.Attempted{Found: upstream.Found{Name: "n", Version: "1", Tools: []upstream.Tool{{Name: "t", Definition: definition}}}}})
+	}
+	return all
+}
+
+func (h *home) edit(name, old, new string) {
+	h.t.Helper()
+	text := h.read(name)
+	if !strings.Contains(text, old) {
+		h.t.Fatalf("no %q in %s", old, text)
+	}
+	if err := os.WriteFile(filepath.Join(h.dir, name), []byte(strings.Replace(text, old, new, 1)), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func kinds(drifts []Drift) (all []string) {
+	for _, d := range drifts {
+		all = append(all, d.Client+"/"+d.Server+" "+d.Kind)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestALockSeesEveryKindOfDrift(t *testing.T) {
+	h := newHome(t)
+	lock, _ := h.fleet.Lock(h.seen("d1"), time.Now())
+	read, err := ReadLock(lock.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if drifts := h.fleet.Verify(read, h.seen("d1")); len(drifts) > 0 {
+		t.Fatalf("%+v", drifts)
+	}
+	h.edit(".cursor/mcp.json", "notes-mcp@1.2.0", "notes-mcp@6.6.6")
+	h.edit(".claude.json", `"notes"`, `"other"`)
+	h.edit(".codex/config.toml", "uvx", "uvy")
+	all := h.seen("d1")
+	for _, c := range all {
+		switch c.ID() {
+		case "cursor/web":
+			c.Attempt.Found.Tools[0].Definition = "d2"
+			c.Attempt.Found.Tools = append(c.Attempt.Found.Tools, upstream.Tool{Name: "rm", Definition: "d"})
+		case "goose/clock":
+			c.Report.Healthy = false
+		case "claude-code/shared":
+			c.Attempt.Found.Version = "2"
+		}
+	}
+	got := kinds(h.fleet.Verify(read, all))
+	for _, want := range []string{
+		"cursor/notes config", "codex/time config", "claude-code/notes missing", "claude-code/other extra",
+		"cursor/web tools", "goose/clock broken", "claude-code/shared version",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s in %v", want, got)
+		}
+	}
+	if len(got) != 7+1 { // and the version of the other package
+		t.Errorf("%v", got)
+	}
+}
+
+func TestRestoreBringsBackWhatTheLockHolds(t *testing.T) {
+	h := newHome(t)
+	lock, _ := h.fleet.Lock(h.seen("d1"), time.Now())
+	h.edit(".cursor/mcp.json", "notes-mcp@1.2.0", "notes-mcp@6.6.6")
+	h.apply(h.fleet.Look().Remove(must(h.fleet.Look().Choose(Choice{Names: []string{"codex/time"}}))))
+	plan, err := h.fleet.Look().Restore(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(plan.Diff(), secret) {
+		t.Error(plan.Diff())
+	}
+	h.apply(plan)
+	if drifts := h.fleet.Verify(lock, h.seen("d1")); len(drifts) > 0 {
+		t.Errorf("%+v", drifts)
+	}
+	if got := h.read(".cursor/mcp.json"); !strings.Contains(got, secret) {
+		t.Errorf("the value is lost: %s", got)
+	}
+}
+
+func must(all []*Server, err error) []*Server {
+	if err != nil {
+		panic(err)
+	}
+	return all
+}
+
+func TestAFileThatIsNoLockIsRefused(t *testing.T) {
+	for _, text := range []string{"", "{}", "[]", `{"gauzeLock": 99}`, `{"lockfileVersion": 3}`} {
+		if _, err := ReadLock([]byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}

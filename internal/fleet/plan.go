@@ -1,0 +1,163 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Plan is a change to files that nobody has made yet.
+type Plan struct {
+	Changes []Change
+	Skipped []Skip
+}
+
+// Change is what is to become of one file.
+type Change struct {
+	backup.Change
+	Client  *clientconfig.Client
+	Servers []string             // whose entries are touched
+	Consent clientconfig.Consent // the most that any part of it needs
+	Shared  bool                 // others get the file, too: it lies in a project
+	secrets []fault.Secrets
+}
+
+// Skip is a server that stays as it is, and why.
+type Skip struct{ Server, Why string }
+
+// Empty reports whether there is nothing to do.
+func (p Plan) Empty() bool { return len(p.Changes) == 0 }
+
+// Consent is what somebody agrees to who has seen the diff: all files, with
+// every byte before and after.
+func (p Plan) Consent() string {
+	sum := sha256.New()
+	for _, c := range p.Changes {
+		fmt.Fprintln(sum, c.Fingerprint())
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:32]
+}
+
+// Diff shows the whole plan, without the values that are secret.
+func (p Plan) Diff() string {
+	var b strings.Builder
+	for _, c := range p.Changes {
+		b.WriteString(c.Diff())
+	}
+	return b.String()
+}
+
+// Diff shows one change.
+func (c Change) Diff() string { return masked(backup.Unified(c.Path, c.Old, c.New), c.secrets) }
+
+// NeedsEyes reports whether more than a general yes is needed: somebody has to
+// have seen what is run, reached or sent from now on.
+func (c Change) NeedsEyes() bool { return c.Consent > clientconfig.Form || c.Shared }
+
+// ErrConsent: what was agreed to is not what would be done.
+var ErrConsent = errors.New("what was agreed to is not what would be done now: files have changed meanwhile; look at the new diff")
+
+// Apply makes the changes, if they are what was agreed to. It stops at the
+// first file that refuses; what was made before can be undone one by one.
+func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
+	if consent != p.Consent() {
+		return nil, ErrConsent
+	}
+	for _, c := range p.Changes {
+		entry, err := f.Store.Write(c.Change)
+		if errors.Is(err, backup.ErrSame) {
+			continue
+		}
+		if err != nil {
+			return made, err
+		}
+		made = append(made, entry)
+	}
+	return made, nil
+}
+
+// draft is a plan being made: files as they would be.
+type draft struct {
+	fleet *Fleet
+	plan  Plan
+	at    map[string]int // of a path in the plan's changes
+}
+
+func (f *Fleet) draft() *draft { return &draft{fleet: f, at: map[string]int{}} }
+
+// now is a file as the plan so far would leave it.
+func (d *draft) now(c *clientconfig.Config) *clientconfig.Config {
+	if i, touched := d.at[c.Path]; touched {
+		return d.fleet.Home.ReadText(c.File, d.plan.Changes[i].New)
+	}
+	return c
+}
+
+// edit changes one server's entry.
+func (d *draft) edit(c *clientconfig.Config, server string, consent clientconfig.Consent, about string, e clientconfig.Edit) error {
+	now := d.now(c)
+	text, err := e.Apply(c.Format(), now.Text)
+	if err == nil {
+		d.replace(c, server, consent, about, text)
+	}
+	return err
+}
+
+// replace notes what a file is to be.
+func (d *draft) replace(c *clientconfig.Config, server string, consent clientconfig.Consent, about string, text []byte) {
+	i, touched := d.at[c.Path]
+	if !touched {
+		i = len(d.plan.Changes)
+		d.at[c.Path] = i
+		change := Change{Client: c.Client, Shared: inProject(c), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
+		if !c.Exists {
+			change.Old = nil
+		}
+		d.plan.Changes = append(d.plan.Changes, change)
+	}
+	change := &d.plan.Changes[i]
+	change.New = text
+	change.Consent = max(change.Consent, consent)
+	change.Servers = append(change.Servers, server)
+	if change.About != "" {
+		change.About += "; "
+	}
+	change.About += about
+	change.secrets = append(secretsOf(c), secretsOf(d.fleet.Home.ReadText(c.File, text))...)
+}
+
+func (d *draft) skip(server, why string) {
+	d.plan.Skipped = append(d.plan.Skipped, Skip{server, why})
+}
+
+// finish drops what came back to what it was.
+func (d *draft) finish() Plan {
+	kept := d.plan.Changes[:0]
+	for _, c := range d.plan.Changes {
+		if c.Old == nil || string(c.Old) != string(c.New) {
+			kept = append(kept, c)
+		}
+	}
+	d.plan.Changes = kept
+	return d.plan
+}
+
+// within is the folder that links of a file may not lead out of.
+func (f *Fleet) within(c *clientconfig.Config) string {
+	if inProject(c) {
+		return f.Home.Project
+	}
+	return f.Home.Home
+}
+
+// inProject: the file lies in a project, where others get it and others may
+// have written it.
+func inProject(c *clientconfig.Config) bool {
+	return c.Place.Scope == clientconfig.Project || c.Place.Scope == clientconfig.Workspace
+}

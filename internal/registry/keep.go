@@ -1,0 +1,142 @@
+package registry
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Answers are kept one to a file, named by the hash of what was asked, readable by their owner alone. The file's time is
+// when it was answered. A cache that cannot be written is no trouble: the next question is asked again.
+const (
+	freshFor = 24 * time.Hour
+	maxKept  = 128
+)
+
+// kept is an answer on disk, as it came: it goes through the same gate again.
+type kept struct {
+	URL    string          `json:"url"`
+	ETag   string          `json:"etag,omitempty"`
+	Answer json.RawMessage `json:"answer"`
+
+	at time.Time
+}
+
+func (k kept) fresh(now time.Time) bool {
+	age := now.Sub(k.at)
+	return age >= 0 && age < freshFor
+}
+
+// dir is where this registry's answers are kept, or nothing. Each has a folder of its own, so that none speaks for another.
+func (s Source) dir() string {
+	base, err := s.base()
+	if err != nil {
+		return ""
+	}
+	root := s.Dir
+	if root == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		root = filepath.Join(cache, "gauze", "registry")
+	}
+	return filepath.Join(root, hash(base)[:16])
+}
+
+func (s Source) file(address string) string { return filepath.Join(s.dir(), hash(address)+".json") }
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// kept reads the answer to one question.
+func (s Source) kept(address string) (k kept, ok bool) {
+	k, ok = readKept(s.file(address))
+	return k, ok && k.URL == address
+}
+
+func readKept(file string) (k kept, ok bool) {
+	f, err := os.Open(file)
+	if err != nil {
+		return kept{}, false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return kept{}, false
+	}
+	const frame = 8 << 10 // the address and the etag around it
+	content, err := io.ReadAll(io.LimitReader(f, maxAnswer+frame))
+	if err != nil || json.Unmarshal(content, &k) != nil {
+		return kept{}, false
+	}
+	k.ETag, k.at = plainTag(k.ETag), info.ModTime()
+	return k, true
+}
+
+// keep writes an answer, whole or not at all.
+func (s Source) keep(k kept) {
+	content, err := json.Marshal(k)
+	if dir := s.dir(); err != nil || dir == "" || os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(s.dir(), ".answer-") // 0600
+	if err != nil {
+		return
+	}
+	_, err = f.Write(content)
+	if cmp.Or(err, f.Close()) != nil || os.Rename(f.Name(), s.file(k.URL)) != nil {
+		os.Remove(f.Name())
+	}
+	files := s.files()
+	for _, old := range files[min(maxKept, len(files)):] {
+		os.Remove(old)
+	}
+}
+
+// renew says that a kept answer is right today.
+func (s Source) renew(address string) {
+	now := time.Now()
+	os.Chtimes(s.file(address), now, now)
+}
+
+// files are the kept answers, the newest first. What else lies there is not ours.
+func (s Source) files() (files []string) {
+	entries, err := os.ReadDir(s.dir())
+	if err != nil {
+		return nil
+	}
+	at := map[string]time.Time{}
+	for _, entry := range entries {
+		name, ours := strings.CutSuffix(entry.Name(), ".json")
+		info, err := entry.Info()
+		if !ours || len(name) != 2*sha256.Size || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		file := filepath.Join(s.dir(), entry.Name())
+		files, at[file] = append(files, file), info.ModTime()
+	}
+	slices.SortFunc(files, func(a, b string) int { return at[b].Compare(at[a]) })
+	return files
+}
+
+// allKept are the servers of all answers this registry gave, and when it gave the oldest of them.
+func (s Source) allKept() (servers []Server, oldest time.Time) {
+	files := s.files()
+	for _, file := range files[:min(maxKept, len(files))] {
+		k, ok := readKept(file)
+		if answer, err := readPage(k.Answer); ok && err == nil {
+			servers, oldest = append(servers, answer.servers...), k.at
+		}
+	}
+	return servers, oldest
+}

@@ -1,0 +1,523 @@
+package splice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A RefusedError says that an edit was not made. Nothing was changed.
+type RefusedError struct {
+	Line    int
+	Why     string
+	Snippet string // what a person could write there, if there is something to write
+}
+
+func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("this file cannot be edited safely here, line %d: %s; edit it by hand", e.Line, e.Why)
+	if e.Snippet != "" {
+		text += ":\n" + e.Snippet
+	}
+	return text
+}
+
+// Set replaces the value at the end of a path or adds it, with the maps that
+// are missing on the way. An index equal to the length of a list adds an item.
+//
+// What stays the same inside of a map or list is not touched: it keeps its
+// place and its comments. New members follow the one that they follow in value;
+// the member a path adds is the last one. Values may be
+// nil, bool, string, numbers, Clock, Map, []any, []string, and maps by string,
+// whose members are sorted.
+func (d *Document) Set(path []any, value any) (*Document, error) {
+	want, err := plain(d.format, value)
+	if err != nil {
+		return nil, d.refuse(path, err.Error(), nil)
+	}
+	next := d
+	// What goes and what is replaced first, then what is new: so no edit
+	// depends on a comma that another one moves.
+	for _, adding := range []bool{false, true} {
+		e := editor{d: next, adding: adding}
+		if why := e.set(path, want); why != "" {
+			return nil, d.refuse(path, why, want)
+		}
+		if next, err = e.done(); err != nil {
+			return nil, d.refuse(path, err.Error(), want)
+		}
+	}
+	return d.proven(next, path, change{set: true, want: want})
+}
+
+// Remove takes out a member or an item, with its comma, its line and the
+// comment at the end of that line. Comments on lines of their own stay.
+func (d *Document) Remove(path []any) (*Document, error) {
+	at, why := d.locate(path)
+	if why != "" {
+		return nil, d.refuse(path, why, nil)
+	}
+	if at.parent == nil {
+		return nil, d.refuse(path, "the whole file is no entry", nil)
+	}
+	e := editor{d: d}
+	gone := []int{at.index}
+	if name, isName := path[len(path)-1].(string); isName {
+		gone = nil
+		for i, c := range at.parent.children {
+			if c.name == name {
+				gone = append(gone, i)
+			}
+		}
+	}
+	if why := e.remove(at.parent, at.holder, gone); why != "" {
+		return nil, d.refuse(path, why, nil)
+	}
+	next, err := e.done()
+	if err != nil {
+		return nil, d.refuse(path, err.Error(), nil)
+	}
+	return d.proven(next, path, change{remove: true})
+}
+
+// Rename gives a member another name and leaves its value alone.
+func (d *Document) Rename(path []any, name string) (*Document, error) {
+	at, why := d.locate(path)
+	if why != "" {
+		return nil, d.refuse(path, why, nil)
+	}
+	old, isName := "", false
+	if at.parent != nil {
+		old, isName = path[len(path)-1].(string)
+	}
+	switch {
+	case !isName:
+		return nil, d.refuse(path, "only members of a map have a name", nil)
+	case old == name:
+		return d, nil
+	case at.parent.step(name) != nil:
+		return nil, d.refuse(path, "the name "+quoted(name)+" is there already", nil)
+	case !utf8.ValidString(name):
+		return nil, d.refuse(path, "the new name is no text", nil)
+	}
+	e := editor{d: d}
+	c := at.parent.children[at.index]
+	written := [][2]int{{c.start, c.keyEnd}}
+	if d.format == TOML {
+		written = d.written(at.parent, old)
+	}
+	for _, span := range written {
+		e.patch(span[0], span[1], e.pen(at.parent).keyLike(name, d.text[span[0]]))
+	}
+	next, err := e.done()
+	if err != nil {
+		return nil, d.refuse(path, err.Error(), nil)
+	}
+	return d.proven(next, path, change{rename: true, name: name})
+}
+
+// place is a node and where it hangs.
+type place struct {
+	node   *node
+	parent *node
+	index  int
+	holder *place // of the parent
+}
+
+func (at place) child() *child {
+	if at.parent == nil {
+		return nil
+	}
+	return &at.parent.children[at.index]
+}
+
+func (at *place) down(i int) *place {
+	return &place{node: at.node.children[i].node, parent: at.node, index: i, holder: at}
+}
+
+// reach goes along a path as far as it exists, and says how far that is.
+func (d *Document) reach(path []any) (at *place, steps int, why string) {
+	at = &place{node: d.root}
+	for _, step := range path {
+		if at.node.target != nil {
+			return at, steps, "it is an alias of another place"
+		}
+		if at.node.anchor != "" && at.node.aliased {
+			return at, steps, "other places are aliases of it"
+		}
+		found := -1
+		switch step := step.(type) {
+		case string:
+			if at.node.kind != MapKind {
+				return at, steps, ""
+			}
+			for i, c := range at.node.children {
+				if c.name == step && !c.hidden {
+					found = i
+				}
+			}
+		case int:
+			if at.node.kind == ListKind && step >= 0 && step < len(at.node.children) {
+				found = step
+			}
+		default:
+			return at, steps, fmt.Sprintf("a path has names and indexes, not %T", step)
+		}
+		if found < 0 {
+			return at, steps, ""
+		}
+		at = at.down(found)
+		steps++
+	}
+	return at, steps, ""
+}
+
+// locate is reach for something that must exist.
+func (d *Document) locate(path []any) (*place, string) {
+	at, steps, why := d.reach(path)
+	if why != "" {
+		return nil, why
+	}
+	if steps < len(path) {
+		return nil, fmt.Sprintf("there is no %v", path[steps])
+	}
+	if at.node.holdsAliased() {
+		return nil, "other places are aliases of something in it"
+	}
+	return at, ""
+}
+
+func (n *node) holdsAliased() bool {
+	if n.anchor != "" && n.aliased {
+		return true
+	}
+	return slices.ContainsFunc(n.children, func(c child) bool { return c.node.holdsAliased() })
+}
+
+func (d *Document) refuse(path []any, why string, want any) error {
+	at, _, _ := d.reach(path)
+	line, _ := d.position(min(at.node.start, len(d.text)))
+	refused := &RefusedError{Line: line, Why: why}
+	if want != nil && len(path) > 0 {
+		if name, ok := path[len(path)-1].(string); ok {
+			p := pen{format: JSON, nl: "\n", look: look{colon: ": ", gap: " ", unit: "  "}}
+			refused.Snippet = p.key(name) + ": " + p.flow(want, nil, "", true)
+		}
+	}
+	return refused
+}
+
+// editor collects what one pass changes in the text.
+type editor struct {
+	d       *Document
+	adding  bool
+	patches []patch
+}
+
+type patch struct {
+	from, to int
+	with     string
+}
+
+func (e *editor) patch(from, to int, with string) {
+	e.patches = append(e.patches, patch{from, to, with})
+}
+
+// done makes the new text and reads it.
+func (e *editor) done() (*Document, error) {
+	if len(e.patches) == 0 {
+		return e.d, nil
+	}
+	slices.SortStableFunc(e.patches, func(a, b patch) int { return a.from - b.from })
+	var out strings.Builder
+	at := 0
+	for _, p := range e.patches {
+		if p.from < at {
+			// Two removals may share the white space between them.
+			if p.with != "" {
+				return nil, fmt.Errorf("two changes are in each other's way")
+			}
+			at = max(at, p.to)
+			continue
+		}
+		out.WriteString(e.d.text[at:p.from])
+		out.WriteString(p.with)
+		at = p.to
+	}
+	out.WriteString(e.d.text[at:])
+	next, err := read(e.d.format, e.d.form, out.String())
+	if err != nil {
+		return nil, fmt.Errorf("the result would not be readable (%w)", err)
+	}
+	return next, nil
+}
+
+func (e *editor) set(path []any, want any) string {
+	at, steps, why := e.d.reach(path)
+	if why != "" {
+		return why
+	}
+	if steps == len(path) {
+		return e.become(at, want)
+	}
+	if !e.adding && !(at.node.kind == NullKind) {
+		return ""
+	}
+	// The maps that are missing.
+	rest := want
+	for i := len(path) - 1; i > steps; i-- {
+		switch step := path[i].(type) {
+		case string:
+			rest = Map{{step, rest}}
+		case int:
+			if step != 0 {
+				return fmt.Sprintf("there is no %v", path[:i+1])
+			}
+			rest = []any{rest}
+		default:
+			return fmt.Sprintf("a path has names and indexes, not %T", step)
+		}
+	}
+	switch step := path[steps].(type) {
+	case string:
+		if at.node.kind == NullKind {
+			return e.replace(at, Map{{step, rest}})
+		}
+		if at.node.kind == MapKind {
+			return e.insert(at, len(at.node.children), Map{{step, rest}})
+		}
+		return fmt.Sprintf("%v would be a member of something that is no map", step)
+	case int:
+		if at.node.kind == ListKind && step == len(at.node.children) {
+			return e.insert(at, step, Map{{"", rest}})
+		}
+		return fmt.Sprintf("there is no item %d", step)
+	}
+	return fmt.Sprintf("a path has names and indexes, not %T", path[steps])
+}
+
+// become makes a node have a value and touches as little as it can.
+func (e *editor) become(at *place, want any) string {
+	n := at.node
+	if n.target == nil && equal(n.value(), want) && !n.absent {
+		return ""
+	}
+	if n.anchor != "" && n.aliased {
+		return "other places are aliases of it"
+	}
+	if n.tagged {
+		return "its value has a tag"
+	}
+	if n.target == nil && !n.absent {
+		switch want := want.(type) {
+		case Map:
+			if n.kind == MapKind && (n.scattered || n.shares(want)) {
+				return e.becomeMap(at, want)
+			}
+		case []any:
+			if n.kind == ListKind && len(n.children) > 0 && len(want) > 0 {
+				return e.becomeList(at, want)
+			}
+		}
+	}
+	if n.absent && n.kind == MapKind { // an empty file
+		if want, isMap := want.(Map); isMap {
+			if e.adding && len(want) > 0 {
+				return e.insert(at, 0, want)
+			}
+			return ""
+		}
+		return "the file holds a map"
+	}
+	if n.holdsAliased() {
+		return "other places are aliases of something in it"
+	}
+	if e.adding {
+		// Replaced in the first pass already, unless it was scattered.
+		return "its kind of value cannot be changed here"
+	}
+	if n.scattered && at.parent == nil {
+		return "the file holds a map"
+	}
+	if n.scattered {
+		return e.remove(at.parent, at.holder, []int{at.index})
+	}
+	return e.replace(at, want)
+}
+
+// shares: is there anything to keep?
+func (n *node) shares(want Map) bool {
+	return slices.ContainsFunc(want, func(m Member) bool { return n.find(m.Name) != nil })
+}
+
+func (e *editor) becomeMap(at *place, want Map) string {
+	n := at.node
+	var gone []int
+	for i, c := range n.children {
+		if c.hidden || c.isMerge() {
+			continue
+		}
+		m := slices.IndexFunc(want, func(m Member) bool { return m.Name == c.name })
+		if m < 0 {
+			for j, other := range n.children {
+				if other.name == c.name {
+					gone = append(gone, j)
+				}
+			}
+			if c.node.holdsAliased() {
+				return "other places are aliases of something in it"
+			}
+			continue
+		}
+		if why := e.become(at.down(i), want[m].Value); why != "" {
+			return why
+		}
+	}
+	if !e.adding {
+		if len(gone) > 0 {
+			return e.remove(n, at, gone)
+		}
+		return ""
+	}
+	// New members follow the one they follow in the value that is wanted.
+	index := 0
+	var fresh Map
+	flush := func() (why string) {
+		if len(fresh) > 0 {
+			why = e.insert(at, index, fresh)
+		}
+		fresh = nil
+		return why
+	}
+	for _, m := range want {
+		if n.find(m.Name) == nil {
+			fresh = append(fresh, m)
+			continue
+		}
+		if why := flush(); why != "" {
+			return why
+		}
+		index = 1 + slices.IndexFunc(n.children, func(c child) bool { return c.name == m.Name && !c.hidden })
+	}
+	return flush()
+}
+
+// becomeList keeps what both have at the beginning and at the end.
+func (e *editor) becomeList(at *place, want []any) string {
+	n := at.node
+	old := len(n.children)
+	head := 0
+	for head < min(old, len(want)) && equal(n.children[head].node.value(), want[head]) {
+		head++
+	}
+	tail := 0
+	for tail < min(old, len(want))-head && equal(n.children[old-1-tail].node.value(), want[len(want)-1-tail]) {
+		tail++
+	}
+	both := min(old, len(want)) - head - tail
+	for i := head; i < head+both; i++ {
+		if why := e.become(at.down(i), want[i]); why != "" {
+			return why
+		}
+	}
+	if !e.adding {
+		var gone []int
+		for i := head + both; i < old-tail; i++ {
+			if n.children[i].node.holdsAliased() {
+				return "other places are aliases of something in it"
+			}
+			gone = append(gone, i)
+		}
+		if len(gone) > 0 {
+			return e.remove(n, at, gone)
+		}
+		return ""
+	}
+	var fresh Map
+	for _, item := range want[head+both : len(want)-tail] {
+		fresh = append(fresh, Member{"", item})
+	}
+	if len(fresh) == 0 {
+		return ""
+	}
+	return e.insert(at, head+both, fresh)
+}
+
+// replace writes a value in the place of another one.
+func (e *editor) replace(at *place, want any) string {
+	n := at.node
+	if e.d.format == YAML && (at.parent == nil || !at.parent.bracketed) && !(n.bracketed && isContainer(want)) {
+		return e.replaceBlock(at, want)
+	}
+	p := e.pen(at.parent)
+	model := n
+	multi := e.d.format == JSON || e.d.format == JSONC || e.d.format == TOML && !p.inInline(at)
+	if at.parent != nil && kindOf(want) != n.kind {
+		model = at.parent.model(want, "")
+		_, own := margin(e.d.text, at.child().start)
+		multi = multi && own
+	}
+	with := p.flow(want, model, indentOf(e.d.text, n.start), multi)
+	if n.absent {
+		with = " " + with
+	}
+	e.patch(n.start, n.end, with)
+	return ""
+}
+
+// insert adds members or items before the child with that index.
+func (e *editor) insert(at *place, index int, fresh Map) string {
+	n := at.node
+	switch {
+	case n.target != nil:
+		return "it is an alias of another place"
+	case n.aliased && n.anchor != "":
+		return "other places are aliases of it"
+	case n.tagged:
+		return "its value has a tag"
+	case n.absent && (e.d.format == JSON || e.d.format == JSONC):
+		p := e.pen(nil)
+		with := p.flow(fresh, nil, "", true)
+		if len(e.d.text) == 0 || !strings.HasSuffix(e.d.text, "\n") {
+			with += p.nl
+			if len(e.d.text) > 0 {
+				with = p.nl + with
+			}
+		} else {
+			with += p.nl
+		}
+		e.patch(len(e.d.text), len(e.d.text), with)
+		return ""
+	case n.bracketed && e.d.format == YAML && len(n.children) == 0 && (at.parent == nil || !at.parent.bracketed) && strings.TrimSpace(e.d.text[n.start+1:n.end-1]) == "":
+		if n.kind == MapKind {
+			return e.replaceBlock(at, fresh)
+		}
+		return e.replaceBlock(at, values(fresh))
+	case n.bracketed:
+		return e.insertBracketed(at, index, fresh)
+	case e.d.format == YAML:
+		return e.insertBlock(at, index, fresh)
+	case e.d.format == TOML && n.kind == ListKind:
+		return e.insertTables(at, index, fresh)
+	case e.d.format == TOML:
+		return e.insertEntries(at, fresh)
+	}
+	return "there is no room for it"
+}
+
+// remove takes out children of n, which stands at holder.
+func (e *editor) remove(n *node, holder *place, gone []int) string {
+	slices.Sort(gone)
+	gone = slices.Compact(gone)
+	switch {
+	case n.aliased && n.anchor != "":
+		return "other places are aliases of it"
+	case n.bracketed:
+		return e.removeBracketed(n, gone)
+	case e.d.format == YAML:
+		return e.removeBlock(holder, gone)
+	case e.d.format == TOML:
+		return e.removeTables(n, gone)
+	}
+	return "it is not understood"
+}

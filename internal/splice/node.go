@@ -1,0 +1,206 @@
+package splice
+
+import "encoding/json"
+
+// node is a value with its place.
+type node struct {
+	start    int
+	end      int
+	text     string // of a string, decoded; of a number or time, as written
+	children []child
+
+	index  map[string]int // TOML: children by name
+	target *node          // YAML: an alias stands for it
+	anchor string         // YAML
+
+	props     int32 // YAML: where anchor or tag begin; start if there are none
+	homeBlock int32 // TOML: the block whose dotted keys made it
+	expanded  int32 // YAML: nodes when all aliases are written out
+	depth     int32 // YAML: the same for depth
+
+	kind      Kind
+	truth     bool
+	bracketed bool  // [ ] or { }: start and end are the brackets' outer sides
+	absent    bool  // nothing is written: an empty file, a YAML null
+	scattered bool  // TOML: a table of headers or dotted keys
+	born      birth // TOML: how the table came to be
+	tagged    bool  // YAML
+	aliased   bool  // YAML: somebody stands for it
+	style     byte  // YAML, TOML: the quote of a string, '|' or '>' of a block; 0 if plain
+}
+
+// child is a member of a map or an item of a list.
+type child struct {
+	name   string
+	start  int // of the key, of YAML's dash, else of the value
+	keyEnd int
+	after  int // behind the colon, the equals sign or the dash
+	hidden bool
+	node   *node
+}
+
+func (n *node) resolve() *node {
+	if n.target != nil {
+		return n.target
+	}
+	return n
+}
+
+func (n *node) step(step any) *node {
+	n = n.resolve()
+	switch step := step.(type) {
+	case string:
+		if n.kind != MapKind {
+			return nil
+		}
+		if c := n.find(step); c != nil {
+			return c.node
+		}
+		for _, c := range n.merged() {
+			if c.name == step {
+				return c.node
+			}
+		}
+	case int:
+		if n.kind == ListKind && step >= 0 && step < len(n.children) {
+			return n.children[step].node
+		}
+	}
+	return nil
+}
+
+// find is the member that counts among those of that name.
+func (n *node) find(name string) *child {
+	if n.index != nil {
+		if i, ok := n.index[name]; ok {
+			return &n.children[i]
+		}
+		return nil
+	}
+	for i := len(n.children) - 1; i >= 0; i-- {
+		if n.children[i].name == name && n.kind == MapKind {
+			return &n.children[i]
+		}
+	}
+	return nil
+}
+
+// members are those that count, with what YAML's merge keys bring.
+func (n *node) members() []child {
+	n = n.resolve()
+	var all []child
+	merges := false
+	for _, c := range n.children {
+		if c.isMerge() {
+			merges = true
+			continue
+		}
+		if !c.hidden {
+			all = append(all, c)
+		}
+	}
+	if merges {
+		all = append(all, n.merged()...)
+	}
+	return all
+}
+
+// isMerge: "<<" with an alias behind it. Written otherwise it is only a name.
+func (c child) isMerge() bool {
+	if c.name != "<<" || c.node == nil {
+		return false
+	}
+	if c.node.target != nil {
+		return c.node.target.kind == MapKind
+	}
+	if c.node.kind != ListKind || len(c.node.children) == 0 {
+		return false
+	}
+	for _, item := range c.node.children {
+		if item.node.target == nil || item.node.target.kind != MapKind {
+			return false
+		}
+	}
+	return true
+}
+
+// merged are the members that come from elsewhere and that n has not itself.
+func (n *node) merged() []child {
+	var all []child
+	var known map[string]bool
+	for _, c := range n.children {
+		if !c.isMerge() {
+			continue
+		}
+		if known == nil {
+			known = map[string]bool{}
+			for _, own := range n.children {
+				known[own.name] = true
+			}
+		}
+		sources := []*node{c.node}
+		if c.node.target == nil {
+			sources = nil
+			for _, item := range c.node.children {
+				sources = append(sources, item.node)
+			}
+		}
+		for _, source := range sources {
+			for _, m := range source.members() {
+				if !known[m.name] {
+					known[m.name] = true
+					all = append(all, m)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (n *node) value() any {
+	n = n.resolve()
+	switch n.kind {
+	case BoolKind:
+		return n.truth
+	case NumberKind:
+		return json.Number(n.text)
+	case StringKind:
+		return n.text
+	case TimeKind:
+		return Clock(n.text)
+	case ListKind:
+		items := make([]any, 0, len(n.children))
+		for _, c := range n.children {
+			items = append(items, c.node.value())
+		}
+		return items
+	case MapKind:
+		m := make(Map, 0, len(n.children))
+		for _, c := range n.members() {
+			m = append(m, Member{c.name, c.node.value()})
+		}
+		return m
+	}
+	return nil
+}
+
+// hide marks the members of a finished map that a later one hides.
+func (n *node) hide() {
+	if len(n.children) < 12 {
+		for i := range n.children {
+			for j := i + 1; j < len(n.children); j++ {
+				if n.children[i].name == n.children[j].name {
+					n.children[i].hidden = true
+				}
+			}
+		}
+		return
+	}
+	last := make(map[string]int, len(n.children))
+	for i, c := range n.children {
+		if before, twice := last[c.name]; twice {
+			n.children[before].hidden = true
+		}
+		last[c.name] = i
+	}
+}

@@ -1,0 +1,477 @@
+package splice
+
+import (
+	"slices"
+	"strings"
+)
+
+// Edits of TOML's tables, whose parts may stand anywhere in the file.
+
+// written is every place where the name of a member of a table is written.
+func (d *Document) written(parent *node, name string) [][2]int {
+	var spans [][2]int
+	look := func(keys []key) {
+		for _, k := range keys {
+			if k.parent == parent && k.name == name {
+				spans = append(spans, [2]int{k.start, k.end})
+			}
+		}
+	}
+	for _, b := range d.blocks {
+		look(b.keys)
+		for _, e := range b.entries {
+			look(e.keys)
+		}
+	}
+	if parent.bracketed {
+		if c := parent.find(name); c != nil && !c.node.scattered {
+			spans = append(spans, [2]int{c.start, c.keyEnd})
+		}
+	}
+	return spans
+}
+
+// inInline: is this inside of an inline table, where lines do not end?
+func (p *pen) inInline(at *place) bool {
+	for ; at != nil; at = at.holder {
+		if at.node.bracketed && at.node.kind == MapKind && p.format == TOML {
+			return true
+		}
+	}
+	return false
+}
+
+// contentEnd is the end of the last line of a block, with its comment.
+func (d *Document) contentEnd(b *block) int {
+	end := b.end
+	if len(b.entries) > 0 {
+		end = b.entries[len(b.entries)-1].end
+	}
+	end, _ = d.trimmedTail(end)
+	return end
+}
+
+// withComments goes on over comment lines right below, unless they stand right
+// above a header and so belong to it.
+func (d *Document) withComments(at int) int {
+	end := at
+	for p := nextLine(d.text, at); p < len(d.text) && p > at; p = nextLine(d.text, p) {
+		first := skipSpace(d.text, p)
+		if first < len(d.text) && d.text[first] == '[' {
+			return at
+		}
+		if first >= len(d.text) || d.text[first] != '#' {
+			break
+		}
+		end = lineEnd(d.text, p)
+	}
+	return end
+}
+
+// path is how a table is written in a header, up to and with its own name.
+func (d *Document) path(n *node) (string, bool) {
+	for _, b := range d.blocks {
+		if i := slices.Index(b.chain, n); i > 0 {
+			// Items of lists are in the chain, but have no key of their own.
+			keys := -1
+			for _, step := range b.chain[1 : i+1] {
+				if !d.isItem(step, b) {
+					keys++
+				}
+			}
+			return d.text[b.keys[0].start:b.keys[keys].end], true
+		}
+	}
+	return "", false
+}
+
+func (d *Document) isItem(n *node, b block) bool {
+	i := slices.Index(b.chain, n)
+	return i > 0 && b.chain[i-1].kind == ListKind
+}
+
+// lastBlock is the last block that belongs to a table or list.
+func (d *Document) lastBlock(n *node) int {
+	for i := len(d.blocks) - 1; i > 0; i-- {
+		if slices.Contains(d.blocks[i].chain, n) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *Document) blockOf(n *node) *block {
+	for i := range d.blocks {
+		if d.blocks[i].node == n {
+			return &d.blocks[i]
+		}
+	}
+	return nil
+}
+
+// blankLines is how many stand before headers here.
+func (d *Document) blankLines() int {
+	for i := len(d.blocks) - 1; i > 0; i-- {
+		start := lineStart(d.text, d.blocks[i].start)
+		if start == 0 {
+			continue
+		}
+		above := lineStart(d.text, before(d.text, start))
+		if skipSpace(d.text, above) == before(d.text, start) {
+			return 1
+		}
+		if d.text[skipSpace(d.text, above)] != '#' {
+			return 0
+		}
+	}
+	return 1
+}
+
+// insertEntries adds members to a table: values as lines, maps as tables of
+// their own or as their neighbours are.
+func (e *editor) insertEntries(at *place, fresh Map) string {
+	n := at.node
+	var lines, tables Map
+	for _, m := range fresh {
+		if e.asTable(n, m) {
+			tables = append(tables, m)
+		} else {
+			lines = append(lines, m)
+		}
+	}
+	if why := noNull(fresh); why != "" {
+		return why
+	}
+	if len(lines) > 0 {
+		if why := e.insertLines(at, lines); why != "" {
+			return why
+		}
+	}
+	if len(tables) > 0 {
+		return e.insertHeaders(at, tables)
+	}
+	return ""
+}
+
+func noNull(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "TOML has no null"
+	case Map:
+		for _, m := range v {
+			if why := noNull(m.Value); why != "" {
+				return why
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if why := noNull(item); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// asTable: does a new member of n get a header?
+func (e *editor) asTable(n *node, m Member) bool {
+	if kindOf(m.Value) != MapKind || n.born == byDots {
+		return false
+	}
+	if model := n.model(m.Value, m.Name); model != nil {
+		return model.scattered && model.born != byDots
+	}
+	if model := e.cousin(n, m.Name); model != nil {
+		return model.scattered && model.born != byDots
+	}
+	return true
+}
+
+// cousin is a map of the same name in a neighbour of n: the env of another
+// server.
+func (e *editor) cousin(n *node, name string) *node {
+	for _, b := range e.d.blocks {
+		i := slices.Index(b.chain, n)
+		if i <= 0 {
+			continue
+		}
+		siblings := b.chain[i-1].children
+		for j := len(siblings) - 1; j >= 0 && j >= len(siblings)-enough; j-- {
+			if s := siblings[j].node; s != n && s.kind == MapKind {
+				if c := s.find(name); c != nil && c.node.kind == MapKind {
+					return c.node
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (e *editor) insertLines(at *place, fresh Map) string {
+	n, d, text := at.node, e.d, e.d.text
+	p := e.pen(n)
+	line := func(prefix, indent string) []string {
+		var lines []string
+		for _, m := range fresh {
+			model := n.model(m.Value, m.Name)
+			lines = append(lines, indent+prefix+tomlKey(m.Name)+p.look.colon+p.flow(m.Value, model, indent, !p.inInline(at)))
+		}
+		return lines
+	}
+	if n.born == byDots {
+		if n.homeBlock < 0 {
+			return "an inline table with dotted names"
+		}
+		var last *entry
+		entries := d.blocks[n.homeBlock].entries
+		for i := range entries {
+			if slices.Contains(entries[i].chain, n) {
+				last = &entries[i]
+			}
+		}
+		if last == nil {
+			return "the table is not found"
+		}
+		prefix := text[last.start:last.keys[slices.Index(last.chain, n)].end] + "."
+		end, _ := d.trimmedTail(last.end)
+		lines := line(prefix, indentOf(text, last.start))
+		e.patch(end, end, p.nl+strings.Join(lines, p.nl))
+		return ""
+	}
+	b := d.blockOf(n)
+	switch {
+	case b == nil:
+		// Only tables inside of it have headers: it gets its own before them.
+		path, ok := d.path(n)
+		if !ok {
+			return "the table is not found"
+		}
+		for i := range d.blocks {
+			if slices.Contains(d.blocks[i].chain, n) {
+				start := d.aboveHeader(&d.blocks[i])
+				lines := append([]string{"[" + path + "]"}, line("", "")...)
+				e.patch(start, start, strings.Join(lines, p.nl)+p.nl+strings.Repeat(p.nl, d.blankLines()))
+				return ""
+			}
+		}
+	case len(b.entries) > 0:
+		last := b.entries[len(b.entries)-1]
+		end, _ := d.trimmedTail(last.end)
+		e.patch(end, end, p.nl+strings.Join(line("", indentOf(text, last.start)), p.nl))
+	case b.keys != nil:
+		end, _ := d.trimmedTail(b.end)
+		e.patch(end, end, p.nl+strings.Join(line("", indentOf(text, b.start)), p.nl))
+	case len(d.blocks) > 1:
+		start := d.aboveHeader(&d.blocks[1])
+		e.patch(start, start, strings.Join(line("", ""), p.nl)+p.nl+p.nl)
+	default:
+		// A file with nothing but comments.
+		with := strings.Join(line("", ""), p.nl)
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			with = p.nl + with
+		} else {
+			with += p.nl
+		}
+		e.patch(len(text), len(text), with)
+	}
+	return ""
+}
+
+// aboveHeader is the start of the line of a header, or of the comments right
+// above it.
+func (d *Document) aboveHeader(b *block) int {
+	start := lineStart(d.text, b.start)
+	for start > 0 {
+		above := lineStart(d.text, before(d.text, start))
+		if first := skipSpace(d.text, above); d.text[first] != '#' {
+			break
+		}
+		start = above
+	}
+	return start
+}
+
+// insertHeaders adds tables behind the last one that belongs to n.
+func (e *editor) insertHeaders(at *place, fresh Map) string {
+	n := at.node
+	prefix := ""
+	if at.parent != nil {
+		path, ok := e.d.path(n)
+		if !ok {
+			return "the table is not found"
+		}
+		prefix = path + "."
+	}
+	p := e.pen(n)
+	var parts []string
+	for _, m := range fresh {
+		parts = append(parts, e.tables(p, prefix+tomlKey(m.Name), m.Value.(Map), n.model(m.Value, m.Name), false)...)
+	}
+	last := e.d.lastBlock(n)
+	if last < 0 {
+		last = len(e.d.blocks) - 1
+	}
+	e.insertParts(p, last, parts)
+	return ""
+}
+
+// insertParts writes tables behind a block.
+func (e *editor) insertParts(p *pen, last int, parts []string) {
+	d, text := e.d, e.d.text
+	gap := p.nl + strings.Repeat(p.nl, d.blankLines())
+	b := &d.blocks[last]
+	if b.keys == nil && len(b.entries) == 0 {
+		// Nothing but comments.
+		with := strings.Join(parts, gap)
+		switch {
+		case text == "":
+			with += p.nl
+		case strings.HasSuffix(text, "\n"):
+			with += p.nl
+			if !strings.HasSuffix(text, "\n\n") && !strings.HasSuffix(text, "\n\r\n") && strings.TrimSpace(text) != "" {
+				with = p.nl + with
+			}
+		default:
+			with = gap + with
+		}
+		e.patch(len(text), len(text), with)
+		return
+	}
+	end := d.withComments(d.contentEnd(b))
+	e.patch(end, end, gap+strings.Join(parts, gap))
+}
+
+// tables writes a map as a table and the tables in it.
+func (e *editor) tables(p *pen, path string, m Map, model *node, item bool) []string {
+	head := "[" + path + "]"
+	if item {
+		head = "[[" + path + "]]"
+	}
+	lines := []string{head}
+	var inner []string
+	for _, member := range m {
+		child := p.child(model, member.Value, member.Name)
+		inline := child != nil && (child.bracketed || child.born == byDots)
+		if sub, isMap := member.Value.(Map); isMap && !inline {
+			inner = append(inner, e.tables(p, path+"."+tomlKey(member.Name), sub, child, false)...)
+			continue
+		}
+		lines = append(lines, tomlKey(member.Name)+p.look.colon+p.flow(member.Value, child, "", true))
+	}
+	if len(lines) == 1 && len(inner) > 0 && !item {
+		return inner
+	}
+	return append([]string{strings.Join(lines, p.nl)}, inner...)
+}
+
+// insertTables adds items to a list of tables.
+func (e *editor) insertTables(at *place, index int, fresh Map) string {
+	n := at.node
+	path, ok := e.d.path(n)
+	if !ok {
+		return "the list is not found"
+	}
+	if why := noNull(fresh); why != "" {
+		return why
+	}
+	p := e.pen(n)
+	var parts []string
+	for _, m := range fresh {
+		item, isMap := m.Value.(Map)
+		if !isMap {
+			return "the items of this list are tables"
+		}
+		parts = append(parts, e.tables(p, path, item, n.model(item, ""), true)...)
+	}
+	if index == 0 {
+		start := lineStart(e.d.text, e.d.blockOf(n.children[0].node).start)
+		gap := p.nl + strings.Repeat(p.nl, e.d.blankLines())
+		e.patch(start, start, strings.Join(parts, gap)+gap)
+		return ""
+	}
+	e.insertParts(p, e.d.lastBlock(n.children[index-1].node), parts)
+	return ""
+}
+
+// removeTables takes out members or items of a table, wherever they stand.
+func (e *editor) removeTables(n *node, gone []int) string {
+	d := e.d
+	doomed := map[*node]bool{}
+	for _, i := range gone {
+		doomed[n.children[i].node] = true
+	}
+	isDoomed := func(chain []*node) bool {
+		return slices.ContainsFunc(chain, func(step *node) bool { return doomed[step] })
+	}
+	found := 0
+	for i := 0; i < len(d.blocks); i++ {
+		b := &d.blocks[i]
+		if isDoomed(b.chain) {
+			// Neighbours with nothing between them go in one piece.
+			end := d.contentEnd(b)
+			for i+1 < len(d.blocks) && isDoomed(d.blocks[i+1].chain) && strings.TrimSpace(d.text[end:d.blocks[i+1].start]) == "" {
+				i++
+				end = d.contentEnd(&d.blocks[i])
+			}
+			e.removeLines(b.start, end, true)
+			found++
+			continue
+		}
+		left := len(b.entries)
+		for _, entry := range b.entries {
+			if isDoomed(entry.chain) {
+				found, left = found+1, left-1
+				end, _ := d.trimmedTail(entry.end)
+				e.removeLines(entry.start, end, false)
+			}
+		}
+		if left == 0 && len(b.entries) > 0 && b.keys == nil && len(d.blocks) > 1 {
+			e.closeGap(b)
+		}
+	}
+	if found == 0 {
+		return "it is inside of a table that is written in one line"
+	}
+	return ""
+}
+
+// removeLines takes out whole lines; of a table also the blank lines above.
+func (e *editor) removeLines(from, end int, table bool) {
+	text := e.d.text
+	start := lineStart(text, from)
+	for table && start > 0 {
+		above := lineStart(text, before(text, start))
+		if !endsLine(text, skipSpace(text, above)) {
+			break
+		}
+		start = above
+	}
+	if start > 0 {
+		e.patch(before(text, start), end, "")
+		return
+	}
+	next := nextLine(text, end)
+	for table && next < len(text) && endsLine(text, skipSpace(text, next)) {
+		next = nextLine(text, next)
+	}
+	e.patch(0, next, "")
+}
+
+// closeGap takes the blank line behind the last entry above all tables, if
+// nothing is left before it to be set apart.
+func (e *editor) closeGap(b *block) {
+	text := e.d.text
+	start := lineStart(text, b.entries[0].start)
+	end, _ := e.d.trimmedTail(b.entries[len(b.entries)-1].end)
+	blank := nextLine(text, end)
+	if blank >= len(text) || !endsLine(text, skipSpace(text, blank)) {
+		return
+	}
+	if start == 0 {
+		e.patch(blank, nextLine(text, blank), "")
+		return
+	}
+	if above := lineStart(text, before(text, start)); endsLine(text, skipSpace(text, above)) {
+		e.patch(end, before(text, nextLine(text, blank)), "")
+	}
+}
