@@ -7,6 +7,8 @@
 //	plan.go     a change to files: shown, agreed to, made, or none of it
 //	change.go   the changes there are: wrap, unwrap, add, remove, mend
 //	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
+//	keep.go     what healed a server, for good
+//	undo.go     the way back from a change, shown first
 //	lock.go     what servers were like when they were trusted, and what is different now
 //
 // Nothing is written but through a Plan, and no Plan without the consent to
