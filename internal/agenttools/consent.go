@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -27,6 +28,7 @@ type question struct {
 
 // asked is a question that is open, with the deed behind it.
 type asked struct {
+	question
 	call string // the tool and its arguments, hashed
 	at   time.Time
 	then func(*call) (any, error)
@@ -106,7 +108,7 @@ func ask[Out any, P interface {
 		return out, nil
 	case byReturn:
 		state := rand.Text()
-		c.desk.put(state, &asked{c.digest, time.Now(), keep})
+		c.desk.put(state, &asked{q, c.digest, time.Now(), keep})
 		return out, &inputNeeded{state, q.elicit()}
 	}
 	if !c.desk.AllowWrites {
@@ -114,7 +116,7 @@ func ask[Out any, P interface {
 		s.How = "Nothing was done: this needs the user, and this client cannot ask them. They can type: " + q.typed
 		return out, nil
 	}
-	c.desk.put(q.token, &asked{c.digest, time.Now(), keep})
+	c.desk.put(q.token, &asked{q, c.digest, time.Now(), keep})
 	s.Status, s.Consent = needsConsent, q.token
 	s.How = fmt.Sprintf("Nothing was done yet. Show this to the user; if they agree, call %s again with the same arguments and \"consent\": %q.", c.tool, q.token)
 	return out, nil
@@ -157,34 +159,34 @@ func (c *call) asks() int {
 	return direct
 }
 
-// resume finds the deed that a call brings the answer to. ok is false for a
-// call that brings none.
-func (c *call) resume(consent string) (then func(*call) (any, error), said *mcp.ElicitResult, ok bool, err error) {
+// resume finds the question that a call brings the answer to; nil: it brings
+// none.
+func (c *call) resume(consent string) (a *asked, said *mcp.ElicitResult, err error) {
 	if state := c.request.Params.RequestState; state != "" {
 		said, _ = c.request.Params.InputResponses[answerName].(*mcp.ElicitResult)
-		a := c.desk.take(state)
+		a = c.desk.take(state)
 		if a == nil || a.call != c.digest {
-			return nil, nil, false, mistake("this answer belongs to no open question", "call %s again without requestState", c.tool)
+			return nil, nil, mistake("this answer belongs to no open question", "call %s again without requestState", c.tool)
 		}
-		return a.then, said, true, nil
+		return a, said, nil
 	}
 	if consent == "" {
-		return nil, nil, false, nil
+		return nil, nil, nil
 	}
 	switch {
 	case c.asks() != notAtAll:
-		return nil, nil, false, mistake("consent is not for the agent to give here: this client asks its user itself", "call %s again without consent", c.tool)
+		return nil, nil, mistake("consent is not for the agent to give here: this client asks its user itself", "call %s again without consent", c.tool)
 	case !c.desk.AllowWrites:
-		return nil, nil, false, mistake("consent is not for the agent to give here: the user has not started gauze mcp with --allow-writes", "call %s again without consent, and give the user the command it answers with", c.tool)
+		return nil, nil, mistake("consent is not for the agent to give here: the user has not started gauze mcp with --allow-writes", "call %s again without consent, and give the user the command it answers with", c.tool)
 	}
-	a := c.desk.take(consent)
+	a = c.desk.take(consent)
 	switch {
 	case a == nil:
-		return nil, nil, false, mistake("this consent was not given out, is used up, or too old", "call %s again without consent, and show the user the new answer", c.tool)
+		return nil, nil, mistake("this consent was not given out, is used up, or too old", "call %s again without consent, and show the user the new answer", c.tool)
 	case a.call != c.digest:
-		return nil, nil, false, mistake("this consent is for other arguments", "call %s again without consent, and show the user the new answer", c.tool)
+		return nil, nil, mistake("this consent is for other arguments", "call %s again without consent, and show the user the new answer", c.tool)
 	}
-	return a.then, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"agree": true}}, true, nil
+	return a, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"agree": true}}, nil
 }
 
 // put keeps a question open; the oldest gives way.
@@ -228,8 +230,8 @@ func agreedTo[Out any, P interface {
 	}
 	sum := sha256.New()
 	for _, s := range specs {
-		q.shown += masked(s, whole(s, false)) + "\n"
-		q.full += whole(s, true) + "\n"
+		q.shown += fleet.Masked(whole(s), s.Secrets()) + "\n"
+		q.full += whole(s) + "\n"
 		fmt.Fprintln(sum, fingerprint(s))
 	}
 	q.token = hex.EncodeToString(sum.Sum(nil))[:32]
@@ -264,7 +266,7 @@ func fingerprint(s upstream.Spec) string {
 
 // whole is a spec with all of its words and nothing hidden in them but the
 // values of variables and headers that are secret by name.
-func whole(s upstream.Spec, person bool) string {
+func whole(s upstream.Spec) string {
 	var b strings.Builder
 	if s.URL != "" {
 		b.WriteString(visible(s.URL))
@@ -286,7 +288,7 @@ func whole(s upstream.Spec, person bool) string {
 	}
 	for _, pair := range s.Env {
 		name, value, _ := strings.Cut(pair, "=")
-		if !person || fault.NamesSecret(name, value) && references(value) == "" {
+		if fault.NamesSecret(name, value) && references(value) == "" {
 			value = "…"
 		}
 		fmt.Fprintf(&b, "\n  with %s=%s", visible(name), visible(value))

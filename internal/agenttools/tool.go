@@ -64,21 +64,21 @@ func add[In any, Out answer](d *desk, name, title, about string, h hints, run fu
 // result of what comes out.
 func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mcp.CallToolResult, error) {
 	consent := c.identify(arguments)
-	then, said, resumed, err := c.resume(consent)
+	open, said, err := c.resume(consent)
 	var out answer
 	switch {
 	case err != nil:
-	case !resumed:
+	case open == nil:
 		out, err = run()
 	case !agrees(said):
 		var none Out
-		if s, ok := any(&none).(interface{ standing() *Standing }); ok {
-			s.standing().refused(said, question{typed: "gauze --help"})
-		}
+		s := any(&none).(interface{ standing() *Standing }).standing() // who asks has one
+		s.Asks = open.title
+		s.refused(said, open.question)
 		out = none
 	default:
 		var got any
-		if got, err = then(c); err == nil {
+		if got, err = open.then(c); err == nil {
 			out = got.(Out)
 		}
 	}

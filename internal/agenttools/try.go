@@ -178,7 +178,7 @@ func (c *call) test(in testIn) (out Tested, err error) {
 		if err != nil {
 			return out, err
 		}
-		out.Status, out.Server = done, fault.Passage(masked(tried.Spec, whole(resolved.Spec, false)))
+		out.Status, out.Server = done, fault.Passage(fleet.Masked(whole(resolved.Spec), tried.Spec.Secrets()))
 		out.Works, out.Report, out.Needs = tried.Report.Healthy, healingOf(tried.Report.Spec, tried.Attempt, tried.Report), neededOf(tried)
 		return out, nil
 	})

@@ -174,15 +174,6 @@ func (h *Healing) text() string {
 	return b.String()
 }
 
-// masked is a text about a spec without what is secret in it.
-func masked(s upstream.Spec, text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = s.Secrets().Redact(fault.Redact(line))
-	}
-	return strings.Join(lines, "\n")
-}
-
 // commandLine is words as a person types them, without secrets.
 func commandLine(words ...string) string {
 	for i, word := range words {

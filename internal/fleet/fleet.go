@@ -17,6 +17,7 @@ package fleet
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -144,14 +145,23 @@ func secretsOf(c *clientconfig.Config) []fault.Secrets {
 	return all
 }
 
-// masked takes secrets out of a text of several lines.
-func masked(text string, secrets []fault.Secrets) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
+// Masked takes secrets out of a text of several lines. A reference to a
+// variable is none: whether a value or a reference is written is what people
+// look for in a diff.
+func Masked(text string, secrets ...fault.Secrets) string {
+	hide := func(line string) string {
 		for _, s := range secrets {
 			line = s.Redact(line)
 		}
-		lines[i] = fault.Redact(line)
+		return fault.Redact(line)
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if bare := plainReference.ReplaceAllString(line, ""); hide(bare) != bare || bare == line {
+			lines[i] = hide(line)
+		}
 	}
 	return strings.Join(lines, "\n")
 }
+
+var plainReference = regexp.MustCompile(`\$?\{(env:)?[A-Z_][A-Z0-9_]{0,63}\}`)

@@ -27,7 +27,7 @@ func (f *Fleet) Return(id string) (Return, error) {
 			secrets = append(append(secrets, secretsOf(f.Home.ReadText(file, before))...), secretsOf(f.Home.ReadText(file, after))...)
 		}
 	}
-	return Return{entry, masked(backup.Unified(entry.Path, after, before), secrets)}, nil
+	return Return{entry, Masked(backup.Unified(entry.Path, after, before), secrets...)}, nil
 }
 
 // Consent is what somebody agrees to who has seen the diff.
