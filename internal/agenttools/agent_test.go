@@ -2,7 +2,6 @@ package agenttools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -199,17 +198,16 @@ func (a *agent) call(tool string, arguments any) (r told) {
 	if err != nil {
 		return told{refused: err}
 	}
-	raw, _ := json.Marshal(result)
-	a.mu.Lock()
-	a.heard.Write(raw)
-	a.mu.Unlock()
 	for _, c := range result.Content {
 		r.text += c.(*mcp.TextContent).Text
 	}
 	r.data, _ = result.StructuredContent.(map[string]any)
+	a.mu.Lock()
+	a.heard.WriteString(r.text + "\n" + fmt.Sprint(r.data) + "\n")
+	a.mu.Unlock()
 	r.failed = result.IsError
 	if !r.failed && r.data == nil {
-		a.t.Errorf("%s: no structured content: %s", tool, raw)
+		a.t.Errorf("%s: no structured content: %s", tool, r.text)
 	}
 	return r
 }

@@ -77,6 +77,7 @@ func (*inputNeeded) Error() string { return "the user is asked" }
 const (
 	openAtMost = 32
 	openFor    = 30 * time.Minute
+	longest    = 32 << 10 // of a question
 	answerName = "consent"
 )
 
@@ -95,6 +96,12 @@ func ask[Out any, P interface {
 	}
 	s := P(&out).standing()
 	s.Asks, s.Diff = q.title, q.shown
+	if len(q.full) > longest {
+		s.Status, s.Diff = needsPerson, ""
+		s.How = fmt.Sprintf("Nothing was done: there are %d kB to agree to, more than anybody reads in a dialog. The user can look at it in a terminal: %s", len(q.full)>>10, q.typed)
+		s.How = fault.Passage(s.How)
+		return out, nil
+	}
 	switch c.asks() {
 	case direct:
 		said, err := c.request.Session.Elicit(c.ctx, q.elicit())

@@ -66,7 +66,7 @@ func (l entryLinter) approval() {
 	if l.Client.ID != "claude-code" || l.Place.Scope != Project {
 		return
 	}
-	switch l.Home.approved(l.e.Name) {
+	switch l.Home.approved(l.e.Name, slices.Concat(ownAnswers, projectAnswers)) {
 	case Yes:
 	case No:
 		l.report("not-approved", l.e.outer, "somebody said no to this server of the project", "type /mcp in a session, and approve it there")
@@ -75,15 +75,29 @@ func (l entryLinter) approval() {
 	}
 }
 
-// approved looks into the files in which Claude Code notes what its user said
-// about the project's servers.
-func (h Home) approved(name string) Answer {
-	project := []any{"projects", h.Project}
+// answers is a place where Claude Code notes what its user said about the
+// servers of a project.
+type answers struct {
+	file    string
+	project bool // under the project's path
+}
+
+var (
+	ownAnswers     = []answers{{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", true}, {"~/.claude/settings.json", false}}
+	projectAnswers = []answers{{"./.claude/settings.json", false}, {"./.claude/settings.local.json", false}}
+)
+
+// Approved reports whether the user said yes to a server of the project, in a
+// file of their own: what comes with a project does not approve of itself.
+func (h Home) Approved(name string) bool { return h.approved(name, ownAnswers) == Yes }
+
+func (h Home) approved(name string, in []answers) Answer {
 	answer := Unknown
-	for _, place := range []struct {
-		file string
-		at   []any
-	}{{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", project}, {"~/.claude/settings.json", nil}, {"./.claude/settings.json", nil}, {"./.claude/settings.local.json", nil}} {
+	for _, place := range in {
+		var at []any
+		if place.project {
+			at = []any{"projects", h.Project}
+		}
 		where, ok := h.resolve(place.file, h.Project)
 		if !ok {
 			continue
@@ -100,8 +114,8 @@ func (h Home) approved(name string) Answer {
 		if err != nil {
 			continue
 		}
-		n, ok := d.At(place.at...)
-		if !ok && len(place.at) == 2 {
+		n, ok := d.At(at...)
+		if !ok && place.project {
 			n, ok = d.At("projects", strings.ReplaceAll(h.Project, `\`, "/"))
 		}
 		if !ok {

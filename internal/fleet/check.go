@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -90,9 +91,9 @@ func (s *Server) untried(foreign bool) string {
 	case s.Config.Place.Old != "":
 		return "the client does not read this file any more"
 	case s.Foreign() && !foreign:
-		return "it comes with the project, and nobody has agreed to run it; to try it: gauze doctor " + upstream.ShellWord(s.Name)
+		return "it comes with the project, and nobody has agreed to run it; to try it: gauze doctor " + upstream.ShellWord(s.shown())
 	case len(s.Waiting) > 0:
-		return "only its client can fill in " + s.Waiting[0]
+		return "only its client can fill in " + fault.Quote(s.Waiting[0])
 	}
 	return ""
 }

@@ -123,7 +123,7 @@ func (s *Server) Foreign() bool {
 // approved: the client asked its user about this server, and the answer was
 // yes.
 func (s *Server) approved() bool {
-	return s.Client.ID == "claude-code" && !slices.ContainsFunc(s.Problems, func(p clientconfig.Problem) bool { return p.Code == "not-approved" })
+	return s.Client.ID == "claude-code" && s.Config.Home.Approved(s.Name)
 }
 
 // Errors are the problems that keep the server from being loaded.
