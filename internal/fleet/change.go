@@ -93,7 +93,14 @@ func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Pro
 		}
 	}
 	chosen := func(c *clientconfig.Config, p clientconfig.Problem) bool {
-		return p.Server == "" || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c && s.shown() == p.Server })
+		named := func(s *Server) bool { return s.Config == c && s.shown() == p.Server }
+		switch {
+		case p.Server == "" || slices.ContainsFunc(servers, named):
+			return true
+		case files: // a server that is seen only now that its file is mended
+			return !slices.ContainsFunc(v.Servers, named)
+		}
+		return false
 	}
 	for _, c := range configs {
 		told := map[string]bool{}
