@@ -38,6 +38,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,11 +81,23 @@ func newDesk(ctx context.Context, o Options) *desk {
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // they stay as they are
 	})
+	d.server.AddReceivingMiddleware(onlyTools)
 	d.addLook()
 	d.addTry()
 	d.addChange()
 	d.addTell()
 	return d
+}
+
+// onlyTools refuses what we do not say we have. The SDK would answer with empty
+// lists, which the modern era takes for a promise.
+func onlyTools(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		if kind, _, _ := strings.Cut(method, "/"); kind == "prompts" || kind == "resources" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "gauze has tools and no " + kind}
+		}
+		return next(ctx, method, request)
+	}
 }
 
 // Serve speaks MCP over in and out until in ends or ctx does. When it returns
