@@ -1,3 +1,5 @@
+//go:build unix
+
 package agenttools
 
 import (
@@ -375,6 +377,7 @@ func TestAYesOfThePersonWrites(t *testing.T) {
 			{"sent without agreeing", says("accept", false), false, declined},
 			{"sent empty", says("accept", nil), false, declined},
 			{"sent as text", says("accept", "true"), false, declined},
+			{"the dialog broke", func(string) *mcp.ElicitResult { return nil }, false, declined},
 		} {
 			t.Run(version+" "+c.name, func(t *testing.T) {
 				a := newAgent(t, settings{version: version, person: c.person, files: aHome, allow: true})

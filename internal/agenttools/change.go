@@ -58,13 +58,14 @@ func skippedOf(p fleet.Plan) (all []string) {
 	return all
 }
 
-// askPlan shows a plan and makes it if the person agrees.
+// askPlan shows a plan and makes it if the person agrees. typed is the command
+// that does the same, up to where its flags end, and what follows them.
 func askPlan[Out any, P interface {
 	*Out
 	standing() *Standing
-}](c *call, plan fleet.Plan, title, typed string, then func(*call, []Written) (Out, error)) (Out, error) {
+}](c *call, plan fleet.Plan, title string, typed [2][]string, then func(*call, []Written) (Out, error)) (Out, error) {
 	consent := plan.Consent()
-	q := question{title: title, shown: plan.Diff(), token: consent, typed: typed + " --consent " + consent}
+	q := question{title: title, shown: plan.Diff(), token: consent, typed: commandLine(slices.Concat(typed[0], []string{"--consent", consent}, typed[1])...)}
 	return ask[Out, P](c, q, func(c *call) (out Out, err error) {
 		made, err := c.desk.Fleet.Apply(plan, consent)
 		var written []Written
@@ -138,12 +139,11 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	if err != nil {
 		return out, mistake(strings.ReplaceAll(err.Error(), "--client ", "clients: "), `for example {"name": "time", "package": "pypi:mcp-server-time", "clients": ["claude-code"]}`)
 	}
-	typed := append([]string{"gauze", "add", in.Name}, in.flags()...)
+	typed := [2][]string{append([]string{"gauze", "add", in.Name}, in.flags()...), in.words()}
 	for _, client := range in.Clients {
-		typed = append(typed, "--client", client)
+		typed[0] = append(typed[0], "--client", client)
 	}
-	typed = append(typed, in.words()...)
-	return agreedTo(c, []upstream.Spec{resolved.Spec}, commandLine(typed...), func(c *call) (out Configured, err error) {
+	return agreedTo(c, []upstream.Spec{resolved.Spec}, commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
 		c.knowsOf(in.wanted)
 		request.Tell = func(is string) { c.tell("%s", is) }
 		tried, err := c.desk.Fleet.Configure(c.ctx, request)
@@ -162,7 +162,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 			so.Status, so.Diff, so.How = dryRun, tried.Plan.Diff(), "Nothing was written."
 			return so, nil
 		}
-		out, err = askPlan(c, tried.Plan, "It works. May Gauze write it into these files?", commandLine(typed...), func(_ *call, written []Written) (Configured, error) {
+		out, err = askPlan(c, tried.Plan, "It works. May Gauze write it into these files?", typed, func(_ *call, written []Written) (Configured, error) {
 			so.Status, so.Written, so.How = done, written, "Its client reads the file when it starts next, or reloads its servers."
 			return so, nil
 		})
@@ -251,7 +251,7 @@ func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned
 	for _, client := range choice.Clients {
 		typed = append(typed, "--client", client)
 	}
-	out, err = askPlan(c, plan, title, commandLine(typed...), func(_ *call, written []Written) (Changed, error) {
+	out, err = askPlan(c, plan, title, [2][]string{typed}, func(_ *call, written []Written) (Changed, error) {
 		so.Status, so.Written = done, written
 		return so, nil
 	})

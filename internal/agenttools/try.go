@@ -262,10 +262,14 @@ func (c *call) heal(in healIn) (out Healed, err error) {
 	if plan.Empty() {
 		return c.healTried(in, Healed{Left: skippedOf(plan)})
 	}
-	typed := commandLine(append([]string{"gauze", "doctor", "--fix"}, named(in.Server)...)...)
-	return askPlan(c, plan, "May Gauze mend this configuration file?", typed, func(c *call, written []Written) (Healed, error) {
+	return askPlan(c, plan, "May Gauze mend this configuration file?", in.typed(), func(c *call, written []Written) (Healed, error) {
 		return c.healTried(in, Healed{Written: written, Left: skippedOf(plan)})
 	})
+}
+
+// typed is the command that does the same.
+func (in healIn) typed() [2][]string {
+	return [2][]string{append([]string{"gauze", "doctor", "--fix"}, named(in.Server)...)}
 }
 
 func named(server string) []string {
@@ -286,11 +290,14 @@ func (c *call) choose(in healIn) (*fleet.View, []*fleet.Server, error) {
 // helped.
 func (c *call) healTried(in healIn, so Healed) (out Healed, err error) {
 	view, chosen, err := c.choose(in)
+	if err != nil && len(so.Written) > 0 { // it was mended, and has another name now
+		so.Status, so.How = done, err.Error()
+		return so, nil
+	}
 	if err != nil {
 		return so, err
 	}
-	typed := commandLine(append([]string{"gauze", "doctor", "--fix"}, named(in.Server)...)...)
-	out, err = agreedTo(c, foreignOf(chosen), typed, func(c *call) (Healed, error) {
+	out, err = agreedTo(c, foreignOf(chosen), commandLine(in.typed()[0]...), func(c *call) (Healed, error) {
 		c.knows(chosen)
 		wait, _ := seconds(in.Timeout)
 		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait, Foreign: true})
@@ -314,7 +321,7 @@ func (c *call) healTried(in healIn, so Healed) (out Healed, err error) {
 			}
 			return so, nil
 		}
-		out, err := askPlan(c, plan, "It works with that. May Gauze write it down for good?", typed, func(_ *call, written []Written) (Healed, error) {
+		out, err := askPlan(c, plan, "It works with that. May Gauze write it down for good?", in.typed(), func(_ *call, written []Written) (Healed, error) {
 			so.Written = append(so.Written, written...)
 			for i := range so.Servers { // as they are from now on
 				so.Servers[i].Next, so.Servers[i].Diff = "", ""
