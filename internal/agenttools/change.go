@@ -65,7 +65,7 @@ func askPlan[Out any, P interface {
 	standing() *Standing
 }](c *call, plan fleet.Plan, title string, typed [2][]string, then func(*call, []Written) (Out, error)) (Out, error) {
 	consent := plan.Consent()
-	q := question{title: title, shown: plan.Diff(), token: consent, typed: commandLine(slices.Concat(typed[0], []string{"--consent", consent}, typed[1])...)}
+	q := question{title: title, shown: plan.Diff(), token: consent, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
 	return ask[Out, P](c, q, func(c *call) (out Out, err error) {
 		made, err := c.desk.Fleet.Apply(plan, consent)
 		var written []Written

@@ -95,11 +95,21 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		for _, config := range hostileConfigs(payload) {
 			configs++
 			a.write("project/.mcp.json", fill(config))
-			harmless("list_servers", object{})
-			harmless("check_health", object{"auto_heal": true, "clients": []string{"claude-code"}})
-			harmless("heal_server", object{"clients": []string{"claude-code"}})
-			harmless("wrap_servers", object{"clients": []string{"claude-code"}, "remote": true})
-			harmless("test_connection", object{"name": "x"})
+			claude := []string{"claude-code"}
+			for n, c := range []struct {
+				tool      string
+				arguments object
+			}{
+				{"check_health", object{"auto_heal": true, "clients": claude}},
+				{"heal_server", object{"clients": claude}},
+				{"list_servers", object{}},
+				{"wrap_servers", object{"clients": claude, "remote": true}},
+				{"test_connection", object{"name": "x"}},
+			} {
+				if (n+configs+i)%2 == 0 {
+					harmless(c.tool, c.arguments)
+				}
+			}
 		}
 		a.write("bin/words", payload+"\n")
 		harmless("diagnose", object{"log": payload, "command": payload})

@@ -176,10 +176,11 @@ func (h *Healing) text() string {
 
 // commandLine is words as a person types them, without secrets.
 func commandLine(words ...string) string {
+	line := make([]string, len(words))
 	for i, word := range words {
-		words[i] = upstream.ShellWord(visible(word))
+		line[i] = upstream.ShellWord(visible(word))
 	}
-	return fault.Redact(strings.Join(words, " "))
+	return fault.Redact(strings.Join(line, " "))
 }
 
 var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
