@@ -514,19 +514,19 @@ func TestAStrangersCommandWaitsForAYes(t *testing.T) {
 			t.Fatal("it was run")
 		}
 		// The yes is for this command, and for no other.
-		a.want(done, "test_connection", with2(touch, "consent", a.want(needsConsent, "test_connection", touch).get("consent")))
+		a.want(done, "test_connection", plus(touch, "consent", a.want(needsConsent, "test_connection", touch).get("consent")))
 		if !a.exists("ran") {
 			t.Error("it was agreed to and not run")
 		}
 		a.want(done, "test_connection", touch)
-		a.want(needsConsent, "test_connection", with2(touch, "env", object{"LD_PRELOAD": "/tmp/y.so"}))
+		a.want(needsConsent, "test_connection", plus(touch, "env", object{"LD_PRELOAD": "/tmp/y.so"}))
 		if strings.Contains(a.heard.String(), secret) {
 			t.Error("the secret was told")
 		}
 	}
 }
 
-func with2(o object, key string, value any) object {
+func plus(o object, key string, value any) object {
 	o = maps.Clone(o)
 	o[key] = value
 	return o
@@ -538,7 +538,7 @@ func TestConfiguredOnlyAsItWorks(t *testing.T) {
 		a := newAgent(t, c)
 		a.write("bin/clock", script(t))
 		add := object{"name": "clock", "command": filepath.Join(a.dir, "bin/clock"), "env": object{"CLOCK_TOKEN": nil}, "clients": []string{"cursor", "codex"}}
-		dry, _ := a.agreeing("configure_server", with2(add, "dry_run", true))
+		dry, _ := a.agreeing("configure_server", plus(add, "dry_run", true))
 		if dry.get("status") != dryRun || a.exists(".cursor/mcp.json") || !strings.Contains(dry.get("diff"), "${env:CLOCK_TOKEN}") {
 			t.Fatalf("%+v", dry)
 		}

@@ -225,7 +225,7 @@ func stateOf(c *fleet.Checked) string {
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
-	case command && c.Attempt.Stage >= upstream.Started && c.Attempt.Exit == "": // it was alive to the end
+	case command && c.Attempt.Stage >= upstream.Started && (c.Attempt.ByUs != "" || c.Attempt.Limit.Alive): // it did not end by itself
 		return "unresponsive"
 	case !command && c.Attempt.Stage >= upstream.Started:
 		return "unresponsive"
