@@ -488,7 +488,7 @@ func TestATokenIsForOneDeed(t *testing.T) {
 func TestAStrangersCommandWaitsForAYes(t *testing.T) {
 	for _, version := range []string{legacy, modern} {
 		a := newAgent(t, settings{version: version, allow: true, files: map[string]string{
-			"project/.mcp.json": `{"mcpServers": {"evil": {"command": "touch", "args": ["RAN"]}}}`,
+			"project/.mcp.json": `{"mcpServers": {"evil": {"command": "touch", "args": ["RAN"]}, "beacon": {"type": "http", "url": "https://mcp.example.invalid/mcp"}}}`,
 		}})
 		mark := filepath.Join(a.dir, "ran")
 		a.write("project/.mcp.json", strings.Replace(a.read("project/.mcp.json"), "RAN", mark, 1))
@@ -505,6 +505,7 @@ func TestAStrangersCommandWaitsForAYes(t *testing.T) {
 		a.want(needsConsent, "test_connection", object{"name": "evil"})
 		a.want(needsConsent, "heal_server", object{"server": "evil"})
 		a.want(needsConsent, "check_health", object{"include_project": true})
+		a.want(needsConsent, "test_connection", object{"name": "beacon"})
 		a.want(done, "check_health", object{"auto_heal": true})
 		for _, url := range []string{"http://127.0.0.1:1/mcp", "https://localhost/mcp", "https://10.0.0.1/mcp", "https://mcp.example.com/mcp?q=x", "https://printer.local/mcp"} {
 			a.want(needsConsent, "test_connection", object{"url": url})

@@ -17,9 +17,9 @@
 // error message. So three things wait for a person's yes to exactly what is
 // shown: to write a file; to start a command or a package that is in none of
 // the user's own files, and what comes with a project is not the user's own; to
-// reach an address that is not a plain public https one, or to send it headers.
-// What is in the user's files already, and a public https address without a
-// query or headers, is tried at once.
+// reach an address of a project, or one that is not a plain public https one,
+// or to send it headers. What is in the user's files already, and a public https
+// address that the agent names, without a query or headers, is tried at once.
 //
 // The person is asked by the client, where it can (elicitation, in both eras).
 // Where it cannot, the answer is needs_person: nothing was done, and here is the

@@ -9,7 +9,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func (d *desk) addChange() {
@@ -143,7 +142,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	for _, client := range in.Clients {
 		typed[0] = append(typed[0], "--client", client)
 	}
-	return agreedTo(c, []upstream.Spec{resolved.Spec}, commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
+	return agreedTo(c, strange(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
 		c.knowsOf(in.wanted)
 		request.Tell = func(is string) { c.tell("%s", is) }
 		tried, err := c.desk.Fleet.Configure(c.ctx, request)

@@ -227,7 +227,7 @@ func agreedTo[Out any, P interface {
 	*Out
 	standing() *Standing
 }](c *call, specs []upstream.Spec, typed string, then func(*call) (Out, error)) (Out, error) {
-	specs = slices.DeleteFunc(slices.Clone(specs), func(s upstream.Spec) bool { return c.desk.mayTry(s) })
+	specs = slices.DeleteFunc(slices.Clone(specs), c.desk.agreed)
 	if len(specs) == 0 {
 		return then(c)
 	}
@@ -248,10 +248,8 @@ func agreedTo[Out any, P interface {
 	})
 }
 
-func (d *desk) mayTry(s upstream.Spec) bool {
-	if plainAddress(s) {
-		return true
-	}
+// agreed tells whether somebody agreed to this very spec before.
+func (d *desk) agreed(s upstream.Spec) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.approved[fingerprint(s)]

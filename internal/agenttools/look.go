@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,7 +157,7 @@ func (c *call) health(in healthIn) (out Health, err error) {
 	}
 	check := func(c *call) (out Health, err error) {
 		c.knows(chosen)
-		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait, Foreign: in.Project})
+		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait, Foreign: !slices.ContainsFunc(foreignOf(chosen), func(s upstream.Spec) bool { return !c.desk.agreed(s) })})
 		out.Status, out.Derived, out.Problems = done, derived, problemsOf(fileProblems(view, in.Clients))
 		for _, one := range all {
 			out.Servers = append(out.Servers, checkedOf(view, one))
@@ -191,6 +192,9 @@ func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Che
 
 func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	shown := Checked{ID: fault.Quote(c.ID()), State: stateOf(c), Why: c.Not, Problems: problemsOf(c.Problems)}
+	if !c.Tried && c.Foreign() {
+		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}: the user is asked first", shown.ID)
+	}
 	heal := fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
 	if c.Tried {
 		shown.Report = healingOf(c.Real(), c.Attempt, c.Report)

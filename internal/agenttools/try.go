@@ -171,7 +171,7 @@ func (c *call) test(in testIn) (out Tested, err error) {
 	case in.Package != "":
 		typed = append([]string{"gauze", "test", "--", resolved.Spec.Command}, resolved.Spec.Args...)
 	}
-	return agreedTo(c, []upstream.Spec{resolved.Spec}, commandLine(typed...), func(c *call) (out Tested, err error) {
+	return agreedTo(c, strange(resolved.Spec), commandLine(typed...), func(c *call) (out Tested, err error) {
 		c.knowsOf(in.wanted)
 		request.Tell = func(is string) { c.tell("%s", is) }
 		tried, err := c.desk.Fleet.Try(c.ctx, request)

@@ -194,13 +194,14 @@ func references(text string) string {
 	return strings.Join(names, ", ")
 }
 
-// plainAddress: a public https address that carries nothing but itself.
-func plainAddress(s upstream.Spec) bool {
-	if s.URL == "" || len(s.Header) > 0 || strings.ContainsAny(s.URL, "?#@") {
-		return false
-	}
+// strange is a spec that an agent names, if somebody has to agree to it: all
+// but a public https address that carries nothing but itself.
+func strange(s upstream.Spec) []upstream.Spec {
 	facts, err := registry.ParsePackage(s.URL)
-	return err == nil && facts.Kind == registry.Remote
+	if err == nil && facts.Kind == registry.Remote && len(s.Header) == 0 && !strings.ContainsAny(s.URL, "?#@") {
+		return nil
+	}
+	return []upstream.Spec{s}
 }
 
 // own is what an entry itself says of how its server is started: not the whole
