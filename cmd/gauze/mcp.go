@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/agenttools"
@@ -53,6 +54,10 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if term.IsTerminal(os.Stdin.Fd()) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp speaks MCP on stdin and stdout, and is meant to be started by an agent's client: put it into its configuration, as in\n\n  claude mcp add gauze -- gauze mcp")
+	}
+	spareMemory()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	all.Machine = doctor.ThisMachine().Until(ctx)

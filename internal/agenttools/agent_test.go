@@ -69,6 +69,7 @@ type settings struct {
 	person  person
 	allow   bool
 	online  bool
+	byHand  bool // the client leaves questions of the modern era to the test
 	files   map[string]string
 	environ []string
 }
@@ -102,6 +103,7 @@ func newAgent(t *testing.T, s settings) *agent {
 		a.progress = append(a.progress, r.Params.Message)
 		a.heard.WriteString(r.Params.Message)
 	}}
+	options.MultiRoundTrip = &mcp.MultiRoundTripOptions{Disabled: s.byHand}
 	if s.person != nil {
 		options.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			a.mu.Lock()
@@ -432,6 +434,41 @@ func TestAnAgentDoesNotAnswerForItsPerson(t *testing.T) {
 		if !r.failed || a.read(".cursor/mcp.json") != aHome[".cursor/mcp.json"] {
 			t.Errorf("%s: %+v", version, r)
 		}
+	}
+}
+
+// The answer to a question is worth something only with the question.
+func TestAnAnswerToNoQuestionIsNoYes(t *testing.T) {
+	a := newAgent(t, settings{version: modern, person: yes, files: aHome, byHand: true})
+	answer := mcp.InputResponseMap{answerName: yes("")}
+	send := func(name, state string) *mcp.CallToolResult {
+		t.Helper()
+		result, err := a.session.CallTool(context.Background(), &mcp.CallToolParams{Name: "remove_server", Arguments: object{"name": name}, RequestState: state, InputResponses: answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	if r := send("notes", "made up"); !r.IsError {
+		t.Error("an answer to a question that nobody asked was taken")
+	}
+	if r := send("notes", ""); !r.NeedsInput() {
+		t.Error("an answer without a question was taken")
+	}
+	open := send("notes", "").RequestState
+	if r := send("web", open); !r.IsError {
+		t.Error("the answer was taken for another server")
+	}
+	if a.read(".cursor/mcp.json") != aHome[".cursor/mcp.json"] {
+		t.Fatal("it was written")
+	}
+	open = send("notes", "").RequestState
+	if r := send("notes", open); r.IsError || r.NeedsInput() || a.read(".cursor/mcp.json") == aHome[".cursor/mcp.json"] {
+		t.Errorf("a yes was not taken: %+v", r)
+	}
+	a.write(".cursor/mcp.json", aHome[".cursor/mcp.json"])
+	if r := send("notes", open); !r.IsError || a.read(".cursor/mcp.json") != aHome[".cursor/mcp.json"] {
+		t.Error("the answer was taken twice")
 	}
 }
 
