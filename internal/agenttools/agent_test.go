@@ -596,6 +596,11 @@ func TestConfiguredOnlyAsItWorks(t *testing.T) {
 		if len(a.progress) == 0 {
 			t.Error("no progress was told")
 		}
+		// The same name once more is no change, and no reason to run anything.
+		before := len(a.progress)
+		if again := a.call("configure_server", add); again.get("status") != nothingToDo || !strings.Contains(again.text, "replace") || len(a.progress) != before {
+			t.Errorf("%+v", again)
+		}
 		// What does not work is not written.
 		bad, _ := a.agreeing("configure_server", object{"name": "bad", "command": "false", "clients": []string{"cursor"}})
 		if bad.get("status") != failed || strings.Contains(a.read(".cursor/mcp.json"), "bad") || bad.data["report"].(object)["diagnosis"] == nil {

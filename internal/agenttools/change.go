@@ -138,6 +138,10 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	if err != nil {
 		return out, mistake(strings.ReplaceAll(err.Error(), "--client ", "clients: "), `for example {"name": "time", "package": "pypi:mcp-server-time", "clients": ["claude-code"]}`)
 	}
+	if resolved.Plan.Empty() {
+		out.Status, out.Left, out.How = nothingToDo, skippedOf(resolved.Plan), "No file would change, so nothing was tried. \"replace\": true writes an entry of the same name anew."
+		return out, nil
+	}
 	typed := [2][]string{append([]string{"gauze", "add", in.Name}, in.flags()...), in.words()}
 	for _, client := range in.Clients {
 		typed[0] = append(typed[0], "--client", client)
