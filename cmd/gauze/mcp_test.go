@@ -291,10 +291,8 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer alive.Close()
-			if b := make([]byte, 3); true {
-				if _, err := io.ReadFull(alive, b); err != nil {
-					t.Fatal(err)
-				}
+			if _, err := io.ReadFull(alive, make([]byte, len("up\n"))); err != nil {
+				t.Fatal(err)
 			}
 			end(cmd, in)
 			gone := make(chan error, 1)
