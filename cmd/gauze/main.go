@@ -33,7 +33,7 @@ func execute() int {
 			"the server's command in your client's configuration, and it survives crashes, hangs and noise.",
 		SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), serveCommand(), demoCommand(), explainCommand(), repairCommand(), testCommand(), doctorCommand(), diagnoseCommand(), searchCommand(), versionCommand())
+	root.AddCommand(runCommand(), serveCommand(), demoCommand(), explainCommand(), repairCommand(), testCommand(), doctorCommand(), diagnoseCommand(), searchCommand(), mcpCommand(), versionCommand())
 	err := fang.Execute(context.Background(), root,
 		fang.WithVersion(versionText()), fang.WithoutManpage(), fang.WithErrorHandler(complain))
 	if err != nil {

@@ -79,8 +79,16 @@ func (l entryLinter) approval() {
 
 // answers are what somebody said about the servers of a project.
 type answers struct {
+	own     bool // in a file of the user's: what comes with a project does not approve of itself
 	all     bool
 	yes, no []string
+}
+
+// Approved reports whether the user said yes to a server of the project.
+func (h Home) Approved(name string) bool {
+	said := h.answers()
+	return !slices.ContainsFunc(said, func(a answers) bool { return slices.Contains(a.no, name) }) &&
+		slices.ContainsFunc(said, func(a answers) bool { return a.own && (a.all || slices.Contains(a.yes, name)) })
 }
 
 // answers reads the files in which Claude Code notes them.
@@ -107,7 +115,7 @@ func (h Home) answers() []answers {
 				}
 			}
 		}
-		var a answers
+		a := answers{own: !strings.HasPrefix(name, "./")}
 		if m, ok := member(n, "enableAllProjectMcpServers"); ok {
 			a.all, _ = truth(m)
 		}

@@ -35,6 +35,10 @@ func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
 	direct := map[leg][]sheet{}
 	var reports []report
 	for _, leg := range legs {
+		if leg.kind == agents {
+			reports = append(reports, l.own(ctx, leg, runs))
+			continue
+		}
 		r := report{leg: leg}
 		bare := leg.direct()
 		for n := len(direct[bare]); n < max(runs, fewestDirect); n++ {
@@ -84,7 +88,10 @@ func (l *lab) once(ctx context.Context, leg leg, f front) (s sheet, err error) {
 // server lets the suite test the server, or what stands in front of it.
 func (l *lab) server(ctx context.Context, leg leg, f front) (s sheet, err error) {
 	t := target{command: []string{l.parts.Server}}
-	if leg.kind == httpToHTTP {
+	switch leg.kind {
+	case agents:
+		t.command = []string{l.gauze, "mcp"}
+	case httpToHTTP:
 		stateless := leg.version >= "2026-07-28"
 		url, stop, err := l.listen(ctx, stateless)
 		if err != nil {

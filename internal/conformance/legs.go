@@ -17,6 +17,7 @@ const (
 	httpToHTTP  kind = "http"   // suite -> gauze -> server over HTTP
 	httpToStdio kind = "stdio"  // suite -> gauze -> server over stdio
 	client      kind = "client" // client -> gauze -> the suite's own servers
+	agents      kind = "agents" // suite -> gauze serve -> gauze mcp, our own server
 )
 
 var allLegs = []leg{
@@ -26,6 +27,8 @@ var allLegs = []leg{
 	{"2026-07-28", httpToHTTP},
 	{"2026-07-28", httpToStdio},
 	{"2026-07-28", client},
+	{"2025-11-25", agents},
+	{"2026-07-28", agents},
 }
 
 func (l leg) String() string { return l.version + "-" + string(l.kind) }

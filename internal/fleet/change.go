@@ -80,8 +80,14 @@ func (v *View) Mend(servers []*Server, files bool, allowed func(*clientconfig.Co
 	d := v.fleet.draft()
 	for _, c := range v.Configs {
 		chosen := func(p clientconfig.Problem) bool {
-			whole := p.Server == "" && (files || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c }))
-			return whole || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c && s.shown() == p.Server })
+			named := func(s *Server) bool { return s.Config == c && s.shown() == p.Server }
+			switch {
+			case p.Server == "":
+				return files || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c })
+			case slices.ContainsFunc(servers, named):
+				return true
+			}
+			return files && !slices.ContainsFunc(v.Servers, named) // it is seen only now that its file is mended
 		}
 		mended, made := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(c, p) })
 		for _, p := range made {

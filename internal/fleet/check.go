@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -36,7 +37,7 @@ func (c *Checked) Well() bool { return c.Tried && c.Report.Healthy && len(c.Erro
 const atOnce = 5
 
 // Check tries servers as their clients would, a few at once. Equal ones are
-// tried once.
+// tried once. A wrapped one may be healed in any case: gauze run does no less.
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
 	all := make([]*Checked, len(servers))
 	places := make(chan struct{}, atOnce)
@@ -47,7 +48,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		if all[i].Not != "" {
 			continue
 		}
-		key := fmt.Sprintf("%q", s.Real()) // with secrets: equal ones only
+		key := s.key()
 		if _, twin := first[key]; twin {
 			continue
 		}
@@ -56,7 +57,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			places <- struct{}{}
 			defer func() { <-places }()
 			all[i].Attempt, all[i].Report = doctor.Examine(ctx, f.Machine, s.Real(), doctor.ExamineOptions{
-				Heal: o.Heal, Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
+				Heal: o.Heal || s.Wrapped, Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(s, is)
 					}
@@ -67,12 +68,15 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	for i, c := range all {
-		if twin, ok := first[fmt.Sprintf("%q", servers[i].Real())]; ok && c.Not == "" && twin != i {
+		if twin, ok := first[servers[i].key()]; ok && c.Not == "" && twin != i {
 			c.Attempt, c.Report, c.Tried = all[twin].Attempt, all[twin].Report, all[twin].Tried
 		}
 	}
 	return all
 }
+
+// key is the same for servers that are tried alike. There are secrets in it.
+func (s *Server) key() string { return fmt.Sprintf("%t %q", s.Wrapped, s.Real()) }
 
 // untried says why a server is not started or reached.
 func (s *Server) untried(foreign bool) string {
@@ -87,9 +91,9 @@ func (s *Server) untried(foreign bool) string {
 	case s.Config.Place.Old != "":
 		return "the client does not read this file any more"
 	case s.Foreign() && !foreign:
-		return "it comes with the project, and nobody has agreed to run it; to try it: gauze doctor " + upstream.ShellWord(s.Name)
+		return "it comes with the project, and nobody has agreed to run it; to try it: gauze doctor " + upstream.ShellWord(s.shown())
 	case len(s.Waiting) > 0:
-		return "only its client can fill in " + s.Waiting[0]
+		return "only its client can fill in " + fault.Quote(s.Waiting[0])
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 // Choice is which servers are meant: by name, by client, or all.
@@ -25,11 +26,11 @@ type NotFoundError struct {
 func (e *NotFoundError) Error() string {
 	switch {
 	case len(e.Near) > 0:
-		return fmt.Sprintf("no client has a server called %q; did you mean %s?", e.Name, strings.Join(e.Near, " or "))
+		return fmt.Sprintf("no client has a server called %q; did you mean %s?", fault.Quote(e.Name), strings.Join(e.Near, " or "))
 	case len(e.Have) > 0:
-		return fmt.Sprintf("no client has a server called %q; there are %s (gauze list shows all)", e.Name, strings.Join(e.Have, ", "))
+		return fmt.Sprintf("no client has a server called %q; there are %s (gauze list shows all)", fault.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("no client has a server called %q, nor any other: gauze list says where was looked", e.Name)
+	return fmt.Sprintf("no client has a server called %q, nor any other: gauze list says where was looked", fault.Quote(e.Name))
 }
 
 // Choose finds the servers that are meant. A name that nobody has is an error;
@@ -68,11 +69,11 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 func notFound(name string, all []*Server) error {
 	e := &NotFoundError{Name: name}
 	for _, s := range all {
-		if near(name, s.Name) && !slices.Contains(e.Near, s.Name) {
-			e.Near = append(e.Near, s.Name)
+		if len(e.Near) < 8 && near(name, s.Name) && !slices.Contains(e.Near, s.shown()) {
+			e.Near = append(e.Near, s.shown())
 		}
-		if len(e.Have) < 8 && !slices.Contains(e.Have, s.Name) {
-			e.Have = append(e.Have, s.Name)
+		if len(e.Have) < 8 && !slices.Contains(e.Have, s.shown()) {
+			e.Have = append(e.Have, s.shown())
 		}
 	}
 	return e
@@ -80,6 +81,9 @@ func notFound(name string, all []*Server) error {
 
 // near: one is the other with a letter or two of difference, or a part of it.
 func near(a, b string) bool {
+	if len(a) > 200 || len(b) > 200 { // nobody means those
+		return false
+	}
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if len(a) > 2 && len(b) > 2 && (strings.Contains(a, b) || strings.Contains(b, a)) {
 		return true
@@ -128,7 +132,7 @@ func unknownClient(id string) error {
 		}
 	}
 	if len(nearest) > 0 {
-		return fmt.Errorf("no client is called %q; did you mean %s?", id, strings.Join(nearest, " or "))
+		return fmt.Errorf("no client is called %q; did you mean %s?", fault.Quote(id), strings.Join(nearest, " or "))
 	}
-	return fmt.Errorf("no client is called %q; known are %s", id, strings.Join(known, ", "))
+	return fmt.Errorf("no client is called %q; known are %s", fault.Quote(id), strings.Join(known, ", "))
 }

@@ -63,19 +63,31 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	if err != nil {
 		return c, err
 	}
-	if c.Spec, c.Facts, err = f.specOf(ctx, r); err != nil {
+	if c, err = f.Try(ctx, r); err != nil || !c.Works() {
 		return c, err
-	}
-	c.Missing = missing(c.Facts, c.Spec)
-	if !r.Untried {
-		f.try(ctx, r, &c)
-		if !c.Report.Healthy {
-			return c, ctx.Err()
-		}
 	}
 	view := f.Look(clients...)
 	c.Plan, err = view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
 	return c, err
+}
+
+// Resolve finds out how a server is started or reached. Nobody is started or
+// reached for it, but a registry that may be asked.
+func (f *Fleet) Resolve(ctx context.Context, r Request) (c Configured, err error) {
+	if c.Spec, c.Facts, err = f.specOf(ctx, r); err != nil {
+		return c, err
+	}
+	c.Missing = missing(c.Facts, c.Spec)
+	return c, nil
+}
+
+// Try resolves a server and tries it, unless nobody wants it tried.
+func (f *Fleet) Try(ctx context.Context, r Request) (c Configured, err error) {
+	if c, err = f.Resolve(ctx, r); err != nil || r.Untried {
+		return c, err
+	}
+	f.try(ctx, r, &c)
+	return c, ctx.Err()
 }
 
 // clientsFor are the clients that are meant.

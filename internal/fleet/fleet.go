@@ -7,6 +7,8 @@
 //	plan.go     a change to files: shown, agreed to, made, or none of it
 //	change.go   the changes there are: wrap, unwrap, add, remove, mend
 //	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
+//	keep.go     what healed a server, for good
+//	undo.go     the way back from a change, shown first
 //	lock.go     what servers were like when they were trusted, and what is different now
 //
 // Nothing is written but through a Plan, and no Plan without the consent to
@@ -15,6 +17,7 @@ package fleet
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,7 +123,7 @@ func (s *Server) Foreign() bool {
 // approved: the client asked its user about this server, and the answer was
 // yes.
 func (s *Server) approved() bool {
-	return s.Client.ID == "claude-code" && !slices.ContainsFunc(s.Problems, func(p clientconfig.Problem) bool { return p.Code == "not-approved" })
+	return s.Client.ID == "claude-code" && s.Config.Home.Approved(s.Name)
 }
 
 // Errors are the problems that keep the server from being loaded.
@@ -142,14 +145,23 @@ func secretsOf(c *clientconfig.Config) []fault.Secrets {
 	return all
 }
 
-// masked takes secrets out of a text of several lines.
-func masked(text string, secrets []fault.Secrets) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
+// Masked takes secrets out of a text of several lines. A reference to a
+// variable is none: whether a value or a reference is written is what people
+// look for in a diff.
+func Masked(text string, secrets ...fault.Secrets) string {
+	hide := func(line string) string {
 		for _, s := range secrets {
 			line = s.Redact(line)
 		}
-		lines[i] = fault.Redact(line)
+		return fault.Redact(line)
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if bare := plainReference.ReplaceAllString(line, ""); hide(bare) != bare || bare == line {
+			lines[i] = hide(line)
+		}
 	}
 	return strings.Join(lines, "\n")
 }
+
+var plainReference = regexp.MustCompile(`\$?\{(env:)?[A-Z_][A-Z0-9_]{0,63}\}`)

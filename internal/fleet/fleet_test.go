@@ -209,6 +209,48 @@ func TestAProjectsServersAreNotRun(t *testing.T) {
 	}
 }
 
+// Nor because the project says so, or has a name for it that shows nothing.
+func TestAProjectDoesNotApproveOfItself(t *testing.T) {
+	h := newHome(t)
+	for name, text := range map[string]string{
+		"project/.mcp.json":                   `{"mcpServers": {"evil": {"command": "touch"}, "\u0007": {"command": "touch"}, "": {"command": "touch"}}}`,
+		"project/.claude/settings.json":       `{"enableAllProjectMcpServers": true}`,
+		"project/.claude/settings.local.json": `{"enabledMcpjsonServers": ["evil", "\u0007", ""]}`,
+	} {
+		path := filepath.Join(h.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := 0
+	for _, s := range h.fleet.Look().Servers {
+		if s.Config.Place.Scope == clientconfig.Project {
+			seen++
+			if !s.Foreign() {
+				t.Errorf("%s of %s counts as agreed to", s.shown(), s.Client.ID)
+			}
+		}
+	}
+	if seen < 3 {
+		t.Errorf("only %d servers of the project", seen)
+	}
+	own := filepath.Join(h.dir, ".claude/settings.json")
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte(`{"enabledMcpjsonServers": ["evil"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range h.fleet.Look().Servers {
+		if s.Config.Place.Scope == clientconfig.Project && s.Client.ID == "claude-code" && s.Foreign() == (s.Name == "evil") {
+			t.Errorf("%q: foreign is %v", s.Name, s.Foreign())
+		}
+	}
+}
+
 func TestWhatNobodyHasIsNotFoundButWhatWasMeantIs(t *testing.T) {
 	view := newHome(t).fleet.Look()
 	for name, want := range map[string]string{"ntoes": "notes", "zzzzzz": "gauze list", "cursor/not": "no client has"} {

@@ -80,13 +80,7 @@ func (f *Fleet) locked(c *Checked) Locked {
 }
 
 // sets are the names of the variables the entry sets by itself.
-func (s *Server) sets() (names []string) {
-	for _, name := range s.Variables() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (s *Server) sets() []string { return slices.Sorted(slices.Values(s.Variables())) }
 
 // Bytes is the lock as a file.
 func (l Lock) Bytes() []byte {

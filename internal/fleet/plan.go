@@ -54,7 +54,7 @@ func (p Plan) Diff() string {
 }
 
 // Diff shows one change.
-func (c Change) Diff() string { return masked(backup.Unified(c.Path, c.Old, c.New), c.secrets) }
+func (c Change) Diff() string { return Masked(backup.Unified(c.Path, c.Old, c.New), c.secrets...) }
 
 // NeedsEyes reports whether more than a general yes is needed: somebody has to
 // have seen what is run, reached or sent from now on.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind is where a package comes from, or that there is none.
@@ -22,22 +23,32 @@ const part = `[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*` // of an image's path
 // What names look like. None can begin with a dash, and none has anything in it that a shell, a package client or a
 // terminal takes for more than a name: npm's "alias@npm:other", git and file addresses, options.
 var (
-	serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,99}/[A-Za-z0-9._-]{1,99}$`)
-	npmName    = regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]{0,99}/)?[a-z0-9][a-z0-9._-]{0,99}$`)
-	pypiName   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$`)
-	imageName  = regexp.MustCompile(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?` + part + `(/` + part + `)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?$`)
+	serverName = form(`^[A-Za-z0-9][A-Za-z0-9.-]{0,99}/[A-Za-z0-9._-]{1,99}$`)
+	npmName    = form(`^(@[a-z0-9][a-z0-9._-]{0,99}/)?[a-z0-9][a-z0-9._-]{0,99}$`)
+	pypiName   = form(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$`)
+	imageName  = form(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?` + part + `(/` + part + `)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?$`)
 
-	npmVersion  = regexp.MustCompile(`^[0-9]{1,10}\.[0-9]{1,10}\.[0-9]{1,10}([-+][0-9A-Za-z.+-]{1,64})?$`)
-	pypiVersion = regexp.MustCompile(`^[0-9]{1,10}(\.[0-9]{1,10}){0,5}([.+-]?[0-9A-Za-z]{1,32}){0,4}$`)
-	imageTag    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	npmVersion  = form(`^[0-9]{1,10}\.[0-9]{1,10}\.[0-9]{1,10}([-+][0-9A-Za-z.+-]{1,64})?$`)
+	pypiVersion = form(`^[0-9]{1,10}(\.[0-9]{1,10}){0,5}([.+-]?[0-9A-Za-z]{1,32}){0,4}$`)
+	imageTag    = form(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 
-	envName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	argName  = regexp.MustCompile(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
-	argValue = regexp.MustCompile(`^[A-Za-z0-9{/.-][A-Za-z0-9._/@:=,+{}-]{0,99}$`)
-	header   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`) // HTTP would take quotes, too
-	hostName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
-	pathText = regexp.MustCompile(`^[A-Za-z0-9/._~%@:+,=&-]*$`)
+	envName  = form(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+	argName  = form(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+	argValue = form(`^[A-Za-z0-9{/.-][A-Za-z0-9._/@:=,+{}-]{0,99}$`)
+	header   = form(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`) // HTTP would take quotes, too
+	hostName = form(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
+	pathText = form(`^[A-Za-z0-9/._~%@:+,=&-]*$`)
 )
+
+// name is a form that is compiled when the first one is looked at: most of us never do, and the counts in these cost a
+// megabyte.
+type name struct{ compiled func() *regexp.Regexp }
+
+func form(text string) name {
+	return name{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+func (n name) MatchString(text string) bool { return n.compiled().MatchString(text) }
 
 // validName tells whether a name can be one of this kind.
 func validName(kind Kind, name string) bool {

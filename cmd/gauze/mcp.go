@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/agenttools"
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/registry"
+)
+
+// mcpFlags are the settings of gauze mcp.
+type mcpFlags struct {
+	allowWrites bool
+	online      bool
+	project     string
+}
+
+// mcpCommand is Gauze as an MCP server, for agents.
+func mcpCommand() *cobra.Command {
+	f := &mcpFlags{}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Be an MCP server: let an agent list, test, heal and configure MCP servers",
+		Long: "Speak MCP on stdin and stdout, for an agent's client to start. Nothing is written, and nothing new is run, without the user's yes\n" +
+			"to exactly what is shown: the client asks them, if it can. Where it cannot, the agent gets the command for the user to type;\n" +
+			"with --allow-writes it may agree itself, by repeating its call with the token it was given.",
+		Example: "gauze mcp\n" +
+			"claude mcp add gauze -- gauze mcp",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.allowWrites, "allow-writes", false, "where the client cannot ask you, let the agent agree to diffs and commands in your place")
+	flags.BoolVar(&f.online, "online", false, "let the agent's searches ask the public registry")
+	flags.StringVar(&f.project, "project", "", "the project whose files are looked at, too (default the folder it is started in)")
+	return cmd
+}
+
+func (f *mcpFlags) run(cmd *cobra.Command) error {
+	all, err := f.fleet()
+	if err != nil {
+		return err
+	}
+	if term.IsTerminal(os.Stdin.Fd()) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp speaks MCP on stdin and stdout, and is meant to be started by an agent's client: put it into its configuration, as in\n\n  claude mcp add gauze -- gauze mcp")
+	}
+	spareMemory()
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	all.Machine = doctor.ThisMachine().Until(ctx)
+	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, LockFile: "gauze.lock"})
+}
+
+// fleet is this user's, here.
+func (f *mcpFlags) fleet() (*fleet.Fleet, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, fmt.Errorf("no home folder, so no client's files: %w", err)
+	}
+	project := f.project
+	if project == "" {
+		project = "."
+	}
+	if project, err = filepath.Abs(project); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(project); err != nil || !info.IsDir() {
+		return nil, errors.New("the flag --project: there is no folder " + project)
+	}
+	store, err := backup.DefaultDir()
+	if err != nil {
+		return nil, err
+	}
+	return &fleet.Fleet{
+		Home:     clientconfig.Home{OS: runtime.GOOS, Home: home, Project: project, Environ: os.Environ()},
+		Store:    backup.Store{Dir: store},
+		Registry: registry.Source{URL: os.Getenv("GAUZE_REGISTRY"), Online: f.online},
+		Gauze:    ourName(), Version: versionText(),
+	}, nil
+}
+
+// ourName is how files name us: by name where that is found, by path otherwise.
+func ourName() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "gauze"
+	}
+	if found, err := exec.LookPath("gauze"); err == nil {
+		if same, err := filepath.EvalSymlinks(found); err == nil && same == self {
+			return found
+		}
+	}
+	return self
+}

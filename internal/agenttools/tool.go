@@ -1,0 +1,249 @@
+package agenttools
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/repair"
+)
+
+// hints are what a tool says of itself to clients.
+type hints struct{ readOnly, destructive, idempotent, openWorld bool }
+
+// answer is what a tool returns: data, and the same in a few lines.
+type answer interface{ text() string }
+
+// add registers a tool. Its schemas come from the types; arguments are held
+// against them as Gauze does it for every server: repaired where that changes
+// no meaning, or refused with all that is wrong and a call that would pass.
+func add[In any, Out answer](d *desk, name, title, about string, h hints, run func(*call, In) (Out, error)) {
+	input := schemaOf[In]()
+	raw, err := json.Marshal(input)
+	if err != nil {
+		panic(err) // of our own types
+	}
+	tier := repair.Silent
+	if h.readOnly {
+		tier = repair.Told
+	}
+	d.server.AddTool(&mcp.Tool{
+		Name: name, Title: title, Description: about, InputSchema: input, OutputSchema: schemaOf[Out](),
+		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld},
+	}, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		c := d.newCall(ctx, name, request)
+		defer c.end()
+		schema := repair.Compile(raw)
+		out := schema.Arguments(request.Params.Arguments, repair.Options{Tool: name, Tier: tier})
+		if out.Verdict == repair.Refused {
+			return c.failed(errors.New(schema.Explain(name, out, 1).Text)), nil
+		}
+		arguments := out.Arguments
+		if len(arguments) == 0 {
+			arguments = []byte("{}")
+		}
+		var in In
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return c.failed(mistake("the arguments are not what "+name+" takes: "+fault.Quote(err.Error()), "send a JSON object with the members of the input schema")), nil
+		}
+		return finish(c, arguments, func() (Out, error) { return run(c, in) })
+	})
+}
+
+// finish runs a call, or goes on where its person has answered, and makes a
+// result of what comes out.
+func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mcp.CallToolResult, error) {
+	consent := c.identify(arguments)
+	open, said, err := c.resume(consent)
+	var out answer
+	switch {
+	case err != nil:
+	case open == nil:
+		out, err = run()
+	case !agrees(said):
+		var none Out
+		s := any(&none).(interface{ standing() *Standing }).standing() // who asks has one
+		s.Asks = open.title
+		s.refused(said, open.question)
+		out = none
+	default:
+		var got any
+		if got, err = open.then(c); err == nil {
+			out = got.(Out)
+		}
+	}
+	var input *inputNeeded
+	switch {
+	case errors.As(err, &input):
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{answerName: input.params}, RequestState: input.state}, nil
+	case c.ctx.Err() != nil:
+		return nil, c.ctx.Err()
+	case err != nil:
+		return c.failed(err), nil
+	}
+	return c.answered(out), nil
+}
+
+// schemaOf is the schema of a type. Lists are lists and never null.
+func schemaOf[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // of our own types
+	}
+	plain(s)
+	return s
+}
+
+func plain(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" && s.Types[1] != "string" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for _, property := range s.Properties {
+		plain(property)
+	}
+	plain(s.Items)
+	plain(s.AdditionalProperties)
+}
+
+// call is one call of a tool at work.
+type call struct {
+	desk    *desk
+	ctx     context.Context
+	tool    string
+	request *mcp.CallToolRequest
+	digest  string // of the tool and its arguments, without the consent
+	stop    context.CancelFunc
+
+	mu      sync.Mutex
+	steps   int
+	told    time.Time
+	secrets []fault.Secrets // values that no answer may hold
+}
+
+func (d *desk) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
+	c := &call{desk: d, tool: tool, request: request}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(d.ctx, cancel) // the SDK waits for calls at the end, and does not end them
+	c.ctx, c.stop = ctx, func() { stop(); cancel() }
+	c.secrets = []fault.Secrets{fault.EnvironSecrets(d.Fleet.Home.Environ)}
+	return c
+}
+
+func (c *call) end() { c.stop() }
+
+// identify notes which call this is, and returns the consent it brings.
+func (c *call) identify(arguments []byte) (consent string) {
+	var all map[string]any
+	_ = json.Unmarshal(arguments, &all) // it was read once already
+	consent, _ = all["consent"].(string)
+	delete(all, "consent")
+	canonical, _ := json.Marshal(all)
+	sum := sha256.Sum256(append([]byte(c.tool+"\n"), canonical...))
+	c.digest = hex.EncodeToString(sum[:])
+	return consent
+}
+
+// knows takes note of the secrets of servers, so that no answer holds them.
+func (c *call) knows(servers []*fleet.Server) {
+	for _, s := range servers {
+		c.secrets = append(c.secrets, s.Real().Secrets(), s.Entry.Spec.Secrets())
+	}
+}
+
+func (c *call) hide(text string) string {
+	for _, s := range c.secrets {
+		text = s.Redact(text)
+	}
+	return text
+}
+
+// tell says what is going on, to a client that wants to know.
+func (c *call) tell(format string, args ...any) {
+	token := c.request.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.told) < 100*time.Millisecond && c.steps > 20 { // a server that reports by the byte
+		return
+	}
+	c.steps++
+	c.told = time.Now()
+	_ = c.request.Session.NotifyProgress(c.ctx, &mcp.ProgressNotificationParams{
+		ProgressToken: token, Progress: float64(c.steps), Message: fault.Quote(c.hide(fmt.Sprintf(format, args...))),
+	}) // nobody is listening any more
+}
+
+// answered is a good result. What it holds is combed for known secrets once
+// more, whoever wrote it.
+func (c *call) answered(out answer) *mcp.CallToolResult {
+	data, err := json.Marshal(out)
+	var value any
+	if err == nil {
+		err = json.Unmarshal(data, &value)
+	}
+	if err != nil {
+		return c.failed(err)
+	}
+	return &mcp.CallToolResult{StructuredContent: c.combed(value), Content: []mcp.Content{&mcp.TextContent{Text: c.hide(out.text())}}}
+}
+
+func (c *call) combed(value any) any {
+	switch v := value.(type) {
+	case string:
+		return c.hide(v)
+	case []any:
+		for i := range v {
+			v[i] = c.combed(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = c.combed(v[key])
+		}
+	}
+	return value
+}
+
+// failed is a result the model can act on.
+func (c *call) failed(err error) *mcp.CallToolResult {
+	text := c.hide(fault.Redact(err.Error()))
+	var unknown *fleet.NotFoundError
+	if errors.As(err, &unknown) {
+		text += "\nnext: call list_servers for all names; a server of one client is CLIENT/NAME"
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// mistake is an error that says what to call instead.
+func mistake(what, next string, args ...any) error {
+	return errors.New(what + "\nnext: " + fmt.Sprintf(next, args...))
+}
+
+// seconds is a timeout as tools take it.
+func seconds(n float64) (time.Duration, error) {
+	if n < 0 || n > 600 {
+		return 0, mistake(fmt.Sprintf("timeout_seconds is %v: want 1 to 600, or leave it out", n), `for example {"timeout_seconds": 30}`)
+	}
+	return time.Duration(n * float64(time.Second)), nil
+}
+
+func or(given *bool, otherwise bool) bool {
+	if given == nil {
+		return otherwise
+	}
+	return *given
+}

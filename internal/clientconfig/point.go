@@ -1,0 +1,22 @@
+package clientconfig
+
+import "slices"
+
+// Point leads an entry to another address. Nothing else of it changes.
+func (c *Config) Point(e *Entry, address string) (Edit, error) {
+	if c.Strict != nil || c.Doc == nil {
+		return nil, Skipped("the client cannot read its file")
+	}
+	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
+		if textOf(e.node, name) == "" {
+			continue
+		}
+		for _, at := range [][]any{below(e.Path, name), below(e.Path, e.fields.Nest, name)} {
+			edit := Edit{set(address, at)}
+			if c.leads(e, edit, func(now *Entry) bool { return now.Spec.URL == address && slices.Equal(now.Spec.Header, e.Spec.Header) }) {
+				return edit, nil
+			}
+		}
+	}
+	return nil, Skipped("its address is written in a way that is not for a program to change")
+}

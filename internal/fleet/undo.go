@@ -1,0 +1,46 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Return is the way back from one change, shown before it is gone.
+type Return struct {
+	backup.Entry
+	Diff string // from what the change left to what was there before, without the values that are secret
+}
+
+// Return shows what taking back a change would do.
+func (f *Fleet) Return(id string) (Return, error) {
+	entry, before, after, err := f.Store.Contents(id)
+	if err != nil {
+		return Return{}, err
+	}
+	var secrets []fault.Secrets
+	for _, file := range f.Home.Places() { // also those that are gone: the way back may bring one
+		if file.Path == entry.Path || file.Path == entry.Target {
+			secrets = append(append(secrets, secretsOf(f.Home.ReadText(file, before))...), secretsOf(f.Home.ReadText(file, after))...)
+		}
+	}
+	return Return{entry, Masked(backup.Unified(entry.Path, after, before), secrets...)}, nil
+}
+
+// Consent is what somebody agrees to who has seen the diff.
+func (r Return) Consent() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "undo %s %s %s %s %s", r.ID, r.Path, r.Target, r.Old, r.New))
+	return hex.EncodeToString(sum[:])[:32]
+}
+
+// Undo takes a change back, if that is what was agreed to and the file is
+// still what the change left.
+func (f *Fleet) Undo(r Return, consent string) (backup.Entry, error) {
+	if consent != r.Consent() {
+		return backup.Entry{}, ErrConsent
+	}
+	return f.Store.Restore(r.ID, false)
+}
