@@ -33,7 +33,12 @@ func execute() int {
 			"the server's command in your client's configuration, and it survives crashes, hangs and noise.",
 		SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), serveCommand(), demoCommand(), explainCommand(), repairCommand(), testCommand(), doctorCommand(), diagnoseCommand(), searchCommand(), versionCommand())
+	root.AddCommand(
+		runCommand(), serveCommand(),
+		listCommand(), doctorCommand(), wrapCommand(), unwrapCommand(), addCommand(), removeCommand(), undoCommand(),
+		lockCommand(), verifyCommand(), restoreCommand(),
+		testCommand(), diagnoseCommand(), repairCommand(), searchCommand(), explainCommand(), demoCommand(), versionCommand(),
+	)
 	err := fang.Execute(context.Background(), root,
 		fang.WithVersion(versionText()), fang.WithoutManpage(), fang.WithErrorHandler(complain))
 	if err != nil {

@@ -13,7 +13,7 @@ type ErrExists struct {
 }
 
 func (e *ErrExists) Error() string {
-	return fmt.Sprintf("there is a server called %q already, in line %d of %s", e.Name, e.Line, e.File)
+	return fmt.Sprintf("there is a server called %q already, in line %d of %s; --replace writes it anew", e.Name, e.Line, e.File)
 }
 
 // Fields are the names of this file's members.

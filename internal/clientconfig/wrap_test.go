@@ -42,7 +42,7 @@ func TestWrapAndUnwrapGiveBackEveryByte(t *testing.T) {
 			b.WriteString("file " + shortPath(home, f.Path) + "\n" + string(now.Text))
 			for i := range now.Entries {
 				e := now.At(now.Entries[i].Path)
-				original := before.at(e.Path)
+				original := before.At(e.Path)
 				if e.Wrapped == original.Wrapped {
 					continue
 				}

@@ -75,10 +75,37 @@ func inFileOrder(servers []*Server) []*Server {
 }
 
 // Mend plans to repair what the clients stumble over in these servers' entries
-// and in their files. Only what no more than allowed is needed for is planned; the rest is
-// skipped and told.
+// and in their files. Only what is allowed is planned; the rest is skipped and told.
 func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
+	v.mend(d, servers, files, allowed)
+	return d.finish()
+}
+
+// Cure plans to mend, and to write down for good what helped servers to work.
+func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Problem) bool) Plan {
+	d := v.fleet.draft()
+	var servers []*Server
+	for _, c := range all {
+		servers = append(servers, c.Server)
+	}
+	v.mend(d, servers, files, allowed)
+	for _, c := range all {
+		v.keep(d, c, allowed)
+	}
+	return d.finish()
+}
+
+// Blindly allows what no more than a general yes is needed for.
+func (v *View) Blindly(p clientconfig.Problem) bool {
+	shared := slices.ContainsFunc(v.Configs, func(c *clientconfig.Config) bool { return c.Path == p.File && inProject(c) })
+	return p.Consent <= clientconfig.Form && !shared
+}
+
+// WithEyes allows all that a program may write once somebody agreed to the diff.
+func WithEyes(p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }
+
+func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(clientconfig.Problem) bool) {
 	var configs []*clientconfig.Config
 	for _, s := range servers {
 		if !slices.Contains(configs, s.Config) {
@@ -122,7 +149,6 @@ func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Pro
 			}
 		}
 	}
-	return d.finish()
 }
 
 // mostFixes bounds what is mended in one file at once.

@@ -55,7 +55,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i].Attempt, all[i].Report = doctor.Examine(ctx, f.Machine, s.Real(), doctor.ExamineOptions{
+			all[i].Attempt, all[i].Report = s.examine(ctx, f.Machine, doctor.ExamineOptions{
 				Heal: o.Heal, Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(s, is)
@@ -72,6 +72,35 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		}
 	}
 	return all
+}
+
+// examine tries the server. What its report says has none of the entry's
+// secrets in it.
+func (s *Server) examine(ctx context.Context, m *doctor.Machine, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
+	last, report := doctor.Examine(ctx, m, s.Real(), o)
+	hide := func(texts ...*string) {
+		for _, text := range texts {
+			*text = s.Hide(*text)
+		}
+	}
+	hideAll := func(d *doctor.Diagnosis) {
+		hide(&d.Explanation, &d.Fix)
+		for i := range d.Reasons {
+			hide(&d.Reasons[i])
+		}
+		for i := range d.Others {
+			hide(&d.Others[i].Explanation, &d.Others[i].Fix)
+		}
+	}
+	hide(&report.Todo)
+	if report.Diagnosis != nil {
+		hideAll(report.Diagnosis)
+	}
+	for i := range report.Steps {
+		hide(&report.Steps[i].About, &report.Steps[i].Next)
+		hideAll(&report.Steps[i].Diagnosis)
+	}
+	return last, report
 }
 
 // untried says why a server is not started or reached.
@@ -97,9 +126,9 @@ func (s *Server) untried(foreign bool) string {
 // Conflict is a name of a tool that several servers of one client have: the
 // model cannot tell them apart in clients that put them side by side.
 type Conflict struct {
-	Client  string
-	Tool    string
-	Servers []string
+	Client  string   `json:"client"`
+	Tool    string   `json:"tool"`
+	Servers []string `json:"servers"`
 }
 
 // Conflicts finds tools of the same name among servers of the same client.

@@ -35,7 +35,7 @@ func (e *NotFoundError) Error() string {
 // Choose finds the servers that are meant. A name that nobody has is an error;
 // one that several clients have means all of them.
 func (v *View) Choose(c Choice) ([]*Server, error) {
-	if _, err := clientsOf(c.Clients); err != nil {
+	if _, err := Clients(c.Clients); err != nil {
 		return nil, err
 	}
 	var all []*Server
@@ -107,8 +107,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// clientsOf finds clients by their ids.
-func clientsOf(ids []string) (all []*clientconfig.Client, err error) {
+// Clients finds clients by their ids.
+func Clients(ids []string) (all []*clientconfig.Client, err error) {
 	for _, id := range ids {
 		c, ok := clientconfig.ByID(id)
 		if !ok {

@@ -67,21 +67,26 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 		return c, err
 	}
 	c.Missing = missing(c.Facts, c.Spec)
-	if !r.Untried {
-		f.try(ctx, r, &c)
-		if !c.Report.Healthy {
-			return c, ctx.Err()
-		}
-	}
 	view := f.Look(clients...)
-	c.Plan, err = view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
+	plan := func() (Plan, error) {
+		return view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
+	}
+	if c.Plan, err = plan(); err != nil || c.Plan.Empty() || r.Untried { // what cannot be written need not be tried
+		return c, err
+	}
+	f.try(ctx, r, &c)
+	if !c.Report.Healthy {
+		c.Plan = Plan{}
+		return c, ctx.Err()
+	}
+	c.Plan, err = plan()
 	return c, err
 }
 
 // clientsFor are the clients that are meant.
 func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 	if len(ids) > 0 {
-		return clientsOf(ids)
+		return Clients(ids)
 	}
 	var used []*clientconfig.Client
 	var names []string

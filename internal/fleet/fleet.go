@@ -4,10 +4,15 @@
 //	fleet.go    Look: the files of all clients, their servers and what is wrong in them
 //	choose.go   which of them are meant
 //	check.go    are they well: tried side by side, healed if allowed
+//	verdict.go  what there is to say about one, and to do
+//	health.go   all of them together, by client
 //	plan.go     a change to files: shown, agreed to, made, or none of it
 //	change.go   the changes there are: wrap, unwrap, add, remove, mend
+//	keep.go     what healed a server, written down for good
 //	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
 //	lock.go     what servers were like when they were trusted, and what is different now
+//	history.go  what was changed in the past
+//	here.go     the fleet of whoever runs us
 //
 // Nothing is written but through a Plan, and no Plan without the consent to
 // exactly what it shows.

@@ -29,7 +29,10 @@ type Change struct {
 }
 
 // Skip is a server that stays as it is, and why.
-type Skip struct{ Server, Why string }
+type Skip struct {
+	Server string `json:"server"`
+	Why    string `json:"why"`
+}
 
 // Empty reports whether there is nothing to do.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
@@ -59,6 +62,21 @@ func (c Change) Diff() string { return masked(backup.Unified(c.Path, c.Old, c.Ne
 // NeedsEyes reports whether more than a general yes is needed: somebody has to
 // have seen what is run, reached or sent from now on.
 func (c Change) NeedsEyes() bool { return c.Consent > clientconfig.Form || c.Shared }
+
+// Blind is the part of a plan that a general yes is enough for, and the rest,
+// which somebody has to have seen. Who asked for the very deed by name has
+// agreed to what it changes in files of their own.
+func (p Plan) Blind(named bool) (may, rest Plan) {
+	may.Skipped = p.Skipped
+	for _, c := range p.Changes {
+		if c.Shared || c.NeedsEyes() && !named {
+			rest.Changes = append(rest.Changes, c)
+		} else {
+			may.Changes = append(may.Changes, c)
+		}
+	}
+	return may, rest
+}
 
 // ErrConsent: what was agreed to is not what would be done.
 var ErrConsent = errors.New("what was agreed to is not what would be done now: files have changed meanwhile; look at the new diff")
