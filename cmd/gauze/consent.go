@@ -121,18 +121,17 @@ func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
 			line += " --" + flag.Name + " " + upstream.ShellWord(flag.Value.String())
 		}
 	})
-	consent := " --consent " + plan.Consent()
+	words := ""
 	for i, arg := range cmd.Flags().Args() {
-		hidden = hidden || fault.Redact(arg) != arg
 		if i == cmd.ArgsLenAtDash() {
-			line, consent = line+consent+" --", ""
+			words += " --"
 		}
-		line += " " + upstream.ShellWord(arg)
+		words += " " + upstream.ShellWord(arg)
 	}
-	if hidden || fault.Redact(line) != line {
+	if all := line + words; hidden || fault.Redact(all) != all {
 		return "the same command, with --consent " + plan.Consent()
 	}
-	return fault.Clean(line + consent)
+	return fault.Clean(line + " --consent " + plan.Consent() + words)
 }
 
 // asks: there is somebody at a terminal who sees the diff and can answer.

@@ -278,16 +278,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 			}
 		}
 	}
-	for i, c := range h.Conflicts {
-		if i == 0 {
-			b.WriteString("\nTools of the same name, which a model may mix up:\n")
-		}
-		if i == 10 {
-			fmt.Fprintf(&b, "    … and %d more (--json has all)\n", len(h.Conflicts)-i)
-			break
-		}
-		fmt.Fprintf(&b, "    %s %s: %s (%s)\n", mark[fleet.Warned], fault.Quote(c.Tool), fault.Quote(strings.Join(c.Servers, ", ")), c.Client)
-	}
+	b.WriteString(showConflicts(h.Conflicts, p))
 	n := h.Count()
 	var sum []string
 	add := func(count int, what string) {
@@ -307,6 +298,33 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 	add(n[fleet.Off], "off")
 	fmt.Fprintf(&b, "\n%s.\n", strings.Join(sum, ", "))
 	return b.String()
+}
+
+// showConflicts is one line for each set of servers that have tools of the
+// same name.
+func showConflicts(all []fleet.Conflict, p paint) string {
+	tools := map[string][]string{}
+	var order []string
+	for _, c := range all {
+		who := fmt.Sprintf("%s (%s)", fault.Quote(strings.Join(c.Servers, ", ")), c.Client)
+		if tools[who] == nil {
+			order = append(order, who)
+		}
+		tools[who] = append(tools[who], fault.Quote(c.Tool))
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	text := "\nTools of the same name, which a model may mix up:\n"
+	for _, who := range order {
+		const few = 4
+		names := tools[who]
+		if n := len(names); n > few {
+			names = append(names[:few:few], fmt.Sprintf("%d more", n-few))
+		}
+		text += fmt.Sprintf("    %s %s: %s\n", p.in("33", "!"), who, strings.Join(names, ", "))
+	}
+	return text
 }
 
 // runSpecs examines what was named on the command line itself.

@@ -151,7 +151,7 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 	}
 	switch {
 	case len(view.Servers) > 0:
-		fmt.Fprintf(&b, "\n%s in %s. Whether they work: gauze doctor\n", plural(len(view.Servers), "server"), plural(len(view.Configs), "file"))
+		fmt.Fprintf(&b, "\n%s in %s. Whether they work: gauze doctor\n", plural(len(view.Servers), "server"), plural(view.Files(), "file"))
 	case len(view.Problems) > 0:
 		b.WriteString("\nNo server could be read. What is wrong, and what can be done: gauze doctor --static\n")
 	default:

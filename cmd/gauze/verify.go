@@ -59,9 +59,9 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	_, servers, err := chosen(fl, choice)
-	if err != nil && len(lock.Servers) == 0 {
-		return err // nobody knows it
+	_, servers, err := chosen(fl, lock.Known(choice))
+	if err != nil {
+		return err
 	}
 	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Foreign: len(names) > 0}, f.json)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,12 @@ func unwrapCommand() *cobra.Command {
 		Example: "gauze unwrap --all\ngauze unwrap cursor/notes",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return mistaken(cmd, f.run(cmd, args, (*fleet.View).Unwrap))
+			return mistaken(cmd, f.run(cmd, args, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
+				if f.all { // those that are wrapped, that is
+					servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return !s.Wrapped })
+				}
+				return v.Unwrap(servers)
+			}))
 		},
 	}
 	f.flags(cmd)

@@ -44,3 +44,13 @@ func (c *Config) Add(name string, entry splice.Map) (Edit, error) {
 
 // Drop takes an entry out.
 func (c *Config) Drop(e *Entry) Edit { return Edit{remove(e.Path)} }
+
+// Replace writes an entry anew, where it stands.
+func (c *Config) Replace(name string, entry splice.Map) (Edit, error) {
+	for _, e := range c.Entries {
+		if e.Name == name {
+			return Edit{set(entry, e.Path)}, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no server called %q in %s", name, c.Path)
+}

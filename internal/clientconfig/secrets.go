@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -31,11 +32,19 @@ func (e Entry) Secrets() fault.Secrets {
 			s.written(m)
 		}
 	}
+	s.values = slices.DeleteFunc(s.values, e.seen)
 	if args, ok := member(e.node, e.fields.Args); ok {
 		s.flags(words(args))
 	}
 	s.address(e.url())
 	return fault.KnownSecrets(s.values...)
+}
+
+// seen are values that whoever agrees to a change has to see: what decides
+// which programs are found is no secret.
+func (e Entry) seen(value string) bool {
+	path, ok := e.Variable("PATH")
+	return ok && value == path
 }
 
 type secretValues struct{ values []string }

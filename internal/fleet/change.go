@@ -235,22 +235,22 @@ func fits(have, want clientconfig.Scope) bool {
 
 func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	now := d.now(c)
-	if old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); old >= 0 && s.Replace {
-		if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "replace "+s.Name, now.Drop(&now.Entries[old])); err != nil {
-			return err
-		}
-		now = d.now(c)
-	}
 	fields := c.Fields()
 	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
 	if err != nil {
 		return err
 	}
+	deed := "add "
 	edit, err := now.Add(s.Name, entry)
+	var exists *clientconfig.ErrExists
+	if errors.As(err, &exists) && s.Replace {
+		deed = "replace "
+		edit, err = now.Replace(s.Name, entry)
+	}
 	if err != nil {
 		return err
 	}
-	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "add "+s.Name, edit); err != nil || !s.Wrapped {
+	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, deed+s.Name, edit); err != nil || !s.Wrapped {
 		return err
 	}
 	now = d.now(c)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,7 +57,8 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			places <- struct{}{}
 			defer func() { <-places }()
 			all[i].Attempt, all[i].Report = s.examine(ctx, f.Machine, doctor.ExamineOptions{
-				Heal: o.Heal, Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
+				Heal:    o.Heal || s.Wrapped, // gauze run does, too
+				Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(s, is)
 					}
@@ -78,6 +80,9 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 // secrets in it.
 func (s *Server) examine(ctx context.Context, m *doctor.Machine, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, s.Real(), o)
+	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
+		report.Spec = least(ctx, m, s.Real(), report.Spec, o)
+	}
 	hide := func(texts ...*string) {
 		for _, text := range texts {
 			*text = s.Hide(*text)
@@ -103,6 +108,31 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, o doctor.Examin
 	return last, report
 }
 
+// least is what a healed spec really needs: with the whole path of its program
+// a server often does without another PATH, and a PATH that is written down
+// grows old.
+func least(ctx context.Context, m *doctor.Machine, before, healed upstream.Spec, o doctor.ExamineOptions) upstream.Spec {
+	if healed.URL != "" || healed.Command == before.Command || healed.Env == nil {
+		return healed
+	}
+	plain := healed
+	plain.Env = slices.DeleteFunc(slices.Clone(healed.Env), isPath)
+	for _, pair := range before.Env {
+		if isPath(pair) {
+			plain.Env = append(plain.Env, pair)
+		}
+	}
+	o.Heal = false
+	if _, report := doctor.Examine(ctx, m, plain, o); report.Healthy {
+		return plain
+	}
+	return healed
+}
+
+func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
+
+const notAgreed = "it comes with the project, and nobody has agreed to run it"
+
 // untried says why a server is not started or reached.
 func (s *Server) untried(foreign bool) string {
 	spec := s.Real()
@@ -116,7 +146,7 @@ func (s *Server) untried(foreign bool) string {
 	case s.Config.Place.Old != "":
 		return "the client does not read this file any more"
 	case s.Foreign() && !foreign:
-		return "it comes with the project, and nobody has agreed to run it; to try it: gauze doctor " + upstream.ShellWord(s.Name)
+		return notAgreed
 	case len(s.Waiting) > 0:
 		return "only its client can fill in " + s.Waiting[0]
 	}

@@ -215,10 +215,11 @@ func missing(facts *registry.Facts, spec upstream.Spec) (all []registry.Variable
 // over into what is written what healed it.
 func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	filled := f.filled(c.Spec)
-	c.Attempt, c.Report = doctor.Examine(ctx, f.Machine, filled, doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell})
+	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell}
+	c.Attempt, c.Report = doctor.Examine(ctx, f.Machine, filled, o)
 	c.Tried = true
-	if healed := c.Report.Spec; c.Report.Healthy && len(c.Report.Steps) > 0 {
-		c.Spec = lasting(c.Spec, filled, healed, r.Wrap)
+	if c.Report.Healthy && len(c.Report.Steps) > 0 {
+		c.Spec = lasting(c.Spec, filled, least(ctx, f.Machine, filled, c.Report.Spec, o), r.Wrap)
 	}
 }
 

@@ -82,6 +82,15 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 	return v
 }
 
+// Files counts the files that were read.
+func (v *View) Files() int {
+	paths := map[string]bool{}
+	for _, c := range v.Configs {
+		paths[c.Path] = true
+	}
+	return len(paths)
+}
+
 // of is the server a problem is about.
 func (v *View) of(p clientconfig.Problem) *Server {
 	for _, s := range v.Servers {

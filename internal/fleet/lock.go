@@ -140,6 +140,15 @@ func (l Lock) Only(c Choice) (Lock, error) {
 	return l, nil
 }
 
+// Known is a choice in which names that the lock has need not be found
+// anywhere else: they are missing then.
+func (l Lock) Known(c Choice) Choice {
+	for _, was := range l.Servers {
+		c.Maybe = append(c.Maybe, was.Name, was.Client+"/"+was.Name)
+	}
+	return c
+}
+
 func (l Locked) same(other Locked) bool {
 	return l.Client == other.Client && l.Name == other.Name && l.Scope == other.Scope
 }

@@ -68,7 +68,11 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried:
 		return Verdict{Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), ""}
 	}
-	return Verdict{Untried, c.Not, ""}
+	v := Verdict{Untried, c.Not, ""}
+	if c.Not == notAgreed {
+		v.Next = "gauze doctor " + c.word()
+	}
+	return v
 }
 
 func (c *Checked) ofProblem(state State, p clientconfig.Problem) Verdict {
