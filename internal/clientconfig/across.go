@@ -66,7 +66,7 @@ func (l entryLinter) approval() {
 	if l.Client.ID != "claude-code" || l.Place.Scope != Project {
 		return
 	}
-	switch l.Home.approved(l.e.Name) {
+	switch l.Home.approved(l.e.Name, everyNote) {
 	case Yes:
 	case No:
 		l.report("not-approved", l.e.outer, "somebody said no to this server of the project", "type /mcp in a session, and approve it there")
@@ -75,15 +75,31 @@ func (l entryLinter) approval() {
 	}
 }
 
-// approved looks into the files in which Claude Code notes what its user said
-// about the project's servers.
-func (h Home) approved(name string) Answer {
-	project := []any{"projects", h.Project}
+// note is a file in which Claude Code keeps what its user said about the
+// project's servers.
+type note struct {
+	file string
+	at   func(h Home) []any
+}
+
+var (
+	atProject = func(h Home) []any { return []any{"projects", h.Project} }
+	atTop     = func(Home) []any { return nil }
+
+	// ownNotes lie where only the user writes. The others may have come with
+	// the project, which then says yes to itself.
+	ownNotes  = []note{{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", atProject}, {"~/.claude/settings.json", atTop}}
+	everyNote = append(slices.Clone(ownNotes), note{"./.claude/settings.json", atTop}, note{"./.claude/settings.local.json", atTop})
+)
+
+// Agreed tells whether the user of Claude Code has said yes to a server of the
+// project, in a file that no project brings along.
+func (h Home) Agreed(name string) bool { return h.approved(name, ownNotes) == Yes }
+
+// approved looks into the notes.
+func (h Home) approved(name string, notes []note) Answer {
 	answer := Unknown
-	for _, place := range []struct {
-		file string
-		at   []any
-	}{{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", project}, {"~/.claude/settings.json", nil}, {"./.claude/settings.json", nil}, {"./.claude/settings.local.json", nil}} {
+	for _, place := range notes {
 		where, ok := h.resolve(place.file, h.Project)
 		if !ok {
 			continue
@@ -100,8 +116,9 @@ func (h Home) approved(name string) Answer {
 		if err != nil {
 			continue
 		}
-		n, ok := d.At(place.at...)
-		if !ok && len(place.at) == 2 {
+		at := place.at(h)
+		n, ok := d.At(at...)
+		if !ok && len(at) == 2 {
 			n, ok = d.At("projects", strings.ReplaceAll(h.Project, `\`, "/"))
 		}
 		if !ok {

@@ -98,7 +98,7 @@ func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Proble
 
 // Blindly allows what no more than a general yes is needed for.
 func (v *View) Blindly(p clientconfig.Problem) bool {
-	shared := slices.ContainsFunc(v.Configs, func(c *clientconfig.Config) bool { return c.Path == p.File && inProject(c) })
+	shared := slices.ContainsFunc(v.Configs, func(c *clientconfig.Config) bool { return c.Path == p.File && c.InProject() })
 	return p.Consent <= clientconfig.Form && !shared
 }
 
@@ -163,7 +163,7 @@ func where(c *clientconfig.Config, p clientconfig.Problem) string {
 
 func needs(p clientconfig.Problem, c *clientconfig.Config) string {
 	switch {
-	case inProject(c):
+	case c.InProject():
 		return "the file belongs to a project, and nothing is written there without a look at the diff"
 	case p.Consent == clientconfig.Person:
 		return "this is for a person: " + p.Next

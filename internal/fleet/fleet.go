@@ -122,19 +122,10 @@ func (s *Server) Shown() string {
 }
 
 // Foreign reports whether the entry comes with a project: whoever wrote the
-// project wrote it, and nobody here has agreed to run it.
+// project wrote it, and nobody here has agreed to run it. That a file is meant
+// for one person does not keep a project from bringing it along.
 func (s *Server) Foreign() bool {
-	switch s.Config.Place.Scope {
-	case clientconfig.Project, clientconfig.Workspace:
-		return !s.Config.Place.Private && !s.approved()
-	}
-	return false
-}
-
-// approved: the client asked its user about this server, and the answer was
-// yes.
-func (s *Server) approved() bool {
-	return s.Client.ID == "claude-code" && !slices.ContainsFunc(s.Problems, func(p clientconfig.Problem) bool { return p.Code == "not-approved" })
+	return s.Config.InProject() && !(s.Client.ID == "claude-code" && s.Config.Home.Agreed(s.Name))
 }
 
 // Errors are the problems that keep the server from being loaded.

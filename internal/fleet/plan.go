@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
@@ -128,7 +129,7 @@ func (d *draft) edit(c *clientconfig.Config, server string, consent clientconfig
 	if !touched {
 		i = len(d.plan.Changes)
 		d.at[c.Path] = i
-		change := Change{Client: c.Client, Shared: inProject(c), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
+		change := Change{Client: c.Client, Shared: c.InProject(), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
 		if !c.Exists {
 			change.Old = nil
 		}
@@ -164,14 +165,14 @@ func (d *draft) finish() Plan {
 
 // within is the folder that links of a file may not lead out of.
 func (f *Fleet) within(c *clientconfig.Config) string {
-	if inProject(c) {
+	if c.InProject() {
+		if root, ok := f.Home.Repository(); ok {
+			return root
+		}
 		return f.Home.Project
 	}
+	if way, err := filepath.Rel(f.Home.Home, c.Path); err != nil || !filepath.IsLocal(way) {
+		return "" // a variable moved it, or it is the home of Windows: the folder it lies in
+	}
 	return f.Home.Home
-}
-
-// inProject: the file lies in a project, where others get it and others may
-// have written it.
-func inProject(c *clientconfig.Config) bool {
-	return c.Place.Scope == clientconfig.Project || c.Place.Scope == clientconfig.Workspace
 }
