@@ -47,6 +47,8 @@ type Entry struct {
 	Unset     []string       // variables it refers to and that are not set
 	Waiting   []string       // references that a person, a file or a program answers
 
+	referred []string // values of variables that its headers refer to
+
 	node   splice.Node // the members; those of Nest, if it has one
 	outer  splice.Node
 	fields Fields
@@ -329,7 +331,13 @@ type reader struct {
 }
 
 func (r reader) expand(text string, in reference.Part) string {
-	got := r.Client.Dialect.Expand(text, in, r.look)
+	got := r.Client.Dialect.Expand(text, in, func(name string) (string, bool) {
+		value, ok := r.look(name)
+		if in == reference.Headers {
+			r.referred = append(r.referred, value)
+		}
+		return value, ok
+	})
 	for _, name := range got.Unset {
 		if !slices.Contains(r.Unset, name) {
 			r.Unset = append(r.Unset, name)

@@ -13,9 +13,11 @@ import (
 // every header, what a flag promises to be one, what an address carries. They
 // are meant as they are used and as they are written: a diff shows the file.
 func (e Entry) Secrets() fault.Secrets {
-	s := secretValues{}
+	s := secretValues{values: slices.Clone(e.referred)}
+	own := e.Variables()
 	for _, pair := range e.Spec.Env {
-		if name, value, _ := strings.Cut(pair, "="); fault.NamesSecret(name, value) {
+		name, value, _ := strings.Cut(pair, "=")
+		if fault.NamesSecret(name, value) || slices.Contains(own, name) && !strings.HasPrefix(value, "/") {
 			s.add(value)
 		}
 	}
@@ -35,6 +37,9 @@ func (e Entry) Secrets() fault.Secrets {
 	s.values = slices.DeleteFunc(s.values, e.seen)
 	if args, ok := member(e.node, e.fields.Args); ok {
 		s.flags(words(args))
+		if line, ok := text(args); ok { // which is wrong, and happens
+			s.flags(strings.Fields(line))
+		}
 	}
 	s.address(e.url())
 	return fault.KnownSecrets(s.values...)
@@ -91,6 +96,8 @@ func (s *secretValues) flags(words []string) {
 			s.add(strings.TrimSpace(inHeader))
 		case !joined && strings.HasPrefix(word, "-") && i+1 < len(words) && fault.NamesSecret(name, words[i+1]):
 			s.add(words[i+1])
+		case i > 0 && isHeader && (words[i-1] == "--header" || words[i-1] == "-H"):
+			s.add(strings.TrimSpace(inHeader))
 		}
 		if at := strings.Index(word, "://"); at > 0 {
 			s.address(word[strings.LastIndexAny(word[:at], "= '\"")+1:])

@@ -179,10 +179,10 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variables reads NAME=value and NAME.
 func variables(all []string) (env []string, err error) {
-	for _, pair := range all {
+	for i, pair := range all {
 		name, value, has := strings.Cut(pair, "=")
-		if !variableName.MatchString(name) {
-			return nil, fmt.Errorf("%q cannot be the name of a variable: want NAME=value, or NAME to refer to one that is set", fault.Quote(name))
+		if !variableName.MatchString(name) { // it may be a value: not shown
+			return nil, fmt.Errorf("variable %d has no name that one can have: want NAME=value, or NAME to refer to one that is set", i+1)
 		}
 		if !has {
 			value = "${" + name + "}"

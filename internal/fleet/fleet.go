@@ -47,6 +47,7 @@ type View struct {
 	Configs  []*clientconfig.Config
 	Servers  []*Server
 	Problems []clientconfig.Problem // of files, and of several together; those of a server are with it
+	secrets  fault.Secrets          // of all entries: a server may say what another one was given
 }
 
 // Server is one entry of one file.
@@ -54,6 +55,7 @@ type Server struct {
 	*clientconfig.Entry
 	Config   *clientconfig.Config
 	Problems []clientconfig.Problem
+	view     *View
 }
 
 // Look reads the files of all clients, or of these.
@@ -63,12 +65,15 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 		v.Configs = append(v.Configs, f.Home.Read(file))
 	}
 	var problems []clientconfig.Problem
+	var secrets []fault.Secrets
 	for _, c := range v.Configs {
+		secrets = append(secrets, secretsOf(c)...)
 		problems = append(problems, c.Lint()...)
 		for i := range c.Entries {
-			v.Servers = append(v.Servers, &Server{Entry: &c.Entries[i], Config: c})
+			v.Servers = append(v.Servers, &Server{Entry: &c.Entries[i], Config: c, view: v})
 		}
 	}
+	v.secrets = fault.JoinSecrets(secrets...)
 	for _, p := range append(problems, clientconfig.Across(v.Configs)...) {
 		if s := v.of(p); s != nil {
 			s.Problems = append(s.Problems, p)
@@ -118,7 +123,7 @@ func (s *Server) Real() upstream.Spec {
 // Shown is how the server is started or reached, fit to be shown: no secrets
 // of its environment, its arguments or its address.
 func (s *Server) Shown() string {
-	return s.Secrets().Redact(fault.Redact(fault.Clean(s.Real().String())))
+	return s.Hide(fault.Clean(s.Real().String()))
 }
 
 // Foreign reports whether the entry comes with a project: whoever wrote the
@@ -149,12 +154,10 @@ func secretsOf(c *clientconfig.Config) []fault.Secrets {
 
 // masked takes secrets out of a text of several lines.
 func masked(text string, secrets []fault.Secrets) string {
+	all := fault.JoinSecrets(secrets...)
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		for _, s := range secrets {
-			line = s.Redact(line)
-		}
-		lines[i] = fault.Redact(line)
+		lines[i] = fault.Redact(all.Redact(line))
 	}
 	return strings.Join(lines, "\n")
 }

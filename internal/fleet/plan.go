@@ -27,6 +27,7 @@ type Change struct {
 	Consent clientconfig.Consent // the most that any part of it needs
 	Shared  bool                 // others get the file, too: it lies in a project
 	secrets []fault.Secrets
+	file    *clientconfig.Config
 }
 
 // Skip is a server that stays as it is, and why.
@@ -143,7 +144,7 @@ func (d *draft) edit(c *clientconfig.Config, server string, consent clientconfig
 		change.About += "; "
 	}
 	change.About += about
-	change.secrets = append(secretsOf(c), secretsOf(d.fleet.Home.ReadText(c.File, text))...)
+	change.file = c
 	return nil
 }
 
@@ -156,6 +157,7 @@ func (d *draft) finish() Plan {
 	kept := d.plan.Changes[:0]
 	for _, c := range d.plan.Changes {
 		if c.Old == nil || string(c.Old) != string(c.New) {
+			c.secrets = append(secretsOf(c.file), secretsOf(d.fleet.Home.ReadText(c.file.File, c.New))...)
 			kept = append(kept, c)
 		}
 	}

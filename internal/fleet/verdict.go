@@ -103,8 +103,8 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 	return ""
 }
 
-// Hide takes the secrets of the entry out of what a server or a program said.
-func (s *Server) Hide(text string) string { return s.Secrets().Redact(fault.Redact(text)) }
+// Hide takes the secrets of all entries out of what a server or a program said.
+func (s *Server) Hide(text string) string { return fault.Redact(s.view.secrets.Redact(text)) }
 
 // word is how a person names this server on a command line.
 func (s *Server) word() string { return upstream.ShellWord(s.ID()) }
