@@ -47,7 +47,7 @@ type Entry struct {
 	Unset     []string       // variables it refers to and that are not set
 	Waiting   []string       // references that a person, a file or a program answers
 
-	referred []string // values of variables that its headers refer to
+	referred []string // values of variables that its headers and variables refer to
 
 	node   splice.Node // the members; those of Nest, if it has one
 	outer  splice.Node
@@ -333,7 +333,7 @@ type reader struct {
 func (r reader) expand(text string, in reference.Part) string {
 	got := r.Client.Dialect.Expand(text, in, func(name string) (string, bool) {
 		value, ok := r.look(name)
-		if in == reference.Headers {
+		if (in == reference.Headers || in == reference.Environment) && !slices.Contains(fewNames, strings.ToUpper(name)) {
 			r.referred = append(r.referred, value)
 		}
 		return value, ok
