@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -430,5 +431,63 @@ func (c *canaries) wantNone(t *testing.T, where, said string) {
 	}
 	if len(out) > 3 {
 		t.Errorf("%s lets %d out", where, len(out))
+	}
+}
+
+// agree takes the hash that a command names, and agrees.
+func (p *person) agree(args ...string) string {
+	p.t.Helper()
+	said, _ := p.gauze(append(slices.Clone(args), "--dry-run")...)
+	_, rest, found := strings.Cut(said, "--consent ")
+	if !found {
+		p.t.Fatalf("gauze %v names no hash:\n%s", args, said)
+	}
+	return p.must(append(slices.Clone(args), "--consent", strings.Fields(rest)[0])...)
+}
+
+func (p *person) mustSay(want string, args ...string) {
+	p.t.Helper()
+	if said, _ := p.gauze(args...); !strings.Contains(said, want) {
+		p.t.Errorf("gauze %v does not say %q:\n%s", args, want, said)
+	}
+}
+
+// Behind a URL, with a login in a header: through gauze run it works as before.
+func TestAServerBehindAURLWrappedAndGivenBack(t *testing.T) {
+	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: "open-sesame-1234"})
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json": `{"mcpServers": {"web": {"url": "` + server.URL() + `", "headers": {"Authorization": "Bearer open-sesame-1234"}}}}`,
+	})
+	before := p.tree()
+	p.mustSay("1 of 1 work", "doctor")
+	p.must("lock", "--file", filepath.Join(p.state, "lock.json"))
+	p.must("wrap", "--all", "--remote", "--yes")
+	web := p.servers()[0]
+	if !web.Wrapped || !upstream.Attempt(t.Context(), web.Spec, upstream.AttemptOptions{}).OK() {
+		t.Errorf("%v", web.Spec)
+	}
+	p.mustSay("1 of 1 work", "doctor")
+	p.must("verify", "--file", filepath.Join(p.state, "lock.json"))
+	p.must("unwrap", "--all", "--yes")
+	if p.tree() != before {
+		t.Error("the file is not as it was")
+	}
+}
+
+// What the doctor finds out by trying is written down once somebody agreed, and then the client finds it, too.
+func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
+	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json": `{"mcpServers": {"wrong": {"url": "` + strings.TrimSuffix(server.URL(), "/mcp") + `/wrong"}}}`,
+		".claude.json":     `{"mcpServers": {"old": {"type": "sse", "url": "` + server.URL() + `"}}}`,
+	})
+	p.mustSay("the server speaks http, and the entry says sse", "doctor", "old")
+	if said := p.agree("doctor", "--fix"); !strings.Contains(said, "Now:") || !strings.Contains(said, "2 of 2 work.") {
+		t.Errorf("%s", said)
+	}
+	for _, s := range p.servers() {
+		if s.Spec.URL != server.URL() || s.Name == "old" && s.Transport != clientconfig.HTTP {
+			t.Errorf("%s: %s %s", s.ID(), s.Transport, s.Spec.URL)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -26,12 +28,15 @@ type Checked struct {
 	*Server
 	Tried   bool   // it was started or reached
 	Not     string // why it was not
+	Gone    bool   // it is wrapped, and the gauze that its file names is not there
 	Attempt upstream.Attempted
 	Report  doctor.Report
 }
 
 // Well reports whether it works, and would as its client starts it.
-func (c *Checked) Well() bool { return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 }
+func (c *Checked) Well() bool {
+	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.Gone && c.otherTransport() == ""
+}
 
 // atOnce bounds how many servers are tried side by side.
 const atOnce = 5
@@ -48,7 +53,8 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		if all[i].Not != "" {
 			continue
 		}
-		key := fmt.Sprintf("%q", s.Real()) // with secrets: equal ones only
+		all[i].Gone = s.gone()
+		key := s.key()
 		if _, twin := first[key]; twin {
 			continue
 		}
@@ -69,11 +75,23 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	for i, c := range all {
-		if twin, ok := first[fmt.Sprintf("%q", servers[i].Real())]; ok && c.Not == "" && twin != i {
+		if twin, ok := first[servers[i].key()]; ok && c.Not == "" && twin != i {
 			c.Attempt, c.Report, c.Tried = all[twin].Attempt, all[twin].Report, all[twin].Tried
 		}
 	}
 	return all
+}
+
+// key is equal for servers that are tried and treated alike. Secrets are in it.
+func (s *Server) key() string { return fmt.Sprintf("%q %t", s.Real(), s.Wrapped) }
+
+// gone: gauze was moved since it was written into the file.
+func (s *Server) gone() bool {
+	if !s.Wrapped || !filepath.IsAbs(s.Spec.Command) {
+		return false
+	}
+	_, err := os.Stat(s.Spec.Command)
+	return err != nil
 }
 
 // examine tries the server. What its report says has none of the entry's
