@@ -30,7 +30,7 @@ type addFlags struct {
 func addCommand() *cobra.Command {
 	f := &addFlags{}
 	cmd := &cobra.Command{
-		Use:   "add [flags] NAME PACKAGE-or-URL  |  add [flags] NAME -- COMMAND [ARGS...]",
+		Use:   "add [flags] NAME PACKAGE-or-URL [-- ARGS...] | NAME -- COMMAND [ARGS...]",
 		Short: "Add an MCP server to clients, once it was seen to work",
 		Long: "Start the package, reach the address or run the command, and if it works write it into the files of the clients, each in its own\n" +
 			"way and with gauze run in front. What was found to heal it is written, too. If it does not work nothing is written, and the\n" +
@@ -38,6 +38,7 @@ func addCommand() *cobra.Command {
 			"A variable as NAME alone is written as a reference, so that its value stays out of the file.\n" +
 			"Exit status: 0 if it was added, 1 if it does not work or nobody agreed, 2 for a mistake in the command line.",
 		Example: "gauze add time pypi:mcp-server-time --client claude-code,cursor\n" +
+			"gauze add files @modelcontextprotocol/server-filesystem -- /home/me/notes\n" +
 			"gauze add github https://api.example.com/mcp --header 'Authorization: Bearer ${GITHUB_TOKEN}'\n" +
 			"gauze add notes --env NOTES_DIR=/home/me/notes -- node /home/me/notes/server.js",
 		Args: cobra.ArbitraryArgs,
@@ -90,7 +91,11 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	out := cmd.OutOrStdout()
 	p := paint(colourful(out))
 	for _, v := range got.Missing {
-		fmt.Fprintf(out, "%s the registry says it needs %s%s; give it with: --env %s\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), v.Name)
+		how := "--env " + v.Name
+		if got.Spec.URL != "" {
+			how = "--header '" + v.Name + ": …'"
+		}
+		fmt.Fprintf(out, "%s the registry says it needs %s%s; give it with: %s\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
 	}
 	if got.Tried {
 		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, p))+"\n")
@@ -136,12 +141,10 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	}
 	f.Name = args[0]
 	switch {
-	case len(args) == 2 && len(f.Command) > 0:
-		return errors.New("a package and a command: name one of them; words for the package's program cannot be given yet but as a whole command behind two dashes")
 	case len(args) == 2 && strings.Contains(args[1], "://"):
 		f.URL = args[1]
-	case len(args) == 2:
-		f.Package = args[1]
+	case len(args) == 2: // what follows the dashes is the package's, then
+		f.Package, f.Args, f.Command = args[1], f.Command, nil
 	case len(args) > 2:
 		return fmt.Errorf("there is a word too many, %q: want NAME PACKAGE-or-URL, or a command behind two dashes, as in\n\n  gauze add %s -- %s", args[2], f.Name, strings.Join(args[1:], " "))
 	}

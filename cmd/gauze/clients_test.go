@@ -268,11 +268,7 @@ func TestAStaticLookAtFiftyEntriesTakesNoSecond(t *testing.T) {
 	for i := range 50 {
 		servers[fmt.Sprintf("s%02d", i)] = map[string]any{"command": "npx -y thing", "args": []any{"--port", i}, "env": map[string]any{"N": i}}
 	}
-	text, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newPerson(t, map[string]string{".cursor/mcp.json": string(text)})
+	p := newPerson(t, map[string]string{".cursor/mcp.json": indented(t, "mcpServers", servers)})
 	start := time.Now()
 	said, _ := p.gauze("doctor", "--static")
 	took := time.Since(start)
@@ -283,6 +279,15 @@ func TestAStaticLookAtFiftyEntriesTakesNoSecond(t *testing.T) {
 	if took > time.Second && !raceEnabled {
 		t.Errorf("it took %v", took)
 	}
+}
+
+func indented(t *testing.T, key string, servers map[string]any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(map[string]any{key: servers}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // canaries are secrets in the shapes in which they come.
@@ -353,17 +358,19 @@ exit 3
 
 func TestNoSecretIsShownByAnyCommand(t *testing.T) {
 	c := &canaries{}
-	servers := map[string]any{}
+	servers, others := map[string]any{}, map[string]any{}
 	for i := 0; len(c.all) < 200; i++ {
-		servers[fmt.Sprintf("s%03d", i)] = canaryShapes[i%len(canaryShapes)](c)
+		into := servers
+		if i >= 5*len(canaryShapes) {
+			into = others
+		}
+		into[fmt.Sprintf("s%03d", i)] = canaryShapes[i%len(canaryShapes)](c)
 	}
 	servers["fine"] = map[string]any{"command": "faultyserver", "args": []any{"-era", "legacy"}, "env": map[string]any{"FINE": c.new()}}
 	servers["bent"] = map[string]any{"command": "faultyserver -era legacy", "args": "--token " + c.new(), "env": []any{"BENT_KEY=" + c.new()}}
-	text, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newPerson(t, map[string]string{".cursor/mcp.json": string(text), "project/leak.sh": leakScript})
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json": indented(t, "mcpServers", servers), ".config/Code/User/mcp.json": indented(t, "servers", others), "project/leak.sh": leakScript,
+	})
 	p.write(".codex/config.toml", "[mcp_servers.t]\ncommand = \"sh\"\nargs = [\"leak.sh\"]\n[mcp_servers.t.env]\nT_KEY = '''"+c.new()+"'''\nU = \"\\u0063"+c.new()[1:]+"\"\n")
 	p.write(".config/goose/config.yaml", "extensions:\n  y:\n    type: stdio\n    enabled: true\n    cmd: sh\n    args: [leak.sh]\n    envs:\n      Y_KEY: >-\n        "+c.new()+"\n        "+c.new()+"\n")
 	p.write("project/.mcp.json", `{"mcpServers": {"p": {"command": "sh", "args": ["leak.sh", "--secret", "`+c.new()+`"]}}}`)
@@ -393,7 +400,7 @@ func TestNoSecretIsShownByAnyCommand(t *testing.T) {
 		c.wantNone(t, "gauze "+strings.Join(args, " "), said)
 	}
 	// Neither are they in the names of backups, nor in what is kept beside them, nor in the lock.
-	err = filepath.WalkDir(p.state, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(p.state, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && filepath.Base(path) == "entry.json" {
 			var kept []byte
 			if kept, err = os.ReadFile(path); err == nil {
@@ -488,6 +495,41 @@ func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
 	for _, s := range p.servers() {
 		if s.Spec.URL != server.URL() || s.Name == "old" && s.Transport != clientconfig.HTTP {
 			t.Errorf("%s: %s %s", s.ID(), s.Transport, s.Spec.URL)
+		}
+	}
+}
+
+// A lock brings back what was changed, taken out, or changed under a wrap, and nothing else.
+func TestALockBringsEntriesBack(t *testing.T) {
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json":   "{\"mcpServers\": {\n  \"a\": {\"command\": \"faultyserver\", \"args\": [\"-era\", \"legacy\"], \"env\": {\"A\": \"value-of-a\"}},\n  \"b\": {\"command\": \"faultyserver\"}\n}}\n",
+		".codex/config.toml": "[mcp_servers.c]\ncommand = \"faultyserver\"\ntool_timeout_sec = 77\n",
+	})
+	p.must("lock")
+	before := p.tree()
+	p.must("verify")
+	p.must("wrap", "c", "--yes")
+	for path, change := range map[string][2]string{".cursor/mcp.json": {`"legacy"`, `"both"`}, ".codex/config.toml": {`"faultyserver"`, `"something-else"`}} {
+		text, err := os.ReadFile(filepath.Join(p.home, path))
+		if err != nil || !bytes.Contains(text, []byte(change[0])) {
+			t.Fatalf("%v %s", err, text)
+		}
+		p.write(path, strings.Replace(string(text), change[0], change[1], 1))
+	}
+	p.must("remove", "b", "--yes")
+	said, status := p.gauze("verify")
+	for _, want := range []string{"cursor/a: the command was", "codex/c: the command was", "cursor/b: the lock has it"} {
+		if status != 1 || !strings.Contains(said, want) {
+			t.Errorf("status %d, no %q in\n%s", status, want, said)
+		}
+	}
+	p.agree("restore")
+	p.must("verify")
+	p.must("unwrap", "--all", "--yes")
+	if p.tree() != before {
+		for _, name := range []string{".cursor/mcp.json", ".codex/config.toml"} {
+			text, _ := os.ReadFile(filepath.Join(p.home, name))
+			t.Errorf("%s is now\n%s", name, text)
 		}
 	}
 }

@@ -81,3 +81,31 @@ func (c *Config) urlMember(e *Entry) string {
 	}
 	return e.fields.URL
 }
+
+// Become writes another command, or another address, into an entry and leaves
+// its other members alone. It is not ok where one would have to become the
+// other, or where variables and headers would change.
+func (c *Config) Become(e *Entry, s upstream.Spec) (edit Edit, ok bool) {
+	f, path := e.fields, e.Path
+	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
+		path = below(path, f.Nest)
+	}
+	command, _ := member(e.node, f.Command)
+	switch {
+	case c.Doc == nil || e.Wrapped || (s.URL == "") != (e.Spec.URL == ""):
+		return nil, false
+	case s.URL != "":
+		return Edit{set(s.URL, path, c.urlMember(e))}, true
+	case f.Argv && command.Kind() == splice.ListKind:
+		return Edit{set(list(append([]string{s.Command}, s.Args...)), path, f.Command)}, true
+	case command.Kind() != splice.StringKind:
+		return nil, false
+	}
+	if s.Command != e.Spec.Command {
+		edit = append(edit, set(s.Command, path, f.Command))
+	}
+	if !slices.Equal(s.Args, e.Spec.Args) {
+		edit = append(edit, set(list(s.Args), path, f.Args))
+	}
+	return edit, len(edit) > 0
+}

@@ -17,7 +17,7 @@ func (f *Fleet) Made(id string) (backup.Entry, string, error) {
 		return entry, "", err
 	}
 	var secrets []fault.Secrets
-	for _, file := range likely(entry.Path) {
+	for _, file := range f.readings(entry.Path) {
 		for _, text := range [][]byte{before, after} {
 			if text != nil {
 				secrets = append(secrets, secretsOf(f.Home.ReadText(file, text))...)
@@ -27,9 +27,18 @@ func (f *Fleet) Made(id string) (backup.Entry, string, error) {
 	return entry, masked(backup.Unified(entry.Path, before, after), secrets), nil
 }
 
-// likely are the readings a file may have: it may be of another project, or of
-// a client that is not in use any more, so its name has to do.
-func likely(file string) (all []clientconfig.File) {
+// readings are the ways a file may be read: as the clients that have it here
+// do, or, if it is of another project or of a client that is gone, as any does
+// that has a file of this name.
+func (f *Fleet) readings(file string) (all []clientconfig.File) {
+	for _, known := range f.Home.Places() {
+		if known.Path == file {
+			all = append(all, known)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
 	for _, client := range clientconfig.Clients() {
 		for _, place := range client.Places {
 			for _, template := range []string{place.Linux, place.Darwin, place.Windows} {

@@ -282,6 +282,9 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		for _, name := range was.Headers {
 			s.Spec.Header = append(s.Spec.Header, upstream.Header{Name: name, Value: v.header(i, name)})
 		}
+		if i >= 0 && v.become(d, v.Servers[i], was, s.Spec) {
+			continue
+		}
 		c, err := v.fileFor(client, s.Scope)
 		if err == nil {
 			err = v.addTo(d, c, s)
@@ -291,6 +294,40 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		}
 	}
 	return d.finish(), nil
+}
+
+// become changes only what is run or reached, if that is all that is
+// different; a wrapped server stays wrapped.
+func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
+	if now := v.fleet.locked(&Checked{Server: s}); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
+		return false
+	}
+	trial := *d
+	trial.plan.Changes, trial.at = slices.Clone(d.plan.Changes), maps.Clone(d.at)
+	step := func(deed string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
+		now := trial.now(s.Config)
+		entry := now.At(s.Path)
+		if entry == nil {
+			return false
+		}
+		edit, err := change(now, entry)
+		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, deed+" "+s.Name, edit) == nil
+	}
+	ok := !s.Wrapped || step("unwrap", (*clientconfig.Config).Unwrap)
+	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		edit, ok := c.Become(e, spec)
+		if !ok {
+			return nil, clientconfig.Skipped("it would have to be written anew")
+		}
+		return edit, nil
+	})
+	ok = ok && (!s.Wrapped || step("wrap", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
+	}))
+	if ok {
+		*d = trial
+	}
+	return ok
 }
 
 // value is what a variable is now, or a reference to it.
