@@ -130,8 +130,9 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	}
 	p := paint(colourful(out))
 	if len(all) == 0 && len(h.Problems) == 0 {
-		io.WriteString(out, showNone(fl, view, nil))
-		return nil
+		clients, err := fleet.Clients(f.clients)
+		io.WriteString(out, showNone(fl, view, clients))
+		return err
 	}
 	io.WriteString(out, showHealth(fl, h, f.static, p))
 	if f.fix {
@@ -292,6 +293,9 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		sum = append(sum, plural(len(h.Servers), "entry")+" read")
 	}
 	add(n[fleet.Broken], "broken")
+	if files := h.BrokenFiles(); files > 0 {
+		sum = append(sum, plural(files, "broken file"))
+	}
 	if !static {
 		add(n[fleet.Untried], "not tried")
 	}
