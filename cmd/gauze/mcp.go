@@ -4,18 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/agenttools"
-	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
@@ -66,42 +62,21 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 
 // fleet is this user's, here.
 func (f *mcpFlags) fleet() (*fleet.Fleet, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return nil, fmt.Errorf("no home folder, so no client's files: %w", err)
-	}
-	project := f.project
-	if project == "" {
-		project = "."
-	}
-	if project, err = filepath.Abs(project); err != nil {
-		return nil, err
-	}
-	if info, err := os.Stat(project); err != nil || !info.IsDir() {
-		return nil, errors.New("the flag --project: there is no folder " + project)
-	}
-	store, err := backup.DefaultDir()
+	all, err := fleet.Here(versionText())
 	if err != nil {
 		return nil, err
 	}
-	return &fleet.Fleet{
-		Home:     clientconfig.Home{OS: runtime.GOOS, Home: home, Project: project, Environ: os.Environ()},
-		Store:    backup.Store{Dir: store},
-		Registry: registry.Source{URL: os.Getenv("GAUZE_REGISTRY"), Online: f.online},
-		Gauze:    ourName(), Version: versionText(),
-	}, nil
-}
-
-// ourName is how files name us: by name where that is found, by path otherwise.
-func ourName() string {
-	self, err := os.Executable()
-	if err != nil {
-		return "gauze"
-	}
-	if found, err := exec.LookPath("gauze"); err == nil {
-		if same, err := filepath.EvalSymlinks(found); err == nil && same == self {
-			return found
+	if f.project != "" {
+		if all.Home.Project, err = filepath.Abs(f.project); err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(all.Home.Project); err != nil || !info.IsDir() {
+			return nil, errors.New("the flag --project: there is no folder " + all.Home.Project)
 		}
 	}
-	return self
+	all.Registry = registry.Source{URL: os.Getenv("GAUZE_REGISTRY"), Online: f.online}
+	if all.Gauze, err = ourProgram(""); err != nil {
+		all.Gauze = "gauze" // by its name, wherever it will be
+	}
+	return all, nil
 }

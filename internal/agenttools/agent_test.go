@@ -83,12 +83,13 @@ func newAgent(t *testing.T, s settings) *agent {
 	if err := os.MkdirAll(filepath.Join(a.dir, "project"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	a.write("opt/gauze", "")
 	a.fleet = &fleet.Fleet{
 		Home: clientconfig.Home{OS: "linux", Home: a.dir, Project: filepath.Join(a.dir, "project"),
 			Environ: append([]string{"HOME=" + a.dir, "PATH=" + os.Getenv("PATH")}, s.environ...)},
 		Store:    backup.Store{Dir: filepath.Join(a.dir, "state")},
 		Registry: registry.Source{Dir: filepath.Join(a.dir, "registry"), URL: "https://registry.invalid"},
-		Machine:  doctor.ThisMachine(), Gauze: "/usr/bin/gauze", Version: "test",
+		Machine:  doctor.ThisMachine(), Gauze: filepath.Join(a.dir, "opt/gauze"), Version: "test",
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	toServer, fromClient := io.Pipe()
@@ -643,7 +644,7 @@ func TestUndoShowsNoSecretAndGivesBack(t *testing.T) {
 func TestWrappedAndGivenBack(t *testing.T) {
 	a := newAgent(t, settings{files: aHome, person: yes, version: modern})
 	a.want(done, "wrap_servers", object{"servers": []string{"notes"}})
-	if !strings.Contains(a.read(".cursor/mcp.json"), "/usr/bin/gauze") {
+	if !strings.Contains(a.read(".cursor/mcp.json"), "opt/gauze") {
 		t.Error(a.read(".cursor/mcp.json"))
 	}
 	a.want(nothingToDo, "wrap_servers", object{"servers": []string{"notes"}})

@@ -209,6 +209,9 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 		return shown
 	}
 	shown.Why = "its client would not load the entry as it is written"
+	if c.Gone {
+		shown.Why = "it is wrapped, and there is no gauze at the path that its entry names"
+	}
 	if len(c.Report.Steps) > 0 {
 		shown.Why = "it works only with help"
 		shown.Diff = view.Keep([]*fleet.Checked{c}).Diff()

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -253,7 +252,7 @@ func (c *call) heal(in healIn) (out Healed, err error) {
 	if err != nil {
 		return out, err
 	}
-	plan := view.Mend(chosen, in.Server == "", func(_ *clientconfig.Config, p clientconfig.Problem) bool { return p.Consent < clientconfig.Person })
+	plan := view.Mend(chosen, in.Server == "", fleet.WithEyes)
 	if in.DryRun && !plan.Empty() {
 		out.Status, out.Diff, out.Left = dryRun, plan.Diff(), skippedOf(plan)
 		out.How = "Nothing was written. What follows is found when the servers are tried: call heal_server without dry_run."

@@ -14,12 +14,13 @@ type Choice struct {
 	Names   []string // NAME, or CLIENT/NAME
 	Clients []string // ids; empty: of all clients
 	All     bool
+	Maybe   []string // of the names: nobody need have these
 }
 
 // NotFoundError names what nobody has, and what there is instead.
 type NotFoundError struct {
 	Name string
-	Near []string // names that were perhaps meant
+	Near []string // names that were perhaps meant, fit to be shown
 	Have []string // all there are, a few of them
 }
 
@@ -36,7 +37,7 @@ func (e *NotFoundError) Error() string {
 // Choose finds the servers that are meant. A name that nobody has is an error;
 // one that several clients have means all of them.
 func (v *View) Choose(c Choice) ([]*Server, error) {
-	if _, err := clientsOf(c.Clients); err != nil {
+	if _, err := Clients(c.Clients); err != nil {
 		return nil, err
 	}
 	var all []*Server
@@ -59,7 +60,7 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 				}
 			}
 		}
-		if !found {
+		if !found && !slices.Contains(c.Maybe, name) {
 			return nil, notFound(name, all)
 		}
 	}
@@ -69,11 +70,12 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 func notFound(name string, all []*Server) error {
 	e := &NotFoundError{Name: name}
 	for _, s := range all {
-		if len(e.Near) < 8 && near(name, s.Name) && !slices.Contains(e.Near, s.shown()) {
-			e.Near = append(e.Near, s.shown())
+		shown := s.shown()
+		if near(name, s.Name) && len(e.Near) < 3 && !slices.Contains(e.Near, shown) {
+			e.Near = append(e.Near, shown)
 		}
-		if len(e.Have) < 8 && !slices.Contains(e.Have, s.shown()) {
-			e.Have = append(e.Have, s.shown())
+		if len(e.Have) < 8 && !slices.Contains(e.Have, shown) {
+			e.Have = append(e.Have, shown)
 		}
 	}
 	return e
@@ -88,7 +90,7 @@ func near(a, b string) bool {
 	if len(a) > 2 && len(b) > 2 && (strings.Contains(a, b) || strings.Contains(b, a)) {
 		return true
 	}
-	return distance(a, b) <= 2 && min(len(a), len(b)) > 3
+	return 2*distance(a, b) < min(len(a), len(b), 6)
 }
 
 // distance counts the letters that differ (Levenshtein).
@@ -111,8 +113,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// clientsOf finds clients by their ids.
-func clientsOf(ids []string) (all []*clientconfig.Client, err error) {
+// Clients finds clients by their ids.
+func Clients(ids []string) (all []*clientconfig.Client, err error) {
 	for _, id := range ids {
 		c, ok := clientconfig.ByID(id)
 		if !ok {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 // Return is the way back from one change, shown before it is gone.
@@ -21,13 +20,7 @@ func (f *Fleet) Return(id string) (Return, error) {
 	if err != nil {
 		return Return{}, err
 	}
-	var secrets []fault.Secrets
-	for _, file := range f.Home.Places() { // also those that are gone: the way back may bring one
-		if file.Path == entry.Path || file.Path == entry.Target {
-			secrets = append(append(secrets, secretsOf(f.Home.ReadText(file, before))...), secretsOf(f.Home.ReadText(file, after))...)
-		}
-	}
-	return Return{entry, Masked(backup.Unified(entry.Path, after, before), secrets...)}, nil
+	return Return{entry, f.difference(entry, after, before)}, nil
 }
 
 // Consent is what somebody agrees to who has seen the diff.
