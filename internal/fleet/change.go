@@ -91,7 +91,7 @@ func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Proble
 	}
 	v.mend(d, servers, files, allowed)
 	for _, c := range all {
-		v.keep(d, c, allowed)
+		v.writeDown(d, c, allowed)
 	}
 	return d.finish()
 }

@@ -33,10 +33,10 @@ func (v *View) Keep(all []*Checked) Plan {
 	})
 }
 
-// keep plans to write down what made a server work: the program by its whole
+// writeDown plans to write down what made a server work: the program by its whole
 // path, the address that answers, the transport it speaks. A wrapped server
 // needs none of it, gauze run finds it at every start.
-func (v *View) keep(d *draft, c *Checked, allowed func(clientconfig.Problem) bool) {
+func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem) bool) {
 	if !c.Tried || !c.Report.Healthy || c.Wrapped || len(c.healedBy()) == 0 && c.otherTransport() == "" {
 		return
 	}
