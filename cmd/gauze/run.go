@@ -16,9 +16,8 @@ import (
 
 // runFlags are the settings of one run.
 //
-// The command reaches for proxy and not for the public package: that one
-// links the MCP SDK for its Transport, which would double the memory of a
-// process people run dozens of.
+// The command reaches for proxy and not for the public package: people run
+// dozens of these, and nothing of the MCP SDK is to run in them.
 type runFlags struct {
 	serverFlags
 	statusFile string
