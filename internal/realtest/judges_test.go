@@ -66,7 +66,7 @@ var fewAtOnce = make(chan struct{}, 2)
 
 // house is a home in which one client lives, with witnesses for servers.
 type house struct {
-	*judge
+	judge
 	t            *testing.T
 	dir, project string
 	environ      []string // of the client
@@ -79,7 +79,7 @@ const (
 	secretToken = "the-value-of-the-token"
 )
 
-func newHouse(t *testing.T, j *judge) *house {
+func newHouse(t *testing.T, j judge) *house {
 	t.Helper()
 	realparts.NeedClient(t, j.client)
 	h := &house{judge: j, t: t, dir: t.TempDir(), web: newWebWitness(t)}
