@@ -83,10 +83,14 @@ type answers struct {
 	yes, no []string
 }
 
-// answers reads the files in which Claude Code notes them.
+// answers reads the files in which Claude Code notes them. A yes that could have
+// come with the project counts only in a folder that its user trusts: else
+// whoever wrote the project could approve of it. A no always counts.
 func (h Home) answers() []answers {
+	const state, settings = "${CLAUDE_CONFIG_DIR:-~}/.claude.json", "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"
 	all := []answers{{}}
-	for _, name := range []string{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", "~/.claude/settings.json", "./.claude/settings.json", "./.claude/settings.local.json"} {
+	trusted := false
+	for _, name := range []string{state, settings, "./.claude/settings.json", "./.claude/settings.local.json"} {
 		where, ok := h.resolve(name, h.Project)
 		if f := h.look(where, nil, Place{}); !ok || !f.Exists || f.Err != nil {
 			continue
@@ -100,22 +104,28 @@ func (h Home) answers() []answers {
 			continue
 		}
 		n := d.Root()
-		if strings.HasSuffix(name, "/.claude.json") {
+		if name == state {
 			if n, ok = d.At("projects", h.Project); !ok {
 				if n, ok = d.At("projects", strings.ReplaceAll(h.Project, `\`, "/")); !ok {
 					continue
 				}
 			}
 		}
+		if m, ok := member(n, "hasTrustDialogAccepted"); ok && name == state {
+			trusted, _ = truth(m)
+		}
 		var a answers
+		if m, ok := member(n, "disabledMcpjsonServers"); ok {
+			a.no = words(m)
+		}
 		if m, ok := member(n, "enableAllProjectMcpServers"); ok {
 			a.all, _ = truth(m)
 		}
 		if m, ok := member(n, "enabledMcpjsonServers"); ok {
 			a.yes = words(m)
 		}
-		if m, ok := member(n, "disabledMcpjsonServers"); ok {
-			a.no = words(m)
+		if name != settings && !trusted {
+			a.all, a.yes = false, nil
 		}
 		all = append(all, a)
 	}

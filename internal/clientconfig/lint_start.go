@@ -142,7 +142,10 @@ func (l entryLinter) timeouts() {
 					fix = Edit{set(int(n), path)}
 				}
 			}
-			l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
+			p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
+			if t.Text && fix != nil {
+				p.Severity = Warning
+			}
 		case n < 0:
 			l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:

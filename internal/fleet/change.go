@@ -138,6 +138,9 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	}
 	for _, client := range clients {
 		c, err := v.fileFor(client, s.Scope)
+		if err == nil && client.Alters(s.Spec) {
+			err = fmt.Errorf("%s would take a $ in a value for the beginning of a variable's name: put the value into a variable, and refer to that as ${NAME}", client.Name)
+		}
 		if err == nil {
 			err = v.addTo(d, c, s)
 		}

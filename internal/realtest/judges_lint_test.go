@@ -4,7 +4,6 @@ package realtest
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -32,11 +31,12 @@ var defects = map[realparts.Client][]defect{
 		{"field-name", `{"cmd": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"field-name", `{"command": "PROGRAM", "args": ["one"], "environment": {"LEVEL": "1"}}`, otherwise, seen{}},
 		{"url-without-type", `{"url": "URL", "headers": {"X-Team": "blue"}}`, refused, teamSeen},
-		{"type-spelling", `{"type": "streamable-http", "url": "URL", "headers": {"X-Team": "blue"}}`, refused, teamSeen},
+		{"", `{"type": "streamable-http", "url": "URL", "headers": {"X-Team": "blue"}}`, works, teamSeen},
+		{"type-spelling", `{"type": "streamable_http", "url": "URL", "headers": {"X-Team": "blue"}}`, refused, teamSeen},
 		{"type-spelling", `{"type": "local", "command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"type-contradicts", `{"type": "http", "command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"type-contradicts", `{"type": "stdio", "url": "URL", "headers": {"X-Team": "blue"}}`, refused, teamSeen},
-		{"command-line-in-command", `{"command": "PROGRAM one", "env": {"LEVEL": "1"}}`, dead, seen{}},
+		{"command-line-in-command", `{"command": "sh PROGRAM one", "env": {"LEVEL": "1"}}`, dead, seen{}},
 		{"command-is-a-list", `{"command": ["PROGRAM", "one"], "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"args-not-a-list", `{"command": "PROGRAM", "args": "one", "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"arg-not-text", `{"command": "PROGRAM", "args": [8080], "env": {"LEVEL": "1"}}`, refused, seen{args: []string{"8080"}}},
@@ -53,7 +53,7 @@ var defects = map[realparts.Client][]defect{
 		{"field-name", "cmd = \"PROGRAM\"\nargs = [\"one\"]\nenv = {LEVEL = \"1\"}", refused, seen{}},
 		{"field-name", "url = \"URL\"\nheaders = {X-Team = \"blue\"}", otherwise, teamSeen},
 		{"field-name", "command = \"PROGRAM\"\nargs = [\"one\"]\nenvironment = {LEVEL = \"1\"}", otherwise, seen{}},
-		{"command-line-in-command", "command = \"PROGRAM one\"\nenv = {LEVEL = \"1\"}", dead, seen{}},
+		{"command-line-in-command", "command = \"sh PROGRAM one\"\nenv = {LEVEL = \"1\"}", dead, seen{}},
 		{"command-is-a-list", "command = [\"PROGRAM\", \"one\"]\nenv = {LEVEL = \"1\"}", refused, seen{}},
 		{"args-not-a-list", "command = \"PROGRAM\"\nargs = \"one\"\nenv = {LEVEL = \"1\"}", refused, seen{}},
 		{"arg-not-text", "command = \"PROGRAM\"\nargs = [8080]", refused, seen{args: []string{"8080"}}},
@@ -70,12 +70,12 @@ var defects = map[realparts.Client][]defect{
 	realparts.GeminiCLI: {
 		{"field-name", `{"cmd": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"type-spelling", `{"type": "streamable-http", "url": "URL", "headers": {"X-Team": "blue"}}`, refused, teamSeen},
-		{"command-line-in-command", `{"command": "PROGRAM one", "env": {"LEVEL": "1"}}`, dead, seen{}},
+		{"command-line-in-command", `{"command": "sh PROGRAM one", "env": {"LEVEL": "1"}}`, dead, seen{}},
 		{"command-is-a-list", `{"command": ["PROGRAM", "one"], "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"args-not-a-list", `{"command": "PROGRAM", "args": "one", "env": {"LEVEL": "1"}}`, refused, seen{}},
 		{"env-value-not-text", `{"command": "PROGRAM", "args": ["one"], "env": {"LEVEL": 1}}`, refused, seen{}},
 		{"env-not-a-map", `{"command": "PROGRAM", "args": ["one"], "env": ["LEVEL=1"]}`, refused, seen{}},
-		{"timeout-not-a-number", `{"command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}, "timeout": "60000"}`, refused, seen{}},
+		{"timeout-not-a-number", `{"command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}, "timeout": "60000"}`, works, seen{}},
 		{"foreign-reference", `{"command": "PROGRAM", "args": ["one"], "env": {"KEY": "${env:ACME_TOKEN}"}}`, otherwise, seen{args: []string{"one"}, env: map[string]string{"KEY": secretToken}}},
 		{"secret-not-inherited", `{"command": "PROGRAM", "args": ["acme"]}`, otherwise, seen{args: []string{"acme"}, env: map[string]string{tokenName: secretToken}}},
 		{"old-field", `{"httpUrl": "URL", "headers": {"X-Team": "blue"}}`, works, teamSeen},
@@ -96,20 +96,22 @@ var defects = map[realparts.Client][]defect{
 	realparts.CopilotCLI: {
 		{"field-name", `{"cmd": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}, "tools": ["*"]}`, refused, seen{}},
 		{"type-contradicts", `{"type": "http", "command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}, "tools": ["*"]}`, refused, seen{}},
-		{"command-line-in-command", `{"command": "PROGRAM one", "env": {"LEVEL": "1"}, "tools": ["*"]}`, dead, seen{}},
+		{"command-line-in-command", `{"command": "sh PROGRAM one", "env": {"LEVEL": "1"}, "tools": ["*"]}`, dead, seen{}},
 		{"command-is-a-list", `{"command": ["PROGRAM", "one"], "env": {"LEVEL": "1"}, "tools": ["*"]}`, refused, seen{}},
 		{"args-not-a-list", `{"command": "PROGRAM", "args": "one", "env": {"LEVEL": "1"}, "tools": ["*"]}`, refused, seen{}},
 		{"env-value-not-text", `{"command": "PROGRAM", "args": ["one"], "env": {"LEVEL": 1}, "tools": ["*"]}`, refused, seen{}},
 		{"env-not-a-map", `{"command": "PROGRAM", "args": ["one"], "env": ["LEVEL=1"], "tools": ["*"]}`, refused, seen{}},
 		{"foreign-reference", `{"command": "PROGRAM", "args": ["one"], "env": {"KEY": "${env:ACME_TOKEN}"}, "tools": ["*"]}`, otherwise, seen{args: []string{"one"}, env: map[string]string{"KEY": secretToken}}},
 		{"tools-missing", `{"type": "local", "command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}}`, works, seen{}},
-		{"secret-not-inherited", `{"command": "PROGRAM", "args": ["acme"], "tools": ["*"]}`, otherwise, seen{args: []string{"acme"}, env: map[string]string{tokenName: secretToken}}},
+		{"", `{"command": "PROGRAM", "args": ["acme"], "tools": ["*"]}`, works, seen{args: []string{"acme"}, env: map[string]string{tokenName: secretToken}}},
 		{"timeout-not-a-number", `{"command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}, "timeout": "60000", "tools": ["*"]}`, refused, seen{}},
 	},
 }
 
-// together are clients that leave a bad entry out and read the others.
-var together = []realparts.Client{realparts.ClaudeCode}
+// crashes are entries at which the list of Gemini CLI ends without a word about the others.
+func (d defect) crashes(j judge) bool {
+	return j.client == realparts.GeminiCLI && d.code == "args-not-a-list"
+}
 
 func (d defect) wanted() seen {
 	if d.want.args == nil && d.want.env == nil && d.want.headers == nil {
@@ -160,56 +162,183 @@ func (h *house) mend() {
 	})
 }
 
+// neighbour is a good entry beside a bad one.
+var neighbour = map[realparts.Client]defect{
+	realparts.ClaudeCode: {entry: `{"command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}}`},
+	realparts.Codex:      {entry: "command = \"PROGRAM\"\nargs = [\"one\"]\nenv = {LEVEL = \"1\"}"},
+	realparts.GeminiCLI:  {entry: `{"command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}}`},
+	realparts.Opencode:   {entry: `{"type": "local", "command": ["PROGRAM", "one"], "environment": {"LEVEL": "1"}}`},
+	realparts.CopilotCLI: {entry: `{"type": "local", "command": "PROGRAM", "args": ["one"], "env": {"LEVEL": "1"}, "tools": ["*"]}`},
+}
+
+// batches are defects that can be judged at once: where one bad entry spoils its file, each is alone with a good one.
+func (j judge) batches(t *testing.T) (all [][]defect) {
+	good := neighbour[j.client]
+	good.before = works
+	spoiled := j.known(t).Fields.OneSpoilsAll
+	rest := []defect{good}
+	for _, d := range defects[j.client] {
+		switch {
+		case d.crashes(j):
+			all = append(all, []defect{d})
+		case spoiled && d.before == refused:
+			good.before = refused
+			all = append(all, []defect{good, d})
+		default:
+			rest = append(rest, d)
+		}
+	}
+	return append(all, rest)
+}
+
+// finds tells whether a problem of this code is among them; of no code: that there is none.
+func finds(code clientconfig.Code, all []clientconfig.Problem) bool {
+	if code == "" {
+		return !slices.ContainsFunc(all, func(p clientconfig.Problem) bool { return p.Code != "client-ended" })
+	}
+	return slices.ContainsFunc(all, func(p clientconfig.Problem) bool { return p.Code == code })
+}
+
 // The real client stumbles over what the lint finds, and takes what it mends.
 func TestJudgesAgreeWithTheLint(t *testing.T) {
 	for _, j := range judges {
-		all := defects[j.client]
-		t.Run(string(j.client), func(t *testing.T) {
-			batches := [][]defect{}
-			for _, d := range all {
-				batches = append(batches, []defect{d})
-			}
-			if slices.Contains(together, j.client) {
-				batches = [][]defect{all}
-			}
-			for i, batch := range batches {
-				t.Run(fmt.Sprintf("broken %d", i), func(t *testing.T) {
-					t.Parallel()
-					h := newHouse(t, j)
-					want := map[string]seen{}
-					names := h.settle(batch)
-					found := h.problems()
-					for i, d := range batch {
-						want[names[i]] = d.wanted()
-						if !slices.ContainsFunc(found[names[i]], func(p clientconfig.Problem) bool { return p.Code == d.code }) {
-							t.Errorf("%s is not found in %s, but %v", d.code, d.entry, found[names[i]])
-						}
-					}
-					states, v := h.state(want)
-					for i, d := range batch {
-						if states[names[i]] != d.before {
-							t.Errorf("%s: %s says of %s that it is %s, want %s\n%s", d.code, j.client, d.entry, states[names[i]], d.before, v.said)
-						}
-					}
-				})
-			}
-			t.Run("mended", func(t *testing.T) {
+		for i, batch := range j.batches(t) {
+			t.Run(fmt.Sprintf("%s/broken %d", j.client, i), func(t *testing.T) {
 				t.Parallel()
 				h := newHouse(t, j)
 				want := map[string]seen{}
-				for i, name := range h.settle(all) {
-					want[name] = all[i].wanted()
-				}
-				h.mend()
-				for _, name := range slices.Sorted(maps.Keys(want)) {
-					for _, p := range h.problems()[name] {
-						if p.Severity == clientconfig.Error {
-							t.Errorf("%s is left: %s", p.Code, p.What)
-						}
+				names := h.settle(batch)
+				found := h.problems()
+				for i, d := range batch {
+					want[names[i]] = d.wanted()
+					if !finds(d.code, found[names[i]]) {
+						t.Errorf("want %q found in %s: %v", d.code, d.entry, found[names[i]])
 					}
 				}
-				h.wantWorking("mended", want)
+				states, v := h.state(want)
+				for i, d := range batch {
+					if states[names[i]] != d.before {
+						t.Errorf("%q: %s says of %s that it is %s, want %s\n%s", d.code, j.client, d.entry, states[names[i]], d.before, v.said)
+					}
+				}
 			})
+		}
+		t.Run(string(j.client)+"/mended", func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, j)
+			want := map[string]seen{}
+			all := defects[j.client]
+			for i, name := range h.settle(all) {
+				want[name] = all[i].wanted()
+			}
+			h.mend()
+			h.wantMended(want)
+		})
+	}
+}
+
+// wantMended: nothing is left that keeps a server from working, for the lint and for the client.
+func (h *house) wantMended(want map[string]seen) {
+	h.t.Helper()
+	for name, all := range h.problems() {
+		for _, p := range all {
+			if p.Severity == clientconfig.Error {
+				h.t.Errorf("%s: %s is left: %s", name, p.Code, p.What)
+			}
+		}
+	}
+	h.wantWorking("mended", want)
+}
+
+// spoiltFile is a file that is wrong as a whole. ENTRY is a good entry in it, called s0.
+type spoiltFile struct {
+	client realparts.Client
+	code   clientconfig.Code // empty: nothing is wrong
+	text   string
+	before string
+}
+
+var spoiltFiles = []spoiltFile{
+	{realparts.ClaudeCode, "comment", "{\n  // mine\n  \"mcpServers\": {\"s0\": ENTRY}\n}\n", refused},
+	{realparts.ClaudeCode, "trailing-comma", "{\"mcpServers\": {\"s0\": ENTRY,}}\n", refused},
+	{realparts.ClaudeCode, "", "\ufeff{\"mcpServers\": {\"s0\": ENTRY}}\n", works},
+	{realparts.ClaudeCode, "wrong-top-level-key", "{\"mcp_servers\": {\"s0\": ENTRY}}\n", refused},
+	{realparts.ClaudeCode, "servers-not-a-map", "{\"mcpServers\": [{\"name\": \"s0\", \"command\": \"PROGRAM\", \"args\": [\"one\"], \"env\": {\"LEVEL\": \"1\"}}]}\n", refused},
+	{realparts.Codex, "wrong-top-level-key", "[mcpServers.s0]\nENTRY\n", refused},
+	{realparts.GeminiCLI, "", "{\n  // mine\n  \"mcpServers\": {\"s0\": ENTRY}\n}\n", works},
+	{realparts.GeminiCLI, "trailing-comma", "{\"mcpServers\": {\"s0\": ENTRY,}}\n", refused},
+	{realparts.GeminiCLI, "wrong-top-level-key", "{\"servers\": {\"s0\": ENTRY}}\n", refused},
+	{realparts.GeminiCLI, "byte-order-mark", "\ufeff{\"mcpServers\": {\"s0\": ENTRY}}\n", refused},
+	{realparts.Opencode, "", "{\n  // mine\n  \"mcp\": {\"s0\": ENTRY,}\n}\n", works},
+	{realparts.Opencode, "wrong-top-level-key", "{\"mcpServers\": {\"s0\": ENTRY}}\n", refused},
+	{realparts.Opencode, "byte-order-mark", "\ufeff{\"mcp\": {\"s0\": ENTRY}}\n", works},
+	{realparts.CopilotCLI, "", "{\n  // mine\n  \"mcpServers\": {\"s0\": ENTRY,}\n}\n", works},
+	{realparts.CopilotCLI, "wrong-top-level-key", "{\"servers\": {\"s0\": ENTRY}}\n", refused},
+	{realparts.CopilotCLI, "byte-order-mark", "\ufeff{\"mcpServers\": {\"s0\": ENTRY}}\n", works},
+}
+
+// The same for files as a whole.
+func TestJudgesAgreeWithTheLintOfFiles(t *testing.T) {
+	for i, f := range spoiltFiles {
+		j := judges[slices.IndexFunc(judges, func(j judge) bool { return j.client == f.client })]
+		t.Run(fmt.Sprintf("%s/%s %d", f.client, f.code, i), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, j)
+			h.write(h.file, strings.NewReplacer("ENTRY", strings.ReplaceAll(neighbour[j.client].entry, "PROGRAM", h.witness("s0")), "PROGRAM", h.witness("s0")).Replace(f.text))
+			want := map[string]seen{"s0": usualSeen}
+			var found []clientconfig.Problem
+			for _, all := range h.problems() {
+				found = append(found, all...)
+			}
+			if !finds(f.code, found) {
+				t.Errorf("want %q found: %v", f.code, found)
+			}
+			before := h.read()
+			states, v := h.state(want)
+			if states["s0"] != f.before {
+				t.Errorf("%s says that it is %s, want %s\n%s", f.client, states["s0"], f.before, v.said)
+			}
+			if f.code == "" {
+				return
+			}
+			h.write(h.file, before) // a client may have written something else over it
+			h.mend()
+			h.wantMended(want)
+		})
+	}
+}
+
+// A project's server waits for a yes, which the project cannot give itself; the lint says the same.
+func TestJudgeOfApproval(t *testing.T) {
+	const named, all, no = `{"enabledMcpjsonServers": ["s0"]}`, `{"enableAllProjectMcpServers": true}`, `{"disabledMcpjsonServers": ["s0"]}`
+	const user, project, local = ".claude/settings.json", "project/.claude/settings.json", "project/.claude/settings.local.json"
+	for i, c := range []struct {
+		trusted bool
+		files   map[string]string
+		state   string
+	}{
+		{false, nil, dead},
+		{true, nil, dead},
+		{false, map[string]string{project: all}, dead},
+		{false, map[string]string{local: named}, dead},
+		{true, map[string]string{project: all}, works},
+		{true, map[string]string{local: named}, works},
+		{false, map[string]string{user: named}, works},
+		{false, map[string]string{user: all, project: no}, refused},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, judges[0])
+			h.write("project/.mcp.json", `{"mcpServers": {"s0": `+strings.ReplaceAll(neighbour[h.client].entry, "PROGRAM", h.witness("s0"))+`}}`)
+			h.write(h.file, fmt.Sprintf(`{"projects": {%q: {"hasTrustDialogAccepted": %v}}}`, h.project, c.trusted))
+			for name, text := range c.files {
+				h.write(name, text)
+			}
+			told := finds("not-approved", h.problems()["s0"])
+			states, v := h.state(map[string]seen{"s0": usualSeen})
+			if states["s0"] != c.state || told == (c.state == works) {
+				t.Errorf("trusted %v, %v: it is %s, want %s; told: %v\n%s", c.trusted, c.files, states["s0"], c.state, told, v.said)
+			}
 		})
 	}
 }

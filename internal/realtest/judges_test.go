@@ -278,16 +278,16 @@ func askGeminiCLI(h *house) (v verdict, errs []error) {
 	if err != nil {
 		return v, []error{err}
 	}
-	if strings.Contains(v.said, "Invalid configuration in") {
-		errs = append(errs, fmt.Errorf("it says that the file is invalid"))
-	}
 	for _, m := range geminiLine.FindAllStringSubmatch(v.said, -1) {
+		if strings.Contains(v.said, "Error in: mcpServers."+m[1]) {
+			continue // it tries it nevertheless, and tells its user that it is invalid
+		}
 		v.listed = append(v.listed, m[1])
 		if m[2] == "Connected" {
 			v.connected = append(v.connected, m[1])
 		}
 	}
-	return v, errs
+	return v, nil
 }
 
 var (
