@@ -143,7 +143,7 @@ func (h *house) runWith(more []string, args ...string) (out, errs string, err er
 
 // The witness is a server that writes down how it was started.
 const witnessScript = `#!/bin/sh
-{ printf 'argument %%s\n' "$@"; env; } > "$0.saw.$$" && mv "$0.saw.$$" "$0.saw"
+{ for word; do printf 'argument %%s\n' "$word"; done; env; } > "$0.saw.$$" && mv "$0.saw.$$" "$0.saw"
 %s=1 exec '%s'
 `
 
