@@ -4,6 +4,8 @@ package realtest
 
 import (
 	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,36 +25,34 @@ func (h *house) fleet() *fleet.Fleet {
 	}
 }
 
-// do makes a change as somebody does who has seen its diff.
-func (h *house) do(what string, plan func(*fleet.View) (fleet.Plan, error)) {
+var consentOf = regexp.MustCompile(`--consent ([0-9a-f]+)`)
+
+// gauze changes files as somebody does who looks at the diff first, and agrees to exactly that.
+func (h *house) gauze(args ...string) {
 	h.t.Helper()
-	f := h.fleet()
-	p, err := plan(f.Look(h.known(h.t)))
-	if err != nil {
-		h.t.Fatalf("%s, %s: %v", h.client, what, err)
+	run := func(more ...string) (string, error) {
+		before, after, dashes := args, []string(nil), slices.Index(args, "--")
+		if dashes >= 0 {
+			before, after = args[:dashes], args[dashes:]
+		}
+		cmd := exec.CommandContext(h.t.Context(), gauzeBinary, slices.Concat(before, more, after)...)
+		cmd.Dir, cmd.Env = h.project, append(slices.Clip(h.environ), "GAUZE_BIN="+gauzeBinary)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
 	}
-	if p.Empty() || p.Diff() == "" {
-		h.t.Fatalf("%s, %s: nothing to do; skipped %v", h.client, what, p.Skipped)
+	shown, _ := run("--dry-run") // the doctor's status is that of the servers
+	consent := consentOf.FindStringSubmatch(shown)
+	if consent == nil || !strings.Contains(shown, "@@") {
+		h.t.Fatalf("gauze %q shows no diff:\n%s", args, shown)
 	}
-	h.t.Logf("%s, %s:\n%s", h.client, what, strings.ReplaceAll(p.Diff(), h.dir, "~"))
-	if _, err := f.Apply(p, p.Consent()); err != nil {
-		h.t.Fatalf("%s, %s: %v", h.client, what, err)
+	if said, err := run("--consent", consent[1]); err != nil && args[0] != "doctor" {
+		h.t.Fatalf("gauze %q: %v\n%s", args, err, said)
 	}
 }
 
-func (h *house) add(s fleet.NewServer) {
+func (h *house) add(name string, args ...string) {
 	h.t.Helper()
-	h.do("add", func(v *fleet.View) (fleet.Plan, error) { return v.Add(s, []*clientconfig.Client{h.known(h.t)}) })
-}
-
-func (h *house) wrap() {
-	h.t.Helper()
-	h.do("wrap", func(v *fleet.View) (fleet.Plan, error) { return v.Wrap(v.Servers, true), nil })
-}
-
-func (h *house) unwrap() {
-	h.t.Helper()
-	h.do("unwrap", func(v *fleet.View) (fleet.Plan, error) { return v.Unwrap(v.Servers), nil })
+	h.gauze(append([]string{"add", name, "--client", string(h.client), "--no-wrap"}, args...)...)
 }
 
 // startings are homes as people have them.
@@ -105,17 +105,16 @@ func TestJudgesTakeWhatIsAddedAndWrapped(t *testing.T) {
 				t.Parallel()
 				h := newHouse(t, j)
 				want := s.build(h)
-				h.add(fleet.NewServer{Name: "plain", Spec: upstream.Spec{Command: h.witness("plain"), Args: []string{"one", "two words", `"quoted" \ ü`}, Env: []string{"GREETING=hello 'world'", "LEVEL=2"}}})
+				h.add("plain", "--env", "GREETING=hello 'world'", "--env", "LEVEL=2", "--", h.witness("plain"), "one", "two words", `"quoted" \ ü`)
 				want["plain"] = seen{args: []string{"one", "two words", `"quoted" \ ü`}, env: map[string]string{"GREETING": "hello 'world'", "LEVEL": "2"}}
-				dollar := upstream.Spec{Command: h.witness("dollar"), Env: []string{"GREETING=pa$$word and $HOME"}}
-				if !h.known(t).Alters(dollar) { // else it is refused
-					h.add(fleet.NewServer{Name: "dollar", Spec: dollar})
+				dollar := "GREETING=pa$$word and $HOME"
+				if !h.known(t).Alters(upstream.Spec{Env: []string{dollar}}) { // else it is refused
+					h.add("dollar", "--env", dollar, "--", h.witness("dollar"))
 					want["dollar"] = seen{env: map[string]string{"GREETING": "pa$$word and $HOME"}}
 				}
-				h.add(fleet.NewServer{Name: "secret", Spec: upstream.Spec{Command: h.witness("secret"), Args: []string{"one"}, Env: []string{tokenName + "=${" + tokenName + "}"}}})
+				h.add("secret", "--env", tokenName, "--", h.witness("secret"), "one")
 				want["secret"] = seen{args: []string{"one"}, env: map[string]string{tokenName: secretToken}}
-				h.add(fleet.NewServer{Name: "remote", Spec: upstream.Spec{URL: h.web.at("remote"),
-					Header: []upstream.Header{{Name: "X-Team", Value: "blue"}, {Name: "X-Token", Value: "${" + tokenName + "}"}}}})
+				h.add("remote", h.web.at("remote"), "--header", "X-Team: blue", "--header", "X-Token: ${"+tokenName+"}")
 				want["remote"] = seen{headers: map[string]string{"X-Team": "blue", "X-Token": secretToken}}
 				if text := h.read(); strings.Contains(text, secretToken) {
 					t.Errorf("the secret stands in the file:\n%s", text)
@@ -123,10 +122,10 @@ func TestJudgesTakeWhatIsAddedAndWrapped(t *testing.T) {
 				h.wantWorking("added", want)
 
 				before := h.read()
-				h.wrap()
+				h.gauze("wrap", "--all", "--remote", "--client", string(h.client))
 				h.wantAllWrapped()
 				h.wantWorking("wrapped", want)
-				h.unwrap()
+				h.gauze("unwrap", "--all", "--client", string(h.client))
 				if after := h.read(); after != before {
 					t.Errorf("%s: not the same bytes:\n%s\n---\n%s", h.client, before, after)
 				}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/realparts"
 )
 
@@ -154,12 +153,10 @@ func (h *house) problems() map[string][]clientconfig.Problem {
 	return all
 }
 
-// mend does what gauze doctor --fix does for somebody who agrees to the diff.
+// mend repairs what the lint finds.
 func (h *house) mend() {
 	h.t.Helper()
-	h.do("mend", func(v *fleet.View) (fleet.Plan, error) {
-		return v.Mend(v.Servers, true, func(_ *clientconfig.Config, p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }), nil
-	})
+	h.gauze("doctor", "--static", "--fix", "--client", string(h.client))
 }
 
 // neighbour is a good entry beside a bad one.
