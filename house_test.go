@@ -16,7 +16,7 @@ const module = "github.com/gauze-mcp/gauze"
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
 	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
-	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry"},
+	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/fleet", "internal/clientconfig", "internal/backup"},
 	"internal/doctor":                  {"internal/upstream"},
 	"internal/clientconfig":            {"internal/clientconfig/reference", "internal/upstream", "internal/splice"},
 	"internal/clientconfig/reference":  {},

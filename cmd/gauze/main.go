@@ -33,17 +33,36 @@ func execute() int {
 			"the server's command in your client's configuration, and it survives crashes, hangs and noise.",
 		SilenceUsage: true,
 	}
-	root.AddCommand(runCommand(), serveCommand(), demoCommand(), explainCommand(), repairCommand(), testCommand(), doctorCommand(), diagnoseCommand(), searchCommand(), versionCommand())
+	root.AddCommand(
+		runCommand(), serveCommand(),
+		listCommand(), doctorCommand(), wrapCommand(), unwrapCommand(), addCommand(), removeCommand(), undoCommand(),
+		lockCommand(), verifyCommand(), restoreCommand(),
+		testCommand(), diagnoseCommand(), repairCommand(), searchCommand(), explainCommand(), demoCommand(), versionCommand(),
+	)
+	status := quietly(root)
 	err := fang.Execute(context.Background(), root,
 		fang.WithVersion(versionText()), fang.WithoutManpage(), fang.WithErrorHandler(complain))
-	if err != nil {
-		var status exitStatus
-		if errors.As(err, &status) {
-			return int(status)
-		}
+	if err != nil && !errors.As(err, status) {
 		return 1
 	}
-	return 0
+	return int(*status)
+}
+
+// quietly keeps what was explained already from being shown as an error, which
+// would first ask the terminal for its colours, and some never answer.
+func quietly(root *cobra.Command) *exitStatus {
+	status := new(exitStatus)
+	for _, cmd := range root.Commands() {
+		if run := cmd.RunE; run != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if err := run(cmd, args); !errors.As(err, status) {
+					return err
+				}
+				return nil
+			}
+		}
+	}
+	return status
 }
 
 // complain shows an error, unless it was explained already.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,7 +26,10 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
-			return nil
+			env.Setenv("GAUZE_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
+			gauze, err := exec.LookPath("gauze")
+			env.Setenv("GAUZE_BIN", gauze) // ours lies in a folder for temporary files
+			return err
 		},
 	})
 }

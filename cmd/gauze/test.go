@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -115,7 +114,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	defer stop()
 	out := cmd.OutOrStdout()
 	show := progressOn(cmd.ErrOrStderr(), f.json)
-	last, report := examine(ctx, spec, f.heal, f.timeout, show)
+	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Tell: show})
 	show("")
 	if ctx.Err() != nil {
 		return interrupted
@@ -129,23 +128,6 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 		return exitStatus(1)
 	}
 	return err
-}
-
-// examine tries a server, and treats it if it may.
-func examine(ctx context.Context, spec upstream.Spec, heal bool, timeout time.Duration, show func(string)) (last upstream.Attempted, report doctor.Report) {
-	t := doctor.Treatment{
-		Allow: doctor.Runtime, Fixes: doctor.Fixes(doctor.ThisMachine().Until(ctx)),
-		Tell: func(what string) { show("trying: " + what) },
-		Probe: func(ctx context.Context, spec upstream.Spec) doctor.Seen {
-			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: timeout, MaxWait: timeout, Version: versionText(), Progress: show})
-			return doctor.Seen{Case: doctor.FromEvidence(spec, last.Evidence), Healthy: last.OK()}
-		},
-	}
-	if !heal {
-		t.Attempts = -1 // it is diagnosed and left alone
-	}
-	report = doctor.Treat(ctx, spec, t)
-	return last, report
 }
 
 func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {

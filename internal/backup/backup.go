@@ -4,7 +4,7 @@
 //
 //	Store.Write     lock, look, keep both versions, write a file beside it, look again, put it in place
 //	Store.List      what was changed, newest first
-//	Store.Diff      what one change did
+//	Store.Diff      what one change did; Contents: with all it is made of
 //	Store.Restore   the way back, itself a change that can be taken back
 //
 // place.go finds the file behind the links, replace.go puts the new one in its place, shelf.go keeps the versions and

@@ -8,24 +8,30 @@ import (
 
 // Diff is what one change did.
 func (s Store) Diff(id string) (Entry, string, error) {
-	unlock, err := s.lock()
-	if err != nil {
-		return Entry{}, "", err
-	}
-	defer unlock()
-	e, err := s.entry(id)
-	if err != nil {
-		return Entry{}, "", err
-	}
-	before, err := s.content(e, beforeName, e.Old)
-	if err != nil {
-		return Entry{}, "", err
-	}
-	after, err := s.content(e, afterName, e.New)
+	e, before, after, err := s.Contents(id)
 	if err != nil {
 		return Entry{}, "", err
 	}
 	return e, Unified(e.Path, before, after), nil
+}
+
+// Contents are the file before a change and after it; nil is no file.
+func (s Store) Contents(id string) (e Entry, before, after []byte, err error) {
+	unlock, err := s.lock()
+	if err != nil {
+		return Entry{}, nil, nil, err
+	}
+	defer unlock()
+	if e, err = s.entry(id); err != nil {
+		return Entry{}, nil, nil, err
+	}
+	if before, err = s.content(e, beforeName, e.Old); err != nil {
+		return Entry{}, nil, nil, err
+	}
+	if after, err = s.content(e, afterName, e.New); err != nil {
+		return Entry{}, nil, nil, err
+	}
+	return e, before, after, nil
 }
 
 // Restore puts the content before a change back. It is a change like any other, so it can be taken back, too. If the

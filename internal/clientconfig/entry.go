@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/splice"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -33,6 +32,8 @@ type Entry struct {
 	Unset     []string       // variables it refers to and that are not set
 	Waiting   []string       // references that a person, a file or a program answers
 
+	referred []string // values of variables that its headers and variables refer to
+
 	node   splice.Node // the members; those of Nest, if it has one
 	outer  splice.Node
 	fields Fields
@@ -54,31 +55,6 @@ func (e Entry) Raw() splice.Map {
 	return m
 }
 
-// Secrets are the values of an entry that no output shows.
-func (e Entry) Secrets() fault.Secrets {
-	var values []string
-	for _, pair := range e.Spec.Env {
-		name, value, _ := strings.Cut(pair, "=")
-		if fault.NamesSecret(name, value) {
-			values = append(values, value)
-		}
-	}
-	if env, ok := member(e.node, e.fields.Env); ok {
-		for _, value := range env.Members() {
-			if s, ok := text(value); ok {
-				values = append(values, s)
-			}
-		}
-	}
-	for _, h := range e.Spec.Header {
-		values = append(values, h.Value)
-		if _, rest, ok := strings.Cut(h.Value, " "); ok {
-			values = append(values, rest)
-		}
-	}
-	return fault.KnownSecrets(values...)
-}
-
 // unwrapped tells what stands behind gauze run, if it is there.
 func unwrapped(s upstream.Spec) (bool, *upstream.Spec) {
 	if !isGauze(s.Command) || len(s.Args) < 2 || s.Args[0] != "run" {
@@ -93,7 +69,7 @@ func unwrapped(s upstream.Spec) (bool, *upstream.Spec) {
 			inner.Command, inner.Args = rest[i+1], slices.Clone(rest[i+2:])
 			return true, &inner
 		case word == "--url" && i+1 < len(rest):
-			inner.URL = rest[i+1]
+			inner.URL, inner.Header = rest[i+1], headersByEnv(rest[:i], s.Env)
 			return true, &inner
 		case i == 0 && !strings.HasPrefix(word, "-"):
 			inner.Command, inner.Args = word, slices.Clone(rest[1:])
@@ -101,6 +77,22 @@ func unwrapped(s upstream.Spec) (bool, *upstream.Spec) {
 		}
 	}
 	return true, nil
+}
+
+// headersByEnv are the headers that --header-env names.
+func headersByEnv(flags, env []string) (all []upstream.Header) {
+	for i, word := range flags[:max(0, len(flags)-1)] {
+		name, variable, ok := strings.Cut(flags[i+1], "=")
+		if word != "--header-env" || !ok {
+			continue
+		}
+		for _, pair := range env {
+			if value, is := strings.CutPrefix(pair, variable+"="); is {
+				all = append(all, upstream.Header{Name: name, Value: value, Source: "the variable " + variable})
+			}
+		}
+	}
+	return all
 }
 
 func isGauze(command string) bool {

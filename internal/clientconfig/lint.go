@@ -107,11 +107,11 @@ func decides(name string) bool {
 // shownName is a server's name, fit to be shown.
 func shownName(name string) string { return strings.Trim(quoted(name), "“”") }
 
-// inProject tells whether the file is a project's.
-func (c *Config) inProject() bool { return strings.HasPrefix(c.Place.Linux, "./") }
+// InProject tells whether the file is a project's.
+func (c *Config) InProject() bool { return strings.HasPrefix(c.Place.Linux, "./") }
 
 // shared tells whether others get the file, too.
-func (c *Config) shared() bool { return c.inProject() && !c.Place.Private }
+func (c *Config) shared() bool { return c.InProject() && !c.Place.Private }
 
 // syntax is about the file as a text.
 func (l *linter) syntax() {

@@ -27,7 +27,7 @@ func (l entryLinter) paths() {
 				fix = Edit{set(v.text[:at]+strings.TrimRight(l.Home.Home, `/\`)+v.text[at+1:], v.path)}
 			}
 			l.report("tilde", v.node, fmt.Sprintf("~ stands for the home folder in %s", quoted(v.name)), "write the whole path", fix...)
-		case anywhere && !l.inProject() && v.part != reference.Cwd && relative(v.text):
+		case anywhere && !l.InProject() && v.part != reference.Cwd && relative(v.text):
 			l.report("relative-path", v.node, fmt.Sprintf("%s has a path that depends on the folder the server is started in", quoted(v.name)), "write the whole path")
 		}
 	}

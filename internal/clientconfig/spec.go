@@ -17,7 +17,13 @@ type reader struct {
 }
 
 func (r reader) expand(text string, in reference.Part) string {
-	got := r.Client.Dialect.On(r.OS).Expand(text, in, r.look)
+	got := r.Client.Dialect.On(r.OS).Expand(text, in, func(name string) (string, bool) {
+		value, ok := r.look(name)
+		if (in == reference.Headers || in == reference.Environment) && !slices.Contains(fewNames, strings.ToUpper(name)) {
+			r.referred = append(r.referred, value)
+		}
+		return value, ok
+	})
 	for _, name := range got.Unset {
 		if !slices.Contains(r.Unset, name) {
 			r.Unset = append(r.Unset, name)

@@ -13,7 +13,10 @@ import (
 // encodings in which programs repeat them: base64, URL and hexadecimal. The zero value knows none.
 //
 // A Secrets prints as nothing, so that a Fault in a log line cannot give them away.
-type Secrets struct{ forms []string }
+type Secrets struct {
+	forms []string
+	all   *strings.Replacer // of all forms, where they are many
+}
 
 // shortest is the length below which a value is no secret: hiding every "1" or "true" would hide the text.
 const shortest = 6
@@ -28,9 +31,30 @@ func KnownSecrets(values ...string) Secrets {
 		s.forms = append(s.forms, v, url.QueryEscape(v), url.PathEscape(v), hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v))))
 		s.forms = append(s.forms, base64Forms(v)...)
 	}
-	// The longest first: a shorter form inside a longer one would leave the rest of it standing.
+	return s.sorted()
+}
+
+// JoinSecrets makes one of several.
+func JoinSecrets(several ...Secrets) Secrets {
+	var s Secrets
+	for _, one := range several {
+		s.forms = append(s.forms, one.forms...)
+	}
+	return s.sorted()
+}
+
+// sorted puts the longest first: a shorter form inside a longer one would leave the rest of it standing.
+func (s Secrets) sorted() Secrets {
 	slices.SortFunc(s.forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	s.forms = slices.Compact(s.forms)
+	const many = 100
+	if len(s.forms) > many { // one pass for all of them
+		var pairs []string
+		for _, form := range s.forms {
+			pairs = append(pairs, form, mark)
+		}
+		s.all = strings.NewReplacer(pairs...)
+	}
 	return s
 }
 
@@ -82,6 +106,9 @@ func base64Forms(v string) []string {
 
 // Redact hides the known values.
 func (s Secrets) Redact(text string) string {
+	if s.all != nil {
+		return s.all.Replace(text)
+	}
 	for _, form := range s.forms {
 		text = strings.ReplaceAll(text, form, mark)
 	}

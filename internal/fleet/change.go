@@ -76,30 +76,51 @@ func inFileOrder(servers []*Server) []*Server {
 
 // Mend plans to repair what the clients stumble over in these servers' entries
 // and, if files says so, in all files as such. What is not allowed is skipped and told.
-func (v *View) Mend(servers []*Server, files bool, allowed func(*clientconfig.Config, clientconfig.Problem) bool) Plan {
+func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
+	v.mend(d, servers, files, allowed)
+	return d.finish()
+}
+
+// Cure plans to mend, and to write down for good what helped servers to work.
+func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Problem) bool) Plan {
+	d := v.fleet.draft()
+	var servers []*Server
+	for _, c := range all {
+		servers = append(servers, c.Server)
+	}
+	v.mend(d, servers, files, allowed)
+	for _, c := range all {
+		v.keep(d, c, allowed)
+	}
+	return d.finish()
+}
+
+// Blindly allows what no more than a general yes is needed for.
+func (v *View) Blindly(p clientconfig.Problem) bool {
+	shared := slices.ContainsFunc(v.Configs, func(c *clientconfig.Config) bool { return c.Path == p.File && c.InProject() })
+	return p.Consent <= clientconfig.Form && !shared
+}
+
+// WithEyes allows all that a program may write once somebody agreed to the diff.
+func WithEyes(p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }
+
+func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(clientconfig.Problem) bool) {
 	for _, c := range v.Configs {
 		chosen := func(p clientconfig.Problem) bool {
 			whole := p.Server == "" && (files || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c }))
 			return whole || slices.ContainsFunc(servers, func(s *Server) bool { return s.Config == c && s.shown() == p.Server })
 		}
-		mended, made := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(c, p) })
+		mended, made := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
 		for _, p := range made {
 			d.replace(c, where(c, p), p.Consent, "mend "+string(p.Code), mended.Text)
 		}
 		for _, p := range mended.Lint() {
-			if chosen(p) && p.Fix != nil && !allowed(c, p) {
+			if chosen(p) && p.Fix != nil && !allowed(p) {
 				d.skip(where(c, p), p.What+"; "+needs(p, c))
 			}
 		}
 	}
-	return d.finish()
-}
-
-// WithoutEyes: mending that changes nothing of what is run, reached or sent, in
-// files that are nobody else's, needs no look at the diff.
-func WithoutEyes(c *clientconfig.Config, p clientconfig.Problem) bool {
-	return p.Consent == clientconfig.Form && !inProject(c)
 }
 
 func where(c *clientconfig.Config, p clientconfig.Problem) string {
@@ -111,7 +132,7 @@ func where(c *clientconfig.Config, p clientconfig.Problem) string {
 
 func needs(p clientconfig.Problem, c *clientconfig.Config) string {
 	switch {
-	case inProject(c):
+	case c.InProject():
 		return "the file belongs to a project, and nothing is written there without a look at the diff"
 	case p.Consent == clientconfig.Person:
 		return "this is for a person: " + p.Next
@@ -186,8 +207,12 @@ func fits(have, want clientconfig.Scope) bool {
 
 func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	now := d.now(c)
-	if old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); old >= 0 && !s.Replace {
-		return fmt.Errorf("%s has a server called %q already, in line %d of %s: take another name, or replace it", c.Client.Name, s.Name, now.Entries[old].Line, c.Path)
+	deed := "add "
+	switch old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); {
+	case old >= 0 && s.Replace:
+		deed = "replace "
+	case old >= 0:
+		return fmt.Errorf("there is a server called %q already, in line %d of %s; --replace writes it anew", s.Name, now.Entries[old].Line, c.Path)
 	}
 	if c.Strict != nil {
 		return fmt.Errorf("%s cannot read %s, so nothing is added to it: %w; gauze doctor --fix may mend it", c.Client.Name, c.Path, c.Strict)
@@ -197,7 +222,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	if err != nil {
 		return err
 	}
-	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, "add "+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
+	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, deed+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
 		return err
 	}
 	now = d.now(c)

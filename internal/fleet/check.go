@@ -3,7 +3,10 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,12 +28,15 @@ type Checked struct {
 	*Server
 	Tried   bool   // it was started or reached
 	Not     string // why it was not
+	Gone    bool   // it is wrapped, and the gauze that its file names is not there
 	Attempt upstream.Attempted
 	Report  doctor.Report
 }
 
 // Well reports whether it works, and would as its client starts it.
-func (c *Checked) Well() bool { return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 }
+func (c *Checked) Well() bool {
+	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.Gone && c.otherTransport() == ""
+}
 
 // atOnce bounds how many servers are tried side by side.
 const atOnce = 5
@@ -47,7 +53,8 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		if all[i].Not != "" {
 			continue
 		}
-		key := fmt.Sprintf("%q", s.Real()) // with secrets: equal ones only
+		all[i].Gone = s.gone()
+		key := s.key()
 		if _, twin := first[key]; twin {
 			continue
 		}
@@ -55,8 +62,9 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i].Attempt, all[i].Report = doctor.Examine(ctx, f.Machine, s.Real(), doctor.ExamineOptions{
-				Heal: o.Heal, Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
+			all[i].Attempt, all[i].Report = s.examine(ctx, f.Machine, doctor.ExamineOptions{
+				Heal:    o.Heal || s.Wrapped, // gauze run does, too
+				Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(s, is)
 					}
@@ -67,12 +75,81 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	for i, c := range all {
-		if twin, ok := first[fmt.Sprintf("%q", servers[i].Real())]; ok && c.Not == "" && twin != i {
+		if twin, ok := first[servers[i].key()]; ok && c.Not == "" && twin != i {
 			c.Attempt, c.Report, c.Tried = all[twin].Attempt, all[twin].Report, all[twin].Tried
 		}
 	}
 	return all
 }
+
+// key is equal for servers that are tried and treated alike. Secrets are in it.
+func (s *Server) key() string { return fmt.Sprintf("%q %t", s.Real(), s.Wrapped) }
+
+// gone: gauze was moved since it was written into the file.
+func (s *Server) gone() bool {
+	if !s.Wrapped || !filepath.IsAbs(s.Spec.Command) {
+		return false
+	}
+	_, err := os.Stat(s.Spec.Command)
+	return err != nil
+}
+
+// examine tries the server. What its report says has none of the entry's
+// secrets in it.
+func (s *Server) examine(ctx context.Context, m *doctor.Machine, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
+	last, report := doctor.Examine(ctx, m, s.Real(), o)
+	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
+		report.Spec = least(ctx, m, s.Real(), report.Spec, o)
+	}
+	hide := func(texts ...*string) {
+		for _, text := range texts {
+			*text = s.Hide(*text)
+		}
+	}
+	hideAll := func(d *doctor.Diagnosis) {
+		hide(&d.Explanation, &d.Fix)
+		for i := range d.Reasons {
+			hide(&d.Reasons[i])
+		}
+		for i := range d.Others {
+			hide(&d.Others[i].Explanation, &d.Others[i].Fix)
+		}
+	}
+	hide(&report.Todo)
+	if report.Diagnosis != nil {
+		hideAll(report.Diagnosis)
+	}
+	for i := range report.Steps {
+		hide(&report.Steps[i].About, &report.Steps[i].Next)
+		hideAll(&report.Steps[i].Diagnosis)
+	}
+	return last, report
+}
+
+// least is what a healed spec really needs: with the whole path of its program
+// a server often does without another PATH, and a PATH that is written down
+// grows old.
+func least(ctx context.Context, m *doctor.Machine, before, healed upstream.Spec, o doctor.ExamineOptions) upstream.Spec {
+	if healed.URL != "" || healed.Command == before.Command || healed.Env == nil {
+		return healed
+	}
+	plain := healed
+	plain.Env = slices.DeleteFunc(slices.Clone(healed.Env), isPath)
+	for _, pair := range before.Env {
+		if isPath(pair) {
+			plain.Env = append(plain.Env, pair)
+		}
+	}
+	o.Heal = false
+	if _, report := doctor.Examine(ctx, m, plain, o); report.Healthy {
+		return plain
+	}
+	return healed
+}
+
+func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
+
+const notAgreed = "it comes with the project, and nobody has agreed to run it"
 
 // untried says why a server is not started or reached.
 func (s *Server) untried(foreign bool) string {
@@ -87,7 +164,7 @@ func (s *Server) untried(foreign bool) string {
 	case s.Config.Place.Old != "":
 		return "the client does not read this file any more"
 	case s.Foreign() && !foreign:
-		return "it comes with the project, and nobody has agreed to run it; to try it: gauze doctor " + upstream.ShellWord(s.Name)
+		return notAgreed
 	case len(s.Waiting) > 0:
 		return "only its client can fill in " + s.Waiting[0]
 	}
@@ -97,9 +174,9 @@ func (s *Server) untried(foreign bool) string {
 // Conflict is a name of a tool that several servers of one client have: the
 // model cannot tell them apart in clients that put them side by side.
 type Conflict struct {
-	Client  string
-	Tool    string
-	Servers []string
+	Client  string   `json:"client"`
+	Tool    string   `json:"tool"`
+	Servers []string `json:"servers"`
 }
 
 // Conflicts finds tools of the same name among servers of the same client.

@@ -13,6 +13,7 @@ type Choice struct {
 	Names   []string // NAME, or CLIENT/NAME
 	Clients []string // ids; empty: of all clients
 	All     bool
+	Maybe   []string // of the names: nobody need have these
 }
 
 // NotFoundError names what nobody has, and what there is instead.
@@ -35,7 +36,7 @@ func (e *NotFoundError) Error() string {
 // Choose finds the servers that are meant. A name that nobody has is an error;
 // one that several clients have means all of them.
 func (v *View) Choose(c Choice) ([]*Server, error) {
-	if _, err := clientsOf(c.Clients); err != nil {
+	if _, err := Clients(c.Clients); err != nil {
 		return nil, err
 	}
 	var all []*Server
@@ -58,7 +59,7 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 				}
 			}
 		}
-		if !found {
+		if !found && !slices.Contains(c.Maybe, name) {
 			return nil, notFound(name, all)
 		}
 	}
@@ -84,7 +85,7 @@ func near(a, b string) bool {
 	if len(a) > 2 && len(b) > 2 && (strings.Contains(a, b) || strings.Contains(b, a)) {
 		return true
 	}
-	return distance(a, b) <= 2 && min(len(a), len(b)) > 3
+	return 2*distance(a, b) < min(len(a), len(b), 6)
 }
 
 // distance counts the letters that differ (Levenshtein).
@@ -107,8 +108,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// clientsOf finds clients by their ids.
-func clientsOf(ids []string) (all []*clientconfig.Client, err error) {
+// Clients finds clients by their ids.
+func Clients(ids []string) (all []*clientconfig.Client, err error) {
 	for _, id := range ids {
 		c, ok := clientconfig.ByID(id)
 		if !ok {

@@ -67,21 +67,26 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 		return c, err
 	}
 	c.Missing = missing(c.Facts, c.Spec)
-	if !r.Untried {
-		f.try(ctx, r, &c)
-		if !c.Report.Healthy {
-			return c, ctx.Err()
-		}
-	}
 	view := f.Look(clients...)
-	c.Plan, err = view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
+	plan := func() (Plan, error) {
+		return view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
+	}
+	if c.Plan, err = plan(); err != nil || c.Plan.Empty() || r.Untried { // what cannot be written need not be tried
+		return c, err
+	}
+	f.try(ctx, r, &c)
+	if !c.Report.Healthy {
+		c.Plan = Plan{}
+		return c, ctx.Err()
+	}
+	c.Plan, err = plan()
 	return c, err
 }
 
 // clientsFor are the clients that are meant.
 func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 	if len(ids) > 0 {
-		return clientsOf(ids)
+		return Clients(ids)
 	}
 	var used []*clientconfig.Client
 	var names []string
@@ -174,10 +179,10 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variables reads NAME=value and NAME.
 func variables(all []string) (env []string, err error) {
-	for _, pair := range all {
+	for i, pair := range all {
 		name, value, has := strings.Cut(pair, "=")
-		if !variableName.MatchString(name) {
-			return nil, fmt.Errorf("%q cannot be the name of a variable: want NAME=value, or NAME to refer to one that is set", fault.Quote(name))
+		if !variableName.MatchString(name) { // it may be a value: not shown
+			return nil, fmt.Errorf("variable %d has no name that one can have: want NAME=value, or NAME to refer to one that is set", i+1)
 		}
 		if !has {
 			value = "${" + name + "}"
@@ -210,10 +215,11 @@ func missing(facts *registry.Facts, spec upstream.Spec) (all []registry.Variable
 // over into what is written what healed it.
 func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	filled := f.filled(c.Spec)
-	c.Attempt, c.Report = doctor.Examine(ctx, f.Machine, filled, doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell})
+	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell}
+	c.Attempt, c.Report = doctor.Examine(ctx, f.Machine, filled, o)
 	c.Tried = true
-	if healed := c.Report.Spec; c.Report.Healthy && len(c.Report.Steps) > 0 {
-		c.Spec = lasting(c.Spec, filled, healed, r.Wrap)
+	if c.Report.Healthy && len(c.Report.Steps) > 0 {
+		c.Spec = lasting(c.Spec, filled, least(ctx, f.Machine, filled, c.Report.Spec, o), r.Wrap)
 	}
 }
 

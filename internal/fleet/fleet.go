@@ -4,10 +4,15 @@
 //	fleet.go    Look: the files of all clients, their servers and what is wrong in them
 //	choose.go   which of them are meant
 //	check.go    are they well: tried side by side, healed if allowed
+//	verdict.go  what there is to say about one, and to do
+//	health.go   all of them together, by client
 //	plan.go     a change to files: shown, agreed to, made, or none of it
 //	change.go   the changes there are: wrap, unwrap, add, remove, mend
+//	keep.go     what healed a server, written down for good
 //	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
 //	lock.go     what servers were like when they were trusted, and what is different now
+//	history.go  what was changed in the past
+//	here.go     the fleet of whoever runs us
 //
 // Nothing is written but through a Plan, and no Plan without the consent to
 // exactly what it shows.
@@ -42,6 +47,7 @@ type View struct {
 	Configs  []*clientconfig.Config
 	Servers  []*Server
 	Problems []clientconfig.Problem // of files, and of several together; those of a server are with it
+	secrets  fault.Secrets          // of all entries: a server may say what another one was given
 }
 
 // Server is one entry of one file.
@@ -49,6 +55,7 @@ type Server struct {
 	*clientconfig.Entry
 	Config   *clientconfig.Config
 	Problems []clientconfig.Problem
+	view     *View
 }
 
 // Look reads the files of all clients, or of these.
@@ -58,12 +65,15 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 		v.Configs = append(v.Configs, f.Home.Read(file))
 	}
 	var problems []clientconfig.Problem
+	var secrets []fault.Secrets
 	for _, c := range v.Configs {
+		secrets = append(secrets, secretsOf(c)...)
 		problems = append(problems, c.Lint()...)
 		for i := range c.Entries {
-			v.Servers = append(v.Servers, &Server{Entry: &c.Entries[i], Config: c})
+			v.Servers = append(v.Servers, &Server{Entry: &c.Entries[i], Config: c, view: v})
 		}
 	}
+	v.secrets = fault.JoinSecrets(secrets...)
 	for _, p := range append(problems, clientconfig.Across(v.Configs)...) {
 		if s := v.of(p); s != nil {
 			s.Problems = append(s.Problems, p)
@@ -75,6 +85,15 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 		return cmp.Or(cmp.Compare(a.Client.ID, b.Client.ID), cmp.Compare(a.Name, b.Name))
 	})
 	return v
+}
+
+// Files counts the files that were read.
+func (v *View) Files() int {
+	paths := map[string]bool{}
+	for _, c := range v.Configs {
+		paths[c.Path] = true
+	}
+	return len(paths)
 }
 
 // of is the server a problem is about.
@@ -104,23 +123,14 @@ func (s *Server) Real() upstream.Spec {
 // Shown is how the server is started or reached, fit to be shown: no secrets
 // of its environment, its arguments or its address.
 func (s *Server) Shown() string {
-	return s.Secrets().Redact(fault.Redact(fault.Clean(s.Real().String())))
+	return s.Hide(fault.Clean(s.Real().String()))
 }
 
 // Foreign reports whether the entry comes with a project: whoever wrote the
-// project wrote it, and nobody here has agreed to run it.
+// project wrote it, and nobody here has agreed to run it. That a file is meant
+// for one person does not keep a project from bringing it along.
 func (s *Server) Foreign() bool {
-	switch s.Config.Place.Scope {
-	case clientconfig.Project, clientconfig.Workspace:
-		return !s.Config.Place.Private && !s.approved()
-	}
-	return false
-}
-
-// approved: the client asked its user about this server, and the answer was
-// yes.
-func (s *Server) approved() bool {
-	return s.Client.ID == "claude-code" && !slices.ContainsFunc(s.Problems, func(p clientconfig.Problem) bool { return p.Code == "not-approved" })
+	return s.Config.InProject() && !(s.Client.ID == "claude-code" && s.Config.Home.Agreed(s.Name))
 }
 
 // Errors are the problems that keep the server from being loaded.
@@ -144,12 +154,10 @@ func secretsOf(c *clientconfig.Config) []fault.Secrets {
 
 // masked takes secrets out of a text of several lines.
 func masked(text string, secrets []fault.Secrets) string {
+	all := fault.JoinSecrets(secrets...)
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		for _, s := range secrets {
-			line = s.Redact(line)
-		}
-		lines[i] = fault.Redact(line)
+		lines[i] = fault.Redact(all.Redact(line))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -42,13 +42,7 @@ func newHome(t *testing.T) *home {
 	t.Helper()
 	h := &home{t: t, dir: t.TempDir()}
 	for name, text := range files {
-		path := filepath.Join(h.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		h.write(name, text)
 	}
 	h.fleet = &Fleet{
 		Home:    clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}},
@@ -56,6 +50,17 @@ func newHome(t *testing.T) *home {
 		Machine: doctor.ThisMachine(), Gauze: "/usr/bin/gauze",
 	}
 	return h
+}
+
+func (h *home) write(name, text string) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
 }
 
 func (h *home) read(name string) string {
@@ -206,6 +211,49 @@ func TestAProjectsServersAreNotRun(t *testing.T) {
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("it was run")
+	}
+}
+
+// Whichever client reads it, by whatever name for the place, and whatever the
+// project says about itself.
+func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
+	h := newHome(t)
+	evil := `{"command": "touch", "args": ["ran"]}`
+	for name, text := range map[string]string{
+		".vscode/x": "", ".copilot/x": "", ".claude/x": "", ".continue/x": "", ".warp/x": "", ".ai/x": "",
+		"project/.mcp.json":                     `{"mcpServers": {"shared": ` + evil + `}}`,
+		"project/.claude/settings.json":         `{"enableAllProjectMcpServers": true}`,
+		"project/.claude/settings.local.json":   `{"enabledMcpjsonServers": ["shared"]}`,
+		"project/.vscode/mcp.json":              `{"servers": {"b": ` + evil + `}}`,
+		"project/.github/mcp.json":              `{"mcpServers": {"c": ` + evil + `}}`,
+		"project/.continue/mcpServers/one.json": `{"mcpServers": {"d": ` + evil + `}}`,
+		"project/.devin/mcp_config.local.json":  `{"mcpServers": {"e": ` + evil + `}}`,
+		"project/.air/mcp.json":                 `{"mcpServers": {"f": ` + evil + `}}`,
+	} {
+		h.write(name, text)
+	}
+	found := map[string]bool{}
+	view := h.fleet.Look()
+	for _, s := range view.Servers {
+		if s.Spec.Command == "touch" {
+			found[s.Name] = true
+			if !s.Foreign() {
+				t.Errorf("%s of %s would be run", s.ID(), s.File)
+			}
+		}
+	}
+	if len(found) != 6 {
+		t.Errorf("found only %v", found)
+	}
+	for _, c := range view.Wrap(view.Servers, true).Changes {
+		if strings.HasPrefix(c.Path, h.fleet.Home.Project) && !c.NeedsEyes() {
+			t.Errorf("%s would be written unseen", c.Path)
+		}
+	}
+	h.write(".claude.json", `{"projects": {"`+h.fleet.Home.Project+`": {"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ["shared"]}}}`)
+	agreed, err := h.fleet.Look().Choose(Choice{Names: []string{"claude-code/shared"}})
+	if err != nil || agreed[0].Foreign() {
+		t.Errorf("their user's own yes does not count: %v", err)
 	}
 }
 

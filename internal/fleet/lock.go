@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -51,9 +52,7 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked) {
 		}
 		l.Servers = append(l.Servers, f.locked(c))
 	}
-	slices.SortFunc(l.Servers, func(a, b Locked) int {
-		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope))
-	})
+	slices.SortFunc(l.Servers, byID)
 	return l, out
 }
 
@@ -61,13 +60,16 @@ func (f *Fleet) locked(c *Checked) Locked {
 	spec := c.Real()
 	l := Locked{Client: c.Client.ID, Name: c.Name, Scope: string(c.Scope), Env: c.sets(), Tools: map[string]string{}}
 	if spec.URL != "" {
-		l.URL = spec.String()
+		l.URL = c.Hide(spec.String())
+		if u, err := url.Parse(spec.URL); err == nil && (u.RawQuery != "" || u.User != nil) {
+			l.URL += "?" + fault.Redacted // what is left out there is not to be forgotten
+		}
 		for _, h := range spec.Header {
 			l.Headers = append(l.Headers, h.Name)
 		}
 	} else {
 		for _, word := range append([]string{spec.Command}, spec.Args...) {
-			l.Command = append(l.Command, c.Secrets().Redact(fault.Redact(word)))
+			l.Command = append(l.Command, c.Hide(word))
 		}
 		l.Package, l.Version = f.Machine.Resolved(spec)
 	}
@@ -81,9 +83,10 @@ func (f *Fleet) locked(c *Checked) Locked {
 
 // sets are the names of the variables the entry sets by itself.
 func (s *Server) sets() (names []string) {
-	for _, name := range s.Variables() {
-		names = append(names, name)
+	if s.Real().URL != "" {
+		return nil // those are ours, for its headers
 	}
+	names = s.Variables()
 	slices.Sort(names)
 	return names
 }
@@ -111,6 +114,47 @@ func ReadLock(text []byte) (l Lock, err error) {
 		return l, fmt.Errorf("it was made by a newer gauze (format %d): update this one", l.Format)
 	}
 	return l, nil
+}
+
+// With is the lock with what another one knows better or in addition.
+func (l Lock) With(newer Lock) Lock {
+	l.Format, l.Made = newer.Format, newer.Made
+	l.Servers = slices.DeleteFunc(slices.Clone(l.Servers), func(was Locked) bool {
+		return slices.ContainsFunc(newer.Servers, was.same)
+	})
+	l.Servers = append(l.Servers, newer.Servers...)
+	slices.SortFunc(l.Servers, byID)
+	return l
+}
+
+// Only is the part of a lock that is about these servers: NAME or CLIENT/NAME,
+// of these clients. None: all.
+func (l Lock) Only(c Choice) (Lock, error) {
+	if _, err := Clients(c.Clients); err != nil {
+		return l, err
+	}
+	l.Servers = slices.DeleteFunc(slices.Clone(l.Servers), func(was Locked) bool {
+		named := len(c.Names) == 0 || slices.Contains(c.Names, was.Name) || slices.Contains(c.Names, was.Client+"/"+was.Name)
+		return !named || len(c.Clients) > 0 && !slices.Contains(c.Clients, was.Client)
+	})
+	return l, nil
+}
+
+// Known is a choice in which names that the lock has need not be found
+// anywhere else: they are missing then.
+func (l Lock) Known(c Choice) Choice {
+	for _, was := range l.Servers {
+		c.Maybe = append(c.Maybe, was.Name, was.Client+"/"+was.Name)
+	}
+	return c
+}
+
+func (l Locked) same(other Locked) bool {
+	return l.Client == other.Client && l.Name == other.Name && l.Scope == other.Scope
+}
+
+func byID(a, b Locked) int {
+	return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope))
 }
 
 // Drift is a difference between a lock and what is there now.
@@ -144,14 +188,14 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		case !c.Tried:
 			drift("broken", "it was not tried: "+c.Not)
 		case !c.Report.Healthy:
-			drift("broken", "it does not work now: "+fault.Quote(c.Attempt.Stopped))
+			drift("broken", "it does not work now: "+c.Hide(fault.Quote(c.Attempt.Stopped)))
 		default:
 			versions(was, now, drift)
 			tools(was.Tools, now.Tools, drift)
 		}
 	}
 	for _, c := range all {
-		if !seen[c.ID()+"\x00"+string(c.Scope)] && c.Builtin == "" {
+		if !seen[c.ID()+"\x00"+string(c.Scope)] && c.Builtin == "" && !c.Disabled && c.Config.Place.Old == "" {
 			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock"})
 		}
 	}
@@ -238,6 +282,9 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		for _, name := range was.Headers {
 			s.Spec.Header = append(s.Spec.Header, upstream.Header{Name: name, Value: v.header(i, name)})
 		}
+		if i >= 0 && v.become(d, v.Servers[i], was, s.Spec) {
+			continue
+		}
 		c, err := v.fileFor(client, s.Scope)
 		if err == nil {
 			err = v.addTo(d, c, s)
@@ -247,6 +294,40 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		}
 	}
 	return d.finish(), nil
+}
+
+// become changes only what is run or reached, if that is all that is
+// different; a wrapped server stays wrapped.
+func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
+	if now := v.fleet.locked(&Checked{Server: s}); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
+		return false
+	}
+	trial := *d
+	trial.plan.Changes, trial.at = slices.Clone(d.plan.Changes), maps.Clone(d.at)
+	step := func(deed string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
+		now := trial.now(s.Config)
+		entry := now.At(s.Path)
+		if entry == nil {
+			return false
+		}
+		edit, err := change(now, entry)
+		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, deed+" "+s.Name, edit) == nil
+	}
+	ok := !s.Wrapped || step("unwrap", (*clientconfig.Config).Unwrap)
+	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		edit, ok := c.Become(e, spec)
+		if !ok {
+			return nil, clientconfig.Skipped("it would have to be written anew")
+		}
+		return edit, nil
+	})
+	ok = ok && (!s.Wrapped || step("wrap", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
+		return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
+	}))
+	if ok {
+		*d = trial
+	}
+	return ok
 }
 
 // value is what a variable is now, or a reference to it.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
@@ -26,10 +27,14 @@ type Change struct {
 	Consent clientconfig.Consent // the most that any part of it needs
 	Shared  bool                 // others get the file, too: it lies in a project
 	secrets []fault.Secrets
+	file    *clientconfig.Config
 }
 
 // Skip is a server that stays as it is, and why.
-type Skip struct{ Server, Why string }
+type Skip struct {
+	Server string `json:"server"`
+	Why    string `json:"why"`
+}
 
 // Empty reports whether there is nothing to do.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
@@ -59,6 +64,21 @@ func (c Change) Diff() string { return masked(backup.Unified(c.Path, c.Old, c.Ne
 // NeedsEyes reports whether more than a general yes is needed: somebody has to
 // have seen what is run, reached or sent from now on.
 func (c Change) NeedsEyes() bool { return c.Consent > clientconfig.Form || c.Shared }
+
+// Blind is the part of a plan that a general yes is enough for, and the rest,
+// which somebody has to have seen. Who asked for the very deed by name has
+// agreed to what it changes in files of their own.
+func (p Plan) Blind(named bool) (may, rest Plan) {
+	may.Skipped = p.Skipped
+	for _, c := range p.Changes {
+		if c.Shared || c.NeedsEyes() && !named {
+			rest.Changes = append(rest.Changes, c)
+		} else {
+			may.Changes = append(may.Changes, c)
+		}
+	}
+	return may, rest
+}
 
 // ErrConsent: what was agreed to is not what would be done.
 var ErrConsent = errors.New("what was agreed to is not what would be done now: files have changed meanwhile; look at the new diff")
@@ -115,7 +135,7 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 	if !touched {
 		i = len(d.plan.Changes)
 		d.at[c.Path] = i
-		change := Change{Client: c.Client, Shared: inProject(c), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
+		change := Change{Client: c.Client, Shared: c.InProject(), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
 		if !c.Exists {
 			change.Old = nil
 		}
@@ -129,7 +149,7 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 		change.About += "; "
 	}
 	change.About += about
-	change.secrets = append(secretsOf(c), secretsOf(d.fleet.Home.ReadText(c.File, text))...)
+	change.file = c
 }
 
 func (d *draft) skip(server, why string) {
@@ -141,6 +161,7 @@ func (d *draft) finish() Plan {
 	kept := d.plan.Changes[:0]
 	for _, c := range d.plan.Changes {
 		if c.Old == nil || string(c.Old) != string(c.New) {
+			c.secrets = append(secretsOf(c.file), secretsOf(d.fleet.Home.ReadText(c.file.File, c.New))...)
 			kept = append(kept, c)
 		}
 	}
@@ -150,14 +171,14 @@ func (d *draft) finish() Plan {
 
 // within is the folder that links of a file may not lead out of.
 func (f *Fleet) within(c *clientconfig.Config) string {
-	if inProject(c) {
+	if c.InProject() {
+		if root, ok := f.Home.Repository(); ok {
+			return root
+		}
 		return f.Home.Project
 	}
+	if way, err := filepath.Rel(f.Home.Home, c.Path); err != nil || !filepath.IsLocal(way) {
+		return "" // a variable moved it, or it is the home of Windows: the folder it lies in
+	}
 	return f.Home.Home
-}
-
-// inProject: the file lies in a project, where others get it and others may
-// have written it.
-func inProject(c *clientconfig.Config) bool {
-	return c.Place.Scope == clientconfig.Project || c.Place.Scope == clientconfig.Workspace
 }

@@ -65,7 +65,7 @@ var looking = []waiting{
 	{"while the login shell is asked", func(b *bench, reached func()) {
 		there := b.answering(func(http.ResponseWriter, *http.Request) { reached() })
 		b.env = append(b.env, "SHELL="+b.script("bin/bash", "#!"+b.node()+"\nfetch("+quoted(there)+"); setInterval(() => {}, 1000)\n"))
-		b.command("no-such-program-at-all")
+		b.command("no-such-program-at-all", "--stdio")
 	}},
 }
 
@@ -177,7 +177,7 @@ func TestBrokenSetupsAreInterrupted(t *testing.T) {
 
 // A mistake on the command line has a status of its own.
 func TestBrokenCommandLines(t *testing.T) {
-	for _, line := range []string{"test --tiemout 5s -- x", "doctor --tiemout 5s x", "diagnose --jsn", "test", "doctor", "test --timeout -5s -- x"} {
+	for _, line := range []string{"test --tiemout 5s -- x", "doctor --tiemout 5s x", "diagnose --jsn", "test", "doctor --yes", "test --timeout -5s -- x"} {
 		cmd := exec.Command(gauzeBinary, strings.Fields(line)...)
 		out, _ := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.HasPrefix(string(out), "gauze "+strings.Fields(line)[0]+": ") {

@@ -1,0 +1,535 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// person is somebody with a home, a project and clients, where Linux has them.
+type person struct {
+	t       testing.TB
+	home    string
+	project string
+	state   string
+	environ []string
+}
+
+func newPerson(t testing.TB, files map[string]string) *person {
+	t.Helper()
+	dir := t.TempDir()
+	p := &person{t: t, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "home", "project"), state: filepath.Join(dir, "state")}
+	for _, folder := range []string{p.project, p.state} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		p.write(name, text)
+	}
+	gauze, err := exec.LookPath("gauze")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.environ = []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "GAUZE_STATE_DIR=" + p.state, "GAUZE_BIN=" + gauze, "GORACE=atexit_sleep_ms=0"}
+	for _, name := range []string{"GOCOVERDIR", "TESTSCRIPT_COMMAND"} {
+		if value := os.Getenv(name); value != "" {
+			p.environ = append(p.environ, name+"="+value)
+		}
+	}
+	return p
+}
+
+func (p *person) write(name, text string) {
+	p.t.Helper()
+	path := filepath.Join(p.home, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// gauze runs a command in the project and returns all it said.
+func (p *person) gauze(args ...string) (said string, status int) {
+	p.t.Helper()
+	cmd := exec.Command("gauze", args...)
+	cmd.Dir, cmd.Env = p.project, p.environ
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		p.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func (p *person) must(args ...string) string {
+	p.t.Helper()
+	said, status := p.gauze(args...)
+	if status != 0 {
+		p.t.Fatalf("gauze %v: status %d\n%s", args, status, said)
+	}
+	return said
+}
+
+// tree is every file of the home with its content and mode.
+func (p *person) tree() string {
+	p.t.Helper()
+	sum := sha256.New()
+	err := filepath.WalkDir(p.home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %v %x\n", path, info.Mode(), sha256.Sum256(content))
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// servers are the entries as their clients would start them now.
+func (p *person) servers() []*fleet.Server {
+	f := fleet.Fleet{Home: clientconfig.Home{OS: "linux", Home: p.home, Project: p.project, Environ: p.environ}}
+	return f.Look().Servers
+}
+
+// tenClients are thirty servers, each client's written as people write them.
+func tenClients() map[string]string {
+	return map[string]string{
+		".config/Claude/claude_desktop_config.json": `{
+  "globalShortcut": "",
+  "mcpServers": {
+    "a1": {
+      "command": "faultyserver",
+      "args": [
+        "-era",
+        "legacy"
+      ]
+    },
+    "a2": { "command": "faultyserver" },
+    "a3": { "command": "faultyserver", "args": [], "env": { "A3_TOKEN": "hunter2hunter2" } }
+  }
+}
+`,
+		".claude.json":     `{"numStartups":7,"mcpServers":{"b1":{"type":"stdio","command":"faultyserver","args":["-era","legacy"],"env":{}},"b2":{"command":"faultyserver","args":["-era","both"]},"b3":{"command":"faultyserver"}},"tipsHistory":{"x":1}}`,
+		".cursor/mcp.json": "{\r\n  \"mcpServers\": {\r\n    \"c1\": {\"command\": \"faultyserver\", \"args\": [\"-era\", \"legacy\"]},\r\n    \"c2\": {\r\n      \"command\": \"faultyserver\"\r\n    },\r\n    \"c3\": {\"args\": [\"-era\", \"modern\"], \"command\": \"faultyserver\"}\r\n  }\r\n}\r\n",
+		".config/Code/User/mcp.json": `{
+	// servers of mine
+	"servers": {
+		"d1": {"type": "stdio", "command": "faultyserver", "args": ["-era", "legacy"]}, // the first
+		"d2": {"type": "stdio", "command": "faultyserver", "args": ["-era", "both"],},
+		/* a longer word */
+		"d3": {"type": "stdio", "command": "faultyserver"},
+	},
+	"inputs": []
+}
+`,
+		".config/zed/settings.json": `// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {
+    "e1": { "source": "custom", "command": "faultyserver", "args": ["-era", "legacy"], "env": {} },
+    "e2": { "source": "custom", "command": "faultyserver", "args": [] },
+    "e3": { "command": "faultyserver", "args": ["-era", "both"] },
+  },
+}
+`,
+		".gemini/settings.json": `{"theme":"Default","mcpServers":{"f1":{"command":"faultyserver","args":["-era","legacy"],"timeout":30000},"f2":{"command":"faultyserver","trust":false},"f3":{"command":"faultyserver","args":["-era","both"],"cwd":"/"}}}`,
+		".codex/config.toml": `model = "o"   # mine
+
+[mcp_servers.g1]
+command = "faultyserver"
+args = ["-era", "legacy"]
+
+[mcp_servers.g2]
+command = 'faultyserver' # bare
+[mcp_servers.g2.env]
+G2 = "value-of-g2"
+
+[mcp_servers."g 3"]
+args = [
+  "-era",
+  "both",   # all
+]
+command = "faultyserver"
+`,
+		".config/goose/config.yaml": `GOOSE_MODEL: x
+extensions:
+  developer:
+    enabled: true
+    type: builtin
+  h1:
+    enabled: true
+    type: stdio
+    cmd: faultyserver
+    args:
+      - -era
+      - legacy
+    timeout: 300
+  h2:
+    enabled: true
+    type: stdio
+    cmd: faultyserver
+    args: [-era, both]   # both
+  h3: {enabled: true, type: stdio, cmd: faultyserver, args: []}
+`,
+		".config/opencode/opencode.jsonc": `{
+  "$schema": "https://opencode.ai/config.json",
+  "mcp": {
+    "i1": {"type": "local", "command": ["faultyserver", "-era", "legacy"], "enabled": true},
+    "i2": {"type": "local", "command": ["faultyserver"]}, // short
+    "i3": {
+      "type": "local",
+      "command": [
+        "faultyserver",
+        "-era",
+        "both",
+      ],
+      "environment": {"I3": "value-of-i3"},
+    },
+  },
+}
+`,
+		".copilot/mcp-config.json": `{"mcpServers": {
+  "j1": {"type": "local", "command": "faultyserver", "args": ["-era", "legacy"], "tools": ["*"]},
+  "j2": {"type": "local", "command": "faultyserver", "args": [], "tools": ["*"]},
+  "j3": {"type": "local", "command": "no-such-program-at-all", "args": ["-x"], "tools": ["*"]}
+}}`,
+	}
+}
+
+// Wrapped, all that worked works, and given back, every file is as it was.
+func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
+	p := newPerson(t, tenClients())
+	works := func() map[string]bool {
+		all := map[string]bool{}
+		for _, s := range p.servers() {
+			if s.Builtin == "" && !s.Config.Place.Borrowed { // what several clients read counts once
+				ctx, cancel := context.WithTimeout(t.Context(), forEver)
+				all[s.ID()] = upstream.Attempt(ctx, s.Spec, upstream.AttemptOptions{}).OK() // through gauze run, if it is wrapped
+				cancel()
+			}
+		}
+		return all
+	}
+	before, worked := p.tree(), works()
+	if len(worked) != 30 || worked["copilot-cli/j3"] {
+		t.Fatalf("%d servers: %v", len(worked), worked)
+	}
+	p.must("wrap", "--all", "--yes")
+	for _, s := range p.servers() {
+		if !s.Wrapped && s.Builtin == "" {
+			t.Errorf("%s is not wrapped: %v", s.ID(), s.Spec)
+		}
+	}
+	for id, now := range works() {
+		if worked[id] && !now {
+			t.Errorf("%s worked before it was wrapped", id)
+		}
+	}
+	if said := p.must("wrap", "--all", "--yes"); !strings.Contains(said, "Nothing to change") {
+		t.Errorf("wrapped twice:\n%s", said)
+	}
+	p.must("unwrap", "--all", "--yes")
+	if p.tree() != before {
+		t.Error("some file is not as it was")
+	}
+}
+
+func TestAStaticLookAtFiftyEntriesTakesNoSecond(t *testing.T) {
+	servers := map[string]any{}
+	for i := range 50 {
+		servers[fmt.Sprintf("s%02d", i)] = map[string]any{"command": "npx -y thing", "args": []any{"--port", i}, "env": map[string]any{"N": i}}
+	}
+	p := newPerson(t, map[string]string{".cursor/mcp.json": indented(t, "mcpServers", servers)})
+	start := time.Now()
+	said, _ := p.gauze("doctor", "--static")
+	took := time.Since(start)
+	if !strings.Contains(said, "50 entries read") {
+		t.Fatal(said)
+	}
+	t.Logf("50 entries in %v", took)
+	if took > time.Second && !raceEnabled {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func indented(t *testing.T, key string, servers map[string]any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(map[string]any{key: servers}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// canaries are secrets in the shapes in which they come.
+type canaries struct {
+	all     []string
+	environ []string
+}
+
+func (c *canaries) new() string {
+	one := fmt.Sprintf("canary-%03d-of-the-mine", len(c.all))
+	c.all = append(c.all, one)
+	return one
+}
+
+// variable is one that is set in the environment only.
+func (c *canaries) variable() string {
+	name := fmt.Sprintf("CAGE_%03d", len(c.all))
+	c.environ = append(c.environ, name+"="+c.new())
+	return name
+}
+
+var canaryShapes = []func(c *canaries) map[string]any{
+	func(c *canaries) map[string]any { return leaking(nil, "SOME_API_KEY", c.new()) },
+	func(c *canaries) map[string]any { return leaking(nil, "HARMLESS", c.new()) },
+	func(c *canaries) map[string]any { return leaking([]any{"--api-key", c.new()}) },
+	func(c *canaries) map[string]any { return leaking([]any{"--token=" + c.new()}) },
+	func(c *canaries) map[string]any { return far("http://127.0.0.1:9/mcp?key="+c.new()+"&x="+c.new(), nil) },
+	func(c *canaries) map[string]any { return far("http://me:"+c.new()+"@127.0.0.1:9/mcp", nil) },
+	func(c *canaries) map[string]any {
+		return far("http://127.0.0.1:9/mcp", map[string]any{"Authorization": "Bearer " + c.new(), "X-Own": c.new()})
+	},
+	func(c *canaries) map[string]any {
+		return far("http://127.0.0.1:9/mcp", map[string]any{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+c.new()))})
+	},
+	func(c *canaries) map[string]any {
+		return leaking([]any{"postgres://me:" + c.new() + "@db.example/x?password=" + c.new()})
+	},
+	func(c *canaries) map[string]any {
+		return leaking([]any{"--header", "X-Own: " + c.new(), "-H", "Authorization: Bearer " + c.new()})
+	},
+	func(c *canaries) map[string]any { return leaking(nil, "REFERRED_KEY", "${env:"+c.variable()+"}") },
+	func(c *canaries) map[string]any {
+		return far("http://127.0.0.1:9/mcp", map[string]any{"Authorization": "Bearer ${env:" + c.variable() + "}.${env:" + c.variable() + "}"})
+	},
+}
+
+// leaking is a server that says all it was given, and fails.
+func leaking(args []any, env ...string) map[string]any {
+	e := map[string]any{"command": "sh", "args": append([]any{"leak.sh"}, args...)}
+	if len(env) > 0 {
+		e["env"] = map[string]any{env[0]: env[1]}
+	}
+	return e
+}
+
+func far(address string, headers map[string]any) map[string]any {
+	e := map[string]any{"url": address, "type": "http"}
+	if headers != nil {
+		e["headers"] = headers
+	}
+	return e
+}
+
+const leakScript = `echo "Error: not authorized with $@" >&2
+env >&2
+exit 3
+`
+
+func TestNoSecretIsShownByAnyCommand(t *testing.T) {
+	c := &canaries{}
+	servers, others := map[string]any{}, map[string]any{}
+	for i := 0; len(c.all) < 200; i++ {
+		into := servers
+		if i >= 5*len(canaryShapes) {
+			into = others
+		}
+		into[fmt.Sprintf("s%03d", i)] = canaryShapes[i%len(canaryShapes)](c)
+	}
+	servers["fine"] = map[string]any{"command": "faultyserver", "args": []any{"-era", "legacy"}, "env": map[string]any{"FINE": c.new()}}
+	servers["bent"] = map[string]any{"command": "faultyserver -era legacy", "args": "--token " + c.new(), "env": []any{"BENT_KEY=" + c.new()}}
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json": indented(t, "mcpServers", servers), ".config/Code/User/mcp.json": indented(t, "servers", others), "project/leak.sh": leakScript,
+	})
+	p.write(".codex/config.toml", "[mcp_servers.t]\ncommand = \"sh\"\nargs = [\"leak.sh\"]\n[mcp_servers.t.env]\nT_KEY = '''"+c.new()+"'''\nU = \"\\u0063"+c.new()[1:]+"\"\n")
+	p.write(".config/goose/config.yaml", "extensions:\n  y:\n    type: stdio\n    enabled: true\n    cmd: sh\n    args: [leak.sh]\n    envs:\n      Y_KEY: >-\n        "+c.new()+"\n        "+c.new()+"\n")
+	p.write("project/.mcp.json", `{"mcpServers": {"p": {"command": "sh", "args": ["leak.sh", "--secret", "`+c.new()+`"]}}}`)
+	p.environ = append(p.environ, c.environ...)
+
+	given, header := c.new(), c.new()
+	for _, args := range [][]string{
+		{"list"}, {"list", "--json"}, {"list", "--clients"},
+		{"doctor", "--static"}, {"doctor", "--static", "--json"}, {"doctor"}, {"doctor", "--json"}, {"doctor", "p"},
+		{"doctor", "--static", "--fix", "--dry-run"}, {"doctor", "--static", "--fix", "--yes"}, {"doctor", "--static", "--fix", "--json"},
+		{"doctor", "--heal", "s000", "s002", "s004", "s006", "s009"},
+		{"wrap", "--all", "--remote", "--dry-run"}, {"wrap", "--all", "--remote", "--yes"}, {"list"}, {"doctor", "--json", "s000", "s006", "s007", "s010"},
+		{"undo", "--list"}, {"undo"}, {"undo", "1", "--diff"}, {"undo", "2", "--diff"}, {"undo", "3", "--diff"}, {"undo", "4", "--diff"}, {"undo", "1"},
+		{"lock"}, {"verify"}, {"verify", "--json"}, {"unwrap", "--all", "--yes"}, {"verify"}, {"restore"}, {"restore", "--yes"},
+		{"remove", "--dry-run", "s000", "s001", "s002", "s003", "s004", "s005", "s006", "s007", "s008", "s009", "s010", "s011", "t", "y"},
+		{"add", "new", "--client", "cursor", "--env", "NEW=" + given, "--", "sh", "leak.sh", "--token", given},
+		{"add", "new", "--client", "cursor", "--env", "NEW=" + given, "--no-test", "--", "sh", "leak.sh", "--token", given},
+		{"add", "new", "--client", "cursor,codex,goose,claude-code", "--env", "NEW=" + given, "--yes", "--", "faultyserver", "-era", "legacy"},
+		{"add", "web", "--client", "cursor,claude-desktop", "--header", "X-Own: " + header, "http://me:" + given + "@127.0.0.1:9/mcp?key=" + header},
+		{"add", "web", "--client", "cursor,claude-desktop", "--header", "X-Own: " + header, "--no-test", "--yes", "http://127.0.0.1:9/mcp?key=" + given},
+		{"add", "web", "--client", "cursor", "--header", header, "http://127.0.0.1:9/mcp"},
+		{"add", "web", "--client", "cursor", "--env", header, "http://127.0.0.1:9/mcp"},
+		{"doctor", "sh leak.sh --token " + given}, {"doctor", "--json", "http://me:" + given + "@127.0.0.1:9/?key=" + header},
+		{"remove", "fine", "--yes"}, {"undo", "--diff"},
+	} {
+		said, _ := p.gauze(args...)
+		c.wantNone(t, "gauze "+strings.Join(args, " "), said)
+	}
+	// Neither are they in the names of backups, nor in what is kept beside them, nor in the lock.
+	err := filepath.WalkDir(p.state, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && filepath.Base(path) == "entry.json" {
+			var kept []byte
+			if kept, err = os.ReadFile(path); err == nil {
+				c.wantNone(t, path, string(kept))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.ReadFile(filepath.Join(p.project, "gauze.lock.json"))
+	if err != nil || !bytes.Contains(lock, []byte("FINE")) {
+		t.Errorf("%v %s", err, lock)
+	}
+	c.wantNone(t, "the lock", string(lock))
+	if len(c.all) < 200 {
+		t.Errorf("only %d canaries", len(c.all))
+	}
+}
+
+// wantNone looks for the canaries, as they are and as programs repeat them.
+func (c *canaries) wantNone(t *testing.T, where, said string) {
+	t.Helper()
+	var out []string
+	for _, one := range c.all {
+		for _, form := range []string{one, url.QueryEscape(one), hex.EncodeToString([]byte(one)), base64.StdEncoding.EncodeToString([]byte("me:" + one)), base64.RawStdEncoding.EncodeToString([]byte(one))} {
+			if at := strings.Index(said, form); at >= 0 && !slices.Contains(out, one) {
+				out = append(out, one)
+				if len(out) <= 3 {
+					t.Errorf("%s lets %s out: …%q…", where, one, said[max(0, at-120):min(len(said), at+40)])
+				}
+			}
+		}
+	}
+	if len(out) > 3 {
+		t.Errorf("%s lets %d out", where, len(out))
+	}
+}
+
+// agree takes the hash that a command names, and agrees.
+func (p *person) agree(args ...string) string {
+	p.t.Helper()
+	said, _ := p.gauze(append(slices.Clone(args), "--dry-run")...)
+	_, rest, found := strings.Cut(said, "--consent ")
+	if !found {
+		p.t.Fatalf("gauze %v names no hash:\n%s", args, said)
+	}
+	return p.must(append(slices.Clone(args), "--consent", strings.Fields(rest)[0])...)
+}
+
+func (p *person) mustSay(want string, args ...string) {
+	p.t.Helper()
+	if said, _ := p.gauze(args...); !strings.Contains(said, want) {
+		p.t.Errorf("gauze %v does not say %q:\n%s", args, want, said)
+	}
+}
+
+// Behind a URL, with a login in a header: through gauze run it works as before.
+func TestAServerBehindAURLWrappedAndGivenBack(t *testing.T) {
+	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: "open-sesame-1234"})
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json": `{"mcpServers": {"web": {"url": "` + server.URL() + `", "headers": {"Authorization": "Bearer open-sesame-1234"}}}}`,
+	})
+	before := p.tree()
+	p.mustSay("1 of 1 work", "doctor")
+	p.must("lock", "--file", filepath.Join(p.state, "lock.json"))
+	p.must("wrap", "--all", "--remote", "--yes")
+	web := p.servers()[0]
+	if !web.Wrapped || !upstream.Attempt(t.Context(), web.Spec, upstream.AttemptOptions{}).OK() {
+		t.Errorf("%v", web.Spec)
+	}
+	p.mustSay("1 of 1 work", "doctor")
+	p.must("verify", "--file", filepath.Join(p.state, "lock.json"))
+	p.must("unwrap", "--all", "--yes")
+	if p.tree() != before {
+		t.Error("the file is not as it was")
+	}
+}
+
+// What the doctor finds out by trying is written down once somebody agreed, and then the client finds it, too.
+func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
+	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json": `{"mcpServers": {"wrong": {"url": "` + strings.TrimSuffix(server.URL(), "/mcp") + `/wrong"}}}`,
+		".claude.json":     `{"mcpServers": {"old": {"type": "sse", "url": "` + server.URL() + `"}}}`,
+	})
+	p.mustSay("the server speaks http, and the entry says sse", "doctor", "old")
+	if said := p.agree("doctor", "--fix"); !strings.Contains(said, "Now:") || !strings.Contains(said, "2 of 2 work.") {
+		t.Errorf("%s", said)
+	}
+	for _, s := range p.servers() {
+		if s.Spec.URL != server.URL() || s.Name == "old" && s.Transport != clientconfig.HTTP {
+			t.Errorf("%s: %s %s", s.ID(), s.Transport, s.Spec.URL)
+		}
+	}
+}
+
+// A lock brings back what was changed, taken out, or changed under a wrap, and nothing else.
+func TestALockBringsEntriesBack(t *testing.T) {
+	p := newPerson(t, map[string]string{
+		".cursor/mcp.json":   "{\"mcpServers\": {\n  \"a\": {\"command\": \"faultyserver\", \"args\": [\"-era\", \"legacy\"], \"env\": {\"A\": \"value-of-a\"}},\n  \"b\": {\"command\": \"faultyserver\"}\n}}\n",
+		".codex/config.toml": "[mcp_servers.c]\ncommand = \"faultyserver\"\ntool_timeout_sec = 77\n",
+	})
+	p.must("lock")
+	before := p.tree()
+	p.must("verify")
+	p.must("wrap", "c", "--yes")
+	for path, change := range map[string][2]string{".cursor/mcp.json": {`"legacy"`, `"both"`}, ".codex/config.toml": {`"faultyserver"`, `"something-else"`}} {
+		text, err := os.ReadFile(filepath.Join(p.home, path))
+		if err != nil || !bytes.Contains(text, []byte(change[0])) {
+			t.Fatalf("%v %s", err, text)
+		}
+		p.write(path, strings.Replace(string(text), change[0], change[1], 1))
+	}
+	p.must("remove", "b", "--yes")
+	said, status := p.gauze("verify")
+	for _, want := range []string{"cursor/a: the command was", "codex/c: the command was", "cursor/b: the lock has it"} {
+		if status != 1 || !strings.Contains(said, want) {
+			t.Errorf("status %d, no %q in\n%s", status, want, said)
+		}
+	}
+	p.agree("restore")
+	p.must("verify")
+	p.must("unwrap", "--all", "--yes")
+	if p.tree() != before {
+		for _, name := range []string{".cursor/mcp.json", ".codex/config.toml"} {
+			text, _ := os.ReadFile(filepath.Join(p.home, name))
+			t.Errorf("%s is now\n%s", name, text)
+		}
+	}
+}

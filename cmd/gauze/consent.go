@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// consentFlags are how somebody agrees to a change of files.
+type consentFlags struct {
+	dryRun  bool
+	yes     bool
+	consent string
+}
+
+func (f *consentFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what would be changed")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "change without asking; what needs a look at the diff, such as files of a project, stays as it is")
+	flags.StringVar(&f.consent, "consent", "", "change exactly what was shown with this hash, and nothing else")
+}
+
+func (f *consentFlags) check() error {
+	if f.yes && f.consent != "" || f.dryRun && (f.yes || f.consent != "") {
+		return errors.New("--dry-run, --yes and --consent: want one of them")
+	}
+	return nil
+}
+
+// settle shows a plan and makes it, if somebody agrees to it. named: what is
+// asked for was named on the command line by whoever agrees.
+func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, named bool) error {
+	out := cmd.OutOrStdout()
+	p := paint(colourful(out))
+	showSkipped(out, plan.Skipped, p)
+	if plan.Empty() {
+		fmt.Fprintln(out, "Nothing to change.")
+		return nil
+	}
+	rest := fleet.Plan{}
+	if f.yes {
+		plan, rest = plan.Blind(named)
+	}
+	if !plan.Empty() {
+		io.WriteString(out, showPatch(plan.Diff(), p))
+	}
+	switch {
+	case f.dryRun:
+		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.in("36", f.again(cmd, plan)))
+		return nil
+	case f.consent != "" && f.consent != plan.Consent():
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), fleet.ErrConsent, f.again(cmd, plan))
+		return exitStatus(1)
+	case f.yes || f.consent != "":
+	case !asks(cmd):
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed, because nobody could be asked. To make exactly this change:\n\n    %s\n", cmd.Name(), f.again(cmd, plan))
+		return exitStatus(1)
+	default:
+		if !ask(cmd, fmt.Sprintf("\nMake this change to %s?", files(plan))) {
+			fmt.Fprintln(out, "Nothing was changed.")
+			return exitStatus(1)
+		}
+	}
+	made, err := fl.Apply(plan, plan.Consent())
+	showMade(out, fl, plan, made, p)
+	if err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v\n", cmd.Name(), err)
+		return exitStatus(1)
+	}
+	if !rest.Empty() {
+		io.WriteString(out, "\n"+showPatch(rest.Diff(), p))
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s left as before: --yes is not enough there, somebody has to have seen the diff. If you have:\n\n    %s\n",
+			cmd.Name(), leftOver(rest), f.again(cmd, rest))
+		return exitStatus(1)
+	}
+	return nil
+}
+
+func leftOver(p fleet.Plan) string {
+	if len(p.Changes) == 1 {
+		return fault.Clean(p.Changes[0].Path) + " is"
+	}
+	return fmt.Sprintf("%d files are", len(p.Changes))
+}
+
+func files(p fleet.Plan) string {
+	if len(p.Changes) == 1 {
+		return fault.Clean(p.Changes[0].Path)
+	}
+	return fmt.Sprintf("these %d files", len(p.Changes))
+}
+
+// again is the command line that makes exactly this plan. Values that may be
+// secret are not repeated.
+func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
+	line := cmd.CommandPath()
+	hidden := false
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch {
+		case slices.Contains([]string{"dry-run", "yes", "consent", "json"}, flag.Name):
+		case flag.Value.Type() == "bool":
+			line += " --" + flag.Name
+		case slices.Contains([]string{"env", "header"}, flag.Name):
+			hidden = true
+		case flag.Value.Type() == "stringSlice":
+			line += " --" + flag.Name + " " + upstream.ShellWord(strings.Trim(flag.Value.String(), "[]"))
+		default:
+			line += " --" + flag.Name + " " + upstream.ShellWord(flag.Value.String())
+		}
+	})
+	words := ""
+	for i, arg := range cmd.Flags().Args() {
+		if i == cmd.ArgsLenAtDash() {
+			words += " --"
+		}
+		words += " " + upstream.ShellWord(arg)
+	}
+	if all := line + words; hidden || fault.Redact(all) != all {
+		return "the same command, with --consent " + plan.Consent()
+	}
+	return fault.Clean(line + " --consent " + plan.Consent() + words)
+}
+
+// asks: there is somebody at a terminal who sees the diff and can answer.
+func asks(cmd *cobra.Command) bool {
+	in, ok := cmd.InOrStdin().(*os.File)
+	out, sees := cmd.OutOrStdout().(*os.File)
+	return ok && sees && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd())
+}
+
+func ask(cmd *cobra.Command, question string) bool {
+	fmt.Fprint(cmd.OutOrStdout(), question+" [y/N] ")
+	line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
+	for _, s := range skipped {
+		fmt.Fprintf(w, "%s %s stays as it is: %s\n", p.in("2", "–"), fault.Clean(s.Server), fault.Redact(fault.Clean(s.Why)))
+	}
+	if len(skipped) > 0 {
+		fmt.Fprintln(w)
+	}
+}
+
+// showMade says what was written, what the clients need to notice it, and the
+// way back.
+func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry, p paint) {
+	if len(made) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	var undo, told []string
+	for _, e := range made {
+		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), fault.Clean(fl.Tilde(e.Path)), fault.Clean(e.About))
+		undo = append([]string{"gauze undo " + e.ID}, undo...)
+	}
+	for _, c := range plan.Changes {
+		if c.Client.Reload != "" && !slices.Contains(told, c.Client.Name) {
+			fmt.Fprintf(w, "  %s: %s\n", c.Client.Name, c.Client.Reload)
+			told = append(told, c.Client.Name)
+		}
+	}
+	fmt.Fprintf(w, "  The way back: %s\n", strings.Join(undo, "; "))
+}
+
+// showPatch colours a diff.
+func showPatch(diff string, p paint) string {
+	var b strings.Builder
+	for line := range strings.Lines(diff) {
+		text := strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			text = p.in("1", text)
+		case strings.HasPrefix(line, "+"):
+			text = p.green(text)
+		case strings.HasPrefix(line, "-"):
+			text = p.red(text)
+		case strings.HasPrefix(line, "@@"):
+			text = p.in("2", text)
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+)
+
+// lockFlags are the settings of gauze lock, and those it shares with gauze
+// verify and gauze restore.
+type lockFlags struct {
+	file    string
+	clients []string
+	timeout time.Duration
+}
+
+func (f *lockFlags) add(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(mistaken)
+	clientFlag(cmd, &f.clients)
+	cmd.Flags().StringVar(&f.file, "file", "gauze.lock.json", "the lock file")
+}
+
+func (f *lockFlags) addTimeout(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
+}
+
+// lockCommand notes what servers are like.
+func lockCommand() *cobra.Command {
+	f := &lockFlags{}
+	cmd := &cobra.Command{
+		Use:   "lock [flags] [SERVER...]",
+		Short: "Note what servers are like now, to notice when they change",
+		Long: "Try the servers and write down what they are: command, version that was really run, names of variables, and a hash of every\n" +
+			"tool's definition. No value of a variable or a header is noted. gauze verify compares; gauze restore brings entries back.\n" +
+			"Servers that come with the project are tried only if they are named.",
+		Example: "gauze lock\ngauze lock github notes --file team.lock.json",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+	}
+	f.add(cmd)
+	f.addTimeout(cmd)
+	return cmd
+}
+
+func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
+	fl, err := fleet.Here(versionText())
+	if err != nil {
+		return err
+	}
+	old, text, err := f.read(true)
+	if err != nil {
+		return err
+	}
+	_, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
+	if err != nil {
+		return err
+	}
+	all, err := f.check(cmd, fl, servers, len(names) > 0)
+	if err != nil {
+		return err
+	}
+	lock, left := fl.Lock(all, time.Now())
+	out := cmd.OutOrStdout()
+	for _, c := range left {
+		v := c.Verdict()
+		fmt.Fprintf(out, "– %s is left out: %s\n", fault.Clean(c.ID()), v.Cause)
+	}
+	if len(lock.Servers) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze lock: no server could be noted, and nothing was written; gauze doctor says what is wrong")
+		return exitStatus(1)
+	}
+	tools := 0
+	for _, s := range lock.Servers {
+		tools += len(s.Tools)
+	}
+	said := fmt.Sprintf("%s with %s noted", plural(len(lock.Servers), "server"), plural(tools, "tool"))
+	if len(names)+len(f.clients) > 0 { // what was not meant stays as it is
+		lock = old.With(lock)
+	}
+	_, err = fl.Store.Write(backup.Change{Path: f.file, Old: text, New: lock.Bytes(), Mode: 0o644, About: "lock"})
+	if err != nil && !errors.Is(err, backup.ErrSame) {
+		return err
+	}
+	fmt.Fprintf(out, "%s in %s. Later: gauze verify\n", said, fault.Clean(f.file))
+	if len(left) > 0 && len(names) > 0 {
+		return exitStatus(1)
+	}
+	return nil
+}
+
+// read reads the lock file; fresh: there need be none.
+func (f *lockFlags) read(fresh bool) (l fleet.Lock, text []byte, err error) {
+	text, err = os.ReadFile(f.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && fresh:
+		return l, nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return l, nil, fmt.Errorf("there is no %s here; make one with: gauze lock", f.file)
+	case err != nil:
+		return l, nil, err
+	}
+	if l, err = fleet.ReadLock(text); err != nil {
+		return l, nil, fmt.Errorf("%s: %w", f.file, err)
+	}
+	return l, text, nil
+}
+
+// check tries servers, with a line of progress.
+func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, foreign bool) ([]*fleet.Checked, error) {
+	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Foreign: foreign}, false)
+}
+
+// checked tries servers side by side, with a line of progress.
+func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fleet.CheckOptions, quiet bool) ([]*fleet.Checked, error) {
+	if o.Timeout < 0 {
+		return nil, fmt.Errorf("the flag --timeout is %v: want a duration above zero, such as 30s", o.Timeout)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	fl.Machine.Until(ctx)
+	show := together(progressOn(cmd.ErrOrStderr(), quiet))
+	o.Tell = func(s *fleet.Server, is string) { show(s.ID() + ": " + s.Hide(is)) }
+	all := fl.Check(ctx, servers, o)
+	show("")
+	if ctx.Err() != nil {
+		return nil, interrupted
+	}
+	return all, nil
+}

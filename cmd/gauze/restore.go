@@ -1,0 +1,59 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/fleet"
+)
+
+// restoreCommand brings entries back to what the lock says.
+func restoreCommand() *cobra.Command {
+	var f lockFlags
+	var consent consentFlags
+	var gauze string
+	cmd := &cobra.Command{
+		Use:   "restore [flags] [SERVER...]",
+		Short: "Bring the entries of servers back to what gauze lock noted",
+		Long: "Write entries that are missing or changed as the lock has them. Values of variables and headers are kept where they are, and\n" +
+			"referred to by name where they are not: a lock holds none. What is run comes out of the lock file then, so the diff has to be\n" +
+			"seen: --yes is not enough.",
+		Example: "gauze restore --dry-run\ngauze restore github",
+		Args:    cobra.ArbitraryArgs,
+	}
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		return mistaken(cmd, func() error {
+			choice := fleet.Choice{Names: names, Clients: f.clients}
+			if err := consent.check(); err != nil {
+				return err
+			}
+			lock, _, err := f.read(false)
+			if err != nil {
+				return err
+			}
+			if lock, err = lock.Only(choice); err != nil {
+				return err
+			}
+			fl, err := fleet.Here(versionText())
+			if err != nil {
+				return err
+			}
+			view := fl.Look()
+			if len(lock.Servers) == 0 && len(names) > 0 {
+				_, err := view.Choose(choice)
+				return err
+			}
+			if fl.Gauze, err = ourProgram(gauze); err != nil {
+				return err
+			}
+			plan, err := view.Restore(lock)
+			if err != nil {
+				return err
+			}
+			return consent.settle(cmd, fl, plan, false)
+		}())
+	}
+	f.add(cmd)
+	consent.add(cmd)
+	gauzeFlag(cmd, &gauze)
+	return cmd
+}

@@ -1,0 +1,111 @@
+package clientconfig
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/splice"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Healed writes into an entry what made its server work: another word for the
+// program, words before its arguments, an address, variables it is started
+// with (Env: only those), a transport. Members that need not change stay as
+// they are, references in them too; what cannot be written so is not ok.
+func (c *Config) Healed(e *Entry, s upstream.Spec, spoken Transport) (edit Edit, ok bool) {
+	f, path := e.fields, e.Path
+	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
+		path = below(path, f.Nest)
+	}
+	switch {
+	case c.Doc == nil || e.Wrapped:
+		return nil, false
+	case s.URL != "" && s.URL != e.Spec.URL:
+		if e.Spec.URL == "" || e.url() != e.Spec.URL { // a program, or a reference, is for a person to replace
+			return nil, false
+		}
+		edit = append(edit, set(s.URL, path, c.urlMember(e)))
+	case s.Command != "" && (s.Command != e.Spec.Command || !slices.Equal(s.Args, e.Spec.Args)):
+		more, ok := c.healedWords(e, s, path)
+		if !ok {
+			return nil, false
+		}
+		edit = append(edit, more...)
+	}
+	for _, pair := range s.Env {
+		name, value, _ := strings.Cut(pair, "=")
+		if f.Env == "" {
+			return nil, false
+		}
+		edit = append(edit, set(value, path, append(steps(f.Env), name)...))
+	}
+	if words := map[Transport][]string{HTTP: f.HTTP, SSE: f.SSE}[spoken]; spoken != "" && f.Type != "" && len(words) > 0 {
+		edit = append(edit, set(words[0], path, f.Type))
+	}
+	return edit, len(edit) > 0
+}
+
+// healedWords changes the words of the command; arguments that were there stay
+// as they are written, at the end.
+func (c *Config) healedWords(e *Entry, s upstream.Spec, path []any) (Edit, bool) {
+	added := len(s.Args) - len(e.Spec.Args)
+	if added < 0 || !slices.Equal(s.Args[added:], e.Spec.Args) {
+		return nil, false
+	}
+	front := append([]string{s.Command}, s.Args[:added]...)
+	command, _ := member(e.node, e.fields.Command)
+	if e.fields.Argv {
+		old := words(command)
+		if command.Kind() != splice.ListKind || len(old) == 0 {
+			return nil, false
+		}
+		return Edit{set(list(append(front, old[1:]...)), path, e.fields.Command)}, true
+	}
+	if command.Kind() != splice.StringKind {
+		return nil, false
+	}
+	edit := Edit{set(front[0], path, e.fields.Command)}
+	if added > 0 {
+		args, _ := member(e.node, e.fields.Args)
+		edit = append(edit, set(list(append(front[1:], words(args)...)), path, e.fields.Args))
+	}
+	return edit, true
+}
+
+// urlMember is the name under which the entry has its address.
+func (c *Config) urlMember(e *Entry) string {
+	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
+		if textOf(e.node, name) != "" {
+			return name
+		}
+	}
+	return e.fields.URL
+}
+
+// Become writes another command, or another address, into an entry and leaves
+// its other members alone. It is not ok where one would have to become the
+// other, or where variables and headers would change.
+func (c *Config) Become(e *Entry, s upstream.Spec) (edit Edit, ok bool) {
+	f, path := e.fields, e.Path
+	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
+		path = below(path, f.Nest)
+	}
+	command, _ := member(e.node, f.Command)
+	switch {
+	case c.Doc == nil || e.Wrapped || (s.URL == "") != (e.Spec.URL == ""):
+		return nil, false
+	case s.URL != "":
+		return Edit{set(s.URL, path, c.urlMember(e))}, true
+	case f.Argv && command.Kind() == splice.ListKind:
+		return Edit{set(list(append([]string{s.Command}, s.Args...)), path, f.Command)}, true
+	case command.Kind() != splice.StringKind:
+		return nil, false
+	}
+	if s.Command != e.Spec.Command {
+		edit = append(edit, set(s.Command, path, f.Command))
+	}
+	if !slices.Equal(s.Args, e.Spec.Args) {
+		edit = append(edit, set(list(s.Args), path, f.Args))
+	}
+	return edit, len(edit) > 0
+}

@@ -1,0 +1,116 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+)
+
+// Health is how all servers that were looked at are, together.
+type Health struct {
+	Servers   []*Checked
+	Problems  []clientconfig.Problem // of files as a whole
+	Conflicts []Conflict
+	Whole     bool // everything was looked at, and not some servers that were named
+}
+
+// Group is one client's part of it.
+type Group struct {
+	Client  *clientconfig.Client
+	State   State // of the worst
+	Servers []*Checked
+	Files   []FileVerdict
+}
+
+// FileVerdict is what there is to say about a file.
+type FileVerdict struct {
+	Verdict
+	File string
+}
+
+// Unchecked are servers of which only the entries were read.
+func Unchecked(servers []*Server) (all []*Checked) {
+	for _, s := range servers {
+		all = append(all, &Checked{Server: s, Not: "nothing is wrong with its entry"})
+	}
+	return all
+}
+
+// Health sums up. whole: the view was looked at as a whole.
+func (v *View) Health(all []*Checked, whole bool) Health {
+	h := Health{Servers: all, Conflicts: Conflicts(all), Whole: whole}
+	for _, p := range v.Problems {
+		if whole || slices.ContainsFunc(all, func(c *Checked) bool { return c.File == p.File && c.Client == p.Client }) {
+			h.Problems = append(h.Problems, p)
+		}
+	}
+	return h
+}
+
+// Sick reports whether anything is broken.
+func (h Health) Sick() bool {
+	return h.Count()[Broken] > 0 || slices.ContainsFunc(h.Problems, func(p clientconfig.Problem) bool { return ofFile(p).State == Broken })
+}
+
+// Count tells how many servers are in each state.
+func (h Health) Count() map[State]int {
+	n := map[State]int{}
+	for _, c := range h.Servers {
+		n[c.Verdict().State]++
+	}
+	return n
+}
+
+// Working is how many are known to work.
+func (h Health) Working() (n int) {
+	for _, c := range h.Servers {
+		if c.Well() {
+			n++
+		}
+	}
+	return n
+}
+
+// Groups are the servers and files by client, in the order of the servers.
+func (h Health) Groups() (all []*Group) {
+	of := func(client *clientconfig.Client) *Group {
+		for _, g := range all {
+			if g.Client == client {
+				return g
+			}
+		}
+		all = append(all, &Group{Client: client, State: Off})
+		return all[len(all)-1]
+	}
+	for _, c := range h.Servers {
+		g := of(c.Client)
+		g.Servers = append(g.Servers, c)
+		g.State = worse(g.State, c.Verdict().State)
+	}
+	for _, p := range h.Problems {
+		g, v := of(p.Client), ofFile(p)
+		g.Files = append(g.Files, v)
+		g.State = worse(g.State, v.State)
+	}
+	return all
+}
+
+func worse(a, b State) State {
+	order := []State{Off, Untried, Works, Warned, Broken}
+	return order[max(slices.Index(order, a), slices.Index(order, b))]
+}
+
+func ofFile(p clientconfig.Problem) FileVerdict {
+	v := FileVerdict{Verdict{Warned, p.What, p.Next}, p.File}
+	if p.Line > 0 {
+		v.Cause = fmt.Sprintf("%s (line %d)", p.What, p.Line)
+	}
+	if p.Severity == clientconfig.Error {
+		v.State = Broken
+	}
+	if p.Fix != nil && WithEyes(p) {
+		v.Next = "gauze doctor --fix --client " + p.Client.ID
+	}
+	return v
+}

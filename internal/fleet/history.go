@@ -1,0 +1,53 @@
+package fleet
+
+import (
+	"path"
+	"path/filepath"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Made shows what one change of the past did, without the values that are
+// secret.
+func (f *Fleet) Made(id string) (backup.Entry, string, error) {
+	entry, before, after, err := f.Store.Contents(id)
+	if err != nil {
+		return entry, "", err
+	}
+	var secrets []fault.Secrets
+	for _, file := range f.readings(entry.Path) {
+		for _, text := range [][]byte{before, after} {
+			if text != nil {
+				secrets = append(secrets, secretsOf(f.Home.ReadText(file, text))...)
+			}
+		}
+	}
+	return entry, masked(backup.Unified(entry.Path, before, after), secrets), nil
+}
+
+// readings are the ways a file may be read: as the clients that have it here
+// do, or, if it is of another project or of a client that is gone, as any does
+// that has a file of this name.
+func (f *Fleet) readings(file string) (all []clientconfig.File) {
+	for _, known := range f.Home.Places() {
+		if known.Path == file {
+			all = append(all, known)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for _, client := range clientconfig.Clients() {
+		for _, place := range client.Places {
+			for _, template := range []string{place.Linux, place.Darwin, place.Windows} {
+				if ok, _ := path.Match(path.Base(template), filepath.Base(file)); ok && template != "" {
+					all = append(all, clientconfig.File{Path: file, Client: client, Place: place, Exists: true})
+					break
+				}
+			}
+		}
+	}
+	return all
+}

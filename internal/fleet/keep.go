@@ -1,0 +1,40 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// keep plans to write down what made a server work: the program by its whole
+// path, the address that answers, the transport it speaks. A wrapped server
+// needs none of it, gauze run finds it at every start.
+func (v *View) keep(d *draft, c *Checked, allowed func(clientconfig.Problem) bool) {
+	if !c.Tried || !c.Report.Healthy || c.Wrapped || len(c.healedBy()) == 0 && c.otherTransport() == "" {
+		return
+	}
+	now := d.now(c.Config)
+	i := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == c.Name }) // mending may have moved it
+	if i < 0 {
+		return
+	}
+	what := "it works only with help"
+	if steps := c.healedBy(); len(steps) > 0 {
+		what = steps[0].About
+	}
+	edit, ok := now.Healed(&now.Entries[i], lasting(upstream.Spec{}, c.Real(), c.Report.Spec, false), c.otherTransport())
+	switch {
+	case !ok:
+		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
+			d.skip(c.ID(), "it works only with help that is for a person to write down: "+c.Hide(steps[0].Next))
+		}
+	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
+		d.skip(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; what is run or reached would change, so it needs a look at the diff")
+	default:
+		if err := d.edit(c.Config, c.ID(), clientconfig.Shown, "heal "+c.Name, edit); err != nil {
+			d.skip(c.ID(), err.Error())
+		}
+	}
+}
