@@ -36,7 +36,7 @@ var (
 	opencodeFields = usual(Fields{
 		Argv: true, Env: "environment", Cwd: "cwd",
 		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
-		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 5 * time.Second, Start: true}},
+		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 30 * time.Second, Start: true}}, // 5 s in older versions
 		Enabled:  "enabled", Disabled: "disabled", OneSpoilsAll: true,
 		Also: []string{"oauth", "protocol", "codemode"},
 	})

@@ -38,7 +38,11 @@ const installPatience = 6 * time.Minute
 
 // Install brings everything onto the machine and reports progress to out. What is there already is left alone.
 func Install(ctx context.Context, out io.Writer) error {
-	for _, u := range []unit{npmUnit, pythonUnit, conformanceUnit, clientsUnit} {
+	units := []unit{npmUnit, pythonUnit, conformanceUnit}
+	if runtime.GOOS == "linux" {
+		units = append(units, clientsUnit)
+	}
+	for _, u := range units {
 		if _, err := installed(ctx, u, out); err != nil {
 			return err
 		}

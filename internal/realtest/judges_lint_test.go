@@ -4,6 +4,7 @@ package realtest
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,28 @@ var defects = map[realparts.Client][]defect{
 	},
 }
 
+// forPersons are those that no program mends.
+var forPersons = map[realparts.Client][]defect{
+	realparts.ClaudeCode: {
+		{"nothing-to-start", `{"args": ["one"]}`, refused, seen{}},
+		{"nothing-to-start", `{"command": ""}`, refused, seen{}},
+		{"type-unknown", `{"type": "carrier-pigeon", "command": "PROGRAM"}`, refused, seen{}},
+		{"entry-not-an-object", `"PROGRAM"`, refused, seen{}},
+	},
+	realparts.Codex: {
+		{"inline-bearer-token", "url = \"URL\"\nbearer_token = \"abc\"", refused, seen{}},
+		{"command-and-url", "command = \"PROGRAM\"\nurl = \"URL\"", refused, seen{}},
+		{"nothing-to-start", "args = [\"one\"]", refused, seen{}},
+	},
+	realparts.Opencode: {
+		{"type-unknown", `{"type": "carrier-pigeon", "command": ["PROGRAM"]}`, refused, seen{}},
+		{"nothing-to-start", `{"type": "local"}`, refused, seen{}},
+	},
+	realparts.CopilotCLI: {
+		{"nothing-to-start", `{"args": ["one"], "tools": ["*"]}`, refused, seen{}},
+	},
+}
+
 // crashes are entries at which the list of Gemini CLI ends without a word about the others.
 func (d defect) crashes(j judge) bool {
 	return j.client == realparts.GeminiCLI && d.code == "args-not-a-list"
@@ -174,7 +197,7 @@ func (j judge) batches(t *testing.T) (all [][]defect) {
 	good.before = works
 	spoiled := j.known(t).Fields.OneSpoilsAll
 	rest := []defect{good}
-	for _, d := range defects[j.client] {
+	for _, d := range slices.Concat(defects[j.client], forPersons[j.client]) {
 		switch {
 		case d.crashes(j):
 			all = append(all, []defect{d})
@@ -337,5 +360,28 @@ func TestJudgeOfApproval(t *testing.T) {
 				t.Errorf("trusted %v, %v: it is %s, want %s; told: %v\n%s", c.trusted, c.files, states["s0"], c.state, told, v.said)
 			}
 		})
+	}
+}
+
+// A start may take longer than the five seconds that opencode once gave it, and the limit of an entry is one for the
+// start, in milliseconds.
+func TestJudgeOfSlowStarts(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, judges[slices.IndexFunc(judges, func(j judge) bool { return j.client == realparts.Opencode })])
+	slow := func(name string) string {
+		path := h.path(name + "/npx")
+		h.write(name+"/npx", "#!/bin/sh\nsleep 6\nexec '"+h.witness(name)+"' \"$@\"\n")
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	h.write(h.file, fmt.Sprintf(`{"mcp": {"s0": {"type": "local", "command": [%q, "one"]}, "s1": {"type": "local", "command": [%q, "one"], "timeout": 2000}}}`, slow("s0"), slow("s1")))
+	if found := h.problems(); !finds("timeout-short", found["s0"]) || !finds("", found["s1"]) {
+		t.Errorf("%v", found)
+	}
+	want := seen{args: []string{"one"}}
+	if states, v := h.state(map[string]seen{"s0": want, "s1": want}); states["s0"] != works || states["s1"] != dead {
+		t.Errorf("%v\n%s", states, v.said)
 	}
 }
