@@ -533,3 +533,24 @@ func TestALockBringsEntriesBack(t *testing.T) {
 		}
 	}
 }
+
+// A name in a file is foreign text: a terminal does not get to obey it.
+func TestATerminalIsNotGivenOrdersByNames(t *testing.T) {
+	evil := "\x1b[31mred\x1b]0;title\a\u202egnp\n[✓] fine"
+	servers := map[string]any{
+		evil:        map[string]any{"command": "no-such-program-" + evil, "args": []any{evil}, evil: 1, "timeout": -1},
+		"x " + evil: map[string]any{"url": "http://127.0.0.1:9/" + evil},
+		"fine":      map[string]any{"command": "faultyserver", "args": []any{"-era", "legacy"}},
+	}
+	p := newPerson(t, map[string]string{".cursor/mcp.json": indented(t, "mcpServers", servers), ".claude.json": indented(t, "mcpServers", servers)})
+	for _, args := range [][]string{
+		{"list"}, {"doctor", "--static"}, {"doctor"}, {"doctor", "--heal"}, {"doctor", "--fix", "--dry-run"}, {"wrap", "--all", "--dry-run"},
+		{"wrap", "--all", "--yes"}, {"undo", "--list"}, {"undo", "--diff"}, {"unwrap", "--all", "--yes"}, {"lock"}, {"verify"}, {"doctor", evil}, {"wrap", "nobody" + evil},
+		{"remove", evil, "--yes"}, {"restore"}, {"add", "n" + evil, "--client", "cursor", "--", "x" + evil}, {"undo", evil}, {"list", "--client", evil},
+	} {
+		said, _ := p.gauze(args...)
+		if strings.ContainsAny(said, "\x1b\a\u202e") || strings.Contains(said, "\n[✓] fine") {
+			t.Errorf("gauze %q: %q", args, said)
+		}
+	}
+}

@@ -145,9 +145,11 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 		}
 		fmt.Fprintf(&b, "  %-*s  %s\n", wide, "", line)
 	}
-	for _, problem := range view.Problems {
-		fmt.Fprintf(&b, "%s%s %s: %s\n", before(last), p.red("✗"), fault.Clean(fl.Tilde(problem.File)), problem.What)
-		last = "-"
+	for i, problem := range view.Problems {
+		if i == 0 {
+			b.WriteString(before(last))
+		}
+		fmt.Fprintf(&b, "%s %s: %s\n", p.red("✗"), fault.Clean(fl.Tilde(problem.File)), problem.What)
 	}
 	switch {
 	case len(view.Servers) > 0:

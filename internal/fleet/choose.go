@@ -19,7 +19,7 @@ type Choice struct {
 // NotFoundError names what nobody has, and what there is instead.
 type NotFoundError struct {
 	Name string
-	Near []string // names that were perhaps meant
+	Near []string // names that were perhaps meant, fit to be shown
 	Have []string // all there are, a few of them
 }
 
@@ -69,11 +69,12 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 func notFound(name string, all []*Server) error {
 	e := &NotFoundError{Name: name}
 	for _, s := range all {
-		if near(name, s.Name) && !slices.Contains(e.Near, s.Name) {
-			e.Near = append(e.Near, s.Name)
+		shown := s.shown()
+		if near(name, s.Name) && len(e.Near) < 3 && !slices.Contains(e.Near, shown) {
+			e.Near = append(e.Near, shown)
 		}
-		if len(e.Have) < 8 && !slices.Contains(e.Have, s.Name) {
-			e.Have = append(e.Have, s.Name)
+		if len(e.Have) < 8 && !slices.Contains(e.Have, shown) {
+			e.Have = append(e.Have, shown)
 		}
 	}
 	return e

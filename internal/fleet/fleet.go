@@ -77,14 +77,18 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 	for _, p := range append(problems, clientconfig.Across(v.Configs)...) {
 		if s := v.of(p); s != nil {
 			s.Problems = append(s.Problems, p)
-		} else {
-			v.Problems = append(v.Problems, p)
+		} else if !slices.ContainsFunc(v.Problems, func(q clientconfig.Problem) bool { return same(p, q) }) {
+			v.Problems = append(v.Problems, p) // a file may be read for two scopes
 		}
 	}
 	slices.SortStableFunc(v.Servers, func(a, b *Server) int {
 		return cmp.Or(cmp.Compare(a.Client.ID, b.Client.ID), cmp.Compare(a.Name, b.Name))
 	})
 	return v
+}
+
+func same(p, q clientconfig.Problem) bool {
+	return p.Code == q.Code && p.Client == q.Client && p.File == q.File && p.Line == q.Line && p.Column == q.Column
 }
 
 // Files counts the files that were read.

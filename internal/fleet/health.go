@@ -50,7 +50,19 @@ func (v *View) Health(all []*Checked, whole bool) Health {
 
 // Sick reports whether anything is broken.
 func (h Health) Sick() bool {
-	return h.Count()[Broken] > 0 || slices.ContainsFunc(h.Problems, func(p clientconfig.Problem) bool { return ofFile(p).State == Broken })
+	return h.Count()[Broken] > 0 || h.BrokenFiles() > 0
+}
+
+// BrokenFiles is how many files have something in them that their client does
+// not take.
+func (h Health) BrokenFiles() int {
+	files := map[string]bool{}
+	for _, p := range h.Problems {
+		if ofFile(p).State == Broken {
+			files[p.File] = true
+		}
+	}
+	return len(files)
 }
 
 // Count tells how many servers are in each state.

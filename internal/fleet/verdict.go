@@ -109,7 +109,7 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 func (s *Server) Hide(text string) string { return fault.Redact(s.view.secrets.Redact(text)) }
 
 // word is how a person names this server on a command line.
-func (s *Server) word() string { return upstream.ShellWord(s.ID()) }
+func (s *Server) word() string { return fault.Clean(upstream.ShellWord(s.ID())) }
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+)
+
+// showHealth is for people: client by client, conflicts, the sum.
+func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
+	var b strings.Builder
+	mark := map[fleet.State]string{fleet.Works: p.green("✓"), fleet.Warned: p.in("33", "!"), fleet.Broken: p.red("✗"), fleet.Untried: p.in("2", "–"), fleet.Off: p.in("2", "–")}
+	wide := 0
+	for _, c := range h.Servers {
+		wide = max(wide, min(24, len([]rune(c.Name))))
+	}
+	for _, group := range h.Groups() {
+		fmt.Fprintf(&b, "[%s] %s %s\n", mark[group.State], p.in("1", group.Client.Name), p.in("2", group.Client.ID))
+		for _, c := range group.Servers {
+			v := c.Verdict()
+			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
+			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, fault.Quote(c.Name), strings.ReplaceAll(fold(v.Cause), "\n", margin))
+			if v.Next != "" {
+				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", v.Next))
+			}
+		}
+		for _, file := range group.Files {
+			fmt.Fprintf(&b, "    %s %s: %s\n", mark[file.State], fault.Clean(fl.Tilde(file.File)), file.Cause)
+			if file.Next != "" {
+				fmt.Fprintf(&b, "        next: %s\n", p.in("36", file.Next))
+			}
+		}
+	}
+	b.WriteString(showConflicts(h.Conflicts, p))
+	n := h.Count()
+	var sum []string
+	add := func(count int, what string) {
+		if count > 0 {
+			sum = append(sum, fmt.Sprintf("%d %s", count, what))
+		}
+	}
+	if !static {
+		sum = append(sum, fmt.Sprintf("%d of %d work", h.Working(), len(h.Servers)-n[fleet.Off]))
+	} else {
+		sum = append(sum, plural(len(h.Servers), "entry")+" read")
+	}
+	add(n[fleet.Broken], "broken")
+	if files := h.BrokenFiles(); files > 0 {
+		sum = append(sum, plural(files, "broken file"))
+	}
+	if !static {
+		add(n[fleet.Untried], "not tried")
+	}
+	add(n[fleet.Off], "off")
+	fmt.Fprintf(&b, "\n%s.\n", strings.Join(sum, ", "))
+	return b.String()
+}
+
+// showConflicts is one line for each set of servers that have tools of the
+// same name.
+func showConflicts(all []fleet.Conflict, p paint) string {
+	tools := map[string][]string{}
+	var order []string
+	for _, c := range all {
+		who := fmt.Sprintf("%s (%s)", fault.Quote(strings.Join(c.Servers, ", ")), c.Client)
+		if tools[who] == nil {
+			order = append(order, who)
+		}
+		tools[who] = append(tools[who], fault.Quote(c.Tool))
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	text := "\nTools of the same name, which a model may mix up:\n"
+	for _, who := range order {
+		const few = 4
+		names := tools[who]
+		if n := len(names); n > few {
+			names = append(names[:few:few], fmt.Sprintf("%d more", n-few))
+		}
+		text += fmt.Sprintf("    %s %s: %s\n", p.in("33", "!"), who, strings.Join(names, ", "))
+	}
+	return text
+}
+
+// diagnosed is the answer for programs.
+type diagnosed struct {
+	Servers   []diagnosedServer `json:"servers"`
+	Problems  []problem         `json:"problems"` // of files as a whole
+	Conflicts []fleet.Conflict  `json:"conflicts"`
+	Working   int               `json:"working"`
+	Broken    int               `json:"broken"`
+	Plan      *planned          `json:"plan,omitempty"` // with --fix
+}
+
+type diagnosedServer struct {
+	listedServer
+	State string  `json:"state"` // works, warned, broken, untried, off
+	Cause string  `json:"cause"`
+	Next  string  `json:"next"`
+	Not   string  `json:"not,omitempty"`  // why it was not tried
+	Test  *tested `json:"test,omitempty"` // if it was
+}
+
+// planned is a change of files, made or not.
+type planned struct {
+	Diff    string       `json:"diff"` // without secrets
+	Consent string       `json:"consent"`
+	Skipped []fleet.Skip `json:"skipped"`
+	Made    []string     `json:"made"` // ids for gauze undo
+}
+
+func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *fleet.View, h fleet.Health) error {
+	d := diagnosed{Servers: []diagnosedServer{}, Problems: problemsOf(h.Problems), Conflicts: append([]fleet.Conflict{}, h.Conflicts...), Working: h.Working(), Broken: h.Count()[fleet.Broken]}
+	for _, c := range h.Servers {
+		v := c.Verdict()
+		one := diagnosedServer{listedServer: listedServerOf(c.Server), State: string(v.State), Cause: v.Cause, Next: v.Next, Not: c.Not}
+		if c.Tried {
+			t := testedOf(c.Real(), c.Attempt, c.Report)
+			t.Server, t.Stop, t.Exit = c.Shown(), c.Hide(t.Stop), c.Hide(t.Exit)
+			for i := range t.Stderr {
+				t.Stderr[i] = c.Hide(t.Stderr[i])
+			}
+			one.Test = &t
+		}
+		d.Servers = append(d.Servers, one)
+	}
+	sick := h.Sick()
+	if f.fix {
+		plan := f.plan(view, h)
+		d.Plan = &planned{Diff: plan.Diff(), Consent: plan.Consent(), Skipped: append([]fleet.Skip{}, plan.Skipped...), Made: []string{}}
+		if f.yes || f.consent != "" {
+			consent := f.consent
+			if f.yes {
+				consent = plan.Consent()
+			}
+			made, err := fl.Apply(plan, consent)
+			for _, e := range made {
+				d.Plan.Made = append(d.Plan.Made, e.ID)
+			}
+			if err != nil {
+				return err
+			}
+		} else {
+			sick = sick || !f.dryRun && !plan.Empty()
+		}
+	}
+	if _, err := cmd.OutOrStdout().Write(jsonLine(d)); err != nil {
+		return err
+	}
+	if sick {
+		return exitStatus(1)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// runSpecs examines what was named on the command line itself.
+func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []upstream.Spec) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	show := together(progressOn(cmd.ErrOrStderr(), f.json))
+	all := make([]examined, len(specs))
+	machine := doctor.ThisMachine().Until(ctx)
+	places := make(chan struct{}, atOnce)
+	var running sync.WaitGroup
+	for i, spec := range specs {
+		running.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(),
+				Tell: func(line string) { show(fmt.Sprintf("%d/%d %s: %s", i+1, len(specs), shownServer(spec), line)) }})
+			all[i] = examined{spec, last, report}
+		})
+	}
+	running.Wait()
+	show("")
+	if ctx.Err() != nil {
+		return interrupted
+	}
+	out, sick := cmd.OutOrStdout(), 0
+	for _, e := range all {
+		if !e.report.Healthy {
+			sick++
+		}
+		text := showExamined(e, paint(colourful(out)))
+		if f.json {
+			text = string(jsonLine(testedOf(e.spec, e.last, e.report)))
+		}
+		if _, err := io.WriteString(out, text); err != nil {
+			return err
+		}
+	}
+	if !f.json {
+		fmt.Fprintf(out, "\n%d of %d work.\n", len(all)-sick, len(all))
+	}
+	if sick > 0 {
+		return exitStatus(1)
+	}
+	return nil
+}
+
+// examined is one server and what came out.
+type examined struct {
+	spec   upstream.Spec
+	last   upstream.Attempted
+	report doctor.Report
+}
+
+// atOnce bounds how many servers are tried side by side.
+const atOnce = 5
+
+// together lets several goroutines show the same line.
+func together(show func(string)) func(string) {
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		show(line)
+	}
+}
+
+// showExamined is one server in a few lines.
+func showExamined(e examined, p paint) string {
+	name := fault.Quote(shownServer(e.spec))
+	if e.report.Healthy {
+		line := fmt.Sprintf("%s %s  %s\n", p.green("[✓]"), name, p.in("2", fmt.Sprintf("%d tools, %s", len(e.last.Found.Tools), e.last.Took.Round(time.Millisecond))))
+		for _, step := range e.report.Steps {
+			if step.Result != doctor.Undone {
+				line += "      healed: " + step.About + "\n      for good: " + step.Next + "\n"
+			}
+		}
+		return line
+	}
+	text := p.red("[✗]") + " " + name + "\n"
+	if d := e.report.Diagnosis; d != nil {
+		text += indent(fold(d.Explanation)) + "\n"
+		todo := e.report.Todo
+		if todo == "" {
+			todo = d.Fix
+		}
+		text += indent(fold("next: "+todo)) + "\n"
+	}
+	return text
+}
