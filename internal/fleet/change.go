@@ -215,7 +215,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 		return fmt.Errorf("there is a server called %q already, in line %d of %s; --replace writes it anew", s.Name, now.Entries[old].Line, c.Path)
 	}
 	if c.Strict != nil {
-		return fmt.Errorf("%s cannot read %s, so nothing is added to it: %w; gauze doctor --fix may mend it", c.Client.Name, c.Path, c.Strict)
+		return fmt.Errorf("%s cannot be read, so nothing can be added to it: %w; gauze doctor --fix may mend it", c.Path, c.Strict)
 	}
 	fields := c.Fields()
 	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
