@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance
+.PHONY: test quick bench demo conformance judges
 
 test:
 	go run ./internal/check
@@ -12,6 +12,9 @@ bench:
 
 conformance:
 	go run ./internal/conformance
+
+judges:
+	go run ./internal/check -only judges
 
 demo:
 	go run ./cmd/gauze demo

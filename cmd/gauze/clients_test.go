@@ -231,7 +231,7 @@ func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
 	works := func() map[string]bool {
 		all := map[string]bool{}
 		for _, s := range p.servers() {
-			if s.Builtin == "" && !s.Config.Place.Borrowed {
+			if s.Builtin == "" && !s.Config.Place.Borrowed { // what several clients read counts once
 				ctx, cancel := context.WithTimeout(t.Context(), forEver)
 				all[s.ID()] = upstream.Attempt(ctx, s.Spec, upstream.AttemptOptions{}).OK() // through gauze run, if it is wrapped
 				cancel()

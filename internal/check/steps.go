@@ -56,6 +56,8 @@ func allSteps(quick bool) []step {
 			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
 		{name: "broken", about: "set-ups broken in named ways, with real servers, diagnosed and healed", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
+		{name: "judges", about: "what is written into the files of five real clients, in their own words", slow: true,
+			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
 		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times over", repeats), slow: true, run: repeatFaults},
 		{name: "conformance", about: "the official suite, direct and behind gauze, check by check", slow: true, run: command(nil, "go", "run", "./internal/conformance")},

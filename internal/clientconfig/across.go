@@ -67,34 +67,56 @@ func (l entryLinter) approval() {
 		return
 	}
 	if l.answers == nil {
-		l.answers = l.Home.answers()
+		l.answers = l.Home.answers(claudeState, claudeSettings, claudeShared, claudeLocal)
 	}
-	switch {
-	case slices.ContainsFunc(l.answers, func(a answers) bool { return slices.Contains(a.no, l.e.Name) }):
+	switch said(l.answers, l.e.Name) {
+	case Yes:
+	case No:
 		l.report("not-approved", l.e.outer, "somebody said no to this server of the project", "type /mcp in a session, and approve it there")
-	case !slices.ContainsFunc(l.answers, func(a answers) bool { return a.all || slices.Contains(a.yes, l.e.Name) }):
+	default:
 		l.report("not-approved", l.e.outer, "nobody approved this server of the project yet", "start claude in the project once, and say yes")
 	}
 }
 
 // answers are what somebody said about the servers of a project.
 type answers struct {
-	own     bool // in a file of the user's: what comes with a project does not approve of itself
 	all     bool
 	yes, no []string
 }
 
-// Approved reports whether the user said yes to a server of the project.
-func (h Home) Approved(name string) bool {
-	said := h.answers()
-	return !slices.ContainsFunc(said, func(a answers) bool { return slices.Contains(a.no, name) }) &&
-		slices.ContainsFunc(said, func(a answers) bool { return a.own && (a.all || slices.Contains(a.yes, name)) })
+// said is what they come to for one server.
+func said(all []answers, name string) Answer {
+	switch {
+	case slices.ContainsFunc(all, func(a answers) bool { return slices.Contains(a.no, name) }):
+		return No
+	case slices.ContainsFunc(all, func(a answers) bool { return a.all || slices.Contains(a.yes, name) }):
+		return Yes
+	}
+	return Unknown
 }
 
-// answers reads the files in which Claude Code notes them.
-func (h Home) answers() []answers {
+// Approved tells whether the user of Claude Code has said yes to a server of the
+// project, in a file that no project brings along.
+func (h Home) Approved(name string) bool {
+	return said(h.answers(claudeState, claudeSettings), name) == Yes
+}
+
+// Where Claude Code notes them: the first two are its user's, the others may
+// have come with the project.
+const (
+	claudeState    = "${CLAUDE_CONFIG_DIR:-~}/.claude.json"
+	claudeSettings = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"
+	claudeShared   = "./.claude/settings.json"
+	claudeLocal    = "./.claude/settings.local.json"
+)
+
+// answers reads the files in which Claude Code notes them. A yes that could have
+// come with the project counts only in a folder that its user trusts: else
+// whoever wrote the project could approve of it. A no always counts.
+func (h Home) answers(notes ...string) []answers {
 	all := []answers{{}}
-	for _, name := range []string{"${CLAUDE_CONFIG_DIR:-~}/.claude.json", "~/.claude/settings.json", "./.claude/settings.json", "./.claude/settings.local.json"} {
+	trusted := false
+	for _, name := range notes {
 		where, ok := h.resolve(name, h.Project)
 		if f := h.look(where, nil, Place{}); !ok || !f.Exists || f.Err != nil {
 			continue
@@ -108,22 +130,28 @@ func (h Home) answers() []answers {
 			continue
 		}
 		n := d.Root()
-		if strings.HasSuffix(name, "/.claude.json") {
+		if name == claudeState {
 			if n, ok = d.At("projects", h.Project); !ok {
 				if n, ok = d.At("projects", strings.ReplaceAll(h.Project, `\`, "/")); !ok {
 					continue
 				}
 			}
 		}
-		a := answers{own: !strings.HasPrefix(name, "./")}
+		if m, ok := member(n, "hasTrustDialogAccepted"); ok && name == claudeState {
+			trusted, _ = truth(m)
+		}
+		var a answers
+		if m, ok := member(n, "disabledMcpjsonServers"); ok {
+			a.no = words(m)
+		}
 		if m, ok := member(n, "enableAllProjectMcpServers"); ok {
 			a.all, _ = truth(m)
 		}
 		if m, ok := member(n, "enabledMcpjsonServers"); ok {
 			a.yes = words(m)
 		}
-		if m, ok := member(n, "disabledMcpjsonServers"); ok {
-			a.no = words(m)
+		if name != claudeSettings && !trusted {
+			a.all, a.yes = false, nil
 		}
 		all = append(all, a)
 	}

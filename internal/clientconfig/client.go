@@ -56,7 +56,6 @@ const (
 	Everything Inherits = iota // or nobody wrote it down
 	NoSecrets                  // no name that promises a secret
 	Few                        // HOME, PATH and a few more
-	OnlyPath                   // PATH
 )
 
 // Scope is for whom a file counts, in the client's own word.
@@ -144,6 +143,7 @@ type Timeout struct {
 	Unit              time.Duration
 	Default, Min, Max time.Duration // zero: not known
 	Start             bool          // for the start, not for a call
+	Text              bool          // a number in quotes is taken as well
 }
 
 // Clients lists all that are known, the most used first.

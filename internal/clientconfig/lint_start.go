@@ -142,7 +142,10 @@ func (l entryLinter) timeouts() {
 					fix = Edit{set(int(n), path)}
 				}
 			}
-			l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
+			p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
+			if t.Text && fix != nil {
+				p.Severity = Warning
+			}
 		case n < 0:
 			l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
@@ -155,7 +158,7 @@ func (l entryLinter) timeouts() {
 			l.report("timeout-out-of-range", m, fmt.Sprintf("%q begins at %v", t.Field, t.Min), "write at least that", set(int(t.Min/t.Unit), path))
 		}
 	}
-	const enough = 15 * time.Second
+	const enough = time.Minute
 	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < enough }); i >= 0 && !said && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
 		t := f.Timeouts[i]
 		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, and this one may have to be fetched first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),

@@ -55,6 +55,30 @@ func (c *Client) Render(s upstream.Spec, o RenderOptions) (splice.Map, error) {
 	return w.entry, w.err
 }
 
+// Alters tells whether the client would expand something that is no reference
+// of ours: the $w of a password, say. Clients that expand $NAME know no way to
+// write a dollar as such.
+func (c *Client) Alters(s upstream.Spec) (alters bool) {
+	look := func(text string, in reference.Part) {
+		for _, r := range reference.Find(text) {
+			alters = alters || r.Form&c.Dialect.Forms&reference.Bare != 0 && c.Dialect.In&in != 0
+		}
+	}
+	look(s.Command, reference.Command)
+	for _, word := range s.Args {
+		look(word, reference.Args)
+	}
+	for _, pair := range s.Env {
+		_, value, _ := strings.Cut(pair, "=")
+		look(value, reference.Environment)
+	}
+	look(s.URL, reference.URL)
+	for _, h := range s.Header {
+		look(h.Value, reference.Headers)
+	}
+	return alters
+}
+
 // throughGauze is the same server, reached by us. Values of headers go through
 // the environment: arguments can be read by everybody on the machine.
 func throughGauze(s upstream.Spec, gauze string) upstream.Spec {

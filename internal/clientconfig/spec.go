@@ -204,8 +204,6 @@ func (c *Client) handsOn(name string) bool {
 		return !slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "AUTH", "CREDENTIAL"}, func(part string) bool { return strings.Contains(upper, part) })
 	case Few:
 		return slices.Contains(fewNames, upper)
-	case OnlyPath:
-		return upper == "PATH"
 	}
 	return true
 }

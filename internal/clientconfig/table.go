@@ -30,13 +30,13 @@ var (
 	geminiFields = usual(Fields{
 		OtherURLs: []string{"httpUrl"}, Cwd: "cwd",
 		Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"},
-		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 10 * time.Minute}},
+		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 10 * time.Minute, Text: true}},
 		Also:     []string{"trust", "includeTools", "excludeTools", "description", "oauth", "authProviderType", "targetAudience", "targetServiceAccount", "tcp"},
 	})
 	opencodeFields = usual(Fields{
 		Argv: true, Env: "environment", Cwd: "cwd",
 		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
-		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 5 * time.Second, Start: true}},
+		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 30 * time.Second, Start: true}}, // 5 s in older versions
 		Enabled:  "enabled", Disabled: "disabled", OneSpoilsAll: true,
 		Also: []string{"oauth", "protocol", "codemode"},
 	})
@@ -290,16 +290,15 @@ var clients = []*Client{
 			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted")),
 		},
 		Precedence: []Scope{Project, "project-shared", User},
-		Doubt:      "whether the project wins over the user; .mcp.json wins over .github/mcp.json in the same folder",
+		Doubt:      "whether the project wins over the user; its documentation says that only PATH is handed on to servers, and 1.0.102 hands on everything",
 		Fields: usual(Fields{
 			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesHTTP,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools"},
 			Also: []string{"deferTools", "disableToolCache", "oauthClientId", "oauthPublicClient", "oauthGrantType", "oidc", "filterMapping"},
 		}),
 		Comments: Yes, Commas: Yes,
-		Dialect:  ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces | ref.Default, In: ref.Environment | ref.Headers},
-		Inherits: OnlyPath,
-		Reload:   "type /mcp reload",
+		Dialect: ref.Dialect{Known: true, Forms: ref.Bare | ref.Braces | ref.Default, In: ref.Environment | ref.Headers},
+		Reload:  "type /mcp reload",
 	},
 	{
 		ID: "warp", Name: "Warp", Doubt: "references are written down for its cloud agents only",

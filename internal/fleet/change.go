@@ -165,6 +165,9 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	}
 	for _, client := range clients {
 		c, err := v.fileFor(client, s.Scope)
+		if err == nil && client.Alters(s.Spec) {
+			err = fmt.Errorf("%s would take a $ in a value for the beginning of a variable's name: put the value into a variable, and refer to that as ${NAME}", client.Name)
+		}
 		if err == nil {
 			err = v.addTo(d, c, s)
 		}
@@ -210,20 +213,20 @@ func fits(have, want clientconfig.Scope) bool {
 
 func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	now := d.now(c)
-	if old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); old >= 0 && !s.Replace {
-		return fmt.Errorf("%s has a server called %q already, in line %d of %s: take another name, or write it anew with --replace", c.Client.Name, s.Name, now.Entries[old].Line, c.Path)
+	deed := "add "
+	switch old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); {
+	case old >= 0 && s.Replace:
+		deed = "replace "
+	case old >= 0:
+		return fmt.Errorf("there is a server called %q already, in line %d of %s; --replace writes it anew", s.Name, now.Entries[old].Line, c.Path)
 	}
 	if c.Strict != nil {
-		return fmt.Errorf("%s cannot read %s, so nothing is added to it: %w; gauze doctor --fix may mend it", c.Client.Name, c.Path, c.Strict)
+		return fmt.Errorf("%s cannot be read, so nothing can be added to it: %w; gauze doctor --fix may mend it", c.Path, c.Strict)
 	}
 	fields := c.Fields()
 	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
 	if err != nil {
 		return err
-	}
-	deed := "add "
-	if s.Replace {
-		deed = "replace "
 	}
 	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, deed+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
 		return err

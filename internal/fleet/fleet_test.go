@@ -292,7 +292,7 @@ func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
 			t.Errorf("%s would be written unseen", c.Path)
 		}
 	}
-	h.write(".claude.json", `{"projects": {"`+h.fleet.Home.Project+`": {"enabledMcpjsonServers": ["shared"]}}}`)
+	h.write(".claude.json", `{"projects": {"`+h.fleet.Home.Project+`": {"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ["shared"]}}}`)
 	agreed, err := h.fleet.Look().Choose(Choice{Names: []string{"claude-code/shared"}})
 	if err != nil || agreed[0].Foreign() {
 		t.Errorf("their user's own yes does not count: %v", err)

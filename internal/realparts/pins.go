@@ -11,7 +11,7 @@ import (
 // The npm parts are pinned by a lock file with a checksum for every package below them. It was written with npm's
 // omit-lockfile-registry-resolved, so it names no address and installs from whichever registry npm is configured for.
 //
-//go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json
+//go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json
 var npmPins embed.FS
 
 const (
@@ -27,6 +27,9 @@ const (
 	pinsLock         = "pins/package-lock.json"
 	pinsSuitePackage = "pins/conformance/package.json"
 	pinsSuiteLock    = "pins/conformance/package-lock.json"
+
+	pinsClientsPackage = "pins/clients/package.json"
+	pinsClientsLock    = "pins/clients/package-lock.json"
 )
 
 // fingerprint names the folder of a unit: another pin, another folder.

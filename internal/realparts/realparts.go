@@ -38,14 +38,14 @@ const installPatience = 6 * time.Minute
 
 // Install brings everything onto the machine and reports progress to out. What is there already is left alone.
 func Install(ctx context.Context, out io.Writer) error {
-	if _, err := installed(ctx, npmUnit, out); err != nil {
-		return err
+	units := []unit{npmUnit, pythonUnit, conformanceUnit}
+	if runtime.GOOS == "linux" {
+		units = append(units, clientsUnit)
 	}
-	if _, err := installed(ctx, pythonUnit, out); err != nil {
-		return err
-	}
-	if _, err := InstallConformance(ctx, out); err != nil {
-		return err
+	for _, u := range units {
+		if _, err := installed(ctx, u, out); err != nil {
+			return err
+		}
 	}
 	if runtime.GOOS != "linux" {
 		return nil

@@ -8,6 +8,8 @@
 //	leftovers            nothing stays behind, not even after kill -9 of gauze
 //	restart, runurl      a server with sessions, at a URL, is killed and started again, and no client notices
 //	servechildren        the same for stdio servers behind gauze serve, one for each session
+//	judges               Claude Code, Codex, Gemini CLI, opencode and Copilot CLI read what we write into their files
+//	wrapall              thirty servers of ten clients wrapped, tried, and given back
 //	withoutgauze         what becomes of the same clients without gauze
 //
 // The tests look processes up in /proc and hold them by pidfd, so they run on Linux.

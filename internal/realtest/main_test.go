@@ -18,6 +18,7 @@ var raceReports string
 
 func TestMain(m *testing.M) {
 	beTheSDKServer()
+	beTheWitness()
 	os.Exit(runTests(m))
 }
 
