@@ -170,7 +170,8 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 		undo = append([]string{"gauze undo " + e.ID}, undo...)
 	}
 	for _, c := range plan.Changes {
-		if c.Client.Reload != "" && !slices.Contains(told, c.Client.Name) {
+		written := func(e backup.Entry) bool { return e.Path == c.Path }
+		if slices.ContainsFunc(made, written) && c.Client.Reload != "" && !slices.Contains(told, c.Client.Name) {
 			fmt.Fprintf(w, "  %s: %s\n", c.Client.Name, c.Client.Reload)
 			told = append(told, c.Client.Name)
 		}

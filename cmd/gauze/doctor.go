@@ -36,7 +36,7 @@ func doctorCommand() *cobra.Command {
 		Short: "Examine MCP servers: those of all clients, or some; the cause and what to do next",
 		Long: "Read the files of all MCP clients, say what the clients will stumble over in them, try every server side by side, and say of each\n" +
 			"whether it works, or why not and what to do next. SERVER is a name as gauze list shows it, CLIENT/NAME, a command line in\n" +
-			"quotes, or a URL. Servers that come with the project are tried only if they are named.\n" +
+			"quotes, or a URL. Servers that come with the project are tried only if they are named as CLIENT/NAME.\n" +
 			"With --heal fixes are tried that only change how the same program is started or reached; nothing is installed or written.\n" +
 			"With --fix the entries are repaired, and what healed is written down: the diff is shown, and nothing is written without a yes.\n" +
 			"Exit status: 0 if all work, 1 if one does not, 2 for a mistake in the command line.",
@@ -114,7 +114,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	}
 	all := fleet.Unchecked(servers)
 	if !f.static {
-		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Foreign: len(names) > 0}
+		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Named: names}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (f *doctorFlags) again(cmd *cobra.Command, fl *fleet.Fleet, was fleet.Healt
 	})
 	all := fleet.Unchecked(servers)
 	if !f.static {
-		if all, err = checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Foreign: len(names) > 0}, f.json); err != nil {
+		if all, err = checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Named: names}, f.json); err != nil {
 			return was, err
 		}
 	}

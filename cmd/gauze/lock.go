@@ -41,7 +41,7 @@ func lockCommand() *cobra.Command {
 		Short: "Note what servers are like now, to notice when they change",
 		Long: "Try the servers and write down what they are: command, version that was really run, names of variables, and a hash of every\n" +
 			"tool's definition. No value of a variable or a header is noted. gauze verify compares; gauze restore brings entries back.\n" +
-			"Servers that come with the project are tried only if they are named.",
+			"Servers that come with the project are tried only if they are named as CLIENT/NAME.",
 		Example: "gauze lock\ngauze lock github notes --file team.lock.json",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
@@ -64,7 +64,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := f.check(cmd, fl, servers, len(names) > 0)
+	all, err := f.check(cmd, fl, servers, names)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (f *lockFlags) read(fresh bool) (l fleet.Lock, text []byte, err error) {
 }
 
 // check tries servers, with a line of progress.
-func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, foreign bool) ([]*fleet.Checked, error) {
-	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Foreign: foreign}, false)
+func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, named []string) ([]*fleet.Checked, error) {
+	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Named: named}, false)
 }
 
 // checked tries servers side by side, with a line of progress.

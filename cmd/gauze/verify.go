@@ -24,7 +24,7 @@ func verifyCommand() *cobra.Command {
 		Use:   "verify [flags] [SERVER...]",
 		Short: "Compare servers with what gauze lock noted",
 		Long: "Try the servers again and tell every difference: changed tools, another version, another configuration, servers that are missing,\n" +
-			"new or broken. Servers that come with the project are tried only if they are named.\n" +
+			"new or broken. Servers that come with the project are tried only if they are named as CLIENT/NAME.\n" +
 			"Exit status: 0 if nothing is different, 1 if something is, 2 for a mistake in the command line.",
 		Example: "gauze verify\ngauze verify --json",
 		Args:    cobra.ArbitraryArgs,
@@ -63,7 +63,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Foreign: len(names) > 0}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Named: names}, f.json)
 	if err != nil {
 		return err
 	}

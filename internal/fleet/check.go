@@ -21,6 +21,7 @@ type CheckOptions struct {
 	Heal    bool
 	Timeout time.Duration
 	Foreign bool                       // also run what comes with a project and nobody has agreed to
+	Named   []string                   // of those, run the ones that are here as CLIENT/NAME: a name alone may be a project's choice
 	Tell    func(s *Server, is string) // what is going on; from several goroutines
 }
 
@@ -50,7 +51,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	var running sync.WaitGroup
 	first := map[string]int{}
 	for i, s := range servers {
-		all[i] = &Checked{Server: s, Not: s.untried(o.Foreign)}
+		all[i] = &Checked{Server: s, Not: s.untried(o.Foreign || slices.Contains(o.Named, s.ID()))}
 		if all[i].Not != "" {
 			continue
 		}

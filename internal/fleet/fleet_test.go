@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -326,5 +327,60 @@ func TestALockHoldsNoValues(t *testing.T) {
 	lock, out := h.fleet.Lock(all, time.Now())
 	if len(out) > 0 || bytes.Contains(lock.Bytes(), []byte(secret)) || !bytes.Contains(lock.Bytes(), []byte("NOTES_TOKEN")) {
 		t.Errorf("%s", lock.Bytes())
+	}
+}
+
+// A project can have a server of the same name as one of the user's own.
+func TestANameAloneRunsNothingOfAProject(t *testing.T) {
+	h := newHome(t)
+	mark := filepath.Join(h.dir, "ran")
+	h.write("project/.mcp.json", `{"mcpServers": {"notes": {"command": "touch", "args": ["`+mark+`"]}}}`)
+	for _, name := range []string{"notes", "claude-code/notes"} {
+		view := h.fleet.Look()
+		var theirs []*Server
+		for _, s := range must(view.Choose(Choice{Names: []string{name}})) {
+			if s.Foreign() {
+				theirs = append(theirs, s)
+			}
+		}
+		h.fleet.Check(context.Background(), theirs, CheckOptions{Named: []string{name}})
+		if _, err := os.Stat(mark); (err == nil) != (name != "notes") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Settings that are kept in a repository go to others, too.
+func TestAFileInARepositoryIsSharedAndOthersAreWrittenAllTheSame(t *testing.T) {
+	h := newHome(t)
+	h.write(".cursor/.git/HEAD", "")
+	view := h.fleet.Look()
+	may, rest := view.Wrap(view.Servers, false).Blind(true)
+	for _, c := range append(may.Changes, rest.Changes...) {
+		if want := strings.Contains(c.Path, "/project/") || strings.Contains(c.Path, ".cursor"); c.Shared != want {
+			t.Errorf("%s: %v", c.Path, c.Shared)
+		}
+	}
+	if len(may.Changes) < 2 {
+		t.Fatalf("%d files", len(may.Changes))
+	}
+	if err := os.Chmod(may.Changes[0].Path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	made, err := h.fleet.Apply(may, may.Consent())
+	if err == nil || len(made) != len(may.Changes)-1 {
+		t.Errorf("%d of %d written: %v", len(made), len(may.Changes), err)
+	}
+}
+
+// Who agrees to a diff has to see that something is changed that is not shown.
+func TestAHiddenChangeIsTold(t *testing.T) {
+	h := newHome(t)
+	path := filepath.Join(h.dir, ".cursor/mcp.json")
+	old := files[".cursor/mcp.json"]
+	c := Change{Change: backup.Change{Path: path, Old: []byte(old), New: []byte(strings.Replace(old, secret, secret+"x", 1))},
+		secrets: append(secretsOf(h.fleet.Look().Servers[0].Config), fault.KnownSecrets(secret, secret+"x"))}
+	if diff := c.Diff(); strings.Count(diff, "(a hidden value changes)") != 1 || strings.Contains(diff, secret) {
+		t.Error(diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -25,7 +26,7 @@ type Change struct {
 	Client  *clientconfig.Client
 	Servers []string             // whose entries are touched
 	Consent clientconfig.Consent // the most that any part of it needs
-	Shared  bool                 // others get the file, too: it lies in a project
+	Shared  bool                 // others get the file, too: it lies in a project, or in a repository of somebody's settings
 	secrets []fault.Secrets
 	file    *clientconfig.Config
 }
@@ -58,8 +59,32 @@ func (p Plan) Diff() string {
 	return b.String()
 }
 
-// Diff shows one change.
-func (c Change) Diff() string { return Masked(backup.Unified(c.Path, c.Old, c.New), c.secrets...) }
+// Diff shows one change. Where only a hidden value changes, it says so.
+func (c Change) Diff() string {
+	lines := strings.Split(Masked(backup.Unified(c.Path, c.Old, c.New), c.secrets...), "\n")
+	for i, line := range lines[1:] {
+		if old := lines[i]; strings.HasPrefix(line, "+") && strings.HasPrefix(old, "-") && line[1:] == old[1:] {
+			lines[i+1] += "   (a hidden value changes)"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// inWorkTree: the file itself, behind all links, lies in a repository.
+func inWorkTree(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false // not there yet
+	}
+	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
 
 // NeedsEyes reports whether more than a general yes is needed: somebody has to
 // have seen what is run, reached or sent from now on.
@@ -83,23 +108,25 @@ func (p Plan) Blind(named bool) (may, rest Plan) {
 // ErrConsent: what was agreed to is not what would be done.
 var ErrConsent = errors.New("what was agreed to is not what would be done now: files have changed meanwhile; look at the new diff")
 
-// Apply makes the changes, if they are what was agreed to. It stops at the
-// first file that refuses; what was made before can be undone one by one.
+// Apply makes the changes, if they are what was agreed to. A file that refuses
+// keeps no other from being written; each can be undone by itself.
 func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	if consent != p.Consent() {
 		return nil, ErrConsent
 	}
+	var refused []error
 	for _, c := range p.Changes {
 		entry, err := f.Store.Write(c.Change)
 		if errors.Is(err, backup.ErrSame) {
 			continue
 		}
 		if err != nil {
-			return made, err
+			refused = append(refused, err)
+			continue
 		}
 		made = append(made, entry)
 	}
-	return made, nil
+	return made, errors.Join(refused...)
 }
 
 // draft is a plan being made: files as they would be.
@@ -135,7 +162,7 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 	if !touched {
 		i = len(d.plan.Changes)
 		d.at[c.Path] = i
-		change := Change{Client: c.Client, Shared: c.InProject(), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
+		change := Change{Client: c.Client, Shared: c.InProject() || inWorkTree(c.Path), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
 		if !c.Exists {
 			change.Old = nil
 		}
