@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,6 +128,11 @@ func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fle
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	fl.Machine.Until(ctx)
+	for _, s := range servers {
+		if s.Foreign() && slices.Contains(o.Named, s.ID()) { // whose words they are, nobody here knows
+			fmt.Fprintf(cmd.ErrOrStderr(), "starts what the project says: %s\n", fault.Clean(s.Real().String()))
+		}
+	}
 	show := together(progressOn(cmd.ErrOrStderr(), quiet))
 	o.Tell = func(s *fleet.Server, is string) { show(s.ID() + ": " + s.Hide(is)) }
 	all := fl.Check(ctx, servers, o)

@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -83,18 +84,20 @@ func (s *secretValues) written(n splice.Node) {
 }
 
 // flags takes --token VALUE, --token=VALUE, NAME_KEY=VALUE, a header in an
-// argument, and addresses.
+// argument, and addresses. What may be a command is none of these, whatever
+// stands before it: who agrees to run something has to see it whole.
 func (s *secretValues) flags(words []string) {
+	started := slices.IndexFunc(words, func(word string) bool { return !strings.HasPrefix(word, "-") && !launches(word) })
 	for i, word := range words {
 		name, value, joined := strings.Cut(word, "=")
 		name = strings.TrimLeft(name, "-")
 		header, inHeader, isHeader := strings.Cut(word, ":")
 		switch {
-		case joined && fault.NamesSecret(name, value):
+		case joined && fault.NamesSecret(name, value) && !commands(value):
 			s.add(value)
 		case isHeader && (fault.NamesSecret(header, inHeader) || strings.EqualFold(header, "authorization")):
 			s.add(strings.TrimSpace(inHeader))
-		case !joined && strings.HasPrefix(word, "-") && i+1 < len(words) && fault.NamesSecret(name, words[i+1]):
+		case !joined && strings.HasPrefix(word, "-") && i+1 < len(words) && i+1 != started && fault.NamesSecret(name, words[i+1]) && !commands(words[i+1]):
 			s.add(words[i+1])
 		case i > 0 && isHeader && (words[i-1] == "--header" || words[i-1] == "-H"):
 			s.add(strings.TrimSpace(inHeader))
@@ -103,6 +106,18 @@ func (s *secretValues) flags(words []string) {
 			s.address(word[strings.LastIndexAny(word[:at], "= '\"")+1:])
 		}
 	}
+}
+
+// launches: a program that runs what its first word without a dash names.
+func launches(word string) bool {
+	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/"))), ".exe")
+	return slices.Contains([]string{"npx", "uvx", "bunx", "pnpx", "pipx", "npm", "pnpm", "yarn", "uv", "node", "bun", "deno", "python", "python3", "sh", "bash", "zsh", "cmd",
+		"docker", "podman", "run", "exec", "x", "dlx", "tool", "gauze"}, strings.TrimSuffix(name, ".cmd"))
+}
+
+// commands: a value with blanks or signs of a shell, or the path of a file.
+func commands(value string) bool {
+	return strings.ContainsAny(value, " \t\n;|&<>`$(){}") || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "./") || strings.HasPrefix(value, "~")
 }
 
 // address takes the password and the values of the query: some servers take

@@ -257,7 +257,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			d.skip(id, "no client of that name is known")
 			continue
 		}
-		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, fault.Redacted) }) {
+		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, fault.Redacted) || fault.Redact(word) != word }) {
 			d.skip(id, "a secret stood in its command line or address, and locks hold none: write it by hand")
 			continue
 		}
