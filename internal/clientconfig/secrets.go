@@ -37,9 +37,9 @@ func (e Entry) Secrets() fault.Secrets {
 	}
 	s.values = slices.DeleteFunc(s.values, e.seen)
 	if args, ok := member(e.node, e.fields.Args); ok {
-		s.flags(words(args))
+		s.flags(append([]string{e.Spec.Command}, words(args)...))
 		if line, ok := text(args); ok { // which is wrong, and happens
-			s.flags(strings.Fields(line))
+			s.flags(append([]string{e.Spec.Command}, strings.Fields(line)...))
 		}
 	}
 	s.address(e.url())
