@@ -52,9 +52,8 @@ import (
 // Options of the server.
 type Options struct {
 	Fleet       *fleet.Fleet
-	AllowWrites bool   // an agent's echo of a token counts as its user's yes
-	Online      bool   // search_servers may ask the registry
-	LockFile    string // that verify reads if none is named
+	AllowWrites bool // an agent's echo of a token counts as its user's yes
+	Online      bool // search_servers may ask the registry
 }
 
 // desk is one running server: its tools, the open questions, the calls at work.
