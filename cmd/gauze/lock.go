@@ -27,7 +27,7 @@ type lockFlags struct {
 func (f *lockFlags) add(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(mistaken)
 	clientFlag(cmd, &f.clients)
-	cmd.Flags().StringVar(&f.file, "file", "gauze.lock.json", "the lock file")
+	cmd.Flags().StringVar(&f.file, "file", fleet.LockFile, "the lock file")
 }
 
 func (f *lockFlags) addTimeout(cmd *cobra.Command) {

@@ -57,7 +57,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	all.Machine = doctor.ThisMachine().Until(ctx)
-	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online, LockFile: "gauze.lock"})
+	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online})
 }
 
 // fleet is this user's, here.

@@ -96,7 +96,7 @@ func newAgent(t *testing.T, s settings) *agent {
 	toClient, fromServer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online, LockFile: "gauze.lock"})
+		ended <- Serve(ctx, toServer, fromServer, Options{Fleet: a.fleet, AllowWrites: s.allow, Online: s.online})
 	}()
 	options := &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 		a.mu.Lock()

@@ -3,6 +3,7 @@
 // they hand on what package fleet and package doctor say.
 //
 //	agenttools.go  the server, and how it ends
+//	lines.go       what comes in: messages, and what is none
 //	tool.go        what all tools have in common: schemas, arguments, answers, progress
 //	consent.go     the questions to a person, and what counts as their yes
 //	look.go        list_servers, check_health, verify
@@ -52,9 +53,8 @@ import (
 // Options of the server.
 type Options struct {
 	Fleet       *fleet.Fleet
-	AllowWrites bool   // an agent's echo of a token counts as its user's yes
-	Online      bool   // search_servers may ask the registry
-	LockFile    string // that verify reads if none is named
+	AllowWrites bool // an agent's echo of a token counts as its user's yes
+	Online      bool // search_servers may ask the registry
 }
 
 // desk is one running server: its tools, the open questions, the calls at work.
@@ -106,9 +106,11 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, o Options)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	d := newDesk(ctx, o)
+	turns := &turns{WriteCloser: out}
+	stdio := &mcp.IOTransport{Reader: newLines(in, turns), Writer: turns, MaxLineLength: -1} // lines have their bound
 	ended := make(chan error, 1)
 	go func() {
-		ended <- d.server.Run(ctx, &patient{Transport: &mcp.IOTransport{Reader: in, Writer: out}, ctx: ctx})
+		ended <- d.server.Run(ctx, &patient{Transport: stdio, ctx: ctx})
 	}()
 	var err error
 	select {

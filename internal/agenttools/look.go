@@ -273,7 +273,7 @@ func (h Health) text() string {
 }
 
 type verifyIn struct {
-	File    string  `json:"file,omitempty" jsonschema:"path of the lock file; left out: gauze.lock in the project"`
+	File    string  `json:"file,omitempty" jsonschema:"path of the lock file; left out: gauze.lock.json in the project"`
 	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"for one answer without a sign of progress, 1 to 600"`
 }
 
@@ -294,7 +294,7 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 	}
 	path := in.File
 	if path == "" {
-		path = c.desk.LockFile
+		path = fleet.LockFile
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.desk.Fleet.Home.Project, path)
@@ -317,7 +317,7 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 func readLock(path string) (fleet.Lock, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > largestLock {
-		return fleet.Lock{}, mistake("there is no lock file at "+fault.Quote(path), "the user makes one with `gauze lock`; name it as in {\"file\": \"gauze.lock\"}")
+		return fleet.Lock{}, mistake("there is no lock file at "+fault.Quote(path), "the user makes one with `gauze lock`; one of another name is {\"file\": \"PATH\"}")
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -62,12 +62,15 @@ func TestDriftFromALockIsTold(t *testing.T) {
 	if len(out) > 0 {
 		t.Fatalf("%+v", out[0])
 	}
-	a.write("project/gauze.lock", string(lock.Bytes()))
+	if r := a.call("verify", object{}); !r.failed || !strings.Contains(r.text, "project/"+fleet.LockFile) {
+		t.Errorf("%+v", r)
+	}
+	a.write("project/"+fleet.LockFile, string(lock.Bytes()))
 	if r := a.call("verify", object{}); r.data["same"] != true {
 		t.Errorf("%+v", r)
 	}
 	a.write(".cursor/mcp.json", strings.Replace(a.read(".cursor/mcp.json"), `"command"`, `"args": ["-era", "legacy"], "command"`, 1))
-	if r := a.call("verify", object{"file": filepath.Join(a.dir, "project/gauze.lock")}); r.data["same"] != false || !strings.Contains(r.text, "cursor/well: config") {
+	if r := a.call("verify", object{"file": filepath.Join(a.dir, "project", fleet.LockFile)}); r.data["same"] != false || !strings.Contains(r.text, "cursor/well: config") {
 		t.Errorf("%+v", r)
 	}
 	for _, other := range []string{".cursor/mcp.json", "bin/well", "project"} {

@@ -307,3 +307,22 @@ func BenchmarkQuote(b *testing.B) {
 		fault.Quote(line)
 	}
 }
+
+func TestACallThatWouldPassIsNoPassword(t *testing.T) {
+	for _, call := range []string{`{}`, `{"name":"user1"}`, `{"a":{"b":[1]}}`, `the same with {"name":"user1"}`} {
+		line := "Call that would pass: " + call
+		for voice, got := range map[string]string{"Redact": fault.Redact("1. it is wrong\n" + line), "Quote": fault.Quote(line), "Passage": fault.Passage(line)} {
+			if !strings.HasSuffix(got, line) {
+				t.Errorf("%s: %s", voice, got)
+			}
+		}
+	}
+	for _, line := range []string{
+		`pass: hunter2`, `"pass":"hunter2"`, `PASS=hunter2`, `DB_PASS=hunter2`, `pass: {hunter2}`, `--pass hunter2`, `password: {hunter2}`,
+		`Call that would pass: {"pass":"hunter2"}`, `Call that would pass: {"password": "hunter2"}`, `Call that would pass: hunter2`, `Call that would pass: {hunter2}`,
+	} {
+		if got := fault.Redact(line); strings.Contains(got, "hunter2") {
+			t.Errorf("%s is shown: %s", line, got)
+		}
+	}
+}

@@ -16,6 +16,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
+// LockFile is what a lock is called where nobody names it.
+const LockFile = "gauze.lock.json"
+
 // Lock is what servers were like when somebody trusted them. It holds names of
 // variables and hashes, never a value.
 type Lock struct {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 var update = flag.Bool("update", false, "write the golden messages anew")
@@ -280,6 +282,19 @@ func TestRepetition(t *testing.T) {
 	}
 	if readReport(t, first).Schema == nil || readReport(t, second).Schema != nil {
 		t.Error("the schema is to be documented once")
+	}
+}
+
+// Whoever hides secrets in an explanation leaves the call in it a call.
+func TestTheExampleOutlivesRedaction(t *testing.T) {
+	const label = "Call that would pass: "
+	for _, call := range []string{`{"login":"abc","mail":"none","age":20,"role":"owner"}`, `{}`, `{"logn":"abc"}`} {
+		m := Compile([]byte(account)).Explain("tool", refuse(t, account, call), 1)
+		_, after, found := strings.Cut(fault.Redact(m.Text), label)
+		var example map[string]any
+		if err := json.NewDecoder(strings.NewReader(after)).Decode(&example); !found || err != nil {
+			t.Errorf("%s: %v:\n%s", call, err, after)
+		}
 	}
 }
 

@@ -1,0 +1,131 @@
+package agenttools
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+const longestLine = 16 << 20
+
+// lines are a client's messages, one each. What is no message is answered here
+// and goes no further: the SDK would end the connection, and with it every call
+// at work.
+type lines struct {
+	io.Closer
+	from *bufio.Reader
+	out  io.Writer
+	left []byte // of messages that are read already
+}
+
+func newLines(in io.ReadCloser, out io.Writer) *lines {
+	return &lines{Closer: in, from: bufio.NewReader(in), out: out}
+}
+
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.left) == 0 {
+		line, err := l.next()
+		switch {
+		case errors.Is(err, errTooLong):
+			l.refuse(nil, jsonrpc.CodeParseError, "the line is longer than 16 MiB; it was skipped")
+		case err != nil && len(line) == 0:
+			return 0, err
+		default:
+			l.take(line)
+		}
+	}
+	n := copy(p, l.left)
+	l.left = l.left[n:]
+	return n, nil
+}
+
+var errTooLong = errors.New("the line is too long")
+
+// next is a whole line without the white space around it. The last one needs no
+// line end.
+func (l *lines) next() (line []byte, err error) {
+	long := false
+	for {
+		part, err := l.from.ReadSlice('\n')
+		if long = long || len(line)+len(part) > longestLine; !long {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long:
+			return nil, errTooLong
+		default:
+			return bytes.TrimSpace(line), err
+		}
+	}
+}
+
+// take passes a message on. A batch is passed on one by one: most versions of
+// the protocol have none.
+func (l *lines) take(line []byte) {
+	var batch []json.RawMessage
+	switch {
+	case len(line) == 0:
+	case !json.Valid(line):
+		l.refuse(nil, jsonrpc.CodeParseError, "the line is not JSON; send one message a line")
+	case line[0] == '[' && json.Unmarshal(line, &batch) == nil && len(batch) > 0:
+		for _, message := range batch {
+			l.pass(message)
+		}
+	default:
+		l.pass(line)
+	}
+}
+
+func (l *lines) pass(message []byte) {
+	if _, err := jsonrpc.DecodeMessage(message); err != nil {
+		l.refuse(callOf(message), jsonrpc.CodeInvalidRequest, `the line is JSON, but no JSON-RPC message: want an object with "jsonrpc": "2.0" and a method`)
+		return
+	}
+	l.left = append(append(l.left, message...), '\n')
+}
+
+// callOf is the id of a call that is not quite one; nil if there is none.
+func callOf(message []byte) json.RawMessage {
+	var call struct {
+		ID     any             `json:"id"`
+		Method json.RawMessage `json:"method"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(message))
+	decoder.UseNumber()
+	if decoder.Decode(&call) != nil || call.Method == nil {
+		return nil
+	}
+	switch call.ID.(type) {
+	case string, json.Number:
+		id, _ := json.Marshal(call.ID) // it was JSON before
+		return id
+	}
+	return nil
+}
+
+func (l *lines) refuse(id json.RawMessage, code int64, why string) {
+	answer, _ := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *jsonrpc.Error  `json:"error"`
+	}{"2.0", id, &jsonrpc.Error{Code: code, Message: why}}) // of plain text
+	_, _ = l.out.Write(append(answer, '\n')) // who does not read it will not miss it
+}
+
+// turns lets one message out after the other, whoever writes.
+type turns struct {
+	io.WriteCloser
+	mu sync.Mutex
+}
+
+func (t *turns) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.WriteCloser.Write(p)
+}
