@@ -51,6 +51,11 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 		panic("no such code: " + string(code))
 	}
 	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: next}
+	if l.Place.Borrowed && (e != nil || len(fix) > 0) {
+		// It is written for its owner, who reads it in another way.
+		p.Fix, p.Severity, p.Next = nil, Warning, "leave it as it is, or give "+l.Client.Name+" an entry of its own"
+		fix = nil
+	}
 	const most = 1000
 	if len(l.all) == most {
 		return &p // nobody reads on, and a file made to hurt ends soon

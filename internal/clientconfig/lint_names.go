@@ -95,6 +95,10 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 		l.report("unknown-field", n, fmt.Sprintf("%s does not read %s; %q is there as well", l.Client.Name, quoted(name), right), "keep one of them")
 		return
 	}
+	if !l.lacks(right, n) {
+		l.report("unknown-field", n, fmt.Sprintf("%s does not read %s", l.Client.Name, quoted(name)), "nothing, if it is a note of yours").Fix = nil
+		return
+	}
 	var fix Edit
 	switch {
 	case strings.Contains(right, "/"):
@@ -104,9 +108,41 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 		fix = Edit{rename(right, in, name)}
 	}
 	p := l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
+	if right == f.Command || right == f.URL || right == f.Args {
+		p.Consent = max(p.Consent, Shown) // what is run or reached is another one then
+	}
 	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
 		p.Why += spoilsAll
 	}
+}
+
+// lacks tells whether the entry has nothing where a member would belong, and
+// the member's value would fit there. What a person wrote beside an entry that
+// works is a note of theirs.
+func (l entryLinter) lacks(right string, n splice.Node) bool {
+	f := l.e.fields
+	startable := l.e.Spec.Command != "" || l.e.Spec.URL != ""
+	switch right {
+	case f.Command, f.URL:
+		return !startable
+	case f.Args:
+		return n.Kind() == splice.ListKind || n.Kind() == splice.StringKind && !startable
+	case f.Env, f.Headers:
+		return n.Kind() == splice.MapKind || n.Kind() == splice.ListKind
+	case f.Type:
+		word, ok := text(n)
+		return ok && transportWord(word)
+	}
+	return true
+}
+
+// transportWord: some client has it for a transport.
+func transportWord(word string) bool {
+	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(word)) {
+	case "stdio", "http", "sse", "streamablehttp", "httpstream", "streaming", "local", "remote", "ws", "websocket", "command":
+		return true
+	}
+	return false
 }
 
 // renamed tells whether a member is there under another client's name.
