@@ -59,7 +59,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 		p.Line, p.Column = at.Place()
 	}
 	if e != nil {
-		p.Server = shownName(e.Name)
+		p.Server, p.entry = shownName(e.Name), e.Path
 		if l.fields.OneSpoilsAll && slices.Contains(spoiling, code) {
 			p.Why += spoilsAll
 		}

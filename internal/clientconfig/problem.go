@@ -21,6 +21,8 @@ type Problem struct {
 	Fix          Edit // nil: not for a program
 	Consent      Consent
 	Next         string // what a person does
+
+	entry []any // its place in the document; nil: it is the file's
 }
 
 // Severity is how bad it is.
