@@ -163,6 +163,9 @@ func (l *linter) loose(text string) {
 		p := l.add("comment", nil, nil, "the file has a comment in it", "take comments out", cut(text, pieces)...)
 		place(p, comments[0].from)
 		l.perhaps(p, l.Client.Comments)
+		if l.Client.Comments == Unknown {
+			p.needsEyes() // they are somebody's words
+		}
 	}
 	if len(commas) > 0 && l.Client.Commas != Yes {
 		pieces := make([]span, len(commas))

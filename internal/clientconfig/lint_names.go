@@ -104,6 +104,9 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 		fix = Edit{rename(right, in, name)}
 	}
 	p := l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
+	if e := l.e.Spec; e.Command != "" || e.URL != "" || right != f.Command && right != f.URL {
+		p.needsEyes() // the entry may work today, without this
+	}
 	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
 		p.Why += spoilsAll
 	}
