@@ -530,7 +530,7 @@ func TestAStrangersCommandWaitsForAYes(t *testing.T) {
 		}})
 		mark := filepath.Join(a.dir, "ran")
 		a.write("project/.mcp.json", strings.Replace(a.read("project/.mcp.json"), "RAN", mark, 1))
-		touch := object{"command": "touch", "args": []string{mark, "--", "\u202etxt"}, "env": object{"LD_PRELOAD": "/tmp/x.so", "API_TOKEN": secret}, "timeout_seconds": 5}
+		touch := object{"command": "touch", "args": []string{mark, "--", mark + "\u202etxt"}, "env": object{"LD_PRELOAD": "/tmp/x.so", "API_TOKEN": secret}, "timeout_seconds": 5}
 		r := a.want(needsConsent, "test_connection", touch)
 		for _, want := range []string{"touch " + mark, "‹U+202E›", "LD_PRELOAD=/tmp/x.so", "API_TOKEN=«redacted»"} {
 			if !strings.Contains(r.get("diff"), want) {

@@ -30,7 +30,7 @@ func Example() {
 		for _, p := range config.Lint() {
 			fmt.Printf("%s %s: %s\n", p.Severity, p.Code, p.What)
 		}
-		config, _ = config.Mend(clientconfig.Form)
+		config, _ = config.Mend(clientconfig.Shown)
 		for i := range config.Entries {
 			entry := &config.Entries[i]
 			fmt.Println(entry.Name, "runs", entry.Spec)

@@ -11,6 +11,7 @@ import (
 
 // linter looks at one file.
 type linter struct {
+	code map[*Entry]int // where programs begin among their arguments
 	*Config
 	all     []Problem
 	answers []answers // about the project's servers, once they are needed
@@ -64,7 +65,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 		p.Line, p.Column = at.Place()
 	}
 	if e != nil {
-		p.Server = shownName(e.Name)
+		p.Server, p.entry = shownName(e.Name), e.Path
 		if l.fields.OneSpoilsAll && slices.Contains(spoiling, code) {
 			p.Why += spoilsAll
 		}
@@ -168,6 +169,9 @@ func (l *linter) loose(text string) {
 		p := l.add("comment", nil, nil, "the file has a comment in it", "take comments out", cut(text, pieces)...)
 		place(p, comments[0].from)
 		l.perhaps(p, l.Client.Comments)
+		if l.Client.Comments == Unknown {
+			p.needsEyes() // they are somebody's words
+		}
 	}
 	if len(commas) > 0 && l.Client.Commas != Yes {
 		pieces := make([]span, len(commas))

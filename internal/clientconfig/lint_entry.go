@@ -135,10 +135,14 @@ func (l entryLinter) argvItems(args splice.Node, path []any) {
 			continue
 		}
 		var fix Edit
-		if s, ok := plain(item); ok {
+		s, ok := plain(item)
+		if ok {
 			fix = Edit{set(s, path, i)}
 		}
-		l.report("arg-not-text", item, fmt.Sprintf("argument %d is no text", i+1), "put it in quotes", fix...)
+		p := l.report("arg-not-text", item, fmt.Sprintf("argument %d is no text", i+1), "put it in quotes", fix...)
+		if !oneSpelling(s) {
+			p.needsEyes()
+		}
 		return
 	}
 }
@@ -159,7 +163,7 @@ func (l entryLinter) intoArgv(command splice.Node, line string, split []string) 
 	}
 	p := l.report("command-not-a-list", command, fmt.Sprintf("the command is a text, and %s wants a list with the program and its arguments", l.Client.Name), "write one list", fix...)
 	if len(split) > 1 {
-		p.Consent = max(p.Consent, Shown)
+		p.needsEyes()
 	}
 }
 
@@ -272,7 +276,10 @@ func (l entryLinter) kind() {
 	case slices.Contains(f.Stdio, word), slices.Contains(f.HTTP, word), slices.Contains(f.SSE, word):
 		l.contradiction(given, means, address, hasCommand)
 	case means != "" && len(f.spelled(means)) > 0:
-		l.report("type-spelling", given, fmt.Sprintf("the type is %s, and %s writes %q", quoted(word), l.Client.Name, f.spelled(means)[0]), "write it so", set(f.spelled(means)[0], l.at(f.Type)))
+		p := l.report("type-spelling", given, fmt.Sprintf("the type is %s, and %s writes %q", quoted(word), l.Client.Name, f.spelled(means)[0]), "write it so", set(f.spelled(means)[0], l.at(f.Type)))
+		if word == "remote" {
+			p.needsEyes() // of two transports
+		}
 	case l.Client.ID == "claude-code" && (word == "ws" || word == "sdk"):
 	default:
 		l.report("type-unknown", given, fmt.Sprintf("%s does not know the type %s", l.Client.Name, shownWord(word)), "write one of "+spellings(f))
@@ -353,7 +360,10 @@ func (l entryLinter) withoutType(address string) {
 		if f.BareURL == TakesSSE {
 			what += ", so " + l.Client.Name + " speaks SSE to it"
 		}
-		l.report("url-without-type", at, what, fmt.Sprintf("add %q: %q", f.Type, word), set(word, l.at(f.Type)))
+		p := l.report("url-without-type", at, what, fmt.Sprintf("add %q: %q", f.Type, word), set(word, l.at(f.Type)))
+		if f.BareURL == TakesSSE || f.BareURL == TakesHTTP {
+			p.needsEyes() // it may work today, the way the client takes it
+		}
 	}
 }
 

@@ -108,9 +108,7 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 		fix = Edit{rename(right, in, name)}
 	}
 	p := l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
-	if right == f.Command || right == f.URL || right == f.Args {
-		p.Consent = max(p.Consent, Shown) // what is run or reached is another one then
-	}
+	p.needsEyes() // what is run or reached is another one then
 	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
 		p.Why += spoilsAll
 	}

@@ -19,7 +19,7 @@ func (l entryLinter) paths() {
 	anywhere := f.Cwd == "" || !has(l.e.node, f.Cwd)
 	for _, v := range l.texts() {
 		switch {
-		case v.part&(reference.Command|reference.Args|reference.Cwd) == 0:
+		case v.part&(reference.Command|reference.Args|reference.Cwd) == 0, l.inCode(v):
 		case tilde(v.text) >= 0:
 			var fix Edit
 			if !l.shared() && l.Home.Home != "" {
@@ -105,11 +105,14 @@ func (l entryLinter) docker() {
 			l.report("docker-terminal", item, "the container gets a terminal", "take "+word+" out", remove(at))
 		case short:
 			interactive = interactive || strings.Contains(word, "i")
-			rest := strings.NewReplacer("d", "", "t", "").Replace(word)
+			change := remove(at)
+			if rest := strings.NewReplacer("d", "", "t", "").Replace(word); rest != "-" {
+				change = set(rest, at)
+			}
 			if strings.Contains(word, "d") {
-				l.report("docker-detached", item, "the container runs detached", "take the d out of "+word, set(rest, at))
+				l.report("docker-detached", item, "the container runs detached", "take the d out of "+word, change)
 			} else if strings.Contains(word, "t") {
-				l.report("docker-terminal", item, "the container gets a terminal", "take the t out of "+word, set(rest, at))
+				l.report("docker-terminal", item, "the container gets a terminal", "take the t out of "+word, change)
 			}
 		case slices.Contains(withValue, word):
 			i++
@@ -123,6 +126,7 @@ func (l entryLinter) docker() {
 
 // timeouts are about numbers and their units.
 func (l entryLinter) timeouts() {
+	const surely = 10000 // nobody waits for hours on purpose; less may be meant in seconds
 	f := l.e.fields
 	said := false
 	for _, t := range f.Timeouts {
@@ -149,9 +153,18 @@ func (l entryLinter) timeouts() {
 		case n < 0:
 			l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
-			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, and %v are %v", t.Field, n, roughly(n)), "write it in seconds", set(whole(n/1000), path))
+			var fix Edit
+			next := "if milliseconds were meant, write it in seconds"
+			if n >= surely && n < surely*1000 && math.Mod(n, 1000) == 0 {
+				fix, next = Edit{set(int(n/1000), path)}, "write it in seconds"
+			}
+			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, and %v are %v", t.Field, n, roughly(n)), next, fix...)
 		case t.Unit == time.Millisecond && n > 0 && n <= 600:
-			l.report("timeout-unit", m, fmt.Sprintf("%q is in milliseconds here, and %v are less than a second", t.Field, n), "write it in milliseconds", set(whole(n*1000), path))
+			var fix Edit
+			if n == math.Trunc(n) {
+				fix = Edit{set(int(n)*1000, path)}
+			}
+			l.report("timeout-unit", m, fmt.Sprintf("%q is in milliseconds here, and %v are less than a second", t.Field, n), "write it in milliseconds", fix...)
 		case t.Max > 0 && n > t.Max.Seconds():
 			l.report("timeout-out-of-range", m, fmt.Sprintf("%q goes up to %v", t.Field, t.Max), "write at most that", set(int(t.Max/t.Unit), path))
 		case t.Min > 0 && n < t.Min.Seconds():
@@ -179,12 +192,4 @@ func roughly(seconds float64) string {
 		return fmt.Sprintf("%.0f hours", seconds/3600)
 	}
 	return fmt.Sprintf("%.0f minutes", seconds/60)
-}
-
-// whole writes a number without a point if it needs none.
-func whole(n float64) any {
-	if n == math.Trunc(n) {
-		return int(n)
-	}
-	return n
 }

@@ -2,7 +2,9 @@ package clientconfig
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
@@ -33,7 +35,7 @@ func (l entryLinter) environment() {
 		if fits && len(byName) > 0 {
 			fix = Edit{set(byName, l.at(f.Env))}
 		}
-		l.report("env-not-a-map", env, "the variables are a list", "write each as a name with its value", fix...)
+		l.report("env-not-a-map", env, "the variables are a list", "write each as a name with its value", fix...).needsEyes()
 		return
 	case splice.MapKind:
 	case splice.NullKind:
@@ -60,10 +62,21 @@ func (l entryLinter) textual(code Code, what, name string, value splice.Node, pa
 		return
 	}
 	var fix Edit
-	if s, ok := plain(value); ok {
+	s, ok := plain(value)
+	if ok {
 		fix = Edit{set(s, path)}
 	}
-	l.report(code, value, fmt.Sprintf("the value of %s %s is no text", what, quoted(name)), "put it in quotes", fix...)
+	p := l.report(code, value, fmt.Sprintf("the value of %s %s is no text", what, quoted(name)), "put it in quotes", fix...)
+	if !oneSpelling(s) {
+		p.needsEyes()
+	}
+}
+
+// oneSpelling tells whether every reader would make the same text of a number:
+// of 1.0, 1e3 or 010 they do not.
+func oneSpelling(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return s == "true" || s == "false" || err == nil && strconv.FormatInt(n, 10) == s
 }
 
 // gooseRefuses are variables that decide what a program loads.
@@ -126,7 +139,7 @@ func (l entryLinter) passOn(name string) Edit {
 	f := l.e.fields
 	if f.EnvNames != "" {
 		m, ok := member(l.e.node, f.EnvNames)
-		if ok && m.Kind() != splice.ListKind {
+		if ok && (m.Kind() != splice.ListKind || len(words(m)) != len(m.Items())) {
 			return nil
 		}
 		return Edit{set(list(append(words(m), name)), l.at(f.EnvNames))}
@@ -251,8 +264,13 @@ func variableName(name string) string {
 
 // references are those the client does not expand.
 func (l entryLinter) references(v value) {
+	if l.inCode(v) {
+		return // the program's own, whatever it looks like
+	}
 	d := l.dialect()
-	foreign := d.Foreign(v.text, v.part)
+	foreign := slices.DeleteFunc(d.Foreign(v.text, v.part), func(r reference.Reference) bool {
+		return v.part&(reference.Environment|reference.Headers|reference.Args) != 0 && !unmistakable(r)
+	})
 	if len(foreign) == 0 {
 		l.inputs(v)
 		return
@@ -268,9 +286,98 @@ func (l entryLinter) references(v value) {
 		next = "write the value itself, or start the server through gauze run, which can fill it in"
 	}
 	p := l.report("foreign-reference", v.node, fmt.Sprintf("%s does not expand %s", l.Client.Name, quoted(shownReference(r))), next, fix...)
-	if v.part&(reference.Command|reference.Args|reference.URL|reference.Cwd) != 0 {
-		p.Consent = max(p.Consent, Shown) // what is run or reached depends on it
+	if fix == nil && v.part&(reference.Environment|reference.Headers) != 0 {
+		p.Severity = Warning // it may as well be meant as it is written
 	}
+}
+
+// unmistakable tells a reference from a text with a $ in it, as passwords have
+// one: it has a form that nothing else has, or the name of a variable.
+func unmistakable(r reference.Reference) bool {
+	return r.Form&(reference.Braces|reference.Default|reference.Bare|reference.Percent) == 0 || isVariable(r.Name)
+}
+
+// wholly tells whether a value is one reference to a variable that is set, and
+// nothing else but the scheme of a header.
+func (l entryLinter) wholly(v value, r reference.Reference) bool {
+	before := v.text[:r.From]
+	if scheme := strings.ToLower(before); v.part == reference.Headers && (scheme == "bearer " || scheme == "basic " || scheme == "token ") {
+		before = ""
+	}
+	_, set := l.Home.lookup(r.Name)
+	return before == "" && r.To == len(v.text) && isVariable(r.Name) && set
+}
+
+// inCode tells whether a text is a program itself, handed to a shell or another
+// interpreter, which has its own $.
+func (l entryLinter) inCode(v value) bool {
+	switch v.part {
+	case reference.Command:
+		return hasCode(strings.Fields(v.text))
+	case reference.Args:
+	default:
+		return false
+	}
+	at, ok := v.path[len(v.path)-1].(int)
+	return ok && at >= l.codeFrom()
+}
+
+// codeFrom is the first of an entry's arguments that is, or hands over, a
+// program.
+func (l entryLinter) codeFrom() int {
+	if from, known := l.code[l.e]; known {
+		return from
+	}
+	f := l.e.fields
+	field, argv := f.Args, []string{textOf(l.e.node, f.Command)}
+	if f.Argv {
+		field, argv = f.Command, nil
+	}
+	first := len(argv)
+	for _, item := range mustMember(l.e.node, field).Items() {
+		word, _ := text(item)
+		argv = append(argv, word)
+	}
+	from := math.MaxInt
+	if at := codeAt(argv); at >= 0 {
+		from = at - first
+	}
+	if l.code == nil {
+		l.code = map[*Entry]int{}
+	}
+	l.code[l.e] = from
+	return from
+}
+
+var interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "fish", "cmd", "pwsh", "powershell", "node", "python", "python3", "perl", "ruby", "php", "bun", "deno", "tsx"}
+
+// hasCode tells whether an interpreter is named in a command line and, behind
+// it, a flag that hands it its program: -c, -lc, -e, --eval, /c and so on.
+func hasCode(argv []string) bool { return codeAt(argv) >= 0 }
+
+// codeAt is where that flag stands, or -1.
+func codeAt(argv []string) int {
+	behind := false
+	for i, word := range argv {
+		switch {
+		case slices.Contains(interpreters, program(word)):
+			behind = true
+		case behind && codeFlag(strings.ToLower(word)):
+			return i
+		}
+	}
+	return -1
+}
+
+func codeFlag(word string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	switch name {
+	case "--eval", "--print", "--command", "-command", "/c", "/k", "eval":
+		return true
+	}
+	const longest = 5 // -euxc
+	letters, short := strings.CutPrefix(word, "-")
+	return short && len(word) <= longest && !strings.HasPrefix(letters, "-") && (strings.HasSuffix(letters, "c") || strings.HasSuffix(letters, "e"))
 }
 
 // shownReference is a reference without what may be secret in it: a password
@@ -294,9 +401,15 @@ func isVariable(name string) bool {
 // respell writes references in the client's own way.
 func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 	d, f := l.dialect(), l.e.fields
+	if v.part&(reference.Environment|reference.Headers) != 0 && !l.wholly(v, foreign[0]) {
+		return nil
+	}
 	if whole := foreign[0]; f.EnvNames == "env_vars" && v.part == reference.Environment && whole.Form&reference.Variables != 0 && whole.Form != reference.Default &&
 		whole.From == 0 && whole.To == len(v.text) && whole.Name == v.name {
-		return append(l.passOn(v.name), remove(v.path)) // by name, as there are no references
+		if fix := l.passOn(v.name); fix != nil {
+			return append(fix, remove(v.path)) // by name, as there are no references
+		}
+		return nil
 	}
 	var b strings.Builder
 	last := 0

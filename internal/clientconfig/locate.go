@@ -12,8 +12,10 @@ type located struct {
 	from, to int
 }
 
+// locate finds the bytes of a value. Those of an alias are written elsewhere,
+// and others stand for them, too.
 func (c *Config) locate(n splice.Node, ok bool) (located, bool) {
-	if !ok || n.Raw() == "" {
+	if !ok || n.Raw() == "" || n.Alias() {
 		return located{}, false
 	}
 	line, column := n.Place()

@@ -6,45 +6,74 @@ import "slices"
 // and looks again after each, until there is none left to make. It changes
 // nothing on disk. To mend what is mended changes nothing.
 func (c *Config) Mend(allow Consent, only ...Code) (now *Config, made []Problem) {
-	return c.MendIf(func(p Problem) bool { return p.Consent <= allow && (len(only) == 0 || slices.Contains(only, p.Code)) })
+	now, made, _ = c.MendIf(func(p Problem) bool { return p.Consent <= allow && (len(only) == 0 || slices.Contains(only, p.Code)) })
+	return now, made
 }
 
-// MendIf is Mend for those of the problems that somebody wants mended.
-func (c *Config) MendIf(wanted func(Problem) bool) (now *Config, made []Problem) {
+// Refused is a problem whose fix cannot be made in this file, and why.
+type Refused struct {
+	Problem
+	Because error
+}
+
+// MendIf is Mend for those of the problems that somebody wants mended. What
+// was wanted and could not be done is told.
+func (c *Config) MendIf(wanted func(Problem) bool) (now *Config, made []Problem, refused []Refused) {
 	const most = 200
 	now = c
-	refused := map[Code]int{}
 	for range most {
-		next, p, ok := now.mendOnce(wanted, refused)
+		next, p, ok := now.mendOnce(wanted, &refused)
 		if !ok {
 			break
 		}
 		now, made = next, append(made, p)
 	}
-	return now, made
+	return now, made, refused
 }
 
-func (c *Config) mendOnce(wanted func(Problem) bool, refused map[Code]int) (*Config, Problem, bool) {
-	skipped := map[Code]int{}
+func (c *Config) mendOnce(wanted func(Problem) bool, refused *[]Refused) (*Config, Problem, bool) {
+	skip := map[Code]int{} // those that were refused come first in every look
+	for _, r := range *refused {
+		skip[r.Code]++
+	}
 	problems := c.Lint()
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Fix.turn() - b.Fix.turn() })
 	for _, p := range problems {
 		if p.Fix == nil || !wanted(p) {
 			continue
 		}
-		if skipped[p.Code] < refused[p.Code] { // those come first in every look
-			skipped[p.Code]++
+		if skip[p.Code] > 0 {
+			skip[p.Code]--
 			continue
 		}
-		file, err := p.Fix.Apply(c.Format(), c.Text)
-		if err != nil {
-			refused[p.Code]++
-			skipped[p.Code]++
-			continue
+		next, err := c.mended(p)
+		if err == nil {
+			return next, p, true
 		}
-		return c.Home.ReadText(c.File, file), p, true
+		*refused = append(*refused, Refused{p, err})
 	}
 	return c, Problem{}, false
+}
+
+// mended is the file with one fix made, if nothing changes beside it.
+func (c *Config) mended(p Problem) (*Config, error) {
+	file, err := p.Fix.Apply(c.Format(), c.Text)
+	if err != nil {
+		return nil, err
+	}
+	now := c.Home.ReadText(c.File, file)
+	switch {
+	case p.entry != nil && !c.sameBeside(now, p.entry):
+		return nil, Skipped(sharing)
+	case p.entry == nil && p.Fix.onlyCuts() && !c.sameAll(now):
+		return nil, Skipped("the file would be read differently")
+	}
+	return now, nil
+}
+
+// onlyCuts tells whether nothing but bytes without a meaning are taken out.
+func (e Edit) onlyCuts() bool {
+	return !slices.ContainsFunc(e, func(c Change) bool { return c.Do != Put || c.Text != "" })
 }
 
 // turn says what is mended first: the text, then names, then the rest. Nothing

@@ -21,7 +21,12 @@ type Problem struct {
 	Fix          Edit // nil: not for a program
 	Consent      Consent
 	Next         string // what a person does
+
+	entry []any // its place in the document; nil: it is the file's
 }
+
+// needsEyes is for a fix that could, for all we know, break what works.
+func (p *Problem) needsEyes() { p.Consent = max(p.Consent, Shown) }
 
 // Severity is how bad it is.
 type Severity int
@@ -78,7 +83,7 @@ var catalogue = map[Code]kind{
 	"type-missing":         {Error, Form, "the client wants to be told how the server speaks"},
 	"type-spelling":        {Error, Form, "every client has its own word for the same transport"},
 	"type-unknown":         {Error, Person, "the client knows no such transport"},
-	"type-contradicts":     {Error, Form, "the type says one thing and the rest of the entry another"},
+	"type-contradicts":     {Error, Shown, "the type says one thing and the rest of the entry another"},
 	"transport-gone":       {Error, Person, "the client keeps the word for old files, and does not speak this transport any more"},
 	"remote-not-supported": {Error, Shown, "this file takes programs only; a URL in it is ignored"},
 	"bad-url":              {Error, Person, "the address cannot be reached as it is written"},
@@ -90,13 +95,13 @@ var catalogue = map[Code]kind{
 	"command-not-a-list":      {Error, Form, "the client wants the program and its arguments in one list"},
 	"command-is-a-list":       {Error, Form, "the client wants the program in one member and its arguments in another"},
 	"field-name":              {Error, Form, "the member has another name in this client, and under this one it is not read"},
-	"old-field":               {Warning, Form, "the client still reads the older name, and may stop to"},
+	"old-field":               {Warning, Shown, "the client still reads the older name, and may stop to"},
 	"unknown-field":           {Warning, Shown, "a member the client does not know is ignored without a word"},
-	"needless-field":          {Warning, Form, "the client no longer needs it"},
-	"old-form":                {Warning, Form, "this is the way older versions wrote it"},
+	"needless-field":          {Warning, Shown, "the client no longer needs it"},
+	"old-form":                {Warning, Shown, "this is the way older versions wrote it"},
 	"field-missing":           {Error, Form, "the client wants this member in every entry"},
 	"tools-missing":           {Warning, Shown, "its documentation wants a list of allowed tools, and what happens without one is told differently"},
-	"switch-unknown":          {Warning, Form, "the client does not know this switch, so the server is not switched off by it"},
+	"switch-unknown":          {Warning, Shown, "the client does not know this switch, so the server is not switched off by it"},
 	"name-refused":            {Warning, Person, "the file may say so, but commands that add, show or remove a server take only letters, digits, - and _"},
 	"name-underscores":        {Warning, Person, "the client joins the names of server and tool with underscores, and rules about them go wrong"},
 
@@ -106,7 +111,7 @@ var catalogue = map[Code]kind{
 	"env-refused":              {Error, Person, "the client does not let an entry set variables that decide what is loaded"},
 	"secret-not-inherited":     {Warning, Shown, "the server gets only what its entry lists; this variable is set in your shell and does not reach it"},
 	"inline-bearer-token":      {Error, Person, "the client refuses a token in the file and wants the name of a variable"},
-	"foreign-reference":        {Error, Form, "the client does not expand this way of writing a reference; the server gets it as it is written"},
+	"foreign-reference":        {Error, Shown, "the client does not expand this way of writing a reference; the server gets it as it is written"},
 	"reference-not-expanded":   {Warning, Person, "the client expands references, but not in this member"},
 	"reference-needs-approval": {Warning, Person, "the client asks before it expands a variable, and leaves it as written until somebody agreed"},
 	"unset-variable":           {Warning, Person, "the variable has no value here"},
@@ -121,10 +126,10 @@ var catalogue = map[Code]kind{
 	"docker-without-input": {Error, Shown, "without -i the container does not hear its client"},
 	"docker-detached":      {Error, Shown, "a detached container speaks to nobody"},
 	"docker-terminal":      {Error, Shown, "with a terminal in between, messages are echoed and broken"},
-	"timeout-unit":         {Warning, Form, "the number reads as if it was meant in another unit"},
-	"timeout-negative":     {Error, Form, "a time below zero is refused"},
+	"timeout-unit":         {Warning, Shown, "the number reads as if it was meant in another unit"},
+	"timeout-negative":     {Error, Shown, "a time below zero is refused"},
 	"timeout-not-a-number": {Error, Form, "the client wants a plain number"},
-	"timeout-out-of-range": {Warning, Form, "the client cuts the number to what it allows"},
+	"timeout-out-of-range": {Warning, Shown, "the client cuts the number to what it allows"},
 	"timeout-short":        {Warning, Form, "a package that has to be fetched first takes longer than that"},
 	"not-approved":         {Warning, Person, "servers of a project wait until somebody approved them, and look dead until then"},
 	"shadowed":             {Warning, Person, "of two servers with one name the client uses one"},

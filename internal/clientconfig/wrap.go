@@ -44,11 +44,17 @@ func (c *Config) Wrap(e *Entry, o WrapOptions) (Edit, error) {
 	if why != "" {
 		return nil, Skipped(why)
 	}
-	if !c.provenBothWays(e, edit) {
-		return nil, Skipped("it is written in a way that could not be given back exactly")
+	if why := c.provenBothWays(e, edit); why != "" {
+		return nil, Skipped(why)
 	}
 	return edit, nil
 }
+
+// Reasons why an entry is nothing for a program to change.
+const (
+	odd     = "it is written in a way that could not be given back exactly"
+	sharing = "it shares a part with another entry (alias)"
+)
 
 // unfit says why an entry is not wrapped.
 func (c *Config) unfit(e *Entry) string {
@@ -71,6 +77,8 @@ func (c *Config) unfit(e *Entry) string {
 		return "it is switched off"
 	case e.Spec.Command == "" && e.Spec.URL == "":
 		return "it has nothing to start"
+	case c.aliased(e):
+		return sharing
 	}
 	return ""
 }
@@ -85,6 +93,9 @@ func (c *Config) Unwrap(e *Entry) (Edit, error) {
 	}
 	if e.Inner.URL != "" && e.fields.NoRemote {
 		return nil, Skipped("the client takes no URL in this file")
+	}
+	if c.aliased(e) {
+		return nil, Skipped(sharing)
 	}
 	exact := c.unwrapCommand(e)
 	if e.Inner.URL != "" {
@@ -113,7 +124,7 @@ func (c *Config) leads(e *Entry, edit Edit, wanted func(*Entry) bool) bool {
 	}
 	now := c.Home.ReadText(c.File, file)
 	again := now.At(e.Path)
-	return now.Strict == nil && again != nil && len(now.Entries) == len(c.Entries) && wanted(again)
+	return now.Strict == nil && again != nil && len(now.Entries) == len(c.Entries) && wanted(again) && c.sameBeside(now, e.Path)
 }
 
 // At is the entry at a place of the document; nil: there is none.
@@ -125,25 +136,34 @@ func (c *Config) At(path []any) *Entry {
 	return &c.Entries[i]
 }
 
-func (c *Config) provenBothWays(e *Entry, edit Edit) bool {
+// provenBothWays says why an edit is not one that wraps an entry, leaves all
+// else as it is, and can be taken back to the byte.
+func (c *Config) provenBothWays(e *Entry, edit Edit) (why string) {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
-		return false
+		return odd
 	}
 	wrapped := c.Home.ReadText(c.File, file)
 	again := wrapped.At(e.Path)
-	if wrapped.Strict != nil || again == nil || !again.Wrapped || again.Inner == nil || len(wrapped.Entries) != len(c.Entries) {
-		return false
-	}
-	if again.Inner.Command != e.Spec.Command || !slices.Equal(again.Inner.Args, e.Spec.Args) || again.Inner.URL != e.Spec.URL {
-		return false
+	switch {
+	case wrapped.Strict != nil:
+		return odd
+	case !c.sameBeside(wrapped, e.Path):
+		return sharing
+	case again == nil || !again.Wrapped || again.Inner == nil || len(wrapped.Entries) != len(c.Entries):
+		return odd
+	case again.Inner.Command != e.Spec.Command || !slices.Equal(again.Inner.Args, e.Spec.Args) || again.Inner.URL != e.Spec.URL:
+		return odd
 	}
 	back, err := wrapped.Unwrap(again)
 	if err != nil {
-		return false
+		return odd
 	}
 	original, err := back.Apply(c.Format(), file)
-	return err == nil && bytes.Equal(original, c.Text)
+	if err != nil || !bytes.Equal(original, c.Text) {
+		return odd
+	}
+	return ""
 }
 
 // backwards sorts changes so that each leaves the places of the next alone.
@@ -167,7 +187,6 @@ func quote(word string) string {
 // begin behind "run" and "--"; without the dashes there were none at all, not
 // even an empty list.
 func (c *Config) wrapCommand(e *Entry, gauze string) (Edit, string) {
-	const odd = "it is written in a way that could not be given back exactly"
 	command, ok := c.locate(member(e.node, e.fields.Command))
 	if !ok {
 		return nil, odd

@@ -143,3 +143,59 @@ func TestUnwrapWhatAPersonWrapped(t *testing.T) {
 		t.Errorf("%v %s", err, text)
 	}
 }
+
+// What an anchor, an alias or a merge key shares is not changed for one of
+// those who share it.
+func TestWrapLeavesSharedPartsAlone(t *testing.T) {
+	const head = "extensions:\n"
+	for _, c := range []struct{ name, text, entry string }{
+		{"the arguments of another", "  a: {name: a, type: stdio, cmd: cat, args: &l [x]}\n  b: {name: b, type: stdio, cmd: cat, args: *l}\n", "b"},
+		{"arguments that another has", "  a: {name: a, type: stdio, cmd: cat, args: &l [x]}\n  b: {name: b, type: stdio, cmd: cat, args: *l}\n", "a"},
+		{"the command of another", "  a: {name: a, type: stdio, cmd: &c cat, args: [x]}\n  b: {name: b, type: stdio, cmd: *c, args: [y]}\n", "b"},
+		{"a merge", "  a: &m {name: a, type: stdio, cmd: cat, args: [x]}\n  b:\n    <<: *m\n    name: b\n", "b"},
+		{"what another merges", "  a: &m {name: a, type: stdio, cmd: cat, args: [x]}\n  b:\n    <<: *m\n    name: b\n", "a"},
+		{"another entry altogether", "  a: &m\n    name: a\n    type: stdio\n    cmd: cat\n    args:\n      - x\n  b: *m\n", "b"},
+		{"an entry that another is", "  a: &m\n    name: a\n    type: stdio\n    cmd: cat\n    args:\n      - x\n  b: *m\n", "a"},
+		{"a part that is no entry", "  b:\n    <<: *m\n    name: b\n", "b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := head + c.text
+			if c.name == "a part that is no entry" {
+				text = "base: &m {type: stdio, cmd: cat, args: [x]}\n" + text
+			}
+			home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "home/.config/goose/config.yaml", Data: []byte(text)}}})
+			config := home.Read(home.Find()[0])
+			e := config.At([]any{"extensions", c.entry})
+			if e == nil {
+				t.Fatal("no such entry")
+			}
+			edit, err := config.Wrap(e, WrapOptions{})
+			var why Skipped
+			if !errors.As(err, &why) || why != sharing {
+				changed, _ := edit.Apply(config.Format(), config.Text)
+				t.Errorf("%v\n%s", err, changed)
+			}
+		})
+	}
+}
+
+// Nor is it when a wrap is taken out.
+func TestUnwrapLeavesSharedPartsAlone(t *testing.T) {
+	home := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "home/.config/goose/config.yaml", Data: []byte(
+		"extensions:\n  a: &m {name: a, type: stdio, cmd: gauze, args: [run, --, cat, x]}\n  b:\n    <<: *m\n    name: b\n  c: {name: c, type: stdio, cmd: gauze, args: &l [run, --quiet, --, cat, x]}\n  d: {name: d, type: stdio, cmd: gauze, args: *l}\n")}}})
+	c := home.Read(home.Find()[0])
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		edit, err := c.Unwrap(e)
+		if err != nil {
+			continue
+		}
+		text, err := edit.Apply(c.Format(), c.Text)
+		if err != nil {
+			continue
+		}
+		if !c.sameBeside(home.ReadText(c.File, text), e.Path) {
+			t.Errorf("%s takes others with it:\n%s", e.Name, text)
+		}
+	}
+}

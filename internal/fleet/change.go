@@ -117,9 +117,12 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 			}
 			return files && !slices.ContainsFunc(v.Servers, named) // it is seen only now that its file is mended
 		}
-		mended, made := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
+		mended, made, refused := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
 		for _, p := range made {
 			d.replace(c, where(c, p), p.Consent, "mend "+string(p.Code), mended.Text)
+		}
+		for _, r := range refused {
+			d.skip(where(c, r.Problem), byHand(r))
 		}
 		for _, p := range mended.Lint() {
 			if chosen(p) && p.Fix != nil && !allowed(p) {
@@ -127,6 +130,15 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 			}
 		}
 	}
+}
+
+// byHand says why a fix is not made, and where a person makes it.
+func byHand(r clientconfig.Refused) string {
+	why := fmt.Sprintf("%s, and that is not for a program to change (%v)", r.What, r.Because)
+	if r.Line == 0 {
+		return why + "; edit the file by hand"
+	}
+	return fmt.Sprintf("%s; edit line %d by hand", why, r.Line)
 }
 
 func where(c *clientconfig.Config, p clientconfig.Problem) string {

@@ -208,6 +208,9 @@ func (n Node) Raw() string {
 	return n.d.text[n.n.start:n.n.end]
 }
 
+// Alias tells whether another value, written elsewhere, stands for this one.
+func (n Node) Alias() bool { return n.n.target != nil }
+
 // A SyntaxError says what is wrong with a file, where, and what to do.
 type SyntaxError struct {
 	Line, Column int

@@ -1,0 +1,66 @@
+package clientconfig
+
+import (
+	"reflect"
+
+	"github.com/gauze-mcp/gauze/internal/splice"
+)
+
+// sameBeside tells whether two readings of a file say the same everywhere but
+// at one place. Aliases and merge keys count as what they stand for, so that a
+// change of one entry is seen in all that share it.
+func (c *Config) sameBeside(now *Config, path []any) bool {
+	return now.Doc != nil && sameBut(c.Doc.Root().Value(), now.Doc.Root().Value(), path)
+}
+
+// sameAll is the same without an exception.
+func (c *Config) sameAll(now *Config) bool {
+	return now.Doc != nil && reflect.DeepEqual(c.Doc.Root().Value(), now.Doc.Root().Value())
+}
+
+func sameBut(a, b any, path []any) bool {
+	if len(path) == 0 {
+		return true
+	}
+	switch a := a.(type) {
+	case splice.Map:
+		b, ok := b.(splice.Map)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if a[i].Name != b[i].Name || !sameStep(a[i].Value, b[i].Value, a[i].Name, path) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !sameStep(a[i], b[i], i, path) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// sameStep goes on along the path, or compares what is beside it.
+func sameStep(a, b, step any, path []any) bool {
+	if step == path[0] {
+		return sameBut(a, b, path[1:])
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// aliased tells whether the entry, its command or its arguments are written
+// somewhere else.
+func (c *Config) aliased(e *Entry) bool {
+	command, hasCommand := member(e.node, e.fields.Command)
+	args, hasArgs := member(e.node, e.fields.Args)
+	return e.outer.Alias() || hasCommand && command.Alias() || hasArgs && args.Alias()
+}
