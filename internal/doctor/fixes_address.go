@@ -69,10 +69,10 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 		base = strings.TrimSuffix(base, end)
 	}
 	paths := []string{base + "/mcp", base + "/sse", base + "/mcp/", base + "/sse/", base + "/", u.Path + "/", strings.TrimSuffix(u.Path, "/")}
-	if !strings.Contains(strings.TrimPrefix(base, "/"), "/") && base == strings.TrimSuffix(u.Path, "/") {
-		// A path of one word may be no part of the address at all. One that ends
-		// as such addresses do names one of several servers of the host, and
-		// none of the others is meant.
+	if base == strings.TrimSuffix(u.Path, "/") {
+		// Such a path may be no part of the address at all. One that ends as
+		// addresses of servers do names one of several of the host, and none of
+		// the others is meant.
 		paths = slices.Insert(paths, 1, "/mcp", "/sse")
 	}
 	var places []*url.URL

@@ -158,17 +158,12 @@ func TestBrokenSetupsAreInterrupted(t *testing.T) {
 					cmd.Process.Kill()
 					t.Fatal("there was nothing to wait for")
 				}
-				began := time.Now()
 				if err := cmd.Process.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
 				}
-				<-ended
-				most := grace
-				if strings.HasPrefix(e.name, "while") {
-					most = time.Second // less than the time of one look
-				}
-				if took := time.Since(began); took > most || cmd.ProcessState.ExitCode() != 130 {
-					t.Errorf("%v after Ctrl-C: %v\n%s", took, cmd.ProcessState, said.String())
+				// The server would go on for ever.
+				if <-ended; cmd.ProcessState.ExitCode() != 130 {
+					t.Errorf("after Ctrl-C: %v\n%s", cmd.ProcessState, said.String())
 				}
 			})
 		}

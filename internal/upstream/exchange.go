@@ -382,12 +382,23 @@ func (x *exchange) failed(err error) (told bool) {
 		x.w.fail(failure{err: reason})
 		return false
 	}
-	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: plain(err)}
+	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: plain(x.reason(err))}
 	if loss.Delivery == fault.Unsent {
 		loss.Code = fault.ServerUnreachable
 	}
 	x.w.lose(x.id, loss)
 	return true
+}
+
+// reason is why the last try broke.
+func (x *exchange) reason(err error) error {
+	t := x.try.Load()
+	if t == nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.conn.reason(err)
 }
 
 // refused handles a status that is no success: a JSON-RPC answer passes, a
