@@ -227,6 +227,9 @@ extensions:
 
 // Wrapped, all that worked works, and given back, every file is as it was.
 func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
+	if underRace {
+		t.Skip("it is a step of the check of its own, without the race detector: clients")
+	}
 	p := newPerson(t, tenClients())
 	works := func() map[string]bool {
 		all := map[string]bool{}
@@ -357,6 +360,9 @@ exit 3
 `
 
 func TestNoSecretIsShownByAnyCommand(t *testing.T) {
+	if underRace {
+		t.Skip("it is a step of the check of its own, without the race detector: clients")
+	}
 	c := &canaries{}
 	servers, others := map[string]any{}, map[string]any{}
 	for i := 0; len(c.all) < 200; i++ {

@@ -20,6 +20,7 @@ type step struct {
 	name  string
 	about string
 	slow  bool // left out by -quick
+	asked bool // left out unless it is asked for by its name
 	run   func(ctx context.Context, out io.Writer) (tally, error)
 }
 
@@ -54,9 +55,13 @@ func allSteps(quick bool) []step {
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
 		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true,
 			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
+		{name: "clients", about: "thirty servers of ten clients wrapped and given back, two hundred secrets shown by no command", slow: true,
+			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown", "./cmd/gauze")},
 		{name: "broken", about: "set-ups broken in named ways, with real servers, diagnosed and healed", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
-		{name: "judges", about: "what is written into the files of five real clients, in their own words", slow: true,
+		{name: "judges", about: "what is written into the files of Claude Code and Codex, in their own words", slow: true,
+			run: command([]string{"CI=true", "GAUZE_JUDGES=claude-code,codex"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
+		{name: "judges-all", about: "the same with five clients", slow: true, asked: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
 		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times over", repeats), slow: true, run: repeatFaults},
@@ -72,7 +77,7 @@ func choose(steps []step, quick bool, only string) ([]step, error) {
 		if only != "" && s.name != only && !strings.HasPrefix(s.name, only+"-") {
 			continue
 		}
-		if quick && s.slow && only == "" {
+		if (quick && s.slow || s.asked) && only == "" {
 			continue
 		}
 		chosen = append(chosen, s)

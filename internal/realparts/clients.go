@@ -30,20 +30,26 @@ var programs = map[Client]string{
 	CopilotCLI: "@github/copilot-linux-*/copilot",
 }
 
-var clientsUnit = unit{
-	name:    "clients",
-	pins:    pinned(pinsClientsPackage) + pinned(pinsClientsLock) + nodePin,
-	install: installClients,
-}
+// The clients are large: two of them are asked in every check, the others when they are asked for.
+var (
+	clientsUnit     = clientsFrom("clients", pinsClientsPackage, pinsClientsLock)
+	moreClientsUnit = clientsFrom("clients-more", pinsMorePackage, pinsMoreLock)
+)
 
-func installClients(ctx context.Context, dir string, out io.Writer) (place, error) {
-	return installPinned(ctx, dir, out, oldestNode, pinsClientsPackage, pinsClientsLock)
+func clientsFrom(name, manifest, lock string) unit {
+	return unit{name: name, pins: pinned(manifest) + pinned(lock) + nodePin, install: func(ctx context.Context, dir string, out io.Writer) (place, error) {
+		return installPinned(ctx, dir, out, oldestNode, manifest, lock)
+	}}
 }
 
 // NeedClient returns the command line that starts the client, with the manners of Need.
 func NeedClient(t testing.TB, client Client, args ...string) []string {
 	t.Helper()
-	place := need(t, clientsUnit)
+	from := moreClientsUnit
+	if client == ClaudeCode || client == Codex {
+		from = clientsUnit
+	}
+	place := need(t, from)
 	found, err := filepath.Glob(filepath.Join(place.Modules, programs[client]))
 	if err != nil {
 		t.Fatal(err)

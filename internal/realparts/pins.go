@@ -11,7 +11,7 @@ import (
 // The npm parts are pinned by a lock file with a checksum for every package below them. It was written with npm's
 // omit-lockfile-registry-resolved, so it names no address and installs from whichever registry npm is configured for.
 //
-//go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json
+//go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
 var npmPins embed.FS
 
 const (
@@ -30,6 +30,8 @@ const (
 
 	pinsClientsPackage = "pins/clients/package.json"
 	pinsClientsLock    = "pins/clients/package-lock.json"
+	pinsMorePackage    = "pins/clients-more/package.json"
+	pinsMoreLock       = "pins/clients-more/package-lock.json"
 )
 
 // fingerprint names the folder of a unit: another pin, another folder.

@@ -33,7 +33,7 @@ var clientsOfBroken = map[string]func(*testing.T, context.Context, []string) (cl
 func TestBrokenSetupsInARealClient(t *testing.T) {
 	web := &neighbours{http: everythingHTTP.start(t), sse: everythingSSE.start(t)}
 	causes := map[string]bool{}
-	for _, s := range brokenSetups() {
+	for i, s := range brokenSetups() {
 		if s.cope || len(s.heals) > 0 {
 			continue
 		}
@@ -47,6 +47,9 @@ func TestBrokenSetupsInARealClient(t *testing.T) {
 			seen := b.gauze().Report
 			want := []string{fault.Quote(seen.Diagnosis.Explanation), fault.Quote(seen.Todo)}
 			for name, connect := range clientsOfBroken {
+				if name == "ts-v1" && i%3 > 0 {
+					continue // what gauze says is the same for all; that a client shows it, a third of them shows
+				}
 				ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 				defer cancel()
 				c, err := connect(t, ctx, b.running())

@@ -35,6 +35,14 @@ type verdict struct {
 	said      string   // all of its words
 }
 
+// asked are the judges that are to be asked: those that GAUZE_JUDGES names, or all.
+func asked() []judge {
+	named := os.Getenv("GAUZE_JUDGES")
+	return slices.DeleteFunc(slices.Clone(judges), func(j judge) bool {
+		return named != "" && !slices.Contains(strings.Split(named, ","), string(j.client))
+	})
+}
+
 var judges = []judge{
 	{client: realparts.ClaudeCode, file: ".claude.json", begin: `{"mcpServers": {`, end: "}}\n",
 		own: []string{"mcp", "add", "--scope", "user", "NAME", "-e", "LEVEL=1", "--", "WITNESS", "one"}, ask: askClaudeCode},
