@@ -227,7 +227,7 @@ extensions:
 
 // Wrapped, all that worked works, and given back, every file is as it was.
 func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
-	if underRace {
+	if raceEnabled {
 		t.Skip("it is a step of the check of its own, without the race detector: clients")
 	}
 	p := newPerson(t, tenClients())
@@ -360,7 +360,7 @@ exit 3
 `
 
 func TestNoSecretIsShownByAnyCommand(t *testing.T) {
-	if underRace {
+	if raceEnabled {
 		t.Skip("it is a step of the check of its own, without the race detector: clients")
 	}
 	c := &canaries{}

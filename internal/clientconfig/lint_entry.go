@@ -195,7 +195,7 @@ func (l entryLinter) address() {
 	where, address := l.urlMember()
 	switch {
 	case address == "" && !hasCommand:
-		if !l.renamed(f.Command) && !l.renamed(f.URL) {
+		if !l.renamed(f.Command) && !l.renamed(f.URL) && !has(n, "tcp") { // of older Gemini
 			l.report("nothing-to-start", l.e.outer, "the entry has neither a command nor a URL", fmt.Sprintf("add %q or %q", f.Command, f.URL))
 		}
 		return
@@ -210,6 +210,9 @@ func (l entryLinter) address() {
 			p.Severity = Warning
 		}
 		return
+	}
+	if strings.HasPrefix(address, "ws://") || strings.HasPrefix(address, "wss://") {
+		return // some speak it; their type says so
 	}
 	if l.Client.ID == "vscode" && (strings.HasPrefix(address, "unix://") || strings.HasPrefix(address, "pipe://")) {
 		return

@@ -109,7 +109,24 @@ func (c *Config) Unwrap(e *Entry) (Edit, error) {
 	if e.Inner.URL != "" || e.Inner.Command == "" {
 		return nil, Skipped("it was wrapped by hand: the entry has to be written anew by hand, too")
 	}
+	if flag := meaningful(e); flag != "" {
+		return nil, Skipped("it was wrapped by hand with " + flag + ", which would be lost: write the entry anew by hand")
+	}
 	return c.unwrapByHand(e), nil // wrapped by a person, with flags of their own
+}
+
+// meaningful is a flag of a person's between run and the command that is more
+// than a setting of the wrap: without it, another server would be started.
+func meaningful(e *Entry) string {
+	for _, word := range e.Spec.Args {
+		if word == "--" {
+			break
+		}
+		if name, _, _ := strings.Cut(word, "="); name == "--cwd" || name == "--url" || strings.HasPrefix(name, "--header") {
+			return name
+		}
+	}
+	return ""
 }
 
 func sameWords(e *Entry, command string, args []string) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,6 +197,20 @@ func TestUnwrapLeavesSharedPartsAlone(t *testing.T) {
 		}
 		if !c.sameBeside(home.ReadText(c.File, text), e.Path) {
 			t.Errorf("%s takes others with it:\n%s", e.Name, text)
+		}
+	}
+}
+
+// A flag that decides what is started is not dropped.
+func TestWhatAPersonSaidToTheWrapIsNotLost(t *testing.T) {
+	cursor, _ := ByID("cursor")
+	h := Home{OS: "linux", Home: "/home/me"}
+	at := slices.IndexFunc(h.Places(cursor), func(f File) bool { return f.Place.Scope == User })
+	for args, kept := range map[string]bool{`"run", "--cwd", "/srv/app", "--", "node", "server.js"`: true, `"run", "--timeout", "5m", "--", "node", "server.js"`: false} {
+		c := h.ReadText(h.Places(cursor)[at], []byte(`{"mcpServers": {"a": {"command": "gauze", "args": [`+args+`]}}}`))
+		edit, err := c.Unwrap(&c.Entries[0])
+		if (err != nil) != kept || kept && !strings.Contains(err.Error(), "--cwd") || !kept && edit == nil {
+			t.Errorf("%s: %v %v", args, edit, err)
 		}
 	}
 }

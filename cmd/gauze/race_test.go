@@ -1,6 +1,0 @@
-//go:build race
-
-package main
-
-// underRace: the race detector makes a hundred starts of gauze take minutes.
-const underRace = true
