@@ -95,6 +95,10 @@ func (s *secretValues) flags(words []string) {
 		switch {
 		case joined && fault.NamesSecret(name, value) && !commands(value):
 			s.add(value)
+		case joined && i > 0 && (words[i-1] == "-e" || words[i-1] == "--env") && len(value) > 7 && !commands(value):
+			s.add(value) // of a container, and so a variable's
+		case isHeader && i > 0 && (words[i-1] == "-u" || words[i-1] == "--user"):
+			s.add(inHeader) // name:password
 		case isHeader && (fault.NamesSecret(header, inHeader) || strings.EqualFold(header, "authorization")):
 			s.add(strings.TrimSpace(inHeader))
 		case !joined && strings.HasPrefix(word, "-") && i+1 < len(words) && i+1 != started && fault.NamesSecret(name, words[i+1]) && !commands(words[i+1]):
