@@ -15,7 +15,7 @@ import (
 
 // fuzzRuns is a smoke test's worth per target. A count, not a time: when its time is up, the fuzzer of Go now and then
 // reports "context deadline exceeded" as a failure of the target.
-const fuzzRuns = 3_000
+const fuzzRuns = 1_000
 
 type fuzzTarget struct{ pkg, name string }
 
