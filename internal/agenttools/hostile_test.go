@@ -91,6 +91,9 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		return r
 	}
 	for i, payload := range payloads {
+		if raceEnabled && i%2 > 0 {
+			continue // all of them are tried without the race detector, by the step clients
+		}
 		payload = fill(payload)
 		for _, config := range hostileConfigs(payload) {
 			configs++

@@ -56,7 +56,7 @@ func allSteps(quick bool) []step {
 		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true,
 			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
 		{name: "clients", about: "thirty servers of ten clients wrapped and given back, two hundred secrets shown by no command", slow: true,
-			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown", "./cmd/gauze")},
+			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|Hostile", "./cmd/gauze", "./internal/agenttools")},
 		{name: "broken", about: "set-ups broken in named ways, with real servers, diagnosed and healed", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
 		{name: "judges", about: "what is written into the files of Claude Code and Codex, in their own words", slow: true,

@@ -1,0 +1,5 @@
+//go:build !race
+
+package agenttools
+
+const raceEnabled = false
