@@ -40,7 +40,7 @@ func (t tally) String() string {
 }
 
 func allSteps(quick bool) []step {
-	suite := []string{"-race", "-timeout", "9m", "./..."}
+	suite := []string{"-race", "-timeout", "9m", "./internal/realtest", "./..."} // the longest first, or it is waited for alone
 	if quick {
 		suite = append([]string{"-short"}, suite...)
 	}
