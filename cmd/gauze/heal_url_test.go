@@ -111,3 +111,26 @@ func TestASessionIsNeverMovedToAnotherServer(t *testing.T) {
 		t.Errorf("%s\nthere %d, elsewhere %d\n%s", line, real.Effects()["k"], other.Effects()["k"], w.stderr.String())
 	}
 }
+
+// A gateway that does not reach its server yet is waited for.
+func TestAGatewayThatWarmsUpIsWaitedFor(t *testing.T) {
+	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
+	at, _ := url.Parse(server.URL())
+	path := at.Path
+	at.Path = ""
+	var asked atomic.Int32
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) <= 6 { // more often than a request that broke is repeated
+			http.Error(w, "warming up", http.StatusServiceUnavailable)
+			return
+		}
+		r.URL.Path = path
+		httputil.NewSingleHostReverseProxy(at).ServeHTTP(w, r)
+	}))
+	t.Cleanup(gate.Close)
+	w := startRun(t, nil, "--url", gate.URL+"/mcp")
+	fmt.Fprintln(w.in, hello)
+	if line, _ := w.out.ReadString('\n'); !strings.Contains(line, `"result"`) {
+		t.Errorf("%s\n%s", line, w.stderr.String())
+	}
+}
