@@ -54,7 +54,6 @@ func Middleware(o MiddlewareOptions) mcp.Middleware {
 }
 
 const (
-	receiptKey   = "io.github.gauze-mcp/repair"
 	firstModern  = "2026-07-28" // protocol version in which results say that they are complete
 	mostPages    = 1000         // of a tools/list: a server that never ends is not followed for ever
 	mostMistakes = 1000         // remembered, of callers that invent tools
@@ -207,9 +206,9 @@ func withReceipt(answer *mcp.CallToolResult, called, name string, out repair.Out
 	if stamped.Meta == nil {
 		stamped.Meta = mcp.Meta{}
 	}
-	stamped.Meta[receiptKey] = receipt
+	stamped.Meta[fault.ReceiptKey] = receipt
 	if len(told) > 0 && answer.InputRequests == nil { // a result that asks back has no content
-		text := "[gauze] The call was run with a change: " + strings.Join(told, "; ") + ". Send it so the next time."
+		text := fault.ModelMark + "] The call was run with a change: " + strings.Join(told, "; ") + ". Send it so the next time."
 		stamped.Content = append(slices.Clone(answer.Content), &mcp.TextContent{Text: text})
 	}
 	return &stamped

@@ -34,7 +34,7 @@ func narrate(events *event.Stream, w io.Writer) (finish func()) {
 				continue // it was asked to
 			}
 			if line := told(e); line != "" {
-				fmt.Fprintln(w, "gauze: "+fault.Passage(line))
+				fmt.Fprintln(w, fault.LogMark+" "+fault.Passage(line))
 			}
 		}
 	}()

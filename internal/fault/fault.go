@@ -9,6 +9,7 @@
 //	model.go       the voice for the caller's model
 //	terminal.go    the voice for people; explain.go says more about a code
 //	machine.go     the voice for programs: JSON, tool result, JSON-RPC error
+//	mark.go        how our words are told from a server's
 //	clean.go       foreign text without control characters
 //	redact.go      foreign text without secrets, by their shape (named.go: by their name; random.go, privatekey.go)
 //	secrets.go     foreign text without secrets, by known value
@@ -65,7 +66,7 @@ type Evidence struct {
 func (f *Fault) Error() string {
 	e := f.entry()
 	var b strings.Builder
-	b.WriteString("gauze: ")
+	b.WriteString(LogMark + " ")
 	b.WriteString(string(f.Code))
 	b.WriteString(": ")
 	if s := f.foreign(f.Server); s != "" {

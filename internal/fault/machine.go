@@ -8,12 +8,6 @@ import (
 	"time"
 )
 
-// MetaKey is where a fault stands in the _meta of a result.
-const MetaKey = "io.github.gauze-mcp/fault"
-
-// ReportKey is where a refused call is explained to programs: type, summary, issues, schema, suggestions, validExample.
-const ReportKey = "io.github.gauze-mcp/arguments"
-
 // machineLines is how much evidence travels: enough to diagnose from, too little to flood a client.
 const machineLines = 8
 
@@ -53,7 +47,7 @@ type machineEvidence struct {
 func (f *Fault) JSON() []byte {
 	e := f.entry()
 	m := machine{
-		Source: "gauze", Code: f.Code, Title: e.Title, Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: !f.mayHaveActed(),
+		Source: Source, Code: f.Code, Title: e.Title, Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: !f.mayHaveActed(),
 		Server: f.foreign(f.Server), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool),
 		At: stamp(f.At), Since: stamp(f.Since), NextTry: stamp(f.NextTry),
 		Attempts: f.Attempts, WaitedMS: f.Waited.Milliseconds(), LimitMS: f.Limit.Milliseconds(),

@@ -32,7 +32,7 @@ func (f *Fault) modelParts() []string {
 	}
 	said = append(said, f.next())
 	// The bracket keeps our words apart from a tool's own error: a model must not think the tool said this.
-	parts := []string{"[gauze: " + string(f.Code) + "] " + strings.Join(said, " ")}
+	parts := []string{ModelMark + ": " + string(f.Code) + "] " + strings.Join(said, " ")}
 	if e.mute {
 		return parts
 	}

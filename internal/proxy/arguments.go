@@ -15,9 +15,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// receiptKey is where a result tells what was changed of its call.
-const receiptKey = "io.github.gauze-mcp/repair"
-
 // fitting is what became of the arguments of one call on its way in.
 type fitting struct {
 	mode    string         // the user's word for its tool
@@ -281,7 +278,7 @@ func (f *fitting) receipt(result []byte, tool string) []byte {
 	if err != nil || string(value) == "{}" {
 		return result
 	}
-	return withBlock(withMeta(result, receiptKey, value), f.told(tool))
+	return withBlock(withMeta(result, fault.ReceiptKey, value), f.told(tool))
 }
 
 // told is what the model that made the call should know of its repair.
@@ -312,7 +309,7 @@ func (f *fitting) told(tool string) string {
 		return ""
 	}
 	told := []rune(fault.Clean(strings.Join(said, " ")))
-	return "[gauze] " + string(told[:min(len(told), mostTold)])
+	return fault.ModelMark + "] " + string(told[:min(len(told), mostTold)])
 }
 
 // How much a model is told behind a result: characters, changes.

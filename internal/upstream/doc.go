@@ -24,6 +24,7 @@
 //	unread*.go   the proof that bytes were never read
 //	joiner.go    a message that was printed on several lines
 //	relay.go     the server's stderr on its way to ours, never waited for
+//	disown.go    no line of it reads as one of gauze's
 //	vitals*.go   is the process stopped, is it using CPU
 //
 // Or HTTP, to a server behind a URL:

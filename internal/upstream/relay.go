@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 // relay passes bytes on without ever holding up the one who writes them: a
@@ -52,6 +54,7 @@ func (r *relay) Write(b []byte) (int, error) {
 func (r *relay) serve() {
 	defer close(r.done)
 	allowed, at := float64(relayBurst), time.Now()
+	server := disowner{w: r.w}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
@@ -59,15 +62,19 @@ func (r *relay) serve() {
 			r.more.Wait()
 		}
 		if len(r.buf) == 0 {
+			r.mu.Unlock()
+			server.flush()
+			r.mu.Lock()
 			return
 		}
 		batch, dropped := r.buf, r.dropped
 		r.buf, r.dropped = nil, 0
 		r.mu.Unlock()
 		if dropped > 0 {
-			fmt.Fprintf(r.w, "\ngauze: %d bytes of the server's stderr were skipped\n", dropped)
+			server.flush()
+			fmt.Fprintf(r.w, "\n%s %d bytes of the server's stderr were skipped\n", fault.LogMark, dropped)
 		}
-		r.w.Write(batch)
+		server.Write(batch)
 		now := time.Now()
 		allowed = min(relayBurst, allowed+now.Sub(at).Seconds()*relayRate) - float64(len(batch))
 		at = now

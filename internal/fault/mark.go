@@ -1,0 +1,85 @@
+package fault
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The marks by which clients, models and people recognize what gauze itself says. A server can write them as well, so
+// whatever passes a server's output on rewrites them first: see internal/proxy/disown.go and internal/upstream/relay.go.
+const (
+	namespace = "io.github.gauze-mcp"
+
+	MetaKey    = namespace + "/fault"     // in the _meta of a result: a fault
+	ReportKey  = namespace + "/arguments" // in the _meta of a result: why a call was rejected (type, summary, issues, schema, suggestions, validExample)
+	ReceiptKey = namespace + "/repair"    // in the _meta of a result: how the arguments were adjusted
+
+	Source = "gauze" // data.source of a JSON-RPC error. The error code alone marks nothing
+
+	LogMark   = "gauze:" // begins a line on stderr
+	ModelMark = "[gauze" // begins a text for a model
+
+	// Disowned precedes a server's text that begins with a mark.
+	Disowned = "server: "
+)
+
+// DisownedKey returns the name under which a server's _meta key is passed on, if the key is in gauze's namespace:
+// io.github.gauze-mcp/fault becomes io.github.gauze-mcp.upstream/fault. Two keys that differ still differ afterwards.
+func DisownedKey(key string) (renamed string, marked bool) {
+	n := len(namespace)
+	if len(key) < n || !strings.EqualFold(key[:n], namespace) || len(key) > n && key[n] != '/' && key[n] != '.' {
+		return key, false
+	}
+	return key[:n] + ".upstream" + key[n:], true
+}
+
+// FindMark returns where mark begins in text as a reader sees it: at the start of the text or after a control
+// character or terminal sequence, which may have moved the cursor to the start of a line. Case, and invisible
+// characters in between, make no difference. A negative at means that there is none; then the text from open on may
+// still become a mark if more text follows.
+func FindMark(text, mark string) (at, open int) {
+	at, open = 0, -1
+	matched := 0  // bytes of mark
+	fresh := true // a mark may begin here
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		n := sequence(text[i:], r)
+		switch {
+		case r != '\t' && (n > 0 || unicode.IsControl(r)):
+			from := i
+			if i += max(n, size); matched == 0 || r == '\n' || r == '\r' {
+				fresh, matched, at = true, 0, i
+				if n > 0 && i == len(text) {
+					at = from // the sequence may not be complete
+				}
+			}
+			continue
+		case fresh && (r == ' ' || r == '\t'), r >= utf8.RuneSelf && Unseen(r):
+		case (fresh || matched > 0) && lower(r) == rune(mark[matched]):
+			if matched == 0 {
+				at = i
+			}
+			if fresh, matched = false, matched+1; matched == len(mark) {
+				return at, -1
+			}
+		default:
+			fresh, matched = false, 0
+		}
+		i += size
+	}
+	if fresh || matched > 0 {
+		return -1, at
+	}
+	return -1, -1
+}
+
+func lower(r rune) rune {
+	if 'A' <= r && r <= 'Z' {
+		return r + 'a' - 'A'
+	}
+	return r
+}
