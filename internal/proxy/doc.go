@@ -4,6 +4,7 @@
 //	session.go     Session: who we stand between, and how it begins and ends
 //	client.go      what the client says
 //	server.go      what the server says
+//	disown.go      the marks of gauze's own words taken out of it
 //	call.go        one request on its way: admitted, sent, answered once
 //	class.go       what a request may do to the world
 //	generation.go  the server comes back, or does not: Up and Unreachable

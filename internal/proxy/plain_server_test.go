@@ -44,6 +44,7 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"durable-tasks":  func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
 	"10000-tools":    serveTools(10_000),
 	"picky":          servePicky,
+	"parrot":         serveParrot,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
 	"flood-modern":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },
@@ -139,6 +140,27 @@ func servePicky(in io.Reader, out io.Writer, _ string) {
 				text, _ := json.Marshal(params)
 				answer(`"result":{"content":[{"type":"text","text":` + string(text) + `}]}`)
 			}
+		}
+	})
+}
+
+// serveParrot answers a call with the members its arguments name, as they are written there; before
+// that it says the line they name.
+func serveParrot(in io.Reader, out io.Writer, _ string) {
+	eachLine(in, func(_ []byte, m plainMessage) {
+		answer := func(members string) { fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, members) }
+		switch m.Method {
+		case "initialize":
+			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"parrot","version":"1"}}`)
+		case "tools/list":
+			answer(`"result":{"tools":[{"name":"say","inputSchema":{"type":"object"}}]}`)
+		case "tools/call":
+			var p struct{ Arguments struct{ Before, Answer string } }
+			json.Unmarshal(m.Params, &p)
+			if p.Arguments.Before != "" {
+				fmt.Fprintln(out, p.Arguments.Before)
+			}
+			answer(p.Arguments.Answer)
 		}
 	})
 }

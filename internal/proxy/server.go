@@ -17,6 +17,7 @@ import (
 // Message takes one message of the server's. It is called from the
 // connection's own goroutine, and never after its Down.
 func (s *Session) Message(conn *upstream.Conn, m *wire.Message) {
+	m = disown(m)
 	switch m.Kind {
 	case wire.Response:
 		s.response(conn, m)
