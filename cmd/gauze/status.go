@@ -2,8 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/robustio"
 
 	"github.com/gauze-mcp/gauze/internal/gateway"
 	"github.com/gauze-mcp/gauze/internal/health"
@@ -54,8 +59,35 @@ func writeJSON(file string, s any) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+	if err := replaceFile(file, append(text, '\n')); err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	return nil
+}
+
+// replaceFile puts a new file of mode 0600 in the place of a regular file or of none. It opens
+// nothing that is there: a symbolic link could lead anywhere, and a pipe could block.
+func replaceFile(path string, content []byte) error {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link; name the file it leads to", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".gauze-*.tmp") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(content)
+	err = errors.Join(err, temp.Close())
+	if err == nil {
+		err = robustio.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return err
 }
