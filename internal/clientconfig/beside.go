@@ -7,10 +7,27 @@ import (
 )
 
 // sameBeside tells whether two readings of a file say the same everywhere but
-// at one place. Aliases and merge keys count as what they stand for, so that a
+// at these places. Aliases and merge keys count as what they stand for, so that a
 // change of one entry is seen in all that share it.
-func (c *Config) sameBeside(now *Config, path []any) bool {
-	return now.Doc != nil && sameBut(c.Doc.Root().Value(), now.Doc.Root().Value(), path)
+func (c *Config) sameBeside(now *Config, paths ...[]any) bool {
+	skipped := places{}
+	for _, path := range paths {
+		skipped.add(path)
+	}
+	return now.Doc != nil && sameBut(c.Doc.Root().Value(), now.Doc.Root().Value(), skipped)
+}
+
+// places is a tree of paths: what follows each first step. A path ends where
+// nothing follows.
+type places map[any]places
+
+func (p places) add(path []any) {
+	for _, step := range path {
+		if p[step] == nil {
+			p[step] = places{}
+		}
+		p = p[step]
+	}
 }
 
 // sameAll is the same without an exception.
@@ -18,8 +35,8 @@ func (c *Config) sameAll(now *Config) bool {
 	return now.Doc != nil && reflect.DeepEqual(c.Doc.Root().Value(), now.Doc.Root().Value())
 }
 
-func sameBut(a, b any, path []any) bool {
-	if len(path) == 0 {
+func sameBut(a, b any, skipped places) bool {
+	if len(skipped) == 0 {
 		return true
 	}
 	switch a := a.(type) {
@@ -29,7 +46,7 @@ func sameBut(a, b any, path []any) bool {
 			return false
 		}
 		for i := range a {
-			if a[i].Name != b[i].Name || !sameStep(a[i].Value, b[i].Value, a[i].Name, path) {
+			if a[i].Name != b[i].Name || !sameStep(a[i].Value, b[i].Value, a[i].Name, skipped) {
 				return false
 			}
 		}
@@ -40,7 +57,7 @@ func sameBut(a, b any, path []any) bool {
 			return false
 		}
 		for i := range a {
-			if !sameStep(a[i], b[i], i, path) {
+			if !sameStep(a[i], b[i], i, skipped) {
 				return false
 			}
 		}
@@ -49,10 +66,10 @@ func sameBut(a, b any, path []any) bool {
 	return false
 }
 
-// sameStep goes on along the path, or compares what is beside it.
-func sameStep(a, b, step any, path []any) bool {
-	if step == path[0] {
-		return sameBut(a, b, path[1:])
+// sameStep goes on along the paths, or compares what is beside them.
+func sameStep(a, b, step any, skipped places) bool {
+	if deeper, is := skipped[step]; is {
+		return sameBut(a, b, deeper)
 	}
 	return reflect.DeepEqual(a, b)
 }

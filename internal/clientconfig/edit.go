@@ -3,6 +3,7 @@ package clientconfig
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
@@ -41,11 +42,12 @@ func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {
 	}
 	for i := 0; i < len(e); i++ {
 		if e[i].Do == Put {
-			c := e[i]
-			if c.From < 0 || c.To > len(file) || c.From > c.To || string(file[c.From:c.To]) != c.Old {
-				return nil, errMoved
+			var err error
+			n := e[i:].backwardPuts()
+			if file, err = e[i : i+n].put(file); err != nil {
+				return nil, err
 			}
-			file = append(append(append([]byte(nil), file[:c.From]...), c.Text...), file[c.To:]...)
+			i += n - 1
 			continue
 		}
 		d, err := splice.Parse(f, file)
@@ -61,6 +63,29 @@ func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {
 		file = d.Bytes()
 	}
 	return file, nil
+}
+
+// backwardPuts returns how many changes at the start are Puts that go from the
+// end of the file to its beginning, so that none moves the place of the next.
+func (e Edit) backwardPuts() (n int) {
+	for n < len(e) && e[n].Do == Put && (n == 0 || e[n].To <= e[n-1].From) {
+		n++
+	}
+	return n
+}
+
+// put makes backward Puts in one pass over the file.
+func (e Edit) put(file []byte) ([]byte, error) {
+	var out []byte
+	done := 0
+	for _, c := range slices.Backward(e) {
+		if c.From < done || c.To > len(file) || c.From > c.To || string(file[c.From:c.To]) != c.Old {
+			return nil, errMoved
+		}
+		out = append(append(out, file[done:c.From]...), c.Text...)
+		done = c.To
+	}
+	return append(out, file[done:]...), nil
 }
 
 func (c Change) on(d *splice.Document) (*splice.Document, error) {

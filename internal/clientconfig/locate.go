@@ -1,6 +1,7 @@
 package clientconfig
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/splice"
@@ -18,8 +19,10 @@ func (c *Config) locate(n splice.Node, ok bool) (located, bool) {
 	if !ok || n.Raw() == "" || n.Alias() {
 		return located{}, false
 	}
-	line, column := n.Place()
-	from := offset(string(c.Text), line, column)
+	from := n.Start()
+	if c.marked() {
+		from += len(byteOrderMark)
+	}
 	l := located{n, from, from + len(n.Raw())}
 	return l, l.to <= len(c.Text) && string(c.Text[l.from:l.to]) == n.Raw()
 }
@@ -46,11 +49,11 @@ func (c *Config) put(from, to int, text string) Change {
 
 // key is where the key of a value begins, and what stands between the two.
 func (c *Config) key(value located, name string) (start int, sign string, ok bool) {
-	before := string(c.Text[:value.from])
-	trimmed := strings.TrimRight(before, " \t\r\n:=")
-	sign = before[len(trimmed):]
+	before := c.Text[:value.from]
+	trimmed := bytes.TrimRight(before, " \t\r\n:=")
+	sign = string(before[len(trimmed):])
 	for _, written := range []string{quote(name), name} {
-		if strings.HasSuffix(trimmed, written) {
+		if bytes.HasSuffix(trimmed, []byte(written)) {
 			return len(trimmed) - len(written), sign, strings.Trim(sign, " \t") == ":" || strings.Trim(sign, " \t") == "="
 		}
 	}

@@ -72,22 +72,3 @@ func wholeLine(text string, p span) span {
 	}
 	return p
 }
-
-// offset is the byte of a line and column, which count from one and in
-// characters.
-func offset(text string, line, column int) int {
-	at := len(text) - len(strings.TrimPrefix(text, "\ufeff"))
-	for ; line > 1; line-- {
-		next := strings.IndexByte(text[at:], '\n')
-		if next < 0 {
-			return len(text)
-		}
-		at += next + 1
-	}
-	for i := range text[at:] {
-		if column--; column == 0 {
-			return at + i
-		}
-	}
-	return len(text)
-}

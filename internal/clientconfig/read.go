@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
@@ -19,7 +20,10 @@ type Config struct {
 	Entries []Entry
 
 	fields  Fields
-	servers []any // the way to them; nil: not there
+	servers []any       // the way to them; nil: not there
+	index   map[any]int // of an entry, by the last step of its path; the first of those that have the same
+	utf8    bool        // the text is valid UTF-8
+	crlf    bool        // it has line ends of Windows
 }
 
 // Read reads a file and what its client would make of it. A file that the
@@ -61,6 +65,7 @@ func (f File) Format() splice.Format {
 }
 
 func (c *Config) parse() {
+	c.utf8, c.crlf = utf8.Valid(c.Text), bytes.Contains(c.Text, []byte("\r\n"))
 	c.fields = c.Client.Fields
 	if c.Place.Fields != nil {
 		c.fields = *c.Place.Fields
@@ -116,15 +121,34 @@ func holdsServers(n splice.Node) bool {
 }
 
 func (c *Config) readServers(servers splice.Node) {
-	at := func(step any) []any { return append(slices.Clone(c.servers), step) }
+	c.index = map[any]int{}
+	read := func(name string, step any, n splice.Node) {
+		if _, known := c.index[step]; !known {
+			c.index[step] = len(c.Entries)
+		}
+		c.Entries = append(c.Entries, c.entry(name, below(c.servers, step), n))
+	}
 	for name, n := range servers.Members() {
 		if name != "$schema" && !strings.HasPrefix(name, "//") {
-			c.Entries = append(c.Entries, c.entry(name, at(name), n))
+			read(name, name, n)
 		}
 	}
 	for i, n := range servers.Items() {
-		c.Entries = append(c.Entries, c.entry(textOf(n, "name"), at(i), n))
+		read(textOf(n, "name"), i, n)
 	}
+}
+
+// At is the entry at a place of the document; nil: there is none.
+func (c *Config) At(path []any) *Entry {
+	last := len(path) - 1
+	if last < 0 || !slices.Equal(path[:last], c.servers) {
+		return nil
+	}
+	i, ok := c.index[path[last]]
+	if !ok {
+		return nil
+	}
+	return &c.Entries[i]
 }
 
 func (c *Config) entry(name string, at []any, n splice.Node) Entry {
@@ -141,5 +165,7 @@ func (c *Config) entry(name string, at []any, n splice.Node) Entry {
 	return e
 }
 
+const byteOrderMark = "\ufeff"
+
 // marked tells whether the file begins with a byte order mark.
-func (c *Config) marked() bool { return bytes.HasPrefix(c.Text, []byte("\ufeff")) }
+func (c *Config) marked() bool { return bytes.HasPrefix(c.Text, []byte(byteOrderMark)) }

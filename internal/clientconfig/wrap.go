@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
@@ -25,15 +24,24 @@ type WrapOptions struct {
 // the words of the old command stay as they are written, behind ours, and Unwrap
 // gives back every byte. The edit is proven both ways before it is handed out.
 func (c *Config) Wrap(e *Entry, o WrapOptions) (Edit, error) {
+	edit, skipped := c.WrapAll([]*Entry{e}, o)
+	return edit, skipped[0]
+}
+
+// WrapAll is Wrap for several entries: one edit for all that can be wrapped,
+// and for each entry why it stays as it is, nil if it does not.
+func (c *Config) WrapAll(entries []*Entry, o WrapOptions) (Edit, []error) {
+	return c.together(entries, func(e *Entry) (Edit, error) { return c.wrapping(e, o) }, c.provenBothWays)
+}
+
+// wrapping returns the edit that wraps an entry, unproven.
+func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	if o.Gauze == "" {
 		o.Gauze = "gauze"
 	}
-	if why := c.unfit(e); why != "" {
-		return nil, Skipped(why)
-	}
-	var edit Edit
-	var why string
+	why := c.unfit(e)
 	switch {
+	case why != "":
 	case e.Spec.URL == "":
 		edit, why = c.wrapCommand(e, o.Gauze)
 	case !o.Remote:
@@ -42,9 +50,6 @@ func (c *Config) Wrap(e *Entry, o WrapOptions) (Edit, error) {
 		edit, why = c.wrapURL(e, o.Gauze)
 	}
 	if why != "" {
-		return nil, Skipped(why)
-	}
-	if why := c.provenBothWays(e, edit); why != "" {
 		return nil, Skipped(why)
 	}
 	return edit, nil
@@ -61,7 +66,7 @@ func (c *Config) unfit(e *Entry) string {
 	switch {
 	case c.Strict != nil || c.Doc == nil:
 		return "the client cannot read its file"
-	case !utf8.Valid(c.Text):
+	case !c.utf8:
 		return "the file is not written in UTF-8"
 	case c.Place.Old != "":
 		return "the client does not read this file any more"
@@ -85,34 +90,66 @@ func (c *Config) unfit(e *Entry) string {
 
 // Unwrap takes gauze run out again.
 func (c *Config) Unwrap(e *Entry) (Edit, error) {
-	if !e.Wrapped || e.Inner == nil {
-		return nil, Skipped("it is not wrapped")
+	edit, skipped := c.UnwrapAll([]*Entry{e})
+	if skipped[0] == errByHand {
+		return c.UnwrapByHand(e)
 	}
-	if c.Strict != nil || !utf8.Valid(c.Text) {
-		return nil, Skipped("the client cannot read its file")
-	}
-	if e.Inner.URL != "" && e.fields.NoRemote {
-		return nil, Skipped("the client takes no URL in this file")
-	}
-	if c.aliased(e) {
-		return nil, Skipped(sharing)
-	}
-	exact := c.unwrapCommand(e)
-	if e.Inner.URL != "" {
-		exact = c.unwrapURL(e)
-	}
-	if exact != nil && c.leads(e, exact, func(now *Entry) bool {
-		return !now.Wrapped && sameWords(now, e.Inner.Command, e.Inner.Args) && now.Spec.URL == e.Inner.URL
-	}) {
-		return exact, nil
-	}
+	return edit, skipped[0]
+}
+
+// errByHand: the entry is wrapped, but not as Wrap would have written it.
+var errByHand = Skipped("it was wrapped by hand: the entry has to be written anew by hand, too")
+
+// UnwrapAll is Unwrap for several entries that Wrap has wrapped: one edit for
+// all of them, and for each entry why it stays as it is. ByHand tells which of
+// the others UnwrapByHand is for.
+func (c *Config) UnwrapAll(entries []*Entry) (Edit, []error) {
+	return c.together(entries, c.unwrapping, func(entries []*Entry, edit Edit) string {
+		if c.leads(entries, edit, func(e, now *Entry) bool {
+			return !now.Wrapped && sameWords(now, e.Inner.Command, e.Inner.Args) && now.Spec.URL == e.Inner.URL
+		}) {
+			return ""
+		}
+		return string(errByHand)
+	})
+}
+
+// ByHand reports whether an error of UnwrapAll is about an entry that a person
+// has wrapped.
+func ByHand(err error) bool { return err == errByHand }
+
+// UnwrapByHand takes gauze run out of an entry that a person has wrapped, with
+// flags of their own.
+func (c *Config) UnwrapByHand(e *Entry) (Edit, error) {
 	if e.Inner.URL != "" || e.Inner.Command == "" {
-		return nil, Skipped("it was wrapped by hand: the entry has to be written anew by hand, too")
+		return nil, errByHand
 	}
 	if flag := meaningful(e); flag != "" {
 		return nil, Skipped("it was wrapped by hand with " + flag + ", which would be lost: write the entry anew by hand")
 	}
-	return c.unwrapByHand(e), nil // wrapped by a person, with flags of their own
+	return c.unwrapByHand(e), nil
+}
+
+// unwrapping returns the edit that takes back what Wrap has written, unproven.
+func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
+	switch {
+	case !e.Wrapped || e.Inner == nil:
+		return nil, Skipped("it is not wrapped")
+	case c.Strict != nil || !c.utf8:
+		return nil, Skipped("the client cannot read its file")
+	case e.Inner.URL != "" && e.fields.NoRemote:
+		return nil, Skipped("the client takes no URL in this file")
+	case c.aliased(e):
+		return nil, Skipped(sharing)
+	case e.Inner.URL != "":
+		exact = c.unwrapURL(e)
+	default:
+		exact = c.unwrapCommand(e)
+	}
+	if exact == nil {
+		return nil, errByHand
+	}
+	return exact, nil
 }
 
 // meaningful is a flag of a person's between run and the command that is more
@@ -133,50 +170,104 @@ func sameWords(e *Entry, command string, args []string) bool {
 	return e.Spec.Command == command && slices.Equal(e.Spec.Args, args)
 }
 
-// leads tells whether an edit makes of an entry what is wanted.
-func (c *Config) leads(e *Entry, edit Edit, wanted func(*Entry) bool) bool {
+// together makes one edit for several entries. Each has an edit of its own, and
+// what is handed out is proven as a whole; proof says why it fails. Where it
+// does, the halves are tried one after the other, so that an entry that cannot
+// be changed keeps none of the others from it, and many entries cost little
+// more than one.
+func (c *Config) together(entries []*Entry, edit func(*Entry) (Edit, error), proof func([]*Entry, Edit) string) (Edit, []error) {
+	skipped := make([]error, len(entries))
+	edits := make([]Edit, len(entries))
+	var candidates []int
+	for i, e := range entries {
+		if edits[i], skipped[i] = edit(e); skipped[i] == nil {
+			candidates = append(candidates, i)
+		}
+	}
+	var proven Edit
+	var accepted []int
+	var add func(candidates []int)
+	add = func(candidates []int) {
+		if len(candidates) == 0 {
+			return
+		}
+		var all Edit
+		var chosen []*Entry
+		for _, i := range slices.Concat(accepted, candidates) {
+			all, chosen = append(all, edits[i]...), append(chosen, entries[i])
+		}
+		why := proof(chosen, backwards(all))
+		switch {
+		case why == "":
+			proven, accepted = all, append(accepted, candidates...)
+		case len(candidates) == 1:
+			skipped[candidates[0]] = Skipped(why)
+		default:
+			add(candidates[:len(candidates)/2])
+			add(candidates[len(candidates)/2:])
+		}
+	}
+	add(candidates)
+	return proven, skipped
+}
+
+// leads tells whether an edit makes of entries what is wanted, and leaves all
+// else as it is.
+func (c *Config) leads(entries []*Entry, edit Edit, wanted func(e, now *Entry) bool) bool {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
 		return false
 	}
 	now := c.Home.ReadText(c.File, file)
-	again := now.At(e.Path)
-	return now.Strict == nil && again != nil && len(now.Entries) == len(c.Entries) && wanted(again) && c.sameBeside(now, e.Path)
-}
-
-// At is the entry at a place of the document; nil: there is none.
-func (c *Config) At(path []any) *Entry {
-	i := slices.IndexFunc(c.Entries, func(e Entry) bool { return slices.Equal(e.Path, path) })
-	if i < 0 {
-		return nil
+	if now.Strict != nil || len(now.Entries) != len(c.Entries) {
+		return false
 	}
-	return &c.Entries[i]
+	for _, e := range entries {
+		if again := now.At(e.Path); again == nil || !wanted(e, again) {
+			return false
+		}
+	}
+	return c.sameBeside(now, pathsOf(entries)...)
 }
 
-// provenBothWays says why an edit is not one that wraps an entry, leaves all
+func pathsOf(entries []*Entry) (all [][]any) {
+	for _, e := range entries {
+		all = append(all, e.Path)
+	}
+	return all
+}
+
+// provenBothWays says why an edit is not one that wraps entries, leaves all
 // else as it is, and can be taken back to the byte.
-func (c *Config) provenBothWays(e *Entry, edit Edit) (why string) {
+func (c *Config) provenBothWays(entries []*Entry, edit Edit) (why string) {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
 		return odd
 	}
 	wrapped := c.Home.ReadText(c.File, file)
-	again := wrapped.At(e.Path)
 	switch {
 	case wrapped.Strict != nil:
 		return odd
-	case !c.sameBeside(wrapped, e.Path):
+	case !c.sameBeside(wrapped, pathsOf(entries)...):
 		return sharing
-	case again == nil || !again.Wrapped || again.Inner == nil || len(wrapped.Entries) != len(c.Entries):
-		return odd
-	case again.Inner.Command != e.Spec.Command || !slices.Equal(again.Inner.Args, e.Spec.Args) || again.Inner.URL != e.Spec.URL:
+	case len(wrapped.Entries) != len(c.Entries):
 		return odd
 	}
-	back, err := wrapped.Unwrap(again)
-	if err != nil {
-		return odd
+	var back Edit
+	for _, e := range entries {
+		again := wrapped.At(e.Path)
+		if again == nil || !again.Wrapped || again.Inner == nil ||
+			again.Inner.Command != e.Spec.Command || !slices.Equal(again.Inner.Args, e.Spec.Args) || again.Inner.URL != e.Spec.URL {
+			return odd
+		}
+		// That this leads to the old entry follows from the bytes below.
+		exact, err := wrapped.unwrapping(again)
+		if err != nil {
+			return odd
+		}
+		back = append(back, exact...)
 	}
-	original, err := back.Apply(c.Format(), file)
+	original, err := backwards(back).Apply(c.Format(), file)
 	if err != nil || !bytes.Equal(original, c.Text) {
 		return odd
 	}
@@ -241,7 +332,7 @@ func (c *Config) insertion(list located, words ...string) (Change, bool) {
 		return Change{}, false
 	}
 	items, ok := c.items(list)
-	text := string(c.Text)
+	text := c.Text
 	bracketed := text[list.from] == '['
 	switch {
 	case !ok || len(items) == 0 && !bracketed:
@@ -250,8 +341,7 @@ func (c *Config) insertion(list located, words ...string) (Change, bool) {
 		return c.put(list.from+1, list.from+1, strings.Join(words, ", ")), true
 	}
 	first := items[0].from
-	start := strings.LastIndexByte(text[:first], '\n') + 1
-	margin := text[start:first]
+	margin := c.margin(first)
 	gap := ", "
 	switch alone := strings.TrimSpace(margin) == ""; {
 	case !bracketed && strings.Trim(margin, " ") == "-":
@@ -261,7 +351,7 @@ func (c *Config) insertion(list located, words ...string) (Change, bool) {
 	case alone:
 		gap = "," + c.newline() + margin
 	case len(items) > 1:
-		if between := text[items[0].to:items[1].from]; strings.Trim(between, " \t") == "," && between[0] == ',' {
+		if between := string(text[items[0].to:items[1].from]); strings.Trim(between, " \t") == "," && between[0] == ',' {
 			gap = between
 		}
 	}
@@ -269,10 +359,23 @@ func (c *Config) insertion(list located, words ...string) (Change, bool) {
 }
 
 func (c *Config) newline() string {
-	if bytes.Contains(c.Text, []byte("\r\n")) {
+	if c.crlf {
 		return "\r\n"
 	}
 	return "\n"
+}
+
+// margin returns what is before a position on its line, if that is nothing but
+// blanks and dashes, as before the first value of a line.
+func (c *Config) margin(at int) string {
+	start := at
+	for start > 0 && strings.IndexByte(" \t\r-", c.Text[start-1]) >= 0 {
+		start--
+	}
+	if start > 0 && c.Text[start-1] != '\n' {
+		return "..."
+	}
+	return string(c.Text[start:at])
 }
 
 // neighbour is how a new member is written behind an old one: its key, and
@@ -282,15 +385,13 @@ func (c *Config) neighbour(e *Entry, value located, key, name string) (written, 
 	if !ok {
 		return "", "", false
 	}
-	text := string(c.Text)
 	raw := e.node.Raw()
 	inBraces := strings.HasPrefix(raw, "{")
 	written = name + sign
 	if c.Format() == splice.JSON || c.Format() == splice.JSONC {
 		written = quote(name) + sign
 	}
-	line := strings.LastIndexByte(text[:start], '\n') + 1
-	margin := text[line:start]
+	margin := c.margin(start)
 	alone := strings.Trim(margin, " \t-") == ""
 	indent := strings.ReplaceAll(margin, "-", " ")
 	switch {

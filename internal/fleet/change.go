@@ -15,14 +15,14 @@ import (
 // those behind a URL. Those that are to stay as they are are told with the
 // reason.
 func (v *View) Wrap(servers []*Server, remote bool) Plan {
-	return v.each(servers, "wrap", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-		return c.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: remote})
-	})
+	return v.together(servers, "wrap", func(c *clientconfig.Config, entries []*clientconfig.Entry) (clientconfig.Edit, []error) {
+		return c.WrapAll(entries, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: remote})
+	}, nil)
 }
 
 // Unwrap plans to take gauze run out again.
 func (v *View) Unwrap(servers []*Server) Plan {
-	return v.each(servers, "unwrap", clientconfig.Shown, (*clientconfig.Config).Unwrap)
+	return v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
 }
 
 // Remove plans to take servers out of their files.
@@ -38,6 +38,74 @@ func (v *View) Remove(servers []*Server) Plan {
 	})
 }
 
+// together plans the same for several servers, with one edit for all that are
+// in the same file. Entries that a person has written in a way of their own go
+// one by one, if there is a way to.
+func (v *View) together(servers []*Server, deed string,
+	all func(*clientconfig.Config, []*clientconfig.Entry) (clientconfig.Edit, []error),
+	one func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error),
+) Plan {
+	d := v.fleet.draft()
+	var rest []*Server
+	for _, group := range byConfig(servers) {
+		file := group[0].Config
+		now := d.now(file)
+		var present []*Server
+		var entries []*clientconfig.Entry
+		for _, s := range slices.Backward(group) {
+			if entry := d.present(now, s); entry != nil {
+				present, entries = append(present, s), append(entries, entry)
+			}
+		}
+		edit, skipped := all(now, entries)
+		text, err := edit.Apply(file.Format(), now.Text)
+		for i, s := range present {
+			switch {
+			case one != nil && clientconfig.ByHand(skipped[i]):
+				rest = append(rest, s)
+			case skipped[i] != nil:
+				d.skip(s.ID(), skipped[i].Error())
+			case err != nil:
+				d.skip(s.ID(), err.Error())
+			default:
+				d.replace(file, s.ID(), clientconfig.Shown, deed+" "+s.Name, text)
+			}
+		}
+	}
+	for _, s := range rest {
+		d.change(s, deed, clientconfig.Shown, one)
+	}
+	slices.Reverse(d.plan.Skipped)
+	return d.finish()
+}
+
+// byConfig groups servers by the file they were read from, the last file first.
+func byConfig(servers []*Server) (groups [][]*Server) {
+	at := map[*clientconfig.Config]int{}
+	for _, s := range inFileOrder(servers) {
+		i, known := at[s.Config]
+		if !known {
+			i = len(groups)
+			at[s.Config] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], s)
+	}
+	slices.Reverse(groups)
+	return groups
+}
+
+// present is the entry of a server in a file as the plan so far would leave it.
+// A server that is not there any more is skipped.
+func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry {
+	entry := now.At(s.Path)
+	if entry == nil || entry.Name != s.Name {
+		d.skip(s.ID(), "it has been changed already, for another client that reads the same file")
+		return nil
+	}
+	return entry
+}
+
 // each plans the same for several servers, one after the other, so that each
 // is planned for the file as the ones before leave it.
 func (v *View) each(servers []*Server, deed string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) Plan {
@@ -45,22 +113,26 @@ func (v *View) each(servers []*Server, deed string, consent clientconfig.Consent
 	// From the end of a file to its beginning: in a list, what is taken out
 	// changes the places of what follows.
 	for _, s := range slices.Backward(inFileOrder(servers)) {
-		now := d.now(s.Config)
-		entry := now.At(s.Path)
-		if entry == nil || entry.Name != s.Name {
-			d.skip(s.ID(), "it has been changed already, for another client that reads the same file")
-			continue
-		}
-		edit, err := change(now, entry)
-		if err == nil {
-			err = d.edit(s.Config, s.ID(), consent, deed+" "+s.Name, edit)
-		}
-		if err != nil {
-			d.skip(s.ID(), err.Error())
-		}
+		d.change(s, deed, consent, change)
 	}
 	slices.Reverse(d.plan.Skipped)
 	return d.finish()
+}
+
+// change plans a change of one server.
+func (d *draft) change(s *Server, deed string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) {
+	now := d.now(s.Config)
+	entry := d.present(now, s)
+	if entry == nil {
+		return
+	}
+	edit, err := change(now, entry)
+	if err == nil {
+		err = d.edit(s.Config, s.ID(), consent, deed+" "+s.Name, edit)
+	}
+	if err != nil {
+		d.skip(s.ID(), err.Error())
+	}
 }
 
 func inFileOrder(servers []*Server) []*Server {

@@ -94,7 +94,9 @@ func disownString(path [][]byte, raw []byte, key bool) []byte {
 }
 
 // at reports whether a path is this one; "" is an array.
-func at(path [][]byte, names ...string) bool { return len(path) == len(names) && within(path, names...) }
+func at(path [][]byte, names ...string) bool {
+	return len(path) == len(names) && within(path, names...)
+}
 
 func within(path [][]byte, names ...string) bool {
 	if len(path) < len(names) {

@@ -155,7 +155,9 @@ func serveParrot(in io.Reader, out io.Writer, _ string) {
 		case "tools/list":
 			answer(`"result":{"tools":[{"name":"say","inputSchema":{"type":"object"}}]}`)
 		case "tools/call":
-			var p struct{ Arguments struct{ Before, Answer string } }
+			var p struct {
+				Arguments struct{ Before, Answer string }
+			}
 			json.Unmarshal(m.Params, &p)
 			if p.Arguments.Before != "" {
 				fmt.Fprintln(out, p.Arguments.Before)

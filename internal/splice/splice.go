@@ -199,6 +199,10 @@ func (n Node) Items() []Node {
 // Place is where the value begins; both count from one, columns in characters.
 func (n Node) Place() (line, column int) { return n.d.position(n.n.start) }
 
+// Start returns where the value begins in the text, in bytes, a byte order mark
+// not counted.
+func (n Node) Start() int { return n.n.start }
+
 // Raw is the text of the value as it is written; a TOML table that is not
 // written in one place has none.
 func (n Node) Raw() string {
