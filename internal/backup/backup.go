@@ -38,6 +38,7 @@ type Store struct {
 type Change struct {
 	Path   string      // the file as a person names it; it may be a link, which stays one
 	Old    []byte      // exactly what was read; nil if there was no file
+	Seen   *Identity   // which file was read; nil if only its content counts
 	New    []byte      // all of what it is to be
 	Mode   fs.FileMode // of a file that is created: 0600 unless set. An existing file keeps its own
 	Within string      // the file itself must lie in this folder, wherever links lead; "" is the folder of Path
@@ -117,6 +118,9 @@ func (s Store) write(c Change, undoes string) (Entry, error) {
 	}
 	info, err := file.mustBe(c.Old)
 	if err != nil {
+		return Entry{}, err
+	}
+	if err := file.mustBeSeen(c.Seen, info); err != nil {
 		return Entry{}, err
 	}
 	if (c.Old == nil) == (c.New == nil) && bytes.Equal(c.Old, c.New) {

@@ -143,6 +143,41 @@ func (p place) mustBe(old []byte) (fs.FileInfo, error) {
 	}
 }
 
+// Identity is which file was read, apart from its content: what the path itself is (os.Lstat) and the file it leads to
+// (os.Stat). Both are nil if nothing was there.
+type Identity struct{ Named, Behind fs.FileInfo }
+
+// mustBeSeen refuses a file that is in the place of the one that was read. The same bytes do not make it the same file:
+// where a link leads is for the user to see before anything is written there.
+func (p place) mustBeSeen(seen *Identity, file fs.FileInfo) error {
+	if seen == nil {
+		return nil
+	}
+	named, err := os.Lstat(p.path)
+	if err != nil {
+		named = nil
+	}
+	isLink := func(info fs.FileInfo) bool { return info != nil && info.Mode()&fs.ModeSymlink != 0 }
+	why := ""
+	switch {
+	case isLink(named) && !isLink(seen.Named):
+		why = "a symbolic link took its place since it was read"
+	case !same(seen.Named, named) || !same(seen.Behind, file):
+		why = "it was replaced by a different file since it was read"
+	default:
+		return nil
+	}
+	return &Refusal{Path: p.path, Err: ErrConflict, Why: why + "; nothing was written",
+		Next: "check that the file is the one you expect, then repeat the command"}
+}
+
+func same(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Mode().Type() == b.Mode().Type() && os.SameFile(a, b)
+}
+
 // mustStill is mustBe for the last moment before the file is replaced. No system lets us compare and replace in one
 // step, so whoever writes between the last look at the clock of the file and the rename is not noticed: microseconds,
 // however large the file.

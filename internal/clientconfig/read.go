@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	"bytes"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -19,6 +20,10 @@ type Config struct {
 	Strict  error            // why the client will not read it
 	Entries []Entry
 
+	// Which file was read: what the path itself is and the file it leads to. Both
+	// are nil if there is none.
+	Named, Behind fs.FileInfo
+
 	fields  Fields
 	servers []any       // the way to them; nil: not there
 	index   map[any]int // of an entry, by the last step of its path; the first of those that have the same
@@ -32,6 +37,9 @@ type Config struct {
 func (h Home) Read(f File) *Config {
 	c := &Config{File: f, Home: h}
 	if f.Err == nil {
+		// Before the text: a file that is swapped meanwhile is not the one named here.
+		c.Named, _ = h.disk().Lstat(f.Path)
+		c.Behind, _ = h.disk().Stat(f.Path)
 		c.Text, c.Err = h.disk().ReadFile(f.Path)
 	}
 	if c.Err == nil && len(c.Text) > largest {

@@ -162,7 +162,8 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 	if !touched {
 		i = len(d.plan.Changes)
 		d.at[c.Path] = i
-		change := Change{Client: c.Client, Shared: c.InProject() || inWorkTree(c.Path), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c)}}
+		change := Change{Client: c.Client, Shared: c.InProject() || inWorkTree(c.Path), Change: backup.Change{Path: c.Path, Old: c.Text, Within: d.fleet.within(c),
+			Seen: &backup.Identity{Named: c.Named, Behind: c.Behind}}}
 		if !c.Exists {
 			change.Old = nil
 		}
