@@ -63,6 +63,7 @@ type Document struct {
 	text   string
 	root   *node
 	lines  []int   // where lines begin
+	runes  []int   // characters before each runeBlock of bytes
 	blocks []block // of TOML
 
 	// second says, asked once, whether another reader reads the same.
@@ -94,7 +95,7 @@ func Parse(f Format, text []byte) (*Document, error) {
 }
 
 func read(f Format, form encoding, text string) (d *Document, err error) {
-	d = &Document{format: f, form: form, text: text, lines: lineStarts(text)}
+	d = &Document{format: f, form: form, text: text, lines: lineStarts(text), runes: runeCounts(text)}
 	defer func() {
 		switch stop := recover().(type) {
 		case nil:

@@ -42,7 +42,7 @@ func decode(file []byte) (string, encoding, error) {
 				}
 				at += size
 			}
-			d := Document{text: text, lines: lineStarts(text)}
+			d := Document{text: text, lines: lineStarts(text), runes: runeCounts(text)}
 			return "", form, d.syntaxError(stopped{at, "this is not UTF-8 text", "save the file as UTF-8"})
 		}
 		return text, form, nil
@@ -94,7 +94,36 @@ func lineStarts(text string) []int {
 // position counts from one, columns in characters.
 func (d *Document) position(at int) (line, column int) {
 	line = d.line(at)
-	return line, 1 + utf8.RuneCountInString(d.text[d.lines[line-1]:at])
+	return line, 1 + d.runesBefore(at) - d.runesBefore(d.lines[line-1])
+}
+
+// runeBlock is the number of bytes between two counts of characters.
+const runeBlock = 1 << 10
+
+// runeCounts counts the characters before each block, so that a column far out
+// on a long line costs no more than one near its start.
+func runeCounts(text string) (counts []int) {
+	n := 0
+	for from := 0; from <= len(text); from += runeBlock {
+		counts = append(counts, n)
+		n += runeStarts(text[from:min(from+runeBlock, len(text))])
+	}
+	return counts
+}
+
+func (d *Document) runesBefore(at int) int {
+	block := at / runeBlock
+	return d.runes[block] + runeStarts(d.text[block*runeBlock:at])
+}
+
+// runeStarts counts characters by their first bytes, wherever the text is cut.
+func runeStarts(text string) (n int) {
+	for i := range len(text) {
+		if utf8.RuneStart(text[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 func (d *Document) line(at int) int { return sort.SearchInts(d.lines, at+1) }
