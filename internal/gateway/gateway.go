@@ -11,6 +11,7 @@
 //	get.go       GET, which listens or resumes, and DELETE, which ends
 //	replay.go    what was said, kept for a client that lost its connection
 //	modern.go    requests without a session, on one upstream for all
+//	speaker.go   which of those requests come from one client
 //	channel.go   streams of notifications that modern clients share
 //	headers.go   the headers that mirror a modern request
 //	conns.go     how many connections there are at once
@@ -97,6 +98,7 @@ type Gateway struct {
 
 	running  sync.WaitGroup // what runs for sessions
 	requests atomic.Uint64  // over all time
+	conns    atomic.Uint64  // the same
 
 	mu       sync.Mutex // guards everything below, and who comes and goes in each session
 	sessions map[string]*session
@@ -137,6 +139,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleConn,
 		MaxHeaderBytes:    mostHeader,
 		ErrorLog:          quietLog,
+		ConnContext:       g.numbered,
 		// A target of "*" is no path of ours: the handler is to say so.
 		DisableGeneralOptionsHandler: true,
 	}

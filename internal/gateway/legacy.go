@@ -162,7 +162,7 @@ func (s *session) hear(messages []message) {
 	for i := range messages {
 		m := &messages[i]
 		s.proxy.FromClient(m.Raw)
-		if m.Method == "notifications/cancelled" {
+		if m.Method == "notifications/cancelled" && !m.isCall() {
 			id, _ := wire.Field(m.Params, "requestId")
 			s.cancelled(string(id))
 		}

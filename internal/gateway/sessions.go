@@ -26,10 +26,8 @@ type life struct {
 
 // start begins a life; gone is called when it is over. The caller holds g.mu
 // and has seen that we are not draining.
-func (g *Gateway) start(l *life, tell func(proxy.Told), gone func()) {
+func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 	ctx, stop := context.WithCancel(g.life)
-	o := g.Session
-	o.Tell = tell
 	l.proxy, l.stop = proxy.New(o), stop
 	l.began = time.Now()
 	l.used = l.began
@@ -62,7 +60,9 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	rand.Read(random[:]) // never fails
 	s := newSession(hex.EncodeToString(random[:]), who, g)
 	g.sessions[s.id] = s
-	g.start(&s.life, s.tell, func() {
+	o := g.Session
+	o.Tell = s.tell
+	g.start(&s.life, o, func() {
 		s.closed()
 		g.dismiss(s)
 		g.mu.Lock()
