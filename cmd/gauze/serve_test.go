@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,7 +13,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -152,6 +155,70 @@ func TestServeDoesNotTellItsToken(t *testing.T) {
 	s.cmd.Process.Signal(os.Interrupt)
 	if said, _ := io.ReadAll(s.err); strings.Contains(string(said), token) {
 		t.Errorf("said %s", said)
+	}
+}
+
+// peakRSS returns the most memory the process has had, in bytes.
+func (s *served) peakRSS() int {
+	s.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kB, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return kB << 10
+}
+
+// unfinished sends a body of 16 MiB but for its last byte, or as much of it as
+// is accepted, and keeps the connection open.
+func (s *served) unfinished() {
+	const size = 16 << 20
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(forEver))
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", address, size)
+	io.Copy(conn, io.LimitReader(spaces{}, size-1)) // fails where the body is refused
+}
+
+type spaces struct{}
+
+func (spaces) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
+
+func TestUnfinishedBodiesCostLittleAndKeepNobodyOut(t *testing.T) {
+	s := startServe(t, "--", "faultyserver")
+	serveOne := func() {
+		session := s.initialize()
+		code, answer, _ := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"served"}}}`)
+		if code != 200 || !strings.Contains(answer, "served") {
+			t.Errorf("status %d: %s", code, answer)
+		}
+	}
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(s.unfinished)
+	}
+	serveOne() // while they send
+	all.Wait()
+	serveOne() // while those that were accepted are held
+	peak := s.peakRSS()
+	t.Logf("gauze serve used %d MiB", peak>>20)
+	if peak > 400<<20 && !raceEnabled { // the race detector has memory of its own
+		t.Errorf("gauze serve used %d MiB, want at most 400", peak>>20)
 	}
 }
 

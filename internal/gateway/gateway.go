@@ -5,6 +5,8 @@
 //	guard.go     who may speak to us at all: Host, Origin, token
 //	cors.go      the web pages the user named
 //	post.go      the story of one POST
+//	bodies.go    all bodies in flight, and how much they may hold
+//	quota.go     what is limited, shared among principals
 //	body.go      a body read whole and made one inspected message
 //	legacy.go    a session: one client, its calls, the stream each answer takes
 //	sessions.go  the sessions there are: begun, found, limited, reaped
@@ -50,6 +52,10 @@ type Options struct {
 	KeepAlive   time.Duration // between comments on a silent stream; default 15 s
 	BodyWithin  time.Duration // a body has to be here; default 30 s
 
+	// MaxBodyBytes is how much the bodies of all requests in flight may hold
+	// together. Default 96 MiB; the garbage collector may need as much again.
+	MaxBodyBytes int
+
 	// Resumable lets a legacy client that lost its connection fetch what it
 	// missed: events get ids and are kept for a while.
 	Resumable bool
@@ -71,6 +77,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxSessions == 0 {
 		o.MaxSessions = 64
 	}
+	if o.MaxBodyBytes == 0 {
+		o.MaxBodyBytes = 96 << 20
+	}
 	return o
 }
 
@@ -89,8 +98,9 @@ const (
 // Gateway serves one address.
 type Gateway struct {
 	Options
-	guard guard
-	ready readiness
+	guard  guard
+	ready  readiness
+	bodies bodies
 
 	life  context.Context // of all sessions
 	end   context.CancelFunc
@@ -123,6 +133,7 @@ func New(o Options, addr net.Addr) *Gateway {
 		lives:    map[*life]bool{},
 	}
 	g.guard = newGuard(g.Options, addr)
+	g.bodies = newBodies(g.MaxBodyBytes, g.guard.tokens)
 	g.life, g.end = context.WithCancel(context.Background())
 	return g
 }
