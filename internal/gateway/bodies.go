@@ -7,10 +7,10 @@ import (
 
 // Limits of the bodies in flight, over all requests.
 const (
-	freeBody     = 16 << 10               // of each body is not counted: small requests always get through
-	bodyChunk    = 64 << 10               // that a body grows by
-	bodyIdle     = 10 * time.Second       // without a byte end a body
-	bodyStalled  = 500 * time.Millisecond // without a byte, and a body gives way when there is no room
+	freeBody    = 16 << 10               // of each body is not counted: small requests always get through
+	bodyChunk   = 64 << 10               // that a body grows by
+	bodyIdle    = 10 * time.Second       // without a byte end a body
+	bodyStalled = 500 * time.Millisecond // without a byte, and a body gives way when there is no room
 )
 
 // bodies are the request bodies in flight: those being read, and those whose

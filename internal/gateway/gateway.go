@@ -114,12 +114,14 @@ type Gateway struct {
 	sessions map[string]*session
 	shared   map[principal]*shared
 	lives    map[*life]bool // all of them that are not gone yet
-	ending   int            // sessions that are out of the table and not gone yet
 	past     proxy.Counters // of the sessions that are gone
 	began    uint64         // sessions, over all time
 	draining bool
-	asked    int           // requests being served that a drain waits for
-	quiet    chan struct{} // closed when draining and nothing is being served
+
+	places    quota         // sessions in the table
+	processes quota         // the same, and those that are not gone yet
+	asked     int           // requests being served that a drain waits for
+	quiet     chan struct{} // closed when draining and nothing is being served
 }
 
 // New prepares a Gateway for clients that reach it at addr.
@@ -133,6 +135,8 @@ func New(o Options, addr net.Addr) *Gateway {
 		lives:    map[*life]bool{},
 	}
 	g.guard = newGuard(g.Options, addr)
+	g.places = newQuota(g.MaxSessions, g.guard.tokens)
+	g.processes = newQuota(2*g.MaxSessions, g.guard.tokens)
 	g.bodies = newBodies(g.MaxBodyBytes, g.guard.tokens)
 	g.life, g.end = context.WithCancel(context.Background())
 	return g
