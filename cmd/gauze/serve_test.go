@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,23 +28,33 @@ type served struct {
 	cmd   *exec.Cmd
 	url   string
 	token string
+	out   bytes.Buffer // complete after stop
 	err   *bufio.Reader
 }
 
-// startServe starts gauze serve on a free port and waits until it listens.
+// startServe starts gauze serve without a token on a free port and waits until
+// it listens.
 func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
+	return startServeIn(t, t.TempDir(), append([]string{"--no-token"}, args...)...)
+}
+
+// startServeIn starts gauze serve with this state directory.
+func startServeIn(t *testing.T, state string, args ...string) *served {
+	t.Helper()
 	cmd := exec.Command("gauze", slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, args)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "GAUZE_STATE_DIR="+state)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &served{t: t, cmd: cmd}
+	cmd.Stdout = &s.out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
-	s := &served{t: t, cmd: cmd, err: bufio.NewReader(stderr)}
+	s.err = bufio.NewReader(stderr)
 	t.Cleanup(func() {
 		alarm.Stop()
 		cmd.Process.Kill()
@@ -56,6 +67,17 @@ func startServe(t *testing.T, args ...string) *served {
 	}
 	s.url = url
 	return s
+}
+
+// stop ends gauze serve and returns what it said on stderr since it listened.
+func (s *served) stop() string {
+	s.t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	said, _ := io.ReadAll(s.err)
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Errorf("it ended with %v", err)
+	}
+	return string(said)
 }
 
 func (s *served) post(session, body string) (status int, answer string, header http.Header) {
@@ -143,7 +165,7 @@ func TestASecondSignalHurries(t *testing.T) {
 func TestServeDoesNotTellItsToken(t *testing.T) {
 	const token = "a-secret-of-many-characters"
 	t.Setenv("TEST_TOKEN", token)
-	s := startServe(t, "--token-env", "TEST_TOKEN", "--", "faultyserver")
+	s := startServeIn(t, t.TempDir(), "--token-env", "TEST_TOKEN", "--", "faultyserver")
 	if code, answer, header := s.post("", `{}`); code != 401 || strings.Contains(answer, token) || header.Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("status %d: %s", code, answer)
 	}
@@ -224,8 +246,8 @@ func TestUnfinishedBodiesCostLittleAndKeepNobodyOut(t *testing.T) {
 
 func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0"} {
-		out, err := exec.Command("gauze", "serve", "--listen", address, "--", "true").CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "--token-env") {
+		out, err := exec.Command("gauze", "serve", "--no-token", "--listen", address, "--", "true").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "remove --no-token") {
 			t.Errorf("%s: %v, %s", address, err, out)
 		}
 	}
@@ -234,7 +256,7 @@ func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	out, err := exec.Command("gauze", "serve", "--listen", taken.Addr().String(), "--", "true").CombinedOutput()
+	out, err := exec.Command("gauze", "serve", "--no-token", "--listen", taken.Addr().String(), "--", "true").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "in use") || !strings.Contains(string(out), "--listen") {
 		t.Errorf("%v, %s", err, out)
 	}
