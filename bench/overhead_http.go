@@ -113,7 +113,7 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 	urls := map[route]string{direct: server.url}
 	for r, argv := range map[route][]string{
 		proxied: {o.self, roleProxy, server.url},
-		wrap:    {o.gauze, "serve", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url},
+		wrap:    {o.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url},
 	} {
 		f, err := startFront(exec.Command(argv[0], argv[1:]...))
 		if err != nil {

@@ -92,7 +92,7 @@ func runSessions(args []string) error {
 // play measures one scene: memory first, while nothing else happened, and then
 // the calls.
 func (s *sessionsRun) play(sc scene) (*sceneResult, error) {
-	argv := []string{s.gauze, "serve", "--listen", "127.0.0.1:0", "--quiet", "--max-sessions", fmt.Sprint(sc.Clients + 8)}
+	argv := []string{s.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--max-sessions", fmt.Sprint(sc.Clients + 8)}
 	if sc.child {
 		argv = append(append(argv, "--", s.self, roleFaulty), sc.server...)
 	} else {

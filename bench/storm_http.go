@@ -139,7 +139,7 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 		err = c.overStdio(s, s.wrap(gauze, args), said)
 	} else {
 		var f *front
-		if f, err = c.overHTTP(s, s.wrap(gauze, append(args, "--listen", "127.0.0.1:0"))); err == nil {
+		if f, err = c.overHTTP(s, s.wrap(gauze, append(args, "--no-token", "--listen", "127.0.0.1:0"))); err == nil {
 			said = f.said
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +29,7 @@ type serveFlags struct {
 	listen     string
 	tokenFile  string
 	tokenEnv   string
+	noToken    bool
 	statusFile string
 	quiet      bool
 }
@@ -42,7 +42,9 @@ func serveCommand() *cobra.Command {
 		Long: "Serve COMMAND, an MCP server that speaks on stdio, or the server at a URL, at http://127.0.0.1:7300/mcp\n" +
 			"(streamable HTTP). Clients with a session get a server of their own each; clients of protocol 2026-07-28,\n" +
 			"which has none, share one. All of them are kept alive as gauze run does. GET /healthz says that gauze\n" +
-			"lives, GET /readyz how the server is.",
+			"lives, GET /readyz how the server is.\n\n" +
+			"Clients must send a token. Unless you choose one, gauze creates it at the first start, shows it once as an\n" +
+			"entry for a client's configuration, and keeps it in its state directory.",
 		Example: "gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
 			"gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server\n" +
 			"gauze serve --listen 0.0.0.0:7300 --allow-host mcp.example.com --token-file token -- node server.js",
@@ -51,9 +53,10 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "address to serve; other than loopback only with a token")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens clients have to send, one a line; each is a client of its own")
-	flags.StringVar(&f.tokenEnv, "token-env", "", "environment variable with the token clients have to send")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "address to serve; with --no-token only a loopback address")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens that clients must send, one a line; each has its own sessions (default: a token that gauze creates)")
+	flags.StringVar(&f.tokenEnv, "token-env", "", "environment variable with the token that clients must send")
+	flags.BoolVar(&f.noToken, "no-token", false, "serve every program and user on this machine, without a token")
 	flags.StringArrayVar(&f.front.Hosts, "allow-host", nil, "further name under which clients reach us, HOST or HOST:PORT (repeatable)")
 	flags.StringArrayVar(&f.front.Origins, "allow-origin", nil, "web page that may speak to us, such as https://app.example.com (repeatable)")
 	flags.IntVar(&f.front.MaxSessions, "max-sessions", 0, "sessions at once, each with a server of its own (default 64; 1024 with --url)")
@@ -78,9 +81,6 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	o.Events = event.New(256)
 	front := f.front
 	front.Session = o
-	if front.Tokens, err = f.tokens(); err != nil {
-		return err
-	}
 	if f.tokenEnv != "" && o.Spec.URL == "" {
 		// The token is for clients; the server has no use for it.
 		o.Spec.Env = slices.DeleteFunc(o.Spec.Environment(), func(pair string) bool { return strings.HasPrefix(pair, f.tokenEnv+"=") })
@@ -101,10 +101,16 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		defer remote.Close()
 		front.Session.Remote, front.Reachable = remote, remote.Reach
 	}
-	listener, err := f.open(len(front.Tokens) > 0)
+	listener, err := f.open()
 	if err != nil {
 		return err
 	}
+	tokens, err := f.tokens() // after open: one that is created is shown only once
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	front.Tokens = tokens.all
 	told := func() {}
 	if !f.quiet {
 		told = narrate(o.Events, os.Stderr)
@@ -112,6 +118,13 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	g := gateway.New(front, listener.Addr())
 	// Whoever starts us waits for this line, so it is not subject to --quiet.
 	fmt.Fprintf(os.Stderr, "gauze: listening on http://%s%s\n", listener.Addr(), gateway.Path)
+	host := ""
+	if len(front.Hosts) > 0 {
+		host = front.Hosts[0]
+	}
+	if err := tokens.announce(os.Stdout, os.Stderr, f.Name, host, listener.Addr()); err != nil {
+		fmt.Fprintln(os.Stderr, "gauze:", err)
+	}
 	err = untilSignal(cmd.Context(), g, listener)
 	told()
 	if f.statusFile != "" {
@@ -147,15 +160,14 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	return nil
 }
 
-// open listens. Everybody who can reach the address can use the server, so an
-// address that others can reach needs a token.
-func (f *serveFlags) open(token bool) (net.Listener, error) {
+// open listens. An address that other machines can reach requires a token.
+func (f *serveFlags) open() (net.Listener, error) {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
 		return nil, fmt.Errorf("the flag --listen is %q: want HOST:PORT, such as 127.0.0.1:7300", f.listen)
 	}
-	if !loopback(host) && !token {
-		return nil, fmt.Errorf("%s can be reached from other machines, and whoever reaches it can use the server: set a token (--token-env or --token-file), or listen on 127.0.0.1", f.listen)
+	if !loopback(host) && f.noToken {
+		return nil, fmt.Errorf("other machines can reach %s: remove --no-token, or listen on 127.0.0.1", f.listen)
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -171,42 +183,6 @@ func loopback(host string) bool {
 	}
 	address, err := netip.ParseAddr(host)
 	return err == nil && address.Unmap().IsLoopback()
-}
-
-// shortestToken: 16 characters at random cannot be guessed over a network.
-const shortestToken = 16
-
-// tokens reads the tokens clients have to know. None of them is ever shown.
-func (f *serveFlags) tokens() (tokens []string, err error) {
-	switch {
-	case f.tokenFile != "" && f.tokenEnv != "":
-		return nil, fmt.Errorf("the flags --token-file and --token-env: one of them is enough")
-	case f.tokenEnv != "":
-		tokens = []string{strings.TrimSpace(os.Getenv(f.tokenEnv))}
-		if tokens[0] == "" {
-			return nil, fmt.Errorf("the environment variable %s, named by --token-env, is not set", f.tokenEnv)
-		}
-	case f.tokenFile != "":
-		file, err := os.Open(f.tokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("the tokens: %w", err)
-		}
-		defer file.Close()
-		for lines := bufio.NewScanner(file); lines.Scan(); {
-			if token := strings.TrimSpace(lines.Text()); token != "" {
-				tokens = append(tokens, token)
-			}
-		}
-		if len(tokens) == 0 {
-			return nil, fmt.Errorf("the file %s has no token in it: want one a line, each of at least %d characters", f.tokenFile, shortestToken)
-		}
-	}
-	for _, token := range tokens {
-		if len(token) < shortestToken || strings.ContainsAny(token, " \t") {
-			return nil, fmt.Errorf("a token is too short or has spaces in it: want at least %d characters, such as the output of\n\n  openssl rand -hex 32", shortestToken)
-		}
-	}
-	return tokens, nil
 }
 
 // resolvable reports whether the server's command is there.

@@ -4,7 +4,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,7 +14,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,23 +28,33 @@ type served struct {
 	cmd   *exec.Cmd
 	url   string
 	token string
+	out   bytes.Buffer // complete after stop
 	err   *bufio.Reader
 }
 
-// startServe starts gauze serve on a free port and waits until it listens.
+// startServe starts gauze serve without a token on a free port and waits until
+// it listens.
 func startServe(t *testing.T, args ...string) *served {
 	t.Helper()
+	return startServeIn(t, t.TempDir(), append([]string{"--no-token"}, args...)...)
+}
+
+// startServeIn starts gauze serve with this state directory.
+func startServeIn(t *testing.T, state string, args ...string) *served {
+	t.Helper()
 	cmd := exec.Command("gauze", slices.Concat([]string{"serve", "--listen", "127.0.0.1:0"}, args)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "GAUZE_STATE_DIR="+state)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &served{t: t, cmd: cmd}
+	cmd.Stdout = &s.out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
-	s := &served{t: t, cmd: cmd, err: bufio.NewReader(stderr)}
+	s.err = bufio.NewReader(stderr)
 	t.Cleanup(func() {
 		alarm.Stop()
 		cmd.Process.Kill()
@@ -53,6 +67,17 @@ func startServe(t *testing.T, args ...string) *served {
 	}
 	s.url = url
 	return s
+}
+
+// stop ends gauze serve and returns what it said on stderr since it listened.
+func (s *served) stop() string {
+	s.t.Helper()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	said, _ := io.ReadAll(s.err)
+	if err := s.cmd.Wait(); err != nil {
+		s.t.Errorf("it ended with %v", err)
+	}
+	return string(said)
 }
 
 func (s *served) post(session, body string) (status int, answer string, header http.Header) {
@@ -140,7 +165,7 @@ func TestASecondSignalHurries(t *testing.T) {
 func TestServeDoesNotTellItsToken(t *testing.T) {
 	const token = "a-secret-of-many-characters"
 	t.Setenv("TEST_TOKEN", token)
-	s := startServe(t, "--token-env", "TEST_TOKEN", "--", "faultyserver")
+	s := startServeIn(t, t.TempDir(), "--token-env", "TEST_TOKEN", "--", "faultyserver")
 	if code, answer, header := s.post("", `{}`); code != 401 || strings.Contains(answer, token) || header.Get("WWW-Authenticate") != "Bearer" {
 		t.Errorf("status %d: %s", code, answer)
 	}
@@ -155,10 +180,74 @@ func TestServeDoesNotTellItsToken(t *testing.T) {
 	}
 }
 
+// peakRSS returns the most memory the process has had, in bytes.
+func (s *served) peakRSS() int {
+	s.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	kB, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return kB << 10
+}
+
+// unfinished sends a body of 16 MiB but for its last byte, or as much of it as
+// is accepted, and keeps the connection open.
+func (s *served) unfinished() {
+	const size = 16 << 20
+	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(forEver))
+	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", address, size)
+	io.Copy(conn, io.LimitReader(spaces{}, size-1)) // fails where the body is refused
+}
+
+type spaces struct{}
+
+func (spaces) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
+
+func TestUnfinishedBodiesCostLittleAndKeepNobodyOut(t *testing.T) {
+	s := startServe(t, "--", "faultyserver")
+	serveOne := func() {
+		session := s.initialize()
+		code, answer, _ := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"served"}}}`)
+		if code != 200 || !strings.Contains(answer, "served") {
+			t.Errorf("status %d: %s", code, answer)
+		}
+	}
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(s.unfinished)
+	}
+	serveOne() // while they send
+	all.Wait()
+	serveOne() // while those that were accepted are held
+	peak := s.peakRSS()
+	t.Logf("gauze serve used %d MiB", peak>>20)
+	if peak > 400<<20 && !raceEnabled { // the race detector has memory of its own
+		t.Errorf("gauze serve used %d MiB, want at most 400", peak>>20)
+	}
+}
+
 func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0"} {
-		out, err := exec.Command("gauze", "serve", "--listen", address, "--", "true").CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "--token-env") {
+		out, err := exec.Command("gauze", "serve", "--no-token", "--listen", address, "--", "true").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "remove --no-token") {
 			t.Errorf("%s: %v, %s", address, err, out)
 		}
 	}
@@ -167,7 +256,7 @@ func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	out, err := exec.Command("gauze", "serve", "--listen", taken.Addr().String(), "--", "true").CombinedOutput()
+	out, err := exec.Command("gauze", "serve", "--no-token", "--listen", taken.Addr().String(), "--", "true").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "in use") || !strings.Contains(string(out), "--listen") {
 		t.Errorf("%v, %s", err, out)
 	}

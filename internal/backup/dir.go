@@ -7,12 +7,22 @@ import (
 	"runtime"
 )
 
-// DefaultDir is where this user's backups are: in $GAUZE_STATE_DIR, or where the system keeps the state of programs.
-func DefaultDir() (string, error) {
+// StateDir returns where gauze keeps what it has to remember for this user: $GAUZE_STATE_DIR, or where the system keeps
+// the state of programs.
+func StateDir() (string, error) {
 	home, _ := os.UserHomeDir()
 	dir := stateDir(runtime.GOOS, home, os.Getenv)
 	if dir == "" {
-		return "", errors.New("there is no home folder to keep backups in\nnext: set GAUZE_STATE_DIR to a folder of your own")
+		return "", errors.New("there is no home directory to keep state in\nnext: set GAUZE_STATE_DIR to a directory of your own")
+	}
+	return dir, nil
+}
+
+// DefaultDir returns where this user's backups are, in StateDir.
+func DefaultDir() (string, error) {
+	dir, err := StateDir()
+	if err != nil {
+		return "", err
 	}
 	return filepath.Join(dir, "backups"), nil
 }

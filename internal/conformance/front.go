@@ -33,7 +33,7 @@ const (
 )
 
 func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, error) {
-	argv := []string{g.path, "serve", "--listen", "127.0.0.1:0"}
+	argv := []string{g.path, "serve", "--no-token", "--listen", "127.0.0.1:0"}
 	if t.url != "" {
 		argv = append(argv, "--url", t.url)
 	} else {

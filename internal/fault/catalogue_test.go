@@ -81,6 +81,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 		"rate-limited": -31055, "http-unavailable": -31056, "http-refused": -31057, "redirect-refused": -31058, "not-mcp": -31059,
 		"answer-missing":     -31060,
 		"session-limit":      -31070,
+		"body-limit":         -31071,
 		"response-too-large": -31040, "request-too-large": -31041, "response-invalid": -31042,
 		"message-invalid": -32600, "id-in-use": -32600, "discover-unanswered": -32601,
 	}

@@ -61,4 +61,5 @@ const (
 // A client cannot be taken in.
 const (
 	SessionLimit Code = "session-limit"
+	BodyLimit    Code = "body-limit"
 )

@@ -15,4 +15,17 @@ var gatewayEntries = []Entry{
 			{Text: "End idle sessions earlier:", Command: "gauze serve --session-idle 5m -- COMMAND"},
 		},
 	},
+	{
+		Code: BodyLimit, RPC: -31071, Retry: RetryLater,
+		Title: "too many large requests at the same time",
+		model: "Gauze is receiving too many large requests at the same time. This request was not run.",
+		next:  "Try again in a few seconds, or send less data in one call.",
+		Means: "The requests in flight hold as much memory as they may, and this one did not fit. Small requests are not limited.",
+		Why:   "Clients are sending many large requests, or sent a part of one and stopped.",
+		Did:   "Gauze rejected this request and forwarded nothing of it. Requests whose clients stop sending are ended after a few seconds.",
+		Do: []Step{
+			{Text: "Try again in a few seconds."},
+			{Text: "Split large arguments into several calls."},
+		},
+	},
 }

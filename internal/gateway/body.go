@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // hasten sets the time by which the whole body has to be here, also where it
 // is refused unread: what is left of it is read before the next request. An
 // answer has to be taken in time as well; whoever writes a stream sets that
-// limit anew.
+// limit again.
 func (g *Gateway) hasten(w http.ResponseWriter, r *http.Request) {
 	control, now := http.NewResponseController(w), time.Now()
 	control.SetWriteDeadline(now.Add(g.BodyWithin + writeWithin))
@@ -24,34 +26,86 @@ func (g *Gateway) hasten(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// openBody begins to count a body. The caller has to close it.
+func (g *Gateway) openBody(w http.ResponseWriter, who principal) *body {
+	control, now := http.NewResponseController(w), time.Now()
+	last := now.Add(g.BodyWithin)
+	return g.bodies.open(who, now, func(until time.Time) {
+		if until.After(last) {
+			until = last
+		}
+		control.SetReadDeadline(until)
+	})
+}
+
 // readBody reads the body to its end before anything of it is forwarded: a
-// request that breaks off halfway never reaches a server.
-func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
+// request that breaks off halfway never reaches a server. What it returns is
+// counted as held until the caller closes b.
+func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, b *body) ([]byte, *refusal) {
 	if r.ContentLength > mostBody {
 		return nil, tooLarge()
 	}
-	var body bytes.Buffer
-	if r.ContentLength > 0 {
-		// Room grows with what really comes, not with what is announced.
-		body.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead)
+	source := http.MaxBytesReader(w, r.Body, mostBody)
+	var full [][]byte // chunks before the last one
+	last := make([]byte, 0, firstChunk(r.ContentLength))
+	for {
+		n, err := source.Read(last[len(last):cap(last)])
+		last = last[:len(last)+n]
+		switch {
+		case err == io.EOF:
+			if !g.bodies.complete(b) {
+				return nil, g.noRoom()
+			}
+			if full != nil {
+				last = bytes.Join(append(full, last), nil)
+			}
+			return wire.OneLine(bytes.TrimSpace(last)), nil
+		case err != nil:
+			return nil, g.unread(b, err)
+		case !g.bodies.progress(b, time.Now()):
+			return nil, g.noRoom()
+		case len(last) == cap(last):
+			if !g.bodies.grow(b, bodyChunk, time.Now()) {
+				return nil, g.noRoom()
+			}
+			full = append(full, last)
+			last = make([]byte, 0, bodyChunk)
+		}
 	}
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, mostBody))
+}
+
+// firstChunk is the room a body begins with: enough for a small one and the
+// byte that would follow it. More grows with what really comes, not with what
+// is announced.
+func firstChunk(announced int64) int {
+	if announced < 0 {
+		return freeBody
+	}
+	return int(min(announced+1, freeBody))
+}
+
+// unread is the refusal of a body that could not be read to its end.
+func (g *Gateway) unread(b *body, err error) *refusal {
 	var large *http.MaxBytesError
+	refused := plain(http.StatusBadRequest, "the body broke off")
 	switch {
+	case g.bodies.gaveWay(b):
+		return g.noRoom()
 	case errors.As(err, &large):
-		return nil, tooLarge()
+		return tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		refused := plain(http.StatusRequestTimeout, "the body did not come within "+g.BodyWithin.String())
-		refused.header("Connection", "close")
-		return nil, refused
-	case err != nil && !errors.Is(err, io.EOF):
-		refused := plain(http.StatusBadRequest, "the body broke off")
-		refused.header("Connection", "close")
-		return nil, refused
+		refused = plain(http.StatusRequestTimeout, fmt.Sprintf("the body was not complete within %v, or nothing of it came for %v", g.BodyWithin, bodyIdle))
 	}
-	// From here on silence of the client is no fault.
-	http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return wire.OneLine(bytes.TrimSpace(body.Bytes())), nil
+	refused.header("Connection", "close")
+	return refused
+}
+
+// noRoom is the refusal of a body that would exceed what all of them may hold.
+func (g *Gateway) noRoom() *refusal {
+	refused := busy(&fault.Fault{Code: fault.BodyLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(),
+		Detail: fmt.Sprintf("requests in flight may hold %d MiB together", g.bodies.limit>>20)}, nil)
+	refused.header("Connection", "close")
+	return refused
 }
 
 func tooLarge() *refusal {

@@ -5,12 +5,15 @@
 //	guard.go     who may speak to us at all: Host, Origin, token
 //	cors.go      the web pages the user named
 //	post.go      the story of one POST
+//	bodies.go    all bodies in flight, and how much they may hold
+//	quota.go     what is limited, shared among principals
 //	body.go      a body read whole and made one inspected message
 //	legacy.go    a session: one client, its calls, the stream each answer takes
 //	sessions.go  the sessions there are: begun, found, limited, reaped
 //	get.go       GET, which listens or resumes, and DELETE, which ends
 //	replay.go    what was said, kept for a client that lost its connection
 //	modern.go    requests without a session, on one upstream for all
+//	speaker.go   which of those requests come from one client
 //	channel.go   streams of notifications that modern clients share
 //	headers.go   the headers that mirror a modern request
 //	conns.go     how many connections there are at once
@@ -49,6 +52,10 @@ type Options struct {
 	KeepAlive   time.Duration // between comments on a silent stream; default 15 s
 	BodyWithin  time.Duration // a body has to be here; default 30 s
 
+	// MaxBodyBytes is how much the bodies of all requests in flight may hold
+	// together. Default 96 MiB; the garbage collector may need as much again.
+	MaxBodyBytes int
+
 	// Resumable lets a legacy client that lost its connection fetch what it
 	// missed: events get ids and are kept for a while.
 	Resumable bool
@@ -70,6 +77,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxSessions == 0 {
 		o.MaxSessions = 64
 	}
+	if o.MaxBodyBytes == 0 {
+		o.MaxBodyBytes = 96 << 20
+	}
 	return o
 }
 
@@ -88,8 +98,9 @@ const (
 // Gateway serves one address.
 type Gateway struct {
 	Options
-	guard guard
-	ready readiness
+	guard  guard
+	ready  readiness
+	bodies bodies
 
 	life  context.Context // of all sessions
 	end   context.CancelFunc
@@ -97,17 +108,20 @@ type Gateway struct {
 
 	running  sync.WaitGroup // what runs for sessions
 	requests atomic.Uint64  // over all time
+	conns    atomic.Uint64  // the same
 
 	mu       sync.Mutex // guards everything below, and who comes and goes in each session
 	sessions map[string]*session
 	shared   map[principal]*shared
 	lives    map[*life]bool // all of them that are not gone yet
-	ending   int            // sessions that are out of the table and not gone yet
 	past     proxy.Counters // of the sessions that are gone
 	began    uint64         // sessions, over all time
 	draining bool
-	asked    int           // requests being served that a drain waits for
-	quiet    chan struct{} // closed when draining and nothing is being served
+
+	places    quota         // sessions in the table
+	processes quota         // the same, and those that are not gone yet
+	asked     int           // requests being served that a drain waits for
+	quiet     chan struct{} // closed when draining and nothing is being served
 }
 
 // New prepares a Gateway for clients that reach it at addr.
@@ -121,6 +135,9 @@ func New(o Options, addr net.Addr) *Gateway {
 		lives:    map[*life]bool{},
 	}
 	g.guard = newGuard(g.Options, addr)
+	g.places = newQuota(g.MaxSessions, g.guard.tokens)
+	g.processes = newQuota(2*g.MaxSessions, g.guard.tokens)
+	g.bodies = newBodies(g.MaxBodyBytes, g.guard.tokens)
 	g.life, g.end = context.WithCancel(context.Background())
 	return g
 }
@@ -137,6 +154,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       idleConn,
 		MaxHeaderBytes:    mostHeader,
 		ErrorLog:          quietLog,
+		ConnContext:       g.numbered,
 		// A target of "*" is no path of ours: the handler is to say so.
 		DisableGeneralOptionsHandler: true,
 	}

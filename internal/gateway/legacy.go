@@ -28,6 +28,7 @@ type session struct {
 	refused  bool       // and it was refused
 	over     bool       // nothing more will be said
 	version  string     // agreed on
+	ready    bool       // the client has sent notifications/initialized
 	due      map[string]*lane
 	lanes    map[int]*lane
 	listen   *lane // what belongs to no request
@@ -162,9 +163,13 @@ func (s *session) hear(messages []message) {
 	for i := range messages {
 		m := &messages[i]
 		s.proxy.FromClient(m.Raw)
-		if m.Method == "notifications/cancelled" {
+		switch {
+		case m.isCall():
+		case m.Method == "notifications/cancelled":
 			id, _ := wire.Field(m.Params, "requestId")
 			s.cancelled(string(id))
+		case m.Method == "notifications/initialized":
+			s.initialized()
 		}
 	}
 	s.proxy.Flush()
@@ -403,6 +408,18 @@ func (s *session) agreed() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.version
+}
+
+func (s *session) initialized() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = true
+}
+
+func (s *session) isInitialized() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready
 }
 
 // busy reports whether an answer is due.

@@ -31,9 +31,11 @@ type shared struct {
 	server string // for people
 	stdio  bool   // messages come without a stream of their own, so what they are about is guessed
 
-	mu       sync.Mutex // guards everything below
-	over     bool       // nothing more will be said
-	last     uint64
+	mu       sync.Mutex           // guards everything below
+	over     bool                 // nothing more will be said
+	last     uint64               // number of the latest id of ours
+	speaker  speaker              // the client of every request so far, unless mixed
+	mixed    bool                 // requests came from more than one client, or from one that is not known
 	due      map[string]*exchange // calls, by our raw id
 	channels channels
 }
@@ -88,7 +90,7 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		refused.write(w)
 		return
 	}
-	x, line, refused := s.openExchange(m)
+	x, line, refused := s.openExchange(m, speakerOf(r, m))
 	if refused != nil {
 		refused.write(w)
 		return
@@ -139,9 +141,12 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Unlock()
 			return nil, stopping()
 		}
-		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}, channels: newChannels(g.Session.Spec.URL == "")}
+		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", last: proxy.RandomID(),
+			due: map[string]*exchange{}, channels: newChannels(g.Session.Spec.URL == "")}
 		g.shared[who] = s
-		g.start(&s.life, s.tell, func() {
+		o := g.Session
+		o.Tell, o.LastID = s.tell, proxy.RandomID()
+		g.start(&s.life, o, func() {
 			s.closed()
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -163,7 +168,7 @@ func (g *Gateway) release(s *shared) {
 
 // openExchange registers a request and words it for the server; no line: the
 // server need not hear of it.
-func (s *shared) openExchange(m *message) (x *exchange, line []byte, refused *refusal) {
+func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byte, refused *refusal) {
 	x = &exchange{id: m.ID, meta: cancelMeta(m.meta), out: newStream()}
 	level, _ := wire.Field(m.meta, metaLogLevel)
 	x.logs = level != nil
@@ -177,6 +182,10 @@ func (s *shared) openExchange(m *message) (x *exchange, line []byte, refused *re
 	if len(s.due)+s.channels.members >= mostShared {
 		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, Method: m.Method, At: time.Now(),
 			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due)+s.channels.members)}, m.ID)
+	}
+	if m.Method != "subscriptions/listen" || x.logs {
+		s.mixed = s.mixed || from == speaker{} || s.speaker != speaker{} && s.speaker != from
+		s.speaker = from
 	}
 	s.last++
 	ours := append(strconv.AppendUint([]byte(`"h`), s.last, 10), '"')
@@ -280,10 +289,11 @@ func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []
 		return nil, nil // about a stream that is over
 	}
 	// Nothing in the message says whose it is. Over HTTP the stream it came on
-	// does. Over stdio it is about the only request there is, if there is one
-	// only and it asked for what this is.
+	// does. Over stdio it may be a late one, about a request that has its
+	// answer. So it is passed on only if the server never had a request of
+	// another client, to the only request in flight, if that asked for it.
 	x = s.due[string(about)]
-	if x == nil || s.stdio && (len(s.due) != 1 || m.Method == "notifications/message" && !x.logs) {
+	if x == nil || s.stdio && (s.mixed || len(s.due) != 1 || m.Method == "notifications/message" && !x.logs) {
 		return nil, nil
 	}
 	return x, nil

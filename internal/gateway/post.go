@@ -30,7 +30,9 @@ func (g *Gateway) post(w http.ResponseWriter, r *http.Request, who principal) {
 		refused.write(w)
 		return
 	}
-	body, refused := g.readBody(w, r)
+	b := g.openBody(w, who)
+	defer g.bodies.close(b)
+	body, refused := g.readBody(w, r, b)
 	if refused != nil {
 		refused.write(w)
 		return

@@ -26,10 +26,8 @@ type life struct {
 
 // start begins a life; gone is called when it is over. The caller holds g.mu
 // and has seen that we are not draining.
-func (g *Gateway) start(l *life, tell func(proxy.Told), gone func()) {
+func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 	ctx, stop := context.WithCancel(g.life)
-	o := g.Session
-	o.Tell = tell
 	l.proxy, l.stop = proxy.New(o), stop
 	l.began = time.Now()
 	l.used = l.began
@@ -52,25 +50,41 @@ func (g *Gateway) start(l *life, tell func(proxy.Told), gone func()) {
 func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	// Sessions that are ending still have a process each. They take no place,
-	// or a client that starts over would be turned away, but there is an end.
-	if len(g.sessions) >= g.MaxSessions || len(g.sessions)+g.ending >= 2*g.MaxSessions {
-		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(),
-			Detail: fmt.Sprintf("%d sessions are open; --max-sessions allows %d", len(g.sessions), g.MaxSessions)}, id)
+	if !g.fits(who) {
+		detail := fmt.Sprintf("%d sessions are open; --max-sessions allows %d", len(g.sessions), g.MaxSessions)
+		switch {
+		case len(g.sessions) >= g.MaxSessions:
+		case !g.places.allows(who, 1):
+			detail = fmt.Sprintf("this token has %d sessions; --max-sessions allows %d, of which other tokens keep a part", g.places.by[who], g.MaxSessions)
+		default:
+			detail += fmt.Sprintf(", and %d more are still ending", g.processes.used-g.places.used)
+		}
+		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(), Detail: detail}, id)
 	}
 	var random [16]byte
 	rand.Read(random[:]) // never fails
 	s := newSession(hex.EncodeToString(random[:]), who, g)
 	g.sessions[s.id] = s
-	g.start(&s.life, s.tell, func() {
+	g.places.add(who, 1)
+	g.processes.add(who, 1)
+	o := g.Session
+	o.Tell = s.tell
+	g.start(&s.life, o, func() {
 		s.closed()
 		g.dismiss(s)
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.ending--
+		g.processes.add(who, -1)
 	})
 	s.open++
 	return s, nil
+}
+
+// fits reports whether there is room for one more session of a principal.
+// Sessions that are ending still have a process each. They take no place, or a
+// client that starts over would be refused, but their number is limited as well.
+func (g *Gateway) fits(who principal) bool {
+	return g.places.allows(who, 1) && g.processes.allows(who, 1)
 }
 
 // find looks for the session a request names. The caller has to leave it.
@@ -117,20 +131,28 @@ func (g *Gateway) dismiss(s *session) {
 func (g *Gateway) remove(s *session) {
 	if g.sessions[s.id] == s {
 		delete(g.sessions, s.id)
-		g.ending++
+		g.places.add(s.who, -1)
 		s.stop()
 		s.silence()
 	}
 }
 
-// reap ends the sessions nobody has used for long. Whoever comes back is told
-// that there is no such session, and initializes again.
+// initializeTimeout is how long a session may be unused whose client has not
+// sent notifications/initialized: most likely that client gave up.
+const initializeTimeout = time.Minute
+
+// reap ends the sessions that have not been used for long. A client that comes
+// back gets 404, and initializes again.
 func (g *Gateway) reap(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range g.sessions {
 		s.expire(now)
-		if s.open == 0 && now.Sub(s.used) >= g.Idle && !s.busy() {
+		idle := g.Idle
+		if !s.isInitialized() {
+			idle = min(idle, initializeTimeout)
+		}
+		if s.open == 0 && now.Sub(s.used) >= idle && !s.busy() {
 			g.remove(s)
 		}
 	}
@@ -143,7 +165,7 @@ func (g *Gateway) reap(now time.Time) {
 
 // reapNowAndThen reaps until the returned function is called.
 func (g *Gateway) reapNowAndThen() (stop func()) {
-	every := min(max(g.Idle/8, 10*time.Millisecond), time.Minute)
+	every := min(max(g.Idle/8, 10*time.Millisecond), initializeTimeout/8)
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -1,12 +1,9 @@
 package proxy
 
 import (
-	"bytes"
 	"errors"
 	"hash/maphash"
-	"math"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -147,8 +144,7 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		// Its notifications name the request by id, so it keeps its own.
 		s.streams[string(c.id)] = c
 	default:
-		s.lastID++
-		c.n = s.lastID
+		c.n = s.nextID()
 		s.flight[c.n] = c
 		before, behind = c.msg.AroundID()
 		id = appendID(s.idRoom[:0], conn.Generation, c.n)
@@ -201,43 +197,6 @@ func (s *Session) mirrored(c *call) http.Header {
 }
 
 var lineEnd = []byte{'\n'}
-
-// appendID writes g<generation>-<n> as a JSON string.
-func appendID(b []byte, generation int, n uint64) []byte {
-	b = append(b, '"', 'g')
-	b = strconv.AppendInt(b, int64(generation), 10)
-	b = append(b, '-')
-	b = strconv.AppendUint(b, n, 10)
-	return append(b, '"')
-}
-
-// parseID reads what appendID wrote, and nothing else.
-func parseID(raw []byte) (generation int, n uint64, ok bool) {
-	if len(raw) < 6 || raw[0] != '"' || raw[1] != 'g' || raw[len(raw)-1] != '"' {
-		return 0, 0, false
-	}
-	first, second, ok := bytes.Cut(raw[2:len(raw)-1], []byte{'-'})
-	if !ok {
-		return 0, 0, false
-	}
-	g, ok := parseNumber(first)
-	n, okToo := parseNumber(second)
-	return int(g), n, ok && okToo && g <= math.MaxInt32
-}
-
-// parseNumber reads a number from 1 as strconv writes it.
-func parseNumber(digits []byte) (n uint64, ok bool) {
-	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' {
-		return 0, false
-	}
-	for _, digit := range digits {
-		if digit < '0' || digit > '9' {
-			return 0, false
-		}
-		n = n*10 + uint64(digit-'0')
-	}
-	return n, true
-}
 
 // retire takes the call out of all tables: from now on it is over, and
 // whoever retired it says the one answer.

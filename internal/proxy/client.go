@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"net/http"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -92,6 +93,12 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 
 // requestFromClient is the first step of a call.
 func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
+	if strings.HasPrefix(m.Method, "notifications/") {
+		// A server that goes by the method alone would act on it, and nothing
+		// in it was translated: the id it names may be another client's.
+		s.refuse(m.ID, fault.MessageInvalid, fmt.Sprintf("%q is a notification, and a notification has no id", m.Method))
+		return
+	}
 	c := s.newCall(m)
 	c.mirrors = mirrors
 	if err := s.inspect(c); err != nil {

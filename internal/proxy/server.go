@@ -159,8 +159,7 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 		conn.Flush()
 		return
 	}
-	s.lastID++
-	id := fmt.Appendf(nil, `"g%d-s%d"`, conn.Generation, s.lastID)
+	id := s.questionID(conn.Generation)
 	about := s.about(conn, m)
 	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn, about: bytes.Clone(about)}
 	s.mu.Unlock()
@@ -199,7 +198,7 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		if stream := s.streams[string(old)]; stream != nil && stream.conn == conn {
 			s.retire(stream) // how a modern server ends a stream
 			about = stream.id
-		} else if value, about = s.questionID(conn, old); value == nil {
+		} else if value, about = s.withdrawn(conn, old); value == nil {
 			pass = false
 		}
 	case "notifications/subscriptions/acknowledged":
@@ -223,9 +222,9 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.out.end(Told{About: about})
 }
 
-// questionID is our id of a server's question, which is then over, and the
-// request it was asked for.
-func (s *Session) questionID(conn *upstream.Conn, id []byte) (ours, about []byte) {
+// withdrawn ends a request that the server cancelled. It returns our id of that
+// request, and the client's request it was about.
+func (s *Session) withdrawn(conn *upstream.Conn, id []byte) (ours, about []byte) {
 	for ours, q := range s.questions {
 		if q.conn == conn && bytes.Equal(q.id, id) {
 			delete(s.questions, ours)

@@ -37,6 +37,10 @@ type Options struct {
 	RetryBudget int           // repetitions in a burst; default 256, negative: no limit
 	Quarantine  time.Duration // of a call that was there at two deaths in a row; default 5 min, negative: never
 
+	// LastID is the number that request ids count up from. Default 0; a session
+	// that several clients share sets it to RandomID().
+	LastID uint64
+
 	Restart upstream.Restart
 	Health  health.Config
 	Stderr  io.Writer // gets the server's stderr; must not block
@@ -132,6 +136,7 @@ func New(o Options) *Session {
 	o = o.withDefaults()
 	s := &Session{
 		Options:    o,
+		lastID:     o.LastID,
 		calls:      map[string]*call{},
 		flight:     map[uint64]*call{},
 		streams:    map[string]*call{},

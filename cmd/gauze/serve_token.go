@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/backup"
+	"github.com/gauze-mcp/gauze/internal/gateway"
+)
+
+// frontTokens are the tokens that clients of gauze serve must send.
+type frontTokens struct {
+	all  []string // empty: none is needed
+	file string   // of the token that gauze created; empty: the user chose the tokens
+	new  bool     // gauze created it just now
+}
+
+// tokens returns the tokens that the flags name. Without such a flag it is one
+// of our own, created at the first start and kept.
+func (f *serveFlags) tokens() (t frontTokens, err error) {
+	switch {
+	case f.noToken && (f.tokenFile != "" || f.tokenEnv != ""):
+		return t, errors.New("--no-token cannot be combined with --token-file or --token-env")
+	case f.tokenFile != "" && f.tokenEnv != "":
+		return t, errors.New("--token-file cannot be combined with --token-env")
+	case f.noToken:
+		return t, nil
+	case f.tokenEnv != "":
+		token := strings.TrimSpace(os.Getenv(f.tokenEnv))
+		if token == "" {
+			return t, fmt.Errorf("the environment variable %s, named by --token-env, is not set", f.tokenEnv)
+		}
+		t.all = []string{token}
+		return t, checkToken(token, "the token in "+f.tokenEnv)
+	case f.tokenFile != "":
+		t.all, err = readTokens(f.tokenFile)
+		return t, err
+	}
+	return ownToken()
+}
+
+// readTokens reads a file with one token a line.
+func readTokens(path string) (tokens []string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the token file: %w", err)
+	}
+	defer file.Close()
+	if err := checkMode(file); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(file)
+	for number := 1; lines.Scan(); number++ {
+		token := strings.TrimSpace(lines.Text())
+		if token == "" {
+			continue
+		}
+		if err := checkToken(token, fmt.Sprintf("the token in %s, line %d,", path, number)); err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, token)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read the token file: %w", err)
+	}
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("there is no token in %s: it must have one a line, each of at least 20 random characters", path)
+	}
+	return tokens, nil
+}
+
+// checkMode refuses a file that other users can read. Windows has no such bits.
+func checkMode(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("cannot read the token file: %w", err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return fmt.Errorf("other users can access the token file %s (mode %04o); make it private with\n\n  chmod 600 %s\n\n"+
+			"and replace the token if others may have read it", file.Name(), mode, file.Name())
+	}
+	return nil
+}
+
+// minTokenBits is the estimated strength a token must have. The estimate is
+// low: it accepts about 20 random characters.
+const minTokenBits = 64
+
+// checkToken refuses a token that can be guessed. It never shows the token.
+func checkToken(token, what string) error {
+	if strings.ContainsAny(token, " \t") {
+		return fmt.Errorf("%s contains spaces", what)
+	}
+	if tokenBits(token) < minTokenBits {
+		return fmt.Errorf("%s is too easy to guess: it must have at least 20 random characters. Create one with\n\n  openssl rand -hex 32\n\n"+
+			"or without --token-env and --token-file gauze creates one", what)
+	}
+	return nil
+}
+
+// tokenBits estimates the strength of a token: the entropy of its characters,
+// without those that continue a sequence (aaa, 123) or repeat what came before.
+func tokenBits(token string) float64 {
+	count := map[byte]int{}
+	n := 0
+	for i := range len(token) {
+		if i >= 2 && (continues(token[i-2:i+1]) || strings.Contains(token[:i], token[i-2:i+1])) {
+			continue
+		}
+		count[token[i]]++
+		n++
+	}
+	bits := 0.0
+	for _, times := range count {
+		bits += float64(times) * math.Log2(float64(n)/float64(times))
+	}
+	return bits
+}
+
+// continues reports whether three characters are a sequence, such as aaa, abc
+// or 321.
+func continues(three string) bool {
+	step := int(three[2]) - int(three[1])
+	return step >= -1 && step <= 1 && step == int(three[1])-int(three[0])
+}
+
+// ownToken returns the token in the state directory, and creates it first if
+// there is none.
+func ownToken() (t frontTokens, err error) {
+	dir, err := backup.StateDir()
+	if err != nil {
+		return t, fmt.Errorf("%w, or choose a token with --token-env or --token-file", err)
+	}
+	t.file = filepath.Join(dir, "serve-token")
+	if t.all, err = readTokens(t.file); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return t, err
+	}
+	err = createToken(t.file)
+	if t.new = err == nil; err != nil && !errors.Is(err, fs.ErrExist) {
+		return t, fmt.Errorf("cannot create a token: %w; choose one with --token-env or --token-file", err)
+	}
+	t.all, err = readTokens(t.file)
+	return t, err
+}
+
+// createToken writes a random token to path, unless there is one already.
+func createToken(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	// Another gauze may start at the same time: the file appears whole or not.
+	file, err := os.CreateTemp(filepath.Dir(path), ".serve-token-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	var random [32]byte
+	rand.Read(random[:]) // never fails
+	_, err = fmt.Fprintln(file, hex.EncodeToString(random[:]))
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	err = os.Link(file.Name(), path)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(file.Name(), path) // a file system without links
+	}
+	return err
+}
+
+// announce tells the user how clients get in. A new token is shown once, on
+// stdout, as an entry to paste into a client's configuration.
+func (t frontTokens) announce(stdout, stderr io.Writer, name, host string, addr net.Addr) error {
+	if t.file == "" {
+		return nil
+	}
+	if !t.new {
+		_, err := fmt.Fprintf(stderr, "gauze: clients must send the token in %s as Authorization: Bearer TOKEN\n", t.file)
+		return err
+	}
+	fmt.Fprintf(stderr, "gauze: created a token for clients in %s; it is shown only now. An entry for a client's configuration:\n", t.file)
+	type entry struct {
+		Type    string            `json:"type"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers"`
+	}
+	if name == "" {
+		name = "gauze"
+	}
+	out := json.NewEncoder(stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(map[string]map[string]entry{"mcpServers": {name: {
+		Type: "http", URL: "http://" + reachableAs(host, addr) + gateway.Path, Headers: map[string]string{"Authorization": "Bearer " + t.all[0]},
+	}}})
+}
+
+// reachableAs returns the host and port under which clients reach addr. A
+// wildcard address is none that a client can connect to.
+func reachableAs(host string, addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	if host == "" {
+		host = "localhost"
+	}
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), fmt.Sprint(tcp.Port))
+}

@@ -1,0 +1,40 @@
+package gateway
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// speaker tells modern clients of one principal apart: they have no session.
+// Two clients never have the same speaker; one client has a new one for each
+// connection. The zero value is a client that is not known.
+type speaker struct {
+	conn uint64 // number of the connection, from 1
+	info string // raw clientInfo
+}
+
+type connKey struct{}
+
+// numbered numbers the connections, for speakerOf.
+func (g *Gateway) numbered(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, g.conns.Add(1))
+}
+
+// speakerOf returns the speaker of a request. Behind a proxy the connection
+// says nothing: the proxy may use it for all its clients.
+func speakerOf(r *http.Request, m *message) speaker {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "Via"} {
+		if r.Header.Get(name) != "" {
+			return speaker{}
+		}
+	}
+	conn, ok := r.Context().Value(connKey{}).(uint64)
+	if !ok {
+		return speaker{}
+	}
+	info, _ := wire.Field(m.meta, metaClient)
+	return speaker{conn: conn, info: string(info)}
+}
