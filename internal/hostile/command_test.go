@@ -1,0 +1,286 @@
+//go:build linux
+
+package hostile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long a command of gauze may take on a busy machine. It is
+// used up only by one that hangs.
+const patience = 2 * time.Minute
+
+// world is a user who stands in a hostile project, with a terminal.
+type world struct {
+	t        *testing.T
+	rand     *rand.Rand
+	user     *user
+	project  *project
+	host     *host  // of the project's choice
+	dir      string // where gauze is run
+	path     string // PATH of the terminal
+	terminal string // what is special about it
+}
+
+// newWorld makes the world of a seed and a number.
+func newWorld(t *testing.T, seed, number uint64) *world {
+	root, err := os.MkdirTemp("", "gz") // a short name: a long one looks like a key
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, number)), host: listen(t)}
+	w.user = newUser(t, root, refusedPort)
+	w.project = clone(t, w.user, w.rand, w.host.address)
+	w.user.settle(w.rand, w.project)
+	w.dir = w.project.root
+	usual := filepath.Join(w.user.home, ".local/bin") + ":/usr/bin:/bin"
+	w.path = usual
+	switch w.rand.IntN(8) {
+	case 0:
+		w.terminal, w.path = "relative folders on PATH", "./node_modules/.bin:.:"+usual
+	case 1:
+		w.terminal, w.path = "started by npm, which puts node_modules/.bin on PATH", w.project.root+"/node_modules/.bin:"+usual
+	case 2, 3:
+		w.terminal, w.dir = "in a folder of the project", filepath.Join(w.project.root, "packages/app")
+	case 4:
+		w.terminal, w.dir = "in the project through a link", filepath.Join(w.user.home, "link")
+		if err := os.Symlink(w.project.root, w.dir); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		w.terminal = "in the project"
+	}
+	return w
+}
+
+// transcript is what a command of gauze showed, and what a person was asked.
+type transcript struct {
+	line   string // the command
+	output string
+	asked  string // questions that were put to the person, who agreed
+	err    error
+}
+
+// start prepares gauze in the terminal; env is in addition to what it has.
+func (w *world) start(ctx context.Context, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, gauze, args...)
+	cmd.Dir = w.dir
+	state := filepath.Join(w.user.root, "state")
+	cmd.Env = append([]string{"HOME=" + w.user.home, "PATH=" + w.path, "PWD=" + w.dir, "OLDPWD=" + w.dir, "SHELL=/bin/sh", "USER=me", "TERM=dumb", "LANG=C.UTF-8",
+		"XDG_STATE_HOME=" + state, "XDG_CACHE_HOME=" + state, "GITHUB_TOKEN=" + terminalValue, "HTTPS_PROXY=http://" + people}, env...)
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// gauze runs one command to its end, without anybody at the terminal.
+func (w *world) gauze(stdin string, env []string, args ...string) transcript {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	cmd := w.start(ctx, env, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	output, err := cmd.CombinedOutput()
+	said := transcript{line: strings.Join(append(env, append([]string{"gauze"}, args...)...), " "), output: string(output)}
+	if ctx.Err() != nil {
+		said.err = fmt.Errorf("it hung: %w", err)
+	}
+	return said
+}
+
+// command is something a person, a client or an agent does with gauze.
+type command struct {
+	name  string
+	typed bool // what is run was typed here: it is started where we are, with what the terminal has
+	run   func(*world) transcript
+}
+
+var commands = []command{
+	{"run", true, func(w *world) transcript {
+		env, line := w.line()
+		return w.gauze(session, env, append([]string{"run", "--"}, line...)...)
+	}},
+	{"test", true, func(w *world) transcript {
+		env, line := w.line()
+		return w.gauze("", env, append([]string{"test", "--"}, line...)...)
+	}},
+	{"test --heal", true, func(w *world) transcript {
+		env, line := w.line()
+		return w.gauze("", env, append([]string{"test", "--heal", "--"}, line...)...)
+	}},
+	{"doctor", false, func(w *world) transcript { return w.gauze("", nil, "doctor") }},
+	{"doctor --heal", false, func(w *world) transcript { return w.gauze("", nil, "doctor", "--heal") }},
+	{"doctor CLIENT/NAME", false, func(w *world) transcript {
+		return w.gauze("", nil, "doctor", w.named())
+	}},
+	{"lock", false, func(w *world) transcript { return w.gauze("", nil, "lock") }},
+	{"verify", false, func(w *world) transcript {
+		if _, err := os.Lstat(filepath.Join(w.dir, "gauze.lock.json")); err != nil {
+			w.gauze("", nil, "lock")
+		}
+		return w.gauze("", nil, "verify")
+	}},
+	{"check_health", false, func(w *world) transcript {
+		return w.agent(false, call{"check_health", object{"auto_heal": w.rand.IntN(2) == 0, "include_project": w.rand.IntN(2) == 0}})
+	}},
+	{"heal_server", false, func(w *world) transcript {
+		var calls []call
+		for name := range w.user.desktop {
+			calls = append(calls, call{"heal_server", object{"server": "claude-desktop/" + name}})
+		}
+		return w.agent(false, append(calls, call{"heal_server", object{}})...)
+	}},
+	{"test_connection", false, func(w *world) transcript {
+		calls := []call{{"test_connection", object{"name": w.named()}}}
+		for name := range w.user.desktop {
+			calls = append(calls, call{"test_connection", object{"name": "claude-desktop/" + name}})
+		}
+		return w.agent(false, calls...)
+	}},
+	{"test_connection, agreed to", false, func(w *world) transcript {
+		return w.agent(true, call{"test_connection", object{"name": w.named()}})
+	}},
+}
+
+// named is a server of the project, as CLIENT/NAME; without one, the user's.
+func (w *world) named() string {
+	if len(w.project.entries) == 0 {
+		return "cursor/project"
+	}
+	e := w.project.entries[w.rand.IntN(len(w.project.entries))]
+	return e.client + "/" + e.name
+}
+
+// line is a server that a person types, and what the terminal has for it.
+func (w *world) line() (env, line []string) {
+	u := w.user
+	lines := []struct{ env, line []string }{
+		{nil, []string{u.program("notes")}},
+		{[]string{"API_KEY=${NOTES_KEY}"}, []string{u.program("notes"), "--key=API_KEY"}},
+		{[]string{"VALUE=${" + w.project.oneOf(wanted...) + "}"}, []string{u.program("notes"), "--key=VALUE"}},
+		{nil, []string{u.program("notes"), "--needs=" + w.project.oneOf(wanted...)}},
+		{nil, []string{u.program("fs"), "--needs=" + w.project.oneOf(wanted...), w.project.root}},
+		{[]string{fmt.Sprintf("DATABASE_URL=postgres://localhost:%d/app", u.refused)}, []string{u.program("base"), "--database=DATABASE_URL"}},
+		{nil, []string{u.program("docker"), "run", "-i", "-e", "API_KEY=${NOTES_KEY}", "image"}},
+		{nil, []string{"${workspaceFolder}/bin/tool"}},
+		{nil, []string{u.program("node"), "--engine"}},
+		{nil, []string{u.program("python3"), "-m", "plain_server", "--dotenv", "--module=httpx", w.project.root}},
+	}
+	picked := lines[w.rand.IntN(len(lines))]
+	return picked.env, picked.line
+}
+
+// session is what a client says to a server before it goes.
+const session = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"client","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`
+
+// call is one of a tool of gauze mcp.
+type call struct {
+	tool      string
+	arguments object
+}
+
+// agent makes calls to gauze mcp, one after the other, through a client that
+// can or cannot ask its user. The user agrees to everything.
+func (w *world) agent(asks bool, calls ...call) (said transcript) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	cmd := w.start(ctx, nil, "mcp")
+	said.line = "gauze mcp"
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	a := &agent{in: in, out: bufio.NewReader(out)}
+	capabilities := object{}
+	if asks {
+		capabilities["elicitation"] = object{}
+	}
+	_, err = a.request("initialize", object{"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": object{"name": "agent", "version": "1"}})
+	a.send(object{"method": "notifications/initialized"})
+	for _, c := range calls {
+		var answer []byte
+		if err == nil {
+			answer, err = a.request("tools/call", object{"name": c.tool, "arguments": c.arguments})
+		}
+		arguments, _ := json.Marshal(c.arguments)
+		said.line += fmt.Sprintf("; %s %s", c.tool, arguments)
+		said.output += string(answer) + "\n"
+	}
+	in.Close()
+	_, _ = io.Copy(io.Discard, out)
+	cmd.Wait()
+	said.output += stderr.String()
+	said.asked = a.asked.String()
+	switch {
+	case ctx.Err() != nil:
+		said.err = fmt.Errorf("it hung: %w", ctx.Err())
+	case err != nil:
+		said.err = fmt.Errorf("gauze mcp: %w", err)
+	}
+	return said
+}
+
+// agent is the client's side of a session.
+type agent struct {
+	in    io.Writer
+	out   *bufio.Reader
+	id    int
+	asked strings.Builder
+}
+
+func (a *agent) send(message object) {
+	message["jsonrpc"] = "2.0"
+	line, _ := json.Marshal(message)
+	_, _ = a.in.Write(append(line, '\n')) // the answer will be missed
+}
+
+// request waits for the answer, and agrees to all questions on the way.
+func (a *agent) request(method string, params object) (result []byte, err error) {
+	a.id++
+	a.send(object{"id": a.id, "method": method, "params": params})
+	for {
+		line, err := a.out.ReadBytes('\n')
+		if err != nil {
+			return nil, err
+		}
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Message string }
+			Result json.RawMessage
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			return nil, err
+		}
+		switch {
+		case m.Method == "elicitation/create":
+			a.asked.WriteString(m.Params.Message + "\n")
+			a.send(object{"id": m.ID, "result": object{"action": "accept", "content": object{"agree": true}}})
+		case m.Method == "" && string(m.ID) == fmt.Sprint(a.id):
+			return m.Result, nil
+		}
+	}
+}
