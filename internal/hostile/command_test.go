@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +36,8 @@ type world struct {
 	terminal string // what is special about it
 }
 
-// newWorld makes the world of a seed and a number.
-func newWorld(t *testing.T, seed, number uint64) *world {
+// newWorld makes the world of a seed and a number, for one command.
+func newWorld(t *testing.T, seed, number uint64, c command) *world {
 	root, err := os.MkdirTemp("", "gz") // a short name: a long one looks like a key
 	if err != nil {
 		t.Fatal(err)
@@ -44,11 +46,11 @@ func newWorld(t *testing.T, seed, number uint64) *world {
 	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, number)), host: listen(t)}
 	w.user = newUser(t, root, refusedPort)
 	w.project = clone(t, w.user, w.rand, w.host.address)
-	w.user.settle(w.rand, w.project)
+	w.user.settle(w.rand, w.project, c.heals)
 	w.dir = w.project.root
 	usual := filepath.Join(w.user.home, ".local/bin") + ":/usr/bin:/bin"
 	w.path = usual
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
 	case 0:
 		w.terminal, w.path = "relative folders on PATH", "./node_modules/.bin:.:"+usual
 	case 1:
@@ -58,6 +60,11 @@ func newWorld(t *testing.T, seed, number uint64) *world {
 	case 4:
 		w.terminal, w.dir = "in the project through a link", filepath.Join(w.user.home, "link")
 		if err := os.Symlink(w.project.root, w.dir); err != nil {
+			t.Fatal(err)
+		}
+	case 5:
+		w.terminal, w.dir = "elsewhere", filepath.Join(w.user.home, "elsewhere")
+		if err := os.Mkdir(w.dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	default:
@@ -103,57 +110,60 @@ func (w *world) gauze(stdin string, env []string, args ...string) transcript {
 type command struct {
 	name  string
 	typed bool // what is run was typed here: it is started where we are, with what the terminal has
+	heals bool
 	run   func(*world) transcript
 }
 
 var commands = []command{
-	{"run", true, func(w *world) transcript {
+	{"run", true, true, func(w *world) transcript {
 		env, line := w.line()
 		return w.gauze(session, env, append([]string{"run", "--"}, line...)...)
 	}},
-	{"test", true, func(w *world) transcript {
+	{"test", true, false, func(w *world) transcript {
 		env, line := w.line()
 		return w.gauze("", env, append([]string{"test", "--"}, line...)...)
 	}},
-	{"test --heal", true, func(w *world) transcript {
+	{"test --heal", true, true, func(w *world) transcript {
 		env, line := w.line()
 		return w.gauze("", env, append([]string{"test", "--heal", "--"}, line...)...)
 	}},
-	{"doctor", false, func(w *world) transcript { return w.gauze("", nil, "doctor") }},
-	{"doctor --heal", false, func(w *world) transcript { return w.gauze("", nil, "doctor", "--heal") }},
-	{"doctor CLIENT/NAME", false, func(w *world) transcript {
+	{"doctor", false, false, func(w *world) transcript { return w.gauze("", nil, "doctor") }},
+	{"doctor --heal", false, true, func(w *world) transcript { return w.gauze("", nil, "doctor", "--heal") }},
+	{"doctor CLIENT/NAME", false, false, func(w *world) transcript {
 		return w.gauze("", nil, "doctor", w.named())
 	}},
-	{"lock", false, func(w *world) transcript { return w.gauze("", nil, "lock") }},
-	{"verify", false, func(w *world) transcript {
-		if _, err := os.Lstat(filepath.Join(w.dir, "gauze.lock.json")); err != nil {
-			w.gauze("", nil, "lock")
+	{"lock", false, false, func(w *world) transcript { return w.gauze("", nil, "lock") }},
+	{"verify", false, false, func(w *world) transcript {
+		if lock := filepath.Join(w.dir, "gauze.lock.json"); !exists(lock) {
+			writeFile(w.t, lock, `{"gauzeLock":1,"servers":[]}`)
 		}
 		return w.gauze("", nil, "verify")
 	}},
-	{"check_health", false, func(w *world) transcript {
-		return w.agent(false, call{"check_health", object{"auto_heal": w.rand.IntN(2) == 0, "include_project": w.rand.IntN(2) == 0}})
+	{"check_health", false, true, func(w *world) transcript {
+		return w.agent(false, call{"check_health", object{"auto_heal": true, "include_project": w.rand.IntN(3) == 0}})
 	}},
-	{"heal_server", false, func(w *world) transcript {
-		var calls []call
-		for name := range w.user.desktop {
-			calls = append(calls, call{"heal_server", object{"server": "claude-desktop/" + name}})
-		}
-		return w.agent(false, append(calls, call{"heal_server", object{}})...)
+	{"heal_server", false, true, func(w *world) transcript {
+		return w.agent(false, call{"heal_server", object{"server": w.own()}}, call{"heal_server", object{}})
 	}},
-	{"test_connection", false, func(w *world) transcript {
-		calls := []call{{"test_connection", object{"name": w.named()}}}
-		for name := range w.user.desktop {
-			calls = append(calls, call{"test_connection", object{"name": "claude-desktop/" + name}})
-		}
-		return w.agent(false, calls...)
+	{"test_connection", false, true, func(w *world) transcript {
+		return w.agent(false, call{"test_connection", object{"name": w.own()}}, call{"test_connection", object{"name": w.named()}})
 	}},
-	{"test_connection, agreed to", false, func(w *world) transcript {
-		return w.agent(true, call{"test_connection", object{"name": w.named()}})
+	{"test_connection, agreed to", false, false, func(w *world) transcript {
+		return w.agent(true, call{"test_connection", object{"name": w.named()}}, call{"test_connection", object{"name": w.named()}})
 	}},
 }
 
-// named is a server of the project, as CLIENT/NAME; without one, the user's.
+// own is a server of the user's, as CLIENT/NAME.
+func (w *world) own() string {
+	return "claude-desktop/" + w.project.oneOf(slices.Sorted(maps.Keys(w.user.desktop))...)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// named is a server of the project, as CLIENT/NAME.
 func (w *world) named() string {
 	if len(w.project.entries) == 0 {
 		return "cursor/project"
@@ -171,7 +181,8 @@ func (w *world) line() (env, line []string) {
 		{[]string{"VALUE=${" + w.project.oneOf(wanted...) + "}"}, []string{u.program("notes"), "--key=VALUE"}},
 		{nil, []string{u.program("notes"), "--needs=" + w.project.oneOf(wanted...)}},
 		{nil, []string{u.program("fs"), "--needs=" + w.project.oneOf(wanted...), w.project.root}},
-		{[]string{fmt.Sprintf("DATABASE_URL=postgres://localhost:%d/app", u.refused)}, []string{u.program("base"), "--database=DATABASE_URL"}},
+		{[]string{"DB_HOST=localhost", fmt.Sprintf("DB_PORT=%d", u.refused)}, []string{u.program("base"), "--database"}},
+		{nil, []string{u.program("base"), fmt.Sprintf("--address=localhost:%d", u.refused)}},
 		{nil, []string{u.program("docker"), "run", "-i", "-e", "API_KEY=${NOTES_KEY}", "image"}},
 		{nil, []string{"${workspaceFolder}/bin/tool"}},
 		{nil, []string{u.program("node"), "--engine"}},

@@ -62,8 +62,8 @@ type kind struct {
 	entry func(u *user, p *project) object
 }
 
-// anywhere are servers that are the same in every client.
-var anywhere = []kind{
+// starting are servers that work as they are.
+var starting = []kind{
 	{"healthy", func(u *user, p *project) object { return object{"command": u.program("notes")} }},
 	{"npx", func(u *user, p *project) object {
 		return object{"command": "npx", "args": []string{"-y", "weather-mcp"}}
@@ -75,28 +75,35 @@ var anywhere = []kind{
 	{"python-module", func(u *user, p *project) object {
 		return object{"command": "python3", "args": []string{"-m", "notes_server"}}
 	}},
-	{"relative-script", func(u *user, p *project) object { return object{"command": "node", "args": []string{"server.js"}} }},
-	{"relative-command", func(u *user, p *project) object { return object{"command": "./bin/notes"} }},
 	{"shebang", func(u *user, p *project) object { return object{"command": u.program("tool")} }},
-	{"not-installed", func(u *user, p *project) object { return object{"command": "weather-cli"} }},
 	{"folder", func(u *user, p *project) object {
 		return object{"command": u.program("fs"), "args": []string{p.root}}
 	}},
-	{"engine", func(u *user, p *project) object { return object{"command": "node", "args": []string{"--engine"}} }},
 	{"wrapped", func(u *user, p *project) object {
 		return object{"command": gauze, "args": []string{"run", "--", "npx", "-y", "weather-mcp"}}
 	}},
-	{"database", func(u *user, p *project) object {
-		return object{"command": u.program("base"), "args": []string{"--database=DATABASE_URL"}, "env": object{"DATABASE_URL": fmt.Sprintf("postgres://localhost:%d/app", u.refused)}}
-	}},
-	{"database-password", func(u *user, p *project) object {
-		return object{"command": u.program("base"), "args": []string{"--database=DATABASE_URL", p.root}, "env": object{"DATABASE_URL": fmt.Sprintf("postgres://me:user-password@localhost:%d/app", u.refused)}}
-	}},
+}
+
+// failing are servers that are broken in any client.
+var failing = []kind{
+	{"relative-script", func(u *user, p *project) object { return object{"command": "node", "args": []string{"server.js"}} }},
+	{"relative-command", func(u *user, p *project) object { return object{"command": "./bin/notes"} }},
+	{"not-installed", func(u *user, p *project) object { return object{"command": "weather-cli"} }},
+	{"engine", func(u *user, p *project) object { return object{"command": "node", "args": []string{"--engine"}} }},
 	{"dotenv", func(u *user, p *project) object {
 		return object{"command": "python3", "args": []string{"-m", "plain_server", "--dotenv", p.root}}
 	}},
 	{"dotenv-then-module", func(u *user, p *project) object {
 		return object{"command": "python3", "args": []string{"-m", "plain_server", "--dotenv", "--module=httpx", p.root}}
+	}},
+	{"database", func(u *user, p *project) object {
+		return object{"command": u.program("base"), "args": []string{"--database"}, "env": object{"DB_HOST": "localhost", "DB_PORT": fmt.Sprint(u.refused)}}
+	}},
+	{"database-password", func(u *user, p *project) object {
+		return object{"command": u.program("base"), "args": []string{"--database", p.root}, "env": object{"DB_HOST": "127.0.0.1", "DB_PORT": fmt.Sprint(u.refused), "DB_PASSWORD": "user-password"}}
+	}},
+	{"database-argument", func(u *user, p *project) object {
+		return object{"command": u.program("base"), "args": []string{fmt.Sprintf("--address=localhost:%d", u.refused)}}
 	}},
 }
 
@@ -130,6 +137,9 @@ var onDesktop = []kind{
 	{"workspace-command", func(u *user, p *project) object {
 		return object{"command": p.oneOf("${workspaceFolder}", "${projectRoot}", "${cwd}") + "/bin/tool"}
 	}},
+	{"workspace-script", func(u *user, p *project) object {
+		return object{"command": "node", "args": []string{p.oneOf("${workspaceFolder}", "${projectRoot}", "${cwd}") + "/server.js"}}
+	}},
 	{"workspace-argument", func(u *user, p *project) object {
 		return object{"command": "node", "args": []string{"--key=NOTHING", "${workspaceFolder}"}}
 	}},
@@ -139,16 +149,23 @@ var onDesktop = []kind{
 }
 
 // settle gives the user servers of a few kinds and writes the clients' files.
-func (u *user) settle(random *rand.Rand, p *project) {
+// Broken ones are there only for commands that heal: nothing else is done with
+// them, and every diagnosis takes its time.
+func (u *user) settle(random *rand.Rand, p *project, broken bool) {
 	pick := func(from []kind, count int, into object) {
 		for _, i := range random.Perm(len(from))[:count] {
 			u.kinds = append(u.kinds, from[i].name)
 			into[from[i].name] = from[i].entry(u, p)
 		}
 	}
-	pick(anywhere, 2, u.cursor)
-	pick(anywhere, 1, u.desktop)
-	pick(onDesktop, 2, u.desktop)
+	if broken {
+		pick(failing, 1, u.cursor)
+		pick(failing, 1, u.desktop)
+		pick(onDesktop, 2, u.desktop)
+	} else {
+		pick(starting, 1, u.desktop)
+		pick(starting, 2, u.cursor)
+	}
 	slices.Sort(u.kinds)
 	for path, servers := range map[string]object{".config/Claude/claude_desktop_config.json": u.desktop, ".cursor/mcp.json": u.cursor} {
 		text, err := json.Marshal(object{"mcpServers": servers})

@@ -83,10 +83,65 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-const (
-	atOnce     = 6 // worlds at a time: most of them wait
-	perProject = 2 // commands in each
-)
+// atOnce is how many worlds there are at a time: most of them wait.
+const atOnce = 6
+
+// TestEveryViolationIsSeen does by hand what gauze must not do, and expects the
+// verdict to say so: a check that sees nothing would pass.
+func TestEveryViolationIsSeen(t *testing.T) {
+	doctor := commands[slices.IndexFunc(commands, func(c command) bool { return c.name == "doctor" })]
+	start := func(dir string, env []string, name string, args ...string) {
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Env = dir, env
+		_ = cmd.Run() // some are meant to fail
+	}
+	for want, deed := range map[string]func(*world){
+		"": func(w *world) { start(w.user.home, nil, w.user.program("notes")) },
+		"a program of the project runs": func(w *world) {
+			w.project.tripwire("bin/tripwire")
+			start(w.user.home, nil, filepath.Join(w.project.root, "bin/tripwire"))
+		},
+		"a server of the project starts without having been shown": func(w *world) {
+			w.project.write("bin/tripwire", w.project.trips("entry cursor/it's"))
+			start(w.user.home, nil, filepath.Join(w.project.root, "bin/tripwire"))
+		},
+		"a program of the user is started in the project": func(w *world) {
+			start(filepath.Join(w.project.root, "packages/app"), []string{"A=b"}, w.user.program("notes"))
+		},
+		"a value of the project reaches a variable": func(w *world) {
+			start(w.user.home, []string{"A=" + projectValue}, w.user.program("notes"))
+		},
+		"a value of the project reaches an argument": func(w *world) {
+			start(w.user.home, []string{"A=b"}, w.user.program("notes"), "--with="+projectValue)
+		},
+		"a link of the project leads a secret into a variable": func(w *world) {
+			start(w.user.home, []string{"A=" + vaultValue}, w.user.program("notes"))
+		},
+		"a secret of the terminal reaches a server that was not given it": func(w *world) {
+			start(w.user.home, []string{"GH_TOKEN=" + terminalValue}, w.user.program("notes"))
+		},
+		"a variable names the project's folder": func(w *world) {
+			start(w.user.home, []string{"PWD=" + w.project.root}, w.user.program("notes"))
+		},
+		"something is sent to a host of the project's choice": func(w *world) {
+			start(w.user.home, []string{"A=b"}, w.user.program("base"), "--address="+w.host.address)
+		},
+		"a file outside the project is written": func(w *world) {
+			writeFile(t, filepath.Join(w.user.home, ".profile"), "")
+		},
+	} {
+		w := newWorld(t, 1, 1, doctor)
+		before := w.homeNow()
+		deed(w)
+		var kinds []string
+		for _, v := range w.violations(doctor, transcript{}, before) {
+			kinds = append(kinds, v.kind)
+		}
+		if got := strings.Join(kinds, ", "); got != want {
+			t.Errorf("seen: %q, want %q", got, want)
+		}
+	}
+}
 
 // TestHostileProjects runs gauze in cloned repositories written by an attacker.
 // Nothing of them may run, reach a server that is not theirs or choose where
@@ -96,23 +151,24 @@ const (
 func TestHostileProjects(t *testing.T) {
 	seed, count := number(t, "GAUZE_HOSTILE_SEED", 11), number(t, "GAUZE_HOSTILE_PROJECTS", 504)
 	var mu sync.Mutex
-	ran, found := map[string]int{}, map[string]int{}
+	ran, had, found := map[string]int{}, map[string]int{}, map[string]int{}
 	projects := make(chan uint64)
 	var workers sync.WaitGroup
 	for range atOnce {
 		workers.Go(func() {
 			for n := range projects {
 				t.Run(fmt.Sprintf("project-%d", n), func(t *testing.T) {
-					w := newWorld(t, seed, n)
-					for _, i := range w.rand.Perm(len(commands))[:perProject] {
-						c := commands[i]
-						kinds := w.try(c, seed)
-						mu.Lock()
-						ran[c.name]++
-						for _, kind := range kinds {
-							found[kind+" ("+c.name+")"]++
-						}
-						mu.Unlock()
+					c := commands[n%uint64(len(commands))]
+					w := newWorld(t, seed, n, c)
+					kinds := w.try(c, seed)
+					mu.Lock()
+					defer mu.Unlock()
+					ran[c.name]++
+					for _, name := range w.project.ingredients {
+						had[name]++
+					}
+					for _, kind := range kinds {
+						found[kind+" ("+c.name+")"]++
 					}
 				})
 			}
@@ -129,11 +185,15 @@ func TestHostileProjects(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(found)) {
 		t.Logf("%4d times %s", found[kind], kind)
 	}
+	for _, i := range ingredients {
+		if ran["run"] >= 40 && had[i.name] == 0 { // all of them were made
+			t.Errorf("no project has the ingredient %s", i.name)
+		}
+	}
 }
 
 // try runs one command and reports what must not have happened.
 func (w *world) try(c command, seed uint64) (kinds []string) {
-	w.forget()
 	before := w.homeNow()
 	said := c.run(w)
 	for _, v := range w.violations(c, said, before) {

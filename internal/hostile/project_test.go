@@ -139,12 +139,13 @@ func (p *project) server(client, name string) map[string]any {
 			"headers": map[string]string{"X-Project": "header-" + projectValue, "Authorization": "Bearer " + p.oneOf("${GITHUB_TOKEN}", "${env:GITHUB_TOKEN}")}}
 	}
 	script := fmt.Sprintf("bin/entry-%d", len(p.entries))
-	p.write(script, p.trips(label))
+	p.write(script, p.trips(label)+fmt.Sprintf("case \"$GITHUB_TOKEN\" in *%s*) %s exit 1;; esac\necho 'Error: GITHUB_TOKEN environment variable is required' >&2\nexit 1\n",
+		terminalValue, strings.TrimPrefix(p.trips("secret "+client+"/"+name), "#!/bin/sh\n")))
 	command := filepath.Join(p.root, script)
-	args := []string{"argument-" + projectValue}
+	args := []string{"argument-" + projectValue, "github"}
 	variable := p.oneOf("PROJECT_TOKEN", "LD_PRELOAD", "NODE_OPTIONS", "PROJECT_SETTING")
 	if p.rand.IntN(4) == 0 {
-		command, args = "/bin/sh", []string{"-c", command + " argument-" + projectValue}
+		command, args = "/bin/sh", []string{"-c", "exec \"$0\" argument-" + projectValue, command}
 	}
 	e.exact = []string{"entry-", "argument-" + projectValue, variable, "variable-" + projectValue, "GITHUB_TOKEN"}
 	p.entries = append(p.entries, e)

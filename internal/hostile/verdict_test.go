@@ -121,15 +121,6 @@ func (w *world) trips() (all []string) {
 	return all
 }
 
-// forget drops the evidence of earlier commands.
-func (w *world) forget() {
-	w.host.received()
-	w.host.got = nil
-	for _, name := range []string{"starts", "trips"} {
-		os.Remove(w.user.evidence(name))
-	}
-}
-
 // violation is something that must not have happened.
 type violation struct{ kind, detail string }
 
@@ -145,7 +136,13 @@ func (w *world) violations(c command, said transcript, homeBefore string) (all [
 		add("hangs or fails", "%v", said.err)
 	}
 	for _, trip := range w.trips() {
-		if id, ok := strings.CutPrefix(trip, "entry "); !ok {
+		if id, ok := strings.CutPrefix(trip, "secret "); ok {
+			if strings.HasPrefix(id, "codex/") { // which hands on no such variable
+				add("a secret of the terminal is given to a server of the project", "%s", id)
+			}
+		} else if strings.HasPrefix(trip, "a pipe") {
+			add("hangs or fails", "%s", trip)
+		} else if id, ok := strings.CutPrefix(trip, "entry "); !ok {
 			add("a program of the project runs", "%s", strings.ReplaceAll(trip, w.project.root, "PROJECT"))
 		} else if hidden := w.unshown(id, said); hidden != "" {
 			add("a server of the project starts without having been shown", "%s: not shown: %s", id, hidden)
@@ -154,7 +151,9 @@ func (w *world) violations(c command, said transcript, homeBefore string) (all [
 	for _, request := range w.host.received() {
 		line, _, _ := strings.Cut(request, "\n")
 		_, rest, _ := strings.Cut(line, "entry=")
-		if id, _, ok := strings.Cut(rest, "&q="); !ok {
+		if id, _, ok := strings.Cut(rest, "&q="); !ok && strings.Contains(request, "User-Agent: Go") && strings.Contains(said.seen(), w.host.address) {
+			continue // gauze looks for the right path on a host that was agreed to
+		} else if !ok {
 			add("something is sent to a host of the project's choice", "%q", strings.ReplaceAll(request, w.host.address, "HOST"))
 		} else if hidden := w.unshown(id, said); hidden != "" {
 			add("a server of the project is reached without having been shown", "%s: not shown: %s", id, hidden)
@@ -179,7 +178,7 @@ func (w *world) violations(c command, said transcript, homeBefore string) (all [
 			case strings.Contains(value, vaultValue):
 				add("a link of the project leads a secret into a variable", "%s gets %s", who, pair)
 			case strings.Contains(value, terminalValue) && !c.typed && (name != "GITHUB_TOKEN" || w.onDesktop(s)):
-				add("a secret of the terminal reaches a server because of a folder's name", "%s gets %s", who, name)
+				add("a secret of the terminal reaches a server that was not given it", "%s gets %s", who, name)
 			case strings.Contains(value, w.project.root) && name != "PATH" && !c.typed:
 				add("a variable names the project's folder", "%s gets %s", s.name, name)
 			case name == "PATH" && strings.Contains(value, w.project.root) && !strings.Contains(w.path, w.project.root):
@@ -216,10 +215,7 @@ func (w *world) onDesktop(s start) bool {
 // unshown is what a person was not shown of a server of the project before it
 // was started or reached; nothing, if it was shown exactly.
 func (w *world) unshown(id string, said transcript) string {
-	seen := said.asked
-	if strings.Contains(said.line, "gauze doctor "+id) { // who named it reads what is printed
-		seen += said.output
-	}
+	seen := said.seen()
 	if seen == "" {
 		return "anything"
 	}
@@ -236,22 +232,31 @@ func (w *world) unshown(id string, said transcript) string {
 	return strings.Join(hidden, ", ")
 }
 
-// homeNow lists the user's files, as far as neither the project nor gauze's own
-// state is among them.
+// seen is what a person was shown before something of the project was started
+// or reached: questions, and what is printed for someone who named the server.
+func (t transcript) seen() string {
+	if strings.HasPrefix(t.line, "gauze doctor ") && strings.Contains(t.line, "/") {
+		return t.asked + t.output
+	}
+	return t.asked
+}
+
+// homeNow lists the user's files, except those of the project and of the folder
+// that gauze is run in.
 func (w *world) homeNow() string {
 	var b strings.Builder
 	err := filepath.WalkDir(w.user.home, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if path == w.project.root {
+		if path == w.project.root || path == w.dir {
 			return fs.SkipDir
 		}
 		info, err := entry.Info()
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		fmt.Fprintf(&b, "%s %d %v\n", strings.TrimPrefix(path, w.user.home), info.Size(), info.ModTime().UnixNano())
+		fmt.Fprintf(&b, "%s %d %v\n", strings.TrimPrefix(path, w.user.home), info.Size(), info.ModTime())
 		return nil
 	})
 	if err != nil {

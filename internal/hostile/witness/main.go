@@ -156,12 +156,16 @@ func (w *witness) python() {
 	}
 }
 
-// node runs a script that may be relative.
+// node runs a script. None of the user's own is a file: one that is there is
+// the project's.
 func (w *witness) node() {
-	if len(w.args) == 0 || strings.HasPrefix(w.args[0], "-") || filepath.IsAbs(w.args[0]) {
+	if len(w.args) == 0 || strings.HasPrefix(w.args[0], "-") || strings.HasPrefix(w.args[0], w.root+"/home/.local/") {
 		return
 	}
-	path := filepath.Join(w.dir, w.args[0])
+	path := w.args[0]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(w.dir, path)
+	}
 	if _, err := os.Stat(path); err != nil {
 		fail("Error: Cannot find module '" + path + "'\n  code: 'MODULE_NOT_FOUND'")
 	}
@@ -207,23 +211,20 @@ func (w *witness) behave() {
 		case "--engine":
 			fail("error: this server requires Node.js >= 24.0.0, you are using Node.js v20.1.0")
 		case "--database":
-			connect(value)
+			connect(os.Getenv("DB_HOST") + ":" + os.Getenv("DB_PORT"))
+		case "--address":
+			connect(name)
 		}
 	}
 }
 
 // connect is what a server does with its database before it serves.
 func connect(address string) {
-	_, host, _ := strings.Cut(address, "://")
-	if _, rest, ok := strings.Cut(host, "@"); ok {
-		host = rest
-	}
-	host, _, _ = strings.Cut(host, "/")
-	conn, err := net.Dial("tcp", strings.Replace(host, "localhost", "127.0.0.1", 1))
+	conn, err := net.Dial("tcp", strings.Replace(address, "localhost", "127.0.0.1", 1))
 	if err != nil {
-		fail("Failed to connect to the database: Error: connect ECONNREFUSED " + host)
+		fail("Failed to connect to the database: Error: connect ECONNREFUSED " + address)
 	}
-	fmt.Fprintf(conn, "a database client: %s\n", address)
+	fmt.Fprintf(conn, "a database client with %s\n", os.Getenv("DB_PASSWORD"))
 	conn.Close()
 }
 
