@@ -87,7 +87,7 @@ func (w *world) start(ctx context.Context, env []string, args ...string) *exec.C
 	cmd := exec.CommandContext(ctx, gauze, args...)
 	cmd.Dir = w.dir
 	state := filepath.Join(w.user.root, "state")
-	cmd.Env = append([]string{"HOME=" + w.user.home, "PATH=" + w.path, "PWD=" + w.dir, "OLDPWD=" + w.dir, "SHELL=/bin/sh", "USER=me", "TERM=dumb", "LANG=C.UTF-8",
+	cmd.Env = append([]string{"HOME=" + w.user.home, "PATH=" + w.path, "PWD=" + w.dir, "SHELL=/bin/sh", "USER=me", "TERM=dumb", "LANG=C.UTF-8",
 		"GOGC=off", "XDG_STATE_HOME=" + state, "XDG_CACHE_HOME=" + state, "GITHUB_TOKEN=" + terminalValue, "HTTPS_PROXY=http://" + people}, env...)
 	cmd.WaitDelay = time.Second
 	return cmd

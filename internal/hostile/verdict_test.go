@@ -187,7 +187,7 @@ func (w *world) violations(c command, said transcript, homeBefore string) (all [
 		}
 	}
 	for _, sign := range []string{"\x1b]", "\nforged-line", "\u202e"} {
-		if strings.Contains(said.output, sign) {
+		if strings.Contains(said.output, sign) && !strings.Contains(said.line, sign) { // or the person typed it
 			add("text of the project is shown as it is", "%q", sign)
 		}
 	}
@@ -219,17 +219,20 @@ func (w *world) unshown(id string, said transcript) string {
 	if seen == "" {
 		return "anything"
 	}
-	var hidden []string
+	least := []string{"anything"} // several files may have a server of that name
 	for _, e := range w.project.entries {
-		if e.client+"/"+e.name == id {
-			for _, word := range e.exact {
-				if !strings.Contains(seen, word) {
-					hidden = append(hidden, word)
-				}
-			}
+		if e.client+"/"+e.name != id {
+			continue
+		}
+		hidden := slices.DeleteFunc(slices.Clone(e.exact), func(word string) bool { return strings.Contains(seen, word) })
+		if least[0] == "anything" || len(hidden) < len(least) {
+			least = hidden
+		}
+		if len(least) == 0 {
+			return ""
 		}
 	}
-	return strings.Join(hidden, ", ")
+	return strings.Join(least, ", ")
 }
 
 // seen is what a person was shown before something of the project was started
