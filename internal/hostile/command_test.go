@@ -94,17 +94,20 @@ func (w *world) start(ctx context.Context, env []string, args ...string) *exec.C
 }
 
 // gauze runs one command to its end, without anybody at the terminal.
-func (w *world) gauze(stdin string, env []string, args ...string) transcript {
+func (w *world) gauze(env []string, args ...string) transcript {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	cmd := w.start(ctx, env, args...)
-	cmd.Stdin = strings.NewReader(stdin)
 	output, err := cmd.CombinedOutput()
-	said := transcript{line: strings.Join(append(env, append([]string{"gauze"}, args...)...), " "), output: string(output)}
+	said := transcript{line: typed(env, args), output: string(output)}
 	if ctx.Err() != nil {
 		said.err = fmt.Errorf("it hung: %w", err)
 	}
 	return said
+}
+
+func typed(env, args []string) string {
+	return strings.Join(slices.Concat(env, []string{"gauze"}, args), " ")
 }
 
 // command is something a person, a client or an agent does with gauze.
@@ -118,27 +121,32 @@ type command struct {
 var commands = []command{
 	{"run", true, true, func(w *world) transcript {
 		env, line := w.line()
-		return w.gauze(session, env, append([]string{"run", "--"}, line...)...)
+		return w.converse(env, append([]string{"run", "--"}, line...), func(a *agent) (said transcript) {
+			if said.err = a.initialize(false); said.err == nil {
+				_, said.err = a.request("tools/list", object{})
+			}
+			return said
+		})
 	}},
 	{"test", true, false, func(w *world) transcript {
 		env, line := w.line()
-		return w.gauze("", env, append([]string{"test", "--"}, line...)...)
+		return w.gauze(env, append([]string{"test", "--"}, line...)...)
 	}},
 	{"test --heal", true, true, func(w *world) transcript {
 		env, line := w.line()
-		return w.gauze("", env, append([]string{"test", "--heal", "--"}, line...)...)
+		return w.gauze(env, append([]string{"test", "--heal", "--"}, line...)...)
 	}},
-	{"doctor", false, false, func(w *world) transcript { return w.gauze("", nil, "doctor") }},
-	{"doctor --heal", false, true, func(w *world) transcript { return w.gauze("", nil, "doctor", "--heal") }},
+	{"doctor", false, false, func(w *world) transcript { return w.gauze(nil, "doctor") }},
+	{"doctor --heal", false, true, func(w *world) transcript { return w.gauze(nil, "doctor", "--heal") }},
 	{"doctor CLIENT/NAME", false, false, func(w *world) transcript {
-		return w.gauze("", nil, "doctor", w.named())
+		return w.gauze(nil, "doctor", w.named())
 	}},
-	{"lock", false, false, func(w *world) transcript { return w.gauze("", nil, "lock") }},
+	{"lock", false, false, func(w *world) transcript { return w.gauze(nil, "lock") }},
 	{"verify", false, false, func(w *world) transcript {
 		if lock := filepath.Join(w.dir, "gauze.lock.json"); !exists(lock) {
 			writeFile(w.t, lock, `{"gauzeLock":1,"servers":[]}`)
 		}
-		return w.gauze("", nil, "verify")
+		return w.gauze(nil, "verify")
 	}},
 	{"check_health", false, true, func(w *world) transcript {
 		return w.agent(false, call{"check_health", object{"auto_heal": true, "include_project": w.rand.IntN(3) == 0}})
@@ -193,12 +201,6 @@ func (w *world) line() (env, line []string) {
 	return picked.env, picked.line
 }
 
-// session is what a client says to a server before it goes.
-const session = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"client","version":"1"}}}
-{"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","id":2,"method":"tools/list"}
-`
-
 // call is one of a tool of gauze mcp.
 type call struct {
 	tool      string
@@ -207,11 +209,31 @@ type call struct {
 
 // agent makes calls to gauze mcp, one after the other, through a client that
 // can or cannot ask its user. The user agrees to everything.
-func (w *world) agent(asks bool, calls ...call) (said transcript) {
+func (w *world) agent(asks bool, calls ...call) transcript {
+	var line string
+	said := w.converse(nil, []string{"mcp"}, func(a *agent) (said transcript) {
+		said.err = a.initialize(asks)
+		for _, c := range calls {
+			var answer []byte
+			if said.err == nil {
+				answer, said.err = a.request("tools/call", object{"name": c.tool, "arguments": c.arguments})
+			}
+			arguments, _ := json.Marshal(c.arguments)
+			line += fmt.Sprintf("; %s %s", c.tool, arguments)
+			said.output += string(answer) + "\n"
+		}
+		said.asked = a.asked.String()
+		return said
+	})
+	said.line += line
+	return said
+}
+
+// converse speaks MCP with a command of gauze until all is said.
+func (w *world) converse(env, args []string, speak func(*agent) transcript) transcript {
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	cmd := w.start(ctx, nil, "mcp")
-	said.line = "gauze mcp"
+	cmd := w.start(ctx, env, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	in, err := cmd.StdinPipe()
@@ -225,32 +247,14 @@ func (w *world) agent(asks bool, calls ...call) (said transcript) {
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
-	a := &agent{in: in, out: bufio.NewReader(out)}
-	capabilities := object{}
-	if asks {
-		capabilities["elicitation"] = object{}
-	}
-	_, err = a.request("initialize", object{"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": object{"name": "agent", "version": "1"}})
-	a.send(object{"method": "notifications/initialized"})
-	for _, c := range calls {
-		var answer []byte
-		if err == nil {
-			answer, err = a.request("tools/call", object{"name": c.tool, "arguments": c.arguments})
-		}
-		arguments, _ := json.Marshal(c.arguments)
-		said.line += fmt.Sprintf("; %s %s", c.tool, arguments)
-		said.output += string(answer) + "\n"
-	}
+	said := speak(&agent{in: in, out: bufio.NewReader(out)})
 	in.Close()
 	_, _ = io.Copy(io.Discard, out)
-	cmd.Wait()
+	_ = cmd.Wait() // with a server that fails it fails
+	said.line = typed(env, args)
 	said.output += stderr.String()
-	said.asked = a.asked.String()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		said.err = fmt.Errorf("it hung: %w", ctx.Err())
-	case err != nil:
-		said.err = fmt.Errorf("gauze mcp: %w", err)
 	}
 	return said
 }
@@ -267,6 +271,17 @@ func (a *agent) send(message object) {
 	message["jsonrpc"] = "2.0"
 	line, _ := json.Marshal(message)
 	_, _ = a.in.Write(append(line, '\n')) // the answer will be missed
+}
+
+// initialize opens the session, as a client that can or cannot ask its user.
+func (a *agent) initialize(asks bool) error {
+	capabilities := object{}
+	if asks {
+		capabilities["elicitation"] = object{}
+	}
+	_, err := a.request("initialize", object{"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": object{"name": "agent", "version": "1"}})
+	a.send(object{"method": "notifications/initialized"})
+	return err
 }
 
 // request waits for the answer, and agrees to all questions on the way.
