@@ -40,6 +40,8 @@ var doors = map[string][]string{
 	"internal/backup":                  {},
 	"internal/check":                   {"internal/faultyserver", "internal/realparts"},
 	"internal/conformance":             {"internal/realparts"},
+	"internal/hostile":                 {},
+	"internal/hostile/witness":         {},
 	"internal/realparts":               {},
 	"internal/realtest":                {},
 	"bench":                            {"internal/repair", "bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
