@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -137,7 +138,7 @@ func pinLibrary(p *plan) []Fix {
 		s.Args = slices.Insert(s.Args, 0, "--with", "mcp<2")
 		return s
 	}
-	return []Fix{{Name: "pin mcp<2", Risk: Config, About: "the server was written for an older version of the library mcp than the one that is installed now",
+	return []Fix{{Name: "pin mcp<2", Risk: Config, Takes: starts(trust.Entry), About: "the server was written for an older version of the library mcp than the one that is installed now",
 		Next: "uvx --with 'mcp<2' " + shownLine(p), Apply: apply}}
 }
 
