@@ -182,15 +182,6 @@ func (p *plan) provide(names []string) []Fix {
 		Next: fmt.Sprintf(`get a value for %s and add it to the "env" part of the server's entry`, names[0])}}
 }
 
-func sortedNames(values map[string]Hidden) []string {
-	var names []string
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // argumentToVariable moves NAME=value from the arguments to the environment.
 func argumentToVariable(p *plan) []Fix {
 	name := p.said["variable"]
