@@ -109,7 +109,7 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 			b.WriteString("    " + p.in("2", "│") + " " + line + "\n")
 		}
 	}
-	b.WriteString("\nWhat to do:\n\n" + showFix(d.Fix, p))
+	b.WriteString("\nWhat to do:\n\n" + showFix(withCommand(d.Fix, d.Command), p))
 	if d.Category != doctor.Unknown {
 		fmt.Fprintf(&b, "\n%s\n", p.in("2", fmt.Sprintf("cause %s, %d %% sure", d.Cause, int(d.Confidence*100+0.5))))
 	}
@@ -120,6 +120,14 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 		}
 	}
 	return b.String()
+}
+
+// withCommand adds to a fix the command that only a person is shown.
+func withCommand(fix, command string) string {
+	if command == "" {
+		return fix
+	}
+	return strings.TrimSuffix(fix, ".") + ": " + command
 }
 
 // showFix puts the command at the end of a fix on a line of its own, to be

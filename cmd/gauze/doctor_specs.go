@@ -95,9 +95,9 @@ func showExamined(e examined, p paint) string {
 	text := p.red("[✗]") + " " + name + "\n"
 	if d := e.report.Diagnosis; d != nil {
 		text += indent(fold(d.Explanation)) + "\n"
-		todo := e.report.Todo
-		if todo == "" {
-			todo = d.Fix
+		todo := withCommand(e.report.Todo, e.report.Command)
+		if e.report.Todo == "" {
+			todo = withCommand(d.Fix, d.Command)
 		}
 		text += indent(fold("next: "+todo)) + "\n"
 	}

@@ -209,7 +209,7 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 	case report.Diagnosis != nil:
 		d := *report.Diagnosis
 		if report.Todo != "" {
-			d.Fix = report.Todo
+			d.Fix, d.Command = report.Todo, report.Command
 		}
 		if d.Category == doctor.Unknown {
 			d.Explanation = "It went no further, and nothing it said or did tells why: " + fault.Quote(a.Stopped) + "."

@@ -239,7 +239,7 @@ func agreedTo[Out any, P interface {
 	for _, s := range specs {
 		q.shown += fleet.Masked(whole(s), s.Secrets()) + "\n"
 		q.full += whole(s) + "\n"
-		fmt.Fprintln(sum, fingerprint(s))
+		fmt.Fprintln(sum, s.Fingerprint())
 	}
 	q.token = hex.EncodeToString(sum.Sum(nil))[:32]
 	return ask[Out, P](c, q, func(c *call) (Out, error) {
@@ -252,21 +252,15 @@ func agreedTo[Out any, P interface {
 func (d *desk) agreed(s upstream.Spec) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.approved[fingerprint(s)]
+	return d.approved[s.Fingerprint()]
 }
 
 func (d *desk) approve(specs []upstream.Spec) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range specs {
-		d.approved[fingerprint(s)] = true
+		d.approved[s.Fingerprint()] = true
 	}
-}
-
-// fingerprint is everything of a spec: no two that differ have the same.
-func fingerprint(s upstream.Spec) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q %q", s.Command, s.Args, s.Dir, s.Env, s.URL, s.Header))
-	return hex.EncodeToString(sum[:])
 }
 
 // whole is a spec with all of its words and nothing hidden in them but the

@@ -138,6 +138,17 @@ func (x *exam) packageName() string {
 	return ""
 }
 
+// pinned reports whether the entry asks for a particular version of the package.
+func (x *exam) pinned() bool {
+	name := x.packageName()
+	version := strings.TrimPrefix(name, withoutVersion(name))
+	return version != "" && version != "@latest" && !strings.HasPrefix(version, "[")
+}
+
+// keepPinned is the advice where a different version may help and the entry
+// pins one.
+const keepPinned = "The entry pins this version, which may be incomplete or too old for what it uses. The user decides whether to use a different one."
+
 // address is the URL the server is reached by, also through a bridge.
 func (x *exam) address() string {
 	if x.URL != "" {

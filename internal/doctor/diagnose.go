@@ -14,7 +14,8 @@ type cause struct {
 	name     string
 	category Category
 	explain  string // template, see fill
-	fix      string // template, one line; see advised for what may stand in it
+	fix      string // template, one line; see advised for what may be in it. Models read it
+	command  string // template of a command for the fix that only a person is shown, see Diagnosis
 	instead  []advice
 	clues    []clue
 	hides    []string // causes that are only consequences of this one
@@ -26,6 +27,7 @@ type advice struct {
 	when    func(x *exam, m *match) bool
 	explain string
 	fix     string
+	command string
 }
 
 // Where another step is the right one.
@@ -229,10 +231,10 @@ func (x *exam) consider(n int) (best finding, ok bool) {
 
 // tell puts a finding into words.
 func (x *exam) tell(f finding) Diagnosis {
-	explain, fix := f.cause.explain, f.cause.fix
+	explain, fix, command := f.cause.explain, f.cause.fix, f.cause.command
 	for _, other := range f.cause.instead {
 		if other.when(x, f.match) {
-			explain, fix = cmp.Or(other.explain, explain), other.fix
+			explain, fix, command = cmp.Or(other.explain, explain), other.fix, other.command
 			break
 		}
 	}
@@ -240,6 +242,7 @@ func (x *exam) tell(f finding) Diagnosis {
 		Category: f.cause.category, Cause: f.cause.name, Confidence: f.sure, Reasons: []string{},
 		Explanation: fill(explain, func(key string) string { return x.name(key, f.match) }),
 		Fix:         fill(fix, func(key string) string { return x.advised(key, f.match) }),
+		Command:     fill(command, func(key string) string { return x.advised(key, f.match) }),
 	}
 	if text := reason(x.Secrets, f.match); text != "" {
 		d.Reasons = append(d.Reasons, text)

@@ -49,7 +49,12 @@ type Diagnosis struct {
 	Cause       string      `json:"cause"`
 	Confidence  float64     `json:"confidence"`
 	Explanation string      `json:"explanation"`
-	Fix         string      `json:"fix"`
+	Fix         string      `json:"fix"`              // what to do, in words that a model may act on
 	Reasons     []string    `json:"reasons"`          // the evidence it rests on, fit to be shown
 	Others      []Diagnosis `json:"others,omitempty"` // what else it may be, most likely first
+
+	// Command is what a person types for Fix if it needs privileges, changes
+	// permissions or lets the server do more. A server chooses its diagnosis by
+	// what it prints, so no model is given it: only terminals show it.
+	Command string `json:"-"`
 }

@@ -12,10 +12,11 @@ import (
 // Fixes offers what may help against a diagnosis on a machine, most likely
 // first: what we may try by ourselves, and what only a person may do.
 //
-// A fix of ours changes how the same program is started or the same server is
-// reached, in memory. It never changes what is run: no other package, version
-// or runner, no variable that loads code or leads connections elsewhere, no
-// other host. SECURITY.md holds the list, and a test goes through all fixes.
+// A fix that gauze tries by itself changes how the same program is started or
+// the same server is reached, in memory, and takes its values only from sources
+// that package trust allows: judged sees to that, for all of them. It never
+// changes what is run: no other package, version or runner, no variable that
+// loads code, no other host.
 func Fixes(m *Machine) func(Diagnosis, Case, upstream.Spec) []Fix {
 	return func(d Diagnosis, c Case, spec upstream.Spec) []Fix {
 		p := newPlan(m, d, c, spec)
@@ -28,7 +29,11 @@ func Fixes(m *Machine) func(Diagnosis, Case, upstream.Spec) []Fix {
 				fixes = append(fixes, r(p)...)
 			}
 		}
-		return append(fixes, p.proposal()...)
+		fixes = append(fixes, p.proposal()...)
+		for i := range fixes {
+			fixes[i] = judged(fixes[i])
+		}
+		return fixes
 	}
 }
 
@@ -148,28 +153,6 @@ func (p *plan) runner() string {
 		return program(words[0])
 	}
 	return ""
-}
-
-// folders are where the project of a server may be: where it is started, and
-// where its own files are.
-func (p *plan) folders() []string {
-	dirs := []string{p.Dir}
-	if p.spec.Dir != "" {
-		dirs[0] = p.spec.Dir
-	}
-	for _, word := range append([]string{p.spec.Command}, p.spec.Args...) {
-		if !filepath.IsAbs(word) {
-			continue
-		}
-		dir := word
-		if isFile(word) {
-			dir = filepath.Dir(word)
-		}
-		if isFolder(dir) && strings.HasPrefix(dir, p.Home+string(filepath.Separator)) && !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
 }
 
 // copied is a Spec of its own: what is done to it does not show in the other.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -16,7 +17,7 @@ func commandToURL(p *plan) []Fix {
 	if p.spec.URL != "" || len(p.spec.Args) > 0 || upstream.CheckURL(address) != nil {
 		return nil
 	}
-	return []Fix{{Name: "command-to-url", Risk: Runtime, About: "reaches the server by the address that was given as a command",
+	return []Fix{{Name: "command-to-url", Takes: sends(trust.Entry), About: "reaches the server by the address that was given as a command",
 		Next: "give the address as a URL: gauze run --url " + upstream.Spec{URL: address}.String(),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -26,35 +27,43 @@ func commandToURL(p *plan) []Fix {
 }
 
 // findEndpoint goes where a redirect leads, then to the usual paths. A server
-// that says it is elsewhere is not looked for on the old host.
+// that redirects to a different host is not looked for on the old one.
 func findEndpoint(p *plan) []Fix {
-	fixes := followRedirect(p)
-	if len(fixes) > 0 && fixes[0].Risk > Runtime {
+	fixes, left := followRedirect(p)
+	if left {
 		return fixes
 	}
 	return append(fixes, otherEndpoint(p)...)
 }
 
-// followRedirect uses the address a redirect names, on the same host only: the
-// user's headers go there.
-func followRedirect(p *plan) []Fix {
+// followRedirect uses the address a redirect names if it is one that follows
+// from the entry's own. Any other is the server's word, and only shown: the
+// user's headers would go there. It also reports whether the server is said to
+// have left the entry's host.
+func followRedirect(p *plan) (fixes []Fix, left bool) {
 	from, err := url.Parse(p.spec.URL)
 	if err != nil || p.spec.URL == "" {
-		return nil
+		return nil, false
 	}
 	for _, answer := range p.c.HTTP {
 		to, err := from.Parse(answer.Location)
 		if err != nil || answer.Location == "" || answer.Status/100 != 3 || to.String() == from.String() {
 			continue
 		}
-		if to.Scheme != from.Scheme || !strings.EqualFold(to.Hostname(), from.Hostname()) || portOf(to) != portOf(from) {
-			where := upstream.Spec{URL: to.String()}.String()
-			return []Fix{{Name: "moved " + where, Risk: Config, About: "the server has moved to " + shown(p.c.Secrets, where) + ", which is another address than the one you gave",
-				Next: "if the server's documentation names that address, use it instead of yours"}}
+		for _, place := range endpoints(from) {
+			if sameOrigin(place, to) && place.Path == to.Path && place.User.String() == to.User.String() && (to.RawQuery == "" || to.RawQuery == place.RawQuery) {
+				return []Fix{p.at(place)}, false
+			}
 		}
-		return []Fix{p.at(to)}
+		where := upstream.Spec{URL: to.String()}.String()
+		return []Fix{{Name: "moved " + where, Risk: Config, About: "the server redirects to " + shown(p.c.Secrets, where) + ", which is a different address from yours",
+			Next: "if the server's documentation names that address, use it instead of yours"}}, !sameOrigin(from, to)
 	}
-	return nil
+	return nil, false
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }
 
 // otherEndpoint tries the usual paths on the same host. Those where something
@@ -64,6 +73,17 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 	if err != nil || u.Host == "" {
 		return nil
 	}
+	for _, to := range p.speaking(endpoints(u)) {
+		fix := p.at(to)
+		fix.Guess = true
+		fixes = append(fixes, fix)
+	}
+	return fixes[:min(len(fixes), 3)]
+}
+
+// endpoints are the usual paths for a server with this address, most likely
+// first: the same host, query and user.
+func endpoints(u *url.URL) (places []*url.URL) {
 	base := strings.TrimSuffix(u.Path, "/")
 	for _, end := range []string{"/mcp", "/sse"} {
 		base = strings.TrimSuffix(base, end)
@@ -75,7 +95,6 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 		// the others is meant.
 		paths = slices.Insert(paths, 1, "/mcp", "/sse")
 	}
-	var places []*url.URL
 	for i, path := range paths {
 		if path == u.Path || slices.Contains(paths[:i], path) || strings.HasSuffix(path, "//") || path == "" {
 			continue
@@ -84,12 +103,7 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 		to.Path, to.RawPath = path, ""
 		places = append(places, &to)
 	}
-	for _, to := range p.speaking(places) {
-		fix := p.at(to)
-		fix.Guess = true
-		fixes = append(fixes, fix)
-	}
-	return fixes[:min(len(fixes), 3)]
+	return places
 }
 
 // speaking are the places where something answers, asked side by side; if it
@@ -113,27 +127,11 @@ func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
 	return some
 }
 
-// movesSecrets tells whether a word or a value that another Spec has otherwise
-// holds a secret.
-func (p *plan) movesSecrets(other upstream.Spec) bool {
-	for i, word := range p.spec.Args {
-		if other.Args[i] != word && confidential("", word) {
-			return true
-		}
-	}
-	for _, pair := range other.Env {
-		if name, value, _ := strings.Cut(pair, "="); !slices.Contains(p.env, pair) && confidential(name, value) {
-			return true
-		}
-	}
-	return false
-}
-
 // at reaches the server at another path of the same host.
 func (p *plan) at(to *url.URL) Fix {
 	address := to.String()
 	where := shown(p.c.Secrets, upstream.Spec{URL: address}.String())
-	return Fix{Name: "endpoint " + to.Path, Risk: Runtime, About: "asks at " + where + " instead",
+	return Fix{Name: "endpoint " + to.Path, Takes: sends(trust.Entry), About: "asks at " + where + " instead",
 		Next: "use that address: gauze run --url " + where,
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -162,7 +160,7 @@ func localSpelling(p *plan) (fixes []Fix) {
 		if sameSpec(apply(p.spec), p.spec, p.env) {
 			continue
 		}
-		fixes = append(fixes, Fix{Name: "local " + spelling, Risk: Runtime, About: "writes " + spelling + " for this machine: there somebody answers",
+		fixes = append(fixes, Fix{Name: "local " + spelling, Takes: append(starts(trust.Machine), sends(trust.Machine)...), About: "writes " + spelling + " for this machine: there somebody answers",
 			Next: "use " + spelling + " instead of localhost in the server's address", Apply: apply})
 	}
 	return fixes
@@ -171,9 +169,9 @@ func localSpelling(p *plan) (fixes []Fix) {
 // composePort uses the port a compose file publishes for the one that nobody
 // listens on: 5432 is refused, but compose publishes it as 54320.
 //
-// A compose file is whoever wrote the project's. Passwords go to the port it
-// names only if the server is of the same project, and a URL that a person gave
-// is not changed at all.
+// A compose file belongs to whoever wrote its project: gauze uses the port by
+// itself only if the server is of the same project. A URL that a person gave is
+// not changed at all.
 func composePort(p *plan) (fixes []Fix) {
 	var seen []Published
 	for _, dir := range p.folders() {
@@ -187,8 +185,8 @@ func composePort(p *plan) (fixes []Fix) {
 				continue
 			}
 			about := fmt.Sprintf("nobody listens on port %d, but %s publishes that port of %s as %d", published.Inner, published.File, shown(p.c.Secrets, published.Service), published.Outer)
-			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about,
-				Next: fmt.Sprintf("use port %d instead of %d in the server's settings", published.Outer, published.Inner)}
+			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Takes: starts(p.of(published.File)),
+				Next: fmt.Sprintf("if the server means the service that %s publishes, use port %d instead of %d in its settings", published.File, published.Outer, published.Inner)}
 			apply := func(s upstream.Spec) upstream.Spec {
 				return p.relocated(s, func(a localAddress) (string, int) {
 					if a.port == published.Inner {
@@ -197,7 +195,7 @@ func composePort(p *plan) (fixes []Fix) {
 					return a.host, 0
 				})
 			}
-			if moved := apply(p.spec); p.spec.URL == "" && !sameSpec(moved, p.spec, p.env) && (p.owns(dir) || !p.movesSecrets(moved)) {
+			if moved := apply(p.spec); p.spec.URL == "" && !sameSpec(moved, p.spec, p.env) {
 				fix.Risk, fix.Apply, fix.Guess = Runtime, apply, true
 			}
 			fixes = append(fixes, fix)

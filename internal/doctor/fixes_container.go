@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -70,7 +71,7 @@ func keepStdin(p *plan) []Fix {
 	if interactive && !tty || slices.ContainsFunc(options, func(w string) bool { return w == "--detach" || short(w, "d") }) {
 		return nil
 	}
-	return []Fix{{Name: "container-stdin", Risk: Runtime, About: "starts the container with -i and without a terminal, so that the server hears what is said to it",
+	return []Fix{{Name: "container-stdin", Takes: starts(trust.Entry), About: "starts the container with -i and without a terminal, so that the server hears what is said to it",
 		Next: `add "-i" to "args", right behind "run", and leave "-t" out`,
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -95,13 +96,14 @@ func keepStdin(p *plan) []Fix {
 }
 
 // forwardVariable passes the variables a container misses on to it. The value
-// goes through docker's own environment, the argument has only the name.
+// goes through docker's own environment, the argument has only the name. What
+// docker was given, the container was not: that is for a person to decide.
 func forwardVariable(p *plan) []Fix {
 	run := p.containerRun()
 	if run < 0 {
 		return nil
 	}
-	risk := Runtime
+	f := filling{plan: p}
 	values, add := map[string]Hidden{}, []string{}
 	names := p.wantedInside()
 	for _, name := range names {
@@ -110,19 +112,17 @@ func forwardVariable(p *plan) []Fix {
 			continue
 		}
 		values[name] = s.value
+		f.note(name, s.where, trust.Environment)
 		if !p.names(name) {
 			add = append(add, "-e", name)
-		}
-		if risk = max(risk, p.risk(name, s)); confidential(name, s.value.Reveal()) || leads(name) {
-			risk = Secret // what goes into a container goes to a stranger
 		}
 	}
 	if len(values) == 0 {
 		return p.provide(names)
 	}
-	list := strings.Join(sortedNames(values), ", ")
-	return []Fix{{Name: "forward " + list, Risk: risk, About: "passes " + list + " on into the container",
-		Next: fmt.Sprintf(`add "-e", "%s" to "args", right behind "run"`, sortedNames(values)[0]),
+	list := strings.Join(f.names, ", ")
+	return []Fix{{Name: "forward " + list, Takes: starts(f.sources...), About: "passes " + list + " on into the container",
+		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args", right after "run"`, f.names[0])),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
 			s.Args = slices.Insert(s.Args, run+1, add...)
@@ -195,6 +195,6 @@ func hostOfContainer(p *plan) []Fix {
 	if sameSpec(apply(p.spec), p.spec, p.env) {
 		return nil
 	}
-	return []Fix{{Name: "host-of-container", Risk: Runtime, About: "writes host.docker.internal for localhost: inside a container localhost is the container itself",
+	return []Fix{{Name: "host-of-container", Takes: starts(trust.Machine), About: "writes host.docker.internal for localhost: inside a container localhost is the container itself",
 		Next: "use host.docker.internal instead of localhost in the server's settings (on Linux with --add-host=host.docker.internal:host-gateway)", Apply: apply}}
 }

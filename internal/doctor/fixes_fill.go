@@ -5,28 +5,37 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // fillIn puts values in for references that the client left as they are. What
-// ends in the environment of the server is ours to do. A secret that would
-// have to stand in an argument, where every user of the machine can read it,
-// or that goes out in a URL or a header, needs a person's word.
+// is the server's own and ends in its environment, gauze fills in by itself.
+// What was found elsewhere needs a person's consent, and so does a secret that
+// would have to be in an argument, where every user of the machine can read it,
+// or that goes out in a URL or a header.
 func fillIn(p *plan) (fixes []Fix) {
-	inside := filling{plan: p}
-	now := inside.fill(p.spec, false)
-	if !sameSpec(now, p.spec, p.env) {
-		fixes = append(fixes, Fix{Name: "fill-in " + strings.Join(inside.names, " "), Risk: Runtime,
-			About: fmt.Sprintf("puts the value in for %s, which the client left as it is written (from %s)", strings.Join(inside.names, ", "), strings.Join(inside.from, ", ")),
-			Next:  "use the client's own way to refer to a variable, or start the server with gauze run, which fills in " + strings.Join(inside.names, ", "),
-			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p}).fill(s, false) }})
+	own := func(from trust.Source) bool { return trust.Of(from, trust.Start) == trust.Allowed }
+	any := func(trust.Source) bool { return true }
+	now := p.spec
+	for _, may := range []func(trust.Source) bool{own, any} {
+		inside := filling{plan: p, may: may}
+		before := now
+		if now = inside.fill(before, false); sameSpec(now, before, before.Environment()) {
+			continue
+		}
+		list := strings.Join(inside.names, ", ")
+		fixes = append(fixes, Fix{Name: "fill-in " + strings.Join(inside.names, " "), Takes: starts(inside.sources...),
+			About: fmt.Sprintf("puts the value in for %s, which the client left as it is written (from %s)", list, strings.Join(inside.from, ", ")),
+			Next:  inside.next("use the client's own way to refer to a variable, or start the server with gauze run, which fills in " + list),
+			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p, may: may}).fill(s, false) }})
 	}
-	outside := filling{plan: p}
+	outside := filling{plan: p, may: any}
 	if then := outside.fill(now, true); !sameSpec(then, now, now.Environment()) {
-		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret,
+		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret, Takes: append(starts(outside.sources...), sends(outside.sources...)...),
 			About: fmt.Sprintf("puts the value of %s into the command line, the URL or a header", strings.Join(outside.names, ", ")),
-			Next:  openly(p.spec, outside.names),
-			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p}).fill(s, true) }})
+			Next:  outside.next(openly(p.spec, outside.names)),
+			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p, may: any}).fill(s, true) }})
 	}
 	return fixes
 }
@@ -48,7 +57,24 @@ func sameSpec(a, b upstream.Spec, env []string) bool {
 // filling goes through a Spec and remembers what it put in.
 type filling struct {
 	*plan
+	may         func(trust.Source) bool // which sources it takes values from
 	names, from []string
+	sources     []trust.Source
+}
+
+// next is what a person does: as it is if everything was the server's own, and
+// otherwise what was found where, for them to decide.
+func (f *filling) next(text string) string {
+	var elsewhere []string
+	for i, from := range f.sources {
+		if trust.Of(from, trust.Start) != trust.Allowed {
+			elsewhere = append(elsewhere, f.from[i])
+		}
+	}
+	if len(elsewhere) == 0 {
+		return text
+	}
+	return fmt.Sprintf("gauze found %s, which was not given to this server and is not used without your consent. If the server should have it, %s", strings.Join(elsewhere, ", "), text)
 }
 
 // fill fills in what may stay inside, or also what goes out.
@@ -59,14 +85,12 @@ func (f *filling) fill(s upstream.Spec, openly bool) upstream.Spec {
 			s.Env[i] = name + "=" + expand(v, func(r reference) (string, bool) { return f.resolve(r, name) })
 		}
 	}
-	// What everybody may see, and only what we were given ourselves: a file of a
-	// project, which may be anybody's, does not decide what is run.
-	plain := func(r reference) (string, bool) {
-		v, where, ok := f.look(r, "")
-		if !ok || !openly && confidential(r.name, v) || !f.given(r) {
+	plain := func(r reference) (string, bool) { // what everybody may see
+		v, where, from, ok := f.look(r, "")
+		if !ok || !openly && !folder(r.name) && confidential(r.name, v) {
 			return "", false
 		}
-		f.note(r.name, where)
+		f.note(r.name, where, from)
 		return v, true
 	}
 	run := f.containerRun()
@@ -86,12 +110,6 @@ func (f *filling) fill(s upstream.Spec, openly bool) upstream.Spec {
 		}
 	}
 	return s
-}
-
-// given tells whether a reference is not answered by a file of a project.
-func (f *filling) given(r reference) bool {
-	s, found := f.found(r.name)
-	return !found || !s.file
 }
 
 // forward makes -e NAME of -e NAME=${OTHER}: the value goes in through the
@@ -121,51 +139,66 @@ func (f *filling) pass(word string, env []string) []string {
 		if _, has := lookup(env, r.name, f.OS == "windows"); has || r.bare || loads(r.name) {
 			continue
 		}
-		if v, where, ok := f.look(r, ""); ok {
+		if v, where, from, ok := f.look(r, ""); ok {
 			env = set(env, r.name, v, f.OS == "windows")
-			f.note(r.name, where)
+			f.note(r.name, where, from)
 		}
 	}
 	return env
 }
 
 func (f *filling) resolve(r reference, key string) (string, bool) {
-	v, where, ok := f.look(r, key)
+	v, where, from, ok := f.look(r, key)
 	if ok {
-		f.note(r.name, where)
+		f.note(r.name, where, from)
 	}
 	return v, ok
 }
 
-func (f *filling) note(name, where string) {
+func (f *filling) note(name, where string, from trust.Source) {
 	if !slices.Contains(f.names, name) {
-		f.names, f.from = append(f.names, name), append(f.from, where)
+		f.names, f.from, f.sources = append(f.names, name), append(f.from, where), append(f.sources, from)
 	}
 }
 
-// look finds what a reference means: a folder, a variable, or for a question
-// to the user the variable it would have gone into.
-func (f *filling) look(r reference, key string) (value, where string, ok bool) {
+// folder reports whether a reference is to a folder, and not to a variable.
+func folder(name string) bool {
+	switch name {
+	case "workspaceFolder", "workspaceRoot", "projectRoot", "cwd", "userHome", "HOME", "USERPROFILE", "pathSeparator":
+		return true
+	}
+	return false
+}
+
+// look finds what a reference means, in the sources that may be used.
+func (f *filling) look(r reference, key string) (value, where string, from trust.Source, ok bool) {
+	value, where, from, ok = f.meaning(r, key)
+	if ok && !f.may(from) {
+		return r.otherwise, "its default", trust.Entry, r.otherwise != ""
+	}
+	return value, where, from, ok
+}
+
+// meaning is a folder, a variable, or for a question to the user the variable
+// it would have gone into.
+func (f *filling) meaning(r reference, key string) (value, where string, from trust.Source, ok bool) {
 	switch r.name {
 	case "workspaceFolder", "workspaceRoot", "projectRoot", "cwd":
-		return f.folders()[0], "the working folder", true
+		dir, from := f.start()
+		return dir, "the working folder " + dir, from, true
 	case "userHome", "HOME", "USERPROFILE":
-		return f.Home, "the home folder", f.Home != ""
+		return f.Home, "the home folder", trust.Machine, f.Home != ""
 	case "pathSeparator":
-		return "/", "the system", f.OS != "windows"
+		return "/", "the system", trust.Machine, f.OS != "windows"
 	}
 	names := []string{r.name}
 	if r.asked {
 		names = []string{key, strings.ToUpper(strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(r.name))}
 	}
 	for _, name := range names {
-		s, found := f.found(name)
-		if s.alien && (leads(name) || leads(key)) {
-			continue // somebody's project does not say where the server's keys go
-		}
-		if found && isVariable(name) {
-			return s.value.Reveal(), s.where, true
+		if s, found := f.found(name); found && isVariable(name) {
+			return s.value.Reveal(), s.where, s.from, true
 		}
 	}
-	return r.otherwise, "its default", r.otherwise != ""
+	return r.otherwise, "its default", trust.Entry, r.otherwise != ""
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -55,12 +56,12 @@ func realProgram(p *plan) (fixes []Fix) {
 func (p *plan) startFrom(path string) Fix {
 	dir, name := filepath.Dir(path), program(path)
 	if program(p.spec.Command) != name {
-		return Fix{Name: "path-front " + dir, Risk: Runtime,
+		return Fix{Name: "path-front " + dir, Takes: starts(trust.Machine),
 			About: fmt.Sprintf("puts %s, where %s is, first on the server's PATH", dir, name),
 			Next:  fmt.Sprintf(`add %s to PATH in the "env" part of the server's entry`, dir),
 			Apply: func(s upstream.Spec) upstream.Spec { return p.inFront(copied(s), dir) }}
 	}
-	return Fix{Name: "absolute-path " + path, Risk: Runtime,
+	return Fix{Name: "absolute-path " + path, Takes: starts(trust.Machine),
 		About: fmt.Sprintf("starts %s, which is not on the PATH the client gives, and puts its folder first there", path),
 		Next:  "use the absolute path as the command: " + path,
 		Apply: func(s upstream.Spec) upstream.Spec {
@@ -82,7 +83,7 @@ func otherPython(p *plan) (fixes []Fix) {
 			continue // python may still be a Python 2
 		}
 		dir := filepath.Dir(path)
-		fixes = append(fixes, Fix{Name: "other-name " + path, Risk: Runtime,
+		fixes = append(fixes, Fix{Name: "other-name " + path, Takes: starts(trust.Machine),
 			About: fmt.Sprintf("starts %s: Python is called %s here", path, other),
 			Next:  "use " + other + " as the command",
 			Apply: func(s upstream.Spec) upstream.Spec {
@@ -155,7 +156,7 @@ func (p *plan) uses(found Interpreter, kind string) bool {
 // option, or by being first on the PATH.
 func (p *plan) with(kind string, found Interpreter) Fix {
 	dir, number := filepath.Dir(found.Path), dotted(found.Version)
-	fix := Fix{Name: kind + " " + found.Path, Risk: Runtime,
+	fix := Fix{Name: kind + " " + found.Path, Takes: starts(trust.Machine),
 		About: fmt.Sprintf("runs the server with %s %s, which is installed in %s", kind, number, dir),
 		Next:  fmt.Sprintf("use %s, or put its folder first on PATH in the \"env\" part of the server's entry", found.Path)}
 	runner := program(p.spec.Command)
@@ -184,27 +185,25 @@ func dotted(version []int) string {
 	return strings.Join(parts, ".")
 }
 
-// projectPython starts a script with the Python of its own project: the
-// environment lies in the folder of the script itself, so nothing is run that
-// was not part of it.
+// projectPython starts a script with the Python of its own project: its
+// environment is in the folder of the script, or above it. For a module, the
+// project is taken to be the folder the server is started in.
 func projectPython(p *plan) []Fix {
 	if !strings.HasPrefix(program(p.spec.Command), "python") || len(p.spec.Args) == 0 {
 		return nil
 	}
-	var dirs []string
-	if script := p.spec.Args[0]; strings.HasSuffix(script, ".py") {
-		if !filepath.IsAbs(script) {
-			script = filepath.Join(p.folders()[0], script)
-		}
-		dirs = p.upwards(filepath.Dir(script))
-	} else if script == "-m" && p.spec.Dir != "" {
-		dirs = p.upwards(p.spec.Dir)
+	project, from := p.own(), trust.OwnFolder
+	if project == "" && p.spec.Args[0] == "-m" && p.spec.Dir != "" {
+		project, from = p.spec.Dir, p.ofModule()
 	}
-	for _, dir := range dirs {
+	if project == "" {
+		return nil
+	}
+	for _, dir := range p.upwards(project) {
 		for _, python := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe", "venv/Scripts/python.exe"} {
 			path := filepath.Join(dir, filepath.FromSlash(python))
 			if p.runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
-				return []Fix{{Name: "project-python " + path, Risk: Runtime,
+				return []Fix{{Name: "project-python " + path, Takes: starts(from),
 					About: "starts the script with the Python of its own project: " + path,
 					Next:  "use it as the command: " + path,
 					Apply: func(s upstream.Spec) upstream.Spec {
@@ -217,3 +216,18 @@ func projectPython(p *plan) []Fix {
 	}
 	return nil
 }
+
+// ofModule is whose the folder of python -m MODULE is: the server's own if the
+// module is in it, where Python finds it first.
+func (p *plan) ofModule() trust.Source {
+	if len(p.spec.Args) < 2 || !plainModule.MatchString(p.spec.Args[1]) {
+		return trust.Project
+	}
+	name, _, _ := strings.Cut(p.spec.Args[1], ".")
+	if path := filepath.Join(p.spec.Dir, name); isFile(path+".py") || isFolder(path) {
+		return trust.OwnFolder
+	}
+	return trust.Project
+}
+
+var plainModule = &wording{source: `^\w+(?:\.\w+)*$`}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -19,7 +20,7 @@ func (p *plan) proposal() []Fix {
 	if !ok || p.d.Fix == "" {
 		return nil
 	}
-	return []Fix{{Name: "advice", Risk: risk, About: p.d.Explanation, Next: p.d.Fix}}
+	return p.advice(risk)
 }
 
 // touches says whose word the advice of a diagnosis needs.
@@ -137,7 +138,7 @@ func pinLibrary(p *plan) []Fix {
 		s.Args = slices.Insert(s.Args, 0, "--with", "mcp<2")
 		return s
 	}
-	return []Fix{{Name: "pin mcp<2", Risk: Config, About: "the server was written for an older version of the library mcp than the one that is installed now",
+	return []Fix{{Name: "pin mcp<2", Risk: Config, Takes: starts(trust.Entry), About: "the server was written for an older version of the library mcp than the one that is installed now",
 		Next: "uvx --with 'mcp<2' " + shownLine(p), Apply: apply}}
 }
 
@@ -146,7 +147,7 @@ func shownLine(p *plan) string {
 }
 
 func (p *plan) advice(risk Risk) []Fix {
-	return []Fix{{Name: "advice", Risk: risk, About: p.d.Explanation, Next: p.d.Fix}}
+	return []Fix{{Name: "advice", Risk: risk, About: p.d.Explanation, Next: p.d.Fix, Command: p.d.Command}}
 }
 
 // authority names the variable and, if there is one, the file that makes a
@@ -226,7 +227,7 @@ func portOwner(p *plan) []Fix {
 		return p.advice(Person)
 	}
 	return []Fix{{Name: "port-owner", Risk: Person, About: fmt.Sprintf("port %d is held by %s", port, shown(p.c.Secrets, owner.String())),
-		Next: fmt.Sprintf("give the server another port, or end process %d if it is yours: kill %d", owner.PID, owner.PID)}}
+		Next: fmt.Sprintf("give the server a different port, or have the user end process %d if it is theirs", owner.PID), Command: fmt.Sprintf("kill %d", owner.PID)}}
 }
 
 // execBit names the command that makes a file startable.
@@ -238,7 +239,8 @@ func execBit(p *plan) []Fix {
 	if !filepath.IsAbs(path) || !isFile(path) || p.OS == "windows" {
 		return p.advice(Person)
 	}
-	return []Fix{{Name: "exec-bit", Risk: Person, About: path + " is not marked as executable", Next: "chmod +x " + upstream.ShellWord(path)}}
+	return []Fix{{Name: "exec-bit", Risk: Person, About: path + " is not marked as executable",
+		Next: "start it with its interpreter, or have the user mark it as executable if they trust it: " + path, Command: "chmod +x " + upstream.ShellWord(path)}}
 }
 
 // keepRunning names the way to a server that wants to be reached over HTTP.

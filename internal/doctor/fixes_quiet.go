@@ -3,6 +3,7 @@ package doctor
 import (
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -35,7 +36,7 @@ func (p *plan) setting(name, about string, variables [][2]string) []Fix {
 		return nil
 	}
 	text := strings.Join(list, " ")
-	return []Fix{{Name: name, Risk: Runtime, About: about + ": " + text, Next: `add to the "env" part of the server's entry: ` + text,
+	return []Fix{{Name: name, Takes: starts(trust.Entry), About: about + ": " + text, Next: `add to the "env" part of the server's entry: ` + text,
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
 			for _, v := range lacking {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -106,16 +107,16 @@ func (w watcher) words(s upstream.Spec) []string {
 	return all
 }
 
-// given is what a reference means that nobody but the user answers.
+// given is what a reference means by the entry and the environment that the
+// server has, and by nothing else.
 func (w watcher) given(r reference) (string, bool) {
 	if r.name == "workspaceFolder" {
-		return w.f.Dir, true
+		return w.old.Dir, w.old.Dir != ""
 	}
 	if v, ok := lookup(w.old.Environment(), r.name, false); ok {
 		return v, true
 	}
-	v, ok := w.f.env[r.name]
-	return v, ok
+	return r.otherwise, r.otherwise != ""
 }
 
 // program: the one that was named, wherever it is installed; a Python under
@@ -184,9 +185,7 @@ func (w watcher) line() {
 		case added && word == "--python" && strings.HasPrefix(program(next), "python") && w.installed(filepath.Dir(next)):
 			i++
 		case word == "-e" && isVariable(next) && !slices.Contains(was, next):
-			if leads(next) || loads(next) || confidential(next, value(w.now.Environment(), next, false)) {
-				w.bad("passes %s on into the container", next)
-			}
+			w.bad("passes %s on into the container", next)
 			i++
 		default:
 			is = append(is, word)
@@ -260,10 +259,8 @@ func (w watcher) environment() {
 			w.bad("sets %s", name)
 		case had && was != "" && len(references(was)) == 0 && !strings.HasSuffix(name, "PORT"):
 			w.bad("changes %s", name)
-		case confidential(name, v) && !w.due(name, v):
-			w.bad("gives the server a secret that is not for it: %s", name)
-		case leads(name) && !had && !w.due(name, v):
-			w.bad("sends the server elsewhere: %s", name)
+		case !w.due(name, v, was):
+			w.bad("gives the server a value that is not its own: %s", name)
 		}
 	}
 	for _, pair := range old {
@@ -273,25 +270,23 @@ func (w watcher) environment() {
 	}
 }
 
-// due: a value the server was given already, one its entry refers to by name,
-// one of its own folder's .env, or one of ours that bears the server's name.
-func (w watcher) due(name, v string) bool {
+// due: a value the server was given already, in its environment or its
+// arguments, or one of a file in the folder of its program.
+func (w watcher) due(name, v, was string) bool {
 	line := strings.Join(append(w.old.Args, w.old.Command), " ")
 	if strings.Contains(line, v) || slices.ContainsFunc(w.old.Environment(), func(pair string) bool { return strings.HasSuffix(pair, "="+v) }) {
 		return true
 	}
-	was, _ := lookup(w.old.Environment(), name, false)
-	for _, r := range append(references(was), references(line)...) {
-		if r.name == name || was != "" {
-			return true
-		}
-	}
-	container := slices.Contains([]string{"docker", "podman"}, program(w.old.Command))
-	if text, err := readSmall(filepath.Join(w.old.Dir, ".env")); w.old.Dir != "" && !container && err == nil && strings.Contains(string(text), name+"="+v) {
+	if filled := expand(was, w.given); was != "" && filled == v {
 		return true
 	}
-	service, _, _ := strings.Cut(strings.ToLower(name), "_")
-	return w.f.env[name] == v && !container && !leads(name) && len(service) > 3 && slices.Contains(strings.FieldsFunc(strings.ToLower(line), notAlphanumeric), service)
+	dir := cmp.Or(w.old.Dir, w.f.Dir)
+	if len(w.old.Args) == 0 || !isFile(filepath.Join(dir, w.old.Args[0])) {
+		return false
+	}
+	env, _ := readSmall(filepath.Join(dir, ".env"))
+	compose, _ := readSmall(filepath.Join(dir, "compose.yaml"))
+	return strings.Contains(string(env), "="+v) || strings.HasSuffix(name, "PORT") && strings.Contains(string(compose), v)
 }
 
 // The test above is worth something only if it sees what is not allowed.
@@ -347,6 +342,8 @@ func TestTheRulesAreWatched(t *testing.T) {
 		"key for docker itself":     {docker, give("GITHUB_TOKEN=" + canary)},
 		"secret":                    {stdio, insert(1, "--key="+canary)},
 		"key of another service":    {stdio, give("STRIPE_SECRET_KEY=" + canary)},
+		"any value of our own":      {stdio, give("WEATHER_MODE=" + "fast")},
+		"a folder of ours":          {upstream.Spec{Command: "npx", Args: []string{"${workspaceFolder}"}}, word(0, f.Dir)},
 		"key of the user's project": {stdio, give("WEATHER_KEY=" + canary)},
 		"address":                   {stdio, give("WEATHER_HOST=api.example")},
 		"endpoint":                  {stdio, give("WEATHER_API_ENDPOINT=https://api.example")},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -15,7 +16,7 @@ func throughCmd(p *plan) []Fix {
 	if p.OS != "windows" || program(p.spec.Command) == "cmd" || slices.ContainsFunc(words, special) {
 		return nil
 	}
-	return []Fix{{Name: "cmd-c", Risk: Runtime, About: "starts it through cmd /c: on Windows " + program(p.spec.Command) + " is a script",
+	return []Fix{{Name: "cmd-c", Takes: starts(trust.Entry), About: "starts it through cmd /c: on Windows " + program(p.spec.Command) + " is a script",
 		Next: "start it through the shell: cmd /c " + p.spec.String(),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -39,7 +40,7 @@ func passSystemVariables(p *plan) []Fix {
 		return nil
 	}
 	list := strings.Join(lacking, ", ")
-	return []Fix{{Name: "system-variables", Risk: Runtime, About: "passes Windows' own variables on, which the server does not get: " + list,
+	return []Fix{{Name: "system-variables", Takes: starts(trust.Machine), About: "passes Windows' own variables on, which the server does not get: " + list,
 		Next: `add them to the "env" part of the server's entry: ` + list,
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)

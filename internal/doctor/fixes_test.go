@@ -110,19 +110,28 @@ func troubles() []trouble {
 		}), stderr("ModuleNotFoundError: No module named 'mcp'"), "venv_not_used", "project-python", Runtime, command, "ROOT/home/me/project/.venv/bin/python ROOT/home/me/project/server.py"},
 
 		{"a reference in the environment", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) {
-			s.Env = append(s.Env, "API_TOKEN=${env:MY_TOKEN}")
-			f.env["MY_TOKEN"] = canary
+			s.Env = append(s.Env, "API_TOKEN=${env:MY_TOKEN}", "MY_TOKEN="+canary)
 		}), stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Runtime, variable("API_TOKEN"), canary},
-		{"a question to the user", with(with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), file("home/me/project/.env", "API_TOKEN="+canary)),
-			stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Runtime, variable("API_TOKEN"), canary},
+		{"a reference to our own environment", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) {
+			s.Env = append(s.Env, "API_TOKEN=${env:MY_TOKEN}")
+			f.env["MY_TOKEN"] = stray
+		}), stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Config, variable("API_TOKEN"), stray},
+		{"a question to the user", with(with(spec("node", "server.js"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), func(f *fakeMachine, s *upstream.Spec) {
+			f.file("home/me/project/.env", "API_TOKEN="+canary)
+			inOwnFolder(f, s)
+		}), stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Runtime, variable("API_TOKEN"), canary},
+		{"a question to the user that a project answers", with(with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), file("home/me/project/.env", "API_TOKEN="+stray)),
+			stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Config, variable("API_TOKEN"), stray},
+		{"a default", with(spec("server", "--mode=${MODE:-fast}"), file("home/me/project/.env", "MODE="+stray)), stderr("HTTP 401 Unauthorized: invalid api key ${MODE:-fast}"),
+			"", "fill-in ", Runtime, command, "server --mode=fast"},
 		{"a reference in an argument", spec("server", "--root", "${workspaceFolder}/src"), stderr("Error: no such folder ${workspaceFolder}/src"),
-			"", "fill-in ", Runtime, command, "server --root ROOT/home/me/project/src"},
+			"", "fill-in ", Config, command, "server --root ROOT/home/me/project/src"},
 		{"a secret in an argument", with(spec("server", "--token=${MY_TOKEN}"), func(f *fakeMachine, s *upstream.Spec) { f.env["MY_TOKEN"] = canary }),
 			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in-openly", Secret, nil, ""},
-		{"a secret for docker", with(spec("docker", "run", "-i", "-e", "MY_TOKEN=${MY_TOKEN}", "img"), func(f *fakeMachine, s *upstream.Spec) { f.env["MY_TOKEN"] = canary }),
+		{"a secret for docker", with(spec("docker", "run", "-i", "-e", "MY_TOKEN=${MY_TOKEN}", "img"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "MY_TOKEN="+canary) }),
 			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in ", Runtime, command, "docker run -i -e MY_TOKEN img"},
-		{"a secret for a bridge", with(spec("npx", "mcp-remote", "https://example.com/mcp", "--header", "Authorization:${AUTH_TOKEN}"), file("home/me/project/.env", "AUTH_TOKEN="+canary)),
-			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in ", Runtime, variable("AUTH_TOKEN"), canary},
+		{"a secret for a bridge", with(spec("npx", "mcp-remote", "https://example.com/mcp", "--header", "Authorization:${AUTH_TOKEN}"), file("home/me/project/.env", "AUTH_TOKEN="+stray)),
+			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in ", Config, variable("AUTH_TOKEN"), stray},
 		{"a secret in a header", func(f *fakeMachine) upstream.Spec {
 			f.env["MY_TOKEN"] = canary
 			return upstream.Spec{URL: "https://example.com/mcp", Header: []upstream.Header{{Name: "Authorization", Value: "Bearer ${MY_TOKEN}"}}}
@@ -130,44 +139,42 @@ func troubles() []trouble {
 			return Case{URL: "https://example.com/mcp", HTTP: []HTTP{{Status: 401, Method: "POST"}}}
 		}, "http_unauthorized", "fill-in-openly", Secret, nil, ""},
 
-		{"a variable of a project that is not the server's", with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
-			"env_not_set", "set EXAMPLE_TOKEN", Secret, nil, ""},
+		{"a variable of a project that is not the server's", with(spec("server"), file("home/me/project/.env", "EXAMPLE_TOKEN="+stray)), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
+			"env_not_set", "set EXAMPLE_TOKEN", Config, nil, ""},
 		{"a variable of the project", with(with(spec("node", "server.js"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), inOwnFolder), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_not_set", "set EXAMPLE_TOKEN", Runtime, variable("EXAMPLE_TOKEN"), canary},
 		{"a variable under its other name", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "GITHUB_TOKEN="+canary) }),
 			stderr("Error: GITHUB_PERSONAL_ACCESS_TOKEN environment variable is required"), "env_not_set", "set GITHUB_PERSONAL", Runtime, variable("GITHUB_PERSONAL_ACCESS_TOKEN"), canary},
-		{"a variable of ours that has to do with it", with(spec("npx", "stripe-mcp"), func(f *fakeMachine, s *upstream.Spec) { f.env["STRIPE_SECRET_KEY"] = canary }),
-			stderr("Error: STRIPE_SECRET_KEY environment variable is required"), "env_not_set", "set STRIPE", Runtime, variable("STRIPE_SECRET_KEY"), canary},
-		{"a variable of ours that has not", with(spec("npx", "weather-mcp"), func(f *fakeMachine, s *upstream.Spec) { f.env["STRIPE_SECRET_KEY"] = canary }),
-			stderr("Error: STRIPE_SECRET_KEY environment variable is required"), "env_not_set", "set STRIPE", Secret, nil, ""},
+		{"a variable of ours", with(spec("npx", "stripe-mcp"), func(f *fakeMachine, s *upstream.Spec) { f.env["STRIPE_SECRET_KEY"] = stray }),
+			stderr("Error: STRIPE_SECRET_KEY environment variable is required"), "env_not_set", "set STRIPE", Config, nil, ""},
 		{"a variable nobody has", spec("server"), stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_set", "provide EXAMPLE_TOKEN", Secret, nil, ""},
 		{"a variable that loads code", with(spec("server"), file("home/me/project/.env", "NODE_OPTIONS=--require=/tmp/evil.js\n")),
 			stderr("Error: NODE_OPTIONS environment variable is required"), "env_not_set", "", Runtime, nil, ""},
 		{"a variable as an argument", spec("server", "EXAMPLE_TOKEN="+canary, "x"), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_given_as_argument", "argument-to-variable", Runtime, command, "server x"},
 		{"a variable for a container", with(spec("docker", "run", "-i", "--rm", "example/server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "EXAMPLE_TOKEN="+canary) }),
-			stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_forwarded_to_container", "forward EXAMPLE", Secret, command, "docker run -e EXAMPLE_TOKEN -i --rm example/server"},
+			stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_forwarded_to_container", "forward EXAMPLE", Config, command, "docker run -e EXAMPLE_TOKEN -i --rm example/server"},
 		{"a .env elsewhere", with(spec("node"), func(f *fakeMachine, s *upstream.Spec) {
 			s.Args = []string{f.file("home/me/other/server.js", "")}
 			f.file("home/me/other/.env", "A=1")
 		}), stderr("Error: .env file not found"), "dotenv_not_loaded", "start-in", Runtime, func(f *fakeMachine, s upstream.Spec) string { return strings.ReplaceAll(s.Dir, f.path(""), "ROOT") }, "ROOT/home/me/other"},
 
 		{"a key of another service", with(spec("npx", "weather-mcp"), file("home/me/project/.env", "STRIPE_SECRET_KEY="+stray)), stderr("Error: STRIPE_SECRET_KEY environment variable is required"),
-			"env_not_set", "set STRIPE", Secret, nil, ""},
+			"env_not_set", "set STRIPE", Config, nil, ""},
 		{"an address of a project that is not the server's", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *upstream.Spec) {
 			s.Env = append(s.Env, "GITHUB_TOKEN="+canary)
 			f.file("home/me/project/.env", "GITHUB_HOST=https://"+stray)
-		}), stderr("Error: GITHUB_HOST environment variable is required"), "env_not_set", "set GITHUB_HOST", Secret, nil, ""},
+		}), stderr("Error: GITHUB_HOST environment variable is required"), "env_not_set", "set GITHUB_HOST", Config, nil, ""},
 		{"an address that is referred to", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *upstream.Spec) {
 			s.Env = append(s.Env, "GITHUB_TOKEN="+canary, "GITHUB_HOST=${GITHUB_HOST}")
 			f.file("home/me/project/.env", "GITHUB_HOST=https://"+stray)
-		}), stderr("Error: GITHUB_HOST environment variable is required"), "", "set GITHUB_HOST", Secret, nil, ""},
+		}), stderr("Error: GITHUB_HOST environment variable is required"), "", "fill-in GITHUB_HOST", Config, nil, ""},
 		{"an address that is referred to for docker", with(spec("docker", "run", "-i", "-e", "GITHUB_HOST=${GITHUB_HOST}", "img"), file("home/me/project/.env", "GITHUB_HOST=https://"+stray)),
-			stderr("Error: GITHUB_HOST environment variable is required"), "", "forward GITHUB_HOST", Secret, nil, ""},
+			stderr("Error: GITHUB_HOST environment variable is required"), "", "fill-in GITHUB_HOST", Config, nil, ""},
 		{"an address that is referred to through a bridge", with(spec("npx", "mcp-remote", "https://${API_HOST}/mcp"), file("home/me/project/.env", "API_HOST="+stray)),
-			stderr("Error: getaddrinfo ENOTFOUND ${API_HOST}"), "", "set API_HOST", Secret, nil, ""},
+			stderr("Error: getaddrinfo ENOTFOUND ${API_HOST}"), "", "fill-in API_HOST", Config, nil, ""},
 		{"a container that wants a key", with(spec("docker", "run", "-i", "--rm", "ghcr.io/example/thing"), func(f *fakeMachine, s *upstream.Spec) { f.env["GITHUB_TOKEN"] = stray }),
-			stderr("Error: GH_TOKEN environment variable is required"), "", "forward GH_TOKEN", Secret, nil, ""},
+			stderr("Error: GH_TOKEN environment variable is required"), "", "forward GH_TOKEN", Config, nil, ""},
 		{"a command that is a reference", with(spec("${RUNNER}", "server.py"), func(f *fakeMachine, s *upstream.Spec) {
 			f.file("home/me/project/.env", "RUNNER="+f.file("home/me/project/"+stray, ""))
 		}), notThere, "", "", Runtime, nil, ""},
@@ -287,19 +294,6 @@ func TestAnEndpointOfTheSameHostIsFound(t *testing.T) {
 	keepsToTheRules(t, "endpoint", f, spec, fixes)
 }
 
-func TestARedirectIsFollowedOnTheSameHostOnly(t *testing.T) {
-	f := newFakeMachine(t)
-	f.Machine.Dial = nil // nobody is asked
-	spec := upstream.Spec{URL: "https://example.com/mcp"}
-	for location, want := range map[string]string{"/mcp/": "https://example.com/mcp/", "https://example.com:443/x": "https://example.com:443/x", "https://evil.example/mcp": "", "http://example.com/mcp/": "", "https://example.com:8443/mcp": ""} {
-		c := Case{URL: spec.URL, HTTP: []HTTP{{Status: 307, Location: location}}}
-		fixes := followRedirect(newPlan(f.Machine, Diagnosis{Cause: "trailing_slash_redirect"}, c, spec))
-		if len(fixes) != 1 || (want == "") != (fixes[0].Risk == Config) || want != "" && fixes[0].Apply(spec).URL != want {
-			t.Errorf("%s: %v", location, names(fixes))
-		}
-	}
-}
-
 // 5432 is refused, compose publishes 54320; here with ports that are free.
 func TestAPublishedPortIsUsed(t *testing.T) {
 	outer := listen(t)
@@ -336,11 +330,11 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Risk == Runtime || !strings.Contains(fixes[0].Next, "use port "+is) {
 		t.Errorf("%s %v", Diagnose(c).Cause, names(fixes))
 	}
-	// A server from elsewhere gets the port, but its passwords do not go there by themselves.
-	for setting, want := range map[string]Risk{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db": Config, "DB_PORT=" + was: Runtime} {
+	// Nor does a server from elsewhere get the port.
+	for _, setting := range []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db", "DB_PORT=" + was} {
 		stranger := upstream.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{setting}}
 		refusal.Command = []string{"uvx", "db-mcp"}
-		if fixes := Fixes(f.Machine)(Diagnose(refusal), refusal, stranger); len(fixes) == 0 || fixes[0].Risk != want {
+		if fixes := Fixes(f.Machine)(Diagnose(refusal), refusal, stranger); len(fixes) == 0 || fixes[0].Risk != Config {
 			t.Errorf("%q: %v", setting, names(fixes))
 		}
 	}

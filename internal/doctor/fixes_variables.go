@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -48,8 +49,9 @@ var aliases = sync.OnceValue(func() [][]string {
 	}
 })
 
-// loads tells whether a variable decides what code runs, whom it trusts or
-// where its connections go. No fix of ours sets one.
+// loads reports whether a variable is known to decide what code runs, whom it
+// trusts or where its connections go. No fix sets one, even from a source that
+// is allowed; what may be set at all is decided by the source alone.
 func loads(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, prefix := range []string{"LD_", "DYLD_", "NODE_", "PYTHON", "NPM_CONFIG_", "PIP_", "UV_", "SSL_", "GIT_", "DOCKER_", "BUN_", "DENO_", "BASH_", "PERL5", "RUBY", "JAVA_TOOL", "JDK_JAVA", "_JAVA", "DOTNET_STARTUP", "COMPOSE_"} {
@@ -74,132 +76,60 @@ func confidential(name, value string) bool {
 type source struct {
 	value Hidden
 	where string // for people
-	ours  bool   // our own environment, which the server was not given
-	file  bool   // a .env
-	alien bool   // one that is not the server's own
+	from  trust.Source
 }
 
-// known looks a variable up: what the server has, what its project's .env
-// says, what we have ourselves.
-func (p *plan) known(name string) (source, bool) {
-	if v, ok := lookup(p.env, name, p.OS == "windows"); ok && v != "" && !standsForAnother(v) {
-		return source{value: Hidden{v}, where: name + " of the environment"}, true
-	}
+// given looks a variable up in the environment the server already has.
+func (p *plan) given(name string) (source, bool) {
+	v, ok := lookup(p.env, name, p.OS == "windows")
+	return source{Hidden{v}, name + " of the environment", trust.Expansion}, ok && v != "" && !standsForAnother(v)
+}
+
+// inFile looks a variable up in the .env files of one source.
+func (p *plan) inFile(name string, from trust.Source) (source, bool) {
 	for _, dir := range p.folders() {
 		for _, file := range p.Dotenvs(dir) {
-			if v, ok := file.Values[name]; ok {
-				return source{value: v, where: name + " in " + file.Path, file: true, alien: !p.owns(filepath.Dir(file.Path))}, true
+			if v, ok := file.Values[name]; ok && p.of(file.Path) == from {
+				return source{v, name + " in " + file.Path, from}, true
 			}
 		}
-	}
-	if v, ok := p.Env(name); ok && v != "" && !standsForAnother(v) {
-		return source{value: Hidden{v}, where: name + " of gauze's own environment", ours: true}, true
 	}
 	return source{}, false
 }
 
-// found looks a variable up under its own name, then under its others.
-func (p *plan) found(name string) (source, bool) {
-	if s, ok := p.known(name); ok {
+// outside looks a variable up where it is not the server's: in the .env of a
+// project, and in gauze's own environment.
+func (p *plan) outside(name string) (source, bool) {
+	if s, ok := p.inFile(name, trust.Project); ok {
 		return s, true
 	}
+	v, ok := p.Env(name)
+	return source{Hidden{v}, name + " of gauze's own environment", trust.Environment}, ok && v != "" && !standsForAnother(v)
+}
+
+// found looks a variable up under its own name, then under its others: first in
+// what is the server's own, then elsewhere.
+func (p *plan) found(name string) (source, bool) {
+	own := func(name string) (source, bool) {
+		if s, ok := p.given(name); ok {
+			return s, true
+		}
+		return p.inFile(name, trust.OwnFolder)
+	}
+	names := []string{name}
 	for _, service := range aliases() {
 		if slices.Contains(service, name) {
-			for _, other := range service {
-				if s, ok := p.known(other); ok && other != name {
-					return s, true
-				}
+			names = append(names, service...)
+		}
+	}
+	for _, look := range []func(string) (source, bool){own, p.outside} {
+		for _, name := range names {
+			if s, ok := look(name); ok {
+				return s, true
 			}
 		}
 	}
 	return source{}, false
-}
-
-// owns tells whether a folder is the server's own: one that holds its script.
-// The folder it is started in is somebody's project, and neither its secrets
-// nor its addresses are any business of a server from elsewhere.
-func (p *plan) owns(dir string) bool {
-	script := p.script()
-	if script == "" {
-		return false
-	}
-	if !filepath.IsAbs(script) {
-		script = filepath.Join(p.folders()[0], script)
-	}
-	return isFile(script) && within(filepath.Dir(script), dir)
-}
-
-// script is the file that is the server: what an interpreter is told to run,
-// or the command itself. Any other argument may be a file of somebody's.
-func (p *plan) script() string {
-	switch strings.TrimRight(program(p.spec.Command), "0123456789.") {
-	case "python", "node", "sh", "bash", "zsh", "ruby", "bun", "deno", "tsx", "ts-node", "php", "perl":
-		for _, word := range p.spec.Args {
-			if word == "run" {
-				continue // of bun and deno
-			}
-			if !strings.HasPrefix(word, "-") {
-				return word
-			}
-			if word == "-c" || word == "-e" || word == "-m" {
-				return ""
-			}
-		}
-		return ""
-	}
-	if strings.ContainsAny(p.spec.Command, `/\`) {
-		return p.spec.Command
-	}
-	return ""
-}
-
-// within tells whether a folder is another one or inside of it.
-func within(dir, outer string) bool {
-	way, err := filepath.Rel(outer, dir)
-	return err == nil && way != ".." && !strings.HasPrefix(way, ".."+string(filepath.Separator))
-}
-
-// fits tells whether a server may be given a secret it was not given. It asks
-// for it by name, and that name is foreign text: a server whose own name says
-// GitHub may have GITHUB_TOKEN, another may not.
-func (p *plan) fits(name string) bool {
-	service, _, _ := strings.Cut(strings.ToLower(name), "_")
-	if len(service) < 4 {
-		return false
-	}
-	for _, word := range p.spec.Args {
-		if host, rest, ok := strings.Cut(word, "/"); ok && strings.Contains(host, ".") {
-			word = rest // of an image: not where it comes from
-		}
-		if slices.Contains(strings.FieldsFunc(strings.ToLower(word), notAlphanumeric), service) {
-			return true
-		}
-	}
-	return false
-}
-
-func notAlphanumeric(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
-
-// leads tells whether a variable says where a server's connections go: with
-// one from elsewhere it would send what it knows to somebody else.
-func leads(name string) bool {
-	for _, word := range strings.Split(strings.ToUpper(name), "_") {
-		switch word {
-		case "HOST", "HOSTNAME", "URL", "URI", "ENDPOINT", "BASE", "SERVER", "DOMAIN", "REGISTRY", "PROXY", "ADDRESS", "ADDR", "DSN":
-			return true
-		}
-	}
-	return false
-}
-
-// risk is that of giving the server a value it asks for.
-func (p *plan) risk(name string, s source) Risk {
-	secret := confidential(name, s.value.Reveal())
-	switch {
-	case s.alien, s.ours && (leads(name) || secret && !p.fits(name)):
-		return Secret
-	}
-	return Runtime
 }
 
 // wanted is the variable the evidence says is missing. Others it mentions are
@@ -219,20 +149,21 @@ func findVariable(p *plan) []Fix {
 		return nil
 	}
 	names := p.wanted()
-	risk := Runtime
-	values, from := map[string]Hidden{}, []string{}
+	f := filling{plan: p}
+	values := map[string]Hidden{}
 	for _, name := range names {
 		if s, ok := p.found(name); ok {
-			values[name], from = s.value, append(from, s.where)
-			risk = max(risk, p.risk(name, s))
+			values[name] = s.value
+			f.note(name, s.where, s.from)
 		}
 	}
 	if len(values) == 0 {
 		return p.provide(names)
 	}
-	return []Fix{{Name: "set " + strings.Join(sortedNames(values), " "), Risk: risk,
-		About: fmt.Sprintf("gives the server %s (from %s)", strings.Join(sortedNames(values), ", "), strings.Join(from, ", ")),
-		Next:  fmt.Sprintf(`add %s to the "env" part of the server's entry`, strings.Join(sortedNames(values), ", ")),
+	list := strings.Join(f.names, ", ")
+	return []Fix{{Name: "set " + strings.Join(f.names, " "), Takes: starts(f.sources...),
+		About: fmt.Sprintf("gives the server %s (from %s)", list, strings.Join(f.from, ", ")),
+		Next:  f.next(fmt.Sprintf(`add %s to the "env" part of the server's entry`, list)),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
 			for name, v := range values {
@@ -251,15 +182,6 @@ func (p *plan) provide(names []string) []Fix {
 		Next: fmt.Sprintf(`get a value for %s and add it to the "env" part of the server's entry`, names[0])}}
 }
 
-func sortedNames(values map[string]Hidden) []string {
-	var names []string
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // argumentToVariable moves NAME=value from the arguments to the environment.
 func argumentToVariable(p *plan) []Fix {
 	name := p.said["variable"]
@@ -267,7 +189,7 @@ func argumentToVariable(p *plan) []Fix {
 	if !isVariable(name) || loads(name) || p.containerRun() >= 0 || !slices.ContainsFunc(p.spec.Args, given) {
 		return nil
 	}
-	return []Fix{{Name: "argument-to-variable " + name, Risk: Runtime, About: "gives " + name + " as a variable: the server does not read it from its arguments",
+	return []Fix{{Name: "argument-to-variable " + name, Takes: starts(trust.Entry), About: "gives " + name + " as a variable: the server does not read it from its arguments",
 		Next: fmt.Sprintf(`move %s from "args" to the "env" part of the server's entry`, name),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -282,7 +204,7 @@ func argumentToVariable(p *plan) []Fix {
 		}}}
 }
 
-// startInProject starts the server in the folder of its own script, where its
+// startInProject starts the server in the folder of its own program, where its
 // .env is. Relative arguments would change their meaning.
 func startInProject(p *plan) []Fix {
 	relative := func(word string) bool {
@@ -291,16 +213,18 @@ func startInProject(p *plan) []Fix {
 	if p.spec.Dir != "" || p.spec.URL != "" || p.containerRun() >= 0 || slices.ContainsFunc(p.spec.Args, relative) {
 		return nil
 	}
-	for _, dir := range p.folders()[1:] {
-		for _, dir := range p.upwards(dir) {
-			if isFile(filepath.Join(dir, ".env")) {
-				return []Fix{{Name: "start-in " + dir, Risk: Runtime, About: "starts the server in its own folder, where its .env is: " + dir,
-					Next: `set "cwd" of the server's entry to ` + dir,
-					Apply: func(s upstream.Spec) upstream.Spec {
-						s.Dir = dir
-						return copied(s)
-					}}}
-			}
+	own := p.own()
+	if own == "" {
+		return nil
+	}
+	for _, dir := range p.upwards(own) {
+		if isFile(filepath.Join(dir, ".env")) {
+			return []Fix{{Name: "start-in " + dir, Takes: starts(p.of(filepath.Join(dir, ".env"))), About: "starts the server in its own folder, where its .env is: " + dir,
+				Next: `set "cwd" of the server's entry to ` + dir,
+				Apply: func(s upstream.Spec) upstream.Spec {
+					s.Dir = dir
+					return copied(s)
+				}}}
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -35,7 +36,7 @@ func splitLine(p *plan) []Fix {
 	if len(words) < 2 || isFile(p.spec.Command) || strings.Contains(words[0], "://") {
 		return nil
 	}
-	return []Fix{{Name: "split-command", Risk: Runtime,
+	return []Fix{{Name: "split-command", Takes: starts(trust.Entry),
 		About: "takes the command line, which was given as one word, apart into the program and its arguments",
 		Next:  `write the program alone as "command" and each argument as an entry of "args"`,
 		Apply: func(s upstream.Spec) upstream.Spec {
@@ -77,7 +78,7 @@ func expandTilde(p *plan) []Fix {
 	if now := apply(p.spec); p.Home == "" || now.Command == p.spec.Command && now.Dir == p.spec.Dir && slices.Equal(now.Args, p.spec.Args) {
 		return nil
 	}
-	return []Fix{{Name: "expand-home", Risk: Runtime, About: "puts your home folder in for ~ or $HOME: no shell does it here",
+	return []Fix{{Name: "expand-home", Takes: starts(trust.Entry, trust.Machine), About: "puts your home folder in for ~ or $HOME: no shell does it here",
 		Next: "write the whole path in the configuration: " + p.Home + "/...", Apply: apply}}
 }
 
@@ -93,7 +94,7 @@ func joinSpaces(p *plan) []Fix {
 			if _, err := os.Stat(path); err != nil {
 				continue
 			}
-			return []Fix{{Name: "join-path", Risk: Runtime, About: "puts the path together that was cut at its space: " + path,
+			return []Fix{{Name: "join-path", Takes: starts(trust.Entry), About: "puts the path together that was cut at its space: " + path,
 				Next: "give the path as one entry, without quotes of its own: " + path,
 				Apply: func(s upstream.Spec) upstream.Spec {
 					s = copied(s)
@@ -112,6 +113,6 @@ func again(p *plan) []Fix {
 	if !p.spec.Downloads() {
 		return nil
 	}
-	return []Fix{{Name: "again", Risk: Runtime, About: "starts it once more: what was downloaded is in the cache now",
+	return []Fix{{Name: "again", Takes: starts(trust.Entry), About: "starts it once more: what was downloaded is in the cache now",
 		Next: "run it once in a terminal, so that it is in the cache: " + p.spec.String(), Apply: copied}}
 }

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -58,7 +57,7 @@ func (l *attending) Treat(ctx context.Context, spec upstream.Spec, e upstream.Ev
 		d := Diagnose(c)
 		return upstream.Treated{Cause: causeOf(&d, d.Fix)}
 	}
-	f := l.shared(fmt.Sprintf("%q\n%s", spec, e.Signature()))
+	f := l.shared(spec.Fingerprint() + "\n" + e.Signature())
 	f.once.Do(func() {
 		if f.Treated = l.treat(ctx, spec, c, trying); ctx.Err() != nil {
 			l.mu.Lock()

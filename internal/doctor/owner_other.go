@@ -5,6 +5,7 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // isOurs tells whether a file is really below the home folder of this user:
@@ -18,4 +19,10 @@ func isOurs(path string) bool {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	return err == nil && path != home && within(path, home)
+}
+
+// within reports whether a folder is outer or inside of it.
+func within(dir, outer string) bool {
+	way, err := filepath.Rel(outer, dir)
+	return err == nil && way != ".." && !strings.HasPrefix(way, ".."+string(filepath.Separator))
 }

@@ -93,7 +93,7 @@ func authCauses() []cause {
 			name: "cloud_credentials_not_in_container", category: AuthFailed,
 			explain: "The server finds no credentials for the cloud it talks to: the profile or login of your shell is not where it runs.",
 			fix:     "Sign in on this machine (aws sso login, gcloud auth application-default login, or az login), and name the profile in the \"env\" part of the entry if it is not the default one.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Let the container see the login of this machine, read-only; for AWS: add -v ~/.aws:/root/.aws:ro behind docker run"}},
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "The user decides whether the container may have this machine's login, read-only; for AWS it is an argument after \"run\".", command: "-v ~/.aws:/root/.aws:ro"}},
 			clues: []clue{
 				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
 				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},

@@ -175,7 +175,8 @@ func fileCauses() []cause {
 		{
 			name: "npm_cache_root_owned", category: PermissionDenied,
 			explain: "npm may not write into its own cache ({path|~/.npm}): some of it belongs to root, from an earlier run with sudo.",
-			fix:     "Give the cache back to yourself: sudo chown -R $(id -u):$(id -g) ~/.npm",
+			fix:     "The user has to become the owner of npm's cache, ~/.npm, again.",
+			command: "sudo chown -R $(id -u):$(id -g) ~/.npm",
 			clues: []clue{
 				{certain, `Your cache folder contains root-owned files`, nil},
 				{strong, "", func(x *exam, m *match) bool { return x.npmExit(m, eacces) }},
@@ -188,7 +189,8 @@ func fileCauses() []cause {
 		{
 			name: "deno_permission", category: PermissionDenied,
 			explain: "Deno does not let the server do this: it was started without the permission for it ({flag|see the line below}).",
-			fix:     "Add {flag|the flag named} to the arguments, behind \"run\", if you want the server to be able to do that.",
+			fix:     "The user decides whether the server may do that: the permission is an argument after \"run\".",
+			command: "{flag|--allow-PERMISSION}",
 			clues: []clue{
 				{certain, `(?:NotCapable|PermissionDenied): Requires \w+ access(?: to [^\n]+?)?, (?:run again|specify)(?: with)? the (?P<flag>--allow-\w+)(?: flag)?`, nil},
 				{certain, `(?:NotCapable|PermissionDenied): Requires \w+ access`, nil},
@@ -199,7 +201,8 @@ func fileCauses() []cause {
 		{
 			name: "docker_socket_permission", category: PermissionDenied,
 			explain: "You may not talk to Docker's daemon: the socket {path|/var/run/docker.sock} is not open to this user.",
-			fix:     "Add the user to the docker group and log in again: sudo usermod -aG docker $USER",
+			fix:     "The user has to get access to Docker, in the way Docker's documentation names for this system, and log in again.",
+			command: "sudo usermod -aG docker $USER",
 			clues: []clue{
 				{certain, `(?i)permission denied while trying to connect to the docker (?:daemon socket|API)(?: at (?P<path>\S+))?`, nil},
 				{certain, `dial unix (?P<path>\S*docker\.sock): connect: permission denied`, nil},

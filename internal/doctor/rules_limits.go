@@ -79,7 +79,8 @@ func limitCauses() []cause {
 		{
 			name: "too_many_watchers", category: ResourceExhausted,
 			explain: "The system watches as many files as it may, and the server wants to watch more.",
-			fix:     "Raise the limit (sudo sysctl fs.inotify.max_user_watches=524288), or point the server at a smaller folder.",
+			fix:     "Point the server at a smaller folder, or have the user raise the system's limit on watched files.",
+			command: "sudo sysctl fs.inotify.max_user_watches=524288",
 			clues: []clue{
 				{certain, `System limit for number of file watchers reached|(?i)inotify[^\n]{0,40}(?:limit|No space left)|max_user_watches`, nil},
 			},

@@ -122,7 +122,8 @@ func networkCauses() []cause {
 		{
 			name: "docker_daemon_down", category: ConnectionRefused,
 			explain: "Docker is installed, but its engine does not run (or the client may not see it).",
-			fix:     "Start Docker Desktop, or the service: sudo systemctl start docker",
+			fix:     "Start Docker Desktop, or the docker service of this system.",
+			command: "sudo systemctl start docker",
 			clues: []clue{
 				{certain, `Cannot connect to the Docker daemon|Is the docker daemon running\?`, nil},
 				{certain, `error during connect: [^\n]*?(?:docker|pipe)`, nil},

@@ -83,7 +83,7 @@ func packageCauses() []cause {
 			explain: "The registry has no version {version|like that} of {package|the package}.",
 			fix:     "See which versions there are and ask for one of them: npm view {package|PACKAGE} versions",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "pip3") }, fix: "Ask for the newest one: uvx {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "pip3") }, fix: "See in the package's release history which versions there are, and ask for one of them."},
 				{when: func(x *exam, _ *match) bool { return !x.runs("npx", "npm", "pnpm", "bunx", "") }, fix: "See in the server's documentation which versions there are, and ask for one of them."},
 			},
 			clues: []clue{
@@ -291,8 +291,8 @@ func dependencyCauses() []cause {
 			fix:     "Install what the project asks for, in its folder, then start it again: uv sync",
 			instead: []advice{
 				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package has no program {command|of that name}; uv says that it has this one: {listed|see below}.",
-					fix: "Start it by the name of the program it has: uvx --from {package|PACKAGE} PROGRAM"},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up in its documentation what its program is called, and start that: uvx --from {package|PACKAGE} PROGRAM"},
+					fix: "Start it by the name of the program it has: uvx --from {pinned|PACKAGE} PROGRAM"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up in its documentation what its program is called, and start that: uvx --from {pinned|PACKAGE} PROGRAM"},
 			},
 			clues: []clue{
 				{certain, "(?s)An executable named `(?P<command>[^`\\n]+)` is not provided by package `(?P<package>[^`\\n]+)`.{0,200}?executables? (?:is|are|were) available:?\\s+[-*] `?(?P<listed>[\\w.-]+)", nil},
@@ -313,8 +313,10 @@ func dependencyCauses() []cause {
 			explain: "A library the server uses has changed under it ({module|it is not pinned}): what the server asks of it is not there in the version that was installed.",
 			fix:     "See whether a newer version of the server works with it; if not, install the library in the version the server was written for.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older library: uvx --with 'mcp<2' {package|PACKAGE}"},
+				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older library: uvx --with 'mcp<2' {pinned|PACKAGE}"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Ask for the newest version, which may know the library: uvx {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which may know the library: npx -y {package|PACKAGE}@latest"},
 			},
 			clues: []clue{
@@ -401,6 +403,7 @@ func dependencyCauses() []cause {
 			explain: "The Python that starts the server has no module {module|that it needs}: the packages are in another environment (a virtual one of the project), or were never installed.",
 			fix:     "Use the Python of the project's own environment as the command: /path/to/project/.venv/bin/python",
 			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Ask for the newest version, which may bring the module along: uvx {package|PACKAGE}@latest"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install what the project asks for, in its folder: uv sync"},
 			},
@@ -447,6 +450,7 @@ func dependencyCauses() []cause {
 			explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
 			fix:     "Install what it needs, in the server's folder: npm install",
 			instead: []advice{
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which npx then installs anew: npx -y {package|PACKAGE}@latest"},
 				{when: saying("optional dependencies"), fix: "Install them in the server's folder, the optional ones too: npm install --include=optional"},
 				{when: saying("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install what it needs, in the server's folder: bundle install"},

@@ -283,7 +283,7 @@ func spawnCauses() []cause {
 		{
 			name: "windows_dotted_script_name", category: CommandNotFound,
 			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name has dots: the part behind the last dot is taken for the file's type.",
-			fix:     "Name the program with its ending: uvx --from {package|PACKAGE} {package|PACKAGE}.exe",
+			fix:     "Name the program with its ending: uvx --from {pinned|PACKAGE} {package|PACKAGE}.exe",
 			clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
 				return !strings.HasSuffix(m.names["command"], ".exe") && noScript(nil, m)
 			}}},
@@ -393,7 +393,8 @@ func spawnCauses() []cause {
 		{
 			name: "missing_exec_bit", category: PermissionDenied,
 			explain: "{command|The program} is there but may not be started: the file is not marked as executable.",
-			fix:     "Start it with its interpreter in front (node FILE, python3 FILE), or mark it as executable yourself: chmod +x {command|FILE}",
+			fix:     "Start it with its interpreter (node FILE, python3 FILE), or have the user mark it as executable if they trust it.",
+			command: "chmod +x {command|FILE}",
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
 				{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},

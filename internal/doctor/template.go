@@ -97,6 +97,10 @@ func (x *exam) advised(key string, m *match) string {
 		if x.has(caught) && plainWord.MatchString(caught) { // an image
 			return caught
 		}
+	case "pinned": // the package with the version the entry asks for
+		if name := x.packageName(); pinnedName.MatchString(name) {
+			return upstream.ShellWord(name)
+		}
 	case "path":
 		if (x.has(caught) || caught == x.Spawn.Path) && caught != "" && x.Secrets.Quote(caught) == caught {
 			return upstream.ShellWord(caught)
@@ -124,6 +128,9 @@ func (x *exam) advised(key string, m *match) string {
 // plainWord is a name that no shell reads anything into, and no program takes
 // for an option.
 var plainWord = &wording{source: `^[A-Za-z0-9@._/+][A-Za-z0-9@._/+-]{0,160}$`}
+
+// pinnedName is a package as it is asked for, with or without a version.
+var pinnedName = &wording{source: `^@?[A-Za-z0-9][A-Za-z0-9._/+-]{0,160}(?:\[[\w,-]+\])?(?:(?:@|[=~<>!]=|[<>])[A-Za-z0-9.*+_-]{1,60})?$`}
 
 // shapes are what a value of the evidence has to look like to be of use in a fix.
 var shapes = map[string]*wording{

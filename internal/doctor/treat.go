@@ -30,6 +30,7 @@ type Report struct {
 	Steps     []Step        `json:"steps"`
 	Diagnosis *Diagnosis    `json:"diagnosis,omitempty"` // of what is left
 	Todo      string        `json:"todo,omitempty"`      // the one thing a person has to do
+	Command   string        `json:"-"`                   // the command for it that only a person is shown
 	Fixable   bool          `json:"fixable,omitempty"`   // there is a fix that was allowed and not tried
 	Spec      upstream.Spec `json:"-"`                   // as it is best started now
 }
@@ -70,13 +71,15 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 	for !seen.Healthy && ctx.Err() == nil {
 		diagnosis := Diagnose(seen.Case)
 		if t.Attempts < 0 { // nobody is asked and nothing is looked at
-			report.Diagnosis, report.Todo, report.Fixable = &diagnosis, diagnosis.Fix, len(remedies()[diagnosis.Cause]) > 0
+			report.Fixable = len(remedies()[diagnosis.Cause]) > 0
+			report.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
 			return report
 		}
 		fix, ok := t.next(diagnosis, seen.Case, report.Spec, tried)
 		if !ok || len(report.Steps) >= t.Attempts {
 			report.Fixable = ok
-			report.Diagnosis, report.Todo = &diagnosis, t.todo(diagnosis, seen.Case, report.Spec)
+			todo, command := t.todo(diagnosis, seen.Case, report.Spec)
+			report.conclude(diagnosis, todo, command)
 			return report
 		}
 		tried[diagnosis.Cause+"\n"+fix.Name] = true
@@ -98,9 +101,14 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 	}
 	if report.Healthy = seen.Healthy; !report.Healthy { // the time is over, or one step was wanted
 		diagnosis := Diagnose(seen.Case)
-		report.Diagnosis, report.Todo = &diagnosis, diagnosis.Fix
+		report.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
 	}
 	return report
+}
+
+// conclude notes what is left, and what a person has to do about it.
+func (r *Report) conclude(d Diagnosis, todo, command string) {
+	r.Diagnosis, r.Todo, r.Command = &d, todo, command
 }
 
 // next is the first fix that may be tried and was not yet, for this trouble.
@@ -115,13 +123,13 @@ func (t Treatment) next(d Diagnosis, c Case, spec upstream.Spec, tried map[strin
 
 // todo is what is left for a person: the best fix that needs one, or what the
 // diagnosis says.
-func (t Treatment) todo(d Diagnosis, c Case, spec upstream.Spec) string {
+func (t Treatment) todo(d Diagnosis, c Case, spec upstream.Spec) (todo, command string) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk > t.Allow && fix.Next != "" {
-			return fix.Next
+			return fix.Next, fix.Command
 		}
 	}
-	return d.Fix
+	return d.Fix, d.Command
 }
 
 func (t Treatment) tell(what string) {

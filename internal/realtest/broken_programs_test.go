@@ -213,7 +213,7 @@ var brokenPrograms = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command(b.file("project/server", "#!/usr/bin/env node\n"))
 		},
-		told: "chmod +x $HOME/project/server",
+		told: "have the user mark it as executable if they trust it: $HOME/project/server",
 	},
 	{
 		name: "interpreter-is-gone", cause: "command_not_found/command_path_missing",

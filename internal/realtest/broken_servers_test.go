@@ -83,7 +83,7 @@ var brokenServers = []brokenSetup{
 			b.env = append(b.env, fmt.Sprintf("PORT=%d", b.web.http.port))
 			b.command("node", b.server(realparts.Everything), "streamableHttp")
 		},
-		told: "give the server another port",
+		told: "give the server a different port",
 	},
 	{
 		name: "stderr-in-utf16", cause: "missing_env_var/env_not_set",

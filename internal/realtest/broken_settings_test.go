@@ -107,7 +107,37 @@ var brokenSettings = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command("node", b.server(realparts.Filesystem), "${workspaceFolder}")
 		},
+		told: "gauze found the working folder $HOME/project",
+	},
+	{
+		name: "workspace-reference-with-cwd", cause: "missing_env_var/env_placeholder_not_expanded",
+		build: func(b *bench) {
+			b.onPath("node", b.node())
+			b.command("node", b.server(realparts.Filesystem), "${workspaceFolder}")
+			b.args = append([]string{"--cwd", b.dir("documents")}, b.args...)
+		},
 		heals: []string{"fill-in workspaceFolder"},
+	},
+	{
+		name: "reference-to-foreign-dotenv", cause: "missing_env_var/env_placeholder_not_expanded",
+		build: func(b *bench) {
+			b.file("project/.env", "MY_KEY="+canary+"\n")
+			b.env = append(b.env, "API_KEY=${MY_KEY}")
+			pickyIn(b, "servers")
+		},
+		told: "gauze found MY_KEY in $HOME/project/.env", also: keepsSecret,
+	},
+	{
+		name: "compose-of-foreign-project", cause: "connection_refused/companion_app_not_running",
+		build: func(b *bench) {
+			b.onPath("node", b.node())
+			inner, outer := freePort(b.t), database(b)
+			b.call(fmt.Sprint(outer), "$OUTER")
+			b.file("project/compose.yaml", fmt.Sprintf("services:\n  db:\n    image: postgres:17\n    ports:\n      - \"%d:%d\"\n", outer, inner))
+			b.env = append(b.env, fmt.Sprintf("DATABASE_URL=postgres://me:secret@localhost:%d/app", inner))
+			b.command("node", usesDatabase(b, "servers"))
+		},
+		told: "the service that $HOME/project/compose.yaml publishes, use port $OUTER",
 	},
 	{
 		name: "variable-as-argument", cause: "missing_env_var/env_given_as_argument",
@@ -134,7 +164,7 @@ var brokenSettings = []brokenSetup{
 			b.call(fmt.Sprint(outer), "$OUTER")
 			b.file("project/compose.yaml", fmt.Sprintf("services:\n  db:\n    image: postgres:17\n    ports:\n      - \"%d:%d\"\n", outer, inner))
 			b.env = append(b.env, fmt.Sprintf("DATABASE_URL=postgres://me:secret@localhost:%d/app", inner))
-			b.command("node", usesDatabase(b))
+			b.command("node", usesDatabase(b, "project"))
 		},
 		heals: []string{"compose-port $OUTER"},
 	},
@@ -143,7 +173,7 @@ var brokenSettings = []brokenSetup{
 		build: func(b *bench) {
 			b.onPath("node", b.node())
 			b.env = append(b.env, fmt.Sprintf("DATABASE_URL=postgres://me:secret@localhost:%d/app", freePort(b.t)))
-			b.command("node", usesDatabase(b))
+			b.command("node", usesDatabase(b, "project"))
 		},
 		told: "Start that program",
 	},
@@ -171,14 +201,16 @@ var brokenSettings = []brokenSetup{
 }
 
 // picky is a server that sends its key to a service, which does not take a reference for a key.
-func picky(b *bench) {
+func picky(b *bench) { pickyIn(b, "project") }
+
+func pickyIn(b *bench, dir string) {
 	b.onPath("node", b.node())
-	b.command("node", b.behind("project/server.mjs", `if (!/^ghp_/.test(process.env.API_KEY)) { console.error("Error: 401 Unauthorized: invalid API key '" + process.env.API_KEY + "'"); process.exit(1); }`))
+	b.command("node", b.behind(dir+"/server.mjs", `if (!/^ghp_/.test(process.env.API_KEY)) { console.error("Error: 401 Unauthorized: invalid API key '" + process.env.API_KEY + "'"); process.exit(1); }`))
 }
 
 // usesDatabase is a server that connects before it serves.
-func usesDatabase(b *bench) string {
-	return b.behind("project/server.mjs", `import net from 'node:net';
+func usesDatabase(b *bench, dir string) string {
+	return b.behind(dir+"/server.mjs", `import net from 'node:net';
 const to = new URL(process.env.DATABASE_URL);
 await new Promise((yes, no) => net.connect(+to.port, to.hostname, yes).on('error', no)).then(() => {}, e => { console.error('Failed to connect to the database:', e.errors?.[0] ?? e); process.exit(1); });`)
 }

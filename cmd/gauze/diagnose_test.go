@@ -1,0 +1,22 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/doctor"
+)
+
+// A command that needs privileges is for the person at the terminal: programs,
+// and the models behind them, get the words without it.
+func TestPrivilegedCommandsAreShownAtATerminalOnly(t *testing.T) {
+	d := doctor.Diagnose(doctor.FromLog("docker run -i notes", "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock"))
+	if text := showDiagnosis(d, paint(false)); !strings.Contains(text, "\n        sudo usermod -aG docker $USER\n") {
+		t.Error(text)
+	}
+	text, err := json.Marshal(d)
+	if text := string(text); err != nil || strings.Contains(text, "sudo") || !strings.Contains(text, "docker_socket_permission") {
+		t.Error(text)
+	}
+}
