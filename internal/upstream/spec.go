@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -127,6 +129,15 @@ func (s Spec) String() string {
 		words = append(words, ShellWord(word))
 	}
 	return strings.Join(words, " ")
+}
+
+// Fingerprint returns a hash of every field, secrets included: Specs have the
+// same one only if they start or reach the same server in the same way. A nil
+// Env, which is ours, differs from an empty one.
+func (s Spec) Fingerprint() string {
+	s.Args, s.Header = append([]string{}, s.Args...), append([]Header{}, s.Header...)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", s)) // quotes every string and never calls String
+	return hex.EncodeToString(sum[:])
 }
 
 // Environment is what the server would have got without us.

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -50,5 +51,43 @@ func TestACommandThatMayDownloadHasMoreTime(t *testing.T) {
 		if got := (Spec{Command: command}).StartTimeout(); got != want {
 			t.Errorf("%s: %v, want %v", command, got, want)
 		}
+	}
+}
+
+// Every field counts, and no two different Specs are written the same way.
+func TestFingerprintCoversEveryField(t *testing.T) {
+	specs := []Spec{
+		{},
+		{Command: "a"},
+		{Command: "a b"},
+		{Command: "a", Args: []string{"b"}},
+		{Command: "a", Args: []string{"b", "c"}},
+		{Command: "a", Args: []string{"b c"}},
+		{Command: "a", Args: []string{`b" "c`}},
+		{Command: "a", Args: []string{"\xff"}},
+		{Command: "a", Args: []string{"\ufffd"}},
+		{Command: "a", Dir: "b"},
+		{Command: "a", Env: []string{}},
+		{Command: "a", Env: []string{"KEY=one"}},
+		{Command: "a", Env: []string{"KEY=two"}},
+		{URL: "https://example.com/mcp"},
+		{URL: "https://example.com/mcp?key=one"},
+		{URL: "https://example.com/mcp?key=two"},
+		{URL: "https://example.com/mcp", Header: []Header{{Name: "A", Value: "one"}}},
+		{URL: "https://example.com/mcp", Header: []Header{{Name: "A", Value: "two"}}},
+		{URL: "https://example.com/mcp", Header: []Header{{Name: "A", Value: "two", Source: "$TOKEN"}}},
+	}
+	seen := map[string]Spec{}
+	for _, s := range specs {
+		if other, ok := seen[s.Fingerprint()]; ok {
+			t.Errorf("%#v and %#v have the same fingerprint", s, other)
+		}
+		seen[s.Fingerprint()] = s
+	}
+	if fields := reflect.TypeFor[Spec]().NumField(); fields != 6 {
+		t.Errorf("Spec has %d fields: add a Spec for each new one above", fields)
+	}
+	if (Spec{Command: "a"}).Fingerprint() != (Spec{Command: "a", Args: []string{}, Header: []Header{}}).Fingerprint() {
+		t.Error("no arguments and an empty list of arguments are the same server")
 	}
 }
