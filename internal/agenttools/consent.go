@@ -101,10 +101,7 @@ func ask[Out any, P interface {
 	*Out
 	standing() *Standing
 }](c *call, q question, then func(*call) (Out, error)) (out Out, err error) {
-	switch c.verdict(q.deeds...) {
-	case trust.Allowed:
-		return then(c)
-	case trust.Never:
+	if c.verdict(q.deeds...) == trust.Never {
 		return out, fmt.Errorf("%s does not do this, whoever agrees", c.tool)
 	}
 	if q.full == "" {
@@ -278,6 +275,9 @@ func agreedTo[Out any, P interface {
 		q.deeds = append(q.deeds, s.deed())
 		shown, full = append(shown, fleet.Outline(s.spec, s.sends...)), append(full, whole)
 		fmt.Fprintln(sum, s.spec.Fingerprint())
+	}
+	if len(open) == 0 {
+		return then(c)
 	}
 	if len(open) == 1 && open[0].URL != "" {
 		q.title = "May Gauze connect to this address, to see whether it works?"

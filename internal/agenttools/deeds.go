@@ -43,6 +43,9 @@ var deeds = map[string][]deed{
 // verdict is the strictest answer that package trust has for any of these. What
 // the tool has no row for is never done.
 func (c *call) verdict(all ...deed) (v trust.Verdict) {
+	if len(all) == 0 {
+		return trust.Never
+	}
 	for _, d := range all {
 		if !slices.Contains(deeds[c.tool], d) {
 			return trust.Never

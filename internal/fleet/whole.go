@@ -36,7 +36,7 @@ func Whole(s upstream.Spec, sends ...string) (string, error) {
 // command, its arguments and what could be one are whole.
 func Outline(s upstream.Spec, sends ...string) string {
 	header := func(value string) string {
-		if len(References(value)) == 0 {
+		if !strings.ContainsAny(value, "${") { // a reference is no key
 			return fault.Redacted
 		}
 		return value
