@@ -162,8 +162,11 @@ func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s comes with the project:\n\n  %s\n\n", fault.Clean(s.ID()), shown)
 		switch {
 		case asks(cmd):
-			fmt.Fprint(cmd.ErrOrStderr(), "Run it?")
-			if !ask(cmd, "") {
+			question := "Start it?"
+			if s.Written().URL != "" {
+				question = "Connect to it?"
+			}
+			if !ask(cmd, question) {
 				return errors.New("it comes with the project, and you did not agree to run it")
 			}
 		case len(s.Sends()) > 0:

@@ -192,10 +192,11 @@ func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Che
 	}
 	o.Tell = func(s *fleet.Server, is string) { c.tell("%s: %s", s.ID(), is) }
 	o.Ask = func(s *fleet.Server) error {
-		if c.desk.agreed(s.Written()) {
-			return nil
+		theirs := candidate{trust.Project, s.Written(), s.Sends()}
+		if c.verdict(theirs.deed()) == trust.Never || !c.desk.agreed(theirs.spec) {
+			return s.NotAgreed()
 		}
-		return s.NotAgreed()
+		return nil
 	}
 	return c.desk.Fleet.Check(c.ctx, servers, o)
 }
