@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -130,6 +131,15 @@ func (o AttemptOptions) withDefaults(spec Spec) AttemptOptions {
 		o.Progress = func(string) {}
 	}
 	return o
+}
+
+// in returns the Spec with its folder seen from dir, which is where it starts
+// if it names none.
+func (s Spec) in(dir string) Spec {
+	if dir != "" && s.URL == "" && !filepath.IsAbs(s.Dir) {
+		s.Dir = filepath.Join(dir, s.Dir)
+	}
+	return s
 }
 
 // attempt is one under way.

@@ -140,15 +140,6 @@ func (s Spec) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// in returns the Spec with its folder seen from dir, which is where it starts
-// if it names none.
-func (s Spec) in(dir string) Spec {
-	if dir != "" && s.URL == "" && !filepath.IsAbs(s.Dir) {
-		s.Dir = filepath.Join(dir, s.Dir)
-	}
-	return s
-}
-
 // Environment is what the server would have got without us.
 func (s Spec) Environment() []string {
 	if s.Env != nil {
