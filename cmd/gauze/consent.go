@@ -141,6 +141,42 @@ func asks(cmd *cobra.Command) bool {
 	return ok && sees && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd())
 }
 
+// askAbout returns how a person agrees to run a server of the project. They have
+// to name it as CLIENT/NAME, because a name alone may be the project's choice,
+// and they see all of it. At a terminal they are asked; elsewhere to have named
+// it is enough, unless it would be sent variables of their environment.
+func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
+	agreed := map[string]bool{} // a server is asked about once
+	return func(s *fleet.Server) error {
+		if !slices.Contains(named, s.ID()) {
+			return s.NotAgreed()
+		}
+		entry := s.Written().Fingerprint()
+		if agreed[entry] {
+			return nil
+		}
+		shown, err := s.Whole()
+		if err != nil {
+			return fmt.Errorf("it comes with the project, and %w", err)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s comes with the project:\n\n  %s\n\n", fault.Clean(s.ID()), shown)
+		switch {
+		case asks(cmd):
+			question := "Start it?"
+			if s.Written().URL != "" {
+				question = "Connect to it?"
+			}
+			if !ask(cmd, question) {
+				return errors.New("it comes with the project, and you did not agree to run it")
+			}
+		case len(s.Sends()) > 0:
+			return s.NotAgreed()
+		}
+		agreed[entry] = true
+		return nil
+	}
+}
+
 func ask(cmd *cobra.Command, question string) bool {
 	fmt.Fprint(cmd.OutOrStdout(), question+" [y/N] ")
 	line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')

@@ -24,6 +24,7 @@ type doctorFlags struct {
 	fix     bool
 	static  bool
 	json    bool
+	ask     func(*fleet.Server) error // about servers of the project
 }
 
 const timeoutUsage = "how long one attempt may take (default 10s for an answer, 60s with npx, uvx, docker, and longer while it is at work)"
@@ -114,7 +115,8 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	}
 	all := fleet.Unchecked(servers)
 	if !f.static {
-		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Named: names}
+		f.ask = askAbout(cmd, names)
+		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
 		}
@@ -164,7 +166,7 @@ func (f *doctorFlags) again(cmd *cobra.Command, fl *fleet.Fleet, was fleet.Healt
 	})
 	all := fleet.Unchecked(servers)
 	if !f.static {
-		if all, err = checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Named: names}, f.json); err != nil {
+		if all, err = checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: f.ask}, f.json); err != nil {
 			return was, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,7 +116,7 @@ func (f *lockFlags) read(fresh bool) (l fleet.Lock, text []byte, err error) {
 
 // check tries servers, with a line of progress.
 func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, named []string) ([]*fleet.Checked, error) {
-	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Named: named}, false)
+	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: askAbout(cmd, named)}, false)
 }
 
 // checked tries servers side by side, with a line of progress.
@@ -128,11 +127,6 @@ func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fle
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	fl.Machine.Until(ctx)
-	for _, s := range servers {
-		if s.Foreign() && slices.Contains(o.Named, s.ID()) { // whose words they are, nobody here knows
-			fmt.Fprintf(cmd.ErrOrStderr(), "starts what the project says: %s\n", fault.Clean(s.Real().String()))
-		}
-	}
 	show := together(progressOn(cmd.ErrOrStderr(), quiet))
 	o.Tell = func(s *fleet.Server, is string) { show(s.ID() + ": " + s.Hide(is)) }
 	all := fl.Check(ctx, servers, o)

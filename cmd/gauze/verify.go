@@ -63,7 +63,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Named: names}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: askAbout(cmd, names)}, f.json)
 	if err != nil {
 		return err
 	}

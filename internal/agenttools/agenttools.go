@@ -5,6 +5,7 @@
 //	agenttools.go  the server, and how it ends
 //	lines.go       what comes in: messages, and what is none
 //	tool.go        what all tools have in common: schemas, arguments, answers, progress
+//	deeds.go       what each tool does with values from where
 //	consent.go     the questions to a person, and what counts as their yes
 //	look.go        list_servers, check_health, verify
 //	try.go         test_connection, heal_server
@@ -15,12 +16,14 @@
 // # Whose word counts
 //
 // The agent is not the user: what it sends may come out of a web page or an
-// error message. So three things wait for a person's yes to exactly what is
-// shown: to write a file; to start a command or a package that is in none of
-// the user's own files, and what comes with a project is not the user's own; to
-// reach an address of a project, or one that is not a plain public https one,
-// or to send it headers. What is in the user's files already, and a public https
-// address that the agent names, without a query or headers, is tried at once.
+// error message. What each tool does with values from where is a table
+// (deeds.go), and package trust decides what of it waits for a person's
+// agreement to exactly what is shown: to write a file; to start a command or a
+// package that is in none of the user's own files, and what comes with a project
+// is not the user's own; to reach an address whose host is in none of them, or
+// to send headers or a query to any. What is in the user's files is tried
+// immediately. A name that leads to an address that is not public is not
+// followed for an agent, whoever agreed.
 //
 // The person is asked by the client, where it can (elicitation, in both eras).
 // Where it cannot, the answer is needs_person: nothing was done, and here is the

@@ -64,7 +64,7 @@ func askPlan[Out any, P interface {
 	standing() *Standing
 }](c *call, plan fleet.Plan, title string, typed [2][]string, then func(*call, []Written) (Out, error)) (Out, error) {
 	consent := plan.Consent()
-	q := question{title: title, shown: plan.Diff(), token: consent, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
+	q := question{title: title, shown: plan.Diff(), token: consent, deeds: writes, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
 	return ask[Out, P](c, q, func(c *call) (out Out, err error) {
 		made, err := c.desk.Fleet.Apply(plan, consent)
 		var written []Written
@@ -146,7 +146,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	for _, client := range in.Clients {
 		typed[0] = append(typed[0], "--client", client)
 	}
-	return agreedTo(c, strange(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
+	return agreedTo(c, c.named(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
 		c.knowsOf(in.wanted)
 		request.Tell = func(is string) { c.tell("%s", is) }
 		tried, err := c.desk.Fleet.Configure(c.ctx, request)
@@ -314,7 +314,7 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 		out.Status, out.Diff, out.How = dryRun, back.Diff, "Nothing was written."
 		return out, nil
 	}
-	q := question{title: "May Gauze take back this change?", shown: back.Diff, token: back.Consent(), typed: commandLine("gauze", "undo", id)}
+	q := question{title: "May Gauze take back this change?", shown: back.Diff, token: back.Consent(), deeds: writes, typed: commandLine("gauze", "undo", id)}
 	return ask(c, q, func(*call) (out Undone, err error) {
 		entry, err := c.desk.Fleet.Undo(back, q.token)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -24,6 +25,8 @@ type question struct {
 	full  string // the same for the person alone; empty: shown
 	token string // names exactly what is agreed to
 	typed string // what a person types instead, in a terminal
+	deeds []deed // what would happen, for the table of package trust
+	plain bool   // shown is a command: no known secret is looked for in it
 }
 
 // asked is a question that is open, with the deed behind it.
@@ -51,9 +54,20 @@ type Standing struct {
 	Diff    string `json:"diff,omitempty" jsonschema:"exactly what would be written or run; secrets are masked"`
 	Consent string `json:"consent,omitempty" jsonschema:"the token to repeat the call with, once the user agreed"`
 	How     string `json:"how,omitempty" jsonschema:"what to do next"`
+	plain   bool   // Diff goes out as it is
 }
 
 func (s *Standing) standing() *Standing { return s }
+
+// decides returns the part of an answer that a person decides by, if nothing in
+// it may be masked: whoever wrote a command could otherwise hide it by making a
+// part of it look like a secret.
+func (s Standing) decides() string {
+	if !s.plain {
+		return ""
+	}
+	return s.Diff
+}
 
 func (s Standing) text() string {
 	switch s.Status {
@@ -87,6 +101,9 @@ func ask[Out any, P interface {
 	*Out
 	standing() *Standing
 }](c *call, q question, then func(*call) (Out, error)) (out Out, err error) {
+	if c.verdict(q.deeds...) == trust.Never {
+		return out, fmt.Errorf("%s does not do this, whoever agrees", c.tool)
+	}
 	if q.full == "" {
 		q.full = q.shown
 	}
@@ -95,7 +112,7 @@ func ask[Out any, P interface {
 		return out, err
 	}
 	s := P(&out).standing()
-	s.Asks, s.Diff = q.title, q.shown
+	s.Asks, s.Diff, s.plain = q.title, q.shown, q.plain
 	if len(q.full) > longest {
 		s.Status, s.Diff = needsPerson, ""
 		s.How = fmt.Sprintf("Nothing was done: there are %d kB to agree to, more than anybody reads in a dialog. The user can look at it in a terminal: %s", len(q.full)>>10, q.typed)
@@ -221,34 +238,58 @@ func (d *desk) take(key string) *asked {
 	return a
 }
 
-// agreedTo asks whether specs may be started or reached, unless somebody has
-// agreed to them before, and goes on.
+// candidate is a server that somebody may have to agree to before it is started
+// or reached.
+type candidate struct {
+	from  trust.Source
+	spec  upstream.Spec // as it is written
+	sends []string      // variables of the user's environment whose values go to its URL
+}
+
+func (s candidate) deed() deed {
+	if s.spec.URL != "" {
+		return deed{s.from, trust.Send}
+	}
+	return deed{s.from, trust.Start}
+}
+
+// agreedTo asks whether servers may be started or reached, unless somebody has
+// agreed to them before or nobody need to, and goes on.
 func agreedTo[Out any, P interface {
 	*Out
 	standing() *Standing
-}](c *call, specs []upstream.Spec, typed string, then func(*call) (Out, error)) (Out, error) {
-	specs = slices.DeleteFunc(slices.Clone(specs), c.desk.agreed)
-	if len(specs) == 0 {
+}](c *call, servers []candidate, typed string, then func(*call) (Out, error)) (out Out, err error) {
+	q := question{title: "May Gauze run this on your machine, to see whether it works?", typed: typed, plain: true}
+	sum := sha256.New()
+	var open []upstream.Spec
+	var shown, full []string
+	for _, s := range servers {
+		if c.verdict(s.deed()) == trust.Allowed || c.desk.agreed(s.spec) {
+			continue
+		}
+		whole, err := fleet.Whole(s.spec, s.sends...)
+		if err != nil {
+			return out, mistake("nothing was done: "+err.Error(), "shorten the command, or let the user run it in a terminal")
+		}
+		open = append(open, s.spec)
+		q.deeds = append(q.deeds, s.deed())
+		shown, full = append(shown, fleet.Outline(s.spec, s.sends...)), append(full, whole)
+		fmt.Fprintln(sum, s.spec.Fingerprint())
+	}
+	if len(open) == 0 {
 		return then(c)
 	}
-	q := question{title: "May Gauze run this on your machine, to see whether it works?", typed: typed}
-	if len(specs) == 1 && specs[0].URL != "" {
+	if len(open) == 1 && open[0].URL != "" {
 		q.title = "May Gauze connect to this address, to see whether it works?"
 	}
-	sum := sha256.New()
-	for _, s := range specs {
-		q.shown += fleet.Masked(whole(s), s.Secrets()) + "\n"
-		q.full += whole(s) + "\n"
-		fmt.Fprintln(sum, s.Fingerprint())
-	}
-	q.token = hex.EncodeToString(sum.Sum(nil))[:32]
+	q.shown, q.full, q.token = strings.Join(shown, "\n"), strings.Join(full, "\n"), hex.EncodeToString(sum.Sum(nil))[:32]
 	return ask[Out, P](c, q, func(c *call) (Out, error) {
-		c.desk.approve(specs)
+		c.desk.approve(open)
 		return then(c)
 	})
 }
 
-// agreed tells whether somebody agreed to this very spec before.
+// agreed reports whether somebody agreed to this very spec before.
 func (d *desk) agreed(s upstream.Spec) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -261,49 +302,4 @@ func (d *desk) approve(specs []upstream.Spec) {
 	for _, s := range specs {
 		d.approved[s.Fingerprint()] = true
 	}
-}
-
-// whole is a spec with all of its words and nothing hidden in them but the
-// values of variables and headers that are secret by name.
-func whole(s upstream.Spec) string {
-	var b strings.Builder
-	if s.URL != "" {
-		b.WriteString(visible(s.URL))
-		for _, h := range s.Header {
-			fmt.Fprintf(&b, "\n  with the header %s", visible(h.Name))
-			if names := references(h.Value); names != "" {
-				fmt.Fprintf(&b, ", which sends the value of %s", visible(names))
-			}
-		}
-		return b.String()
-	}
-	words := []string{}
-	for _, word := range append([]string{s.Command}, s.Args...) {
-		words = append(words, visible(upstream.ShellWord(word)))
-	}
-	b.WriteString(strings.Join(words, " "))
-	if s.Dir != "" {
-		fmt.Fprintf(&b, "\n  in the folder %s", visible(s.Dir))
-	}
-	for _, pair := range s.Env {
-		name, value, _ := strings.Cut(pair, "=")
-		if fault.NamesSecret(name, value) && references(value) == "" {
-			value = "…"
-		}
-		fmt.Fprintf(&b, "\n  with %s=%s", visible(name), visible(value))
-	}
-	return b.String()
-}
-
-// visible spells out what a terminal or a dialog would not show.
-func visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || fault.Unseen(r) {
-			fmt.Fprintf(&b, "‹U+%04X›", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -157,7 +157,7 @@ func (c *call) health(in healthIn) (out Health, err error) {
 	}
 	check := func(c *call) (out Health, err error) {
 		c.knows(chosen)
-		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait, Foreign: !slices.ContainsFunc(foreignOf(chosen), func(s upstream.Spec) bool { return !c.desk.agreed(s) })})
+		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait})
 		out.Status, out.Derived, out.Problems = done, derived, problemsOf(fileProblems(view, in.Clients))
 		for _, one := range all {
 			out.Servers = append(out.Servers, checkedOf(view, one))
@@ -175,18 +175,29 @@ func (c *call) health(in healthIn) (out Health, err error) {
 
 // foreignOf are the servers that nobody has agreed to run, as their entries
 // have them.
-func foreignOf(servers []*fleet.Server) (all []upstream.Spec) {
+func foreignOf(servers []*fleet.Server) (all []candidate) {
 	for _, s := range servers {
 		if s.Foreign() {
-			all = append(all, own(s))
+			all = append(all, candidate{trust.Project, s.Written(), s.Sends()})
 		}
 	}
 	return all
 }
 
-// check tries servers, and tells what is going on.
+// check tries servers, and tells what is going on. Those of a project are tried
+// if somebody agreed to them as they are written.
 func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Checked {
+	if c.verdict(triesOwn...) != trust.Allowed {
+		return fleet.Unchecked(servers)
+	}
 	o.Tell = func(s *fleet.Server, is string) { c.tell("%s: %s", s.ID(), is) }
+	o.Ask = func(s *fleet.Server) error {
+		theirs := candidate{trust.Project, s.Written(), s.Sends()}
+		if c.verdict(theirs.deed()) == trust.Never || !c.desk.agreed(theirs.spec) {
+			return s.NotAgreed()
+		}
+		return nil
+	}
 	return c.desk.Fleet.Check(c.ctx, servers, o)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
 func (d *desk) addTell() {
@@ -169,7 +170,7 @@ func (c *call) search(in searchIn) (out FoundServers, err error) {
 		in.Limit = 10
 	}
 	source := c.desk.Fleet.Registry
-	source.Online = in.Online && c.desk.Online
+	source.Online = in.Online && c.desk.Online && c.verdict(asksHost...) != trust.Never
 	found, err := source.Search(c.ctx, strings.Fields(in.Query), in.Limit)
 	if err != nil {
 		return out, mistake(err.Error(), `call search_servers without online to look through kept answers`)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,9 @@ type answer interface{ text() string }
 // against them as Gauze does it for every server: repaired where that changes
 // no meaning, or refused with all that is wrong and a call that would pass.
 func add[In any, Out answer](d *desk, name, title, about string, h hints, run func(*call, In) (Out, error)) {
+	if len(deeds[name]) == 0 {
+		panic("agenttools: " + name + " has no row in the table of deeds")
+	}
 	input := schemaOf[In]()
 	raw, err := json.Marshal(input)
 	if err != nil {
@@ -156,9 +160,14 @@ func (c *call) identify(arguments []byte) (consent string) {
 	return consent
 }
 
-// knows takes note of the secrets of servers, so that no answer holds them.
+// knows takes note of the secrets of servers, so that no answer holds them. What
+// a project wrote is none.
 func (c *call) knows(servers []*fleet.Server) {
 	for _, s := range servers {
+		if s.Config.InProject() {
+			c.secrets = append(c.secrets, s.Used())
+			continue
+		}
 		c.secrets = append(c.secrets, s.Real().Secrets(), s.Entry.Spec.Secrets())
 	}
 }
@@ -199,7 +208,14 @@ func (c *call) answered(out answer) *mcp.CallToolResult {
 	if err != nil {
 		return c.failed(err)
 	}
-	return &mcp.CallToolResult{StructuredContent: c.combed(value), Content: []mcp.Content{&mcp.TextContent{Text: c.hide(out.text())}}}
+	value = c.combed(value)
+	text := c.hide(out.text())
+	if d, ok := out.(interface{ decides() string }); ok && d.decides() != "" {
+		value.(map[string]any)["diff"] = d.decides()
+		before, after, _ := strings.Cut(out.text(), d.decides())
+		text = c.hide(before) + d.decides() + c.hide(after)
+	}
+	return &mcp.CallToolResult{StructuredContent: value, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
 func (c *call) combed(value any) any {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func (d *desk) addTry() {
 	add(d, "test_connection", "Try one MCP server",
-		"Try one MCP server: one that is configured (name), a package, an address or a command. Says how far it got, its tools, or why it fails and what to do. Nothing is written. A command or package that is in none of the user's own files is run only after the user agreed to exactly that command.",
+		"Try one MCP server: one that is configured (name), a package, an address or a command. Says how far it got, its tools, or why it fails and what to do. Nothing is written. A command, package or address that is in none of the user's own files is run or reached only after the user agreed to exactly that.",
 		hints{readOnly: false, destructive: false, idempotent: true, openWorld: true}, (*call).test)
 	add(d, "heal_server", "Heal a configured MCP server",
 		"Repair a configured MCP server for good: mend what its client stumbles over in its entry and its file, try it, and keep what helped (gauze run in front of it, or the right address). Each change is shown to the user as a diff and written only after their yes; `undo` takes it back.",
@@ -32,7 +33,7 @@ type wanted struct {
 
 // request is what fleet is asked for.
 func (w wanted) request() (r fleet.Request) {
-	r.Package, r.URL, r.Args = w.Package, w.URL, w.Args
+	r.From, r.Package, r.URL, r.Args = trust.Agent, w.Package, w.URL, w.Args
 	if w.Command != "" {
 		r.Command = []string{w.Command}
 	}
@@ -53,13 +54,13 @@ func (w wanted) request() (r fleet.Request) {
 // person to fill in.
 func (w wanted) flags() (words []string) {
 	for _, pair := range w.request().Env {
-		if name, value, has := strings.Cut(pair, "="); has && fault.NamesSecret(name, value) && references(value) == "" {
+		if name, value, has := strings.Cut(pair, "="); has && fault.NamesSecret(name, value) && len(fleet.References(value)) == 0 {
 			pair = name + "=…"
 		}
 		words = append(words, "--env", pair)
 	}
 	for _, header := range w.request().Header {
-		if name, value, _ := strings.Cut(header, ":"); references(value) == "" {
+		if name, value, _ := strings.Cut(header, ":"); len(fleet.References(value)) == 0 {
 			header = name + ": …"
 		}
 		words = append(words, "--header", header)
@@ -87,7 +88,7 @@ func (c *call) knowsOf(w wanted) {
 		}
 	}
 	for _, value := range w.Headers {
-		if references(value) == "" {
+		if len(fleet.References(value)) == 0 {
 			values = append(values, value)
 			if _, rest, ok := strings.Cut(value, " "); ok {
 				values = append(values, rest)
@@ -170,14 +171,14 @@ func (c *call) test(in testIn) (out Tested, err error) {
 	case in.Package != "":
 		typed = append([]string{"gauze", "test", "--", resolved.Spec.Command}, resolved.Spec.Args...)
 	}
-	return agreedTo(c, strange(resolved.Spec), commandLine(typed...), func(c *call) (out Tested, err error) {
+	return agreedTo(c, c.named(resolved.Spec), commandLine(typed...), func(c *call) (out Tested, err error) {
 		c.knowsOf(in.wanted)
 		request.Tell = func(is string) { c.tell("%s", is) }
 		tried, err := c.desk.Fleet.Try(c.ctx, request)
 		if err != nil {
 			return out, err
 		}
-		out.Status, out.Server = done, fault.Passage(fleet.Masked(whole(resolved.Spec), tried.Spec.Secrets()))
+		out.Status, out.Server = done, fault.Passage(fleet.Masked(fleet.Outline(resolved.Spec), tried.Spec.Secrets()))
 		out.Works, out.Report, out.Needs = tried.Report.Healthy, healingOf(tried.Report.Spec, tried.Attempt, tried.Report), neededOf(tried)
 		return out, nil
 	})
@@ -192,7 +193,6 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 	s := chosen[0]
 	return agreedTo(c, foreignOf(chosen[:1]), commandLine("gauze", "doctor", s.Name), func(c *call) (out Tested, err error) {
 		c.knows(chosen)
-		o.Foreign = true // if it is one, it was agreed to
 		one := c.check(chosen[:1], o)[0]
 		if c.ctx.Err() != nil {
 			return out, c.ctx.Err()
@@ -299,7 +299,7 @@ func (c *call) healTried(in healIn, so Healed) (out Healed, err error) {
 	out, err = agreedTo(c, foreignOf(chosen), commandLine(in.typed()[0]...), func(c *call) (Healed, error) {
 		c.knows(chosen)
 		wait, _ := seconds(in.Timeout)
-		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait, Foreign: true})
+		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait})
 		if c.ctx.Err() != nil {
 			return so, c.ctx.Err()
 		}

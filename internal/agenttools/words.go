@@ -2,7 +2,7 @@ package agenttools
 
 import (
 	"fmt"
-	"regexp"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -178,43 +179,31 @@ func (h *Healing) text() string {
 func commandLine(words ...string) string {
 	line := make([]string, len(words))
 	for i, word := range words {
-		line[i] = upstream.ShellWord(visible(word))
+		line[i] = upstream.ShellWord(fleet.Visible(word))
 	}
 	return fault.Redact(strings.Join(line, " "))
 }
 
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// references are the variables a text refers to.
-func references(text string) string {
-	var names []string
-	for _, m := range reference.FindAllStringSubmatch(text, -1) {
-		names = append(names, m[1])
+// named is a server that an agent names, as a candidate. A public https address
+// on a host that the user's own files name is the user's, as long as it carries
+// nothing but itself.
+func (c *call) named(s upstream.Spec) []candidate {
+	one := candidate{from: trust.Agent, spec: s}
+	for _, h := range s.Header {
+		one.sends = append(one.sends, fleet.References(h.Value)...)
 	}
-	return strings.Join(names, ", ")
-}
-
-// strange is a spec that an agent names, if somebody has to agree to it: all
-// but a public https address that carries nothing but itself.
-func strange(s upstream.Spec) []upstream.Spec {
 	facts, err := registry.ParsePackage(s.URL)
-	if err == nil && facts.Kind == registry.Remote && len(s.Header) == 0 && !strings.ContainsAny(s.URL, "?#@") {
-		return nil
+	bare := err == nil && facts.Kind == registry.Remote && len(s.Header) == 0 && !strings.ContainsAny(s.URL, "?#@")
+	if bare && slices.ContainsFunc(c.look().Servers, func(own *fleet.Server) bool {
+		return !own.Config.InProject() && sameHost(own.Real().URL, s.URL)
+	}) {
+		one.from = trust.Entry
 	}
-	return []upstream.Spec{s}
+	return []candidate{one}
 }
 
-// own is what an entry itself says of how its server is started: not the whole
-// environment it would get.
-func own(s *fleet.Server) upstream.Spec {
-	spec := s.Real()
-	if spec.URL != "" {
-		return spec
-	}
-	spec.Env = nil
-	for _, name := range slices.Sorted(slices.Values(s.Variables())) {
-		value, _ := s.Variable(name)
-		spec.Env = append(spec.Env, name+"="+value)
-	}
-	return spec
+func sameHost(a, b string) bool {
+	x, err := url.Parse(a)
+	y, err2 := url.Parse(b)
+	return err == nil && err2 == nil && x.Scheme == y.Scheme && x.Host != "" && strings.EqualFold(x.Host, y.Host)
 }

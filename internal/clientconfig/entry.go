@@ -32,6 +32,8 @@ type Entry struct {
 	Unset     []string       // variables it refers to and that are not set
 	Waiting   []string       // references that a person, a file or a program answers
 
+	uses     []string // variables of the environment that it refers to
+	used     []string // their values, less those that every program has
 	referred []string // values of variables that its headers and variables refer to
 
 	node   splice.Node // the members; those of Nest, if it has one
@@ -55,8 +57,9 @@ func (e Entry) Raw() splice.Map {
 	return m
 }
 
-// unwrapped tells what stands behind gauze run, if it is there.
-func unwrapped(s upstream.Spec) (bool, *upstream.Spec) {
+// unwrapped tells what stands behind gauze run, if it is there. variable looks
+// up one that the entry does not set.
+func unwrapped(s upstream.Spec, variable func(string) (string, bool)) (bool, *upstream.Spec) {
 	if !isGauze(s.Command) || len(s.Args) < 2 || s.Args[0] != "run" {
 		return false, nil
 	}
@@ -69,7 +72,7 @@ func unwrapped(s upstream.Spec) (bool, *upstream.Spec) {
 			inner.Command, inner.Args = rest[i+1], slices.Clone(rest[i+2:])
 			return true, &inner
 		case word == "--url" && i+1 < len(rest):
-			inner.URL, inner.Header = rest[i+1], headersByEnv(rest[:i], s.Env)
+			inner.URL, inner.Header = rest[i+1], headersByEnv(rest[:i], s.Env, variable)
 			return true, &inner
 		case i == 0 && !strings.HasPrefix(word, "-"):
 			inner.Command, inner.Args = word, slices.Clone(rest[1:])
@@ -80,16 +83,23 @@ func unwrapped(s upstream.Spec) (bool, *upstream.Spec) {
 }
 
 // headersByEnv are the headers that --header-env names.
-func headersByEnv(flags, env []string) (all []upstream.Header) {
+func headersByEnv(flags, env []string, variable func(string) (string, bool)) (all []upstream.Header) {
 	for i, word := range flags[:max(0, len(flags)-1)] {
-		name, variable, ok := strings.Cut(flags[i+1], "=")
+		name, from, ok := strings.Cut(flags[i+1], "=")
 		if word != "--header-env" || !ok {
 			continue
 		}
+		value, set := "", false
 		for _, pair := range env {
-			if value, is := strings.CutPrefix(pair, variable+"="); is {
-				all = append(all, upstream.Header{Name: name, Value: value, Source: "the variable " + variable})
+			if v, is := strings.CutPrefix(pair, from+"="); is {
+				value, set = v, true
 			}
+		}
+		if inherited, ok := variable(from); !set && ok {
+			value, set = inherited, true
+		}
+		if set {
+			all = append(all, upstream.Header{Name: name, Value: value, Source: "the variable " + from})
 		}
 	}
 	return all

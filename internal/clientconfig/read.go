@@ -168,8 +168,14 @@ func (c *Config) entry(name string, at []any, n splice.Node) Entry {
 	e.Disabled = e.off()
 	e.Timeout, e.Start = e.times()
 	e.Transport, e.Builtin = e.transport()
-	reader{c.Home, &e}.spec()
-	e.Wrapped, e.Inner = unwrapped(e.Spec)
+	r := reader{Home: c.Home, Entry: &e}
+	r.spec()
+	e.Wrapped, e.Inner = unwrapped(e.Spec, func(name string) (string, bool) {
+		if !slices.Contains(e.Variables(), name) {
+			r.variable(name) // it is in the environment already, if the client hands it on
+		}
+		return "", false
+	})
 	return e
 }
 

@@ -14,9 +14,13 @@ import (
 type reader struct {
 	Home
 	*Entry
+	written bool // references stay as they are, and nothing is inherited
 }
 
 func (r reader) expand(text string, in reference.Part) string {
+	if r.written {
+		return text
+	}
 	got := r.Client.Dialect.On(r.OS).Expand(text, in, func(name string) (string, bool) {
 		value, ok := r.look(name)
 		if (in == reference.Headers || in == reference.Environment) && !slices.Contains(fewNames, strings.ToUpper(name)) {
@@ -52,7 +56,23 @@ func (r reader) look(name string) (string, bool) {
 			return value, true
 		}
 	}
-	return r.lookup(name)
+	return r.variable(name)
+}
+
+// variable is one of the client's own environment; which ones were used is
+// noted.
+func (r reader) variable(name string) (string, bool) {
+	if r.written {
+		return "${" + name + "}", true
+	}
+	value, ok := r.lookup(name)
+	if ok && !slices.Contains(r.uses, name) {
+		r.uses = append(r.uses, name)
+		if !slices.Contains(fewNames, strings.ToUpper(name)) {
+			r.used = append(r.used, value)
+		}
+	}
+	return value, ok
 }
 
 func (r reader) spec() {
@@ -115,7 +135,7 @@ func (r reader) headers() {
 		}
 	}
 	named := func(variable string) (string, bool) {
-		value, ok := r.lookup(variable)
+		value, ok := r.variable(variable)
 		if !ok {
 			r.Unset = append(r.Unset, variable)
 		}
@@ -143,7 +163,7 @@ func (r reader) environment() []string {
 	env := r.inherited()
 	if m, ok := member(r.node, r.fields.EnvNames); ok && r.fields.EnvNames != "" {
 		for _, name := range words(m) {
-			if value, ok := r.lookup(name); ok {
+			if value, ok := r.variable(name); ok {
 				env = withVariable(env, name, value)
 			} else {
 				r.Unset = append(r.Unset, name)
@@ -183,6 +203,9 @@ var fewNames = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LAN
 const guiPath = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 func (r reader) inherited() (env []string) {
+	if r.written {
+		return nil
+	}
 	for _, pair := range r.Environ {
 		name, value, _ := strings.Cut(pair, "=")
 		if !r.Client.handsOn(name) || strings.HasPrefix(name, "GAUZE_") {

@@ -24,7 +24,7 @@ func Examine(ctx context.Context, m *Machine, spec upstream.Spec, o ExamineOptio
 	t := Treatment{
 		Allow: Runtime, Fixes: Fixes(m), Tell: func(what string) { o.Tell("trying: " + what) },
 		Probe: func(ctx context.Context, spec upstream.Spec) Seen {
-			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: o.Timeout, MaxWait: o.Timeout, Version: o.Version, Progress: o.Tell})
+			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: o.Timeout, MaxWait: o.Timeout, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
 			return Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
 		},
 	}

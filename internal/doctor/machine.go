@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,7 +32,8 @@ type Machine struct {
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Lookup func(ctx context.Context, host string) ([]string, error)
 
-	until context.Context // ends every look; nil: only its time does
+	until context.Context            // ends every look; nil: only its time does
+	allow func(netip.AddrPort) error // decides about addresses; nil: all are allowed
 
 	mu    sync.Mutex
 	known map[string]any // fact by question: a func() T that looks once

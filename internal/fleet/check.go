@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,8 +21,7 @@ import (
 type CheckOptions struct {
 	Heal    bool
 	Timeout time.Duration
-	Foreign bool                       // also run what comes with a project and nobody has agreed to
-	Named   []string                   // of those, run the ones that are here as CLIENT/NAME: a name alone may be a project's choice
+	Ask     func(*Server) error        // nil if a person has seen the Whole of a project's server and agreed to it; nobody has if there is no Ask
 	Tell    func(s *Server, is string) // what is going on; from several goroutines
 }
 
@@ -43,49 +43,62 @@ func (c *Checked) Well() bool {
 // atOnce bounds how many servers are tried side by side.
 const atOnce = 5
 
-// Check tries servers as their clients would, a few at once. Equal ones are
-// tried once. A wrapped one may be healed in any case: gauze run does no less.
+// Check tries servers as their clients would, a few at once. Equal ones that
+// need no help are tried once. A wrapped one may be healed in any case: gauze
+// run does no less.
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
 	all := make([]*Checked, len(servers))
+	machines := map[bool]*doctor.Machine{false: f.Machine.At(f.folder(false)), true: f.Machine.At(f.folder(true))}
 	places := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
-	first := map[string]int{}
-	for i, s := range servers {
-		all[i] = &Checked{Server: s, Not: s.untried(o.Foreign || slices.Contains(o.Named, s.ID()))}
-		if all[i].Not != "" {
-			continue
-		}
-		all[i].Gone = s.gone()
-		key := s.key()
-		if _, twin := first[key]; twin {
-			continue
-		}
-		first[key] = i
+	try := func(c *Checked) {
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			all[i].Attempt, all[i].Report = s.examine(ctx, f.Machine, doctor.ExamineOptions{
-				Heal:    o.Heal || s.Wrapped, // gauze run does, too
+			c.Attempt, c.Report = c.examine(ctx, machines[c.Config.InProject()], doctor.ExamineOptions{
+				Heal:    o.Heal || c.Wrapped, // gauze run does, too
 				Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
-						o.Tell(s, is)
+						o.Tell(c.Server, is)
 					}
 				},
 			})
-			all[i].Tried = ctx.Err() == nil
+			c.Tried = ctx.Err() == nil
 		})
 	}
-	running.Wait()
-	for i, c := range all {
-		if twin, ok := first[servers[i].key()]; ok && c.Not == "" && twin != i {
-			c.Attempt, c.Report, c.Tried = all[twin].Attempt, all[twin].Report, all[twin].Tried
+	first, twins := map[string]*Checked{}, map[*Checked]*Checked{}
+	for i, s := range servers {
+		c := &Checked{Server: s, Not: s.untried(o)}
+		all[i] = c
+		if c.Not != "" {
+			continue
 		}
+		c.Gone = s.gone()
+		key := s.key()
+		if twin := first[key]; twin != nil {
+			twins[c] = twin
+			continue
+		}
+		first[key] = c
+		try(c)
 	}
+	running.Wait()
+	for c, twin := range twins {
+		if len(twin.Report.Steps) > 0 { // what helped is that entry's alone
+			try(c)
+			continue
+		}
+		c.Attempt, c.Report, c.Tried = twin.Attempt, twin.Report, twin.Tried
+	}
+	running.Wait()
 	return all
 }
 
-// key is equal for servers that are tried and treated alike. Secrets are in it.
-func (s *Server) key() string { return fmt.Sprintf("%q %t", s.Real(), s.Wrapped) }
+// key is equal only for servers that are started or reached in exactly the same
+// way. Secrets are hashed into it.
+func (s *Server) key() string {
+	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject())
+}
 
 // gone: gauze was moved since it was written into the file.
 func (s *Server) gone() bool {
@@ -99,9 +112,10 @@ func (s *Server) gone() bool {
 // examine tries the server. What its report says has none of the entry's
 // secrets in it.
 func (s *Server) examine(ctx context.Context, m *doctor.Machine, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
-	last, report := doctor.Examine(ctx, m, s.Real(), o)
+	spec := startIn(s.Real(), m.Dir)
+	last, report := doctor.Examine(ctx, m, spec, o)
 	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
-		report.Spec = least(ctx, m, s.Real(), report.Spec, o)
+		report.Spec = least(ctx, m, spec, report.Spec, o)
 	}
 	hide := func(texts ...*string) {
 		for _, text := range texts {
@@ -151,10 +165,17 @@ func least(ctx context.Context, m *doctor.Machine, before, healed upstream.Spec,
 
 func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 
-const notAgreed = "it comes with the project, and nobody has agreed to run it"
+// NotAgreed says that nobody has agreed to run a server of the project, or to
+// send it what it asks for.
+func (s *Server) NotAgreed() error {
+	if sends := s.Sends(); len(sends) > 0 {
+		return fmt.Errorf("it comes with the project, and would send the value of %s to %s", fault.Quote(strings.Join(sends, ", ")), fault.Quote(s.Written().String()))
+	}
+	return errors.New("it comes with the project, and nobody has agreed to run it")
+}
 
 // untried says why a server is not started or reached.
-func (s *Server) untried(foreign bool) string {
+func (s *Server) untried(o CheckOptions) string {
 	spec := s.Real()
 	switch {
 	case s.Builtin != "":
@@ -165,10 +186,15 @@ func (s *Server) untried(foreign bool) string {
 		return "it has nothing to start"
 	case s.Config.Place.Old != "":
 		return "the client does not read this file any more"
-	case s.Foreign() && !foreign:
-		return notAgreed
 	case len(s.Waiting) > 0:
 		return "only its client can fill in " + fault.Quote(s.Waiting[0])
+	case !s.Foreign():
+		return ""
+	case o.Ask == nil:
+		return s.NotAgreed().Error()
+	}
+	if err := o.Ask(s); err != nil {
+		return err.Error()
 	}
 	return ""
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Request is a server somebody wants to have.
 type Request struct {
+	From    trust.Source // who asks for it: the user (Entry), or an agent
 	Name    string
 	Package string   // npm:NAME, pypi:NAME, oci:IMAGE, @scope/name or an https:// address
 	Command []string // instead of a package
@@ -46,6 +48,12 @@ type Configured struct {
 	Facts   *registry.Facts // what a registry knows of the package, if it does
 	Missing []registry.Variable
 	Plan    Plan
+}
+
+// inProject reports whether the server is tried in the project's folder: only
+// if the user wants to have it there.
+func (r Request) inProject() bool {
+	return r.Scope == clientconfig.Project && trust.Of(r.From, trust.Start) == trust.Allowed
 }
 
 // Works reports whether it may be written: it works, or nobody wanted it tried.
@@ -232,12 +240,16 @@ func missing(facts *registry.Facts, spec upstream.Spec) (all []registry.Variable
 // try starts or reaches the server with its references filled in, and takes
 // over into what is written what healed it.
 func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
-	filled := f.filled(c.Spec)
+	machine := f.Machine.At(f.folder(r.inProject()))
+	if trust.Of(r.From, trust.Send) != trust.Allowed {
+		machine = machine.Only(addressesOf(c.Spec.URL))
+	}
+	filled := startIn(f.filled(c.Spec), machine.Dir)
 	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell}
-	c.Attempt, c.Report = doctor.Examine(ctx, f.Machine, filled, o)
+	c.Attempt, c.Report = doctor.Examine(ctx, machine, filled, o)
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
-		c.Spec = lasting(c.Spec, filled, least(ctx, f.Machine, filled, c.Report.Spec, o), r.Wrap)
+		c.Spec = lasting(c.Spec, filled, least(ctx, machine, filled, c.Report.Spec, o), r.Wrap)
 	}
 }
 

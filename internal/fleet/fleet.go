@@ -4,13 +4,16 @@
 //	fleet.go    Look: the files of all clients, their servers and what is wrong in them
 //	choose.go   which of them are meant
 //	check.go    are they well: tried side by side, healed if allowed
+//	start.go    where they start
+//	address.go  which addresses are reached for somebody who is not the user
+//	whole.go    an entry as a person sees it who is to agree to it
+//	mask.go     texts and diffs without secrets
 //	verdict.go  what there is to say about one, and to do
 //	health.go   all of them together, by client
 //	plan.go     a change to files: shown, agreed to, made, or none of it
 //	change.go   the changes there are: wrap, unwrap, add, remove, mend
 //	keep.go     what healed a server, written down for good
 //	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
-//	keep.go     what healed a server, for good
 //	undo.go     the way back from a change, shown first
 //	lock.go     what servers were like when they were trusted, and what is different now
 //	history.go  what was changed in the past
@@ -22,9 +25,7 @@ package fleet
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
@@ -133,11 +134,14 @@ func (s *Server) Shown() string {
 	return s.Hide(fault.Clean(s.Real().String()))
 }
 
-// Foreign reports whether the entry comes with a project: whoever wrote the
-// project wrote it, and nobody here has agreed to run it. That a file is meant
-// for one person does not keep a project from bringing it along.
+// Foreign reports whether the entry comes with a project and the user has not
+// agreed to run it. That a file is meant for one person does not keep a project
+// from bringing it along. To have approved a server in Claude Code is no
+// agreement to send it variables: that approval is for a name, whatever the
+// entry says today.
 func (s *Server) Foreign() bool {
-	return s.Config.InProject() && !(s.Client.ID == "claude-code" && s.Config.Home.Approved(s.Name))
+	approved := s.Client.ID == "claude-code" && len(s.Sends()) == 0 && s.Config.Home.Approved(s.Name)
+	return s.Config.InProject() && !approved
 }
 
 // Errors are the problems that keep the server from being loaded.
@@ -150,28 +154,17 @@ func (s *Server) Errors() (all []clientconfig.Problem) {
 	return all
 }
 
-// secrets are the values of all entries of a file that no output shows.
+// secretsOf returns the values of all entries of a file that no output shows.
+// What a project wrote hides nothing, or it could hide its own command; what its
+// entries take from the user's environment does.
 func secretsOf(c *clientconfig.Config) []fault.Secrets {
 	var all []fault.Secrets
 	for i := range c.Entries {
-		all = append(all, c.Entries[i].Secrets())
+		if c.InProject() {
+			all = append(all, c.Entries[i].Used())
+		} else {
+			all = append(all, c.Entries[i].Secrets())
+		}
 	}
 	return all
 }
-
-// Masked takes secrets out of a text of several lines. A reference to a
-// variable is none: whether a value or a reference is written is what people
-// look for in a diff.
-func Masked(text string, secrets ...fault.Secrets) string {
-	all := fault.JoinSecrets(secrets...)
-	hide := func(line string) string { return fault.Redact(all.Redact(line)) }
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if bare := plainReference.ReplaceAllString(line, ""); hide(bare) != bare || bare == line {
-			lines[i] = hide(line)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-var plainReference = regexp.MustCompile(`\$?\{(env:)?[A-Z_][A-Z0-9_]{0,63}\}`)

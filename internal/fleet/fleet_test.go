@@ -3,8 +3,10 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -330,23 +332,26 @@ func TestALockHoldsNoValues(t *testing.T) {
 	}
 }
 
-// A project can have a server of the same name as one of the user's own.
-func TestANameAloneRunsNothingOfAProject(t *testing.T) {
+// Nothing of a project is run unless somebody agreed to it, and they are asked
+// about nothing else.
+func TestAProjectsServerIsRunOnlyIfAgreedTo(t *testing.T) {
 	h := newHome(t)
 	mark := filepath.Join(h.dir, "ran")
 	h.write("project/.mcp.json", `{"mcpServers": {"notes": {"command": "touch", "args": ["`+mark+`"]}}}`)
-	for _, name := range []string{"notes", "claude-code/notes"} {
-		view := h.fleet.Look()
-		var theirs []*Server
-		for _, s := range must(view.Choose(Choice{Names: []string{name}})) {
-			if s.Foreign() {
-				theirs = append(theirs, s)
-			}
+	h.write(".claude.json", `{}`)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "true"}}}`)
+	var asked []string
+	ask := func(answer error) func(*Server) error {
+		return func(s *Server) error { asked = append(asked, s.ID()); return answer }
+	}
+	for _, o := range []CheckOptions{{}, {Ask: ask(errors.New("no"))}, {Ask: ask(nil)}} {
+		if _, err := os.Stat(mark); err == nil {
+			t.Fatal("it was run")
 		}
-		h.fleet.Check(context.Background(), theirs, CheckOptions{Named: []string{name}})
-		if _, err := os.Stat(mark); (err == nil) != (name != "notes") {
-			t.Errorf("%s: %v", name, err)
-		}
+		h.fleet.Check(context.Background(), must(h.fleet.Look().Choose(Choice{Names: []string{"notes"}})), o)
+	}
+	if _, err := os.Stat(mark); err != nil || !slices.Equal(asked, []string{"claude-code/notes", "claude-code/notes"}) {
+		t.Errorf("%v, asked about %v", err, asked)
 	}
 }
 
@@ -380,7 +385,8 @@ func TestAHiddenChangeIsTold(t *testing.T) {
 	old := files[".cursor/mcp.json"]
 	c := Change{Change: backup.Change{Path: path, Old: []byte(old), New: []byte(strings.Replace(old, secret, secret+"x", 1))},
 		secrets: append(secretsOf(h.fleet.Look().Servers[0].Config), fault.KnownSecrets(secret, secret+"x"))}
-	if diff := c.Diff(); strings.Count(diff, "(a hidden value changes)") != 1 || strings.Contains(diff, secret) {
+	if diff := c.Diff(); !strings.Contains(diff, `-    "notes": {"command": "npx", "args": ["-y", "notes-mcp@1.2.0"], "env": {"NOTES_TOKEN": "«secret 1»"}}`) ||
+		!strings.Contains(diff, `+    "notes": {"command": "npx", "args": ["-y", "notes-mcp@1.2.0"], "env": {"NOTES_TOKEN": "«secret 2»"}}`) || strings.Contains(diff, secret) {
 		t.Error(diff)
 	}
 }

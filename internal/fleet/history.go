@@ -30,7 +30,7 @@ func (f *Fleet) difference(entry backup.Entry, from, to []byte) string {
 			}
 		}
 	}
-	return Masked(backup.Unified(entry.Path, from, to), secrets...)
+	return maskedDiff(backup.Unified(entry.Path, from, to), secrets...)
 }
 
 // readings are the ways a file may be read: as the clients that have it here

@@ -59,15 +59,9 @@ func (p Plan) Diff() string {
 	return b.String()
 }
 
-// Diff shows one change. Where only a hidden value changes, it says so.
+// Diff shows one change.
 func (c Change) Diff() string {
-	lines := strings.Split(Masked(backup.Unified(c.Path, c.Old, c.New), c.secrets...), "\n")
-	for i, line := range lines[1:] {
-		if old := lines[i]; strings.HasPrefix(line, "+") && strings.HasPrefix(old, "-") && line[1:] == old[1:] {
-			lines[i+1] += "   (a hidden value changes)"
-		}
-	}
-	return strings.Join(lines, "\n")
+	return maskedDiff(backup.Unified(c.Path, c.Old, c.New), c.secrets...)
 }
 
 // inWorkTree: the file itself, behind all links, lies in a repository.

@@ -71,7 +71,7 @@ func (c *Checked) Verdict() Verdict {
 		return Verdict{Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), ""}
 	}
 	v := Verdict{Untried, c.Not, ""}
-	if c.Not == notAgreed {
+	if c.Foreign() && c.Not == c.NotAgreed().Error() {
 		v.Next = "gauze doctor " + c.word()
 	}
 	return v

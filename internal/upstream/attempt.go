@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -16,12 +18,14 @@ import (
 
 // AttemptOptions of an Attempt; the zero value of each is a sensible default.
 type AttemptOptions struct {
-	Timeout  time.Duration // for one answer, counted from the last sign of progress; default Spec.StartTimeout()
-	MaxWait  time.Duration // for all of them together, whatever progress there is; default StartTimeoutMax, or Timeout if that is longer
-	Protocol string        // asked for in initialize; default the newest that has it
-	Version  string        // of ours, told to the server
-	Call     *ToolCall     // made in the end; nil: none
-	Progress func(string)  // hears a line for people, at every stage and now and then in between
+	Timeout  time.Duration              // for one answer, counted from the last sign of progress; default Spec.StartTimeout()
+	MaxWait  time.Duration              // for all of them together, whatever progress there is; default StartTimeoutMax, or Timeout if that is longer
+	Protocol string                     // asked for in initialize; default the newest that has it
+	Version  string                     // of ours, told to the server
+	Dir      string                     // where a command without a Dir starts, and what a relative Dir is relative to; empty: ours
+	Allow    func(netip.AddrPort) error // decides about every address before it is dialled; nil: all are allowed
+	Call     *ToolCall                  // made in the end; nil: none
+	Progress func(string)               // hears a line for people, at every stage and now and then in between
 }
 
 // ToolCall is one call of a tool. It is made only if the server says that the
@@ -90,7 +94,7 @@ func (e *lostError) Error() string { return e.method + " had no answer: " + e.De
 // or contacts its own URL and nothing else, and nothing of it is left when it
 // returns.
 func Attempt(ctx context.Context, spec Spec, o AttemptOptions) Attempted {
-	a := &attempt{AttemptOptions: o.withDefaults(spec), ctx: ctx, spec: spec, witness: newWitness()}
+	a := &attempt{AttemptOptions: o.withDefaults(spec), ctx: ctx, spec: spec.in(o.Dir), witness: newWitness()}
 	began := time.Now()
 	var watchdog guard
 	defer watchdog.close()
@@ -129,6 +133,15 @@ func (o AttemptOptions) withDefaults(spec Spec) AttemptOptions {
 	return o
 }
 
+// in returns the Spec with its folder seen from dir, which is where it starts
+// if it names none.
+func (s Spec) in(dir string) Spec {
+	if dir != "" && s.URL == "" && !filepath.IsAbs(s.Dir) {
+		s.Dir = filepath.Join(dir, s.Dir)
+	}
+	return s
+}
+
 // attempt is one under way.
 type attempt struct {
 	AttemptOptions
@@ -149,7 +162,7 @@ type attempt struct {
 func (a *attempt) connect(watchdog *guard) (err error) {
 	if a.spec.URL != "" {
 		a.Remote = true
-		if a.recorder, err = newRecorder(a.spec); err != nil {
+		if a.recorder, err = newRecorder(a.spec, a.Allow); err != nil {
 			return err
 		}
 		a.conn = dial(a.recorder.remote, 1, a.witness, io.Discard)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -44,8 +45,8 @@ type recorder struct {
 	all   []*Response
 }
 
-func newRecorder(spec Spec) (*recorder, error) {
-	remote, err := NewRemote(spec)
+func newRecorder(spec Spec, allow func(netip.AddrPort) error) (*recorder, error) {
+	remote, err := newRemote(spec, allow)
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -45,7 +47,10 @@ const (
 )
 
 // NewRemote prepares to reach the server of a spec with a URL.
-func NewRemote(spec Spec) (*Remote, error) {
+func NewRemote(spec Spec) (*Remote, error) { return newRemote(spec, nil) }
+
+// newRemote is NewRemote with a say about every address before it is dialled.
+func newRemote(spec Spec, allow func(netip.AddrPort) error) (*Remote, error) {
 	if err := CheckURL(spec.URL); err != nil {
 		return nil, err
 	}
@@ -54,10 +59,17 @@ func NewRemote(spec Spec) (*Remote, error) {
 		return nil, err
 	}
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
+	proxy := proxyOf(address)
+	checked := *dialer
+	checked.Control = Control(allow)
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, // which leaves loopback out
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
+			through := &checked
+			if address == proxy { // the user's own; it resolves the server's name, not we
+				through = dialer
+			}
+			conn, err := through.DialContext(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
@@ -86,6 +98,35 @@ func NewRemote(spec Spec) (*Remote, error) {
 	}}
 	remote.address.Store(address)
 	return remote, nil
+}
+
+// Control returns a function for a net.Dialer that asks allow about each address after
+// its name was resolved, so that no later answer of a name server gets around it.
+func Control(allow func(netip.AddrPort) error) func(network, address string, _ syscall.RawConn) error {
+	if allow == nil {
+		return nil
+	}
+	return func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		return allow(to)
+	}
+}
+
+// proxyOf returns the host and port of the proxy that requests to an address go
+// through, or nothing.
+func proxyOf(to *url.URL) string {
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: to})
+	if err != nil || proxy == nil {
+		return ""
+	}
+	port := proxy.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[proxy.Scheme]
+	}
+	return net.JoinHostPort(proxy.Hostname(), port)
 }
 
 // watchedConn remembers that a write failed: what it held did not all reach

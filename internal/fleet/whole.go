@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// maxShown is the longest text that somebody is asked to agree to: nobody reads
+// more in a dialog.
+const maxShown = 32 << 10
+
+// Written returns how the server is started or reached as its file says it,
+// references not expanded.
+func (s *Server) Written() upstream.Spec { return s.Config.Written(s.Entry) }
+
+// Whole returns everything that decides what runs, or what is sent where, for a
+// person who is to agree to it: nothing is masked, cut or expanded.
+func (s *Server) Whole() (string, error) { return Whole(s.Written(), s.Sends()...) }
+
+// Whole renders a spec as it is written, for a person who is to agree to it.
+// sends names variables of the user's environment whose values leave with it.
+// What is too long to be read is refused.
+func Whole(s upstream.Spec, sends ...string) (string, error) {
+	text := rendered(s, sends, func(value string) string { return value }, func(_, value string) string { return value })
+	if len(text) > maxShown {
+		return "", fmt.Errorf("it is %d kB long, too much to be read before it is agreed to", len(text)>>10)
+	}
+	return text, nil
+}
+
+// Outline is Whole without keys in headers and variables, for an agent. The
+// command, its arguments and what could be one are whole.
+func Outline(s upstream.Spec, sends ...string) string {
+	header := func(value string) string {
+		if !strings.ContainsAny(value, "${") { // a reference is no key
+			return fault.Redacted
+		}
+		return value
+	}
+	variable := func(name, value string) string {
+		if isKey(name, value) {
+			return fault.Redacted
+		}
+		return value
+	}
+	return rendered(s, sends, header, variable)
+}
+
+// isKey reports whether a value is nothing but a key. What could be a command
+// or the path of one is not.
+func isKey(name, value string) bool {
+	return fault.NamesSecret(name, value) && keyShape.MatchString(value) && strings.ContainsAny(value, "0123456789")
+}
+
+var keyShape = regexp.MustCompile(`^[A-Za-z0-9_.~+=-]{12,}$`)
+
+// rendered is the one place that says what a server is to somebody who decides.
+func rendered(s upstream.Spec, sends []string, header func(value string) string, variable func(name, value string) string) string {
+	var b strings.Builder
+	if s.URL != "" {
+		b.WriteString(Visible(s.URL))
+		for _, h := range s.Header {
+			fmt.Fprintf(&b, "\n  with the header %s: %s", Visible(h.Name), Visible(header(h.Value)))
+		}
+	} else {
+		b.WriteString(Visible(s.String()))
+		if s.Dir != "" {
+			fmt.Fprintf(&b, "\n  in the folder %s", Visible(s.Dir))
+		}
+		for _, pair := range s.Env {
+			name, value, _ := strings.Cut(pair, "=")
+			fmt.Fprintf(&b, "\n  with %s=%s", Visible(name), Visible(variable(name, value)))
+		}
+	}
+	if len(sends) > 0 {
+		b.WriteString("\n  which sends the value of " + Visible(strings.Join(sends, ", ")) + " from your environment")
+	}
+	return b.String()
+}
+
+// Visible spells out what a terminal or a dialog would not show.
+func Visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || fault.Unseen(r) {
+			fmt.Fprintf(&b, "‹U+%04X›", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// References returns the names of the variables that a text refers to as
+// ${NAME}.
+func References(text string) (names []string) {
+	for _, found := range reference.FindAllString(text, -1) {
+		names = append(names, found[2:len(found)-1])
+	}
+	return names
+}
