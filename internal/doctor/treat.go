@@ -126,7 +126,7 @@ func (t Treatment) next(d Diagnosis, c Case, spec upstream.Spec, tried map[strin
 func (t Treatment) todo(d Diagnosis, c Case, spec upstream.Spec) (todo, command string) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk > t.Allow && fix.Next != "" {
-			return fix.Next, fix.Command
+			return fault.Quote(fix.Next), fix.Command // it names files, and a project may have named those
 		}
 	}
 	return d.Fix, d.Command

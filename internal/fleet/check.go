@@ -48,14 +48,16 @@ const atOnce = 5
 // run does no less.
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
 	all := make([]*Checked, len(servers))
-	machines := map[bool]*doctor.Machine{false: f.Machine.At(f.folder(false)), true: f.Machine.At(f.folder(true))}
+	machines := map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
 	places := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
 	try := func(c *Checked) {
 		running.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			c.Attempt, c.Report = c.examine(ctx, machines[c.Config.InProject()], doctor.ExamineOptions{
+			machine := machines[c.Config.InProject()]
+			spec := f.start(c.Real(), machine.Dir, c.Config.InProject())
+			c.Attempt, c.Report = c.examine(ctx, machine, spec, doctor.ExamineOptions{
 				Heal:    o.Heal || c.Wrapped, // gauze run does, too
 				Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
@@ -111,8 +113,7 @@ func (s *Server) gone() bool {
 
 // examine tries the server. What its report says has none of the entry's
 // secrets in it.
-func (s *Server) examine(ctx context.Context, m *doctor.Machine, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
-	spec := startIn(s.Real(), m.Dir)
+func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec upstream.Spec, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
 	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
 		report.Spec = least(ctx, m, spec, report.Spec, o)

@@ -240,11 +240,11 @@ func missing(facts *registry.Facts, spec upstream.Spec) (all []registry.Variable
 // try starts or reaches the server with its references filled in, and takes
 // over into what is written what healed it.
 func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
-	machine := f.Machine.At(f.folder(r.inProject()))
+	machine := f.machine(r.inProject())
 	if trust.Of(r.From, trust.Send) != trust.Allowed {
 		machine = machine.Only(addressesOf(c.Spec.URL))
 	}
-	filled := startIn(f.filled(c.Spec), machine.Dir)
+	filled := f.start(f.filled(c.Spec), machine.Dir, r.inProject())
 	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell}
 	c.Attempt, c.Report = doctor.Examine(ctx, machine, filled, o)
 	c.Tried = true

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -29,6 +30,49 @@ func (f *Fleet) project() string {
 		return root
 	}
 	return f.Home.Project
+}
+
+// machine returns the machine as servers see it that are of the project, or
+// are not.
+func (f *Fleet) machine(inProject bool) *doctor.Machine {
+	m := f.Machine.At(f.folder(inProject))
+	if inProject {
+		return m
+	}
+	env := m.Env
+	m.Env = func(name string) (string, bool) {
+		value, ok := env(name)
+		if name == "PATH" {
+			value = f.outside(value)
+		}
+		return value, ok
+	}
+	return m
+}
+
+// start returns the Spec as it is started in dir: it is told of the folder the
+// way a shell would, and a server that is not of the project finds no programs
+// there. (npm and direnv put folders of the project on the PATH.)
+func (f *Fleet) start(s upstream.Spec, dir string, inProject bool) upstream.Spec {
+	if s = startIn(s, dir); inProject || s.URL != "" {
+		return s
+	}
+	for i, pair := range s.Env { // startIn made it a copy
+		if value, ok := strings.CutPrefix(pair, "PATH="); ok {
+			s.Env[i] = "PATH=" + f.outside(value)
+		}
+	}
+	return s
+}
+
+// outside returns a PATH without the folders of the project.
+func (f *Fleet) outside(path string) string {
+	project := f.project()
+	if project == "" || project == f.Home.Home || below(f.Home.Home, project) {
+		return path
+	}
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return dir == project || below(dir, project) })
+	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
 // startIn tells a server the folder it starts in the way a shell would.
