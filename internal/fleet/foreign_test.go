@@ -301,3 +301,18 @@ func TestVariablesForAProjectsAddressAreAlwaysAskedAbout(t *testing.T) {
 		t.Error("it was agreed to and not tried")
 	}
 }
+
+// A diff of a project's file shows no key that somebody put there, and all of
+// what is started.
+func TestADiffOfAProjectsFileHidesKeysAndNoCommand(t *testing.T) {
+	h := emptyHome(t)
+	h.write("project/.cursor/mcp.json", `{"mcpServers": {
+		"keyed": {"command": "notes", "args": ["--secret", "flagged-key-0123456789"], "env": {"NOTES": "plain-key-0123456789"}},
+		"hiding": {"command": "evil-program-0123456789", "args": ["--do"], "env": {"A_VALUE": "evil-program-0123456789", "B_VALUE": "evil-program"}}
+	}}`)
+	view := h.fleet.Look()
+	diff := view.Wrap(view.Servers, false).Diff()
+	if strings.Contains(diff, "-key-") || !strings.Contains(diff, `"command": "evil-program-0123456789", "args": ["--do"]`) {
+		t.Errorf("%s", diff)
+	}
+}

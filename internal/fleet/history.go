@@ -26,7 +26,7 @@ func (f *Fleet) difference(entry backup.Entry, from, to []byte) string {
 	for _, file := range f.readings(entry.Path) {
 		for _, text := range [][]byte{from, to} {
 			if text != nil {
-				secrets = append(secrets, secretsOf(f.Home.ReadText(file, text))...)
+				secrets = append(secrets, diffSecrets(f.Home.ReadText(file, text))...)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
@@ -24,6 +25,42 @@ func Masked(text string, secrets ...fault.Secrets) string {
 }
 
 var plainReference = regexp.MustCompile(`\$?\{(env:)?[A-Z_][A-Z0-9_]{0,63}\}`)
+
+// diffSecrets returns the values that a diff of a file does not show. Somebody
+// may have put a key into a project's file, so those of its entries count, too:
+// all but those of an entry that would hide a part of a command with them.
+func diffSecrets(c *clientconfig.Config) []fault.Secrets {
+	all := secretsOf(c)
+	if !c.InProject() {
+		return all
+	}
+	for i := range c.Entries {
+		if own := c.Entries[i].Secrets(); !hidesCommand(c, own) {
+			all = append(all, own)
+		}
+	}
+	return all
+}
+
+// hidesCommand reports whether secrets would mask a word of a command in a file
+// that is not simply the key that a flag names.
+func hidesCommand(c *clientconfig.Config, secrets fault.Secrets) bool {
+	for i := range c.Entries {
+		s, flag := c.Written(&c.Entries[i]), ""
+		for _, word := range append([]string{s.Command}, s.Args...) {
+			name, value, joined := strings.Cut(word, "=")
+			if !joined {
+				name, value = flag, word
+			}
+			isKey := strings.HasPrefix(name, "-") && fault.NamesSecret(strings.TrimLeft(name, "-"), value) && keyShape.MatchString(value)
+			if !isKey && secrets.Redact(word) != word {
+				return true
+			}
+			flag = word
+		}
+	}
+	return false
+}
 
 // maskedDiff is Masked for a diff, with a number for each secret: whoever agrees
 // to a diff sees whether a hidden value stays, changes or moves elsewhere.

@@ -183,7 +183,7 @@ func (d *draft) finish() Plan {
 	kept := d.plan.Changes[:0]
 	for _, c := range d.plan.Changes {
 		if c.Old == nil || string(c.Old) != string(c.New) {
-			c.secrets = append(secretsOf(c.file), secretsOf(d.fleet.Home.ReadText(c.file.File, c.New))...)
+			c.secrets = append(diffSecrets(c.file), diffSecrets(d.fleet.Home.ReadText(c.file.File, c.New))...)
 			kept = append(kept, c)
 		}
 	}
