@@ -139,7 +139,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Unlock()
 			return nil, stopping()
 		}
-		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}, channels: newChannels(g.Session.Spec.URL == "")}
+		s = &shared{who: who, server: g.Session.Label(), stdio: g.Session.Spec.URL == "", due: map[string]*exchange{}, channels: newChannels(g.Session.Spec.URL == "")}
 		g.shared[who] = s
 		g.start(&s.life, s.tell, func() {
 			s.closed()
@@ -175,7 +175,7 @@ func (s *shared) openExchange(m *message) (x *exchange, line []byte, refused *re
 		return nil, nil, refused
 	}
 	if len(s.due)+s.channels.members >= mostShared {
-		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, Method: m.Method, At: time.Now(),
+		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, Method: m.Method, At: time.Now(),
 			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due)+s.channels.members)}, m.ID)
 	}
 	s.last++

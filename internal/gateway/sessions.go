@@ -55,7 +55,7 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	// Sessions that are ending still have a process each. They take no place,
 	// or a client that starts over would be turned away, but there is an end.
 	if len(g.sessions) >= g.MaxSessions || len(g.sessions)+g.ending >= 2*g.MaxSessions {
-		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(),
+		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Name: g.Session.Label(), At: time.Now(),
 			Detail: fmt.Sprintf("%d sessions are open; --max-sessions allows %d", len(g.sessions), g.MaxSessions)}, id)
 	}
 	var random [16]byte
