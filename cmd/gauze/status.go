@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/gateway"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -50,7 +50,7 @@ func writeGatewayStatus(file string, g *gateway.Gateway) error {
 }
 
 func writeJSON(file string, s any) error {
-	text, err := json.MarshalIndent(s, "", "  ")
+	text, err := fault.EncodeJSON(s, "  ")
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func writeProblems(b *strings.Builder, all []Problem) {
 // look reads all files, and remembers what must not be said.
 func (c *call) look() *fleet.View {
 	view := c.desk.Fleet.Look()
-	c.knows(view.Servers)
+	c.knows(view)
 	return view
 }
 
@@ -156,7 +156,7 @@ func (c *call) health(in healthIn) (out Health, err error) {
 		return out, err
 	}
 	check := func(c *call) (out Health, err error) {
-		c.knows(chosen)
+		c.knows(view)
 		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait, Foreign: !slices.ContainsFunc(foreignOf(chosen), func(s upstream.Spec) bool { return !c.desk.agreed(s) })})
 		out.Status, out.Derived, out.Problems = done, derived, problemsOf(fileProblems(view, in.Clients))
 		for _, one := range all {

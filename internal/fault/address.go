@@ -8,12 +8,12 @@ import (
 
 // MaskAddress returns a text with the secrets of every URL in it hidden: login, query, fragment, long
 // random segments of the path, and the whole path of a webhook, which is its password.
-func MaskAddress(text string) string { return hideSpans(text, addressSpans(text)) }
+func MaskAddress(text string) string { return hideHits(text, addressHits(text)) }
 
 // AddressSecrets returns what MaskAddress hides, to be hidden wherever it is repeated.
 func AddressSecrets(text string) Secrets {
 	var known, suspected []string
-	for _, s := range addressSpans(text) {
+	for _, s := range addressHits(text) {
 		if values := decoded(text[s.from:s.to]); s.certain {
 			known = append(known, values...)
 		} else {
@@ -34,8 +34,8 @@ func decoded(value string) []string {
 	return all
 }
 
-// addressSpans finds the secrets in every URL of a text.
-func addressSpans(text string) (found []hit) {
+// addressHits finds the secrets in every URL of a text.
+func addressHits(text string) (found []hit) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "://")
 		if i < 0 {
@@ -46,13 +46,13 @@ func addressSpans(text string) (found []hit) {
 		if end := strings.IndexAny(text[from:], " \t\r\n\"'<>`"); end >= 0 {
 			to = from + end
 		}
-		found = append(found, urlSpans(text[:to], from)...)
+		found = append(found, urlHits(text[:to], from)...)
 		at = from
 	}
 }
 
-// urlSpans finds the secrets in the URL whose authority begins at from and that ends with text.
-func urlSpans(text string, from int) (found []hit) {
+// urlHits finds the secrets in the URL whose authority begins at from and that ends with text.
+func urlHits(text string, from int) (found []hit) {
 	rest := text[from:]
 	end := len(rest)
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -62,7 +62,7 @@ func urlSpans(text string, from int) (found []hit) {
 		if colon := strings.IndexByte(rest[:at], ':'); colon >= 0 {
 			found = append(found, hit{from + colon + 1, from + at, true})
 		} else { // a token where a user name would be
-			found = append(found, hit{from, from + at, opaque(rest[:at], minOpaque)})
+			found = append(found, hit{from, from + at, opaque(rest[:at])})
 		}
 		rest, end, from = rest[at+1:], end-at-1, from+at+1
 	}
@@ -72,14 +72,14 @@ func urlSpans(text string, from int) (found []hit) {
 		found = append(found, hit{len(text) - len(fragment), len(text), false})
 	}
 	path, query, _ := strings.Cut(tail, "?")
-	found = append(found, pathSpans(host, path, at)...)
+	found = append(found, pathHits(host, path, at)...)
 	at += len(path) + 1
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		switch {
 		case value != "":
-			found = append(found, hit{at + len(name) + 1, at + len(pair), promises(name) || opaque(value, minOpaque)})
-		case opaque(name, minOpaque): // ?TOKEN
+			found = append(found, hit{at + len(name) + 1, at + len(pair), promises(name) || opaque(value)})
+		case opaque(name): // ?TOKEN
 			found = append(found, hit{at, at + len(name), true})
 		}
 		at += len(pair) + 1
@@ -87,8 +87,8 @@ func urlSpans(text string, from int) (found []hit) {
 	return found
 }
 
-// pathSpans finds the secrets in the path of a URL that begins at at.
-func pathSpans(host, path string, at int) (found []hit) {
+// pathHits finds the secrets in the path of a URL that begins at at.
+func pathHits(host, path string, at int) (found []hit) {
 	webhook := false
 	for label := range strings.SplitSeq(strings.ToLower(host), ".") {
 		webhook = webhook || strings.HasPrefix(label, "hook") || strings.Contains(label, "webhook")
@@ -97,10 +97,10 @@ func pathSpans(host, path string, at int) (found []hit) {
 		switch {
 		case segment == "":
 		case webhook:
-			found = append(found, hit{at, at + len(segment), opaque(segment, minOpaque)})
+			found = append(found, hit{at, at + len(segment), opaque(segment)})
 		case strings.Contains(strings.ToLower(segment), "webhook"):
 			webhook = true // what follows is its password
-		case opaque(strings.ReplaceAll(segment, ":", "-"), minPathOpaque): // bot123:KEY
+		case opaque(strings.ReplaceAll(segment, ":", "-")): // bot123:KEY
 			found = append(found, hit{at, at + len(segment), true})
 		}
 		at += len(segment) + 1
@@ -113,7 +113,7 @@ func hidePaths(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	return hideSpans(text, slices.DeleteFunc(addressSpans(text), func(s hit) bool {
+	return hideHits(text, slices.DeleteFunc(addressHits(text), func(s hit) bool {
 		before := text[:s.from]
 		scheme := strings.LastIndex(before, "://")
 		return strings.ContainsAny(before[scheme:], "?#") || !strings.Contains(before[scheme+len("://"):], "/")

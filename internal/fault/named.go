@@ -7,11 +7,11 @@ import (
 
 // hideNamed hides values whose name promises a secret: name=value, name: value, "name":"value", ?name=value&, and
 // --name value.
-func hideNamed(s string) string { return hideSpans(s, namedSpans(s)) }
+func hideNamed(s string) string { return hideHits(s, namedHits(s)) }
 
-// namedSpans finds what hideNamed hides, without the quotes around it. It reads the text once from the left, so it is
+// namedHits finds what hideNamed hides, without the quotes around it. It reads the text once from the left, so it is
 // fast on any text.
-func namedSpans(s string) (found []hit) {
+func namedHits(s string) (found []hit) {
 	for i := 0; i < len(s); {
 		name, gap := "", 0
 		if n := separator(s[i:]); n > 0 {

@@ -57,18 +57,13 @@ func random(s string) bool {
 	return false
 }
 
-// The shortest values that opaque takes for keys: where a key is expected, and in the path of a URL, where names stand.
-const (
-	minOpaque     = 12
-	minPathOpaque = 16
-)
-
 // opaque tells a key from a name: one word that mixes letters and digits in a way that names do not.
-func opaque(s string, min int) bool {
-	if len(s) < min || strings.Trim(s, keyBytes) != "" {
+func opaque(s string) bool {
+	const shortestKey = 12
+	if len(s) < shortestKey || strings.ContainsAny(s, " \t\n.:@\\") || isPath(s) {
 		return false
 	}
-	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("_-", r) }) {
+	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return !strings.ContainsRune(small+capitals+decimals, r) }) {
 		if keyPiece(piece) {
 			return true
 		}
@@ -80,7 +75,6 @@ const (
 	decimals = "0123456789"
 	capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	small    = "abcdefghijklmnopqrstuvwxyz"
-	keyBytes = small + capitals + decimals + "_-+=~%"
 )
 
 // keyPiece reports whether a piece between dashes is no part of a name: "weather-service-2024", "api-v2", "k8s" and

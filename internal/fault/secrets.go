@@ -37,7 +37,7 @@ func KnownSecrets(values ...string) Secrets {
 // SuspectedSecrets makes Secrets of values that may be secret, such as every variable of a server. They are hidden in
 // what others say; only those that look like a key count as certain.
 func SuspectedSecrets(values ...string) Secrets {
-	return secretsOf(values, func(v string) bool { return opaque(v, minOpaque) })
+	return secretsOf(values, opaque)
 }
 
 func secretsOf(values []string, certain func(string) bool) Secrets {
@@ -162,13 +162,26 @@ func EnvironSecrets(environ []string) Secrets {
 		name, v, ok := strings.Cut(kv, "=")
 		switch {
 		case !ok || harmless(name, v):
+			continue
 		case promisesInPart(name):
 			known = append(known, v)
-		case opaque(v, minPathOpaque):
+		case opaque(v):
 			suspected = append(suspected, v)
 		}
+		known = append(known, InnerSecrets(v)...)
 	}
 	return JoinSecrets(KnownSecrets(known...), SuspectedSecrets(suspected...))
+}
+
+// InnerSecrets are the secrets inside of a value that is more than one: the password of an address, of a connection
+// string, of a piece of JSON. A server that fails may repeat them alone.
+func InnerSecrets(value string) (all []string) {
+	for _, h := range append(addressHits(value), namedHits(value)...) {
+		if h.certain {
+			all = append(all, decoded(value[h.from:h.to])...)
+		}
+	}
+	return all
 }
 
 // promisesInPart reports whether any part of a variable's name promises a secret: AUTH_HEADER, KEY_2_PROD.

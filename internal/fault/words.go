@@ -10,10 +10,10 @@ import (
 // promises one, in a header, in an address, in a connection string. A word too many may be hidden here:
 // it costs a glance at the configuration, and nothing else is hidden because of it.
 func MaskWords(argv []string) []string {
-	spans := commandSpans(argv)
+	hits := commandHits(argv)
 	masked := make([]string, len(argv))
 	for i, word := range argv {
-		masked[i] = hideSpans(word, spans[i])
+		masked[i] = hideHits(word, hits[i])
 	}
 	return masked
 }
@@ -34,8 +34,8 @@ func VisibleCommandSecrets(argv []string) Secrets {
 }
 
 func commandValues(argv []string) (known, suspected []string) {
-	for i, spans := range commandSpans(argv) {
-		for _, s := range spans {
+	for i, hits := range commandHits(argv) {
+		for _, s := range hits {
 			for _, value := range decoded(argv[i][s.from:s.to]) {
 				switch {
 				case s.certain:
@@ -55,23 +55,23 @@ type hit struct {
 	certain  bool
 }
 
-// commandSpans finds the secrets in each word of a command line.
-func commandSpans(argv []string) [][]hit {
+// commandHits finds the secrets in each word of a command line.
+func commandHits(argv []string) [][]hit {
 	all := make([][]hit, len(argv))
 	program := launched(argv)
 	for i, word := range argv {
-		all[i] = append(addressSpans(word), namedSpans(word)...)
+		all[i] = append(addressHits(word), namedHits(word)...)
 		if i > 0 && i != program {
-			all[i] = append(all[i], flagSpans(argv[i-1], word)...)
+			all[i] = append(all[i], flagHits(argv[i-1], word)...)
 		}
 		if strings.ContainsAny(word, " \t") { // a command line of its own, as of sh -c
-			all[i] = append(all[i], nestedSpans(word)...)
+			all[i] = append(all[i], nestedHits(word)...)
 		}
 	}
 	return all
 }
 
-func nestedSpans(line string) (found []hit) {
+func nestedHits(line string) (found []hit) {
 	var words []string
 	var starts []int
 	for at := 0; at < len(line); {
@@ -87,32 +87,35 @@ func nestedSpans(line string) (found []hit) {
 		at = end + 1
 	}
 	for i := 1; i < len(words); i++ {
-		for _, s := range flagSpans(words[i-1], words[i]) {
+		for _, s := range flagHits(words[i-1], words[i]) {
 			found = append(found, hit{starts[i] + s.from, starts[i] + s.to, s.certain})
 		}
 	}
 	return found
 }
 
-// flagSpans finds the secret that a word holds because of the flag before it or the flag it begins with.
-func flagSpans(before, word string) []hit {
+// flagHits finds the secret that a word holds because of the flag before it or the flag it begins with.
+func flagHits(before, word string) []hit {
 	if strings.HasPrefix(word, "-") {
-		if name, value, ok := strings.Cut(word, "="); ok {
-			return valueSpans(name, value, len(name)+1)
+		name, value, joined := strings.Cut(word, "=")
+		if len(name) > 2 && name[1] != '-' { // -pVALUE, as mysql has it
+			if found := gluedHits(word[:2], word[2:], name[2:]); found != nil {
+				return found
+			}
 		}
-		if len(word) > 2 && word[1] != '-' { // -pVALUE, as mysql has it
-			return gluedSpans(word[:2], word[2:])
+		if joined {
+			return valueHits(name, value, len(name)+1)
 		}
 		return nil
 	}
 	if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") {
-		return valueSpans(before, word, 0)
+		return valueHits(before, word, 0)
 	}
 	return nil
 }
 
-// valueSpans finds the secret in the value of a flag; at is where the value begins in its word.
-func valueSpans(flag, value string, at int) []hit {
+// valueHits finds the secret in the value of a flag; at is where the value begins in its word.
+func valueHits(flag, value string, at int) []hit {
 	name := strings.TrimLeft(flag, "-")
 	whole := []hit{{at, at + len(value), false}}
 	after := func(separator string) (from int, rest string) {
@@ -146,20 +149,20 @@ func valueSpans(flag, value string, at int) []hit {
 			return whole
 		}
 	}
-	if len(name) == 1 && opaque(value, minOpaque) {
+	if len(name) == 1 && opaque(value) {
 		return whole
 	}
 	return nil
 }
 
-// gluedSpans reads -pVALUE. Small letters alone are the rest of a flag's name, as in -port.
-func gluedSpans(flag, value string) []hit {
-	if strings.Trim(value, "abcdefghijklmnopqrstuvwxyz-_") == "" {
+// gluedHits reads -pVALUE. Small letters alone are the rest of a flag's name, as in -port or -port=80.
+func gluedHits(flag, value, name string) []hit {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-_") == "" {
 		return nil
 	}
 	switch flag {
 	case "-p", "-k", "-u", "-H":
-		return valueSpans(flag, value, len(flag))
+		return valueHits(flag, value, len(flag))
 	}
 	return nil
 }
@@ -214,18 +217,18 @@ func wordlike(value string) bool {
 	return len(value) < 16 && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz-_.") == ""
 }
 
-// hideSpans hides spans of a text, which may overlap.
-func hideSpans(s string, spans []hit) string {
-	if len(spans) == 0 {
+// hideHits hides hits in a text, which may overlap.
+func hideHits(s string, hits []hit) string {
+	if len(hits) == 0 {
 		return s
 	}
-	slices.SortFunc(spans, func(a, b hit) int { return a.from - b.from })
+	slices.SortFunc(hits, func(a, b hit) int { return a.from - b.from })
 	var b strings.Builder
 	done := 0
-	for i := 0; i < len(spans); {
-		from, to := spans[i].from, spans[i].to
-		for i++; i < len(spans) && spans[i].from <= to; i++ {
-			to = max(to, spans[i].to)
+	for i := 0; i < len(hits); {
+		from, to := hits[i].from, hits[i].to
+		for i++; i < len(hits) && hits[i].from <= to; i++ {
+			to = max(to, hits[i].to)
 		}
 		b.WriteString(s[done:from] + mark)
 		done = to

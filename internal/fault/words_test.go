@@ -12,6 +12,7 @@ func TestMaskWordsHidesByPosition(t *testing.T) {
 		{"srv -p s3cret!", "srv -p «redacted»"},
 		{"srv -ps3cret!", "srv -p«redacted»"},
 		{"srv -pPW", "srv -p«redacted»"},
+		{"srv -pA=b -port=80 -p=Word", "srv -p«redacted» -port=80 -p=«redacted»"},
 		{"srv -k abc", "srv -k «redacted»"},
 		{"srv -u me:word", "srv -u me:«redacted»"},
 		{"srv -ume:word", "srv -ume:«redacted»"},
@@ -83,7 +84,7 @@ func TestOpaqueTellsKeysFromNames(t *testing.T) {
 	names := []string{"xterm-256color", "weather-service-2024", "claude-3-5-sonnet-20241022", "us-east-1", "localhost5432", "k8s-production-node", "production-database", "2024-11-05", "en_US.UTF-8"}
 	keys := []string{"550e8400-e29b-41d4-a716-446655440000", "9f8e7d6c5b4a3928", "hunter2hunter2", "AbC1dEf2GhI3jKl4", "tok_4eC39HqLyjWDarjtT1zdp7dc"}
 	for _, s := range slices.Concat(names, keys) {
-		if got := opaque(s, minOpaque); got != slices.Contains(keys, s) {
+		if got := opaque(s); got != slices.Contains(keys, s) {
 			t.Errorf("opaque(%q) = %v", s, got)
 		}
 	}

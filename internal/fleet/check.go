@@ -125,7 +125,7 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, o doctor.Examin
 		hide(&report.Steps[i].About, &report.Steps[i].Next)
 		hideAll(&report.Steps[i].Diagnosis)
 	}
-	return last, report
+	return last.Hidden(s.Hide), report
 }
 
 // least is what a healed spec really needs: with the whole path of its program

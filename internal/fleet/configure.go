@@ -235,6 +235,7 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	filled := f.filled(c.Spec)
 	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell}
 	c.Attempt, c.Report = doctor.Examine(ctx, f.Machine, filled, o)
+	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
 		c.Spec = lasting(c.Spec, filled, least(ctx, f.Machine, filled, c.Report.Spec, o), r.Wrap)
