@@ -143,11 +143,18 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 	}
 	p := newPerson(t, map[string]string{".cursor/mcp.json": indented(t, "mcpServers", working), ".config/Code/User/mcp.json": indented(t, "servers", failing)})
 	p.environ = append(p.environ, c.environ...)
+	// A server whose key is in the .env of its own folder, and that ends without it.
+	p.write("dotted/.env", "DOTTED_API_KEY="+c.plain()+"\n")
+	p.write("dotted/start.sh", "[ -n \"$DOTTED_API_KEY\" ] || { echo 'Error: DOTTED_API_KEY environment variable is required' >&2; exit 1; }\nexec tellall\n")
+	p.write(".codex/config.toml", "[mcp_servers.dotted]\ncommand = \"sh\"\nargs = [\""+filepath.Join(p.home, "dotted/start.sh")+"\"]\ncwd = \""+filepath.Join(p.home, "dotted")+"\"\n")
+	if said, _ := p.gauze("doctor", "--heal", "codex/dotted"); !strings.Contains(said, ".env") {
+		t.Errorf("the .env is not found:\n%s", said)
+	}
 
 	one := entries["gluedp"]["args"].([]string)
 	for _, args := range [][]string{
 		{"list"}, {"list", "--json"},
-		{"doctor", "--static"}, {"doctor", "--static", "--json"}, {"doctor"}, {"doctor", "--json"}, {"doctor", "--heal", "vscode/gluedp", "vscode/hook", "cursor/path"},
+		{"doctor", "--static"}, {"doctor", "--static", "--json"}, {"doctor"}, {"doctor", "--json"}, {"doctor", "--heal", "vscode/gluedp", "vscode/hook", "cursor/path", "codex/dotted"}, {"doctor", "--heal", "--json", "codex/dotted"},
 		{"lock"}, {"lock", "--client", "cursor"}, {"verify"}, {"verify", "--json"},
 		append([]string{"test", "--"}, append([]string{"tellall"}, one...)...), append([]string{"test", "--json", "--"}, append([]string{"tellall"}, one...)...),
 		{"test", "--url", entries["path"]["url"].(string)}, {"test", "--json", "--url", entries["query"]["url"].(string)},
@@ -187,7 +194,7 @@ func agentHears(t *testing.T, p *person, c *canaryCage) {
 		tool      string
 		arguments object
 	}{
-		{"list_servers", object{}}, {"check_health", object{}}, {"check_health", object{"auto_heal": true, "servers": []string{"vscode/gluedp", "vscode/hook", "vscode/shell"}}},
+		{"list_servers", object{}}, {"check_health", object{}}, {"check_health", object{"auto_heal": true, "servers": []string{"vscode/gluedp", "vscode/hook", "vscode/shell", "codex/dotted"}}},
 		{"verify", object{}}, {"undo", object{"list": true}},
 		{"test_connection", object{"name": "cursor/gluedp"}}, {"test_connection", object{"name": "vscode/gluedp"}}, {"test_connection", object{"name": "cursor/webpath"}},
 		{"test_connection", object{"name": "vscode/user"}}, {"test_connection", object{"name": "vscode/harmless"}}, {"test_connection", object{"name": "nobody"}},
