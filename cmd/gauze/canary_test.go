@@ -79,6 +79,11 @@ func canaryEntries(c *canaryCage, web string) map[string]map[string]any {
 	started("segment", "https://example.com/v1/"+c.plain()+"/mcp")
 	started("container", "run", "-e", "NAME="+c.plain(), "--env", "OTHER="+c.plain())
 	entries["shell"] = map[string]any{"command": "sh", "args": []any{"-c", "exec tellall -p" + c.plain() + " --bearer " + c.plain() + " -u me:" + c.plain()}}
+	entries["bent"] = map[string]any{"command": "tellall -p" + c.plain() + " --bearer " + c.plain() + " https://hooks.example.com/s/" + c.plain()}
+	entries["bentargs"] = map[string]any{"command": "tellall", "args": "-p " + c.plain() + " --user me:" + c.plain()}
+	entries["bentenv"] = map[string]any{"command": "tellall", "env": []any{"BENT=" + c.plain()}}
+	entries["benturl"] = map[string]any{"url": "tp://me:" + c.plain() + "@127.0.0.1/s/" + c.plain() + "?k=" + c.plain()}
+	entries["benttype"] = map[string]any{"type": "nonsense", "command": "tellall", "args": []any{"-p", c.plain(), 7}}
 	given("named", map[string]any{"SOME_API_KEY": c.odd(), "AUTH_HEADER": c.plain(), "DATABASE_URL": "postgres://me:" + c.plain() + "@db/x"})
 	given("harmless", map[string]any{"SETTING": c.odd(), "OPTIONS": `{"token": "` + c.plain() + `"}`})
 	given("lines", map[string]any{"BLOCK": c.plain() + "\n" + c.plain() + "\n"})
@@ -131,7 +136,7 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 	working, failing := map[string]any{}, map[string]any{}
 	for name, entry := range entries {
 		working[name] = entry
-		if entry["command"] != nil {
+		if entry["command"] != nil && !strings.HasPrefix(name, "bent") {
 			broken := map[string]any{"command": entry["command"], "args": entry["args"], "env": map[string]any{"TELLALL": "fail"}}
 			if env, ok := entry["env"].(map[string]any); ok {
 				for name, value := range env {
