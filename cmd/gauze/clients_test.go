@@ -73,13 +73,19 @@ func (p *person) write(name, text string) {
 // gauze runs a command in the project and returns all it said.
 func (p *person) gauze(args ...string) (said string, status int) {
 	p.t.Helper()
-	cmd := exec.Command("gauze", args...)
-	cmd.Dir, cmd.Env = p.project, p.environ
+	cmd := gauzeCommand(p, args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		p.t.Fatal(err)
 	}
 	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// gauzeCommand is gauze in the project, not started yet.
+func gauzeCommand(p *person, args ...string) *exec.Cmd {
+	cmd := exec.Command("gauze", args...)
+	cmd.Dir, cmd.Env = p.project, p.environ
+	return cmd
 }
 
 func (p *person) must(args ...string) string {

@@ -121,10 +121,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 		one := diagnosedServer{listedServer: listedServerOf(c.Server), State: string(v.State), Cause: v.Cause, Next: v.Next, Not: c.Not}
 		if c.Tried {
 			t := testedOf(c.Real(), c.Attempt, c.Report)
-			t.Server, t.Stop, t.Exit = c.Shown(), c.Hide(t.Stop), c.Hide(t.Exit)
-			for i := range t.Stderr {
-				t.Stderr[i] = c.Hide(t.Stderr[i])
-			}
+			t.Server = c.Shown()
 			one.Test = &t
 		}
 		d.Servers = append(d.Servers, one)

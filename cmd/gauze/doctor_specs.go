@@ -12,6 +12,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -30,7 +31,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []upstream.Spec) error 
 			defer func() { <-places }()
 			last, report := doctor.Examine(ctx, machine, spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(),
 				Tell: func(line string) { show(fmt.Sprintf("%d/%d %s: %s", i+1, len(specs), shownServer(spec), line)) }})
-			all[i] = examined{spec, last, report}
+			all[i] = examined{spec, last.Hidden(fleet.Hiding(spec)), report}
 		})
 	}
 	running.Wait()

@@ -40,7 +40,8 @@ func lockCommand() *cobra.Command {
 		Use:   "lock [flags] [SERVER...]",
 		Short: "Note what servers are like now, to notice when they change",
 		Long: "Try the servers and write down what they are: command, version that was really run, names of variables, and a hash of every\n" +
-			"tool's definition. No value of a variable or a header is noted. gauze verify compares; gauze restore brings entries back.\n" +
+			"tool's definition. Values of variables, headers and queries are noted as hashes that only your own key can compare, so the\n" +
+			"file can be shared. gauze verify compares; gauze restore brings entries back.\n" +
 			"Servers that come with the project are tried only if they are named as CLIENT/NAME.",
 		Example: "gauze lock\ngauze lock github notes --file team.lock.json",
 		Args:    cobra.ArbitraryArgs,
@@ -60,7 +61,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	_, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
+	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,10 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	lock, left := fl.Lock(all, time.Now())
+	lock, left, err := fl.Lock(all, time.Now())
+	if err != nil {
+		return err
+	}
 	out := cmd.OutOrStdout()
 	for _, c := range left {
 		v := c.Verdict()
@@ -85,6 +89,9 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	said := fmt.Sprintf("%s with %s noted", plural(len(lock.Servers), "server"), plural(tools, "tool"))
 	if len(names)+len(f.clients) > 0 { // what was not meant stays as it is
 		lock = old.With(lock)
+	}
+	if err := lock.Check(view.Secrets()); err != nil {
+		return fmt.Errorf("%s: %w", fault.Clean(f.file), err)
 	}
 	_, err = fl.Store.Write(backup.Change{Path: f.file, Old: text, New: lock.Bytes(), Mode: 0o644, About: "lock"})
 	if err != nil && !errors.Is(err, backup.ErrSame) {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
@@ -158,15 +159,14 @@ func isNothing(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) =
 // line is the answer as one line of JSON.
 func (a repairAnswer) line() []byte { return jsonLine(a) }
 
-// jsonLine is a value as one line of JSON, in which < and & stay readable.
+// jsonLine encodes what every command prints with --json: one line, in which < and & stay readable and no character is
+// unseen.
 func jsonLine(value any) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	text, err := fault.EncodeJSON(value, "")
+	if err != nil {
 		return brokenLine(nil, "the answer cannot be written: "+err.Error())
 	}
-	return b.Bytes()
+	return append(text, '\n')
 }
 
 func brokenLine(id json.RawMessage, message string) []byte {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/robustio"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/gateway"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
@@ -55,7 +55,7 @@ func writeGatewayStatus(file string, g *gateway.Gateway) error {
 }
 
 func writeJSON(file string, s any) error {
-	text, err := json.MarshalIndent(s, "", "  ")
+	text, err := fault.EncodeJSON(s, "  ")
 	if err != nil {
 		return err
 	}

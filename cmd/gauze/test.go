@@ -15,6 +15,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -115,6 +116,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	out := cmd.OutOrStdout()
 	show := progressOn(cmd.ErrOrStderr(), f.json)
 	last, report := doctor.Examine(ctx, doctor.ThisMachine().Until(ctx), spec, doctor.ExamineOptions{Heal: f.heal, Timeout: f.timeout, Version: versionText(), Tell: show})
+	last = last.Hidden(fleet.Hiding(spec))
 	show("")
 	if ctx.Err() != nil {
 		return interrupted
@@ -133,7 +135,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
 	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
 	if !report.Healthy {
-		t.Stop, t.Exit, t.Stderr = fault.Quote(a.Stopped), a.Exit, lastWords(spec, a)
+		t.Stop, t.Exit, t.Stderr = fault.Quote(a.Stopped), a.Exit, lastWords(a)
 	}
 	if a.Found.Protocol != "" {
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
@@ -144,14 +146,15 @@ func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) te
 // shownServer is the server's command line or address, without the keys that
 // people put into arguments.
 func shownServer(spec upstream.Spec) string {
-	return spec.Secrets().Redact(fault.Redact(spec.String()))
+	return fleet.Hiding(spec)(spec.Shown())
 }
 
-// lastWords are the last lines of a server on stderr, fit to be shown.
-func lastWords(spec upstream.Spec, a upstream.Attempted) (lines []string) {
+// lastWords are the last lines on stderr of a server whose secrets are hidden
+// already, fit to be shown.
+func lastWords(a upstream.Attempted) (lines []string) {
 	const few = 6
 	for _, line := range a.Evidence.Stderr[max(0, len(a.Evidence.Stderr)-few):] {
-		lines = append(lines, fault.Quote(spec.Secrets().Redact(line)))
+		lines = append(lines, fault.Quote(line))
 	}
 	return lines
 }
@@ -214,7 +217,7 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 		if d.Category == doctor.Unknown {
 			d.Explanation = "It went no further, and nothing it said or did tells why: " + fault.Quote(a.Stopped) + "."
 			d.Fix = "Run it in a terminal, without Gauze, and see what it says: " + fault.Quote(shownServer(spec))
-			if words := lastWords(spec, a); len(words) > 0 {
+			if words := lastWords(a); len(words) > 0 {
 				d.Reasons = words
 			}
 		}

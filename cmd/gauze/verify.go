@@ -67,15 +67,19 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	drifts := fl.Verify(lock, all)
+	drifts, uncompared := fl.Verify(lock, all), fl.Uncompared(lock)
 	out := cmd.OutOrStdout()
 	if f.json {
 		_, err = out.Write(jsonLine(struct {
-			Same   bool          `json:"same"`
-			Drifts []fleet.Drift `json:"drifts"`
-		}{len(drifts) == 0, append([]fleet.Drift{}, drifts...)}))
+			Same       bool          `json:"same"`
+			Drifts     []fleet.Drift `json:"drifts"`
+			Uncompared string        `json:"uncompared,omitempty"` // why values were not compared
+		}{len(drifts) == 0, append([]fleet.Drift{}, drifts...), uncompared}))
 	} else {
 		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, paint(colourful(out))))
+		if uncompared != "" && err == nil {
+			_, err = io.WriteString(out, fold(fault.Passage(uncompared))+"\n")
+		}
 	}
 	if err == nil && len(drifts) > 0 {
 		return exitStatus(1)

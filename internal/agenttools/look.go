@@ -110,7 +110,7 @@ func writeProblems(b *strings.Builder, all []Problem) {
 // look reads all files, and remembers what must not be said.
 func (c *call) look() *fleet.View {
 	view := c.desk.Fleet.Look()
-	c.knows(view.Servers)
+	c.knows(view)
 	return view
 }
 
@@ -156,7 +156,7 @@ func (c *call) health(in healthIn) (out Health, err error) {
 		return out, err
 	}
 	check := func(c *call) (out Health, err error) {
-		c.knows(chosen)
+		c.knows(view)
 		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait})
 		out.Status, out.Derived, out.Problems = done, derived, problemsOf(fileProblems(view, in.Clients))
 		for _, one := range all {
@@ -294,6 +294,8 @@ type Verified struct {
 	File   string        `json:"file"`
 	Made   string        `json:"made" jsonschema:"when the lock was made"`
 	Drifts []fleet.Drift `json:"drifts"`
+
+	Uncompared string `json:"uncompared,omitempty" jsonschema:"why values of variables, headers and queries were not compared"`
 }
 
 const largestLock = 8 << 20
@@ -316,7 +318,7 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 	}
 	view := c.look()
 	all := c.check(view.Servers, fleet.CheckOptions{Timeout: wait})
-	out = Verified{File: fault.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}}
+	out = Verified{File: fault.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: fault.Passage(c.desk.Fleet.Uncompared(lock))}
 	for _, drift := range c.desk.Fleet.Verify(lock, all) {
 		drift.Client, drift.Server, drift.What = fault.Quote(drift.Client), fault.Quote(drift.Server), fault.Passage(drift.What)
 		out.Drifts = append(out.Drifts, drift)
@@ -342,10 +344,16 @@ func readLock(path string) (fleet.Lock, error) {
 }
 
 func (v Verified) text() string {
-	if v.Same {
+	if v.Same && v.Uncompared == "" {
 		return "Everything is as it was when " + v.File + " was made (" + v.Made + ")."
 	}
 	var b strings.Builder
+	if v.Same {
+		b.WriteString("No difference to " + v.File + " (" + v.Made + ") was found.\n")
+	}
+	if v.Uncompared != "" {
+		b.WriteString(v.Uncompared + "\n")
+	}
 	for _, d := range v.Drifts {
 		fmt.Fprintf(&b, "%s/%s: %s: %s\n", d.Client, d.Server, d.Kind, d.What)
 	}

@@ -58,9 +58,9 @@ func TestDriftFromALockIsTold(t *testing.T) {
 	a := newAgent(t, settings{files: map[string]string{"bin/well": script(t)}})
 	a.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"well": {"command": %q}}}`, filepath.Join(a.dir, "bin/well")))
 	view := a.fleet.Look()
-	lock, out := a.fleet.Lock(a.fleet.Check(t.Context(), view.Servers, fleet.CheckOptions{}), time.Now())
-	if len(out) > 0 {
-		t.Fatalf("%+v", out[0])
+	lock, out, err := a.fleet.Lock(a.fleet.Check(t.Context(), view.Servers, fleet.CheckOptions{}), time.Now())
+	if err != nil || len(out) > 0 {
+		t.Fatalf("%v %+v", err, out)
 	}
 	if r := a.call("verify", object{}); !r.failed || !strings.Contains(r.text, "project/"+fleet.LockFile) {
 		t.Errorf("%+v", r)

@@ -160,17 +160,10 @@ func (c *call) identify(arguments []byte) (consent string) {
 	return consent
 }
 
-// knows takes note of the secrets of servers, so that no answer holds them. What
-// a project wrote is none.
-func (c *call) knows(servers []*fleet.Server) {
-	for _, s := range servers {
-		if s.Config.InProject() {
-			c.secrets = append(c.secrets, s.Used())
-			continue
-		}
-		c.secrets = append(c.secrets, s.Real().Secrets(), s.Entry.Spec.Secrets())
-	}
-}
+// knows takes note of the secrets of all servers, so that no answer holds them.
+// Values that are only suspected stay: what a server says was cleared of them
+// before, and in our own words they may be a name.
+func (c *call) knows(view *fleet.View) { c.secrets = append(c.secrets, view.Secrets().Certain()) }
 
 func (c *call) hide(text string) string {
 	for _, s := range c.secrets {

@@ -192,7 +192,7 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 	}
 	s := chosen[0]
 	return agreedTo(c, foreignOf(chosen[:1]), commandLine("gauze", "doctor", s.Name), func(c *call) (out Tested, err error) {
-		c.knows(chosen)
+		c.knows(view)
 		one := c.check(chosen[:1], o)[0]
 		if c.ctx.Err() != nil {
 			return out, c.ctx.Err()
@@ -297,7 +297,7 @@ func (c *call) healTried(in healIn, so Healed) (out Healed, err error) {
 		return so, err
 	}
 	out, err = agreedTo(c, foreignOf(chosen), commandLine(in.typed()[0]...), func(c *call) (Healed, error) {
-		c.knows(chosen)
+		c.knows(view)
 		wait, _ := seconds(in.Timeout)
 		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait})
 		if c.ctx.Err() != nil {

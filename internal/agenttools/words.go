@@ -125,6 +125,7 @@ func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 // healingOf is the report of one attempt or several at the same server.
 func healingOf(spec upstream.Spec, a upstream.Attempted, r doctor.Report) *Healing {
 	secrets := spec.Secrets()
+	a = a.Hidden(secrets.Redact)
 	h := &Healing{
 		Works: r.Healthy, Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), ToolCount: len(a.Found.Tools),
 		Server: secrets.Quote(strings.TrimSpace(a.Found.Name + " " + a.Found.Version)), Protocol: fault.Quote(a.Found.Protocol), Transport: a.Found.Transport,

@@ -25,7 +25,9 @@ func Examine(ctx context.Context, m *Machine, spec upstream.Spec, o ExamineOptio
 		Allow: Runtime, Fixes: Fixes(m), Tell: func(what string) { o.Tell("trying: " + what) },
 		Probe: func(ctx context.Context, spec upstream.Spec) Seen {
 			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: o.Timeout, MaxWait: o.Timeout, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
-			return Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
+			seen := Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
+			last = last.Hidden(seen.Case.Secrets.Redact) // a fix may have given it values that the entry does not have
+			return seen
 		},
 	}
 	if !o.Heal {

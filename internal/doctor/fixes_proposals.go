@@ -143,7 +143,7 @@ func pinLibrary(p *plan) []Fix {
 }
 
 func shownLine(p *plan) string {
-	return shown(p.c.Secrets, strings.TrimPrefix(p.spec.String(), p.spec.Command+" "))
+	return shown(p.c.Secrets, strings.TrimPrefix(p.spec.Shown(), p.spec.Command+" "))
 }
 
 func (p *plan) advice(risk Risk) []Fix {

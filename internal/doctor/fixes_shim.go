@@ -17,7 +17,7 @@ func throughCmd(p *plan) []Fix {
 		return nil
 	}
 	return []Fix{{Name: "cmd-c", Takes: starts(trust.Entry), About: "starts it through cmd /c: on Windows " + program(p.spec.Command) + " is a script",
-		Next: "start it through the shell: cmd /c " + p.spec.String(),
+		Next: "start it through the shell: cmd /c " + p.spec.Shown(),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
 			s.Command, s.Args = "cmd", append([]string{"/c", s.Command}, s.Args...)

@@ -114,5 +114,5 @@ func again(p *plan) []Fix {
 		return nil
 	}
 	return []Fix{{Name: "again", Takes: starts(trust.Entry), About: "starts it once more: what was downloaded is in the cache now",
-		Next: "run it once in a terminal, so that it is in the cache: " + p.spec.String(), Apply: copied}}
+		Next: "run it once in a terminal, so that it is in the cache: " + p.spec.Shown(), Apply: copied}}
 }

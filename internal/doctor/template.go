@@ -152,7 +152,7 @@ func (x *exam) typed() string {
 		return ""
 	}
 	words := make([]string, len(x.Command))
-	for i, word := range x.Command {
+	for i, word := range fault.MaskWords(x.Command) {
 		words[i] = upstream.ShellWord(word)
 	}
 	line := x.Secrets.Quote(strings.Join(words, " "))

@@ -12,7 +12,9 @@
 //	mark.go        how our words are told from a server's
 //	clean.go       foreign text without control characters
 //	redact.go      foreign text without secrets, by their shape (named.go: by their name; random.go, privatekey.go)
+//	words.go       the secrets of a command line, by their position; address.go those of a URL
 //	secrets.go     foreign text without secrets, by known value
+//	json.go        JSON in which every character is seen
 //	quote.go       foreign text fit to be shown: cleaned, redacted, capped
 package fault
 
@@ -30,7 +32,8 @@ type Fault struct {
 	// value is the careful one. Requests of the protocol itself (lists, reads, initialize) are known without it.
 	Safe bool
 
-	Server string // name or command line, as shown to people
+	Server string // name or masked command line, as shown to people
+	Name   string // short name, as shown to models and programs: no arguments, no path of a URL
 	Method string
 	Tool   string
 	Detail string // one plain line about this very case

@@ -19,7 +19,7 @@ import (
 func voices(code fault.Code, lines []string, secrets fault.Secrets) map[string]string {
 	one := strings.Join(lines, "\n")
 	f := &fault.Fault{
-		Code: code, Server: one, Method: one, Tool: one, Detail: one, At: noon, Secrets: secrets,
+		Code: code, Server: one, Name: one, Method: one, Tool: one, Detail: one, At: noon, Secrets: secrets,
 		Evidence: &fault.Evidence{Exit: one, Stderr: lines, Stdout: lines},
 	}
 	return map[string]string{

@@ -21,7 +21,7 @@ var noon = time.Date(2026, 11, 14, 12, 0, 0, 0, time.UTC)
 // sample is one life-like fault per code: what the fields hold when Gauze really meets it.
 func sample(code fault.Code) *fault.Fault {
 	f := &fault.Fault{
-		Code: code, Server: "npx -y @modelcontextprotocol/server-filesystem /srv/data", At: noon,
+		Code: code, Server: "npx -y @modelcontextprotocol/server-filesystem /srv/data", Name: "files", At: noon,
 		Method: "tools/call", Tool: "write_file",
 	}
 	died := &fault.Evidence{

@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -43,12 +42,12 @@ type machineEvidence struct {
 }
 
 // JSON is the stable voice for programs. It goes into _meta, which some clients show to the model: what the model may
-// not read is not in here either.
+// not read is not in here either, and a server is its name, never its command line.
 func (f *Fault) JSON() []byte {
 	e := f.entry()
 	m := machine{
 		Source: Source, Code: f.Code, Title: e.Title, Delivery: f.Delivery.String(), Retry: f.Advice(), Safe: !f.mayHaveActed(),
-		Server: f.foreign(f.Server), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool),
+		Server: f.foreign(f.Name), Method: f.foreign(f.Method), Tool: f.foreign(f.Tool),
 		At: stamp(f.At), Since: stamp(f.Since), NextTry: stamp(f.NextTry),
 		Attempts: f.Attempts, WaitedMS: f.Waited.Milliseconds(), LimitMS: f.Limit.Milliseconds(),
 	}
@@ -114,11 +113,9 @@ func stamp(t time.Time) string {
 
 // encode cannot fail: the values are strings, numbers and JSON of our own.
 func encode(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // nobody puts this into a page unescaped, and people read it
-	if err := enc.Encode(v); err != nil {
+	text, err := EncodeJSON(v, "")
+	if err != nil {
 		panic("fault: " + err.Error())
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return text
 }

@@ -6,10 +6,12 @@ import (
 )
 
 // hideNamed hides values whose name promises a secret: name=value, name: value, "name":"value", ?name=value&, and
-// --name value. It reads the text once from the left, so it is fast on any text.
-func hideNamed(s string) string {
-	var b strings.Builder
-	done := 0
+// --name value.
+func hideNamed(s string) string { return hideHits(s, namedHits(s)) }
+
+// namedHits finds what hideNamed hides, without the quotes around it. It reads the text once from the left, so it is
+// fast on any text.
+func namedHits(s string) (found []hit) {
 	for i := 0; i < len(s); {
 		name, gap := "", 0
 		if n := separator(s[i:]); n > 0 {
@@ -30,16 +32,11 @@ func hideNamed(s string) string {
 			i += gap
 			continue
 		}
-		b.WriteString(s[done:from])
-		b.WriteString(requote(v))
 		i = from + len(v)
-		done = i
+		open, end := quotes(v)
+		found = append(found, hit{from + open, i - end, true})
 	}
-	if done == 0 {
-		return s
-	}
-	b.WriteString(s[done:])
-	return b.String()
+	return found
 }
 
 // separator is the length of what stands between a name and its value.
@@ -111,9 +108,9 @@ func valueAt(s string) string {
 
 var (
 	// Words that promise a secret wherever they stand in a name, once its separators are gone.
-	secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "connectionstring"}
+	secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "connectionstring", "databaseurl", "cookie"}
 	// Words that do so only as the last part of a name: monkey, author and compass are nobody's secret.
-	secretParts = []string{"key", "auth", "pass", "pwd", "pw", "sig", "signature", "jwt", "pat", "pin", "otp", "dsn", "sid"}
+	secretParts = []string{"key", "auth", "pass", "pwd", "pw", "sig", "signature", "jwt", "pat", "pin", "otp", "dsn", "sid", "bearer"}
 	joiner      = strings.NewReplacer("-", "", "_", "", ".", "")
 	// Endings of file names: "token.js:12" is a place and no secret.
 	sources = []string{"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py", "go", "rs", "rb", "php", "java", "kt", "cs", "c", "h", "cpp", "json", "toml", "yaml", "yml"}
@@ -177,15 +174,15 @@ func verb(before, after string) bool {
 	return strings.HasSuffix(before, "that would pass") && (strings.HasPrefix(after, `{"`) || strings.HasPrefix(after, "{}"))
 }
 
-// requote keeps the quotes around a hidden value, so that a line of JSON still looks like one.
-func requote(v string) string {
+// quotes are the lengths of the quotes around a value: a line of JSON still looks like one when it is hidden.
+func quotes(v string) (open, end int) {
 	for _, q := range []string{`\"`, `\'`, `"`, `'`} {
 		if strings.HasPrefix(v, q) {
 			if len(v) >= 2*len(q) && strings.HasSuffix(v, q) {
-				return q + mark + q
+				return len(q), len(q)
 			}
-			return q + mark
+			return len(q), 0
 		}
 	}
-	return mark
+	return 0, 0
 }

@@ -56,3 +56,44 @@ func random(s string) bool {
 	}
 	return false
 }
+
+// opaque tells a key from a name: one word that mixes letters and digits in a way that names do not.
+func opaque(s string) bool {
+	const shortestKey = 12
+	if len(s) < shortestKey || strings.ContainsAny(s, " \t\n.:@\\") || isPath(s) {
+		return false
+	}
+	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return !strings.ContainsRune(small+capitals+decimals, r) }) {
+		if keyPiece(piece) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	decimals = "0123456789"
+	capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	small    = "abcdefghijklmnopqrstuvwxyz"
+)
+
+// keyPiece reports whether a piece between dashes is no part of a name: "weather-service-2024", "api-v2", "k8s" and
+// "xterm-256color" are names.
+func keyPiece(piece string) bool {
+	inner := strings.Trim(piece, decimals)
+	numDigits := 0
+	for _, c := range piece {
+		if c >= '0' && c <= '9' {
+			numDigits++
+		}
+	}
+	switch {
+	case numDigits == 0 || inner == "" && numDigits <= 8: // a word, or a date
+		return false
+	case strings.ContainsAny(inner, decimals) && len(piece) >= 6:
+		return true
+	case len(piece) < 8:
+		return false
+	}
+	return numDigits > 4 || strings.ContainsAny(piece[1:], capitals) && strings.ContainsAny(piece, small)
+}

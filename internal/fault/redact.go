@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// mark stands where a secret was.
 // Redacted stands where a secret was.
 const Redacted = "«redacted»"
 
@@ -21,7 +20,7 @@ func Redact(s string) string {
 			s = r.apply(s)
 		}
 	}
-	return hideRandom(hideNamed(s))
+	return hideRandom(hideNamed(hidePaths(s)))
 }
 
 // shape is one form in which secrets come; groups[0] is the whole hit.

@@ -4,34 +4,104 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"html"
 	"net/url"
 	"slices"
 	"strings"
 )
 
-// Secrets are values known to be secret, usually from the server's environment. They are hidden in plain and in the
-// encodings in which programs repeat them: base64, URL and hexadecimal. The zero value knows none.
+// Secrets are values that no output may show. They are hidden in plain and in the encodings in which programs repeat
+// them: base64, URL, hexadecimal, JSON, HTML. The zero value knows none.
 //
 // A Secrets prints as nothing, so that a Fault in a log line cannot give them away.
 type Secrets struct {
-	forms []string
+	forms []form
 	all   *strings.Replacer // of all forms, where they are many
+}
+
+// form is one way in which a value is written.
+type form struct {
+	text    string
+	certain bool // it is a secret for certain, and not hidden out of caution
 }
 
 // shortest is the length below which a value is no secret: hiding every "1" or "true" would hide the text.
 const shortest = 6
 
-// KnownSecrets makes Secrets of values.
+// KnownSecrets makes Secrets of values that are secret for certain: their name or their place says so.
 func KnownSecrets(values ...string) Secrets {
+	return secretsOf(values, func(string) bool { return true })
+}
+
+// SuspectedSecrets makes Secrets of values that may be secret, such as every variable of a server. They are hidden in
+// what others say; only those that look like a key count as certain.
+func SuspectedSecrets(values ...string) Secrets {
+	return secretsOf(values, opaque)
+}
+
+func secretsOf(values []string, certain func(string) bool) Secrets {
 	var s Secrets
-	for _, v := range values {
-		if len(v) < shortest {
-			continue
+	for _, value := range values {
+		for _, v := range parts(value) {
+			if len(v) < shortest {
+				continue
+			}
+			for _, text := range formsOf(v) {
+				s.forms = append(s.forms, form{text, certain(v)})
+			}
 		}
-		s.forms = append(s.forms, v, url.QueryEscape(v), url.PathEscape(v), hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v))))
-		s.forms = append(s.forms, base64Forms(v)...)
 	}
 	return s.sorted()
+}
+
+// parts are a value, each of its lines, what follows its scheme ("Bearer", "Basic"), and the password of a basic login.
+func parts(value string) []string {
+	all := []string{value}
+	for line := range strings.Lines(value) { // a diff shows one at a time
+		line = strings.TrimSpace(line)
+		all = append(all, line)
+		if scheme, rest, ok := strings.Cut(line, " "); ok {
+			all = append(all, rest)
+			if login, err := base64.StdEncoding.DecodeString(rest); err == nil && strings.EqualFold(scheme, "basic") {
+				_, password, _ := strings.Cut(string(login), ":")
+				all = append(all, password)
+			}
+		}
+	}
+	return all
+}
+
+// formsOf are a value as it is and as programs repeat it.
+func formsOf(v string) []string {
+	hexed, query, path := hex.EncodeToString([]byte(v)), url.QueryEscape(v), url.PathEscape(v)
+	all := append(base64Forms(v), v, strings.ToUpper(v), strings.ToLower(v), hexed, strings.ToUpper(hexed),
+		query, path, lowerEscapes(query), lowerEscapes(path), strings.ReplaceAll(query, "+", "%20"), html.EscapeString(v))
+	for _, quoted := range [][]byte{encode(v), htmlSafe(v)} {
+		once := string(quoted[1 : len(quoted)-1])
+		twice := encode(once) // a message in a message
+		all = append(all, once, string(twice[1:len(twice)-1]))
+	}
+	return all
+}
+
+func htmlSafe(v string) []byte {
+	text, _ := json.Marshal(v) // of a string it cannot fail
+	return text
+}
+
+// lowerEscapes writes %2F as %2f.
+func lowerEscapes(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], strings.ToLower(s[i+1:i+3]))
+		}
+	}
+	return string(b)
 }
 
 // JoinSecrets makes one of several.
@@ -45,45 +115,86 @@ func JoinSecrets(several ...Secrets) Secrets {
 
 // sorted puts the longest first: a shorter form inside a longer one would leave the rest of it standing.
 func (s Secrets) sorted() Secrets {
-	slices.SortFunc(s.forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	s.forms = slices.Compact(s.forms)
+	slices.SortFunc(s.forms, func(a, b form) int {
+		certainFirst := 0
+		if a.certain != b.certain {
+			certainFirst = 1
+			if a.certain {
+				certainFirst = -1
+			}
+		}
+		return cmp.Or(len(b.text)-len(a.text), strings.Compare(a.text, b.text), certainFirst)
+	})
+	s.forms = slices.CompactFunc(s.forms, func(a, b form) bool { return a.text == b.text })
 	const many = 100
 	if len(s.forms) > many { // one pass for all of them
 		var pairs []string
-		for _, form := range s.forms {
-			pairs = append(pairs, form, mark)
+		for _, f := range s.forms {
+			pairs = append(pairs, f.text, mark)
 		}
 		s.all = strings.NewReplacer(pairs...)
 	}
 	return s
 }
 
-// EnvironSecrets are the values of those variables in environ ("NAME=value") whose names promise a secret.
-func EnvironSecrets(environ []string) Secrets {
-	var values []string
-	for _, kv := range environ {
-		name, v, ok := strings.Cut(kv, "=")
-		if ok && envName(name) && !harmless(name, v) {
-			values = append(values, v)
+// Certain returns those that are secret for certain. They alone are hidden in text of our own, where a suspected value
+// may be a word that is needed.
+func (s Secrets) Certain() Secrets {
+	var only Secrets
+	for _, f := range s.forms {
+		if f.certain {
+			only.forms = append(only.forms, f)
 		}
 	}
-	return KnownSecrets(values...)
+	return only.sorted()
 }
 
-func envName(name string) bool {
-	name = strings.ToUpper(name)
-	for _, part := range []string{"TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "APIKEY", "DSN", "CONNECTION_STRING", "DATABASE_URL", "COOKIE"} {
-		if strings.Contains(name, part) {
+// In reports whether a text shows one of them.
+func (s Secrets) In(text string) bool {
+	return slices.ContainsFunc(s.forms, func(f form) bool { return strings.Contains(text, f.text) })
+}
+
+// EnvironSecrets are the values of those variables in environ ("NAME=value") whose names promise a secret, or that look
+// like a key themselves.
+func EnvironSecrets(environ []string) Secrets {
+	var known, suspected []string
+	for _, kv := range environ {
+		name, v, ok := strings.Cut(kv, "=")
+		switch {
+		case !ok || harmless(name, v):
+			continue
+		case promisesInPart(name):
+			known = append(known, v)
+		case opaque(v):
+			suspected = append(suspected, v)
+		}
+		known = append(known, InnerSecrets(v)...)
+	}
+	return JoinSecrets(KnownSecrets(known...), SuspectedSecrets(suspected...))
+}
+
+// InnerSecrets are the secrets inside of a value that is more than one: the password of an address, of a connection
+// string, of a piece of JSON. A server that fails may repeat them alone.
+func InnerSecrets(value string) (all []string) {
+	for _, h := range append(addressHits(value), namedHits(value)...) {
+		if h.certain {
+			all = append(all, decoded(value[h.from:h.to])...)
+		}
+	}
+	return all
+}
+
+// promisesInPart reports whether any part of a variable's name promises a secret: AUTH_HEADER, KEY_2_PROD.
+func promisesInPart(name string) bool {
+	if name == "PWD" || name == "OLDPWD" {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" && promises(part) {
 			return true
 		}
 	}
-	for part := range strings.SplitSeq(name, "_") {
-		switch part {
-		case "KEY", "PASS", "PWD", "AUTH", "PAT", "JWT", "PIN", "OTP", "SID":
-			return name != "PWD" && name != "OLDPWD"
-		}
-	}
-	return false
+	return promises(name)
 }
 
 // base64Forms are what a value looks like inside base64, wherever it begins: base64 cuts bytes into threes, so one value
@@ -109,8 +220,8 @@ func (s Secrets) Redact(text string) string {
 	if s.all != nil {
 		return s.all.Replace(text)
 	}
-	for _, form := range s.forms {
-		text = strings.ReplaceAll(text, form, mark)
+	for _, f := range s.forms {
+		text = strings.ReplaceAll(text, f.text, mark)
 	}
 	return text
 }

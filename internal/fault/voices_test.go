@@ -227,3 +227,18 @@ func BenchmarkToolResult(b *testing.B) {
 		f.ToolResult(true)
 	}
 }
+
+// To a model a server is its name: a command line may hold what no pattern knows.
+func TestModelsReadNoCommandLine(t *testing.T) {
+	for _, entry := range fault.All() {
+		f := &fault.Fault{Code: entry.Code, Server: "srv -pPW /srv/data", Name: "files", Method: "tools/call", At: noon, Evidence: &fault.Evidence{Exit: "exit status 1"}}
+		for voice, said := range map[string]string{"model": f.Model(), "JSON": string(f.JSON()), "result": string(f.ToolResult(true)), "error": string(f.RPCError())} {
+			if strings.Contains(said, "PW") || strings.Contains(said, "/srv/data") {
+				t.Errorf("%s in the voice for %s: %s", entry.Code, voice, said)
+			}
+		}
+		if !strings.Contains(string(f.JSON()), `"server":"files"`) {
+			t.Errorf("%s does not name the server: %s", entry.Code, f.JSON())
+		}
+	}
+}

@@ -140,7 +140,7 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec upstream.S
 		hide(&report.Steps[i].About, &report.Steps[i].Next)
 		hideAll(&report.Steps[i].Diagnosis)
 	}
-	return last, report
+	return last.Hidden(s.Hide), report
 }
 
 // least is what a healed spec really needs: with the whole path of its program

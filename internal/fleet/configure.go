@@ -247,6 +247,7 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	filled := f.start(f.filled(c.Spec), machine.Dir, r.inProject())
 	o := doctor.ExamineOptions{Heal: r.Heal, Timeout: r.Timeout, Version: f.Version, Tell: r.Tell}
 	c.Attempt, c.Report = doctor.Examine(ctx, machine, filled, o)
+	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
 		c.Spec = lasting(c.Spec, filled, least(ctx, machine, filled, c.Report.Spec, o), r.Wrap)

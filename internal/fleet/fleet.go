@@ -51,7 +51,7 @@ type View struct {
 	Configs  []*clientconfig.Config
 	Servers  []*Server
 	Problems []clientconfig.Problem // of files, and of several together; those of a server are with it
-	secrets  fault.Secrets          // of all entries: a server may say what another one was given
+	secrets  fault.Secrets          // of all entries and of our environment: a server may say what another one was given
 }
 
 // Server is one entry of one file.
@@ -70,8 +70,12 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 	}
 	var problems []clientconfig.Problem
 	var secrets []fault.Secrets
+	secrets = append(secrets, fault.EnvironSecrets(f.Home.Environ))
 	for _, c := range v.Configs {
 		secrets = append(secrets, secretsOf(c)...)
+		for _, e := range c.Entries {
+			secrets = append(secrets, fault.CommandSecrets(append([]string{e.Spec.Command}, e.Spec.Args...)))
+		}
 		problems = append(problems, c.Lint()...)
 		for i := range c.Entries {
 			v.Servers = append(v.Servers, &Server{Entry: &c.Entries[i], Config: c, view: v})
@@ -131,8 +135,11 @@ func (s *Server) Real() upstream.Spec {
 // Shown is how the server is started or reached, fit to be shown: no secrets
 // of its environment, its arguments or its address.
 func (s *Server) Shown() string {
-	return s.Hide(fault.Clean(s.Real().String()))
+	return s.Hide(fault.Clean(s.Real().Shown()))
 }
+
+// Secrets are the values that no output about any of these servers shows.
+func (v *View) Secrets() fault.Secrets { return v.secrets }
 
 // Foreign reports whether the entry comes with a project and the user has not
 // agreed to run it. That a file is meant for one person does not keep a project

@@ -326,8 +326,8 @@ func TestALockHoldsNoValues(t *testing.T) {
 		all = append(all, &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true},
 			Attempt: upstream.Attempted{Found: upstream.Found{Name: "n", Version: "1", Tools: []upstream.Tool{{Name: "t", Definition: "d1"}}}}})
 	}
-	lock, out := h.fleet.Lock(all, time.Now())
-	if len(out) > 0 || bytes.Contains(lock.Bytes(), []byte(secret)) || !bytes.Contains(lock.Bytes(), []byte("NOTES_TOKEN")) {
+	lock, out, err := h.fleet.Lock(all, time.Now())
+	if err != nil || len(out) > 0 || bytes.Contains(lock.Bytes(), []byte(secret)) || !bytes.Contains(lock.Bytes(), []byte("NOTES_TOKEN")) {
 		t.Errorf("%s", lock.Bytes())
 	}
 }

@@ -19,8 +19,8 @@ import (
 // LockFile is what a lock is called where nobody names it.
 const LockFile = "gauze.lock.json"
 
-// Lock is what servers were like when somebody trusted them. It holds names of
-// variables and hashes, never a value.
+// Lock is what servers were like when they were trusted. It holds names and
+// hashes, never a value.
 type Lock struct {
 	Format  int       `json:"gauzeLock"`
 	Made    time.Time `json:"made"`
@@ -40,30 +40,66 @@ type Locked struct {
 	Version string            `json:"version,omitempty"` // that was really run
 	Server  string            `json:"server,omitempty"`  // as it calls itself
 	Tools   map[string]string `json:"tools"`             // name: hash of its definition
+	Key     string            `json:"key,omitempty"`     // names the key of Values
+	Values  map[string]string `json:"values,omitempty"`  // "variable NAME", "header NAME", "query": HMAC of its value
 }
 
 const lockFormat = 1
 
 // Lock notes what checked servers are like. Those that did not work are left
 // out and returned.
-func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked) {
+func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err error) {
+	key, err := f.lockKey(true)
+	if err != nil {
+		return l, nil, fmt.Errorf("the key that hashes values cannot be used: %w", err)
+	}
 	l = Lock{Format: lockFormat, Made: now.UTC().Truncate(time.Second)}
 	for _, c := range all {
 		if !c.Tried || !c.Report.Healthy {
 			out = append(out, c)
 			continue
 		}
-		l.Servers = append(l.Servers, f.locked(c))
+		l.Servers = append(l.Servers, f.locked(c, key))
 	}
 	slices.SortFunc(l.Servers, byID)
-	return l, out
+	return l, out, nil
 }
 
-func (f *Fleet) locked(c *Checked) Locked {
+// SecretError reports a lock that would hold a secret.
+type SecretError struct{ Server, Field string }
+
+func (e *SecretError) Error() string {
+	return fmt.Sprintf("not written: the %s of %s contains the value of a variable, a header or an argument, and a lock is meant to be shared; rename it, or change that value", e.Field, e.Server)
+}
+
+// Check returns a SecretError if the lock holds a secret of any server. What a
+// server says is cleared of them before, but not what names an entry: it would
+// not be found again.
+func (l Lock) Check(secrets fault.Secrets) error {
+	certain := secrets.Certain()
+	for _, s := range l.Servers {
+		id := certain.Redact(fault.Quote(s.Client + "/" + s.Name))
+		for _, field := range []struct {
+			name  string
+			texts []string
+		}{
+			{"name", []string{s.Name}}, {"command line", s.Command}, {"address", []string{s.URL}}, {"name of a variable", s.Env},
+			{"name of a header", s.Headers}, {"package", []string{s.Package, s.Version}}, {"name", []string{s.Server}},
+			{"name of a tool", slices.Collect(maps.Keys(s.Tools))},
+		} {
+			if slices.ContainsFunc(field.texts, certain.In) {
+				return &SecretError{id, field.name}
+			}
+		}
+	}
+	return nil
+}
+
+func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	spec := c.Real()
 	l := Locked{Client: c.Client.ID, Name: c.Name, Scope: string(c.Scope), Env: c.sets(), Tools: map[string]string{}}
 	if spec.URL != "" {
-		l.URL = c.Hide(spec.String())
+		l.URL = c.Hide(spec.Shown())
 		if u, err := url.Parse(spec.URL); err == nil && (u.RawQuery != "" || u.User != nil) {
 			l.URL += "?" + fault.Redacted // what is left out there is not to be forgotten
 		}
@@ -71,17 +107,32 @@ func (f *Fleet) locked(c *Checked) Locked {
 			l.Headers = append(l.Headers, h.Name)
 		}
 	} else {
-		for _, word := range append([]string{spec.Command}, spec.Args...) {
+		for _, word := range fault.MaskWords(append([]string{spec.Command}, spec.Args...)) {
 			l.Command = append(l.Command, c.Hide(word))
 		}
 		l.Package, l.Version = f.Machine.Resolved(spec)
 	}
 	found := c.Attempt.Found
-	l.Server = fault.Clean(strings.TrimSpace(found.Name + " " + found.Version))
-	for _, tool := range found.Tools {
-		l.Tools[tool.Name] = tool.Definition
+	l.Server = c.Hide(fault.Clean(strings.TrimSpace(found.Name + " " + found.Version)))
+	for _, tool := range slices.SortedFunc(slices.Values(found.Tools), func(a, b upstream.Tool) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Definition, b.Definition))
+	}) {
+		l.Tools[unused(l.Tools, c.Hide(tool.Name))] = tool.Definition
+	}
+	if l.Values = c.noted(key); l.Values != nil {
+		l.Key = keyID(key)
 	}
 	return l
+}
+
+// unused is a name that no other tool has: hidden names may be equal.
+func unused(tools map[string]string, name string) string {
+	for n, free := 2, name; ; n++ {
+		if _, taken := tools[free]; !taken {
+			return free
+		}
+		free = fmt.Sprintf("%s (%d)", name, n)
+	}
 }
 
 // sets are the names of the variables the entry sets by itself.
@@ -96,12 +147,8 @@ func (s *Server) sets() (names []string) {
 
 // Bytes is the lock as a file.
 func (l Lock) Bytes() []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(l) // of such a value it cannot fail
-	return b.Bytes()
+	text, _ := fault.EncodeJSON(l, "  ") // of such a value it cannot fail
+	return append(text, '\n')
 }
 
 // ReadLock reads one.
@@ -168,9 +215,35 @@ type Drift struct {
 	What   string `json:"what"`
 }
 
+// Uncompared says why values of variables, headers and queries cannot be
+// compared with a lock here; empty: they can.
+func (f *Fleet) Uncompared(l Lock) string {
+	key, err := f.lockKey(false)
+	unnoted, foreign := 0, 0
+	for _, s := range l.Servers {
+		switch {
+		case s.Values == nil:
+			unnoted++
+		case key == nil || s.Key != keyID(key):
+			foreign++
+		}
+	}
+	const not = "Values of variables, headers and queries were not compared for "
+	switch {
+	case err != nil:
+		return not + "any server: " + err.Error()
+	case foreign > 0:
+		return not + count(foreign, "server") + ": they were noted by another user or on another machine, whose key is not here. Everything else was compared."
+	case unnoted > 0:
+		return not + count(unnoted, "server") + ": this lock was made by an older gauze, which did not note them. To note them, run: gauze lock"
+	}
+	return ""
+}
+
 // Verify compares. Servers that do not work now are broken; their tools are
 // not compared.
 func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
+	key, _ := f.lockKey(false) // Uncompared reports it
 	seen := map[string]bool{}
 	for _, was := range l.Servers {
 		i := slices.IndexFunc(all, func(c *Checked) bool {
@@ -185,8 +258,9 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		}
 		c := all[i]
 		seen[c.ID()+"\x00"+string(c.Scope)] = true
-		now := f.locked(c)
+		now := f.locked(c, key)
 		configured(was, now, drift)
+		values(was, now, drift)
 		switch {
 		case !c.Tried:
 			drift("broken", "it was not tried: "+c.Not)
@@ -218,6 +292,28 @@ func configured(was, now Locked, drift func(kind, what string)) {
 	}
 	if !slices.Equal(was.Headers, now.Headers) {
 		drift("config", fmt.Sprintf("the headers were %s, and are %s", list(was.Headers), list(now.Headers)))
+	}
+}
+
+// values compares what a lock holds only hashes of. A change that is visible is
+// reported by configured already.
+func values(was, now Locked, drift func(kind, what string)) {
+	if was.Values == nil || was.Key != now.Key {
+		return
+	}
+	visible := map[string]bool{"command line": !slices.Equal(was.Command, now.Command), "address": was.URL != now.URL, "query": was.URL != now.URL}
+	words := map[string]string{"command line": "a hidden word of the command line changed", "address": "a hidden part of the address changed",
+		"query": "the query of the address changed", "working directory": "the working directory changed"}
+	for _, what := range slices.Sorted(maps.Keys(was.Values)) {
+		name, isVariable := strings.CutPrefix(what, "variable ")
+		header, isHeader := strings.CutPrefix(what, "header ")
+		gone := isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
+		if was.Values[what] != now.Values[what] && !visible[what] && !gone {
+			drift("config", cmp.Or(words[what], "the value of the "+fault.Quote(what)+" changed"))
+		}
+	}
+	if _, had := was.Values["working directory"]; !had && now.Values["working directory"] != "" {
+		drift("config", words["working directory"])
 	}
 }
 
@@ -267,7 +363,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
 		wrapped := false
 		if i >= 0 {
-			now := v.fleet.locked(&Checked{Server: v.Servers[i]})
+			now := v.fleet.locked(&Checked{Server: v.Servers[i]}, nil)
 			same := true
 			configured(was, now, func(string, string) { same = false })
 			if same {
@@ -302,7 +398,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 // become changes only what is run or reached, if that is all that is
 // different; a wrapped server stays wrapped.
 func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
-	if now := v.fleet.locked(&Checked{Server: s}); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
+	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
 		return false
 	}
 	trial := *d

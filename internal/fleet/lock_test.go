@@ -35,6 +35,15 @@ func (h *home) edit(name, old, new string) {
 	}
 }
 
+func (h *home) lock(all []*Checked) Lock {
+	h.t.Helper()
+	lock, _, err := h.fleet.Lock(all, time.Now())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return lock
+}
+
 func kinds(drifts []Drift) (all []string) {
 	for _, d := range drifts {
 		all = append(all, d.Client+"/"+d.Server+" "+d.Kind)
@@ -45,7 +54,7 @@ func kinds(drifts []Drift) (all []string) {
 
 func TestALockSeesEveryKindOfDrift(t *testing.T) {
 	h := newHome(t)
-	lock, _ := h.fleet.Lock(h.seen("d1"), time.Now())
+	lock := h.lock(h.seen("d1"))
 	read, err := ReadLock(lock.Bytes())
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +93,7 @@ func TestALockSeesEveryKindOfDrift(t *testing.T) {
 
 func TestRestoreBringsBackWhatTheLockHolds(t *testing.T) {
 	h := newHome(t)
-	lock, _ := h.fleet.Lock(h.seen("d1"), time.Now())
+	lock := h.lock(h.seen("d1"))
 	h.edit(".cursor/mcp.json", "notes-mcp@1.2.0", "notes-mcp@6.6.6")
 	h.apply(h.fleet.Look().Remove(must(h.fleet.Look().Choose(Choice{Names: []string{"codex/time"}}))))
 	plan, err := h.fleet.Look().Restore(lock)

@@ -108,6 +108,12 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 // Hide takes the secrets of all entries out of what a server or a program said.
 func (s *Server) Hide(text string) string { return fault.Redact(s.view.secrets.Redact(text)) }
 
+// Hiding takes the secrets of a server that is in no file out of what it said.
+func Hiding(spec upstream.Spec) func(string) string {
+	secrets := spec.Secrets()
+	return func(text string) string { return fault.Redact(secrets.Redact(text)) }
+}
+
 // word is how a person names this server on a command line.
 func (s *Server) word() string { return fault.Clean(upstream.ShellWord(s.ID())) }
 

@@ -61,7 +61,7 @@ const firstPrimed = "2025-11-25"
 
 func newSession(id string, who principal, g *Gateway) *session {
 	s := &session{
-		id: id, who: who, server: g.Session.Name, resumable: g.Resumable,
+		id: id, who: who, server: g.Session.Label(), resumable: g.Resumable,
 		due:    map[string]*lane{},
 		listen: &lane{last: -1, sent: -1},
 	}
@@ -183,7 +183,7 @@ func (s *session) openLane(messages []message, calls int) (*lane, *stream, manne
 		return nil, nil, manner{}, noSession()
 	}
 	if len(s.due)+calls > mostDue {
-		return nil, nil, manner{}, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, At: time.Now(),
+		return nil, nil, manner{}, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, At: time.Now(),
 			Detail: fmt.Sprintf("%d requests of this session have no answer yet", len(s.due))}, messages[0].callID())
 	}
 	s.lastLane++

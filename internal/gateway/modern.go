@@ -141,7 +141,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 			g.mu.Unlock()
 			return nil, stopping()
 		}
-		s = &shared{who: who, server: g.Session.Name, stdio: g.Session.Spec.URL == "", last: proxy.RandomID(),
+		s = &shared{who: who, server: g.Session.Label(), stdio: g.Session.Spec.URL == "", last: proxy.RandomID(),
 			due: map[string]*exchange{}, channels: newChannels(g.Session.Spec.URL == "")}
 		g.shared[who] = s
 		o := g.Session
@@ -180,7 +180,7 @@ func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byt
 		return nil, nil, refused
 	}
 	if len(s.due)+s.channels.members >= mostShared {
-		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Server: s.server, Method: m.Method, At: time.Now(),
+		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, Method: m.Method, At: time.Now(),
 			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due)+s.channels.members)}, m.ID)
 	}
 	if m.Method != "subscriptions/listen" || x.logs {

@@ -59,7 +59,7 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 		default:
 			detail += fmt.Sprintf(", and %d more are still ending", g.processes.used-g.places.used)
 		}
-		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(), Detail: detail}, id)
+		return nil, busy(&fault.Fault{Code: fault.SessionLimit, Delivery: fault.Unsent, Name: g.Session.Label(), At: time.Now(), Detail: detail}, id)
 	}
 	var random [16]byte
 	rand.Read(random[:]) // never fails

@@ -248,7 +248,7 @@ func (s *Session) fail(c *call, f *fault.Fault) {
 // verdict makes the fault known and words it as the answer to the call: a
 // tool result where a model will read it, an error everywhere else.
 func (s *Session) verdict(c *call, f *fault.Fault) []byte {
-	f.Server, f.Method, f.Tool, f.At = s.Name, c.msg.Method, c.tool, time.Now()
+	f.Server, f.Name, f.Method, f.Tool, f.At = s.Name, s.label, c.msg.Method, c.tool, time.Now()
 	f.Secrets = *s.secrets.Load()
 	f.Safe = c.class != Unsafe
 	kind := event.Failed

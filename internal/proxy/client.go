@@ -86,7 +86,7 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 	if id == nil {
 		id = []byte("null")
 	}
-	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Server: s.Name, Detail: detail, At: time.Now()}
+	f := &fault.Fault{Code: code, Delivery: fault.Unsent, Server: s.Name, Name: s.label, Secrets: *s.secrets.Load(), Detail: detail, At: time.Now()}
 	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: "a message", Code: code, Detail: detail})
 	s.out.send(answer(about, reply(id, "error", f.RPCError())))
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 type Options struct {
 	Spec   upstream.Spec
 	Remote *upstream.Remote  // of a URL: what sessions with the same server share; default its own
-	Name   string            // shown to people; default the command line or the address
+	Name   string            // shown to people; default the command line or the address, secrets masked
 	Tools  map[string]Policy // by tool name
 	Repair string            // off, silent, report: of tools without a word of their own
 
@@ -69,14 +70,18 @@ func (o Options) withDefaults() Options {
 		o.RetryBudget = defaultBudget
 	}
 	if o.Name == "" {
-		o.Name = o.Spec.String()
+		o.Name = o.Spec.Shown()
 	}
 	return o
 }
 
+// Label is the server's name for models and programs: the one it was given, or its program or host.
+func (o Options) Label() string { return cmp.Or(o.Name, o.Spec.Label()) }
+
 // Session is one client talking to one server, with us in between.
 type Session struct {
 	Options
+	label   string // for models
 	up      *upstream.Upstream
 	out     outlet
 	secrets atomic.Pointer[fault.Secrets]
@@ -133,10 +138,12 @@ type Counters struct {
 
 // New prepares a Session; Serve runs it.
 func New(o Options) *Session {
+	label := o.Label()
 	o = o.withDefaults()
 	s := &Session{
 		Options:    o,
 		lastID:     o.LastID,
+		label:      label,
 		calls:      map[string]*call{},
 		flight:     map[uint64]*call{},
 		streams:    map[string]*call{},

@@ -342,6 +342,6 @@ func (s *Session) discoverRefused(c *call) bool {
 
 func (s *Session) refuseDiscover(c *call) {
 	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
-	f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Method: c.msg.Method, At: time.Now()}
+	f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}
 	s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
 }

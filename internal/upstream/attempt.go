@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,6 +46,22 @@ type Attempted struct {
 
 // OK reports whether the server did all it was asked for.
 func (a Attempted) OK() bool { return a.Stopped == "" }
+
+// Hidden returns the attempt with everything the server said passed through
+// hide: its own name and its tools' names go into files and answers, too.
+func (a Attempted) Hidden(hide func(string) string) Attempted {
+	a.Found.Name, a.Found.Version, a.Found.Protocol = hide(a.Found.Name), hide(a.Found.Version), hide(a.Found.Protocol)
+	a.Found.Tools = slices.Clone(a.Found.Tools)
+	for i := range a.Found.Tools {
+		a.Found.Tools[i].Name = hide(a.Found.Tools[i].Name)
+	}
+	a.Stopped, a.Exit = hide(a.Stopped), hide(a.Exit)
+	a.Stderr = slices.Clone(a.Stderr)
+	for i := range a.Stderr {
+		a.Stderr[i] = hide(a.Stderr[i])
+	}
+	return a
+}
 
 // Found is what a server says of itself.
 type Found struct {

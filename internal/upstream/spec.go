@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -76,31 +77,19 @@ func CheckHeader(name, value string) error {
 var ourHeaders = map[string]bool{"Accept": true, "Content-Type": true, "Content-Length": true, "Connection": true,
 	"Transfer-Encoding": true, "Upgrade": true, "Last-Event-Id": true, "Idempotency-Key": true, "X-Idempotency-Key": true}
 
-// secrets are the values no fault may show.
-func (s Spec) secrets() (values []string) {
+// Secrets are the values no output may show: of the environment, of headers, of the command line, of the address.
+func (s Spec) Secrets() fault.Secrets {
+	if s.URL == "" {
+		return fault.JoinSecrets(fault.EnvironSecrets(s.Environment()), fault.CommandSecrets(s.argv()))
+	}
+	var headers []string
 	for _, h := range s.Header {
-		values = append(values, h.Value)
-		if _, rest, ok := strings.Cut(h.Value, " "); ok {
-			values = append(values, rest) // Bearer, Basic
-		}
+		headers = append(headers, h.Value)
 	}
-	if u, err := url.Parse(s.URL); err == nil {
-		password, _ := u.User.Password()
-		values = append(values, password)
-		for _, inQuery := range u.Query() { // some servers take their key there
-			values = append(values, inQuery...)
-		}
-	}
-	return values
+	return fault.JoinSecrets(fault.KnownSecrets(headers...), fault.AddressSecrets(s.URL))
 }
 
-// Secrets are the values no fault may show: of the environment, of headers.
-func (s Spec) Secrets() fault.Secrets {
-	if s.URL != "" {
-		return fault.KnownSecrets(s.secrets()...)
-	}
-	return fault.EnvironSecrets(s.Environment())
-}
+func (s Spec) argv() []string { return append([]string{s.Command}, s.Args...) }
 
 // ShellWord is a word as a person types it into a shell: in quotes if it
 // holds anything a shell reads.
@@ -115,7 +104,8 @@ func ShellWord(word string) string {
 }
 
 // String is the command line, as a person would type it, or the address
-// without what may be secret in it.
+// without its login and query. Whoever has to agree to it reads it; all others
+// read Shown.
 func (s Spec) String() string {
 	if s.URL != "" {
 		u, err := url.Parse(s.URL)
@@ -124,9 +114,32 @@ func (s Spec) String() string {
 		}
 		return u.Scheme + "://" + u.Host + u.EscapedPath()
 	}
-	words := make([]string, 0, 1+len(s.Args))
-	for _, word := range append([]string{s.Command}, s.Args...) {
-		words = append(words, ShellWord(word))
+	return commandLine(s.argv())
+}
+
+// Shown is String with every secret hidden where it stands.
+func (s Spec) Shown() string {
+	if s.URL != "" {
+		return fault.MaskAddress(s.String())
+	}
+	return commandLine(fault.MaskWords(s.argv()))
+}
+
+// Label is a short name for a server that was given none: its program or its host. It is what a model reads.
+func (s Spec) Label() string {
+	if s.URL == "" {
+		return path.Base(filepath.ToSlash(s.Command))
+	}
+	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "a URL"
+}
+
+func commandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = ShellWord(word)
 	}
 	return strings.Join(words, " ")
 }

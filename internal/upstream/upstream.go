@@ -91,7 +91,7 @@ func New(o Options, user User) *Upstream {
 		o.StartTimeout = o.Spec.StartTimeout()
 	}
 	if o.Name == "" {
-		o.Name = o.Spec.String()
+		o.Name = o.Spec.Shown()
 	}
 	if o.Stderr == nil {
 		o.Stderr = io.Discard
@@ -128,7 +128,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		now := time.Now()
 		if ctx.Err() != nil {
 			if code, detail, hopeless := permanent(evidence); hopeless && evidence.Spawn != nil {
-				return &fault.Fault{Code: code, Detail: detail, Server: u.Name, At: now, Attempts: attempts + 1}
+				return &fault.Fault{Code: code, Detail: detail, Server: u.Name, Secrets: u.Spec.Secrets(), At: now, Attempts: attempts + 1}
 			}
 			return nil
 		}
@@ -159,7 +159,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		u.user.Unreachable(trouble)
 		if next.permanent {
 			if err := u.untilAsked(ctx, now); err != nil {
-				return &fault.Fault{Code: next.code, Detail: next.detail, Server: u.Name, At: now, Since: since,
+				return &fault.Fault{Code: next.code, Detail: next.detail, Server: u.Name, Secrets: u.Spec.Secrets(), At: now, Since: since,
 					Attempts: attempts, Evidence: evidence.Shown()}
 			}
 			continue
@@ -271,6 +271,9 @@ func (u *Upstream) announce(p plan, t Trouble, generation int) {
 
 func (u *Upstream) emit(e event.Event) {
 	e.Server = u.Name
+	if e.Detail != "" {
+		e.Detail = u.Spec.Secrets().Redact(e.Detail)
+	}
 	u.Events.Emit(e)
 }
 

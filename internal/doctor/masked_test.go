@@ -1,0 +1,24 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// A command that is shown to be copied has no secret in it, also where the secret looks like a word.
+func TestCommandsToCopyAreMasked(t *testing.T) {
+	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "srv", "-p", "sesame", "--bearer", "abc"}}
+	x := &exam{Case: Case{Command: append([]string{spec.Command}, spec.Args...)}}
+	p := &plan{spec: spec}
+	shown := []string{x.typed(), shownLine(p)}
+	for _, fix := range again(p) {
+		shown = append(shown, fix.Next)
+	}
+	for _, line := range shown {
+		if strings.Contains(line, "sesame") || strings.Contains(line, "abc") || !strings.Contains(line, "srv") {
+			t.Errorf("shown: %s", line)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package fault
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// EncodeJSON returns a value as JSON that is safe to look at: characters that show nothing, or that change how their
+// neighbours are shown (C1 controls, bidi, zero width), are written as \uXXXX. It decodes to the same value. Characters
+// of HTML stay readable, and indent may be empty.
+func EncodeJSON(value any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(value); err != nil {
+		return nil, err
+	}
+	return escapeUnseen(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// escapeUnseen escapes unseen characters in JSON, which has them inside strings only. Line ends stay: outside of
+// strings they are indentation, and inside they are escaped already.
+func escapeUnseen(text []byte) []byte {
+	if bytes.IndexFunc(text, escapes) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case !escapes(r):
+			b.Write(text[:size])
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return b.Bytes()
+}
+
+func escapes(r rune) bool { return r != '\n' && Unseen(r) }

@@ -1,0 +1,120 @@
+package fleet
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// A lock is meant for git, and a variable's value may be a short password: a
+// plain or salted hash of it could be guessed. So values are noted as HMACs
+// under a key that stays with the user. Whoever else has the lock compares
+// everything but values, and is told so.
+
+const lockKeySize = 32
+
+// lockKey reads the user's key, and makes one if it may. Without a key it
+// returns nil.
+func (f *Fleet) lockKey(make bool) ([]byte, error) {
+	if f.Store.Dir == "" {
+		return nil, nil
+	}
+	path := filepath.Join(filepath.Dir(f.Store.Dir), "lock.key")
+	key, err := os.ReadFile(path)
+	switch {
+	case err == nil && len(key) == lockKeySize:
+		return key, nil
+	case err == nil:
+		return nil, fmt.Errorf("%s is not a key of %d bytes; delete it, and run gauze lock again", path, lockKeySize)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case !make:
+		return nil, nil
+	}
+	return newLockKey(path)
+}
+
+func newLockKey(path string) ([]byte, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "lock.key-*") // 0600
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(temp.Name())
+	key := make([]byte, lockKeySize)
+	rand.Read(key) // never fails
+	_, err = temp.Write(key)
+	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Link(temp.Name(), path); errors.Is(err, fs.ErrExist) { // another gauze was faster
+		return os.ReadFile(path)
+	} else if err != nil {
+		return key, os.Rename(temp.Name(), path) // a file system without links
+	}
+	return key, nil
+}
+
+// keyID names a key without giving anything of it away.
+func keyID(key []byte) string { return keyed(key, "gauze lock key")[:16] }
+
+func keyed(key []byte, parts ...string) string {
+	mac := hmac.New(sha256.New, key)
+	for _, part := range parts {
+		fmt.Fprintf(mac, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// noted are the HMACs of everything in an entry that the lock does not show:
+// values of variables and headers, the query, the words that are hidden in the
+// command line, and the folder it starts in.
+func (s *Server) noted(key []byte) map[string]string {
+	if key == nil {
+		return nil
+	}
+	all := map[string]string{}
+	note := func(what, value string) { all[what] = keyed(key, s.ID(), string(s.Scope), what, value) }
+	spec := s.Real()
+	if u, err := url.Parse(spec.URL); err == nil && spec.URL != "" {
+		if u.RawQuery != "" {
+			note("query", u.RawQuery)
+		}
+		u.RawQuery = ""
+		note("address", u.String())
+		for _, h := range spec.Header {
+			note("header "+h.Name, h.Value)
+		}
+		return all
+	}
+	note("command line", strings.Join(append([]string{spec.Command}, spec.Args...), "\x00"))
+	if spec.Dir != "" {
+		note("working directory", spec.Dir)
+	}
+	for _, name := range s.sets() {
+		note("variable "+name, valueIn(spec, name))
+	}
+	return all
+}
+
+// valueIn is a variable of a spec as the server gets it.
+func valueIn(spec upstream.Spec, name string) string {
+	for _, pair := range spec.Env {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
