@@ -106,19 +106,14 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 
 // read reads the lock file; fresh: there need be none.
 func (f *lockFlags) read(fresh bool) (l fleet.Lock, text []byte, err error) {
-	text, err = os.ReadFile(f.file)
+	l, text, err = fleet.OpenLock(f.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && fresh:
 		return l, nil, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return l, nil, fmt.Errorf("there is no %s here; make one with: gauze lock", f.file)
-	case err != nil:
-		return l, nil, err
 	}
-	if l, err = fleet.ReadLock(text); err != nil {
-		return l, nil, fmt.Errorf("%s: %w", f.file, err)
-	}
-	return l, text, nil
+	return l, text, err
 }
 
 // check tries servers, with a line of progress.

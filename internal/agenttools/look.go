@@ -1,8 +1,9 @@
 package agenttools
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
@@ -298,8 +299,6 @@ type Verified struct {
 	Uncompared string `json:"uncompared,omitempty" jsonschema:"why values of variables, headers and queries were not compared"`
 }
 
-const largestLock = 8 << 20
-
 func (c *call) verify(in verifyIn) (out Verified, err error) {
 	wait, err := seconds(in.Timeout)
 	if err != nil {
@@ -328,19 +327,11 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 }
 
 func readLock(path string) (fleet.Lock, error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > largestLock {
-		return fleet.Lock{}, mistake("there is no lock file at "+fault.Quote(path), "the user makes one with `gauze lock`; one of another name is {\"file\": \"PATH\"}")
+	lock, _, err := fleet.OpenLock(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lock, mistake("there is no lock file at "+fault.Quote(path), "the user makes one with `gauze lock`; one of another name is {\"file\": \"PATH\"}")
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fleet.Lock{}, err
-	}
-	lock, err := fleet.ReadLock(text)
-	if err != nil {
-		return lock, fmt.Errorf("%s: %w", fault.Quote(path), err)
-	}
-	return lock, nil
+	return lock, err
 }
 
 func (v Verified) text() string {

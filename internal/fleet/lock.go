@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -151,7 +152,31 @@ func (l Lock) Bytes() []byte {
 	return append(text, '\n')
 }
 
-// ReadLock reads one.
+// maxLockBytes bounds a lock file; one of a thousand servers is a tenth of it.
+const maxLockBytes = 10 << 20
+
+// OpenLock reads a lock file and returns its bytes, too. The file may have come
+// with a project, where a pipe or a device can have its name.
+func OpenLock(path string) (l Lock, text []byte, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return l, nil, err
+	case !info.Mode().IsRegular():
+		return l, nil, fmt.Errorf("%s is not a regular file", fault.Quote(path))
+	case info.Size() > maxLockBytes:
+		return l, nil, fmt.Errorf("%s has %d bytes; a lock file has at most %d", fault.Quote(path), info.Size(), maxLockBytes)
+	}
+	if text, err = os.ReadFile(path); err != nil {
+		return l, nil, err
+	}
+	if l, err = ReadLock(text); err != nil {
+		return l, nil, fmt.Errorf("%s: %w", fault.Quote(path), err)
+	}
+	return l, text, nil
+}
+
+// ReadLock reads the text of a lock file.
 func ReadLock(text []byte) (l Lock, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&l); err != nil {

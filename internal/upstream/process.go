@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 )
 
@@ -68,18 +70,44 @@ func start(spec Spec) (p *process, err error) {
 	return p, nil
 }
 
-// locate finds the program: a bare name in PATH, anything else where it says,
-// seen from the server's own directory.
-func locate(spec Spec) (string, error) {
+// locate finds the program: a bare name in the server's own PATH, anything else
+// where it says, seen from the server's own directory.
+func locate(spec Spec) (path string, err error) {
 	command := spec.Command
-	if spec.Dir != "" && filepath.Base(command) != command && !filepath.IsAbs(command) {
-		command = filepath.Join(spec.Dir, command)
+	switch {
+	case filepath.Base(command) == command && spec.Env != nil:
+		path, err = lookPath(command, spec.Env)
+	case spec.Dir != "" && filepath.Base(command) != command && !filepath.IsAbs(command):
+		path, err = exec.LookPath(filepath.Join(spec.Dir, command))
+	default:
+		path, err = exec.LookPath(command)
 	}
-	path, err := exec.LookPath(command)
 	if err != nil {
 		return "", err
 	}
 	return filepath.Abs(path)
+}
+
+// lookPath is exec.LookPath with the PATH of an environment that is not ours.
+func lookPath(name string, env []string) (string, error) {
+	path, ours := "", os.Getenv("PATH")
+	for _, pair := range env {
+		if key, value, _ := strings.Cut(pair, "="); key == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(key, "PATH") {
+			path = value
+		}
+	}
+	if path == ours || path == "" { // without one, the system has a default of its own
+		return exec.LookPath(name)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue // as exec.LookPath: a name does not mean the current folder
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
 // WorkdirError says that the directory, not the command, is missing.
