@@ -28,7 +28,7 @@ type Options struct {
 	MaxTime  time.Duration // of a call with progress; default 10 min
 	Patience time.Duration // of a call while the server is down; default 30 s
 
-	StartTimeout  time.Duration // default 10 s, 60 s where the command may download first
+	StartTimeout  time.Duration // idle time before an answer of a starting server is overdue; default 60 s
 	ProbeInterval time.Duration // of silence before we ask; default 15 s
 	ProbeTimeout  time.Duration // default 5 s
 	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s

@@ -64,6 +64,7 @@ type Conn struct {
 	logs   io.Writer // where the server's stderr goes; never blocks
 	stderr ring
 	strays strays
+	effort effort
 
 	ending   sync.Once
 	reason   string        // why we ended it; written inside ending
@@ -78,7 +79,7 @@ type Conn struct {
 }
 
 func newConn(generation int, started time.Time, hear Reader, logs io.Writer) *Conn {
-	return &Conn{Generation: generation, Started: started, hear: hear, logs: logs,
+	return &Conn{Generation: generation, Started: started, hear: hear, logs: logs, effort: effort{seen: started},
 		hurry: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
 }
 
@@ -179,15 +180,15 @@ func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.hear
 // MidLine reports whether the server is in the middle of a line.
 func (c *Conn) MidLine() bool { return c.inMid.Load() }
 
-// Overdue reports whether the server had its time to give its first answer:
-// base since it was asked, longer while its stderr shows that it is busy (a
-// download, a build), but never more than StartTimeoutMax.
-func (c *Conn) Overdue(asked, now time.Time, base time.Duration) bool {
-	active := c.stderr.lastWrite()
-	if active.Before(asked) {
-		active = asked
+// Overdue reports whether the server has been idle for patience since it was
+// asked something: it wrote nothing and used no CPU. One that is busy starting
+// (a download, an import, a build) is given up to maxStart.
+func (c *Conn) Overdue(asked, now time.Time, patience time.Duration) bool {
+	if now.Sub(asked) > max(patience, maxStart) {
+		return true
 	}
-	return now.Sub(active) > base || now.Sub(asked) > max(base, StartTimeoutMax)
+	idle := func(since time.Time) bool { return now.Sub(since) > patience }
+	return idle(asked) && idle(c.LastHeard()) && idle(c.stderr.lastWrite()) && idle(c.effort.last(c.Vitals, now, patience/20))
 }
 
 // Starting reports whether the server has neither said a word nor read the

@@ -132,10 +132,10 @@ func (p *pipes) serve(guard *guard) {
 	state := p.proc.cmd.ProcessState
 	p.evidence = Evidence{
 		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Signal: signalOf(state), Ran: p.ended.Sub(p.Started),
-		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason,
+		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason, Used: p.used.Load(),
 	}
-	if p.spoke.Load() > 0 {
-		p.evidence.Stage = Spoke
+	if first := time.Duration(p.spoke.Load()); first > 0 {
+		p.evidence.Stage, p.evidence.Served = Spoke, p.evidence.Ran-first
 	}
 	close(p.done)
 }
