@@ -130,6 +130,9 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 		s.tokens[c.token] = c
 	}
 	s.dispatch(c)
+	if c.tool != "" && s.conn != nil {
+		s.askTools(s.conn)
+	}
 }
 
 // inspect reads the parts of the params that decisions need. What is
@@ -228,7 +231,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
 		return true
 	}
-	if s.trouble != nil && (s.trouble.Permanent || s.trouble.Open) {
+	if s.hopeless(c) {
 		c.over = true
 		trouble := s.trouble
 		s.up.Ask()

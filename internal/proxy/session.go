@@ -116,6 +116,9 @@ type Session struct {
 	notices    notices
 	pulse      pulse
 
+	asking     bool           // for the tools, in the background
+	background sync.WaitGroup // what runs beside the traffic
+
 	news              [][]byte // what a restored session has to tell the client
 	greetedGeneration int
 	deferred          []func() // to run once mu is free
@@ -230,6 +233,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	go func() {
 		defer close(done)
 		running.Wait()
+		s.background.Wait()
 		s.abandonAll()
 	}()
 	if deaf := s.leave(done); deaf != nil {

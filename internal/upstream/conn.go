@@ -59,7 +59,7 @@ type Conn struct {
 	heard atomic.Int64 // when the last byte came, in nanoseconds since Started
 	spoke atomic.Int64 // when the first message came, the same; 0: none yet
 	inMid atomic.Bool  // the last byte was not the end of a line
-	used  atomic.Bool  // a client's request was answered
+	used  atomic.Bool  // a client's request beyond the handshake was answered
 
 	logs   io.Writer // where the server's stderr goes; never blocks
 	stderr ring
@@ -116,14 +116,16 @@ func (c *Conn) speaks() {
 	}
 }
 
-// Used notes that a request of the client's was answered: the connection was
-// of use, whatever becomes of it.
-func (c *Conn) Used() {
-	if !c.used.Load() {
-		c.used.Store(true)
-		if w, ok := c.link.(*web); ok {
-			w.remote.served.Store(true)
-		}
+// Answered notes that a request of the client's was answered. Beyond the
+// handshake that makes the connection one that was of use, whatever becomes of
+// it.
+func (c *Conn) Answered(handshake bool) {
+	if c.used.Load() {
+		return
+	}
+	c.used.Store(!handshake)
+	if w, ok := c.link.(*web); ok {
+		w.remote.served.Store(true)
 	}
 }
 
