@@ -30,6 +30,7 @@ type pipes struct {
 
 // launch starts the server as generation number and begins to listen.
 func launch(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
+	guard.arm()
 	proc, err := start(spec)
 	if err != nil {
 		return nil, err
