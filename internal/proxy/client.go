@@ -102,6 +102,9 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
 	}
+	if conn := s.connection(); conn != nil && c.tool != "" {
+		conn.Settle(c.arrived)
+	}
 	s.mu.Lock()
 	defer s.unlock()
 	s.counters.Calls++

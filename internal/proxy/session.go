@@ -332,22 +332,23 @@ const (
 // awaitRoom holds up a client that says more than the server reads, as a pipe
 // between the two would.
 func (s *Session) awaitRoom() {
-	s.mu.Lock()
-	conn := s.conn
-	s.mu.Unlock()
-	if conn != nil {
+	if conn := s.connection(); conn != nil {
 		conn.AwaitRoom()
 	}
 }
 
 // Flush sends what FromClient left queued for the server.
 func (s *Session) Flush() {
-	s.mu.Lock()
-	conn := s.conn
-	s.mu.Unlock()
-	if conn != nil {
+	if conn := s.connection(); conn != nil {
 		conn.Flush()
 	}
+}
+
+// connection is the current one; nil: the server is down.
+func (s *Session) connection() *upstream.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
 }
 
 // later leaves what is to be said until the lock is free; unlock says it.

@@ -123,7 +123,9 @@ func (c *Conn) Answered(handshake bool) {
 	if c.used.Load() {
 		return
 	}
-	c.used.Store(!handshake)
+	if c.used.Store(!handshake); !handshake && c.pipes != nil {
+		c.pipes.kin.dying(&c.pipes.proc.group) // it is all there now: find out who belongs to it
+	}
 	if w, ok := c.link.(*web); ok {
 		w.remote.served.Store(true)
 	}
@@ -175,6 +177,19 @@ func (c *Conn) Drop(end int64) { c.drop(end) }
 // the server may still answer it. The reader will hear how it went, or that it
 // is lost.
 func (c *Conn) Lingers(end int64) bool { return c.lingers(end) }
+
+// Settle waits a moment if a process of an idle server is just being killed:
+// it might still read what it is sent and die with it. One that was heard
+// within quietTime is not looked at.
+func (c *Conn) Settle(now time.Time) {
+	if c.pipes != nil && now.Sub(c.LastHeard()) > quietTime {
+		c.pipes.settle()
+	}
+}
+
+// quietTime of silence makes a look at the server's processes cheap compared
+// with the pause there was.
+const quietTime = 50 * time.Millisecond
 
 // LastHeard is when the last byte came from the server, its start if none did.
 func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }
