@@ -66,6 +66,16 @@ func TestOverdueIsSilenceNotSlowness(t *testing.T) {
 	if s := first(wrote, start); s != 111 {
 		t.Errorf("a server that wrote at 50 s is overdue after %d s, want 111", s)
 	}
+	logged := conn(0)
+	logged.stderr.last = at(50)
+	if s := first(logged, start); s != 111 {
+		t.Errorf("a server that logged at 50 s is overdue after %d s, want 111", s)
+	}
+	before := conn(0)
+	before.stderr.last = at(50)
+	if s := first(before, at(100)); s != 161 {
+		t.Errorf("what was logged before the question counts: overdue after %d s, want 161", s)
+	}
 }
 
 // stillLink is a link to a process that says nothing.
