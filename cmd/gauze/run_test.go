@@ -334,6 +334,24 @@ func TestFaultP25GauzeIsKilled(t *testing.T) {
 }
 
 // A client that keeps our stdout and does not read it must not keep us.
+// The server's first act is to kill gauze, which has not even returned from
+// starting it.
+func TestFaultP25GauzeIsKilledWhileItStartsTheServer(t *testing.T) {
+	for range 10 {
+		file := filepath.Join(t.TempDir(), "pid")
+		w := wrap(t, "sh", "-c", `kill -9 $PPID; echo $$ >"$0.new" && mv "$0.new" "$0"; while :; do sleep 0.1; done`, file)
+		w.cmd.Wait()
+		// Whether it got as far as the file or not, it must be gone.
+		if data, err := os.ReadFile(file); err == nil {
+			pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.wantGone([]int{pid})
+		}
+	}
+}
+
 func TestFaultH09ClientNeverReads(t *testing.T) {
 	for name, leave := range map[string]func(*wrapped){
 		"and closes":  func(w *wrapped) { w.in.Close() },

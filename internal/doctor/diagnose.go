@@ -299,10 +299,10 @@ func (x *exam) seen(d *Diagnosis) {
 	case x.Limit.Passed && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Timeout, noAnswer, guess
 		d.Explanation = "The server started and runs, but it did not answer within " + x.Limit.After.Round(time.Second).String() + ", and nothing it wrote says why."
-		d.Fix = "Check that it is started as an MCP server over stdin and stdout (some need an argument for that); if it is only slow, give it longer: --timeout 2m"
+		d.Fix = "Check that it is started as an MCP server over stdin and stdout (some need an argument for that); if it is only slow, give it longer: --start-timeout 3m in a wrap, --timeout 3m in a test"
 		if x.URL != "" {
 			d.Explanation = "The server took the connection, but it did not answer within " + x.Limit.After.Round(time.Second).String() + "."
-			d.Fix = "Try again later; if it is only slow, give it longer: --timeout 2m"
+			d.Fix = "Try again later; if it is only slow, give it longer: --start-timeout 3m in a wrap, --timeout 3m in a test"
 		}
 	case x.Exit.Known && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Crashed, justEnded, guess

@@ -26,7 +26,7 @@ func TestOwnEvidence(t *testing.T) {
 		"npm's number":     {npx, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 243", Code: 243, Ran: time.Second}, "npm_cache_root_owned"},
 		"stderr":           {npx, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, Stderr: []string{"Error: NOTES_URL is not set"}}, "env_not_set"},
 		"noise":            {npx, upstream.Evidence{Stage: upstream.Spoke, Stray: []string{"Welcome to notes!"}}, "stdout_log_pollution"},
-		"killed":           {npx, upstream.Evidence{Stage: upstream.Started, Exit: "signal: killed", Code: -1}, "node_heap_oom"},
+		"killed":           {npx, upstream.Evidence{Stage: upstream.Started, Exit: "signal: killed", Code: -1}, "ended_without_reason"},
 		"nobody listens":   {upstream.Spec{URL: "http://127.0.0.1:1/mcp"}, upstream.Evidence{Remote: true, Spawn: errors.New("dial tcp 127.0.0.1:1: connect: connection refused")}, "local_http_server_not_running"},
 		"nothing was said": {npx, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1}, "ended_without_reason"},
 	} {

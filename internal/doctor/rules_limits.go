@@ -56,9 +56,12 @@ func limitCauses() []cause {
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
 				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|CUDA out of memory|(?i:\bout of memory\b)|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
-				{strong, "", func(x *exam, m *match) bool { return x.exited(m, 137) }},
+				// Somebody's log that ends like this is about the kernel's or a
+				// container's memory limit. What we watch ourselves may have been
+				// killed by anyone.
+				{strong, "", func(x *exam, m *match) bool { return !x.Live && x.exited(m, 137) }},
 				{likely, "", func(x *exam, m *match) bool {
-					if x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
+					if x.Live || x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
 						return false
 					}
 					m.said = x.Exit.Said
@@ -141,7 +144,7 @@ func timeoutCauses() []cause {
 			name: "npx_cold_start_timeout", category: Timeout,
 			explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
 			fix:     "Run this once in a terminal, and start it from the client again when it is in the cache: {line|COMMAND}",
-			instead: []advice{{when: liveURL, fix: "Try again later; if it is only slow, give it longer: --timeout 2m"}},
+			instead: []advice{{when: liveURL, fix: "Try again later; if it is only slow, give it longer: --start-timeout 3m in a wrap, --timeout 3m in a test"}},
 			clues: []clue{
 				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
 				{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},

@@ -108,7 +108,7 @@ var serverEntries = []Entry{
 		model: "The MCP server was started but did not become ready in time.",
 		Means: "The process runs, but it did not answer the first handshake within the start timeout.",
 		Why:   "A first start with npx, uvx or docker downloads packages; a server may wait for a database or a login; a program that is not a stdio MCP server never answers; `docker run` without `-i` never hears us.",
-		Did:   "Gauze waited (10 seconds; 60 for npx, uvx and docker, longer while stderr shows activity), ended the process, and tries again with growing pauses.",
+		Did:   "Gauze waited until the process had neither written anything nor used CPU for the start timeout, ended it, and starts it again with twice the patience.",
 		Do: []Step{
 			{Text: "Give it more time:", Command: "gauze run --start-timeout 3m -- COMMAND"},
 			{Text: "Fill the package cache once by running the server's own command in a terminal."},
@@ -119,11 +119,11 @@ var serverEntries = []Entry{
 		Code: CrashLoop, RPC: -31009, Retry: RetryLater, shows: true,
 		Title: "the server keeps crashing",
 		model: "The MCP server keeps crashing. Gauze pauses the restarts for a while.",
-		Means: "The server died more than five times within a minute, so Gauze stopped restarting it for a while instead of burning the machine.",
+		Means: "The server exited again and again without answering a call, so Gauze pauses before the next start.",
 		Why:   "Something the server needs is broken: a dependency that is down, a full disk, too little memory, corrupt state; or one call kills it again and again.",
-		Did:   "Gauze answers calls at once instead of letting them wait, makes one careful start at the time shown, and doubles the pause (30 seconds to 5 minutes) if that fails. One minute of health resets it.",
+		Did:   "Gauze starts it again at the time shown and doubles the pause each time that fails. Calls that can wait for the next start do. As soon as the server answers a call again, the pauses are forgotten.",
 		Do: []Step{
-			{Text: "Read the exit status and the last lines of stderr: `signal: killed` often means too little memory."},
+			{Text: "Read the exit status and the last lines of stderr."},
 			{Text: "Run the server's own command in a terminal, without Gauze, and repeat what was called."},
 			{Text: "Restarting the client tries again at once."},
 		},

@@ -109,6 +109,9 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 		s.refuse(m.ID, fault.MessageInvalid, err.Error())
 		return
 	}
+	if conn := s.connection(); conn != nil && c.tool != "" {
+		conn.Settle(c.arrived)
+	}
 	s.mu.Lock()
 	defer s.unlock()
 	s.counters.Calls++
@@ -137,6 +140,9 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 		s.tokens[c.token] = c
 	}
 	s.dispatch(c)
+	if c.tool != "" && s.conn != nil {
+		s.askTools(s.conn)
+	}
 }
 
 // inspect reads the parts of the params that decisions need. What is
@@ -235,7 +241,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
 		return true
 	}
-	if s.trouble != nil && (s.trouble.Permanent || s.trouble.Open) {
+	if s.hopeless(c) {
 		c.over = true
 		trouble := s.trouble
 		s.up.Ask()

@@ -425,7 +425,7 @@ func TestFaultH13AnswersAfterTheClientCancelled(t *testing.T) {
 		s.taken()
 		s.kill()
 		state := s.state()
-		if got := state.methods(); state.Generation != 2 || got != "initialize notifications/initialized tools/list tools/call" {
+		if got := state.methods(); state.Generation != 2 || got != "initialize notifications/initialized tools/call" {
 			t.Errorf("generation %d got %s, want nothing that was cancelled", state.Generation, got)
 		}
 		s.wantReplays("hang", 0)

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -18,6 +19,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 	s.mu.Lock()
 	s.conn, s.trouble = conn, nil
 	s.pulse = pulse{}
+	restored := conn.Generation > 1 && s.memory.known() && len(s.catalog.lists) > 0
 	if s.memory.legacy {
 		s.greet(conn)
 	}
@@ -46,6 +48,9 @@ func (s *Session) Up(conn *upstream.Conn) {
 				s.greet(conn)
 			}
 		}
+	}
+	if restored {
+		s.background.Go(func() { s.compare(conn) })
 	}
 	s.unlock()
 	conn.Flush()
@@ -102,20 +107,30 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 	s.mu.Lock()
 	s.trouble = &t
 	var failing []*call
-	if t.Permanent || t.Open {
-		for _, c := range append(s.repeats, s.waiting...) {
-			if c.over {
-				continue
+	giveUp := func(queue []*call) []*call {
+		return slices.DeleteFunc(queue, func(c *call) bool {
+			if !c.over && !s.hopeless(c) {
+				return false
 			}
-			s.retire(c)
-			failing = append(failing, c)
-		}
-		s.repeats, s.waiting = nil, nil
+			if !c.over {
+				s.retire(c)
+				failing = append(failing, c)
+			}
+			return true
+		})
 	}
+	s.repeats, s.waiting = giveUp(s.repeats), giveUp(s.waiting)
 	s.mu.Unlock()
 	for _, c := range failing {
 		s.fail(c, troubled(&t, c, time.Now()))
 	}
+}
+
+// hopeless reports whether the server will not be tried again while the call
+// may wait for it.
+func (s *Session) hopeless(c *call) bool {
+	t := s.trouble
+	return t != nil && (t.Permanent || t.Open && (t.NextTry.IsZero() || t.NextTry.After(c.arrived.Add(s.Patience))))
 }
 
 // troubled is the fault of a call that cannot wait for the server any longer.

@@ -191,7 +191,7 @@ func (s *Session) hintAfterGap(stream []byte) {
 		return
 	}
 	c.gap = false
-	for _, line := range c.hints(func(string) bool { return true }) {
+	for _, line := range c.hints(func(string) bool { return true }, true) {
 		s.out.buf = append(append(s.out.buf, line...), '\n')
 		s.out.end(Told{About: c.id})
 	}
@@ -204,7 +204,7 @@ func (s *Session) Gap(*upstream.Conn) {
 	for method := range s.catalog.lists {
 		seen = append(seen, method)
 	}
-	lines := s.announcement(seen, s.memory, s.memory.order)
+	lines := append(s.changed(seen, s.memory), s.updated(s.memory, s.memory.order)...)
 	s.mu.Unlock()
 	for _, line := range lines {
 		s.out.send(Told{Line: line})

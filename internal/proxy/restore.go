@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,11 +14,14 @@ import (
 )
 
 // Prepare gives a new process the session the client believes to have, before
-// any traffic of the client reaches it.
+// any traffic of the client reaches it. The lists are compared once it is up:
+// that is no condition of being up, unless a call that is to be repeated
+// depends on its tool being the same.
 func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
 	m := s.memory
 	uris := append([]string(nil), m.order...)
+	depends := slices.ContainsFunc(s.repeats, func(c *call) bool { return c.shape != 0 })
 	s.mu.Unlock()
 	if !m.known() {
 		return nil // nothing was agreed with anyone yet
@@ -30,18 +34,53 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	} else {
 		err = restore.modern(m)
 	}
-	if err != nil {
-		return err
+	if err == nil && depends {
+		err = restore.tools(m)
 	}
-	changed, err := restore.lists(m)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.news = s.announcement(changed, m, uris)
+	s.news = s.updated(m, uris)
 	s.mu.Unlock()
 	s.Events.Emit(event.Event{Kind: event.Restored, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Took: time.Since(began)})
 	return nil
+}
+
+// compare reads again, in the background, every list the client has seen, and
+// tells the client which of them changed with the server's restart.
+func (s *Session) compare(conn *upstream.Conn) {
+	s.mu.Lock()
+	m := s.memory
+	s.mu.Unlock()
+	restore := &restoring{s: s, ctx: context.Background(), conn: conn}
+	changed, err := restore.lists(m)
+	if err != nil {
+		return // the connection is over, and the next one is compared
+	}
+	s.mu.Lock()
+	lines := s.changed(changed, m)
+	s.mu.Unlock()
+	for _, line := range lines {
+		s.out.send(Told{Line: line, About: noticeAbout(line)})
+	}
+}
+
+// askTools reads the tools ourselves, in the background and once, when a call
+// comes from a client that has not listed them, or not since they changed.
+func (s *Session) askTools(conn *upstream.Conn) {
+	if !s.memory.known() || s.asking || s.catalog.listed && !s.catalog.stale {
+		return
+	}
+	s.asking = true
+	m := s.memory
+	s.background.Go(func() {
+		restore := &restoring{s: s, ctx: context.Background(), conn: conn}
+		_ = restore.tools(m) // a server that dies meanwhile is asked again by the next call
+		s.mu.Lock()
+		s.asking = false
+		s.mu.Unlock()
+	})
 }
 
 // restoring is one restore under way.
@@ -117,13 +156,7 @@ func (r *restoring) modern(m memory) error {
 // of those that are not what it saw.
 func (r *restoring) lists(m memory) (changed []string, err error) {
 	r.s.mu.Lock()
-	seen := r.s.catalog
-	var methods []string
-	for method := range kinds {
-		if seen.lists[method] != nil {
-			methods = append(methods, method)
-		}
-	}
+	methods := slices.Sorted(maps.Keys(r.s.catalog.lists))
 	r.s.mu.Unlock()
 	for _, method := range methods {
 		fresh, err := r.list(method, m)
@@ -134,16 +167,11 @@ func (r *restoring) lists(m memory) (changed []string, err error) {
 		if old := r.s.catalog.lists[method]; old == nil || old.differs(fresh.lists[method]) {
 			changed = append(changed, method)
 			if old != nil {
-				clear(old.pages) // the client will ask again at once, perhaps before we are ready
+				clear(old.pages) // the client will ask again immediately, perhaps before we are ready
 			}
-		}
-		// Decisions follow the list as it is now. What the client saw is
-		// replaced only when it asks again, or mixing generations could give
-		// it half of each.
-		if method == "tools/list" {
-			r.s.catalog.tools, r.s.catalog.listed, r.s.catalog.stale = fresh.tools, fresh.listed, false
-		}
-		if fresh.lists[method] != nil && !slices.Contains(changed, method) {
+		} else if fresh.lists[method] != nil {
+			// What the client saw is replaced only by the same, or mixing
+			// generations could give it half of each.
 			r.s.catalog.lists[method] = fresh.lists[method]
 		}
 		r.s.mu.Unlock()
@@ -151,11 +179,22 @@ func (r *restoring) lists(m memory) (changed []string, err error) {
 	return changed, nil
 }
 
+// tools reads the tools as they are now: decisions follow them.
+func (r *restoring) tools(m memory) error {
+	_, err := r.list("tools/list", m)
+	return err
+}
+
 // mostPages bounds a server that pages for ever.
 const mostPages = 1000
 
+// list reads one list to its end. Of tools, the catalogue takes what they
+// declare, unless they changed meanwhile.
 func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 	fresh = newCatalog()
+	r.s.mu.Lock()
+	asked := r.s.sends
+	r.s.mu.Unlock()
 	cursor := ""
 	for range mostPages {
 		answer, err := r.s.request(r.ctx, r.conn, method, listParams(m, cursor))
@@ -163,11 +202,19 @@ func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 			return fresh, err
 		}
 		if answer.Error != nil {
-			return fresh, nil
+			break
 		}
 		if cursor = fresh.learn(method, cursor, answer.Result); cursor == "" {
-			return fresh, nil
+			break
 		}
+	}
+	if method == "tools/list" && fresh.lists[method] != nil {
+		r.s.mu.Lock()
+		r.s.catalog.tools, r.s.catalog.listed = fresh.tools, fresh.listed
+		if r.s.catalog.changedAt <= asked {
+			r.s.catalog.stale = false
+		}
+		r.s.mu.Unlock()
 	}
 	return fresh, nil
 }
@@ -200,32 +247,46 @@ func firstOf(a, b []byte) []byte {
 	return b
 }
 
-// announcement tells the client what may be different: the lists that are, and
-// every subscribed resource, whose changes in the gap nobody can know.
-func (s *Session) announcement(changed []string, m memory, uris []string) (lines [][]byte) {
+// updated tells the client of every subscribed resource, whose changes while
+// the server was away are unknown.
+func (s *Session) updated(m memory, uris []string) (lines [][]byte) {
+	if !m.legacy {
+		return s.hinted(nil)
+	}
+	for _, uri := range uris {
+		lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":`+uri+`}}`))
+	}
+	return lines
+}
+
+// changed tells the client which lists are different now.
+func (s *Session) changed(methods []string, m memory) (lines [][]byte) {
 	notices := map[string]bool{}
-	for _, method := range changed {
+	for _, method := range methods {
 		s.Events.Emit(event.Event{Kind: event.ListChanged, Server: s.Name, Method: method})
 		notices[kinds[method].changed] = true
 	}
-	if m.legacy {
-		for notice := range notices {
-			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"`+notice+`"}`))
-		}
-		for _, uri := range uris {
-			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":`+uri+`}}`))
-		}
-		return lines
+	if !m.legacy {
+		return s.hinted(notices)
 	}
+	for _, notice := range slices.Sorted(maps.Keys(notices)) {
+		lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"`+notice+`"}`))
+	}
+	return lines
+}
+
+// hinted are the hints for all open streams: of these notices, or, without
+// any, of the resources.
+func (s *Session) hinted(notices map[string]bool) (lines [][]byte) {
 	for _, stream := range s.streams {
-		lines = append(lines, stream.hints(func(notice string) bool { return notices[notice] })...)
+		lines = append(lines, stream.hints(func(notice string) bool { return notices[notice] }, notices == nil)...)
 	}
 	return lines
 }
 
 // hints tell the listener of a stream what may have changed while it was cut:
-// the lists it asked about, and every resource.
-func (c *call) hints(changed func(notice string) bool) (lines [][]byte) {
+// the lists it asked about, and every resource it subscribed to.
+func (c *call) hints(changed func(notice string) bool, resources bool) (lines [][]byte) {
 	wanted, _ := wire.Field(c.msg.Params, "notifications")
 	subscription := `"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(c.id) + `}`
 	for notice, flag := range listenFlag {
@@ -233,8 +294,8 @@ func (c *call) hints(changed func(notice string) bool) (lines [][]byte) {
 			lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"`+notice+`","params":{`+subscription+`}}`))
 		}
 	}
-	if resources, _ := wire.Field(wanted, "resourceSubscriptions"); resources != nil {
-		wire.Elements(resources, func(uri []byte) {
+	if uris, _ := wire.Field(wanted, "resourceSubscriptions"); resources && uris != nil {
+		wire.Elements(uris, func(uri []byte) {
 			lines = append(lines, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%s,%s}}`, uri, subscription))
 		})
 	}

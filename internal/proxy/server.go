@@ -49,7 +49,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	s.retire(c)
 	valid := (m.Result == nil) != (m.Error == nil)
 	if c.own == nil && valid {
-		conn.Used()
+		conn.Answered(c.class == Start || c.msg.Method == "server/discover")
 		s.counters.Answered++
 		if c.task && c.token != "" && len(s.tasks) < mostTasks {
 			s.tasks[c.token] = true

@@ -29,7 +29,7 @@ type Options struct {
 	MaxTime  time.Duration // of a call with progress; default 10 min
 	Patience time.Duration // of a call while the server is down; default 30 s
 
-	StartTimeout  time.Duration // default 10 s, 60 s where the command may download first
+	StartTimeout  time.Duration // idle time before an answer of a starting server is overdue; default 60 s
 	ProbeInterval time.Duration // of silence before we ask; default 15 s
 	ProbeTimeout  time.Duration // default 5 s
 	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
@@ -124,6 +124,9 @@ type Session struct {
 	unverified map[string]string  // tools whose calls pass unchecked, and why
 	notices    notices
 	pulse      pulse
+
+	asking     bool           // for the tools, in the background
+	background sync.WaitGroup // what runs beside the traffic
 
 	news              [][]byte // what a restored session has to tell the client
 	greetedGeneration int
@@ -242,6 +245,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	go func() {
 		defer close(done)
 		running.Wait()
+		s.background.Wait()
 		s.abandonAll()
 	}()
 	if deaf := s.leave(done); deaf != nil {
@@ -340,22 +344,23 @@ const (
 // awaitRoom holds up a client that says more than the server reads, as a pipe
 // between the two would.
 func (s *Session) awaitRoom() {
-	s.mu.Lock()
-	conn := s.conn
-	s.mu.Unlock()
-	if conn != nil {
+	if conn := s.connection(); conn != nil {
 		conn.AwaitRoom()
 	}
 }
 
 // Flush sends what FromClient left queued for the server.
 func (s *Session) Flush() {
-	s.mu.Lock()
-	conn := s.conn
-	s.mu.Unlock()
-	if conn != nil {
+	if conn := s.connection(); conn != nil {
 		conn.Flush()
 	}
+}
+
+// connection is the current one; nil: the server is down.
+func (s *Session) connection() *upstream.Conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
 }
 
 // later leaves what is to be said until the lock is free; unlock says it.

@@ -111,10 +111,14 @@ func (s *story) state() (state serverState) {
 	return state
 }
 
-// methods the server has seen, in order; "-" is an answer of the client's.
+// methods is what the server was sent, in order; "-" is an answer of the
+// client's. Lists are left out: gauze asks for them beside the traffic.
 func (state serverState) methods() string {
 	var all []string
 	for _, seen := range state.Seen {
+		if seen.Method == "tools/list" {
+			continue
+		}
 		if seen.Method == "" {
 			seen.Method = "-"
 		}

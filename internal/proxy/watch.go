@@ -149,12 +149,13 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 		case c.conn != conn || c.own != nil || c.over:
 		case c.class == Start || conn.Starting():
 			c.heard = now // its own time begins when it is read
-			if conn.Overdue(c.sent, now, s.up.StartTimeout) {
+			if patience := s.up.StartPatience(); conn.Overdue(c.sent, now, patience) {
+				s.up.StartOverdue()
 				s.retire(c)
 				seen, shown := conn.Stuck(c.msg.Method, c.sent), conn.Glimpse()
 				s.later(func() {
 					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Detail: s.up.Explain("", seen),
-						Waited: now.Sub(c.sent), Limit: s.up.StartTimeout, Evidence: shown})
+						Waited: now.Sub(c.sent), Limit: patience, Evidence: shown})
 				})
 				s.replace(conn, "it did not answer "+c.msg.Method)
 				return
@@ -327,7 +328,8 @@ func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) b
 	if s.pulse.idleSince.After(since) && s.pulse.vitals.Known {
 		since = s.pulse.idleSince
 	}
-	return conn.Overdue(since, now, min(discoverPatience, s.up.StartTimeout)) || now.Sub(c.heard) > s.up.StartTimeout
+	patience := s.up.StartPatience()
+	return conn.Overdue(since, now, min(discoverPatience, patience)) || now.Sub(c.heard) > patience
 }
 
 // discoverRefused: some legacy servers exit on server/discover. After the

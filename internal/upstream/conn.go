@@ -59,11 +59,12 @@ type Conn struct {
 	heard atomic.Int64 // when the last byte came, in nanoseconds since Started
 	spoke atomic.Int64 // when the first message came, the same; 0: none yet
 	inMid atomic.Bool  // the last byte was not the end of a line
-	used  atomic.Bool  // a client's request was answered
+	used  atomic.Bool  // a client's request beyond the handshake was answered
 
 	logs   io.Writer // where the server's stderr goes; never blocks
 	stderr ring
 	strays strays
+	effort effort
 
 	ending   sync.Once
 	reason   string        // why we ended it; written inside ending
@@ -78,7 +79,7 @@ type Conn struct {
 }
 
 func newConn(generation int, started time.Time, hear Reader, logs io.Writer) *Conn {
-	return &Conn{Generation: generation, Started: started, hear: hear, logs: logs,
+	return &Conn{Generation: generation, Started: started, hear: hear, logs: logs, effort: effort{seen: started},
 		hurry: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
 }
 
@@ -115,14 +116,18 @@ func (c *Conn) speaks() {
 	}
 }
 
-// Used notes that a request of the client's was answered: the connection was
-// of use, whatever becomes of it.
-func (c *Conn) Used() {
-	if !c.used.Load() {
-		c.used.Store(true)
-		if w, ok := c.link.(*web); ok {
-			w.remote.served.Store(true)
-		}
+// Answered notes that a request of the client's was answered. Beyond the
+// handshake that makes the connection one that was of use, whatever becomes of
+// it.
+func (c *Conn) Answered(handshake bool) {
+	if c.used.Load() {
+		return
+	}
+	if c.used.Store(!handshake); !handshake && c.pipes != nil {
+		c.pipes.kin.dying(&c.pipes.proc.group) // it is all there now: find out who belongs to it
+	}
+	if w, ok := c.link.(*web); ok {
+		w.remote.served.Store(true)
 	}
 }
 
@@ -173,21 +178,34 @@ func (c *Conn) Drop(end int64) { c.drop(end) }
 // is lost.
 func (c *Conn) Lingers(end int64) bool { return c.lingers(end) }
 
+// Settle waits a moment if a process of an idle server is just being killed:
+// it might still read what it is sent and die with it. One that was heard
+// within quietTime is not looked at.
+func (c *Conn) Settle(now time.Time) {
+	if c.pipes != nil && now.Sub(c.LastHeard()) > quietTime {
+		c.pipes.settle()
+	}
+}
+
+// quietTime of silence makes a look at the server's processes cheap compared
+// with the pause there was.
+const quietTime = 50 * time.Millisecond
+
 // LastHeard is when the last byte came from the server, its start if none did.
 func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }
 
 // MidLine reports whether the server is in the middle of a line.
 func (c *Conn) MidLine() bool { return c.inMid.Load() }
 
-// Overdue reports whether the server had its time to give its first answer:
-// base since it was asked, longer while its stderr shows that it is busy (a
-// download, a build), but never more than StartTimeoutMax.
-func (c *Conn) Overdue(asked, now time.Time, base time.Duration) bool {
-	active := c.stderr.lastWrite()
-	if active.Before(asked) {
-		active = asked
+// Overdue reports whether the server has been idle for patience since it was
+// asked something: it wrote nothing and used no CPU. One that is busy starting
+// (a download, an import, a build) is given up to maxStart.
+func (c *Conn) Overdue(asked, now time.Time, patience time.Duration) bool {
+	if now.Sub(asked) > max(patience, maxStart) {
+		return true
 	}
-	return now.Sub(active) > base || now.Sub(asked) > max(base, StartTimeoutMax)
+	idle := func(since time.Time) bool { return now.Sub(since) > patience }
+	return idle(asked) && idle(c.LastHeard()) && idle(c.stderr.lastWrite()) && idle(c.effort.last(c.Vitals, now, patience/20))
 }
 
 // Starting reports whether the server has neither said a word nor read the

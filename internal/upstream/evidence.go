@@ -44,11 +44,12 @@ type Evidence struct {
 	Stderr []string      // its last lines
 	Stray  []string      // first stdout lines that were no messages
 	ByUs   string        // why we ended it, if we did
+	Used   bool          // it answered a client's call
+	Served time.Duration // from its first message to its end
 
 	// Over HTTP there is no process; Spawn says why the connection is over.
 	Remote  bool
 	Gone    bool  // the server lives, but knows the session no more
-	Used    bool  // it answered a client before
 	Refused *Loss // the server is there, but took none of our requests
 
 	// Only an Attempt looks this closely.

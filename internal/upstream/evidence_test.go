@@ -152,33 +152,3 @@ func TestRelayDoesNotKeepUsAtTheEnd(t *testing.T) {
 		<-r.done
 	})
 }
-
-func TestOverdue(t *testing.T) {
-	const base = 10 * time.Second
-	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
-	for _, story := range []struct {
-		says   string
-		stderr time.Duration // last sign on stderr after the question; negative: none
-		after  time.Duration
-		want   bool
-	}{
-		{"it has its time", -1, base, false},
-		{"and not more", -1, base + 1, true},
-		{"a busy one has more", 8 * time.Second, 18 * time.Second, false},
-		{"as long as it is busy", 8 * time.Second, 18*time.Second + 1, true},
-		{"but not for ever", StartTimeoutMax, StartTimeoutMax + 1, true},
-	} {
-		c := &Conn{}
-		if story.stderr >= 0 {
-			c.stderr.last = start.Add(story.stderr)
-		}
-		if got := c.Overdue(start, start.Add(story.after), base); got != story.want {
-			t.Errorf("%s: %v", story.says, got)
-		}
-	}
-	early := &Conn{}
-	early.stderr.last = start.Add(-time.Minute)
-	if !early.Overdue(start, start.Add(base+1), base) {
-		t.Error("what was said before the question counts as an answer")
-	}
-}

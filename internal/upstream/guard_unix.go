@@ -23,29 +23,36 @@ type guard struct {
 const guardScript = `g=; while read -r line; do g=$line; done; ` +
 	`[ -n "$g" ] && { kill -CONT "-$g"; kill -TERM "-$g"; sleep 1; kill -KILL "-$g"; } 2>/dev/null`
 
-// watch tells the guard which group is alive, starting the guard at first. A
-// machine without a shell has no guard; the server then still sees its stdin
-// close.
-func (g *guard) watch(group int) {
-	if g.cmd == nil {
-		read, write, err := os.Pipe()
-		if err != nil {
-			return
-		}
-		cmd := exec.Command("/bin/sh", "-c", guardScript, "process-guard")
-		cmd.Stdin = read
-		cmd.Dir = "/"
-		cmd.Env = []string{"PATH=/usr/bin:/bin"}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to our group is not for it
-		err = cmd.Start()
-		read.Close()
-		if err != nil {
-			write.Close()
-			return
-		}
-		g.cmd, g.pipe = cmd, write
+// arm starts the guard, before there is anything to watch: a server that is
+// started first would be left behind if we were killed in between. A machine
+// without a shell has no guard; the server then still sees its stdin close.
+func (g *guard) arm() {
+	if g.cmd != nil {
+		return
 	}
-	fmt.Fprintf(g.pipe, "%d\n", group)
+	read, write, err := os.Pipe()
+	if err != nil {
+		return
+	}
+	cmd := exec.Command("/bin/sh", "-c", guardScript, "process-guard")
+	cmd.Stdin = read
+	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to our group is not for it
+	err = cmd.Start()
+	read.Close()
+	if err != nil {
+		write.Close()
+		return
+	}
+	g.cmd, g.pipe = cmd, write
+}
+
+// watch tells the guard which group is alive.
+func (g *guard) watch(group int) {
+	if g.cmd != nil {
+		fmt.Fprintf(g.pipe, "%d\n", group)
+	}
 }
 
 // release: the group is gone, there is nothing left to end.

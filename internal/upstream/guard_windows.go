@@ -3,6 +3,7 @@ package upstream
 // guard: the Job Object does its work (process_windows.go).
 type guard struct{}
 
+func (g *guard) arm()     {}
 func (g *guard) release() {}
 func (g *guard) close()   {}
 

@@ -19,6 +19,7 @@ type pipes struct {
 	*Conn
 	proc *process
 	out  *outbox
+	kin  family
 	rest int    // bytes read behind the end; of the reading goroutine
 	half []byte // the beginning of an unfinished line; of the reading goroutine
 
@@ -30,6 +31,7 @@ type pipes struct {
 
 // launch starts the server as generation number and begins to listen.
 func launch(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
+	guard.arm()
 	proc, err := start(spec)
 	if err != nil {
 		return nil, err
@@ -61,6 +63,17 @@ func (p *pipes) gone() <-chan struct{}     { return p.done }
 func (p *pipes) starting() bool            { return untouched(p.proc.stdin) }
 func (p *pipes) vitals() Vitals            { return p.proc.vitals() }
 func (p *pipes) pid() int                  { return p.proc.pid() }
+
+// settle waits for the end of a server that is just being killed.
+func (p *pipes) settle() {
+	if p.kin.dying(&p.proc.group) {
+		p.proc.endedWithin(noticeTime, p.done)
+	}
+}
+
+// noticeTime is how long a launcher has to notice that its server is gone. If
+// it lives on, the process that ended was a helper.
+const noticeTime = 50 * time.Millisecond
 
 func (p *pipes) delivery(end int64) fault.Delivery {
 	if Seeded("offset-by-one") {
@@ -132,10 +145,10 @@ func (p *pipes) serve(guard *guard) {
 	state := p.proc.cmd.ProcessState
 	p.evidence = Evidence{
 		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Signal: signalOf(state), Ran: p.ended.Sub(p.Started),
-		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason,
+		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason, Used: p.used.Load(),
 	}
-	if p.spoke.Load() > 0 {
-		p.evidence.Stage = Spoke
+	if first := time.Duration(p.spoke.Load()); first > 0 {
+		p.evidence.Stage, p.evidence.Served = Spoke, p.evidence.Ran-first
 	}
 	close(p.done)
 }

@@ -59,7 +59,7 @@ func start(spec Spec) (p *process, err error) {
 	p = &process{cmd: cmd, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
 	p.group.prepare(cmd)
 	p.started = time.Now()
-	if err := cmd.Start(); err != nil {
+	if err := startTied(cmd); err != nil {
 		return nil, err
 	}
 	p.group.adopt(cmd)

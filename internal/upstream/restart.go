@@ -14,14 +14,18 @@ import (
 
 // Restart says how eagerly a server is brought back. The zero value holds the
 // defaults.
+//
+// Only generations that were of no use count against it: those that answered
+// no client and did not stay up for Healthy. A useful one is restarted
+// immediately, whatever the rate.
 type Restart struct {
-	Backoff time.Duration // first at once, then full jitter on this x 2^n; default 200 ms, negative: none
+	Backoff time.Duration // bounds the random wait before the second restart, x2 for each further one; default 200 ms, negative: none
 	Cap     time.Duration // of one wait; default 30 s
-	Limit   int           // restarts within Period before we stop trying for Open; default 5, negative: no limit
+	Limit   int           // useless generations within Period before a pause; default 5, negative: no limit
 	Period  time.Duration // default 60 s
-	Open    time.Duration // default 30 s, doubling to OpenMax
+	Open    time.Duration // length of the first pause, doubling up to OpenMax; default 2 s
 	OpenMax time.Duration // default 5 min
-	Healthy time.Duration // a generation this long is a fresh start; default 60 s
+	Healthy time.Duration // a generation that stayed up this long was useful; default 10 s
 }
 
 func (r Restart) withDefaults() Restart {
@@ -33,9 +37,9 @@ func (r Restart) withDefaults() Restart {
 	set(&r.Backoff, 200*time.Millisecond)
 	set(&r.Cap, 30*time.Second)
 	set(&r.Period, time.Minute)
-	set(&r.Open, 30*time.Second)
+	set(&r.Open, 2*time.Second) // a call that waits sees several tries within its patience
 	set(&r.OpenMax, 5*time.Minute)
-	set(&r.Healthy, time.Minute)
+	set(&r.Healthy, 10*time.Second)
 	if r.Limit == 0 {
 		r.Limit = 5
 	}
@@ -60,8 +64,8 @@ func (p plan) final() bool { return p.permanent || p.open || p.refused || p.abse
 // arguments.
 type restarts struct {
 	Restart
-	failures int         // in a row, since the last healthy generation
-	recent   []time.Time // within Period
+	failures int         // useless generations in a row
+	recent   []time.Time // their ends within Period
 	opens    int
 	same     string // signature of the last early end
 	sames    int    // how often in a row
@@ -73,16 +77,18 @@ const sameEarlyEnds = 3
 
 // after decides what follows an end. chance is uniform in [0,1).
 func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
-	if e.Ran >= r.Healthy {
-		r.failures, r.opens, r.recent = 0, 0, nil
+	useful := e.Used || e.Served >= r.Healthy
+	if useful {
+		*r = restarts{Restart: r.Restart}
 	}
 	switch {
-	case e.Remote && !e.Gone:
-		return r.unreached(e, chance)
-	case e.Gone && e.Used:
+	case e.Gone && useful:
 		// Servers forget sessions when they are idle, or when a balancer sends
-		// us to another one. As long as each of them was of use, a new one is
-		// no sign of trouble.
+		// us to a different one.
+		return plan{code: fault.ServerUnavailable, detail: e.Sentence()}
+	case e.Remote:
+		return r.unreached(e, chance)
+	case useful:
 		return plan{code: fault.ServerUnavailable, detail: e.Sentence()}
 	}
 	if e.Stage >= Spoke {
@@ -95,9 +101,9 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	if code, detail, ok := permanent(e); ok {
 		return plan{permanent: true, code: code, detail: detail}
 	}
-	if e.Spawn == nil && !e.Remote && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
+	if e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
 		return plan{permanent: true, code: fault.ServerExitsEarly,
-			detail: fmt.Sprintf("it ended %d times in the same way (%s) before it said a word", r.sames, e.Exit)}
+			detail: fmt.Sprintf("it exited %d times in the same way (%s) before sending a message", r.sames, e.Exit)}
 	}
 
 	kept := r.recent[:0]
@@ -108,19 +114,19 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	}
 	r.recent = append(kept, now)
 	// After a pause one try is allowed, not another five, until a generation
-	// has lived long enough to be called healthy.
+	// was of use.
 	if r.Limit > 0 && (r.opens > 0 || len(r.recent) > r.Limit) {
 		p := plan{wait: min(r.Open<<min(r.opens, 10), r.OpenMax), open: true, code: fault.CrashLoop,
-			detail: fmt.Sprintf("it ended %d times within %v", len(r.recent), r.Period)}
+			detail: fmt.Sprintf("it exited %d times within %v without answering a call", len(r.recent), r.Period)}
 		if len(r.recent) <= r.Limit {
-			p.detail = "it ended again after the last pause: " + e.Sentence()
+			p.detail = "it exited again after the last pause: " + e.Sentence()
 		}
 		r.opens++
 		return p
 	}
 
 	p := plan{code: fault.ServerUnavailable, detail: e.Sentence()}
-	notStarted := e.Spawn != nil && !e.Remote
+	notStarted := e.Spawn != nil
 	if notStarted {
 		p.code = fault.SpawnFailed
 	}
@@ -137,10 +143,12 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 // there is no reason to stop trying.
 const unreachedCap = 5 * time.Second
 
-// unreached decides what follows when a server behind a URL took no connection
-// or was of no use: it did not answer, or could not be initialised again.
+// unreached decides what follows when a server behind a URL accepted no
+// connection or was of no use: it did not answer, could not be initialized
+// again, or forgot the session before it answered a call (replicas behind a
+// balancer without sticky sessions do).
 func (r *restarts) unreached(e Evidence, chance float64) plan {
-	if e.Stage >= Spoke {
+	if e.Stage >= Spoke && !e.Gone {
 		r.failures = 0 // it was there until now
 	}
 	if e.Refused != nil {

@@ -29,6 +29,9 @@ func history(r Restart) *ends {
 func (h *ends) after(ran time.Duration, e Evidence, chance float64) plan {
 	h.now = h.now.Add(ran)
 	e.Ran = ran
+	if e.Stage >= Spoke {
+		e.Served = ran
+	}
 	p := h.r.after(e, h.now, chance)
 	h.now = h.now.Add(p.wait)
 	return p
@@ -36,6 +39,7 @@ func (h *ends) after(ran time.Duration, e Evidence, chance float64) plan {
 
 var (
 	crashed = Evidence{Stage: Spoke, Exit: "signal: killed", Code: -1}
+	served  = Evidence{Stage: Spoke, Exit: "signal: killed", Code: -1, Used: true}
 	early   = Evidence{Stage: Started, Exit: "exit status 1", Code: 1}
 )
 
@@ -79,22 +83,46 @@ func TestWithoutBackoffEveryRestartIsAtOnce(t *testing.T) {
 	}
 }
 
-func TestAHealthyLifeStartsTheCountAfresh(t *testing.T) {
+func TestAUsefulGenerationIsRestartedImmediately(t *testing.T) {
 	h := history(Restart{})
-	for range 4 {
-		h.after(time.Second, crashed, 0.5)
-	}
-	if p := h.after(time.Minute, crashed, 0.5); p.wait != 0 || p.open {
-		t.Errorf("after a minute: %+v", p)
-	}
-	for range 4 {
-		if p := h.after(time.Second, crashed, 0); p.open {
-			t.Errorf("the ends before count still: %+v", p)
+	for n := range 1000 {
+		if p := h.after(time.Millisecond, served, 0.999); p.wait != 0 || p.open || p.code == fault.CrashLoop {
+			t.Fatalf("restart %d: %+v", n+1, p)
 		}
 	}
 }
 
-func TestFiveRestartsInAMinuteAreAllowedAndNotSix(t *testing.T) {
+func TestAUsefulGenerationClearsTheRecord(t *testing.T) {
+	for says, useful := range map[string]func(*ends) plan{
+		"it answered a call":   func(h *ends) plan { return h.after(time.Millisecond, served, 0.5) },
+		"it stayed up a while": func(h *ends) plan { return h.after(10*time.Second, crashed, 0.5) },
+	} {
+		h := history(Restart{})
+		for range 9 { // five restarts, then pauses
+			h.after(time.Millisecond, crashed, 0.5)
+		}
+		if p := useful(h); p.wait != 0 || p.open {
+			t.Errorf("%s: %+v", says, p)
+		}
+		for n := range 5 {
+			if p := h.after(time.Millisecond, crashed, 0); p.open {
+				t.Errorf("%s: useless generations before it still count at restart %d: %+v", says, n+1, p)
+			}
+		}
+	}
+}
+
+func TestASlowStartIsNotTimeUp(t *testing.T) {
+	h := history(Restart{Limit: -1})
+	slow := Evidence{Stage: Started, Exit: "exit status 1", Code: 1, Stderr: []string{"a"}}
+	other := Evidence{Stage: Started, Exit: "exit status 2", Code: 2, Stderr: []string{"b"}}
+	h.after(time.Minute, slow, 0.5)
+	if p := h.after(time.Minute, other, 0.5); p.wait == 0 {
+		t.Errorf("a server that never sent a message counts as useful: %+v", p)
+	}
+}
+
+func TestFiveUselessGenerationsInAMinuteAreAllowedAndNotSix(t *testing.T) {
 	h := history(Restart{})
 	for n := range 5 {
 		if p := h.after(time.Second, crashed, 0); p.open {
@@ -102,7 +130,7 @@ func TestFiveRestartsInAMinuteAreAllowedAndNotSix(t *testing.T) {
 		}
 	}
 	p := h.after(time.Second, crashed, 0)
-	if !p.open || p.permanent || p.wait != 30*time.Second || p.code != fault.CrashLoop || !strings.Contains(p.detail, "6 times within 1m0s") {
+	if !p.open || p.permanent || p.wait != 2*time.Second || p.code != fault.CrashLoop || !strings.Contains(p.detail, "6 times within 1m0s") {
 		t.Errorf("%+v", p)
 	}
 }
@@ -121,13 +149,36 @@ func TestAfterAPauseThereIsOneTryAndThenALongerPause(t *testing.T) {
 	for range 5 {
 		h.after(time.Millisecond, crashed, 0)
 	}
-	for n, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute} {
-		if p := h.after(time.Millisecond, crashed, 0); !p.open || p.wait != want {
-			t.Errorf("pause %d: %+v, want %v", n+1, p, want)
+	for n, want := range []time.Duration{2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
+		if p := h.after(time.Millisecond, crashed, 0); !p.open || p.wait != want*time.Second {
+			t.Errorf("pause %d: %+v, want %v", n+1, p, want*time.Second)
 		}
 	}
 	if p := h.after(time.Minute, crashed, 0); p.open || p.wait != 0 {
 		t.Errorf("after a healthy life: %+v", p)
+	}
+}
+
+// Replicas behind a balancer without sticky sessions forget the session again
+// and again. That is not a crash loop, and it must not spin.
+func TestAForgottenSessionIsNoCrashLoop(t *testing.T) {
+	forgotten := Evidence{Stage: Spoke, Remote: true, Gone: true, Spawn: errors.New("HTTP 404")}
+	h := history(Restart{})
+	waited := time.Duration(0)
+	for n := range 50 {
+		p := h.after(time.Millisecond, forgotten, 0.9)
+		if p.open || p.permanent || p.code == fault.CrashLoop || p.wait > unreachedCap {
+			t.Fatalf("session %d: %+v", n+1, p)
+		}
+		waited += p.wait
+	}
+	if waited < time.Minute {
+		t.Errorf("50 useless sessions within %v", waited)
+	}
+	used := forgotten
+	used.Used = true
+	if p := h.after(time.Millisecond, used, 0.9); p.wait != 0 {
+		t.Errorf("a session that was used is renewed immediately: %+v", p)
 	}
 }
 

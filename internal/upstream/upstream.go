@@ -50,7 +50,7 @@ type Options struct {
 	Remote       *Remote // of a spec with a URL: what other upstreams share with this one; default its own
 	Name         string  // shown to people; default the command line
 	Restart      Restart
-	StartTimeout time.Duration // default Spec.StartTimeout()
+	StartTimeout time.Duration // idle time before an answer of a starting server is overdue; default 60 s, what clients wait
 	Stderr       io.Writer     // where the server's stderr goes; nil: nowhere
 	Events       *event.Stream
 	Health       health.Config
@@ -76,6 +76,7 @@ type Upstream struct {
 	hurried    bool
 	died       time.Time // when the last generation ended; zero: none did
 	recoveries []Recovery
+	learned    time.Duration // patience that earlier starts showed to be necessary
 }
 
 // Recovery is one return from the dead: how long it took from the death to a
@@ -88,7 +89,7 @@ const keptRecoveries = 10_000
 // New prepares an Upstream; Serve runs it.
 func New(o Options, user User) *Upstream {
 	if o.StartTimeout == 0 {
-		o.StartTimeout = o.Spec.StartTimeout()
+		o.StartTimeout = defaultStartTimeout
 	}
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
@@ -97,6 +98,28 @@ func New(o Options, user User) *Upstream {
 		o.Stderr = io.Discard
 	}
 	return &Upstream{Options: o, user: user, wake: make(chan struct{}, 1), tracker: health.New(o.Health)}
+}
+
+// defaultStartTimeout is what the common clients wait for initialize.
+const defaultStartTimeout = 60 * time.Second
+
+// maxStart bounds the start of a server that is busy all the time.
+const maxStart = 10 * time.Minute
+
+// StartPatience is the StartTimeout, or more if starts turned out to take
+// longer.
+func (u *Upstream) StartPatience() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return max(u.StartTimeout, u.learned)
+}
+
+// StartOverdue notes that a start took longer than StartPatience: the next one
+// is given twice the time, because the same wait would fail the same way.
+func (u *Upstream) StartOverdue() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.learned = min(2*max(u.StartTimeout, u.learned), max(u.StartTimeout, maxStart))
 }
 
 // retryWhenAsked: after giving up, a new request is worth one try at most
@@ -228,14 +251,15 @@ func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Co
 	return dial(u.Remote, generation, u.user, logs), nil
 }
 
-// prepare runs the user's Prepare within the time a start may take.
+// prepare runs the user's Prepare. Each answer it waits for has the time a
+// start may take.
 func (u *Upstream) prepare(ctx context.Context, conn *Conn) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	asked := time.Now()
 	result := make(chan error, 1)
 	go func() { result <- u.user.Prepare(ctx, conn) }()
-	tick := time.NewTicker(max(u.StartTimeout/20, time.Millisecond))
+	patience := u.StartPatience()
+	tick := time.NewTicker(max(patience/20, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -245,7 +269,8 @@ func (u *Upstream) prepare(ctx context.Context, conn *Conn) error {
 			cancel(errors.New("the server ended before it was ready"))
 			return errors.Join(context.Cause(ctx), <-result)
 		case <-tick.C:
-			if conn.Overdue(asked, time.Now(), u.StartTimeout) {
+			if conn.Overdue(conn.LastHeard(), time.Now(), patience) {
+				u.StartOverdue()
 				cancel(errors.New("it did not answer in time"))
 				<-result
 				return context.Cause(ctx)
@@ -323,6 +348,7 @@ func (u *Upstream) connected(c *Conn) {
 	from := u.tracker.State()
 	u.tracker.Connected(c.Generation, now)
 	to := u.tracker.State()
+	u.learned = max(u.learned, 3*time.Duration(c.spoke.Load()))
 	if !u.died.IsZero() && len(u.recoveries) < keptRecoveries {
 		u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.spoke.Load())})
 	}

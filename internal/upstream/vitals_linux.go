@@ -2,8 +2,10 @@ package upstream
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -11,25 +13,7 @@ import (
 // grandchild (npx, uvx, sh -c). Clock ticks are 100 a second on every Linux
 // that Go supports.
 func (g *group) vitals() (v Vitals) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return v
-	}
-	v.Known = true
-	for _, entry := range entries {
-		if name := entry.Name(); name[0] < '0' || name[0] > '9' {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		// pid (comm) state ppid pgrp ... utime stime cutime cstime: comm may hold anything,
-		// so fields are counted from its closing parenthesis.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 15 || string(fields[2]) != strconv.Itoa(g.id) {
-			continue
-		}
+	v.Known = g.each(func(_ int, fields [][]byte) {
 		if fields[0][0] == 'T' {
 			v.Stopped = true
 		}
@@ -38,6 +22,98 @@ func (g *group) vitals() (v Vitals) {
 			ticks, _ := strconv.Atoi(string(field))
 			v.CPU += time.Duration(ticks) * 10 * time.Millisecond
 		}
-	}
+	})
 	return v
+}
+
+// each goes through the processes of the group with their /proc/PID/stat from
+// the state on: state ppid pgrp ... utime stime cutime cstime. It reports
+// whether that can be known.
+func (g *group) each(see func(pid int, fields [][]byte)) bool {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return false
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		// pid (comm) state: comm may hold anything, so fields are counted from
+		// its closing parenthesis.
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		if len(fields) >= 15 && string(fields[2]) == strconv.Itoa(g.id) {
+			see(pid, fields)
+		}
+	}
+	return true
+}
+
+// family remembers the processes of a group, so that a look at them costs two
+// or three files and not all of /proc.
+type family struct {
+	mu       sync.Mutex
+	pids     []int
+	counting bool
+}
+
+// dying reports whether a process of the group is gone or about to be: a
+// server killed below its launcher, which does not know yet. The first look
+// only begins to find out who belongs to the group.
+func (f *family) dying(g *group) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, pid := range f.pids {
+		if doomed(pid) {
+			f.pids = nil
+			return true
+		}
+	}
+	if f.pids == nil && !f.counting {
+		f.counting = true
+		go f.count(g)
+	}
+	return false
+}
+
+func (f *family) count(g *group) {
+	var pids []int
+	g.each(func(pid int, fields [][]byte) {
+		if fields[0][0] != 'Z' {
+			pids = append(pids, pid)
+		}
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pids, f.counting = pids, false
+}
+
+// doomed reports whether a process is gone, a zombie, or has a SIGKILL coming:
+// until it runs again to take note of that, it may still read what is sent to
+// it, and nothing will come of it.
+func doomed(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return true
+	}
+	const sigkill = 1 << 8
+	for line := range bytes.Lines(status) {
+		name, value, _ := bytes.Cut(line, []byte{':'})
+		value = bytes.TrimSpace(value)
+		switch string(name) {
+		case "State":
+			if len(value) > 0 && (value[0] == 'Z' || value[0] == 'X') {
+				return true
+			}
+		case "SigPnd", "ShdPnd":
+			if pending, err := strconv.ParseUint(string(value), 16, 64); err == nil && pending&sigkill != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

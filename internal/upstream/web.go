@@ -129,8 +129,8 @@ func (w *web) serve() {
 		w.evidence.ByUs = w.reason
 	default:
 	}
-	if w.spoke.Load() > 0 {
-		w.evidence.Stage = Spoke
+	if first := time.Duration(w.spoke.Load()); first > 0 {
+		w.evidence.Stage, w.evidence.Served = Spoke, w.evidence.Ran-first
 	}
 	w.evidence.HTTP = w.refusals
 	select {
