@@ -53,7 +53,7 @@ func serveCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "address to serve; with --no-token only a loopback address")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "address to serve; other than loopback only with --token-env or --token-file")
 	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens that clients must send, one a line; each has its own sessions (default: a token that gauze creates)")
 	flags.StringVar(&f.tokenEnv, "token-env", "", "environment variable with the token that clients must send")
 	flags.BoolVar(&f.noToken, "no-token", false, "serve every program and user on this machine, without a token")
@@ -81,6 +81,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	o.Events = event.New(256)
 	front := f.front
 	front.Session = o
+	if front.Tokens, err = f.chosenTokens(); err != nil {
+		return err
+	}
 	if f.tokenEnv != "" && o.Spec.URL == "" {
 		// The token is for clients; the server has no use for it.
 		o.Spec.Env = slices.DeleteFunc(o.Spec.Environment(), func(pair string) bool { return strings.HasPrefix(pair, f.tokenEnv+"=") })
@@ -101,29 +104,29 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		defer remote.Close()
 		front.Session.Remote, front.Reachable = remote, remote.Reach
 	}
-	listener, err := f.open()
+	listener, err := f.open(len(front.Tokens) > 0)
 	if err != nil {
 		return err
 	}
-	tokens, err := f.tokens() // after open: one that is created is shown only once
-	if err != nil {
-		listener.Close()
-		return err
+	defer listener.Close()
+	var own ownTokens
+	if len(front.Tokens) == 0 && !f.noToken {
+		// Not before: a token that is created now is shown only once.
+		if own, err = keptTokens(); err != nil {
+			return err
+		}
+		front.Tokens = own.all
 	}
-	front.Tokens = tokens.all
 	told := func() {}
 	if !f.quiet {
 		told = narrate(o.Events, os.Stderr)
 	}
 	g := gateway.New(front, listener.Addr())
 	// Whoever starts us waits for this line, so it is not subject to --quiet.
-	fmt.Fprintf(os.Stderr, "gauze: listening on http://%s%s\n", listener.Addr(), gateway.Path)
-	host := ""
-	if len(front.Hosts) > 0 {
-		host = front.Hosts[0]
-	}
-	if err := tokens.announce(os.Stdout, os.Stderr, f.Name, host, listener.Addr()); err != nil {
-		fmt.Fprintln(os.Stderr, "gauze:", err)
+	url := "http://" + listener.Addr().String() + gateway.Path
+	fmt.Fprintln(os.Stderr, "gauze: listening on", url)
+	if own.file != "" {
+		own.announce(os.Stdout, os.Stderr, f.Name, url)
 	}
 	err = untilSignal(cmd.Context(), g, listener)
 	told()
@@ -160,14 +163,15 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	return nil
 }
 
-// open listens. An address that other machines can reach requires a token.
-func (f *serveFlags) open() (net.Listener, error) {
+// open listens. An address that other machines can reach requires a token that
+// the user chose.
+func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
 		return nil, fmt.Errorf("the flag --listen is %q: want HOST:PORT, such as 127.0.0.1:7300", f.listen)
 	}
-	if !loopback(host) && f.noToken {
-		return nil, fmt.Errorf("other machines can reach %s: remove --no-token, or listen on 127.0.0.1", f.listen)
+	if !loopback(host) && !chosen {
+		return nil, fmt.Errorf("%s can be reached from other machines: choose a token with --token-env or --token-file, or listen on 127.0.0.1", f.listen)
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {

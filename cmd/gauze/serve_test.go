@@ -246,8 +246,8 @@ func TestUnfinishedBodiesCostLittleAndKeepNobodyOut(t *testing.T) {
 
 func TestFaultD10AnAddressOthersCanReachNeedsAToken(t *testing.T) {
 	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0", "192.0.2.1:0"} {
-		out, err := exec.Command("gauze", "serve", "--no-token", "--listen", address, "--", "true").CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "remove --no-token") {
+		out, err := exec.Command("gauze", "serve", "--listen", address, "--", "true").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "--token-env") {
 			t.Errorf("%s: %v, %s", address, err, out)
 		}
 	}

@@ -10,45 +10,32 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/gateway"
 )
 
-// frontTokens are the tokens that clients of gauze serve must send.
-type frontTokens struct {
-	all  []string // empty: none is needed
-	file string   // of the token that gauze created; empty: the user chose the tokens
-	new  bool     // gauze created it just now
-}
-
-// tokens returns the tokens that the flags name. Without such a flag it is one
-// of our own, created at the first start and kept.
-func (f *serveFlags) tokens() (t frontTokens, err error) {
+// chosenTokens returns the tokens that the flags name. Clients must send one of
+// them.
+func (f *serveFlags) chosenTokens() ([]string, error) {
 	switch {
 	case f.noToken && (f.tokenFile != "" || f.tokenEnv != ""):
-		return t, errors.New("--no-token cannot be combined with --token-file or --token-env")
+		return nil, errors.New("--no-token cannot be combined with --token-file or --token-env")
 	case f.tokenFile != "" && f.tokenEnv != "":
-		return t, errors.New("--token-file cannot be combined with --token-env")
-	case f.noToken:
-		return t, nil
+		return nil, errors.New("--token-file cannot be combined with --token-env")
 	case f.tokenEnv != "":
 		token := strings.TrimSpace(os.Getenv(f.tokenEnv))
 		if token == "" {
-			return t, fmt.Errorf("the environment variable %s, named by --token-env, is not set", f.tokenEnv)
+			return nil, fmt.Errorf("the environment variable %s, named by --token-env, is not set", f.tokenEnv)
 		}
-		t.all = []string{token}
-		return t, checkToken(token, "the token in "+f.tokenEnv)
+		return []string{token}, checkToken(token, "the token in "+f.tokenEnv)
 	case f.tokenFile != "":
-		t.all, err = readTokens(f.tokenFile)
-		return t, err
+		return readTokens(f.tokenFile)
 	}
-	return ownToken()
+	return nil, nil
 }
 
 // readTokens reads a file with one token a line.
@@ -136,9 +123,16 @@ func continues(three string) bool {
 	return step >= -1 && step <= 1 && step == int(three[1])-int(three[0])
 }
 
-// ownToken returns the token in the state directory, and creates it first if
-// there is none.
-func ownToken() (t frontTokens, err error) {
+// ownTokens are those that gauze keeps in its state directory. There is one,
+// unless the user added more.
+type ownTokens struct {
+	all  []string
+	file string
+	new  bool // gauze created the file just now
+}
+
+// keptTokens reads our own tokens, and creates one first if there is none.
+func keptTokens() (t ownTokens, err error) {
 	dir, err := backup.StateDir()
 	if err != nil {
 		return t, fmt.Errorf("%w, or choose a token with --token-env or --token-file", err)
@@ -181,13 +175,10 @@ func createToken(path string) error {
 
 // announce tells the user how clients get in. A new token is shown once, on
 // stdout, as an entry to paste into a client's configuration.
-func (t frontTokens) announce(stdout, stderr io.Writer, name, host string, addr net.Addr) error {
-	if t.file == "" {
-		return nil
-	}
+func (t ownTokens) announce(stdout, stderr io.Writer, name, url string) {
 	if !t.new {
-		_, err := fmt.Fprintf(stderr, "gauze: clients must send the token in %s as Authorization: Bearer TOKEN\n", t.file)
-		return err
+		fmt.Fprintf(stderr, "gauze: clients must send the token in %s as Authorization: Bearer TOKEN\n", t.file)
+		return
 	}
 	fmt.Fprintf(stderr, "gauze: created a token for clients in %s; it is shown only now. An entry for a client's configuration:\n", t.file)
 	type entry struct {
@@ -199,24 +190,9 @@ func (t frontTokens) announce(stdout, stderr io.Writer, name, host string, addr 
 		name = "gauze"
 	}
 	out := json.NewEncoder(stdout)
+	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(map[string]map[string]entry{"mcpServers": {name: {
-		Type: "http", URL: "http://" + reachableAs(host, addr) + gateway.Path, Headers: map[string]string{"Authorization": "Bearer " + t.all[0]},
+	out.Encode(map[string]map[string]entry{"mcpServers": {name: {
+		Type: "http", URL: url, Headers: map[string]string{"Authorization": "Bearer " + t.all[0]},
 	}}})
-}
-
-// reachableAs returns the host and port under which clients reach addr. A
-// wildcard address is none that a client can connect to.
-func reachableAs(host string, addr net.Addr) string {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsUnspecified() {
-		return addr.String()
-	}
-	if host == "" {
-		host = "localhost"
-	}
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), fmt.Sprint(tcp.Port))
 }
