@@ -123,13 +123,14 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec upstream.S
 			*text = s.Hide(*text)
 		}
 	}
-	hideAll := func(d *doctor.Diagnosis) {
+	var hideAll func(*doctor.Diagnosis)
+	hideAll = func(d *doctor.Diagnosis) {
 		hide(&d.Explanation, &d.Fix)
 		for i := range d.Reasons {
 			hide(&d.Reasons[i])
 		}
 		for i := range d.Others {
-			hide(&d.Others[i].Explanation, &d.Others[i].Fix)
+			hideAll(&d.Others[i])
 		}
 	}
 	hide(&report.Todo)

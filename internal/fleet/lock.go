@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -159,11 +161,14 @@ const maxLockBytes = 10 << 20
 // with a project, where a pipe or a device can have its name.
 func OpenLock(path string) (l Lock, text []byte, err error) {
 	info, err := os.Stat(path)
+	var cannot *fs.PathError
 	switch {
+	case errors.As(err, &cannot):
+		return l, nil, fmt.Errorf("%s: %w", fault.Quote(path), cannot.Err) // its own words would show the path as it is
 	case err != nil:
 		return l, nil, err
 	case !info.Mode().IsRegular():
-		return l, nil, fmt.Errorf("%s is not a regular file", fault.Quote(path))
+		return l, nil, fmt.Errorf("%s is not a regular file; make a lock with: gauze lock", fault.Quote(path))
 	case info.Size() > maxLockBytes:
 		return l, nil, fmt.Errorf("%s has %d bytes; a lock file has at most %d", fault.Quote(path), info.Size(), maxLockBytes)
 	}
