@@ -149,7 +149,7 @@ func TestEveryViolationIsSeen(t *testing.T) {
 //
 // GAUZE_HOSTILE_PROJECTS sets how many there are, GAUZE_HOSTILE_SEED which.
 func TestHostileProjects(t *testing.T) {
-	seed, count := number(t, "GAUZE_HOSTILE_SEED", 11), number(t, "GAUZE_HOSTILE_PROJECTS", 504)
+	seed, count := number(t, "GAUZE_HOSTILE_SEED", 11), number(t, "GAUZE_HOSTILE_PROJECTS", defaultProjects)
 	var mu sync.Mutex
 	ran, had, found := map[string]int{}, map[string]int{}, map[string]int{}
 	projects := make(chan uint64)
