@@ -69,8 +69,15 @@ type Change struct {
 // Arguments judges the arguments of one call and repairs them if it can. raw
 // is the JSON that came; nil if the call had none.
 func (s *Schema) Arguments(raw []byte, o Options) Outcome {
+	if s.Ready().plain.fits(raw) {
+		return Outcome{Arguments: raw}
+	}
+	return s.checked(raw, o)
+}
+
+// checked is Arguments for what does not plainly fit.
+func (s *Schema) checked(raw []byte, o Options) Outcome {
 	out := Outcome{Arguments: raw}
-	s.Ready()
 	if s.why != "" {
 		return out.unverified(s.why)
 	}

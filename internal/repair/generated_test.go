@@ -76,6 +76,9 @@ func TestGeneratedCalls(t *testing.T) {
 			t.Errorf("%q happened %d times in %d calls: the generator does not reach it", what, tally.count[what], pairs)
 		}
 	}
+	if n := tally.count["plainly valid"]; n < pairs/1000 {
+		t.Errorf("%d calls were plainly valid: the generator hardly reaches that", n)
+	}
 	if none := tally.count["message without an example"]; none > tally.count["message with an example"]/1000 {
 		t.Errorf("%d messages are without an example", none)
 	}
@@ -107,6 +110,12 @@ func judgeTool(t *testing.T, g *generator, tally *tally) {
 			tally.add("undamaged")
 			if c.schema.Arguments(c.sent, Options{}).Verdict == Valid {
 				tally.add("undamaged and valid")
+			}
+		}
+		if c.schema.Ready().plain.fits(c.sent) {
+			tally.add("plainly valid")
+			if c.out = c.schema.checked(c.sent, Options{Tier: Told}); c.out.Verdict != Valid || c.out.Reason != "" || len(c.out.Notes) > 0 {
+				c.errorf("plainly valid, but the validator says otherwise")
 			}
 		}
 		c.judge()

@@ -37,6 +37,7 @@ type Schema struct {
 	nodes   map[string]*jsonschema.Schema // by location, as errors name them
 	why     string                        // why nothing can be checked; empty: it can
 	partial []string                      // what is not checked of an otherwise usable schema
+	plain   *simple                       // decides most calls; nil: the validator decides all
 
 	declared map[string]*jsonschema.Schema // the arguments it has
 	folded   map[string]string             // and their names, folded
@@ -130,6 +131,9 @@ func (s *Schema) compile() {
 	if s.root, err = s.build(doc.value, &p); err != nil {
 		s.root, s.why = nil, explainCompile(err)
 		return
+	}
+	if len(s.partial) == 0 {
+		s.plain = plainOf(s.root, 0)
 	}
 	s.nodes = map[string]*jsonschema.Schema{}
 	s.index(s.root)

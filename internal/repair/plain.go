@@ -1,0 +1,251 @@
+package repair
+
+import (
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// simple is the part of a schema that most tools consist of: types, declared
+// properties, lists, choices of text. Arguments that plainly fit it need no
+// decoding and no validator, which is nearly every call there is. What it does
+// not accept is left to the validator.
+type simple struct {
+	types    kinds
+	choices  []string // of a string; nil: any
+	items    *simple  // of a list
+	members  []member // of an object; any other member is not plain
+	required uint64   // those members, as bits
+}
+
+type member struct {
+	name string
+	*simple
+}
+
+// kinds is a set of JSON types.
+type kinds uint8
+
+const (
+	kindString kinds = 1 << iota
+	kindNumber
+	kindInteger
+	kindBoolean
+	kindNull
+	kindList
+	kindObject
+)
+
+var kindNames = map[string]kinds{"string": kindString, "number": kindNumber | kindInteger, "integer": kindInteger, "boolean": kindBoolean, "null": kindNull, "array": kindList, "object": kindObject}
+
+// maxPlainMembers is how many members the set of those seen has bits for.
+const maxPlainMembers = 64
+
+// maxPlainDepth bounds the schemas below each other.
+const maxPlainDepth = 16
+
+// plainFields are the fields of a compiled schema that simple understands or
+// that demand nothing.
+var plainFields = []string{"DraftVersion", "Location", "Types", "Enum", "Required", "Properties", "AdditionalProperties", "Items", "Items2020",
+	"Title", "Description", "Default", "Comment", "ReadOnly", "WriteOnly", "Examples", "Deprecated", "Extensions"}
+
+// plainOf returns nil if the schema demands anything else. (Of Extensions there
+// is only our own, which counts steps.)
+func plainOf(s *jsonschema.Schema, depth int) *simple {
+	if s == nil || s.Types == nil || depth > maxPlainDepth {
+		return nil
+	}
+	fields := reflect.ValueOf(s).Elem()
+	for i := range fields.NumField() {
+		if f := fields.Type().Field(i); f.IsExported() && !fields.Field(i).IsZero() && !slices.Contains(plainFields, f.Name) {
+			return nil
+		}
+	}
+	p := &simple{}
+	for _, name := range s.Types.ToStrings() {
+		p.types |= kindNames[name]
+	}
+	if s.Enum != nil {
+		if p.types != kindString {
+			return nil
+		}
+		for _, value := range s.Enum.Values {
+			text, ok := value.(string)
+			if !ok {
+				return nil
+			}
+			p.choices = append(p.choices, text)
+		}
+	}
+	if p.types&kindList != 0 {
+		item, _ := s.Items.(*jsonschema.Schema)
+		if s.Items2020 != nil {
+			item = s.Items2020
+		}
+		if p.items = plainOf(item, depth+1); p.items == nil {
+			p.types &^= kindList
+		}
+	}
+	if p.types&kindObject != 0 && !p.declare(s, depth) {
+		p.types &^= kindObject
+	}
+	return p
+}
+
+// declare takes over the properties of an object. A property that is not plain
+// is left out, so that a call that has it is not plain either.
+func (p *simple) declare(s *jsonschema.Schema, depth int) bool {
+	if len(s.Properties) > maxPlainMembers {
+		return false
+	}
+	for name, property := range s.Properties {
+		if inner := plainOf(property, depth+1); inner != nil {
+			p.members = append(p.members, member{name, inner})
+		}
+	}
+	for _, name := range s.Required {
+		i := slices.IndexFunc(p.members, func(m member) bool { return m.name == name })
+		if i < 0 {
+			return false
+		}
+		p.required |= 1 << i
+	}
+	return true
+}
+
+// fits reports whether raw is JSON that the schema plainly accepts.
+func (p *simple) fits(raw []byte) bool {
+	if p == nil || !utf8.Valid(raw) {
+		return false
+	}
+	rest, ok := p.value(space(raw))
+	return ok && len(space(rest)) == 0
+}
+
+// value accepts one value at the front and returns what follows.
+func (p *simple) value(b []byte) (rest []byte, ok bool) {
+	if len(b) == 0 {
+		return nil, false
+	}
+	switch c := b[0]; {
+	case c == '"' && p.types&kindString != 0:
+		text, rest, ok := unescaped(b)
+		return rest, ok && (p.choices == nil || slices.Contains(p.choices, string(text)))
+	case c == '{' && p.types&kindObject != 0:
+		return p.object(b[1:])
+	case c == '[' && p.types&kindList != 0:
+		return p.list(b[1:])
+	case c == 't' && p.types&kindBoolean != 0:
+		return skipWord(b, "true")
+	case c == 'f' && p.types&kindBoolean != 0:
+		return skipWord(b, "false")
+	case c == 'n' && p.types&kindNull != 0:
+		return skipWord(b, "null")
+	case p.types&kindInteger != 0:
+		return integer(b)
+	}
+	return nil, false
+}
+
+func (p *simple) object(b []byte) (rest []byte, ok bool) {
+	seen := uint64(0)
+	if b = space(b); len(b) > 0 && b[0] == '}' {
+		return b[1:], p.required == 0
+	}
+	for {
+		name, after, ok := unescaped(b)
+		if !ok {
+			return nil, false
+		}
+		i := slices.IndexFunc(p.members, func(m member) bool { return m.name == string(name) })
+		if after = space(after); i < 0 || seen&(1<<i) != 0 || len(after) == 0 || after[0] != ':' {
+			return nil, false
+		}
+		seen |= 1 << i
+		if b, ok = p.members[i].value(space(after[1:])); !ok {
+			return nil, false
+		}
+		if b = space(b); len(b) == 0 {
+			return nil, false
+		}
+		switch b[0] {
+		case ',':
+			b = space(b[1:])
+		case '}':
+			return b[1:], seen&p.required == p.required
+		default:
+			return nil, false
+		}
+	}
+}
+
+func (p *simple) list(b []byte) (rest []byte, ok bool) {
+	if b = space(b); len(b) > 0 && b[0] == ']' {
+		return b[1:], true
+	}
+	for {
+		if b, ok = p.items.value(b); !ok {
+			return nil, false
+		}
+		if b = space(b); len(b) == 0 {
+			return nil, false
+		}
+		switch b[0] {
+		case ',':
+			b = space(b[1:])
+		case ']':
+			return b[1:], true
+		default:
+			return nil, false
+		}
+	}
+}
+
+// unescaped reads a string without escapes.
+func unescaped(b []byte) (text, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != '"' {
+		return nil, nil, false
+	}
+	for i := 1; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return b[1:i], b[i+1:], true
+		case c == '\\' || c < ' ':
+			return nil, nil, false
+		}
+	}
+	return nil, nil, false
+}
+
+// integer reads a whole number of a size that every language has.
+func integer(b []byte) (rest []byte, ok bool) {
+	i := 0
+	if b[0] == '-' {
+		i = 1
+	}
+	first := i
+	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+		i++
+	}
+	digits := i - first
+	if digits == 0 || digits > 15 || b[first] == '0' && digits > 1 || i < len(b) && (b[i] == '.' || b[i] == 'e' || b[i] == 'E') {
+		return nil, false
+	}
+	return b[i:], true
+}
+
+func skipWord(b []byte, text string) (rest []byte, ok bool) {
+	if len(b) < len(text) || string(b[:len(text)]) != text {
+		return nil, false
+	}
+	return b[len(text):], true
+}
+
+func space(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t' || b[0] == '\n' || b[0] == '\r') {
+		b = b[1:]
+	}
+	return b
+}
