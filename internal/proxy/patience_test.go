@@ -1,0 +1,63 @@
+//go:build unix
+
+package proxy
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// A pause of the restarts that ends within a call's patience is waited out.
+func TestACallWaitsOutAPauseOfTheRestarts(t *testing.T) {
+	o := unprobed()
+	o.Restart = upstream.Restart{Backoff: time.Millisecond, Cap: 5 * time.Millisecond, Limit: 5, Open: 150 * time.Millisecond}
+	o.Patience = time.Hour
+	s := begin(t, o, "-exit-after-initialize=7")
+	if m := s.answer(s.request("initialize", initializeParams)); m.Error != nil {
+		t.Fatalf("initialize: %s", m.raw)
+	}
+	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	s.await(event.Opened, 1)
+	id := s.start("append", `{"key":"k"}`)
+	s.text(s.answer(id))
+	s.wantEffect("k", 1)
+	s.want(event.Failed, 0)
+	s.wantOneAnswer(id)
+}
+
+// Tools that the client never listed are read in the background, once, and then
+// a read-only one is repeated like any other.
+func TestToolsTheClientNeverListedAreReadOnce(t *testing.T) {
+	s := begin(t, unprobed())
+	if m := s.answer(s.request("initialize", initializeParams)); m.Error != nil {
+		t.Fatalf("initialize: %s", m.raw)
+	}
+	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for range 5 {
+		s.call("echo", `{"text":"x"}`)
+	}
+	s.until("the tools are known", func() bool {
+		s.session.mu.Lock()
+		defer s.session.mu.Unlock()
+		return s.session.catalog.listed && !s.session.asking
+	})
+	for range 5 {
+		s.call("echo", `{"text":"x"}`)
+	}
+	lists := 0
+	for _, seen := range s.state().Seen {
+		if seen.Method == "tools/list" {
+			lists++
+		}
+	}
+	if lists != 1 {
+		t.Errorf("the server was asked %d times for its tools, want once", lists)
+	}
+	id := s.start("die_read", `{"key":"k","times":1}`)
+	s.text(s.answer(id))
+	s.wantReplays("die_read", 1)
+	s.wantOneAnswer(id)
+}
