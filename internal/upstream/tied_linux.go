@@ -3,7 +3,6 @@ package upstream
 import (
 	"os/exec"
 	"runtime"
-	"sync"
 	"syscall"
 )
 
@@ -15,17 +14,18 @@ import (
 func startTied(cmd *exec.Cmd) error {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	done := make(chan error)
-	starter() <- func() { done <- cmd.Start() }
+	starts <- func() { done <- cmd.Start() }
 	return <-done
 }
 
-var starter = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
+// starts is the work of the thread that starts servers.
+var starts = make(chan func())
+
+func init() {
 	go func() {
 		runtime.LockOSThread()
-		for f := range work {
-			f()
+		for start := range starts {
+			start()
 		}
 	}()
-	return work
-})
+}
