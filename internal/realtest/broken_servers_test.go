@@ -44,9 +44,9 @@ var brokenServers = []brokenSetup{
 		told:  "tell its maintainers",
 	},
 	{
-		name: "killed-for-memory", cause: "resource_exhausted/node_heap_oom",
+		name: "killed-by-someone", cause: "crashed/ended_without_reason",
 		build: func(b *bench) { b.command("sh", "-c", "kill -KILL $$") },
-		told:  "more memory",
+		told:  "in a terminal",
 	},
 	{
 		name: "heap-too-small", cause: "resource_exhausted/node_heap_oom",
