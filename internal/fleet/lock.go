@@ -179,8 +179,8 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 // ReadLock reads the text of a lock file.
 func ReadLock(text []byte) (l Lock, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&l); err != nil {
-		return l, fmt.Errorf("it is no lock file of ours: %w; make one with: gauze lock", err)
+	if err := decoder.Decode(&l); err != nil { // which may quote the file
+		return l, fmt.Errorf("it is no lock file of ours, or broken at byte %d; make one with: gauze lock", decoder.InputOffset())
 	}
 	switch {
 	case l.Format == 0:
