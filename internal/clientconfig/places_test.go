@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/upstream"
+
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -221,3 +223,16 @@ func (w *watched) ReadFile(path string) ([]byte, error) {
 }
 
 func (w *watched) Lstat(path string) (fs.FileInfo, error) { return w.memory.Lstat(path) }
+
+// The order of gauze run's flags changes nothing about what is sent, so a person who is asked sees the headers in any order.
+func TestHeadersOfAWrappedServerInAnyOrder(t *testing.T) {
+	for _, args := range [][]string{
+		{"run", "--header-env", "X-A=TOKEN", "--url", "https://a.example/mcp"},
+		{"run", "--url", "https://a.example/mcp", "--header-env", "X-A=TOKEN"},
+	} {
+		_, inner := unwrapped(upstream.Spec{Command: "gauze", Args: args, Env: []string{"TOKEN=t"}}, func(string) (string, bool) { return "", false })
+		if inner == nil || len(inner.Header) != 1 || inner.Header[0].Name != "X-A" || inner.Header[0].Value != "t" {
+			t.Errorf("%q: %+v", args, inner)
+		}
+	}
+}
