@@ -144,7 +144,8 @@ func asks(cmd *cobra.Command) bool {
 // askAbout returns how a person agrees to run a server of the project. They have
 // to name it as CLIENT/NAME, because a name alone may be the project's choice,
 // and they see all of it. At a terminal they are asked; elsewhere to have named
-// it is enough, unless it would be sent variables of their environment.
+// it is enough, unless it would be sent variables of their environment or a
+// server of their own has that name as well.
 func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 	agreed := map[string]bool{} // a server is asked about once
 	return func(s *fleet.Server) error {
@@ -171,6 +172,8 @@ func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 			}
 		case len(s.Sends()) > 0:
 			return s.NotAgreed()
+		case s.HasTwin():
+			return errors.New("it comes with the project, and a server of yours has the same name: run this at a terminal, where gauze can ask which one you mean")
 		}
 		agreed[entry] = true
 		return nil

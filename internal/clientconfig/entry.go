@@ -72,7 +72,7 @@ func unwrapped(s upstream.Spec, variable func(string) (string, bool)) (bool, *up
 			inner.Command, inner.Args = rest[i+1], slices.Clone(rest[i+2:])
 			return true, &inner
 		case word == "--url" && i+1 < len(rest):
-			inner.URL, inner.Header = rest[i+1], headersByEnv(rest[:i], s.Env, variable)
+			inner.URL, inner.Header = rest[i+1], headersByEnv(rest, s.Env, variable)
 			return true, &inner
 		case i == 0 && !strings.HasPrefix(word, "-"):
 			inner.Command, inner.Args = word, slices.Clone(rest[1:])

@@ -22,7 +22,11 @@ type linter struct {
 func (c *Config) Lint() []Problem {
 	l := &linter{Config: c}
 	if c.Err != nil {
-		l.add("not-readable", nil, nil, "the file cannot be read: "+quoted(reason(c.Err)), "look at the file's mode and owner")
+		next := "look at the file's mode and owner"
+		if errors.Is(c.Err, errLeaves) {
+			next = "if its servers are meant for the project, put a copy of the file there instead of a link"
+		}
+		l.add("not-readable", nil, nil, "the file cannot be read: "+quoted(reason(c.Err)), next)
 		return l.all
 	}
 	l.syntax()
@@ -114,7 +118,9 @@ func decides(name string) bool {
 func shownName(name string) string { return strings.Trim(quoted(name), "“”") }
 
 // InProject tells whether the file is a project's.
-func (c *Config) InProject() bool { return strings.HasPrefix(c.Place.Linux, "./") }
+func (c *Config) InProject() bool { return c.Place.inProject() }
+
+func (p Place) inProject() bool { return strings.HasPrefix(p.Linux, "./") }
 
 // shared tells whether others get the file, too.
 func (c *Config) shared() bool { return c.InProject() && !c.Place.Private }

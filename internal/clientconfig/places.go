@@ -44,7 +44,10 @@ type File struct {
 // file with all its history has.
 const largest = 10 << 20
 
-var errTooLarge = errors.New("the file is larger than 10 MB")
+var (
+	errTooLarge = errors.New("the file is larger than 10 MB")
+	errLeaves   = errors.New("a symbolic link leads out of the project")
+)
 
 // Getenv is the value of a variable.
 func (h Home) Getenv(name string) string {
@@ -170,6 +173,28 @@ func (h Home) Repository() (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Root is the outermost folder of the project: its repository, or the project
+// itself. Links of the project's files may not lead out of it.
+func (h Home) Root() string {
+	if root, ok := h.Repository(); ok {
+		return root
+	}
+	return h.Project
+}
+
+// leaves reports whether links on the way to a project's file lead out of the
+// project. A repository can bring a link to any file of the user's.
+func (h Home) leaves(file string) bool {
+	real := func(path string) string {
+		if to, err := h.disk().Readlink(path); err == nil && to != "" {
+			return to
+		}
+		return path
+	}
+	root := strings.TrimRight(real(h.Root()), h.separator()) + h.separator()
+	return !strings.HasPrefix(real(file), root)
 }
 
 func (h Home) parent(dir string) string {
@@ -333,6 +358,8 @@ func (h Home) look(where string, c *Client, p Place) File {
 		f.Err = errors.New("it is a folder")
 	case !info.Mode().IsRegular():
 		f.Err = errors.New("it is no regular file") // a pipe would keep us waiting
+	case p.inProject() && h.leaves(where):
+		f.Err = errLeaves
 	case info.Size() > largest:
 		f.Err = errTooLarge
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/upstream"
+
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
@@ -147,6 +149,50 @@ func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
 	}
 }
 
+// A repository may hold a link to a private file. What is behind it would be shown as the project's, secrets and all.
+func TestAProjectsLinkOutOfItIsNotRead(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := filepath.Join(dir, "project")
+	for _, folder := range []string{"project/.git", "project/shared", "project/sub/.cursor", "project/.kiro", "private"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"private/mcp.json", "project/shared/mcp.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(`{"mcpServers": {"a": {"command": "x"}}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{"sub/.mcp.json": "../../private/mcp.json", "sub/.kiro/settings": "../../../private", "sub/.cursor/mcp.json": "../../shared/mcp.json"} {
+		os.MkdirAll(filepath.Dir(filepath.Join(project, name)), 0o755)
+		if err := os.Symlink(to, filepath.Join(project, name)); err != nil {
+			t.Skip("no symbolic links here")
+		}
+	}
+	through := filepath.Join(dir, "link")
+	os.Symlink(filepath.Join(project, "sub"), through)
+	for where, want := range map[string]map[string]int{
+		filepath.Join(project, "sub"): {"claude-code": 0, "kiro": 0, "cursor": 1},
+		through:                       {"claude-code": 0, "kiro": 0},
+	} {
+		h := Home{OS: "linux", Home: filepath.Join(dir, "home"), Project: where}
+		got := map[string]int{}
+		for _, f := range h.Find() {
+			if c := h.Read(f); !f.Place.Borrowed {
+				got[f.Client.ID] += len(c.Entries)
+			}
+		}
+		for id, n := range want {
+			if have, found := got[id]; !found || have != n {
+				t.Errorf("%s: %s has %d servers (file found: %t), want %d", where, id, have, found, n)
+			}
+		}
+	}
+}
+
 // Nothing but the places of the table is opened.
 func TestNothingElseIsOpened(t *testing.T) {
 	h := homeOf(&txtar.Archive{Files: []txtar.File{{Name: "project/.mcp.json", Data: []byte(`{"mcpServers": {"a": {"command": "cat", "args": ["${file:/etc/passwd}", "$(cat /etc/passwd)"], "env": {"A": "{file:~/.ssh/id}"}, "envFile": ".env"}}}`)}}})
@@ -177,3 +223,16 @@ func (w *watched) ReadFile(path string) ([]byte, error) {
 }
 
 func (w *watched) Lstat(path string) (fs.FileInfo, error) { return w.memory.Lstat(path) }
+
+// The order of gauze run's flags changes nothing about what is sent, so a person who is asked sees the headers in any order.
+func TestHeadersOfAWrappedServerInAnyOrder(t *testing.T) {
+	for _, args := range [][]string{
+		{"run", "--header-env", "X-A=TOKEN", "--url", "https://a.example/mcp"},
+		{"run", "--url", "https://a.example/mcp", "--header-env", "X-A=TOKEN"},
+	} {
+		_, inner := unwrapped(upstream.Spec{Command: "gauze", Args: args, Env: []string{"TOKEN=t"}}, func(string) (string, bool) { return "", false })
+		if inner == nil || len(inner.Header) != 1 || inner.Header[0].Name != "X-A" || inner.Header[0].Value != "t" {
+			t.Errorf("%q: %+v", args, inner)
+		}
+	}
+}

@@ -34,14 +34,15 @@ func DisownedKey(key string) (renamed string, marked bool) {
 	return key[:n] + ".upstream" + key[n:], true
 }
 
-// FindMark returns where mark begins in text as a reader sees it: at the start of the text or after a control
-// character or terminal sequence, which may have moved the cursor to the start of a line. Case, and invisible
-// characters in between, make no difference. A negative at means that there is none; then the text from open on may
-// still become a mark if more text follows.
+// FindMark returns where mark begins in text as a reader sees it: at the start of the text, after a line separator, or
+// after a control character or terminal sequence, which may have moved the cursor to the start of a line. Case, and
+// invisible characters in between, make no difference. A negative at means that there is none; then the text from open
+// on may still become a mark if more text follows.
 func FindMark(text, mark string) (at, open int) {
 	at, open = 0, -1
 	matched := 0  // bytes of mark
 	fresh := true // a mark may begin here
+	again := -1   // where a mark may begin if the one that is being matched turns out to be none
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
@@ -49,13 +50,16 @@ func FindMark(text, mark string) (at, open int) {
 		}
 		n := sequence(text[i:], r)
 		switch {
-		case r != '\t' && (n > 0 || unicode.IsControl(r)):
+		case endsLine(r) || r != '\t' && (n > 0 || unicode.IsControl(r)):
 			from := i
-			if i += max(n, size); matched == 0 || r == '\n' || r == '\r' {
-				fresh, matched, at = true, 0, i
-				if n > 0 && i == len(text) {
-					at = from // the sequence may not be complete
-				}
+			i += max(n, size)
+			if matched > 0 && !endsLine(r) {
+				again = i
+				continue
+			}
+			fresh, matched, again, at = true, 0, -1, i
+			if n > 0 && i == len(text) {
+				at = from // the sequence may not be complete
 			}
 			continue
 		case fresh && (r == ' ' || r == '\t'), r >= utf8.RuneSelf && Unseen(r):
@@ -66,6 +70,10 @@ func FindMark(text, mark string) (at, open int) {
 			if fresh, matched = false, matched+1; matched == len(mark) {
 				return at, -1
 			}
+		case again >= 0:
+			i, at = again, again
+			fresh, matched, again = true, 0, -1
+			continue
 		default:
 			fresh, matched = false, 0
 		}
@@ -76,6 +84,8 @@ func FindMark(text, mark string) (at, open int) {
 	}
 	return -1, -1
 }
+
+func endsLine(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 
 func lower(r rune) rune {
 	if 'A' <= r && r <= 'Z' {

@@ -27,6 +27,11 @@ func TestFindMark(t *testing.T) {
 		{"one\nga", -1, 4},
 		{"one\n", -1, 4},
 		{"one\n\x1b[", -1, 4},
+		{"ga\x1b[1Ggauze: after a false start", 6, -1},
+		{"ga\b\bgauze: after a false start", 4, -1},
+		{"g\ag\aauze: rung", 2, -1},
+		{"one\u2028gauze: two", 6, -1},
+		{"ga\x1b[1Gga", -1, 6},
 		{"", -1, 0},
 		{"\xffgauze: after a broken byte", -1, -1},
 	} {

@@ -151,6 +151,14 @@ func (s *Server) Foreign() bool {
 	return s.Config.InProject() && !approved
 }
 
+// HasTwin reports whether the ID of a project's server is also that of a server
+// of the user's own. A project chooses the names of its servers.
+func (s *Server) HasTwin() bool {
+	return s.Config.InProject() && slices.ContainsFunc(s.view.Servers, func(other *Server) bool {
+		return !other.Config.InProject() && other.ID() == s.ID()
+	})
+}
+
 // Errors are the problems that keep the server from being loaded.
 func (s *Server) Errors() (all []clientconfig.Problem) {
 	for _, p := range s.Problems {

@@ -184,8 +184,8 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 // ReadLock reads the text of a lock file.
 func ReadLock(text []byte) (l Lock, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&l); err != nil {
-		return l, fmt.Errorf("it is no lock file of ours: %w; make one with: gauze lock", err)
+	if err := decoder.Decode(&l); err != nil { // which may quote the file
+		return l, fmt.Errorf("it is no lock file of ours, or broken at byte %d; make one with: gauze lock", decoder.InputOffset())
 	}
 	switch {
 	case l.Format == 0:
@@ -291,6 +291,9 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		now := f.locked(c, key)
 		configured(was, now, drift)
 		values(was, now, drift)
+		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[inFront] == "" && !f.wrappedByUs(c.Server) {
+			drift("config", "what is in front of it is not this gauze, or has flags that gauze wrap does not write")
+		}
 		switch {
 		case !c.Tried:
 			drift("broken", "it was not tried: "+c.Not)
@@ -333,11 +336,11 @@ func values(was, now Locked, drift func(kind, what string)) {
 	}
 	visible := map[string]bool{"command line": !slices.Equal(was.Command, now.Command), "address": was.URL != now.URL, "query": was.URL != now.URL}
 	words := map[string]string{"command line": "a hidden word of the command line changed", "address": "a hidden part of the address changed",
-		"query": "the query of the address changed", "working directory": "the working directory changed"}
+		"query": "the query of the address changed", "working directory": "the working directory changed", inFront: "the gauze in front of it, or one of its flags, changed"}
 	for _, what := range slices.Sorted(maps.Keys(was.Values)) {
 		name, isVariable := strings.CutPrefix(what, "variable ")
 		header, isHeader := strings.CutPrefix(what, "header ")
-		gone := isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
+		gone := what == inFront && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
 		if was.Values[what] != now.Values[what] && !visible[what] && !gone {
 			drift("config", cmp.Or(words[what], "the value of the "+fault.Quote(what)+" changed"))
 		}

@@ -151,3 +151,12 @@ func TestALockHidesNoCommand(t *testing.T) {
 		}
 	}
 }
+
+// An agent may name any file as a lock. What is in it stays there.
+func TestReadLockRepeatsNothingOfAnotherFile(t *testing.T) {
+	for _, text := range []string{"q", "{q", `{"gauzeLock": q`, `{"gauzeLock": "q"}`, `{"servers": [{"name": "q", "tools": "q"}]}`} {
+		if _, err := ReadLock([]byte(text)); err == nil || strings.Contains(err.Error(), "q") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

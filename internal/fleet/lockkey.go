@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -80,7 +82,7 @@ func keyed(key []byte, parts ...string) string {
 
 // noted are the HMACs of everything in an entry that the lock does not show:
 // values of variables and headers, the query, the words that are hidden in the
-// command line, and the folder it starts in.
+// command line, the folder it starts in, and the gauze run in front of it.
 func (s *Server) noted(key []byte) map[string]string {
 	if key == nil {
 		return nil
@@ -88,6 +90,9 @@ func (s *Server) noted(key []byte) map[string]string {
 	all := map[string]string{}
 	note := func(what, value string) { all[what] = keyed(key, s.ID(), string(s.Scope), what, value) }
 	spec := s.Real()
+	if s.Wrapped {
+		note(inFront, strings.Join(s.front(), "\x00"))
+	}
 	if u, err := url.Parse(spec.URL); err == nil && spec.URL != "" {
 		if u.RawQuery != "" {
 			note("query", u.RawQuery)
@@ -117,4 +122,45 @@ func valueIn(spec upstream.Spec, name string) string {
 		}
 	}
 	return ""
+}
+
+// inFront names the note about gauze run and its flags.
+const inFront = "gauze run"
+
+// front returns what the client really starts of a wrapped server: the program
+// that is called gauze, and the words up to the server's own.
+func (s *Server) front() []string {
+	words := append([]string{s.Spec.Command}, s.Spec.Args...)
+	switch {
+	case s.Inner == nil:
+		return words
+	case s.Inner.URL != "":
+		return slices.DeleteFunc(words, func(word string) bool { return word == s.Inner.URL })
+	}
+	return words[:len(words)-1-len(s.Inner.Args)]
+}
+
+// wrappedByUs reports whether this very gauze stands in front of a server, with
+// no flags but those that gauze wrap writes. Any program can be called gauze.
+func (f *Fleet) wrappedByUs(s *Server) bool {
+	front := s.front()
+	for i, word := range front[2:] {
+		if word != "--" && word != "--url" && word != "--header-env" && front[i+1] != "--header-env" {
+			return false
+		}
+	}
+	if front[0] == f.Gauze {
+		return true
+	}
+	path, err := exec.LookPath(front[0])
+	if err != nil {
+		return false
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	a, errA := os.Stat(path)
+	b, errB := os.Stat(own)
+	return errA == nil && errB == nil && os.SameFile(a, b)
 }

@@ -150,3 +150,28 @@ func TestRestoreLeavesChangedValuesAlone(t *testing.T) {
 		t.Errorf("%v %s", err, plan.Diff())
 	}
 }
+
+// Any program can be called gauze, and its flags decide, too: a wrap is noted like everything else that is started.
+func TestVerifyNoticesAnotherGauzeInFront(t *testing.T) {
+	const plain, wrapped = `"command": "srv", "args": ["a"]`, `"command": "/ours/gauze", "args": ["run", "--", "srv", "a"]`
+	const impostor, flags = `"command": "/tmp/evil/gauze", "args": ["run", "--", "srv", "a"]`, `"command": "/ours/gauze", "args": ["run", "--cwd", "/tmp/evil", "--", "srv", "a"]`
+	const changed, notOurs = "the gauze in front of it, or one of its flags, changed", "what is in front of it is not this gauze, or has flags that gauze wrap does not write"
+	for _, test := range []struct{ old, new, want string }{
+		{wrapped, impostor, changed}, {wrapped, flags, changed},
+		{plain, impostor, notOurs}, {plain, flags, notOurs},
+		{wrapped, plain, ""}, {plain, wrapped, ""}, // gauze wrap and unwrap change nothing about the server
+	} {
+		h := onlyValued(t)
+		h.fleet.Gauze = "/ours/gauze"
+		h.write(".cursor/mcp.json", `{"mcpServers": {"a": {`+test.old+`}}}`)
+		lock := h.lock(h.seen("d"))
+		h.edit(".cursor/mcp.json", test.old, test.new)
+		var got []string
+		for _, d := range h.fleet.Verify(lock, h.seen("d")) {
+			got = append(got, d.What)
+		}
+		if strings.Join(got, "; ") != test.want {
+			t.Errorf("%s becomes %s: %q, want %q", test.old, test.new, got, test.want)
+		}
+	}
+}

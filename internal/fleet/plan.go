@@ -194,10 +194,7 @@ func (d *draft) finish() Plan {
 // within is the folder that links of a file may not lead out of.
 func (f *Fleet) within(c *clientconfig.Config) string {
 	if c.InProject() {
-		if root, ok := f.Home.Repository(); ok {
-			return root
-		}
-		return f.Home.Project
+		return f.Home.Root()
 	}
 	if way, err := filepath.Rel(f.Home.Home, c.Path); err != nil || !filepath.IsLocal(way) {
 		return "" // a variable moved it, or it is the home of Windows: the folder it lies in

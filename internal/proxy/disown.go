@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/wire"
@@ -42,8 +43,8 @@ func disown(m *wire.Message) *wire.Message {
 	return &changed
 }
 
-// mentionsGauze reports whether the word gauze may be in a JSON text: in any case, or with a letter
-// written as an escape. It is on the way of every message.
+// mentionsGauze reports whether the word gauze may be in a JSON text: in any case, with a letter
+// written as an escape, or with invisible characters in it. It is on the way of every message.
 func mentionsGauze(text []byte) bool {
 	for _, z := range [...]byte{'z', 'Z'} { // the rarest letter
 		for i := 0; ; i++ {
@@ -51,8 +52,7 @@ func mentionsGauze(text []byte) bool {
 			if n < 0 {
 				break
 			}
-			i += n
-			if i >= 3 && i+1 < len(text) && text[i-1]|0x20 == 'u' && bytes.EqualFold(text[i-3:i+2], []byte("gauze")) {
+			if i += n; mayBeGauze(text, i) {
 				return true
 			}
 		}
@@ -67,6 +67,26 @@ func mentionsGauze(text []byte) bool {
 			return true
 		}
 	}
+}
+
+// mayBeGauze reports whether the z at i may be the one of gauze. Escapes and what is not ASCII may be
+// invisible, so they end the comparison.
+func mayBeGauze(text []byte, i int) bool {
+	if i+1 >= len(text) || text[i+1]|0x20 != 'e' && text[i+1] != '\\' && text[i+1] < utf8.RuneSelf {
+		return false
+	}
+	for _, letter := range [...]byte{'u', 'a', 'g'} {
+		i--
+		switch {
+		case i < 0:
+			return false
+		case text[i] >= utf8.RuneSelf, i >= 1 && text[i-1] == '\\', i >= 5 && text[i-5] == '\\' && text[i-4] == 'u':
+			return true
+		case text[i]|0x20 != letter:
+			return false
+		}
+	}
+	return true
 }
 
 // disownString returns what a string is replaced by; nil leaves it as it is.
