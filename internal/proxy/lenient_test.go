@@ -226,7 +226,7 @@ func TestARejectionProvesThatTheSchemaCounts(t *testing.T) {
 func TestARejectionProvesNoMoreThanItSays(t *testing.T) {
 	for said, want := range map[string]repair.Aspect{
 		`MCP error -32602: Invalid arguments for tool x: [{"code":"invalid_type","expected":"string","received":"undefined","path":["city"]}]`: repair.Keys | repair.Values,
-		`1 validation error for call[x]` + "\n" + `days` + "\n" + `  Input should be a valid integer`:                                           repair.Values,
+		`1 validation error for call[x]` + "\n" + `days` + "\n" + `  Input should be a valid integer`:                                          repair.Values,
 		`1 validation error for call[x]` + "\n" + `city` + "\n" + `  Field required`:                                                           repair.Keys,
 		`Missing required arguments: city`: repair.Keys,
 		`days: nope`:                       0,
