@@ -417,10 +417,10 @@ func (f *fitting) told(tool string) string {
 	}
 	var said []string
 	if len(changed) > 0 {
-		said = append(said, "The call was run with a change: "+strings.Join(changed, "; ")+". Send it so the next time.")
+		said = append(said, "The call was adjusted: "+strings.Join(changed, "; ")+". Use this form next time.")
 	}
 	if len(f.notes) > 0 {
-		said = append(said, "The call was run as it came, but "+strings.Join(f.notes, "; ")+".")
+		said = append(said, "The call was sent unchanged, but "+strings.Join(f.notes, "; ")+".")
 	}
 	if len(said) == 0 {
 		return ""
