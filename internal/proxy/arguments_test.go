@@ -174,16 +174,15 @@ func TestAbsentArguments(t *testing.T) {
 	s.want(event.Repaired, 0)
 }
 
-// Between the server's word that its tools have changed and the client's
-// next look at them nothing is held against the old ones.
+// After the server has said that its tools changed, no call is compared with
+// the old ones. The first such call makes us list the new ones, so there is
+// only one whose answer does not depend on how fast that is.
 func TestTheCatalogueFollowsTheServer(t *testing.T) {
 	s := beginPicky(t, strict())
 	s.answer(s.start("change", `{}`))
 	s.notice("notifications/tools/list_changed", 1)
-	for _, arguments := range []string{`{"city":"Oslo","days":"5"}`, `{"days":7}`} {
-		if got := s.call("book", arguments); !strings.Contains(got, arguments) {
-			t.Errorf("%s", got)
-		}
+	if got := s.call("book", `{"days":"7"}`); !strings.Contains(got, `{"days":"7"}`) {
+		t.Errorf("%s", got)
 	}
 	s.answer(s.request("tools/list", ""))
 	s.wantFault(s.start("book", `{"days":7}`), fault.ArgumentsInvalid)
