@@ -49,7 +49,7 @@ type Options struct {
 	ProbeTimeout  time.Duration // default 5 s
 	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
 
-	Repair      string            // of calls that do not fit their tool: off, silent, report; default: what changes more than spelling is told
+	Repair      string            // of calls that do not fit their tool: off, silent, report, strict; default: repaired, or sent as they came
 	Tools       map[string]Policy // what you decide per tool, over the tool's own hints
 	Window      int               // unsafe calls in flight; 0: 4 at first, 1 after a crash, slowly more
 	RetryBudget int               // repetitions in a burst; default 256, negative: no limit

@@ -208,7 +208,7 @@ func withReceipt(answer *mcp.CallToolResult, called, name string, out repair.Out
 	}
 	stamped.Meta[fault.ReceiptKey] = receipt
 	if len(told) > 0 && answer.InputRequests == nil { // a result that asks back has no content
-		text := fault.ModelMark + "] The call was run with a change: " + strings.Join(told, "; ") + ". Send it so the next time."
+		text := fault.ModelMark + "] The call was adjusted: " + strings.Join(told, "; ") + ". Use this form next time."
 		stamped.Content = append(slices.Clone(answer.Content), &mcp.TextContent{Text: text})
 	}
 	return &stamped

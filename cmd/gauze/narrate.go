@@ -73,6 +73,8 @@ func told(e event.Event) string {
 		return "healed the server: " + e.Detail
 	case event.Repaired:
 		return fmt.Sprintf("repaired %s: %s", what, e.Detail)
+	case event.Explained:
+		return fmt.Sprintf("the server rejected %s; added what to change (gauze explain %s)", what, e.Code)
 	case event.Unverified:
 		return fmt.Sprintf("a call of %s passes unchecked: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:

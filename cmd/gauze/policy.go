@@ -17,6 +17,7 @@ import (
 //	    timeout: 20m
 //	    replay: never
 //	    max-in-flight: 2
+//	    repair: strict
 func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) {
 	policies := map[string]proxy.Policy{}
 	if file != "" {

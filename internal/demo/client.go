@@ -70,6 +70,7 @@ func (c *client) take(line []byte) {
 			Meta    struct {
 				Fault  struct{ Code string }      `json:"io.github.gauze-mcp/fault"`
 				Repair struct{ Changes []change } `json:"io.github.gauze-mcp/repair"`
+				Report json.RawMessage            `json:"io.github.gauze-mcp/arguments"`
 			} `json:"_meta"`
 		} `json:"result"`
 		Error *struct{ Message string }
@@ -92,6 +93,9 @@ func (c *client) take(line []byte) {
 		a.fault, a.text = "error", m.Error.Message
 	} else if len(m.Result.Content) > 0 {
 		a.text = m.Result.Content[0].Text
+	}
+	if blocks := m.Result.Content; m.Result.Meta.Report != nil && len(blocks) == 2 { // ours is after the server's
+		a.fault, a.text = "arguments-invalid", a.text+"\n"+blocks[1].Text
 	}
 	waiting <- a
 }

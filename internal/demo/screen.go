@@ -163,7 +163,7 @@ func (s *screen) closing(v verdict) {
 	row("successes", v.succeeded, "")
 	row("honest unknowns", v.unknown, "the server died in the middle of a write")
 	row("calls repaired", v.repaired, "their arguments did not fit")
-	row("calls explained", v.explained, "nobody could repair them; nothing was run")
+	row("calls explained", v.explained, "the server rejected them; what to change was added")
 	row("calls sent again", v.replays, "each of them provably safe")
 	row("restarts", v.restarts, "the client noticed none")
 	row("stray lines kept away", v.stray, "")

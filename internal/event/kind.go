@@ -34,6 +34,7 @@ const (
 	Quarantined Kind = "quarantined"
 	Repaired    Kind = "repaired"   // its arguments were changed, or its tool's name
 	Unverified  Kind = "unverified" // calls of this tool pass unchecked; said once
+	Explained   Kind = "explained"  // the server rejected its arguments, and what to change was added
 )
 
 // What a server sent and nobody got.

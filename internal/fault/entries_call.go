@@ -111,13 +111,13 @@ var callEntries = []Entry{
 		Code: ArgumentsInvalid, RPC: -31028, Retry: ChangeCall, mute: true,
 		Title: "the arguments of the call do not fit the tool",
 		model: "The arguments of this call do not fit the tool.",
-		Means: "The call was held against the tool's own schema, or the server complained about it in that way, and what is wrong could not be put right without guessing.",
+		Means: "The server rejected the arguments, or with --repair strict they do not fit the tool's schema, and could not be repaired without guessing.",
 		Why:   "The model that made the call left something out, invented a name or a choice, or sent a value of another kind.",
-		Did:   "Gauze repairs what has one reading only (a number sent as text, another case, a null for an optional). The rest it answers with every mistake at once and a call that would pass, so that the next try is right.",
+		Did:   "Gauze repairs what has one reading only (a number sent as text, another case, a null for an optional). The rest it sends as it came, and adds every mistake and a call to copy after the server's own words. With --repair strict it refuses the call instead.",
 		Do: []Step{
-			{Text: "Let the model read the answer and send the call again: nothing was run."},
+			{Text: "Let the model read the answer and send the call again."},
 			{Text: "See what a tool's schema makes of a call:", Command: "gauze repair --schema FILE ARGUMENTS"},
-			{Text: "If the server takes what its schema does not allow, pass its calls on as they are:", Command: "gauze run --tool NAME:repair=off -- COMMAND"},
+			{Text: "If the server should get calls exactly as they came, even those that could be repaired:", Command: "gauze run --tool NAME:repair=off -- COMMAND"},
 		},
 	},
 	{
@@ -126,10 +126,10 @@ var callEntries = []Entry{
 		model: "The server has no tool of that name.",
 		Means: "The call names a tool that is not in the list the server gave. Another spelling of one name is recognised; a name that is only similar is not taken for it.",
 		Why:   "The model invented the name, took it from another server, or the server has dropped the tool.",
-		Did:   "Gauze answered with the names that come nearest and sent nothing.",
+		Did:   "Gauze sent the call, because a server may have tools that it does not list, and added the closest names after the server's own error. With --repair strict it sent nothing.",
 		Do: []Step{
 			{Text: "Let the model read the answer, or the client list the tools again."},
-			{Text: "If the server has tools it does not list, pass their calls on:", Command: "gauze run --tool NAME:repair=off -- COMMAND"},
+			{Text: "With --repair strict, send calls to a tool that the server does not list:", Command: "gauze run --tool NAME:repair=off -- COMMAND"},
 		},
 	},
 }

@@ -23,11 +23,15 @@ type fitting struct {
 	changes []repair.Change
 	notes   []string
 	refusal *fault.Fault // it does not go to the server
+
+	// Of a call that was sent as it came although it does not fit, in case the server rejects it.
+	unfit *repair.Outcome
+	names []string // the tools the server lists; nil: the call is to one of them
 }
 
-// fit holds a call against its tool's own schema before anything is sent: it
-// passes as it is, it is repaired and leaves a receipt, or it is answered with
-// what to change. Nobody's lock is held meanwhile.
+// fit validates a call against its tool's own schema before anything is sent. The call is repaired,
+// and gets a receipt, or it goes as it came: the server may accept what its schema does not allow.
+// Only in strict mode is a call that cannot be repaired answered here. fit holds no lock meanwhile.
 func (s *Session) fit(c *call) error {
 	if c.msg.Method != "tools/call" || c.tool == "" {
 		return nil
@@ -39,13 +43,18 @@ func (s *Session) fit(c *call) error {
 	}
 	name := c.tool
 	if names != nil {
-		var ok bool
-		if name, ok = repair.ToolName(c.tool, names); !ok {
+		meant, ok := repair.ToolName(c.tool, names)
+		switch strict := f.mode == repairStrict; {
+		case strict && !ok:
 			c.fitting.refusal = s.mistaken(fault.ToolUnknown, c.tool, func(times int) repair.Message {
 				return repair.UnknownTool(c.tool, names, times)
 			})
 			return nil
+		case !ok || !strict && !s.rejectsName(c.tool):
+			c.fitting = fitting{mode: f.mode, names: names} // the server may have tools it does not list
+			return nil
 		}
+		name = meant
 		if f.mode = s.Tools[name].repairMode(s.Repair); f.mode == repairOff {
 			return nil
 		}
@@ -60,28 +69,81 @@ func (s *Session) fit(c *call) error {
 	}
 	f.schema = tool.schema
 	arguments, _ := wire.Field(c.msg.Params, "arguments")
-	tier := repair.Told
-	if class == Unsafe {
-		tier = repair.Silent
-	}
-	out := tool.schema.Arguments(arguments, repair.Options{Tool: name, Tier: tier})
+	out := tool.schema.Arguments(arguments, s.licence(f.mode, name, tool.schema, class))
 	f.changes, f.notes = tool.schema.Shown(out.Changes), out.Notes
 	switch {
 	case out.Verdict == repair.Unverified:
 		s.sayUnverified(name, out.Reason)
-	case out.Verdict == repair.Refused && !out.OnlyFormats(): // the server may read more forms than we know
+	case out.Verdict == repair.Refused && f.mode == repairStrict && !out.OnlyFormats(): // the server may read more forms than we know
 		f.refusal = s.mistaken(fault.ArgumentsInvalid, name, func(times int) repair.Message {
 			return tool.schema.Explain(name, out, times)
 		})
+	case out.Verdict == repair.Refused:
+		f.unfit = &out
+		s.sayUnverified(name, "the arguments do not fit the tool's schema; the server decides")
+	case len(f.changes) == 1 && f.changes[0].Rule == repair.RuleNoArguments:
+		f.changes = nil // the protocol makes no difference between none and {}
 	}
 	c.fitting = f
 	if f.refusal != nil || out.Verdict != repair.Repaired && name == c.tool {
 		return nil
 	}
-	if len(f.changes) != 1 || f.changes[0].Rule != repair.RuleNoArguments { // which is as good as none
+	if len(f.changes) > 0 || name != c.tool {
 		s.sayRepaired(c, name)
 	}
 	return s.rewrite(c, name, arguments, out.Arguments)
+}
+
+// licence returns how far the arguments of a call may be repaired. Outside of strict mode, the
+// schema counts as far as the server was seen to enforce it.
+func (s *Session) licence(mode, name string, schema *repair.Schema, class Class) repair.Options {
+	o := repair.Options{Tool: name, Tier: repair.Silent}
+	const everything = repair.Keys | repair.Values
+	if mode != repairStrict {
+		s.mu.Lock()
+		o.Lenient = everything &^ s.rejections.enforced[toolSchema{name, schema}]
+		s.mu.Unlock()
+	}
+	if class != Unsafe && o.Lenient != everything {
+		o.Tier = repair.Told
+	}
+	return o
+}
+
+// rejections is what the server itself was seen to reject in this session.
+type rejections struct {
+	enforced map[toolSchema]repair.Aspect
+	names    map[string]bool // of tools
+}
+
+// toolSchema identifies a tool until its schema changes.
+type toolSchema struct {
+	name   string
+	schema *repair.Schema
+}
+
+// rejectsName reports whether the server has rejected a call to a tool of this name.
+func (s *Session) rejectsName(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rejections.names[name]
+}
+
+// noteRejection remembers that the server rejected a call, and what that proves.
+func (s *Session) noteRejection(c *call, said string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &s.rejections
+	if r.names == nil || len(r.names)+len(r.enforced) > mostMistakes {
+		*r = rejections{enforced: map[toolSchema]repair.Aspect{}, names: map[string]bool{}}
+	}
+	if c.fitting.names != nil {
+		r.names[c.tool] = true
+		return
+	}
+	if aspects := repair.Enforced(said); aspects != 0 {
+		r.enforced[toolSchema{c.tool, c.fitting.schema}] |= aspects
+	}
 }
 
 // known is what the catalogue says of the tool of a call. names is set if it
@@ -187,68 +249,106 @@ func (s *Session) sayUnverified(tool, why string) {
 }
 
 // appendAnswer appends the server's answer to a call: as it came, under the
-// client's id; with a receipt, if the call was repaired; or in words that
-// help, if the server complains about the arguments itself.
+// client's id; with a receipt, if the call was repaired; or with an explanation
+// after the server's own words, if it rejected the call for its arguments.
 func (s *Session) appendAnswer(dst []byte, c *call, m *wire.Message) []byte {
 	f := &c.fitting
-	if f.schema == nil {
+	if f.schema == nil && f.names == nil {
 		return m.AppendWithID(dst, c.id)
 	}
-	if explained := s.complained(c, m); explained != nil {
-		verdict := s.verdict(c, explained)
-		if m.Error != nil {
-			return append(append(dst, verdict...), '\n')
-		}
-		result := withBlock(withMeta(f.receipt(m.Result, c.tool), fault.ReportKey, explained.Report), explained.Message)
-		return append(wire.Replace(dst, m.Raw, wire.Edit{Old: m.Result, New: result}, wire.Edit{Old: m.ID, New: c.id}), '\n')
+	explained := s.explain(c, m)
+	if explained == nil {
+		s.mu.Lock()
+		delete(s.mistakes, c.tool) // it has learned
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	delete(s.mistakes, c.tool) // it has learned
-	s.mu.Unlock()
-	if m.Result == nil || f.called == "" && len(f.changes) == 0 && len(f.notes) == 0 {
+	edits := []wire.Edit{{Old: m.ID, New: c.id}}
+	switch {
+	case m.Error != nil && explained != nil:
+		edits = append(edits, wire.Edit{Old: m.Error, New: withExplanation(m.Error, explained)})
+	case m.Result != nil && explained != nil:
+		result := withMeta(f.receipt(m.Result, c.tool), fault.ReportKey, explained.Report)
+		edits = append(edits, wire.Edit{Old: m.Result, New: withBlock(result, explained.Message)})
+	case m.Result != nil && (f.called != "" || len(f.changes) > 0 || len(f.notes) > 0):
+		edits = append(edits, wire.Edit{Old: m.Result, New: f.receipt(m.Result, c.tool)})
+	default:
 		return m.AppendWithID(dst, c.id)
 	}
-	dst = wire.Replace(dst, m.Raw, wire.Edit{Old: m.Result, New: f.receipt(m.Result, c.tool)}, wire.Edit{Old: m.ID, New: c.id})
-	return append(dst, '\n')
+	return append(wire.Replace(dst, m.Raw, edits...), '\n')
 }
 
-// complained explains the server's own complaint about the arguments of a
-// call, nil if it is none. What the server said stays: an error's text is
-// quoted, a result is only added to.
-func (s *Session) complained(c *call, m *wire.Message) *fault.Fault {
-	said, coded := complaint(m)
-	if said == "" || !repair.IsComplaint(said, coded) {
+// explain returns what to add to an answer in which the server rejects a call for its arguments or
+// for the name of its tool; nil if the answer is anything else.
+func (s *Session) explain(c *call, m *wire.Message) *fault.Fault {
+	said, code := complaint(m)
+	if !s.rejects(c, said, code) {
 		return nil
 	}
+	s.noteRejection(c, said)
 	arguments, _ := wire.Field(c.msg.Params, "arguments")
-	explained := s.mistaken(fault.ArgumentsInvalid, c.tool, func(times int) repair.Message {
-		return c.fitting.schema.Complaint(c.tool, arguments, said, times)
+	f, reason := &c.fitting, fault.ArgumentsInvalid
+	if f.names != nil {
+		reason = fault.ToolUnknown
+	}
+	explained := s.mistaken(reason, c.tool, func(times int) repair.Message {
+		switch {
+		case f.names != nil:
+			return repair.UnlistedTool(c.tool, f.names, times)
+		case f.unfit != nil:
+			return f.schema.Rejected(c.tool, *f.unfit, times)
+		}
+		return f.schema.Complaint(c.tool, arguments, said, times)
 	})
 	if explained != nil {
-		explained.Delivery = fault.Answered
+		explained.Message = fault.ModelMark + "] " + explained.Message
+		s.Events.Emit(event.Event{Kind: event.Explained, Server: s.Name, Method: c.msg.Method, Tool: c.tool, Code: reason})
 	}
 	return explained
 }
 
-// complaint is the text in which a server says that a call failed, and
-// whether the code says that the arguments are why.
-func complaint(m *wire.Message) (said string, coded bool) {
+// rejects reports whether the server's words reject a call before its tool has run. Of a call that
+// is known not to fit less is asked: the words must be a known complaint and name an argument.
+func (s *Session) rejects(c *call, said string, code rpcCode) bool {
+	f := &c.fitting
+	switch {
+	case said == "":
+		return false
+	case f.names != nil:
+		return code == methodNotFound || repair.RejectsTool(said)
+	case f.unfit == nil:
+		return (code == 0 || code == invalidParams || code == internalError) && repair.IsComplaint(said, code == invalidParams)
+	case code == invalidParams:
+		return true
+	}
+	arguments, _ := wire.Field(c.msg.Params, "arguments")
+	return repair.IsComplaint(said, true) && f.schema.Complaint(c.tool, arguments, said, 1).Text != ""
+}
+
+// rpcCode is the code of a JSON-RPC error; 0: the answer is a result.
+type rpcCode int
+
+const (
+	methodNotFound rpcCode = -32601
+	invalidParams  rpcCode = -32602
+	internalError  rpcCode = -32603
+)
+
+// complaint returns the text in which a server says that a call failed, and the code if it is an
+// error. The text is empty if the call did not fail, or if there is more than one text.
+func complaint(m *wire.Message) (said string, code rpcCode) {
 	var values [2][]byte
 	if m.Error != nil {
-		if wire.Fields(m.Error, values[:], "code", "message") != nil {
-			return "", false
-		}
-		if code := string(values[0]); code != "-32602" && code != "-32603" {
-			return "", false
+		if wire.Fields(m.Error, values[:], "code", "message") != nil || json.Unmarshal(values[0], &code) != nil {
+			return "", 0
 		}
 		said, _ = wire.Text(values[1])
-		return said, string(values[0]) == "-32602"
+		return said, code
 	}
 	if !bytes.Contains(m.Result, []byte(`"isError"`)) {
-		return "", false
+		return "", 0
 	}
 	if wire.Fields(m.Result, values[:], "isError", "content") != nil || string(values[0]) != "true" {
-		return "", false
+		return "", 0
 	}
 	blocks := 0
 	wire.Elements(values[1], func(block []byte) {
@@ -257,9 +357,26 @@ func complaint(m *wire.Message) (said string, coded bool) {
 		blocks++
 	})
 	if blocks != 1 {
-		return "", false // more than a complaint
+		return "", 0 // more than a complaint
 	}
-	return said, false
+	return said, 0
+}
+
+// withExplanation adds ours after the message of an error of the server's, and the report as its
+// data if it has none. Everything else stays.
+func withExplanation(rpcError []byte, ours *fault.Fault) []byte {
+	const message, data = 0, 1
+	var values [2][]byte
+	added, err := json.Marshal("\n\n" + ours.Message)
+	if wire.Fields(rpcError, values[:], "message", "data") != nil || err != nil || len(values[message]) < 2 {
+		return rpcError
+	}
+	edits := []wire.Edit{{Old: values[message][len(values[message])-1:], New: added[1:]}}
+	if values[data] == nil && ours.Report != nil {
+		report := slices.Concat([]byte(`,"data":{"`+fault.ReportKey+`":`), ours.Report, []byte(`}}`))
+		edits = append(edits, wire.Edit{Old: rpcError[len(rpcError)-1:], New: report})
+	}
+	return wire.Replace(nil, rpcError, edits...)
 }
 
 // receipt puts into a result what was changed of its call: for programs into
@@ -300,10 +417,10 @@ func (f *fitting) told(tool string) string {
 	}
 	var said []string
 	if len(changed) > 0 {
-		said = append(said, "The call was run with a change: "+strings.Join(changed, "; ")+". Send it so the next time.")
+		said = append(said, "The call was adjusted: "+strings.Join(changed, "; ")+". Use this form next time.")
 	}
 	if len(f.notes) > 0 {
-		said = append(said, "The call was run as it came, but "+strings.Join(f.notes, "; ")+".")
+		said = append(said, "The call was sent unchanged, but "+strings.Join(f.notes, "; ")+".")
 	}
 	if len(said) == 0 {
 		return ""

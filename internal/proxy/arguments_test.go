@@ -21,6 +21,13 @@ func beginPicky(t *testing.T, o Options) *story {
 	return s
 }
 
+// strict are settings under which a call that does not fit never reaches the server.
+func strict() Options {
+	o := quick()
+	o.Repair = "strict"
+	return o
+}
+
 // result is what a client would look at.
 type result struct {
 	Content []struct{ Type, Text string }
@@ -56,14 +63,14 @@ func TestAValidCallGoesAsItCame(t *testing.T) {
 
 func TestARepairedCallCarriesItsReceipt(t *testing.T) {
 	s := beginPicky(t, quick())
-	r := s.result(s.request("tools/call", `{"x":1,"arguments":{"City":"Oslo","days":"5","units":"Celsius","tags":null},"name":"book"}`))
+	r := s.result(s.request("tools/call", `{"x":1,"arguments":{"City":"Oslo","days":"5","units":"Celsius"},"name":"book"}`))
 	if got, want := r.Content[0].Text, `{"x":1,"arguments":{"city":"Oslo","days":5,"units":"celsius"},"name":"book"}`; got != want {
 		t.Errorf("the server got %s\nwant %s", got, want)
 	}
 	if len(r.Content) != 1 {
 		t.Errorf("the model is told of a change of spelling: %v", r.Content)
 	}
-	if n := len(r.Meta.Repair.Changes); n != 4 {
+	if n := len(r.Meta.Repair.Changes); n != 3 {
 		t.Errorf("%d receipts: %v", n, r.Meta.Repair.Changes)
 	}
 	if e := s.await(event.Repaired, 1); e.Tool != "book" || !strings.Contains(e.Detail, "days: "+repair.RuleNumberText) {
@@ -77,7 +84,7 @@ func TestARepairedCallCarriesItsReceipt(t *testing.T) {
 // What has more than one reading is repaired only where a mistake does no
 // harm, and the model hears of it.
 func TestOnlyHarmlessToolsAreRepairedFurther(t *testing.T) {
-	s := beginPicky(t, quick())
+	s := beginPicky(t, strict())
 	s.wantFault(s.start("book", `{"city":"Oslo","tags":"a"}`), fault.ArgumentsInvalid)
 	r := s.result(s.start("weather.get_forecast", `{"city":"Oslo","tags":"a"}`))
 	if !strings.Contains(r.Content[0].Text, `"tags":["a"]`) {
@@ -99,6 +106,7 @@ func TestTheUserDecidesAboutRepair(t *testing.T) {
 	if r := s.result(s.start("hidden", `{}`)); !strings.Contains(r.Content[0].Text, `"hidden"`) {
 		t.Errorf("%v", r.Content)
 	}
+	s.answer(s.start("weather.get_forecast", `{"city":"complain-error"}`)) // so it does check
 	if r := s.result(s.start("weather.get_forecast", `{"city":"Oslo","tags":"a"}`)); len(r.Content) != 1 || len(r.Meta.Repair.Changes) != 1 {
 		t.Errorf("silent: %+v", r)
 	}
@@ -122,7 +130,7 @@ func TestReceiptsFindTheirPlace(t *testing.T) {
 }
 
 func TestARefusedCallIsExplained(t *testing.T) {
-	s := beginPicky(t, quick())
+	s := beginPicky(t, strict())
 	var said []string
 	for range 4 {
 		m := s.wantFault(s.start("book", `{"days":"five","city":"Oslo"}`), fault.ArgumentsInvalid)
@@ -144,7 +152,7 @@ func TestARefusedCallIsExplained(t *testing.T) {
 }
 
 func TestToolNames(t *testing.T) {
-	s := beginPicky(t, quick())
+	s := beginPicky(t, strict())
 	for _, name := range []string{"get_forecast", "Weather_GetForecast", "mcp.weather.get_forecast"} {
 		r := s.result(s.start(name, `{"city":"Oslo"}`))
 		if !strings.Contains(r.Content[0].Text, `"name":"weather.get_forecast"`) || r.Meta.Repair.Called != name || r.Meta.Repair.Tool != "weather.get_forecast" {
@@ -158,23 +166,23 @@ func TestToolNames(t *testing.T) {
 }
 
 func TestAbsentArguments(t *testing.T) {
-	s := beginPicky(t, quick())
+	s := beginPicky(t, strict())
 	s.wantFault(s.request("tools/call", `{"name":"book"}`), fault.ArgumentsInvalid)
-	if r := s.result(s.request("tools/call", `{"name":"change"}`)); len(r.Meta.Repair.Changes) != 1 {
-		t.Errorf("%+v", r)
+	if r := s.result(s.request("tools/call", `{"name":"change"}`)); len(r.Meta.Repair.Changes) != 0 {
+		t.Errorf("a receipt for nothing: %+v", r)
 	}
+	s.want(event.Repaired, 0)
 }
 
-// Between the server's word that its tools have changed and the client's
-// next look at them nothing is held against the old ones.
+// After the server has said that its tools changed, no call is compared with
+// the old ones. The first such call makes us list the new ones, so there is
+// only one whose answer does not depend on how fast that is.
 func TestTheCatalogueFollowsTheServer(t *testing.T) {
-	s := beginPicky(t, quick())
+	s := beginPicky(t, strict())
 	s.answer(s.start("change", `{}`))
 	s.notice("notifications/tools/list_changed", 1)
-	for _, arguments := range []string{`{"city":"Oslo","days":"5"}`, `{"days":7}`} {
-		if got := s.call("book", arguments); !strings.Contains(got, arguments) {
-			t.Errorf("%s", got)
-		}
+	if got := s.call("book", `{"days":"7"}`); !strings.Contains(got, `{"days":"7"}`) {
+		t.Errorf("%s", got)
 	}
 	s.answer(s.request("tools/list", ""))
 	s.wantFault(s.start("book", `{"days":7}`), fault.ArgumentsInvalid)
@@ -185,11 +193,11 @@ func TestTheCatalogueFollowsTheServer(t *testing.T) {
 
 func TestAServersOwnComplaintIsExplained(t *testing.T) {
 	s := beginPicky(t, quick())
-	m := s.wantFault(s.start("book", `{"city":"complain-error","days":5}`), fault.ArgumentsInvalid)
-	if !strings.Contains(string(m.Result), "days") || !strings.Contains(string(m.Result), "14") {
-		t.Errorf("%s", m.Result)
+	m := s.answer(s.start("book", `{"city":"complain-error","days":5}`))
+	if m.Error == nil || m.Error.Code != -32602 || !strings.HasPrefix(m.Error.Message, "MCP error -32602: Invalid arguments for tool book: ") ||
+		!strings.Contains(m.Error.Message, "[gauze] The server refused the arguments of the call to `book`") || !strings.Contains(m.Error.Message, "14") {
+		t.Errorf("%s", m.raw)
 	}
-	// A result stays what it is; ours comes behind it.
 	r := s.result(s.start("book", `{"city":"complain-result","days":5}`))
 	if len(r.Content) != 2 || !strings.HasPrefix(r.Content[0].Text, "1 validation error") || !strings.Contains(r.Content[1].Text, "14") ||
 		!r.IsError || !strings.Contains(string(r.Meta.Report), `"days"`) {
@@ -220,7 +228,7 @@ func TestAWaitingCallIsRepairedToo(t *testing.T) {
 }
 
 func TestRepairCannotBeHadByAnotherName(t *testing.T) {
-	o := quick()
+	o := strict()
 	o.Tools = map[string]Policy{"weather.get_forecast": {Repair: "off"}}
 	s := beginPicky(t, o)
 	if got := s.call("get_forecast", `{"city":"Oslo","days":"5"}`); !strings.Contains(got, `"get_forecast"`) || !strings.Contains(got, `"5"`) {

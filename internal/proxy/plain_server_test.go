@@ -44,6 +44,8 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"durable-tasks":  func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
 	"10000-tools":    serveTools(10_000),
 	"picky":          servePicky,
+	"lenient":        serveLenient,
+	"checking":       serveChecking,
 	"parrot":         serveParrot,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
@@ -142,6 +144,88 @@ func servePicky(in io.Reader, out io.Writer, _ string) {
 			}
 		}
 	})
+}
+
+// lenientTools declare far more than serveLenient checks.
+const lenientSchema = `{"type":"object","properties":{"city":{"type":"string","minLength":2,"maxLength":20,"pattern":"^[A-Za-z]+$"},` +
+	`"days":{"type":"integer","minimum":1,"maximum":14},"units":{"type":"string","enum":["celsius","fahrenheit","degree-days"]},` +
+	`"tags":{"type":"array","items":{"type":"string"},"maxItems":2},"when":{"type":"string","format":"date"},` +
+	`"place":{"type":"object","properties":{"lat":{"type":"number"}},"additionalProperties":false}},` +
+	`"required":["city"],"additionalProperties":false}`
+
+const lenientTools = `{"tools":[{"name":"read","inputSchema":` + lenientSchema + `,"annotations":{"readOnlyHint":true}},` +
+	`{"name":"write","inputSchema":` + lenientSchema + `}]}`
+
+// serveLenient declares schemas and checks nothing: it answers every call, also of tools it does not
+// list, with the params it got.
+func serveLenient(in io.Reader, out io.Writer, _ string) {
+	eachLine(in, func(_ []byte, m plainMessage) {
+		answer := func(members string) { fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, members) }
+		switch m.Method {
+		case "initialize":
+			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"lenient","version":"1"}}`)
+		case "tools/list":
+			answer(`"result":` + lenientTools)
+		case "ping":
+			answer(`"result":{}`)
+		case "tools/call":
+			text, _ := json.Marshal(string(m.Params))
+			answer(`"result":{"content":[{"type":"text","text":` + string(text) + `}], "_meta":{"a":1}}`)
+		}
+	})
+}
+
+// serveChecking declares the same and checks it, in the words of the library that city names. It
+// answers calls that it accepts with the params it got.
+func serveChecking(in io.Reader, out io.Writer, _ string) {
+	eachLine(in, func(_ []byte, m plainMessage) {
+		answer := func(members string) { fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, members) }
+		switch m.Method {
+		case "initialize":
+			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"checking","version":"1"}}`)
+		case "tools/list":
+			answer(`"result":` + lenientTools)
+		case "ping":
+			answer(`"result":{}`)
+		case "tools/call":
+			answer(checked(m.Params))
+		}
+	})
+}
+
+func checked(params json.RawMessage) string {
+	var p struct {
+		Name      string
+		Arguments struct {
+			City string
+			Days json.RawMessage
+			Tags json.RawMessage
+		}
+	}
+	json.Unmarshal(params, &p)
+	if p.Name != "read" && p.Name != "write" {
+		return `"error":{"code":-32602,"message":"Unknown tool: ` + p.Name + `"}`
+	}
+	var days int
+	var tags []string
+	wrongDays, wrongTags := json.Unmarshal(p.Arguments.Days, &days), json.Unmarshal(p.Arguments.Tags, &tags)
+	if (p.Arguments.Days == nil || wrongDays == nil) && (p.Arguments.Tags == nil || wrongTags == nil && string(p.Arguments.Tags) != "null") {
+		text, _ := json.Marshal(string(params))
+		return `"result":{"content":[{"type":"text","text":` + string(text) + `}]}`
+	}
+	return checkingWords[p.Arguments.City]
+}
+
+// checkingWords are how libraries reject days that are no integer.
+var checkingWords = map[string]string{
+	"zod":      `"error":{"code":-32602,"message":"MCP error -32602: Invalid arguments for tool read: [{\"code\":\"invalid_type\",\"expected\":\"number\",\"received\":\"string\",\"path\":[\"days\"]}]"}`,
+	"data":     `"error":{"data":{"mine":1},"message":"Invalid params: days must be an integer","code":-32602}`,
+	"bare":     `"error":{"code":-32602,"message":"days: nope"}`,
+	"internal": `"error":{"code":-32603,"message":"the disk is full"}`,
+	"pydantic": `"result":{"content":[{"type":"text","text":"1 validation error for readArguments\ndays\n  Input should be a valid integer, unable to parse string as an integer [type=int_parsing, input_value='five', input_type=str]"}],"isError":true}`,
+	"go":       `"result":{"content":[{"type":"text","text":"validating \"arguments\": validating root: validating /properties/days: type: five has type \"string\", want \"integer\""}],"isError":true}`,
+	"decoder":  `"result":{"content":[{"type":"text","text":"json: cannot unmarshal string into Go struct field .arguments.days of type int"}],"isError":true}`,
+	"failing":  `"result":{"content":[{"type":"text","text":"no such city"}],"isError":true}`,
 }
 
 // serveParrot answers a call with the members its arguments name, as they are written there; before

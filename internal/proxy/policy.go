@@ -13,14 +13,14 @@ type Policy struct {
 	Replay      string        // never, safe, idempotent; empty: by the tool's hints
 	Timeout     time.Duration // without progress; 0: the session's
 	MaxInFlight int           // 0: no limit of its own
-	Repair      string        // off, silent, report; empty: what changes more than spelling is told
+	Repair      string        // off, silent, report or strict; empty: repair, and report anything beyond spelling
 }
 
 // ParsePolicy reads NAME:replay=safe,timeout=5m,max-in-flight=2,repair=off.
 func ParsePolicy(text string) (tool string, p Policy, err error) {
 	tool, settings, ok := strings.Cut(text, ":")
 	if !ok || tool == "" {
-		return "", p, fmt.Errorf("tool policy %q: want NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N,repair=off|silent|report", text)
+		return "", p, fmt.Errorf("tool policy %q: want NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N,repair=off|silent|report|strict", text)
 	}
 	for setting := range strings.SplitSeq(settings, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(setting), "=")
@@ -65,15 +65,16 @@ const (
 	repairOff    = "off"    // calls go as they are, whatever the schema says
 	repairSilent = "silent" // the model is told nothing; receipts are in _meta
 	repairReport = "report" // the model is told every change
+	repairStrict = "strict" // calls that do not fit and cannot be repaired are refused before they are sent
 )
 
 // CheckRepair refuses what is no such word.
 func CheckRepair(value string) error {
 	switch value {
-	case repairOff, repairSilent, repairReport:
+	case repairOff, repairSilent, repairReport, repairStrict:
 		return nil
 	}
-	return fmt.Errorf("repair is %q: want off, silent or report", value)
+	return fmt.Errorf("repair is %q: must be off, silent, report or strict", value)
 }
 
 // repairMode is the user's word for the tool, or else for all of them.

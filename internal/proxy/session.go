@@ -23,7 +23,7 @@ type Options struct {
 	Remote *upstream.Remote  // of a URL: what sessions with the same server share; default its own
 	Name   string            // shown to people; default the command line or the address, secrets masked
 	Tools  map[string]Policy // by tool name
-	Repair string            // off, silent, report: of tools without a word of their own
+	Repair string            // off, silent, report, strict: of tools without a word of their own
 
 	Timeout  time.Duration // of a call without progress; default 60 s
 	MaxTime  time.Duration // of a call with progress; default 10 min
@@ -121,6 +121,7 @@ type Session struct {
 	memory     memory
 	catalog    catalog
 	mistakes   map[string]mistake // the last with each tool
+	rejections rejections         // what the server itself rejects
 	unverified map[string]string  // tools whose calls pass unchecked, and why
 	notices    notices
 	pulse      pulse

@@ -37,6 +37,10 @@ const (
 type Options struct {
 	Tool string // its name: models wrap arguments in it
 	Tier Tier   // how far repair may go
+
+	// Lenient is what the server is not known to enforce of its schema. There, only what cannot
+	// hurt is repaired: the server may accept the arguments as they came.
+	Lenient Aspect
 }
 
 // Outcome is the judgement over the arguments of one call.
@@ -149,7 +153,7 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 		checked = true
 		if len(out.violations) > 0 && o.Tier > Off && weigh(out.violations) <= mostComplaints {
 			m.value = clone(value)
-			mended = m.mend(out.violations) && faithful(value, m.value, m.granted)
+			mended = m.mend(out.violations) && faithful(value, m.value, m.granted) && o.allows(m.changes)
 		}
 	})
 	switch {

@@ -45,6 +45,7 @@ var complaints = sync.OnceValue(func() *regexp.Regexp {
 		"\\b(?:missing|unknown|duplicate) field [`'\"][^`'\"\\n]{1,80}[`'\"]",
 		`\binvalid type: [a-z ]{1,40}.{0,80}, expected\b`,
 		`\bvalidating "arguments"`, `\bvalidating (?:root|/properties/|/\$defs/|\$ref)`,
+		`\bjson: cannot unmarshal \w+ into Go (?:struct field|value)\b`,
 		`\b(?:unmarshal(?:l?ing)?|decod(?:e|ing)|pars(?:e|ing)) (?:the )?(?:tool )?(?:arguments|parameters|params)\b`,
 		// zod, ajv
 		`"code":\s*"(?:invalid_type|invalid_enum_value|invalid_value|invalid_format|invalid_string|invalid_union|invalid_literal|invalid_arguments|unrecognized_keys|too_small|too_big|not_multiple_of)"`,
@@ -110,7 +111,7 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	m.issues, m.tops = d.issues(m.known, m.shown), d.tops
 	m.summary = fmt.Sprintf("The server refused the arguments of the call to `%s`; change them before you call again.", shownTool(tool))
 	words := fault.Redact(m.known.in(fault.Clean(said)))
-	m.label = "Call that fits the schema: " // whether it passes is for the server to say
+	m.label = fittingCall
 	m.quoted = []string{"The server's words, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
 }

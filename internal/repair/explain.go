@@ -26,17 +26,26 @@ const (
 // Explain tells the caller of a refused call what to change. times is how
 // often in a row the same mistake was made, from 1: the second text is
 // shorter, the third says to stop.
-func (s *Schema) Explain(tool string, out Outcome, times int) (told Message) {
+func (s *Schema) Explain(tool string, out Outcome, times int) Message {
+	return s.explain(message{schema: s, tool: tool, times: times}, out)
+}
+
+// Rejected is Explain for a call that was sent all the same and that the server rejected.
+func (s *Schema) Rejected(tool string, out Outcome, times int) Message {
+	return s.explain(message{schema: s, tool: tool, times: times, rejected: true, label: fittingCall}, out)
+}
+
+func (s *Schema) explain(m message, out Outcome) (told Message) {
 	defer func() {
 		if recover() != nil { // whatever a schema does to us, the caller gets an answer
-			told = plainRefusal(tool)
+			told = m.plainRefusal()
 		}
 	}()
 	s.Ready()
 	if out.Verdict != Refused {
 		return Message{}
 	}
-	m := message{schema: s, tool: tool, times: times, said: out.said, rank: out.rank}
+	m.said, m.rank = out.said, out.rank
 	m.known = s.secretive(out.said, out.near)
 	if out.unreadable != "" {
 		m.said = map[string]any{}
@@ -46,31 +55,44 @@ func (s *Schema) Explain(tool string, out Outcome, times int) (told Message) {
 	m.shown = s.example(out.near, out.rank, m.known, nil)
 	d := s.inquire(out.said, out.violations)
 	m.issues, m.more, m.tops = d.issues(m.known, m.shown), d.more, d.tops
-	m.summary = fmt.Sprintf("The call to `%s` was not run: %s.", shownTool(tool), m.extent())
+	m.summary = m.fate() + ": " + m.extent() + "."
 	return m.write()
 }
 
+// fate says what became of the call.
+func (m *message) fate() string {
+	if m.rejected {
+		return fmt.Sprintf("The server rejected the call to `%s`", shownTool(m.tool))
+	}
+	return fmt.Sprintf("The call to `%s` was not run", shownTool(m.tool))
+}
+
+// fittingCall introduces an example where the server has the last word: whether it passes is for
+// the server to say.
+const fittingCall = "Call that fits the schema: "
+
 // plainRefusal is what is left to say if nothing else can be said.
-func plainRefusal(tool string) Message {
-	summary := fmt.Sprintf("The call to `%s` was not run: its arguments do not fit the tool's schema.", shownTool(tool))
+func (m *message) plainRefusal() Message {
+	summary := m.fate() + ": its arguments do not fit the tool's schema."
 	return Message{Text: summary, Data: encode(map[string]any{"type": "invalid_arguments", "summary": summary}, nil)}
 }
 
 // message is a message in the making.
 type message struct {
-	schema  *Schema
-	tool    string
-	times   int
-	said    any
-	rank    map[string]int
-	known   *secretive
-	shown   *example
-	summary string
-	label   string   // what the example is called
-	quoted  []string // lines between the summary and the issues
-	issues  []Issue
-	more    int             // issues that are only counted
-	tops    map[string]bool // the arguments with issues
+	schema   *Schema
+	tool     string
+	times    int
+	rejected bool // by the server, not by us
+	said     any
+	rank     map[string]int
+	known    *secretive
+	shown    *example
+	summary  string
+	label    string   // what the example is called
+	quoted   []string // lines between the summary and the issues
+	issues   []Issue
+	more     int             // issues that are only counted
+	tops     map[string]bool // the arguments with issues
 }
 
 // shownTool is a name as it may be shown between backticks.
@@ -250,7 +272,7 @@ var characterAt = regexp.MustCompile(` at character (\d+)$`)
 
 // unreadable tells of a text that is no JSON, and where it stops being it.
 func (m *message) unreadable(out Outcome) Message {
-	m.summary = fmt.Sprintf("The call to `%s` was not run: its arguments are not JSON.", shownTool(m.tool))
+	m.summary = m.fate() + ": its arguments are not JSON."
 	why, after := remark(out.unreadable, 200), ""
 	if found := characterAt.FindStringSubmatch(out.unreadable); found != nil {
 		text := unfenced(out.text)
@@ -282,12 +304,20 @@ func tail(text string, n int) string {
 
 // UnknownTool tells the caller of a tool that does not exist which there are.
 func UnknownTool(called string, tools []string, times int) Message {
+	return unknownTool(fmt.Sprintf("There is no tool `%s`. Nothing was run.", shownTool(called)), called, tools, times)
+}
+
+// UnlistedTool is UnknownTool for a call that was sent and that the server rejected.
+func UnlistedTool(called string, tools []string, times int) Message {
+	return unknownTool(fmt.Sprintf("The server does not list a tool `%s`, and rejected the call.", shownTool(called)), called, tools, times)
+}
+
+func unknownTool(summary, called string, tools []string, times int) Message {
 	near := NearestNames(called, tools, nearEnum)
 	shown := make([]string, len(near))
 	for i, name := range near {
 		shown[i] = "`" + shownTool(name) + "`"
 	}
-	summary := fmt.Sprintf("There is no tool `%s`. Nothing was run.", shownTool(called))
 	expected, fix := "no tool at all: there are none", "answer without a tool"
 	if len(near) > 0 {
 		expected = "one of " + strings.Join(shown, ", ")

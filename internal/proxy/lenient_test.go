@@ -1,0 +1,277 @@
+//go:build unix
+
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/repair"
+)
+
+// beginListed starts a session in front of a plain server, with its tools listed.
+func beginListed(t *testing.T, kind string, o Options) *story {
+	t.Helper()
+	o.Spec = plainServer(kind, t.TempDir())
+	return (&story{t: t, ended: make(chan error, 1)}).run(o).initialize()
+}
+
+// oddArguments do not fit lenientSchema, or not without a change that a server that does not check
+// could notice.
+var oddArguments = []string{
+	`{"city":"Oslo","verbose":true}`,
+	`{"city":"Oslo","x":1,"y":{"z":[1,2]}}`,
+	`{"city":"Oslo","limit":null}`,
+	`{"city":"Oslo","cursor":""}`,
+	`{"city":"Oslo","days":0}`,
+	`{"city":"Oslo","days":15}`,
+	`{"city":"Oslo","days":-1}`,
+	`{"city":"Oslo","days":2.5}`,
+	`{"city":"Oslo","days":"five"}`,
+	`{"city":"Oslo","days":"007"}`,
+	`{"city":"Oslo","days":null}`,
+	`{"city":"Oslo","days":[5]}`,
+	`{"city":"Oslo","days":{"value":5}}`,
+	`{"city":"Oslo","days":""}`,
+	`{"city":"Oslo","days":"99"}`,
+	`{"city":"Oslo","days":true}`,
+	`{"city":"Oslo","units":"kelvin"}`,
+	`{"city":"Oslo","units":"Celcius"}`,
+	`{"city":"Oslo","units":"degree days"}`,
+	`{"city":"Oslo","units":"degree/days"}`,
+	`{"city":"Oslo","units":""}`,
+	`{"city":"Oslo","units":null}`,
+	`{"city":"Oslo","units":"none"}`,
+	`{"city":"Oslo","units":["celsius"]}`,
+	`{"city":"Oslo","tags":"a"}`,
+	`{"city":"Oslo","tags":"a, b"}`,
+	`{"city":"Oslo","tags":"['a']"}`,
+	`{"city":"Oslo","tags":["a","b","c"]}`,
+	`{"city":"Oslo","tags":null}`,
+	`{"city":"Oslo","tags":[1,null]}`,
+	`{"city":"Oslo","when":"tomorrow"}`,
+	`{"city":"Oslo","when":7}`,
+	`{"city":"Oslo","place":{"lat":1,"lon":2}}`,
+	`{"city":"Oslo","place":"home"}`,
+	`{"city":"Oslo","place":{"lat":null}}`,
+	`{"city":"O"}`,
+	`{"city":"a very long name that is not a city"}`,
+	`{"city":"São Paulo"}`,
+	`{"city":null}`,
+	`{"city":["Oslo"]}`,
+	`{"town":"Oslo"}`,
+	`{"city":"Oslo","days":"5","verbose":true}`,
+	`{}`,
+	`[]`,
+	`"Oslo"`,
+	`7`,
+}
+
+// direct are the answers of a plain server to these lines, without gauze.
+func direct(serve func(in *bytes.Reader, out *bytes.Buffer), lines []string) []string {
+	var out bytes.Buffer
+	serve(bytes.NewReader([]byte(strings.Join(lines, "\n")+"\n")), &out)
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+// A server may accept what its schema does not allow. Then nobody can tell the wrap from no wrap.
+func TestACallTheServerAcceptsIsNotRefused(t *testing.T) {
+	s := beginListed(t, "lenient", quick())
+	var params []string
+	for _, arguments := range oddArguments {
+		params = append(params, `{"name":"read","arguments":`+arguments+`}`, `{ "name" : "write", "arguments": `+arguments+` ,"x":1}`)
+	}
+	for _, name := range []string{"hidden", "Read", "read_", "server.read", "reed", ""} {
+		params = append(params, `{"name":"`+name+`","arguments":{"city":"Oslo"}}`)
+	}
+	params = append(params, `{"name":"read"}`, `{"name":"hidden"}`)
+	var ids, lines []string
+	for _, p := range params {
+		ids = append(ids, s.request("tools/call", p))
+		lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":%s}`, ids[len(ids)-1], p))
+	}
+	want := direct(func(in *bytes.Reader, out *bytes.Buffer) { serveLenient(in, out, "") }, lines)
+	for i, id := range ids {
+		if got := s.answer(id).raw; got != want[i] {
+			t.Errorf("%s\nwrapped %s\ndirect  %s", params[i], got, want[i])
+		}
+	}
+	s.want(event.Repaired, 0)
+	s.want(event.Failed, 0)
+}
+
+// What has one reading for a server that checks and for one that does not is still repaired.
+func TestHarmlessRepairsNeedNoProof(t *testing.T) {
+	s := beginListed(t, "lenient", quick())
+	for sent, want := range map[string]string{
+		`{"city":"Oslo","days":"5"}`:                `{"city":"Oslo","days":5}`,
+		`{"city":"Oslo","units":" Celsius"}`:        `{"city":"Oslo","units":"celsius"}`,
+		`{"arguments":{"city":"Oslo","days":3}}`:    `{"city":"Oslo","days":3}`,
+		`{"City":"Oslo"}`:                           `{"city":"Oslo"}`,
+		`{"city":"Oslo","tags":"[\"a\",\"b\"]"}`:    `{"city":"Oslo","tags":["a","b"]}`,
+		`{"city":"Oslo","place":"{\"lat\": 59.9}"}`: `{"city":"Oslo","place":{"lat":59.9}}`,
+	} {
+		for _, tool := range []string{"read", "write"} {
+			r := s.result(s.start(tool, sent))
+			if got := `{"name":"` + tool + `","arguments":` + want + `}`; r.Content[0].Text != got || len(r.Meta.Repair.Changes) == 0 {
+				t.Errorf("%s became %s, want %s", sent, r.Content[0].Text, got)
+			}
+		}
+	}
+}
+
+// splitError is an error of the server with what was added to it.
+func splitError(t *testing.T, m message, original string) (ours string) {
+	t.Helper()
+	var direct struct {
+		Error struct {
+			Code    int
+			Message string
+			Data    json.RawMessage
+		}
+	}
+	if err := json.Unmarshal([]byte("{"+original+"}"), &direct); err != nil {
+		t.Fatal(err)
+	}
+	if m.Error == nil || m.Error.Code != direct.Error.Code {
+		t.Fatalf("an error became something else: %s", m.raw)
+	}
+	ours, ok := strings.CutPrefix(m.Error.Message, direct.Error.Message)
+	if !ok {
+		t.Errorf("the server's words are gone: %s", m.raw)
+	}
+	if direct.Error.Data != nil && string(m.Error.Data) != string(direct.Error.Data) {
+		t.Errorf("the server's data is gone: %s", m.raw)
+	}
+	return ours
+}
+
+func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
+	for _, library := range []string{"zod", "data", "bare"} {
+		t.Run(library, func(t *testing.T) {
+			s := beginListed(t, "checking", quick())
+			m := s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`))
+			ours := splitError(t, m, checkingWords[library])
+			if !strings.HasPrefix(ours, "\n\n[gauze] The server rejected the call to `write`: ") || !strings.Contains(ours, "expected integer 1..14") ||
+				strings.Contains(ours, "was not run") {
+				t.Errorf("%s", ours)
+			}
+			if library == "zod" && !strings.Contains(string(m.Error.Data), `"io.github.gauze-mcp/arguments":{"type":"invalid_arguments"`) {
+				t.Errorf("no report: %s", m.raw)
+			}
+			again := splitError(t, s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`)), checkingWords[library])
+			if len(again) >= len(ours) {
+				t.Errorf("the second explanation is not shorter: %s", again)
+			}
+		})
+	}
+	for _, library := range []string{"pydantic", "go", "decoder"} {
+		t.Run(library, func(t *testing.T) {
+			s := beginListed(t, "checking", quick())
+			m := s.answer(s.start("write", `{"city":"`+library+`","days":"five"}`))
+			var r, direct result
+			json.Unmarshal(m.Result, &r)
+			json.Unmarshal([]byte(strings.TrimPrefix(checkingWords[library], `"result":`)), &direct)
+			if !r.IsError || len(r.Content) != 2 || r.Content[0] != direct.Content[0] {
+				t.Fatalf("the server's words are not first: %s", m.raw)
+			}
+			if ours := r.Content[1].Text; !strings.HasPrefix(ours, "[gauze] The server rejected the call to `write`: ") || !strings.Contains(ours, "expected integer 1..14") {
+				t.Errorf("%s", ours)
+			}
+			if !strings.Contains(string(r.Meta.Report), `"days"`) {
+				t.Errorf("no report: %s", m.raw)
+			}
+		})
+	}
+}
+
+// A failure that is not about arguments is the server's alone, whatever the call looked like.
+func TestAFailureOfAnotherKindIsNotExplained(t *testing.T) {
+	s := beginListed(t, "checking", quick())
+	for _, city := range []string{"internal", "failing"} {
+		id := s.start("read", `{"city":"`+city+`","days":"five"}`)
+		if got, want := s.answer(id).raw, `{"jsonrpc":"2.0","id":`+id+`,`+checkingWords[city]+`}`; got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// After the server itself has rejected a call of a tool for its values, its schema counts, for that
+// tool: what may have two readings is repaired where a mistake does no harm.
+func TestARejectionProvesThatTheSchemaCounts(t *testing.T) {
+	s := beginListed(t, "checking", quick())
+	const single, null = `{"city":"zod","tags":"a"}`, `{"city":"zod","tags":null}`
+	for _, tool := range []string{"read", "write"} {
+		if m := s.answer(s.start(tool, single)); m.Error == nil {
+			t.Fatalf("repaired without proof: %s", m.raw)
+		}
+	}
+	if r := s.result(s.start("read", single)); len(r.Content) != 2 || !strings.Contains(r.Content[0].Text, `"tags":["a"]`) {
+		t.Errorf("not repaired, or not reported: %+v", r)
+	}
+	if m := s.answer(s.start("write", single)); m.Error == nil {
+		t.Errorf("a call that may do harm was repaired by a guess: %s", m.raw)
+	}
+	if r := s.result(s.start("write", null)); !strings.Contains(r.Content[0].Text, `"arguments":{"city":"zod"}`) {
+		t.Errorf("null of an optional: %+v", r)
+	}
+}
+
+// What another tool rejects, and a complaint that is not about values, prove nothing.
+func TestARejectionProvesNoMoreThanItSays(t *testing.T) {
+	for said, want := range map[string]repair.Aspect{
+		`MCP error -32602: Invalid arguments for tool x: [{"code":"invalid_type","expected":"string","received":"undefined","path":["city"]}]`: repair.Keys | repair.Values,
+		`1 validation error for call[x]` + "\n" + `days` + "\n" + `  Input should be a valid integer`:                                          repair.Values,
+		`1 validation error for call[x]` + "\n" + `city` + "\n" + `  Field required`:                                                           repair.Keys,
+		`Missing required arguments: city`: repair.Keys,
+		`days: nope`:                       0,
+	} {
+		if got := repair.Enforced(said); got != want {
+			t.Errorf("%q: %v, want %v", said, got, want)
+		}
+	}
+	s := beginListed(t, "checking", quick())
+	s.answer(s.start("write", `{"city":"zod","tags":"a"}`))
+	if m := s.answer(s.start("read", `{"city":"zod","tags":"a"}`)); m.Error == nil {
+		t.Errorf("repaired by what another tool does: %s", m.raw)
+	}
+	s.answer(s.start("read", `{"city":"bare","days":"five"}`))
+}
+
+// A name that is not listed goes to the server. After the server has rejected it, the tool that was
+// provably meant is called instead.
+func TestAToolNameIsCorrectedAfterTheServerRejectedIt(t *testing.T) {
+	s := beginListed(t, "checking", quick())
+	ours := splitError(t, s.answer(s.start("mcp.read", `{"city":"Oslo"}`)), `"error":{"code":-32602,"message":"Unknown tool: mcp.read"}`)
+	if !strings.Contains(ours, "[gauze] The server does not list a tool `mcp.read`") || !strings.Contains(ours, "`read`") {
+		t.Errorf("%s", ours)
+	}
+	r := s.result(s.start("mcp.read", `{"city":"Oslo"}`))
+	if !strings.Contains(r.Content[0].Text, `"name":"read"`) || r.Meta.Repair.Called != "mcp.read" {
+		t.Errorf("%+v", r)
+	}
+	for range 2 { // near is not enough
+		splitError(t, s.answer(s.start("reed", `{"city":"Oslo"}`)), `"error":{"code":-32602,"message":"Unknown tool: reed"}`)
+	}
+}
+
+func TestStrictRefusesBeforeTheServerSeesIt(t *testing.T) {
+	o := quick()
+	o.Tools = map[string]Policy{"write": {Repair: "strict"}}
+	s := beginListed(t, "lenient", o)
+	m := s.wantFault(s.start("write", `{"city":"Oslo","days":15}`), fault.ArgumentsInvalid)
+	if _, delivery := s.faultOf(m); delivery != "unsent" || !strings.Contains(string(m.Result), "was not run") {
+		t.Errorf("%s", m.raw)
+	}
+	if got := s.call("write", `{"city":"Oslo","tags":null}`); !strings.Contains(got, `{"city":"Oslo"}`) {
+		t.Errorf("strict needs no proof: %s", got)
+	}
+	if got := s.call("read", `{"city":"Oslo","days":15}`); !strings.Contains(got, "15") {
+		t.Errorf("%s", got)
+	}
+}

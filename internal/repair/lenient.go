@@ -1,0 +1,101 @@
+package repair
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Aspect is a part of a schema that a server enforces or ignores on its own.
+type Aspect int
+
+const (
+	Keys   Aspect = 1 << iota // which keys there must and may be
+	Values                    // what the values must be
+)
+
+// allows reports whether changes may be made although the server may accept the arguments as they
+// came: each either cannot hurt, or concerns what the server is known to enforce.
+func (o Options) allows(changes []Change) bool {
+	for _, c := range changes {
+		if o.Lenient&c.aspect() != 0 && !c.harmless() {
+			return false
+		}
+	}
+	return true
+}
+
+// aspect is the part of the schema that a change satisfies.
+func (c Change) aspect() Aspect {
+	switch c.Rule {
+	case RuleKey, RuleDefault, RuleWrapped, RuleNoArguments:
+		return Keys
+	case RuleEmpty: // an unknown key, or a value that does not fit
+		return Keys | Values
+	}
+	return Values
+}
+
+// harmless reports whether a server that does not check its arguments reads the same in both
+// forms. It does not for a null, which clears a field where an absent one keeps it, nor for a choice
+// with different separators: org-tools may be a repository beside org/tools.
+func (c Change) harmless() bool {
+	switch c.Rule {
+	case RuleNull:
+		return false
+	case RuleChoice:
+		before, after := unquoted(c.Before), unquoted(c.After)
+		return strings.EqualFold(strings.TrimSpace(before), after)
+	}
+	return c.Tier <= Silent
+}
+
+// unquoted is a JSON string as text, and any other JSON as it is.
+func unquoted(raw []byte) string {
+	if doc, err := decode(string(raw)); err == nil {
+		if text, ok := doc.value.(string); ok {
+			return text
+		}
+	}
+	return string(raw)
+}
+
+// Enforced returns the aspects of its schema that a server enforces, judging by its complaint about
+// one call. Validation libraries enforce them all, and are recognized by their phrases; words of a
+// tool's own prove nothing but what they say.
+func Enforced(said string) (aspects Aspect) {
+	said = said[:min(len(said), maxSaid)]
+	for aspect, phrases := range enforcing() {
+		if phrases.MatchString(said) {
+			aspects |= aspect
+		}
+	}
+	return aspects
+}
+
+var enforcing = sync.OnceValue(func() map[Aspect]*regexp.Regexp {
+	any := func(phrases ...string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + strings.Join(phrases, "|")) }
+	return map[Aspect]*regexp.Regexp{
+		// JSON Schema and zod: one validator for everything
+		Keys | Values: any(`\bvalidating "arguments"`, `\binput validation error\b`, `"code":\s*"invalid_(?:type|union|value)"`,
+			`\binvalid input: expected\b`, `\bexpected [a-z]+, received [a-z]+\b`),
+		Keys: any(`\bfield required\b`, `\bmissing\b.{0,40}\b(?:arguments?|parameters?|fields?|propert(?:y|ies))\b`, `\bunexpected keyword argument\b`,
+			`\brequired property\b`, `\badditional properties\b`, `\bextra inputs are not permitted\b`, `\bunrecognized keys?\b|"unrecognized_keys"`,
+			`\b(?:missing|unknown) (?:field|parameter|argument)\b`),
+		Values: any(`\binput should be\b`, `\bis not of types? '`, `\bis not one of \[`, `\bcannot unmarshal \w+ into\b`, `\binvalid type: `,
+			`\binvalid enum value\b`, `\bmust be (?:of type |an? )?(?:string|number|integer|boolean|object|array)\b`),
+	}
+})
+
+// RejectsTool reports whether a server's words say that it has no such tool.
+func RejectsTool(said string) bool {
+	return len(said) <= maxToolRejection && toolRejections().MatchString(said)
+}
+
+// maxToolRejection bounds what is taken for a rejection: a longer text is the result of work.
+const maxToolRejection = 500
+
+var toolRejections = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unsupported|unexpected) tool\b` +
+		`|\btool\b.{0,150}\b(?:not found|not exist|not (?:available|known|registered|supported|recogni[sz]ed)|unknown)\b|\bno tool\b`)
+})

@@ -1,0 +1,81 @@
+package repair
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a server is not known to enforce is changed only if that cannot hurt.
+func TestLenientServersGetOnlyHarmlessRepairs(t *testing.T) {
+	schema := Compile([]byte(`{"type":"object","properties":{"n":{"type":"integer"},"unit":{"enum":["km","degree-days","celsius"]},` +
+		`"tags":{"type":"array","items":{"type":"string"}},"size":{"type":"integer","default":3},"note":{"type":"string"},` +
+		`"either":{"anyOf":[{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["a"]},{"type":"boolean"}]}},` +
+		`"required":["size"],"additionalProperties":false}`))
+	const all = Keys | Values
+	for _, test := range []struct {
+		lenient         Aspect
+		arguments, want string // want is empty: not repaired
+	}{
+		{all, `{"size":1,"n":"5"}`, `{"size":1,"n":5}`},
+		{all, `{"size":1,"n":5,"unit":"Celsius"}`, `{"size":1,"n":5,"unit":"celsius"}`},
+		{all, `{"Size":1}`, `{"size":1}`},
+		{all, `{"params":{"size":1}}`, `{"size":1}`},
+		{all, `{"size":1,"note":7}`, `{"size":1,"note":"7"}`},
+		{all, `{"size":1,"n":null}`, ``},
+		{Keys, `{"size":1,"n":null}`, `{"size":1}`},
+		{0, `{"size":1,"n":null}`, `{"size":1}`},
+		{all, `{"size":1,"unit":"degree days"}`, ``},
+		{Keys, `{"size":1,"unit":"degree days"}`, `{"size":1,"unit":"degree-days"}`},
+		{Values, `{"size":1,"tags":"a"}`, ``},
+		{Keys, `{"size":1,"tags":"a"}`, `{"size":1,"tags":["a"]}`},
+		{Keys, `{"n":1}`, ``},
+		{Values, `{"n":1}`, `{"n":1,"size":3}`},
+		{Values, `{"size":1,"extra":""}`, ``},
+		{0, `{"size":1,"extra":""}`, `{"size":1}`},
+		{all, `{"size":1,"either":{"a":1,"b":null}}`, ``}, // in a branch also
+		{Keys, `{"size":1,"either":{"a":1,"b":null}}`, `{"size":1,"either":{"a":1}}`},
+		{all, `{"size":1,"n":"5","tags":null}`, ``}, // all or nothing
+	} {
+		out := schema.Arguments([]byte(test.arguments), Options{Tier: Told, Lenient: test.lenient})
+		switch {
+		case test.want == "" && (out.Verdict != Refused || string(out.Arguments) != test.arguments):
+			t.Errorf("%s, lenient %b: %v, %s", test.arguments, test.lenient, out.Verdict, out.Arguments)
+		case test.want != "" && string(out.Arguments) != test.want:
+			t.Errorf("%s, lenient %b: %v, %s, want %s", test.arguments, test.lenient, out.Verdict, out.Arguments, test.want)
+		}
+	}
+}
+
+func TestAToolIsRejectedInKnownWords(t *testing.T) {
+	for said, want := range map[string]bool{
+		"MCP error -32602: Tool get_wether not found": true,
+		"Unknown tool: get_wether":                    true,
+		`unknown tool "get_wether"`:                   true,
+		"tool not found":                              true,
+		"No such tool":                                true,
+		"no such city":                                false,
+		"the file was not found":                      false,
+		"Unknown tool: " + strings.Repeat("x", 1000):  false,
+	} {
+		if got := RejectsTool(said); got != want {
+			t.Errorf("%.60q: %v", said, got)
+		}
+	}
+}
+
+// A message about a call that was sent must not say that it was not.
+func TestARejectedCallIsNotSaidToBeUnsent(t *testing.T) {
+	schema := Compile([]byte(`{"type":"object","properties":{"n":{"type":"integer"}}}`))
+	for _, arguments := range []string{`{"n":"x"}`, `{`} {
+		out := schema.Arguments([]byte(arguments), Options{})
+		for times := 1; times <= 3; times++ {
+			m := schema.Rejected("f", out, times)
+			if !strings.HasPrefix(m.Text, "The server rejected the call to `f`: ") || strings.Contains(m.Text+string(m.Data), "not run") {
+				t.Errorf("%s", m.Text)
+			}
+		}
+	}
+	if m := UnlistedTool("f", []string{"g"}, 1); strings.Contains(m.Text+string(m.Data), "Nothing was run") || !strings.Contains(m.Text, "`g`") {
+		t.Errorf("%s", m.Text)
+	}
+}
