@@ -108,6 +108,7 @@ type Gateway struct {
 
 	running  sync.WaitGroup // what runs for sessions
 	requests atomic.Uint64  // over all time
+	writes   atomic.Uint64  // calls of all sessions that may write: their servers share what they write to
 	conns    atomic.Uint64  // the same
 
 	mu       sync.Mutex // guards everything below, and who comes and goes in each session

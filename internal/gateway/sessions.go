@@ -28,6 +28,7 @@ type life struct {
 // and has seen that we are not draining.
 func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 	ctx, stop := context.WithCancel(g.life)
+	o.Writes = &g.writes
 	l.proxy, l.stop = proxy.New(o), stop
 	l.began = time.Now()
 	l.used = l.began

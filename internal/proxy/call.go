@@ -43,6 +43,7 @@ type call struct {
 
 	// Over its life.
 	deaths   int     // generations that ended after they may have read it
+	others   uint64  // writes of other sessions when it was first sent
 	proven   int     // repetitions after proof that it was not read
 	progress float64 // highest value passed on
 	began    bool    // a progress was passed on
@@ -137,6 +138,11 @@ func (s *Session) dispatch(c *call) {
 // transmit puts the call on the connection under an id of our own. It does
 // not flush.
 func (s *Session) transmit(c *call, conn *upstream.Conn) {
+	if s.overtaken(c) {
+		s.retire(c)
+		s.later(func() { s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown}) })
+		return
+	}
 	before, id, behind := c.msg.Raw, []byte(nil), []byte(nil)
 	switch {
 	case c.id == nil: // a notification goes as it is
@@ -154,11 +160,7 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		now = time.Now()
 	}
 	c.conn, c.sent, c.heard = conn, now, now
-	s.sends++
-	c.order = s.sends
-	if c.class == Unsafe || c.class == Idempotent {
-		s.lastWrite = s.sends
-	}
+	s.noteSent(c)
 	if c.id != nil && c.own == nil {
 		s.occupy(c)
 	}

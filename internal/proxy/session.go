@@ -42,6 +42,10 @@ type Options struct {
 	// that several clients share sets it to RandomID().
 	LastID uint64
 
+	// Writes counts the calls that may write, over all sessions whose servers
+	// write to the same place. Default: a counter of its own.
+	Writes *atomic.Uint64
+
 	Restart upstream.Restart
 	Health  health.Config
 	Stderr  io.Writer // gets the server's stderr; must not block
@@ -72,6 +76,9 @@ func (o Options) withDefaults() Options {
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
 	}
+	if o.Writes == nil {
+		o.Writes = new(atomic.Uint64)
+	}
 	return o
 }
 
@@ -97,6 +104,7 @@ type Session struct {
 	arrivals  uint64
 	sends     uint64
 	lastWrite uint64 // value of sends at the last call that may write
+	writes    uint64 // this session's part of Writes
 	rootsEnd  int64  // of the last roots/list_changed on this connection
 	scratch   []byte
 	idRoom    [48]byte
