@@ -51,8 +51,8 @@ func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.fits(who) {
-		detail := fmt.Sprintf("%d sessions are open; --max-sessions allows %d", len(g.sessions), g.MaxSessions)
+	if !g.fits(who) && !g.makeRoom(who) {
+		detail := fmt.Sprintf("%d sessions are in use; --max-sessions allows %d", len(g.sessions), g.MaxSessions)
 		switch {
 		case len(g.sessions) >= g.MaxSessions:
 		case !g.places.allows(who, 1):
@@ -86,6 +86,33 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 // client that starts over would be refused, but their number is limited as well.
 func (g *Gateway) fits(who principal) bool {
 	return g.places.allows(who, 1) && g.processes.allows(who, 1)
+}
+
+// makeRoom ends a session that nobody uses, so that one of who fits. Clients
+// often leave without DELETE, and the others must not wait for the reaper.
+func (g *Gateway) makeRoom(who principal) bool {
+	s := g.longestUnused(who)
+	if s == nil || !g.processes.allows(who, 1) {
+		return false
+	}
+	g.remove(s)
+	return g.fits(who)
+}
+
+// longestUnused returns the session that was not used for the longest time: one
+// of who, or else one that another principal holds beyond the part it keeps. It
+// returns nil if all of them have a stream or a call in flight.
+func (g *Gateway) longestUnused(who principal) (found *session) {
+	for _, s := range g.sessions {
+		if s.open > 0 || s.busy() || s.who != who && g.places.by[s.who] <= g.places.part {
+			continue
+		}
+		mine, older := s.who == who, found == nil || s.used.Before(found.used)
+		if found == nil || mine && found.who != who || mine == (found.who == who) && older {
+			found = s
+		}
+	}
+	return found
 }
 
 // find looks for the session a request names. The caller has to leave it.
