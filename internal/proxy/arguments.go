@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -29,8 +30,8 @@ type fitting struct {
 // passes as it is, it is repaired and leaves a receipt, or it is answered with
 // what to change. Nobody's lock is held meanwhile.
 func (s *Session) fit(c *call) error {
-	if c.msg.Method != "tools/call" || c.tool == "" {
-		return nil
+	if c.msg.Method != "tools/call" || c.tool == "" || !utf8.Valid(c.msg.Params) {
+		return nil // how invalid UTF-8 is read is up to the server
 	}
 	tool, class, names := s.known(c)
 	f := fitting{mode: s.Tools[c.tool].repairMode(s.Repair)}
