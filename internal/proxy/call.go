@@ -147,13 +147,17 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 	switch {
 	case c.id == nil: // a notification goes as it is
 	case c.class == Stream:
-		// Its notifications name the request by id, so it keeps its own.
 		s.streams[string(c.id)] = c
+		delete(s.opened, c.n) // on an earlier connection
+		c.n = s.nextID()
+		s.opened[c.n] = c
 	default:
 		c.n = s.nextID()
 		s.flight[c.n] = c
+	}
+	if c.id != nil {
 		before, behind = c.msg.AroundID()
-		id = appendID(s.idRoom[:0], conn.Generation, c.n)
+		id = AppendID(s.idRoom[:0], c.n)
 	}
 	now := c.arrived
 	if c.waited {
@@ -213,6 +217,7 @@ func (s *Session) retire(c *call) {
 	}
 	if c.class == Stream {
 		delete(s.streams, string(c.id))
+		delete(s.opened, c.n)
 		s.notices.forget(c.id)
 	}
 	if c.own == nil && c.id != nil {

@@ -112,6 +112,7 @@ type Session struct {
 	calls   map[string]*call // unanswered, by the client's raw id
 	flight  map[uint64]*call // sent, by our id
 	streams map[string]*call // subscriptions/listen, by the client's raw id
+	opened  map[uint64]*call // the same, by our id
 	tokens  map[string]*call // by raw progress token
 	tasks   map[string]bool  // raw progress tokens of tasks, valid beyond the answer
 	late    map[uint64]bool  // cancelled or timed out: an answer may still come
@@ -158,6 +159,7 @@ func New(o Options) *Session {
 		calls:      map[string]*call{},
 		flight:     map[uint64]*call{},
 		streams:    map[string]*call{},
+		opened:     map[uint64]*call{},
 		tokens:     map[string]*call{},
 		tasks:      map[string]bool{},
 		late:       map[uint64]bool{},
