@@ -147,6 +147,7 @@ func (g *Gateway) leave(l *life) {
 	defer g.mu.Unlock()
 	l.open--
 	l.used = time.Now()
+	g.house.stir()
 }
 
 // dismiss takes a session out of the table and stops it. It does not wait.
@@ -162,61 +163,5 @@ func (g *Gateway) remove(s *session) {
 		g.places.add(s.who, -1)
 		s.stop()
 		s.silence()
-	}
-}
-
-// initializeTimeout is how long a session may be unused whose client has not
-// sent notifications/initialized: most likely that client gave up.
-const initializeTimeout = time.Minute
-
-// reap ends the sessions that have not been used for long. A client that comes
-// back gets 404, and initializes again.
-func (g *Gateway) reap(now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, s := range g.sessions {
-		s.expire(now)
-		idle := g.Idle
-		if !s.isInitialized() {
-			idle = min(idle, initializeTimeout)
-		}
-		if s.open == 0 && now.Sub(s.used) >= idle && !s.busy() {
-			g.remove(s)
-		}
-	}
-	for _, s := range g.shared {
-		if s.open == 0 && now.Sub(s.used) >= g.Idle {
-			g.release(s)
-		}
-	}
-}
-
-// reapNowAndThen reaps until the returned function is called.
-func (g *Gateway) reapNowAndThen() (stop func()) {
-	every := min(max(g.Idle/8, 10*time.Millisecond), initializeTimeout/8)
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		look := time.NewTicker(lookEvery)
-		defer look.Stop()
-		var tidy tidier
-		for {
-			select {
-			case now := <-tick.C:
-				g.reap(now)
-			case now := <-look.C:
-				if tidy.due(g.requests.Load(), now) {
-					tidyUp()
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-stopped
 	}
 }
