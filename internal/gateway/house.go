@@ -80,21 +80,9 @@ func (g *Gateway) reap(now time.Time) (rest time.Duration) {
 	rest = never
 	for _, s := range g.sessions {
 		s.expire(now)
-		rest = min(rest, keptFor)
-		if s.open > 0 {
-			continue // its leaving stirs the house
-		}
-		idle := g.Idle
-		if !s.isInitialized() {
-			idle = min(idle, initializeTimeout)
-		}
-		left := idle - now.Sub(s.used)
-		switch {
-		case left > 0:
-			rest = min(rest, left)
-		case s.busy():
-			rest = min(rest, busyAgain)
-		default:
+		if left := g.timeLeft(s, now); left > 0 {
+			rest = min(rest, left, keptFor)
+		} else {
 			g.remove(s)
 		}
 	}
@@ -109,4 +97,21 @@ func (g *Gateway) reap(now time.Time) (rest time.Duration) {
 		}
 	}
 	return rest
+}
+
+// timeLeft returns how long a session may still be unused, 0 or less if it
+// has to go. One that is in use stirs the house when it is left.
+func (g *Gateway) timeLeft(s *session, now time.Time) time.Duration {
+	if s.open > 0 {
+		return never
+	}
+	idle := g.Idle
+	if !s.isInitialized() {
+		idle = min(idle, initializeTimeout)
+	}
+	left := idle - now.Sub(s.used)
+	if left <= 0 && s.busy() {
+		return busyAgain
+	}
+	return left
 }

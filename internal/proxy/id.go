@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -45,14 +44,9 @@ func AppendID(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 10) }
 // idPattern is a regular expression for what parseID reads, and a little more.
 const idPattern = `"?[1-9][0-9]*(?:\.0)?"?`
 
-// parseID reads an id that AppendID wrote and a server sent back. Servers that
-// keep ids as strings or as floating point write 5 as "5" or 5.0, and clients
-// take both for 5.
+// parseID reads an id that AppendID wrote and a server sent back.
 func parseID(raw []byte) (n uint64, ok bool) {
-	if len(raw) > 2 && raw[0] == '"' && raw[len(raw)-1] == '"' {
-		raw = raw[1 : len(raw)-1]
-	}
-	raw = bytes.TrimSuffix(raw, []byte(".0"))
+	raw = wire.PlainID(raw)
 	if len(raw) == 0 || len(raw) > 19 || raw[0] == '0' {
 		return 0, false
 	}

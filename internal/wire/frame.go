@@ -90,12 +90,12 @@ func (r *Reader) Buffered() bool { return bytes.IndexByte(r.buf[r.from:r.to], '\
 
 // trim returns a line as it is read: without a byte order mark and a CR.
 func trim(line []byte) []byte {
-	return bytes.TrimSuffix(withoutMark(line), []byte("\r"))
+	return bytes.TrimSuffix(WithoutMark(line), []byte("\r"))
 }
 
-// withoutMark drops byte order marks at the start of a line: PowerShell begins
+// WithoutMark drops byte order marks at the start of a text: PowerShell begins
 // its output with one, other runtimes every line.
-func withoutMark(line []byte) []byte {
+func WithoutMark(line []byte) []byte {
 	for len(line) > 2 && string(line[:3]) == "\xef\xbb\xbf" {
 		line = line[3:]
 	}
@@ -149,7 +149,7 @@ func (r *Reader) skip() *TooLong {
 			part = part[:n]
 		}
 		if long.Length == 0 {
-			long.Head = bytes.Clone(withoutMark(part[:min(len(part), keepOfTooLong)]))
+			long.Head = bytes.Clone(WithoutMark(part[:min(len(part), keepOfTooLong)]))
 		}
 		long.Length += len(part)
 		part = part[max(0, len(part)-keepOfTooLong):]
