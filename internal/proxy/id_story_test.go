@@ -1,37 +1,14 @@
+//go:build unix
+
 package proxy
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 )
-
-// serveIntegers reads ids as a server does that declares them as integers: a
-// message with another id is no message to it. echo writes ids back as told.
-func serveIntegers(echo string) func(in io.Reader, out io.Writer, dir string) {
-	return func(in io.Reader, out io.Writer, _ string) {
-		eachLine(in, func(_ []byte, m plainMessage) {
-			var n int64
-			if m.ID == nil || json.Unmarshal(m.ID, &n) != nil {
-				return
-			}
-			result := `{}`
-			switch m.Method {
-			case "initialize":
-				result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"integers","version":"1"}}`
-			case "tools/list":
-				result = `{"tools":[{"name":"go","inputSchema":{"type":"object"}}]}`
-			case "tools/call":
-				result = `{"content":[{"type":"text","text":"went"}]}`
-			}
-			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":`+echo+`,"result":%s}`+"\n", n, result)
-		})
-	}
-}
 
 // Whatever the client's ids are, the server gets integers. Clients read "5" and
 // 5.0 as the answer to 5, so it is one here.
