@@ -6,8 +6,8 @@ var gatewayEntries = []Entry{
 		Title: "too many clients have a session",
 		model: "Too many clients are connected to this MCP server through Gauze.",
 		next:  "Try again later, or tell the user to close another client.",
-		Means: "A client wanted to begin a session, and as many sessions as are allowed are open. Each has a server of its own.",
-		Why:   "Many clients are connected, or clients went away without ending their sessions: those are ended once they were idle for a while.",
+		Means: "A client tried to start a session while as many sessions as are allowed were in use. Each has a server of its own.",
+		Why:   "Many clients are connected. A session without an open stream or a call in flight makes room for a new one, so all of these are in use.",
 		Did:   "Gauze refused this session and started nothing for it; all others go on untouched.",
 		Do: []Step{
 			{Text: "Close clients you do not need, or wait."},

@@ -9,7 +9,8 @@
 //	quota.go     what is limited, shared among principals
 //	body.go      a body read whole and made one inspected message
 //	legacy.go    a session: one client, its calls, the stream each answer takes
-//	sessions.go  the sessions there are: begun, found, limited, reaped
+//	sessions.go  the sessions there are: begun, found, limited, evicted
+//	house.go     what is due to time: sessions that nobody uses, memory
 //	get.go       GET, which listens or resumes, and DELETE, which ends
 //	replay.go    what was said, kept for a client that lost its connection
 //	modern.go    requests without a session, on one upstream for all
@@ -101,6 +102,7 @@ type Gateway struct {
 	guard  guard
 	ready  readiness
 	bodies bodies
+	house  house
 
 	life  context.Context // of all sessions
 	end   context.CancelFunc
@@ -108,6 +110,7 @@ type Gateway struct {
 
 	running  sync.WaitGroup // what runs for sessions
 	requests atomic.Uint64  // over all time
+	writes   atomic.Uint64  // calls of all sessions that may write: their servers share what they write to
 	conns    atomic.Uint64  // the same
 
 	mu       sync.Mutex // guards everything below, and who comes and goes in each session
@@ -134,6 +137,7 @@ func New(o Options, addr net.Addr) *Gateway {
 		shared:   map[principal]*shared{},
 		lives:    map[*life]bool{},
 	}
+	g.house.stirred = make(chan struct{}, 1)
 	g.guard = newGuard(g.Options, addr)
 	g.places = newQuota(g.MaxSessions, g.guard.tokens)
 	g.processes = newQuota(2*g.MaxSessions, g.guard.tokens)
@@ -160,7 +164,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(limited(l)) }()
-	stopReaping := g.reapNowAndThen()
+	leaveHouse := g.keepHouse()
 	var err error
 	select {
 	case err = <-failed:
@@ -170,13 +174,14 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 		g.drain(server)
 		<-failed // it has: the server is closed
 	}
-	stopReaping()
+	leaveHouse()
 	return err
 }
 
 // ServeHTTP is where every request comes in.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.Add(1)
+	g.house.stir()
 	g.hasten(w, r)
 	if refused := g.guard.check(r); refused != nil {
 		refused.write(w)

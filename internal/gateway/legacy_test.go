@@ -185,6 +185,7 @@ func TestTooManySessionsAreRefusedClearly(t *testing.T) {
 	o.MaxSessions = 1
 	f := serve(t, o)
 	first := f.client().initialize("2025-06-18")
+	first.request("GET", "").want(200) // in use
 	a := f.client().request("POST", fmt.Sprintf(hello, "2025-06-18")).want(503)
 	m := a.result()
 	if a.Header.Get("Retry-After") == "" || m.Error == nil || m.Error.Code != (&fault.Fault{Code: fault.SessionLimit}).RPCCode() ||

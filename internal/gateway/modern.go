@@ -3,7 +3,6 @@ package gateway
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -188,7 +187,7 @@ func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byt
 		s.speaker = from
 	}
 	s.last++
-	ours := append(strconv.AppendUint([]byte(`"h`), s.last, 10), '"')
+	ours := proxy.AppendID(nil, s.last)
 	if m.Method == "subscriptions/listen" {
 		return x, s.channels.join(x, m, ours), nil
 	}

@@ -28,6 +28,7 @@ type life struct {
 // and has seen that we are not draining.
 func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 	ctx, stop := context.WithCancel(g.life)
+	o.Writes = &g.writes
 	l.proxy, l.stop = proxy.New(o), stop
 	l.began = time.Now()
 	l.used = l.began
@@ -50,8 +51,8 @@ func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.fits(who) {
-		detail := fmt.Sprintf("%d sessions are open; --max-sessions allows %d", len(g.sessions), g.MaxSessions)
+	if !g.fits(who) && !g.makeRoom(who) {
+		detail := fmt.Sprintf("%d sessions are in use; --max-sessions allows %d", len(g.sessions), g.MaxSessions)
 		switch {
 		case len(g.sessions) >= g.MaxSessions:
 		case !g.places.allows(who, 1):
@@ -87,6 +88,33 @@ func (g *Gateway) fits(who principal) bool {
 	return g.places.allows(who, 1) && g.processes.allows(who, 1)
 }
 
+// makeRoom ends a session that nobody uses, so that one of who fits. Clients
+// often leave without DELETE, and the others must not wait for the reaper.
+func (g *Gateway) makeRoom(who principal) bool {
+	s := g.longestUnused(who)
+	if s == nil || !g.processes.allows(who, 1) {
+		return false
+	}
+	g.remove(s)
+	return g.fits(who)
+}
+
+// longestUnused returns the session that was not used for the longest time: one
+// of who, or else one that another principal holds beyond the part it keeps. It
+// returns nil if all of them have a stream or a call in flight.
+func (g *Gateway) longestUnused(who principal) (found *session) {
+	for _, s := range g.sessions {
+		if s.open > 0 || s.busy() || s.who != who && g.places.by[s.who] <= g.places.part {
+			continue
+		}
+		mine, older := s.who == who, found == nil || s.used.Before(found.used)
+		if found == nil || mine && found.who != who || mine == (found.who == who) && older {
+			found = s
+		}
+	}
+	return found
+}
+
 // find looks for the session a request names. The caller has to leave it.
 func (g *Gateway) find(r *http.Request, who principal) (*session, *refusal) {
 	ids := r.Header.Values(sessionHeader)
@@ -119,6 +147,7 @@ func (g *Gateway) leave(l *life) {
 	defer g.mu.Unlock()
 	l.open--
 	l.used = time.Now()
+	g.house.stir()
 }
 
 // dismiss takes a session out of the table and stops it. It does not wait.
@@ -134,61 +163,5 @@ func (g *Gateway) remove(s *session) {
 		g.places.add(s.who, -1)
 		s.stop()
 		s.silence()
-	}
-}
-
-// initializeTimeout is how long a session may be unused whose client has not
-// sent notifications/initialized: most likely that client gave up.
-const initializeTimeout = time.Minute
-
-// reap ends the sessions that have not been used for long. A client that comes
-// back gets 404, and initializes again.
-func (g *Gateway) reap(now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, s := range g.sessions {
-		s.expire(now)
-		idle := g.Idle
-		if !s.isInitialized() {
-			idle = min(idle, initializeTimeout)
-		}
-		if s.open == 0 && now.Sub(s.used) >= idle && !s.busy() {
-			g.remove(s)
-		}
-	}
-	for _, s := range g.shared {
-		if s.open == 0 && now.Sub(s.used) >= g.Idle {
-			g.release(s)
-		}
-	}
-}
-
-// reapNowAndThen reaps until the returned function is called.
-func (g *Gateway) reapNowAndThen() (stop func()) {
-	every := min(max(g.Idle/8, 10*time.Millisecond), initializeTimeout/8)
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		look := time.NewTicker(lookEvery)
-		defer look.Stop()
-		var tidy tidier
-		for {
-			select {
-			case now := <-tick.C:
-				g.reap(now)
-			case now := <-look.C:
-				if tidy.due(g.requests.Load(), now) {
-					tidyUp()
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-stopped
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -108,15 +109,21 @@ func (f *front) end() error {
 // await waits for an event of this kind.
 func (f *front) await(kind event.Kind) event.Event {
 	f.t.Helper()
+	return f.awaitAny(kind)
+}
+
+// awaitAny waits for the first event of one of these kinds.
+func (f *front) awaitAny(kinds ...event.Kind) event.Event {
+	f.t.Helper()
 	alarm := time.After(patience)
 	for {
 		select {
 		case e := <-f.events:
-			if e.Kind == kind {
+			if slices.Contains(kinds, e.Kind) {
 				return e
 			}
 		case <-alarm:
-			f.t.Fatalf("no event %q", kind)
+			f.t.Fatalf("no event of %q", kinds)
 		}
 	}
 }

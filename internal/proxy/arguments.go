@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -33,8 +34,8 @@ type fitting struct {
 // and gets a receipt, or it goes as it came: the server may accept what its schema does not allow.
 // Only in strict mode is a call that cannot be repaired answered here. fit holds no lock meanwhile.
 func (s *Session) fit(c *call) error {
-	if c.msg.Method != "tools/call" || c.tool == "" {
-		return nil
+	if c.msg.Method != "tools/call" || c.tool == "" || !utf8.Valid(c.msg.Params) {
+		return nil // how invalid UTF-8 is read is up to the server
 	}
 	tool, class, names := s.known(c)
 	f := fitting{mode: s.Tools[c.tool].repairMode(s.Repair)}

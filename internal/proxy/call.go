@@ -43,6 +43,7 @@ type call struct {
 
 	// Over its life.
 	deaths   int     // generations that ended after they may have read it
+	others   uint64  // writes of other sessions when it was first sent
 	proven   int     // repetitions after proof that it was not read
 	progress float64 // highest value passed on
 	began    bool    // a progress was passed on
@@ -137,28 +138,33 @@ func (s *Session) dispatch(c *call) {
 // transmit puts the call on the connection under an id of our own. It does
 // not flush.
 func (s *Session) transmit(c *call, conn *upstream.Conn) {
+	if s.overtaken(c) {
+		s.retire(c)
+		s.later(func() { s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown}) })
+		return
+	}
 	before, id, behind := c.msg.Raw, []byte(nil), []byte(nil)
 	switch {
 	case c.id == nil: // a notification goes as it is
 	case c.class == Stream:
-		// Its notifications name the request by id, so it keeps its own.
 		s.streams[string(c.id)] = c
+		delete(s.opened, c.n) // on an earlier connection
+		c.n = s.nextID()
+		s.opened[c.n] = c
 	default:
 		c.n = s.nextID()
 		s.flight[c.n] = c
+	}
+	if c.id != nil {
 		before, behind = c.msg.AroundID()
-		id = appendID(s.idRoom[:0], conn.Generation, c.n)
+		id = AppendID(s.idRoom[:0], c.n)
 	}
 	now := c.arrived
 	if c.waited {
 		now = time.Now()
 	}
 	c.conn, c.sent, c.heard = conn, now, now
-	s.sends++
-	c.order = s.sends
-	if c.class == Unsafe || c.class == Idempotent {
-		s.lastWrite = s.sends
-	}
+	s.noteSent(c)
 	if c.id != nil && c.own == nil {
 		s.occupy(c)
 	}
@@ -211,6 +217,7 @@ func (s *Session) retire(c *call) {
 	}
 	if c.class == Stream {
 		delete(s.streams, string(c.id))
+		delete(s.opened, c.n)
 		s.notices.forget(c.id)
 	}
 	if c.own == nil && c.id != nil {

@@ -165,11 +165,6 @@ func (s *Session) inspect(c *call) error {
 		// on the strength of a method or of a tool's hints.
 		c.class = Unsafe
 	}
-	if c.class == Stream {
-		if _, _, ours := parseID(c.id); ours {
-			return fmt.Errorf("the id %s has the form of our own ids", c.id)
-		}
-	}
 	var inner [2][]byte
 	if wire.Fields(values[meta], inner[:], "progressToken", "io.modelcontextprotocol/protocolVersion") == nil {
 		c.token = tokenKey(inner[0])
@@ -316,11 +311,7 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 		return // it was not sent, or its server is gone
 	}
 	if !conn.Remote() || !c.modern { // over modern HTTP hanging up is the cancel, and there is no other
-		upstreamID := c.id
-		if c.class != Stream {
-			upstreamID = appendID(s.idRoom[:0], conn.Generation, c.n)
-		}
-		s.scratch = m.AppendWithParam(s.scratch[:0], id, upstreamID)
+		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idRoom[:0], c.n))
 		conn.Queue(s.scratch)
 	}
 	s.release()

@@ -39,7 +39,7 @@ func disown(m *wire.Message) *wire.Message {
 	if err != nil {
 		return m // cannot happen: strings were replaced by strings
 	}
-	changed.Via, changed.Status, changed.Mended = m.Via, m.Status, m.Mended
+	changed.Via, changed.Status = m.Via, m.Status
 	return &changed
 }
 

@@ -46,7 +46,7 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 	if loss.Delivery == fault.Unknown {
 		c.deaths++
 	}
-	ok, _ := mayRepeat(c, loss.Delivery, s.lastWrite > c.order)
+	ok, _ := mayRepeat(c, loss.Delivery, s.laterWrite(c))
 	if c.class == Start {
 		ok = c.deaths+c.proven <= readRepeats || warmingUp[loss.Status] // no restart rules see to it here
 	}

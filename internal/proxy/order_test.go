@@ -74,6 +74,7 @@ func TestALogLineWithOneOfOurIDsEndsNoCall(t *testing.T) {
 	slow := s.start("sleep", `{"ms":200}`)
 	id := s.upstreamID("sleep")
 	s.writeByServer(fmt.Sprintf(`{"level":30,"id":%s,"msg":"tool call started"}`, id))
+	s.writeByServer(fmt.Sprintf(`{"id":%s,"result":"row inserted"}`, id))
 	if got := s.text(s.answer(slow)); got != "slept" {
 		t.Errorf("answered %q", got)
 	}
@@ -109,9 +110,14 @@ func TestAServerMayEndAStream(t *testing.T) {
 	s := begin(t, quick(), "-era", "modern").discover()
 	s.send(listen)
 	s.notice("notifications/subscriptions/acknowledged", 1)
-	line, _ := json.Marshal(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L"}}`)
+	s.session.mu.Lock()
+	n := s.session.streams[`"L"`].n
+	s.session.mu.Unlock()
+	line, _ := json.Marshal(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, n))
 	s.text(s.answer(s.startModern("notify", `{"message":`+string(line)+`}`)))
-	s.notice("notifications/cancelled", 1)
+	if m := s.notice("notifications/cancelled", 1); !strings.Contains(m.raw, `"requestId":"L"`) {
+		t.Errorf("told %s", m.raw)
+	}
 	s.session.mu.Lock()
 	defer s.session.mu.Unlock()
 	if n := len(s.session.streams); n != 0 {
@@ -161,7 +167,7 @@ func TestARefusalLeavesTheRequestInFlightAlone(t *testing.T) {
 // A server that closed its stdin can never be asked again: it is replaced at
 // once, and the call that could not be written happens on the next one.
 func TestAServerThatClosedItsStdinIsReplaced(t *testing.T) {
-	script := `read line; echo '{"jsonrpc":"2.0","id":"g1-1","result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}'; exec 0<&-; exec sleep 60`
+	script := `read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}'; exec 0<&-; exec sleep 60`
 	s := beginCommand(t, quick(), "/bin/sh", "-c", script)
 	s.answer(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`))
 	s.request("ping", "")

@@ -40,12 +40,16 @@ func runPlainServerIfAsked() {
 }
 
 var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
-	"tasks":          func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
-	"durable-tasks":  func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
-	"10000-tools":    serveTools(10_000),
-	"picky":          servePicky,
-	"lenient":        serveLenient,
-	"checking":       serveChecking,
+	"tasks":               func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, false) },
+	"durable-tasks":       func(in io.Reader, out io.Writer, dir string) { serveTasks(in, out, dir, true) },
+	"10000-tools":         serveTools(10_000),
+	"picky":               servePicky,
+	"lenient":             serveLenient,
+	"checking":            serveChecking,
+	"integers":            serveIntegers(`%d`),
+	"integers-as-strings": serveIntegers(`"%d"`),
+	"integers-as-floats":  serveIntegers(`%d.0`),
+
 	"parrot":         serveParrot,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
@@ -76,21 +80,23 @@ func eachLine(in io.Reader, f func(line []byte, m plainMessage)) {
 	}
 }
 
-// serveTools has n tools, of which two have a name of their own. A call is answered by the second process that gets
-// it.
+// serveTools has n tools, of which two have a name of their own. Only a process that replaces another answers calls: it
+// is told by the id of its first request.
 func serveTools(n int) func(in io.Reader, out io.Writer, dir string) {
 	return func(in io.Reader, out io.Writer, _ string) {
 		const kind = `","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}},"annotations":{"readOnlyHint":true}}`
 		tools := strings.Repeat(`{"name":"tool`+kind+`,`, n-1) + `{"name":"the last` + kind
+		first := false
 		eachLine(in, func(_ []byte, m plainMessage) {
 			answer := func(result string) { fmt.Fprintf(out, `{"result":%s,"jsonrpc":"2.0","id":%s}`+"\n", result, m.ID) }
 			switch m.Method {
 			case "initialize":
+				first = string(m.ID) == "1"
 				answer(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"tools","version":"1"}}`)
 			case "tools/list":
 				answer(`{"tools":[` + tools + `]}`)
 			case "tools/call":
-				if !strings.HasPrefix(string(m.ID), `"g1-`) {
+				if !first {
 					answer(`{"content":[{"type":"text","text":"done"}]}`)
 				}
 			case "ping":
@@ -249,6 +255,29 @@ func serveParrot(in io.Reader, out io.Writer, _ string) {
 			answer(p.Arguments.Answer)
 		}
 	})
+}
+
+// serveIntegers reads ids as a server does that declares them as integers: a
+// message with another id is no message to it. echo writes ids back as told.
+func serveIntegers(echo string) func(in io.Reader, out io.Writer, dir string) {
+	return func(in io.Reader, out io.Writer, _ string) {
+		eachLine(in, func(_ []byte, m plainMessage) {
+			var n int64
+			if m.ID == nil || json.Unmarshal(m.ID, &n) != nil {
+				return
+			}
+			result := `{}`
+			switch m.Method {
+			case "initialize":
+				result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"integers","version":"1"}}`
+			case "tools/list":
+				result = `{"tools":[{"name":"go","inputSchema":{"type":"object"}}]}`
+			case "tools/call":
+				result = `{"content":[{"type":"text","text":"went"}]}`
+			}
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":`+echo+`,"result":%s}`+"\n", n, result)
+		})
+	}
 }
 
 // serveTasks has one tool, work, that creates tasks. Every creation is noted

@@ -130,7 +130,7 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 			inFlight[c.sign] = true
 		}
 	}
-	ok, code := mayRepeat(c, delivered, s.lastWrite > c.order)
+	ok, code := mayRepeat(c, delivered, s.laterWrite(c))
 	if ok && delivered == fault.Unknown && c.class != Start {
 		switch {
 		case s.quarantine.last[c.sign] && s.Quarantine > 0:

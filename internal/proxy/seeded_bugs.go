@@ -16,7 +16,7 @@ func (s *Session) haunt(c *call) {
 
 // ghost finds it again.
 func (s *Session) ghost(id []byte) *call {
-	_, n, _ := parseID(id)
+	n, _ := parseID(id)
 	if c, ok := ghosts.Load(n); ok {
 		return c.(*call)
 	}

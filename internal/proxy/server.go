@@ -74,6 +74,9 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	case c.own != nil:
 		c.own <- keep(m)
 	case valid:
+		if c.class == Stream {
+			m = endOfStream(c, m)
+		}
 		s.out.buf = s.appendAnswer(s.out.buf, c, m)
 	default:
 		s.out.buf = append(append(s.out.buf, s.verdict(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
@@ -105,13 +108,10 @@ func (s *Session) remembers(c *call) bool {
 // awaiting finds the call a response belongs to: strictly by our own id, and
 // only on the connection it was sent on.
 func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
-	var c *call
-	if generation, n, ours := parseID(id); ours {
-		if generation == conn.Generation {
-			c = s.flight[n]
-		}
-	} else {
-		c = s.streams[string(id)]
+	n, _ := parseID(id)
+	c := s.flight[n]
+	if c == nil {
+		c = s.opened[n]
 	}
 	if upstream.Seeded("no-fence") && c == nil {
 		return s.ghost(id)
@@ -125,7 +125,7 @@ func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
 // unexpected drops an answer nobody waits for, and counts it.
 func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
 	detail := "an answer to a request that was never made"
-	if _, n, ours := parseID(m.ID); ours && s.late[n] {
+	if n, ours := parseID(m.ID); ours && s.late[n] {
 		delete(s.late, n)
 		s.counters.Late++
 		detail = "an answer that came too late"
@@ -187,6 +187,10 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	s.out.Lock()
 	defer s.out.Unlock()
 	s.mu.Lock()
+	if m = s.forListener(conn, m); m == nil {
+		s.mu.Unlock()
+		return
+	}
 	pass := true
 	var old, value []byte
 	about := s.about(conn, m)
@@ -195,9 +199,9 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		pass = s.progress(m)
 	case "notifications/cancelled":
 		old, _ = wire.Field(m.Params, "requestId")
-		if stream := s.streams[string(old)]; stream != nil && stream.conn == conn {
+		if stream := s.subscription(conn, old); stream != nil {
 			s.retire(stream) // how a modern server ends a stream
-			about = stream.id
+			about, value = stream.id, stream.id
 		} else if value, about = s.withdrawn(conn, old); value == nil {
 			pass = false
 		}
@@ -409,9 +413,9 @@ func (s *Session) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail
 
 // idOfAnswer finds the id in a broken answer by its ends: near the start, or
 // at the very end, where the TypeScript SDK puts it. A log line that quotes a
-// request or an answer is neither.
+// request or an answer is neither, nor is one that only has an id and a result.
 func idOfAnswer(head, tail []byte) []byte {
-	if !answerHead.Match(head) {
+	if version := []byte(`"jsonrpc"`); !answerHead.Match(head) || !bytes.Contains(head, version) && !bytes.Contains(tail, version) {
 		return nil
 	}
 	if m, _, _ := wire.Scan(head); m.ID != nil {
@@ -424,6 +428,6 @@ func idOfAnswer(head, tail []byte) []byte {
 }
 
 var (
-	answerHead = regexp.MustCompile(`^\s*\{\s*(("jsonrpc"\s*:\s*"2\.0"|"id"\s*:\s*"g[0-9]+-[0-9]+")\s*,\s*){0,2}"(result|error)"\s*:`)
-	answerTail = regexp.MustCompile(`"id"\s*:\s*("g[0-9]+-[0-9]+")\s*(,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	answerHead = regexp.MustCompile(`^\s*\{\s*(("jsonrpc"\s*:\s*"2\.0"|"id"\s*:\s*` + idPattern + `)\s*,\s*){0,2}"(result|error)"\s*:`)
+	answerTail = regexp.MustCompile(`"id"\s*:\s*(` + idPattern + `)\s*(,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )

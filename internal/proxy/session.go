@@ -42,6 +42,10 @@ type Options struct {
 	// that several clients share sets it to RandomID().
 	LastID uint64
 
+	// Writes counts the calls that may write, over all sessions whose servers
+	// write to the same place. Default: a counter of its own.
+	Writes *atomic.Uint64
+
 	Restart upstream.Restart
 	Health  health.Config
 	Stderr  io.Writer // gets the server's stderr; must not block
@@ -72,6 +76,9 @@ func (o Options) withDefaults() Options {
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
 	}
+	if o.Writes == nil {
+		o.Writes = new(atomic.Uint64)
+	}
 	return o
 }
 
@@ -97,6 +104,7 @@ type Session struct {
 	arrivals  uint64
 	sends     uint64
 	lastWrite uint64 // value of sends at the last call that may write
+	writes    uint64 // this session's part of Writes
 	rootsEnd  int64  // of the last roots/list_changed on this connection
 	scratch   []byte
 	idRoom    [48]byte
@@ -104,6 +112,7 @@ type Session struct {
 	calls   map[string]*call // unanswered, by the client's raw id
 	flight  map[uint64]*call // sent, by our id
 	streams map[string]*call // subscriptions/listen, by the client's raw id
+	opened  map[uint64]*call // the same, by our id
 	tokens  map[string]*call // by raw progress token
 	tasks   map[string]bool  // raw progress tokens of tasks, valid beyond the answer
 	late    map[uint64]bool  // cancelled or timed out: an answer may still come
@@ -151,6 +160,7 @@ func New(o Options) *Session {
 		calls:      map[string]*call{},
 		flight:     map[uint64]*call{},
 		streams:    map[string]*call{},
+		opened:     map[uint64]*call{},
 		tokens:     map[string]*call{},
 		tasks:      map[string]bool{},
 		late:       map[uint64]bool{},

@@ -189,7 +189,7 @@ func (c *floodClient) speak(to io.Writer) (sent [][3]string) {
 	}
 }
 
-var ownID = regexp.MustCompile(`^"g1-[1-9][0-9]*"$`)
+var ownID = regexp.MustCompile(`^[1-9][0-9]*$`)
 
 // compare holds what the server heard against what the client said, in order.
 func (c *floodClient) compare(file string, sent [][3]string) {

@@ -216,7 +216,7 @@ func (s *Session) cancelUpstream(conn *upstream.Conn, c *call) {
 		}
 	}
 	line := append(s.scratch[:0], `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
-	line = appendID(line, conn.Generation, c.n)
+	line = AppendID(line, c.n)
 	line = append(line, `,"reason":"timed out"}}`+"\n"...)
 	conn.Queue(line)
 	s.scratch = line[:0]

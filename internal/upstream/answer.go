@@ -27,6 +27,7 @@ func (x *exchange) hearBody(res *http.Response) (told bool) {
 		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its answer was cut off: " + plain(err)})
 		return true
 	}
+	body = wire.WithoutMark(body)
 	x.settlesSession(res, body)
 	switch answered, ok := w.hearAll(body, x.id, 0); {
 	case answered:

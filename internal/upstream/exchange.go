@@ -410,7 +410,7 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	}
 	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
 	if err == nil && contentType(res) == "application/json" {
-		if m, rest, err := wire.Scan(body); err == nil && len(rest) == 0 && m.Kind == wire.Response && string(m.ID) == string(x.id) {
+		if m, rest, err := wire.Scan(body); err == nil && len(rest) == 0 && m.Kind == wire.Response && wire.SameID(x.id, m.ID) {
 			code, _ := wire.Field(m.Error, "code")
 			if !x.bound(res) || res.StatusCode != http.StatusNotFound || string(code) == "-32601" {
 				w.hearAll(body, x.id, res.StatusCode)

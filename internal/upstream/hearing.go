@@ -28,7 +28,7 @@ func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
 	for i := range messages {
 		m := &messages[i]
 		m.Via, m.Status = via, status
-		answered = answered || m.Kind == wire.Response && via != nil && string(m.ID) == string(via)
+		answered = answered || m.Kind == wire.Response && via != nil && wire.SameID(via, m.ID)
 		if m.Kind == wire.Response && via == nil {
 			w.answered(m.ID)
 		}
@@ -43,7 +43,7 @@ func (w *web) answered(id []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for end, x := range w.live {
-		if string(x.id) == string(id) {
+		if wire.SameID(x.id, id) {
 			x.answered = true
 			switch {
 			case x.parked:

@@ -269,7 +269,7 @@ func (w *web) initializing(id []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, x := range w.live {
-		if x.method == "initialize" && string(x.id) == string(id) {
+		if x.method == "initialize" && wire.SameID(x.id, id) {
 			return true
 		}
 	}

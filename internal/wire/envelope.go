@@ -18,7 +18,9 @@ const (
 	Response          // id and a result or an error
 )
 
-// Message is an inspected JSON-RPC message. Its slices point into Raw.
+// Message is an inspected JSON-RPC message. Its slices point into Raw. An id, a
+// method or a key of the envelope is valid UTF-8, or two readers would disagree
+// on what the message says; all other bytes are passed on as they came.
 type Message struct {
 	Kind   Kind
 	Raw    []byte
@@ -27,7 +29,6 @@ type Message struct {
 	Params []byte // raw value, nil if absent
 	Result []byte
 	Error  []byte
-	Mended bool // invalid UTF-8 in the payload was replaced by U+FFFD
 
 	// How it came, over HTTP.
 	Via    []byte // raw id of the request on whose stream it came; nil: on none
@@ -114,6 +115,9 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 					return m, from, wrong(from, "an id is a string or a number")
 				}
 				m.ID, m.idAt = value, from
+				if !utf8.Valid(value) {
+					return m, from, wrong(from, "invalid UTF-8 in an id")
+				}
 			case "method":
 				if m.Method, err = methodName(value); err != nil {
 					return m, from, wrong(from, err.Error())
@@ -158,9 +162,6 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 	default:
 		return m, i, wrong(i, "neither a method nor an id")
 	}
-	if !utf8.Valid(m.Raw) {
-		return mend(m, i)
-	}
 	return m, i, nil
 }
 
@@ -175,41 +176,6 @@ func (m *Message) forgetNulls() {
 	}
 }
 
-// mend replaces invalid UTF-8 inside the payload, as most JSON readers would.
-// In an id, a method or a key it stays an error: two readers would disagree
-// on what the message says.
-func mend(m Message, end int) (Message, int, error) {
-	outside := len(m.Raw)
-	inside := 0
-	for _, payload := range [][]byte{m.Params, m.Result, m.Error} {
-		outside -= len(payload)
-		if !utf8.Valid(payload) {
-			inside++
-		}
-	}
-	rest := make([]byte, 0, outside)
-	for b := m.Raw; ; {
-		next, size := len(b), 0
-		for _, payload := range [][]byte{m.Params, m.Result, m.Error} {
-			// The payloads are slices of Raw: cap tells where they start.
-			if at := cap(b) - cap(payload); payload != nil && at >= 0 && at < next {
-				next, size = at, len(payload)
-			}
-		}
-		rest = append(rest, b[:next]...)
-		if size == 0 {
-			break
-		}
-		b = b[next+size:]
-	}
-	if inside == 0 || !utf8.Valid(rest) {
-		return m, end, wrong(0, "invalid UTF-8 in an id, a method or a key")
-	}
-	fixed, _, err := scanEnvelope(bytes.ToValidUTF8(m.Raw, []byte("\uFFFD")))
-	fixed.Mended = true
-	return fixed, end, err
-}
-
 // envelopeKey returns the index of key in envelopeKeys, -1 for an unknown
 // key. A key that only looks like a known one (another case, escapes) is an
 // error: encoding/json and others would take it for the known one.
@@ -218,6 +184,9 @@ func envelopeKey(key []byte) (int, error) {
 		if string(key) == known {
 			return i, nil
 		}
+	}
+	if !utf8.Valid(key) {
+		return -1, fmt.Errorf("invalid UTF-8 in a key")
 	}
 	name := string(key)
 	if bytes.IndexByte(key, '\\') >= 0 {
@@ -246,6 +215,9 @@ func methodName(raw []byte) (string, error) {
 	}
 	if name, ok := known[string(raw[1:len(raw)-1])]; ok {
 		return name, nil
+	}
+	if !utf8.Valid(raw) {
+		return "", fmt.Errorf("invalid UTF-8 in a method")
 	}
 	var name string
 	if err := json.Unmarshal(raw, &name); err != nil {

@@ -15,9 +15,8 @@ type Reader struct {
 	src    io.Reader
 	limit  int
 	buf    []byte
-	from   int // start of the unread part of buf
-	to     int // end of it
-	begun  bool
+	from   int  // start of the unread part of buf
+	to     int  // end of it
 	adrift bool // inside a line without end: what follows belongs to it
 	filled bool // the last read took all the room there was
 	err    error
@@ -66,7 +65,7 @@ func (r *Reader) Next() ([]byte, error) {
 		if n := bytes.IndexByte(r.buf[seen:r.to], '\n'); n >= 0 && seen+n-r.from <= r.limit {
 			line := r.buf[r.from : seen+n]
 			r.from = seen + n + 1
-			return r.trim(line), nil
+			return trim(line), nil
 		}
 		seen = r.to
 		if r.to-r.from > r.limit {
@@ -89,12 +88,18 @@ func (r *Reader) Unfinished() []byte { return r.buf[r.from:r.to] }
 // Buffered reports whether another whole line can be had without reading.
 func (r *Reader) Buffered() bool { return bytes.IndexByte(r.buf[r.from:r.to], '\n') >= 0 }
 
-func (r *Reader) trim(line []byte) []byte {
-	if !r.begun {
-		r.begun = true
-		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // PowerShell and others begin with a BOM
+// trim returns a line as it is read: without a byte order mark and a CR.
+func trim(line []byte) []byte {
+	return bytes.TrimSuffix(WithoutMark(line), []byte("\r"))
+}
+
+// WithoutMark drops byte order marks at the start of a text: PowerShell begins
+// its output with one, other runtimes every line.
+func WithoutMark(line []byte) []byte {
+	for len(line) > 2 && string(line[:3]) == "\xef\xbb\xbf" {
+		line = line[3:]
 	}
-	return bytes.TrimSuffix(line, []byte("\r"))
+	return line
 }
 
 // makeRoom sees to it that a good deal can be read behind the unread part,
@@ -136,7 +141,6 @@ func (r *Reader) fill() {
 // skip drops bytes up to the next line end, or until there are too many of
 // them; the line then goes on in the next call.
 func (r *Reader) skip() *TooLong {
-	r.begun = true
 	long := &TooLong{}
 	for {
 		n := bytes.IndexByte(r.buf[r.from:r.to], '\n')
@@ -145,7 +149,7 @@ func (r *Reader) skip() *TooLong {
 			part = part[:n]
 		}
 		if long.Length == 0 {
-			long.Head = bytes.Clone(part[:min(len(part), keepOfTooLong)])
+			long.Head = bytes.Clone(WithoutMark(part[:min(len(part), keepOfTooLong)]))
 		}
 		long.Length += len(part)
 		part = part[max(0, len(part)-keepOfTooLong):]

@@ -64,8 +64,9 @@ func TestReader(t *testing.T) {
 		{"a CR inside a line stays", "a\rb\n", []string{"a\rb", "EOF, 0 bytes left"}},
 		{"an empty line is a line", "\n\r\n", []string{"", "", "EOF, 0 bytes left"}},
 		{"a byte order mark is dropped at the start", bom + "{}\n", []string{"{}", "EOF, 0 bytes left"}},
-		{"and only there", bom + "{}\n" + bom + "{}\n", []string{"{}", bom + "{}", "EOF, 0 bytes left"}},
-		{"and only once", bom + bom + "{}\n", []string{bom + "{}", "EOF, 0 bytes left"}},
+		{"and at the start of every line", bom + "{}\r\n" + bom + "{}\n", []string{"{}", "{}", "EOF, 0 bytes left"}},
+		{"as often as it is there", bom + bom + "{}\n", []string{"{}", "EOF, 0 bytes left"}},
+		{"and nowhere else", "{" + bom + "}" + bom + "\n", []string{"{" + bom + "}" + bom, "EOF, 0 bytes left"}},
 		{"half a byte order mark is none", bom[:2] + "{}\n", []string{bom[:2] + "{}", "EOF, 0 bytes left"}},
 		{"what stands behind the last line end is no line", "{}\n{\"id\":", []string{"{}", "EOF, 6 bytes left"}},
 		{"NUL and bytes that are no text pass", "\x00\xff\xfe\n", []string{"\x00\xff\xfe", "EOF, 0 bytes left"}},
@@ -73,7 +74,7 @@ func TestReader(t *testing.T) {
 		{"a longer one is skipped, and the stream goes on", "a\n" + long + "\nb\n", []string{"a", "long 101", "b", "EOF, 0 bytes left"}},
 		{"two of them are two", long + "\n" + long + "xx\nb\n", []string{"long 101", "long 103", "b", "EOF, 0 bytes left"}},
 		{"a long line that never ends is skipped too", "a\n" + long, []string{"a", "long 101", "EOF, 0 bytes left"}},
-		{"no byte order mark is dropped behind a long line", long + "\n" + bom + "b\n", []string{"long 101", bom + "b", "EOF, 0 bytes left"}},
+		{"a byte order mark is dropped behind a long line", long + "\n" + bom + "b\n", []string{"long 101", "b", "EOF, 0 bytes left"}},
 	} {
 		t.Run(story.says, func(t *testing.T) {
 			check := func(how string, src io.Reader) {
@@ -203,7 +204,7 @@ func TestBufferedTellsWhetherALineIsThere(t *testing.T) {
 
 // lines is what a Reader must make of a stream, the slow and plain way.
 func lines(stream []byte, limit int) (want []string) {
-	for first := true; ; first = false {
+	for {
 		line, rest, ended := bytes.Cut(stream, []byte("\n"))
 		switch {
 		case !ended && len(line) <= limit:
@@ -214,8 +215,8 @@ func lines(stream []byte, limit int) (want []string) {
 				return append(want, "EOF, 0 bytes left")
 			}
 		default:
-			if first {
-				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			for bytes.HasPrefix(line, []byte("\xef\xbb\xbf")) {
+				line = line[3:]
 			}
 			want = append(want, string(bytes.TrimSuffix(line, []byte("\r"))))
 		}
@@ -262,4 +263,13 @@ func plain(lines []string, limit int) []string {
 		}
 	}
 	return slices.CompactFunc(lines, func(a, b string) bool { return a == "endless" && a == b })
+}
+
+func TestALongLineIsKeptWithoutItsByteOrderMark(t *testing.T) {
+	r := NewReader(strings.NewReader("\xef\xbb\xbf{"+strings.Repeat("x", 200)+"\n"), 100)
+	_, err := r.Next()
+	var long *TooLong
+	if !errors.As(err, &long) || !bytes.HasPrefix(long.Head, []byte("{x")) {
+		t.Errorf("got %+v, %v", long, err)
+	}
 }

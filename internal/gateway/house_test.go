@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"testing"
+	"time"
+)
+
+// A gateway whose clients are silent has nothing to do until the first of its
+// sessions expires.
+func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
+	g := New(Options{MaxSessions: 2, Tokens: []string{"a"}, Idle: 2 * time.Minute}, addr{})
+	var tidy tidier
+	now := time.Now()
+	look := func(want time.Duration, resting bool) {
+		t.Helper()
+		if got := g.look(&tidy, now); got != want || g.house.resting.Load() != resting {
+			t.Fatalf("rests for %v (%v), want %v (%v)", got, g.house.resting.Load(), want, resting)
+		}
+	}
+	look(never, true)
+
+	s := newSession("s", g.guard.tokens[0], g)
+	s.open, s.ready, s.stop = 1, true, func() {}
+	g.sessions[s.id] = s
+	g.places.add(s.who, 1)
+	look(keptFor, true) // in use
+
+	g.requests.Add(1)
+	g.house.stir()
+	select {
+	case <-g.house.stirred:
+	default:
+		t.Fatal("a request does not wake the house")
+	}
+	look(lookEvery, false)
+	for range calmAfter {
+		now = now.Add(lookEvery)
+		g.look(&tidy, now)
+	}
+
+	g.leave(&s.life)
+	select {
+	case <-g.house.stirred:
+	default:
+		t.Fatal("the end of a stream does not wake the house")
+	}
+	s.used = now
+	look(g.Idle, true)
+	now = now.Add(g.Idle - time.Second)
+	look(time.Second, true)
+	now = now.Add(time.Second)
+	look(never, true)
+	if len(g.sessions) != 0 {
+		t.Error("the session has not expired")
+	}
+}
+
+// A session with an answer due stays, and is looked at again.
+func TestABusySessionOutlivesItsTime(t *testing.T) {
+	g := New(Options{MaxSessions: 2, Tokens: []string{"a"}, Idle: time.Minute}, addr{})
+	s := newSession("s", g.guard.tokens[0], g)
+	s.ready, s.used = true, time.Now()
+	s.due["1"] = s.listen
+	g.sessions[s.id] = s
+	if got := g.reap(s.used.Add(time.Hour)); got != busyAgain || len(g.sessions) != 1 {
+		t.Errorf("looked at again after %v, %d sessions", got, len(g.sessions))
+	}
+}

@@ -1,0 +1,58 @@
+package proxy
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// A write that another session sends while a call waits to be repeated is as
+// final as one it sent before the crash.
+func TestARepetitionYieldsToAWriteOfAnotherSession(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		class  Class
+		others int // writes of other sessions, after the call was judged
+		own    int // writes of its own session that go before it
+		want   bool
+	}{
+		{name: "nobody wrote", class: Idempotent, want: true},
+		{name: "its own session wrote first", class: Idempotent, own: 1, want: true},
+		{name: "another session wrote", class: Idempotent, others: 1},
+		{name: "a read", class: ReadOnly, others: 1, want: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var writes atomic.Uint64
+			s := New(Options{Spec: upstream.Spec{Command: "none"}, Writes: &writes})
+			c := &call{class: test.class}
+			s.noteSent(c)
+			if ok, _ := mayRepeat(c, fault.Unknown, s.laterWrite(c)); !ok {
+				t.Fatal("not repeated although nobody wrote")
+			}
+			c.deaths = 1
+			for range test.own {
+				s.noteSent(&call{class: Unsafe})
+			}
+			writes.Add(uint64(test.others))
+			if got := !s.overtaken(c); got != test.want {
+				t.Errorf("repeated: %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// A call that was never read did not happen yet: sending it is no repetition.
+func TestAnUnreadCallIsSentAfterAWriteOfAnotherSession(t *testing.T) {
+	var writes atomic.Uint64
+	s := New(Options{Spec: upstream.Spec{Command: "none"}, Writes: &writes})
+	c := &call{class: Idempotent, arrived: time.Now()}
+	s.noteSent(c)
+	writes.Add(1)
+	c.proven = 1
+	if s.overtaken(c) {
+		t.Error("held back although it never ran")
+	}
+}
