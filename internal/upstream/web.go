@@ -48,6 +48,7 @@ type web struct {
 	standing bool                     // the GET stream was asked for
 	stood    bool                     // and it was there
 	refusals []Response               // the last answers that were no success
+	doubts   int                      // refusals that looked like the session's, since the last success
 
 	failing sync.Once
 	failed  chan struct{}
@@ -149,14 +150,15 @@ func (w *web) serve() {
 // letGo parts what is under way when the link has failed. Requests that were
 // sent go on by themselves: a server that shuts down in order, or that knows
 // our session no more because another one took its place, still answers what
-// it has. Everything else ends here.
+// it has. The old transport answers on the stream that ends with the link.
+// Everything else ends here.
 func (w *web) letGo() {
 	w.late = map[int64]bool{}
 	for end, x := range w.live {
 		switch {
 		case x.method == "subscriptions/listen":
 			x.cancel(errDropped) // it has no end of its own
-		case x.kind == wire.Request && !x.parked && w.ctx.Err() == nil && !x.holdBack():
+		case x.kind == wire.Request && !x.parked && w.remote.way.Load() != twoWays && w.ctx.Err() == nil && !x.holdBack():
 			w.late[end] = true
 		default:
 			x.cancel(errEnded)
@@ -304,7 +306,8 @@ func (w *web) flush() {
 func (w *web) close(x *exchange, told bool) {
 	if !told && w.lingers(x.end) && x.ctx.Err() == nil {
 		// Nobody will ask for its fate any more.
-		w.lose(x.id, Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "its connection ended"})
+		fate := x.delivered()
+		w.lose(x.id, Loss{Delivery: fate, Code: fault.OutcomeUnknown, Detail: "its connection ended", Session: fate == fault.Refused})
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -401,4 +404,23 @@ func (w *web) initialized(h http.Header, result []byte) {
 	if id := h.Get("Mcp-Session-Id"); id != "" {
 		w.session = id
 	}
+}
+
+// sessionID identifies the server's session: by its id, or by the address the
+// old transport gave out for it.
+func (w *web) sessionID() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.session == "" && w.post != nil {
+		return w.post.String()
+	}
+	return w.session
+}
+
+// SameSession reports whether two connections over HTTP are the same session of
+// the server's.
+func (c *Conn) SameSession(other *Conn) bool {
+	a, ok := c.link.(*web)
+	b, alike := other.link.(*web)
+	return ok && alike && a.sessionID() == b.sessionID()
 }
