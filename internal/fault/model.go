@@ -133,6 +133,9 @@ func (f *Fault) next() string {
 		}
 		return when + " If it fails again, tell the user."
 	case VerifyFirst:
+		if wait := f.wait(); e.Retry == RetryLater && wait >= time.Second {
+			return "Wait about " + span(wait) + ", and check before repeating it."
+		}
 		return "Check before repeating it."
 	}
 	next := e.next

@@ -113,6 +113,14 @@ var posted = []httpReply{
 	{name: "202", status: 202},
 }
 
+// failures are answers that speak of a lost connection, and are none.
+var failures = []httpReply{
+	{name: "200 error", status: 200, header: asJSON, body: jsonError},
+	{name: "400 error", status: 400, header: asJSON, body: jsonError},
+	{name: "404 error", status: 404, header: asJSON, body: jsonError},
+	{name: "500 error", status: 500, header: asJSON, body: jsonError},
+}
+
 func startActing(t *testing.T, era string) *actingServer {
 	a := &actingServer{era: era, effects: map[string]int{}, sessions: map[string]chan string{}}
 	a.Server = httptest.NewServer(a)
@@ -256,7 +264,7 @@ func (a *actingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *actingServer) chosen(name string) httpReply {
-	for _, all := range [][]httpReply{a.table(), {{name: "error", status: 200, header: asJSON, body: jsonError}}} {
+	for _, all := range [][]httpReply{a.table(), failures} {
 		if i := slices.IndexFunc(all, func(r httpReply) bool { return r.name == name }); i >= 0 {
 			return all[i]
 		}
@@ -379,12 +387,16 @@ func TestAnErrorThatSpeaksOfAClosedConnectionIsAnAnswer(t *testing.T) {
 	for _, era := range []string{"plain", "session", "modern"} {
 		a := startActing(t, era)
 		s := a.begin(t)
-		for _, tool := range []string{"read", "act"} {
-			m := s.answer(s.start(tool, `{"key":"`+tool+`","reply":"error","always":true}`))
-			if m.Error == nil || m.Error.Code != -32000 || a.done(tool) != 1 {
-				t.Errorf("%s, %s: executed %d times: %s", era, tool, a.done(tool), m.raw)
+		for _, r := range failures {
+			for _, tool := range []string{"read", "act"} {
+				key := tool + " " + r.name
+				m := s.answer(s.start(tool, fmt.Sprintf(`{"key":%q,"reply":%q,"always":true}`, key, r.name)))
+				if m.Error == nil || m.Error.Code != -32000 || a.done(key) != 1 {
+					t.Errorf("%s, %s: executed %d times: %s", era, key, a.done(key), m.raw)
+				}
 			}
 		}
+		s.want(event.Died, 0)
 	}
 }
 

@@ -47,12 +47,12 @@ type exchange struct {
 type try struct {
 	body []byte
 
-	mu       sync.Mutex
-	given    bool // the transport has had the last byte of the body
-	spilt    bool // but could not write it
-	sealed   bool // the transport gets no more
-	refused  bool // the server refused it because it does not know the session
-	conn     *watchedConn
+	mu      sync.Mutex
+	given   bool // the transport has had the last byte of the body
+	spilt   bool // but could not write it
+	sealed  bool // the transport gets no more
+	refused bool // the server refused it because it does not know the session
+	conn    *watchedConn
 }
 
 func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchange {

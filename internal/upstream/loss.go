@@ -27,7 +27,9 @@ type Loss struct {
 
 // MayHaveKilled reports whether the request may be what ended the server, or
 // the connection it came on: it was delivered, and no response came back.
-func (l Loss) MayHaveKilled() bool { return l.Delivery == fault.Unknown && l.Status == 0 && l.Code != fault.AnswerMissing }
+func (l Loss) MayHaveKilled() bool {
+	return l.Delivery == fault.Unknown && l.Status == 0 && l.Code != fault.AnswerMissing
+}
 
 // retryAfterMost is how long we let a server put us off: beyond it the caller
 // decides.

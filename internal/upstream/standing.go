@@ -153,9 +153,7 @@ func (w *web) knowsTheWay(x *exchange) bool {
 func (w *web) found(res *http.Response) {
 	if res.StatusCode < 300 {
 		w.remote.way.CompareAndSwap(untried, streamable)
-		w.mu.Lock()
-		w.doubts = 0
-		w.mu.Unlock()
+		w.setKnown(false)
 	}
 	w.wayTried()
 }
@@ -329,11 +327,11 @@ func (w *web) forgotten(ctx context.Context) bool {
 		}
 	default:
 	}
-	w.mu.Lock()
-	w.doubts++
-	skip := w.doubts%2 == 0 // where requests alternate between two replicas, every ping would reach the same one
-	w.mu.Unlock()
-	if skip {
+	w.checking.Lock()
+	defer w.checking.Unlock()
+	// A ping was answered after the last refusal: where requests alternate
+	// between two replicas, another one would be answered again.
+	if w.setKnown(false) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
@@ -350,9 +348,19 @@ func (w *web) forgotten(ctx context.Context) bool {
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 300 {
+		w.setKnown(true)
 		return false
 	}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 	refused, _ := refusesSession(res.StatusCode, body)
 	return refused
+}
+
+// setKnown notes whether a ping showed, since the last request that succeeded,
+// that the session is known; it returns what was noted before.
+func (w *web) setKnown(known bool) (before bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, w.known = w.known, known
+	return before
 }

@@ -20,15 +20,16 @@ import (
 // The link ends when that session is gone or the server cannot be reached.
 type web struct {
 	*Conn
-	remote  *Remote
-	ctx     context.Context // of every exchange
-	cancel  context.CancelFunc
-	still   context.Context // of the standing stream
-	hush    context.CancelFunc
-	running sync.WaitGroup // exchanges
-	heeding sync.WaitGroup // the streams that belong to none
-	hearing sync.Mutex     // one message at a time
-	opening sync.Mutex     // of the old transport's stream
+	remote   *Remote
+	ctx      context.Context // of every exchange
+	cancel   context.CancelFunc
+	still    context.Context // of the standing stream
+	hush     context.CancelFunc
+	running  sync.WaitGroup // exchanges
+	heeding  sync.WaitGroup // the streams that belong to none
+	hearing  sync.Mutex     // one message at a time
+	opening  sync.Mutex     // of the old transport's stream
+	checking sync.Mutex     // of the session, one at a time
 
 	mu       sync.Mutex
 	moved    sync.Cond
@@ -48,7 +49,7 @@ type web struct {
 	standing bool                     // the GET stream was asked for
 	stood    bool                     // and it was there
 	refusals []Response               // the last answers that were no success
-	doubts   int                      // refusals that looked like the session's, since the last success
+	known    bool                     // see setKnown
 
 	failing sync.Once
 	failed  chan struct{}

@@ -78,7 +78,7 @@ func (m *message) version() string {
 // refusal is a JSON-RPC error, and the status it has over HTTP.
 type refusal struct {
 	status  int
-	session bool // about the session, and not about the request
+	session bool   // about the session, and not about the request
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
