@@ -114,6 +114,15 @@ func deliveryOf(c *call) fault.Delivery {
 	return fault.Unsent
 }
 
+// overall is how far a call got at all, if it got this far the last time: what
+// was sent once is not unsent because a repetition was not.
+func overall(c *call, last fault.Delivery) fault.Delivery {
+	if last == fault.Unsent {
+		return deliveryOf(c)
+	}
+	return last
+}
+
 // Unreachable: there is no connection, and this is how things stand.
 func (s *Session) Unreachable(t upstream.Trouble) {
 	s.mu.Lock()

@@ -95,7 +95,7 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		return
 	}
 	s.retire(c)
-	f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail}
+	f := &fault.Fault{Code: code, Delivery: overall(c, loss.Delivery), Detail: loss.Detail}
 	if loss.After > 0 {
 		f.NextTry = now.Add(loss.After)
 	}

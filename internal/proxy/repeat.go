@@ -182,7 +182,7 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 	if !ok {
 		s.retire(c)
 		evidence := conn.Evidence()
-		f := &fault.Fault{Code: code, Delivery: delivered, Since: now}
+		f := &fault.Fault{Code: code, Delivery: overall(c, delivered), Since: now}
 		if code != fault.OutcomeUnknown {
 			f.Detail, f.Evidence = evidence.Sentence(), evidence.Shown()
 		}

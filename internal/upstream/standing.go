@@ -68,9 +68,6 @@ func (w *web) listen(answered func()) {
 			opened = true
 			w.stands()
 			w.hearStanding(res, t)
-			if t.last == "" {
-				w.loseParked()
-			}
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
@@ -287,26 +284,8 @@ func (w *web) park(x *exchange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// Its answer may have been quicker than the word that it was taken.
-	x.parked = w.live[x.end] != nil && !x.answered && x.ctx.Err() == nil
+	x.parked = w.live[x.end] != nil && !x.answered && !w.closed && x.ctx.Err() == nil
 	return x.parked || x.answered
-}
-
-// loseParked reports the requests as lost whose answers were to come on the
-// standing stream, which was cut and cannot be resumed.
-func (w *web) loseParked() {
-	w.mu.Lock()
-	var lost []*exchange
-	for end, x := range w.live {
-		if x.parked && !w.closed {
-			delete(w.live, end)
-			lost = append(lost, x)
-		}
-	}
-	w.moved.Broadcast()
-	w.mu.Unlock()
-	for _, x := range lost {
-		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "the stream for its answer was cut"})
-	}
 }
 
 // sessionTimeout limits the wait for the answer to a session check.

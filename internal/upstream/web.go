@@ -151,16 +151,19 @@ func (w *web) serve() {
 // letGo parts what is under way when the link has failed. Requests that were
 // sent go on by themselves: a server that shuts down in order, or that knows
 // our session no more because another one took its place, still answers what
-// it has. The old transport answers on the stream that ends with the link.
-// Everything else ends here.
+// it has. With the old transport only the response to the POST may still come,
+// which tells whether the request was accepted. Everything else ends here.
 func (w *web) letGo() {
 	w.late = map[int64]bool{}
 	for end, x := range w.live {
 		switch {
 		case x.method == "subscriptions/listen":
 			x.cancel(errDropped) // it has no end of its own
-		case x.kind == wire.Request && !x.parked && w.remote.way.Load() != twoWays && w.ctx.Err() == nil && !x.holdBack():
+		case x.kind == wire.Request && !x.parked && w.ctx.Err() == nil && !x.holdBack():
 			w.late[end] = true
+			if w.remote.way.Load() == twoWays {
+				time.AfterFunc(postGrace, func() { x.cancel(errNoStream) })
+			}
 		default:
 			x.cancel(errEnded)
 		}
@@ -171,6 +174,12 @@ func (w *web) letGo() {
 		close(w.over)
 	}()
 }
+
+// postGrace is how long a POST of the old transport, which only has to be accepted,
+// goes on after the stream was lost that was to carry the answer.
+const postGrace = time.Second
+
+var errNoStream = errors.New("the stream for its answer was cut")
 
 // settledDown reports whether only those are left that go on by themselves, or
 // that wait for a stream that is over.
@@ -305,7 +314,7 @@ func (w *web) flush() {
 // close takes an exchange out of the books. Its fate is kept if nobody was told:
 // of a request always, of a message without an answer if it did not arrive.
 func (w *web) close(x *exchange, told bool) {
-	if !told && w.lingers(x.end) && x.ctx.Err() == nil {
+	if !told && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
 		// Nobody will ask for its fate any more.
 		fate := x.delivered()
 		w.lose(x.id, Loss{Delivery: fate, Code: fault.OutcomeUnknown, Detail: "its connection ended", Session: fate == fault.Refused})
