@@ -50,11 +50,11 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 	if c.class == Start {
 		ok = !loss.Final && (c.deaths+c.proven <= readRepeats || warmingUp[loss.Status]) // no restart rules see to it here
 	}
-	if ok && loss.Session && s.conn != nil && s.conn.SameSession(c.conn) && s.conn != c.conn {
+	if ok && loss.Session && c.class == Unsafe && s.conn != nil && s.conn != c.conn && s.conn.SameSession(c.conn) {
 		ok = false // the new session is the one that was refused
 	}
 	code := toldOf(c, loss)
-	if why == fault.CallQuarantined {
+	if why == fault.CallQuarantined || loss.Session && why != "" {
 		code = why
 	}
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))

@@ -308,11 +308,19 @@ func (w *web) forgotten(ctx context.Context) bool {
 	}
 	w.checking.Lock()
 	defer w.checking.Unlock()
-	// A ping was answered after the last refusal: where requests alternate
-	// between two replicas, another one would be answered again.
-	if w.setKnown(false) {
-		return false
+	if w.refusesPing(ctx) {
+		return true
 	}
+	if w.setKnown(true) {
+		// The same happened before. Where requests alternate between two
+		// replicas, one more lets the next try reach the other replica.
+		w.refusesPing(ctx)
+	}
+	return false
+}
+
+// refusesPing reports whether the server refuses the session of a ping.
+func (w *web) refusesPing(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
 	req := w.remote.request(ctx, http.MethodPost, w.postTo())
@@ -327,7 +335,6 @@ func (w *web) forgotten(ctx context.Context) bool {
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 300 {
-		w.setKnown(true)
 		return false
 	}
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))

@@ -316,8 +316,11 @@ func (w *web) flush() {
 func (w *web) close(x *exchange, told bool) {
 	if !told && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
 		// Nobody will ask for its fate any more.
-		fate := x.delivered()
-		w.lose(x.id, Loss{Delivery: fate, Code: fault.OutcomeUnknown, Detail: "its connection ended", Session: fate == fault.Refused})
+		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "its connection ended"}
+		if loss.Delivery == fault.Refused {
+			loss.Session, loss.Detail = true, "its session was gone; "+StickySessions
+		}
+		w.lose(x.id, loss)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
