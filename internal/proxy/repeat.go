@@ -47,8 +47,9 @@ func mayRepeat(c *call, loss upstream.Loss, laterWrite bool) (ok bool, code faul
 	}
 }
 
-// lost counts the loss of a call and decides whether it is sent again: by the
-// licence, the poison rule and the budget. If not, code says why.
+// lost counts the loss of a call and decides, for deaths of the server and for
+// losses over HTTP alike, whether it may be sent again: by the licence and the
+// poison rule. If not, code says why.
 func (s *Session) lost(c *call, loss upstream.Loss, now time.Time) (again bool, code fault.Code) {
 	if loss.Delivery != fault.Unsent {
 		c.deaths++
