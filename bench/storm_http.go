@@ -193,8 +193,8 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 		}
 		harms++
 		unknown++
-		if writes(n) && (strings.HasPrefix(string(f), "503") || f == faultyhttp.EndSSE) {
-			failed++ // who may not be repeated is told what the server did: unavailable, or no answer
+		if writes(n) && (strings.HasPrefix(string(f), "503") || f == faultyhttp.EndSSE || f == faultyhttp.Status404) {
+			failed++ // a call that may not be repeated is answered with what the server did: unavailable, no answer, refused
 		}
 	}
 	return history.Limits{UnknownPerKill: float64(unknown) / float64(max(1, harms)), Failed: failed}

@@ -16,6 +16,7 @@ type Entry struct {
 
 	model     string // what happened, said to the caller's model
 	held      string // the same if the request was not sent; "" if that makes no difference
+	refused   string // the same if the server refused the request; "" if that makes no difference
 	heldRetry Advice // the advice if the request was not sent; "" if that makes no difference
 	next      string // what to do next, said to the model; "" leaves it to the advice
 	mute      bool   // not even Detail reaches the model or the JSON: nothing that could hold the server's text

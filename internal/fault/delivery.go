@@ -7,6 +7,7 @@ const (
 	Unsent   Delivery = iota // the server provably did not see the whole request: it had no effect
 	Unknown                  // the server may have seen it: it may or may not have had its effect
 	Answered                 // the server answered it
+	Refused                  // the server received it and answered with an HTTP status of refusal: it most likely did not run it, but a status proves nothing
 )
 
 func (d Delivery) String() string {
@@ -15,6 +16,8 @@ func (d Delivery) String() string {
 		return "unsent"
 	case Answered:
 		return "answered"
+	case Refused:
+		return "refused"
 	}
 	// Any other value is a mistake of ours, and the honest word for it is this one.
 	return "unknown"

@@ -5,6 +5,8 @@ var callEntries = []Entry{
 		Code: OutcomeUnknown, RPC: -31020, Retry: VerifyFirst, mute: true,
 		Title: "nobody can tell whether the call took effect",
 		model: "The server stopped, or was cut off, while running this call.",
+		refused: "The server refused this call because it did not know the session, also after the session was renewed " +
+			"(replicas behind a load balancer need sticky sessions).",
 		Means: "The server had received the call and stopped, or its connection broke, before it answered. The call may have taken effect completely, in part, or not at all.",
 		Why:   "The server crashed, was killed, hung or lost its connection while the call was in its hands. MCP has no receipt that would tell how far it came.",
 		Did:   "Gauze restarted the server and did not repeat the call: a second execution could send, pay or delete twice. Calls that only read, and calls that provably never reached the server, are repeated without asking.",

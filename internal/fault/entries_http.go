@@ -7,7 +7,7 @@ var httpEntries = []Entry{
 		model: "The MCP server cannot be reached over the network. Gauze keeps trying, but it was not back in time.",
 		Means: "No connection to the server's address could be made before the caller's patience ended.",
 		Why:   "The server is not running, is being restarted or deployed, listens on another port, or a firewall, VPN or proxy stands in between.",
-		Did:   "Gauze held the call and tried to connect, with growing pauses up to 5 seconds. The call was not sent. The tries go on in the background.",
+		Did:   "Gauze held the call and tried to connect, with growing pauses up to 5 seconds. It keeps trying in the background.",
 		Do: []Step{
 			{Text: "Repeat the call; a server that is being restarted is back soon."},
 			{Text: "See whether anything answers at the address:", Command: "curl -i URL"},
@@ -46,7 +46,7 @@ var httpEntries = []Entry{
 		Title: "the server wants a credential it did not get",
 		model: "The MCP server refused the request because its credential is missing, wrong or expired (HTTP 401).",
 		next:  "Do not retry: it cannot work until the user gives a valid credential. Tell the user.",
-		Means: "The server answered HTTP 401. The request did not run.",
+		Means: "The server answered HTTP 401. Servers check credentials first, so the request most likely did not run.",
 		Why:   "No credential was sent, it was mistyped, it has expired or was withdrawn, or it is for another server.",
 		Did:   "Gauze passed on what the server asked for and did not try again. It never shows the credential, and never sends it to another host.",
 		Do: []Step{
@@ -60,7 +60,7 @@ var httpEntries = []Entry{
 		Title: "the server does not allow this",
 		model: "The MCP server does not allow this request (HTTP 403).",
 		next:  "Do not retry: it cannot work until the user gets the permission. Tell the user.",
-		Means: "The server answered HTTP 403. It may know who asks, and does not allow it. The request did not run.",
+		Means: "The server answered HTTP 403. It may know who asks, and does not allow it. Servers check permissions first, so the request most likely did not run.",
 		Why:   "The credential lacks a permission (scope), the account has no access, or a firewall or gateway in front of the server turned the request away.",
 		Did:   "Gauze passed on what the server said and did not try again.",
 		Do: []Step{
@@ -72,9 +72,9 @@ var httpEntries = []Entry{
 		Code: RateLimited, RPC: -31055, Retry: RetryLater,
 		Title: "the server takes no more requests at the moment",
 		model: "The MCP server limits how often it may be asked (HTTP 429).",
-		Means: "The server answered HTTP 429 each time. The request did not run.",
+		Means: "The server answered HTTP 429. The request most likely did not run, but a status is no proof.",
 		Why:   "Too many requests in a short time, by this client or by everyone who shares its credential.",
-		Did:   "Gauze waited as long as the server asked, within the call's own time, and tried again. It did not hammer.",
+		Did:   "Gauze repeats calls that are safe to repeat, after the delay the server asked for and within the call's own time. Other calls are not repeated: some servers act first and answer 429 afterwards.",
 		Do: []Step{
 			{Text: "Wait, then repeat the call; make fewer calls at a time."},
 			{Text: "Ask the server's owner for a higher limit."},
@@ -97,12 +97,13 @@ var httpEntries = []Entry{
 		Title: "the server turned the request away",
 		model: "The MCP server turned the request away without an MCP answer.",
 		next:  "Do not repeat it unchanged. Tell the user what the server said.",
-		Means: "The server answered with an HTTP status of refusal and no MCP message. The request did not run.",
-		Why:   "The path of the URL is not the MCP endpoint (often it ends in /mcp or /sse), the server speaks another version of the transport, or a gateway in front of it has rules of its own.",
+		Means: "The server answered with an HTTP status of refusal and no MCP message. The request most likely did not run, but a status is no proof.",
+		Why:   "The path of the URL is not the MCP endpoint (often it ends in /mcp or /sse), the server speaks another version of the transport, a gateway in front of it has rules of its own, or the server runs as several replicas that do not share sessions.",
 		Did:   "Gauze tried the ways an MCP server can speak over HTTP and passed on the status.",
 		Do: []Step{
 			{Text: "Compare the URL with the server's documentation."},
 			{Text: "See what the address answers:", Command: "curl -i URL"},
+			{Text: "If the detail says that the session was forgotten, enable sticky sessions on the load balancer."},
 		},
 	},
 	{
@@ -110,7 +111,7 @@ var httpEntries = []Entry{
 		Title: "the server sends us to another address",
 		model: "The MCP server redirects to another address, which was not followed.",
 		next:  "Do not retry: it cannot work until the user corrects the address. Tell the user.",
-		Means: "The server answered with a redirect to another host, or with one that would turn the request into another one. It did not run.",
+		Means: "The server answered with a redirect to another host, or with one that would turn the request into another one. It was not followed.",
 		Why:   "The server moved, the URL has http:// instead of https://, or a login page stands in front of it.",
 		Did:   "Gauze follows a redirect only to the same host and only if it keeps the request as it is. Anything else would hand the message and its credentials to somebody who was not meant.",
 		Do: []Step{

@@ -98,18 +98,23 @@ func sample(code fault.Code) *fault.Fault {
 	case fault.TLSFailed:
 		f.Server, f.Detail = "https://mcp.example.com/mcp", "it cannot be reached: tls: failed to verify certificate: x509: certificate has expired"
 	case fault.AuthRequired:
+		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
 		f.Detail = `HTTP 401; sent was Authorization from the environment variable EXAMPLE_TOKEN; the server asks for the scheme Bearer with realm="mcp"`
 	case fault.AuthDenied:
+		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
 		f.Detail = `HTTP 403; sent was no credential; the server asks for the scheme Bearer with error="insufficient_scope"`
 	case fault.RateLimited:
+		f.Delivery = fault.Refused
 		f.Server, f.Detail, f.NextTry, f.Attempts = "https://mcp.example.com/mcp", "HTTP 429", noon.Add(2*time.Second), 2
 	case fault.HTTPUnavailable:
 		f.Server, f.Detail, f.Delivery, f.NextTry = "https://mcp.example.com/mcp", "HTTP 503", fault.Unknown, noon.Add(5*time.Second)
 	case fault.HTTPRefused:
+		f.Delivery = fault.Refused
 		f.Server, f.Detail = "https://mcp.example.com/", "HTTP 404: page not found"
 	case fault.RedirectRefused:
+		f.Delivery = fault.Refused
 		f.Server, f.Detail = "http://mcp.example.com/mcp", "HTTP 307 to https://login.example.com/start"
 	case fault.NotMCP:
 		f.Server, f.Detail, f.Delivery = "https://mcp.example.com/", "HTTP 200 with content of type text/html", fault.Unknown

@@ -26,6 +26,9 @@ func (f *Fault) modelParts() []string {
 	if f.Delivery == Unsent && e.held != "" {
 		happened = e.held
 	}
+	if f.Delivery == Refused && e.refused != "" {
+		happened = e.refused
+	}
 	said := []string{sentence(f.noun(happened), f.facts())}
 	if effect := f.effect(); effect != "" {
 		said = append(said, effect)
@@ -110,6 +113,8 @@ func (f *Fault) effect() string {
 		return "" // whether a harmless request ran does not matter, and the advice says that it may be repeated
 	case f.Delivery == Answered:
 		return "It has probably taken effect."
+	case f.Delivery == Refused:
+		return f.noun("The server received this call and refused it: it was most likely not run, but that is not certain.")
 	case f.Code == CallTimeout:
 		return "It may still be running: it may or may not take effect."
 	}
@@ -128,6 +133,9 @@ func (f *Fault) next() string {
 		}
 		return when + " If it fails again, tell the user."
 	case VerifyFirst:
+		if wait := f.wait(); e.Retry == RetryLater && wait >= time.Second {
+			return "Wait about " + span(wait) + ", and check before repeating it."
+		}
 		return "Check before repeating it."
 	}
 	next := e.next

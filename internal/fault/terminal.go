@@ -96,6 +96,8 @@ func (f *Fault) effectForPeople() string {
 		return "none that matters: it is safe to repeat"
 	case f.Delivery == Answered:
 		return "probably done: the server answered"
+	case f.Delivery == Refused:
+		return "most likely none: the server refused it; check before repeating it"
 	}
 	return "unknown: check before repeating it"
 }

@@ -56,9 +56,10 @@ type call struct {
 	task     bool    // it creates a task, which outlives its answer
 
 	// Over HTTP, where one request can be lost alone.
-	retryAt time.Time // not before
-	again   bool      // it waits to be sent again
-	gap     bool      // a stream that was cut: its listener may have missed something
+	retryAt time.Time      // not before
+	refused *upstream.Conn // whose session the server did not know; nil: that was not the reason
+	again   bool           // it waits to be sent again
+	gap     bool           // a stream that was cut: its listener may have missed something
 
 	reopened int // times in a row
 }

@@ -41,6 +41,9 @@ func (s *Session) Up(conn *upstream.Conn) {
 		case s.toolChanged(c):
 			s.retire(c)
 			s.later(func() { s.fail(c, &fault.Fault{Code: fault.ToolChanged, Delivery: deliveryOf(c)}) })
+		case s.refusedAlready(c, conn):
+			s.retire(c)
+			s.later(func() { s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Refused}) })
 		default:
 			s.sendsAgain(c, conn)
 			s.dispatch(c)
@@ -72,7 +75,9 @@ func (s *Session) sendsAgain(c *call, conn *upstream.Conn) {
 	}
 	s.counters.Replayed++
 	detail := "it is safe to repeat"
-	if c.unread {
+	if c.refused != nil {
+		detail = "the server did not know its session"
+	} else if c.unread {
 		detail = "it was never read"
 		if conn.Remote() {
 			detail = "it did not run"
@@ -95,11 +100,27 @@ func (s *Session) toolChanged(c *call) bool {
 	return c.shape != 0 && (c.deaths > 0 || c.proven > 0) && s.catalog.tools[c.tool].shape != c.shape
 }
 
+// refusedAlready reports whether a call that may act would be sent again in the
+// very session for which the server refused it: then the refusal had a
+// different reason.
+func (s *Session) refusedAlready(c *call, conn *upstream.Conn) bool {
+	return c.class == Unsafe && c.refused != nil && c.refused.SameSession(conn)
+}
+
 func deliveryOf(c *call) fault.Delivery {
 	if c.deaths > 0 {
 		return fault.Unknown
 	}
 	return fault.Unsent
+}
+
+// overall is how far a call got at all, if it got this far the last time: what
+// was sent once is not unsent because a repetition was not.
+func overall(c *call, last fault.Delivery) fault.Delivery {
+	if last == fault.Unsent {
+		return deliveryOf(c)
+	}
+	return last
 }
 
 // Unreachable: there is no connection, and this is how things stand.

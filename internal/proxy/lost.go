@@ -43,20 +43,26 @@ func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
 
 // judgeLoss repeats the call if that is licensed, or answers it.
 func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
-	if loss.Delivery == fault.Unknown {
-		c.deaths++
+	ok, why := s.lost(c, loss, now)
+	if loss.MayHaveKilled() && c.msg.Method == "tools/call" {
+		s.quarantine.note(c.sign)
 	}
-	ok, _ := mayRepeat(c, loss.Delivery, s.laterWrite(c))
 	if c.class == Start {
-		ok = c.deaths+c.proven <= readRepeats || warmingUp[loss.Status] // no restart rules see to it here
+		ok = !loss.Final && (c.deaths+c.proven <= readRepeats || warmingUp[loss.Status]) // no restart rules see to it here
+	}
+	if ok && loss.Session && c.class == Unsafe && s.conn != nil && s.conn != c.conn && s.conn.SameSession(c.conn) {
+		ok = false // the new session is the one that was refused
 	}
 	code := toldOf(c, loss)
+	if why == fault.CallQuarantined || loss.Session && why != "" {
+		code = why
+	}
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
 	inTime := now.Add(delay).Before(c.arrived.Add(max(s.timeout(c), s.Patience)))
 	if c.class == Start {
 		inTime = now.Add(delay).Before(c.arrived.Add(s.Patience))
 	}
-	if ok = ok && !loss.Final && inTime; ok && loss.Delivery == fault.Unknown && !s.budget.take(now) {
+	if ok = ok && inTime; ok && loss.Delivery == fault.Unknown && !s.budget.take(now) {
 		ok, code = false, fault.RetryBudgetSpent
 	}
 	if ok {
@@ -65,7 +71,15 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		}
 		delete(s.flight, c.n)
 		s.vacate(c)
+		conn := c.conn
+		if c.refused = nil; loss.Session {
+			c.refused = conn
+		}
 		c.conn, c.waited, c.again = nil, true, true
+		if loss.Session && s.conn == conn {
+			s.repeats = append(s.repeats, c) // it waits for the next session
+			return
+		}
 		s.again(c, delay, now)
 		return
 	}
@@ -76,12 +90,12 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		s.retire(c)
 		s.later(func() { s.refuseDiscover(c) })
 		return
-	case first && (c.class == Start || loss.Delivery == fault.Unsent && (c.class == Reads || c.class == ReadOnly)):
+	case first && (c.class == Start || (loss.Delivery == fault.Unsent || loss.Delivery == fault.Refused) && (c.class == Reads || c.class == ReadOnly)):
 		s.turnedAway(c, loss)
 		return
 	}
 	s.retire(c)
-	f := &fault.Fault{Code: code, Delivery: loss.Delivery, Detail: loss.Detail}
+	f := &fault.Fault{Code: code, Delivery: overall(c, loss.Delivery), Detail: loss.Detail}
 	if loss.After > 0 {
 		f.NextTry = now.Add(loss.After)
 	}

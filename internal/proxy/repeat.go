@@ -13,22 +13,31 @@ const (
 	readRepeats   = 2 // of a read that was: three attempts in all
 )
 
-// mayRepeat is the only licence to send a call again after the server that
-// had it died. delivered is measured, never assumed; laterWrite tells whether
-// a call that may write was sent after it. If the answer is no, code says why.
-func mayRepeat(c *call, delivered fault.Delivery, laterWrite bool) (ok bool, code fault.Code) {
+// mayRepeat is the only licence to send a call again after it was lost, by
+// the death of its server or alone. How it was delivered is measured, never
+// assumed; laterWrite tells whether a call that may write was sent after it. If
+// the answer is no, code says why.
+func mayRepeat(c *call, loss upstream.Loss, laterWrite bool) (ok bool, code fault.Code) {
 	if upstream.Seeded("replay-everything") {
 		return true, ""
 	}
 	if c.class == Start {
 		return true, "" // how often is up to the restart rules
 	}
-	if delivered == fault.Unsent {
+	if loss.Delivery == fault.Unsent {
 		// It did not happen, whatever it is.
 		return c.proven < provenRepeats, fault.ReplayExhausted
 	}
+	if loss.Session && c.deaths <= 1 {
+		// A transport that does not know the session did not run the call. It
+		// is believed once, and only if this is the call's first loss.
+		return true, ""
+	}
 	switch c.class {
 	case Reads, ReadOnly:
+		if loss.Session {
+			return c.deaths <= readRepeats, fault.HTTPRefused
+		}
 		return c.deaths <= readRepeats, fault.ReplayExhausted
 	case Idempotent:
 		// Idempotent is not commutative: set(x,1) after set(x,2) reverts it.
@@ -38,12 +47,45 @@ func mayRepeat(c *call, delivered fault.Delivery, laterWrite bool) (ok bool, cod
 	}
 }
 
+// lost counts the loss of a call and decides, for deaths of the server and for
+// losses over HTTP alike, whether it may be sent again: by the licence and the
+// poison rule. If not, code says why.
+func (s *Session) lost(c *call, loss upstream.Loss, now time.Time) (again bool, code fault.Code) {
+	if loss.Delivery != fault.Unsent {
+		c.deaths++
+	}
+	again, code = mayRepeat(c, loss, s.laterWrite(c))
+	again = again && !loss.Final
+	if c.class == Start || !loss.MayHaveKilled() {
+		return again, code
+	}
+	if c.msg.Method == "tools/call" && s.Quarantine > 0 && s.quarantine.last[c.sign] {
+		s.quarantine.bar(c.sign, now, now.Add(s.Quarantine))
+		if again {
+			return false, fault.CallQuarantined
+		}
+	}
+	return again, code
+}
+
 // quarantine is the poison rule: a call that was in flight at two deaths in a
-// row is not sent again for a while. A success in between clears it.
+// row, or whose own connection broke twice in a row, is not sent again for a
+// while. A success in between clears it.
 type quarantine struct {
-	last   map[uint64]bool      // signs in flight at the last death
+	last   map[uint64]bool      // signs in flight at the last death, or whose own connection broke
 	barred map[uint64]time.Time // until when
 }
+
+// note remembers that the connection of a call broke.
+func (q *quarantine) note(sign uint64) {
+	if len(q.last) >= mostNoted {
+		clear(q.last)
+	}
+	q.last[sign] = true
+}
+
+// mostNoted limits how many calls note remembers.
+const mostNoted = 1000
 
 // bar keeps a call away until then, and forgets those whose time is over.
 func (q *quarantine) bar(sign uint64, now, until time.Time) {
@@ -124,23 +166,13 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 	}
 	conn := c.conn
 	delivered := conn.Delivery(c.end)
-	if delivered == fault.Unknown {
-		c.deaths++
-		if c.msg.Method == "tools/call" {
-			inFlight[c.sign] = true
-		}
+	loss := upstream.Loss{Delivery: delivered, Session: delivered == fault.Refused}
+	if loss.MayHaveKilled() && c.msg.Method == "tools/call" {
+		inFlight[c.sign] = true
 	}
-	ok, code := mayRepeat(c, delivered, s.laterWrite(c))
-	if ok && delivered == fault.Unknown && c.class != Start {
-		switch {
-		case s.quarantine.last[c.sign] && s.Quarantine > 0:
-			ok, code = false, fault.CallQuarantined
-		case !s.budget.take(now):
-			ok, code = false, fault.RetryBudgetSpent
-		}
-	}
-	if s.quarantine.last[c.sign] && delivered == fault.Unknown && s.Quarantine > 0 && c.msg.Method == "tools/call" {
-		s.quarantine.bar(c.sign, now, now.Add(s.Quarantine))
+	ok, code := s.lost(c, loss, now)
+	if ok && delivered == fault.Unknown && c.class != Start && !s.budget.take(now) {
+		ok, code = false, fault.RetryBudgetSpent
 	}
 	if s.discoverRefused(c) {
 		return func() { s.refuseDiscover(c) }
@@ -151,9 +183,12 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 	if !ok {
 		s.retire(c)
 		evidence := conn.Evidence()
-		f := &fault.Fault{Code: code, Delivery: delivered, Since: now}
+		f := &fault.Fault{Code: code, Delivery: overall(c, delivered), Since: now}
 		if code != fault.OutcomeUnknown {
 			f.Detail, f.Evidence = evidence.Sentence(), evidence.Shown()
+		}
+		if loss.Session {
+			f.Detail += "; " + upstream.StickySessions
 		}
 		return func() { s.fail(c, f) }
 	}
@@ -163,8 +198,11 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 		if evidence := conn.Evidence(); !evidence.Remote || evidence.Gone {
 			c.proven++
 		}
-	} else {
+	} else if delivered == fault.Unknown {
 		c.suspect = c.msg.Method == "tools/call"
+	}
+	if c.refused = nil; loss.Session {
+		c.refused = conn
 	}
 	c.conn, c.slot, c.waited = nil, false, true
 	s.repeats = append(s.repeats, c)

@@ -111,7 +111,7 @@ func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err 
 		}
 		x.settlesSession(res, e.data)
 		var ok bool
-		if answered, ok = x.w.hearAll(e.data, t.via, 0); !ok {
+		if answered, ok = x.w.hearAll(e.data, t.via, unusual(res)); !ok {
 			x.w.hearStray(e.data)
 		}
 		if answered {
@@ -120,6 +120,14 @@ func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err 
 			defer alarm.Stop()
 		}
 	}
+}
+
+// unusual is the status of a response that is not a success, and otherwise 0.
+func unusual(res *http.Response) int {
+	if res.StatusCode < 300 {
+		return 0
+	}
+	return res.StatusCode
 }
 
 // track is how far a stream was heard.
@@ -199,7 +207,7 @@ func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
-			if sessionGone(res.StatusCode, body) && w.hasSession() && w.hasStood() {
+			if refused, _ := refusesSession(res.StatusCode, body); refused && w.hasSession() && w.hasStood() && w.forgotten(ctx) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return nil, nil
 			}

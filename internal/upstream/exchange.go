@@ -1,12 +1,14 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,12 +47,12 @@ type exchange struct {
 type try struct {
 	body []byte
 
-	mu       sync.Mutex
-	given    bool // the transport has had the last byte of the body
-	spilt    bool // but could not write it
-	sealed   bool // the transport gets no more
-	declined bool // the server turned it away
-	conn     *watchedConn
+	mu      sync.Mutex
+	given   bool // the transport has had the last byte of the body
+	spilt   bool // but could not write it
+	sealed  bool // the transport gets no more
+	refused bool // the server refused it because it does not know the session
+	conn    *watchedConn
 }
 
 func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchange {
@@ -86,7 +88,7 @@ func (x *exchange) modern() bool { return x.header.Get("Mcp-Method") != "" }
 
 // delivered judges how far the message got. Unsent is said only if its last
 // byte, the closing brace, was never handed over: whoever reads JSON cannot
-// have acted on less.
+// have acted on less. Refused means that the server does not know the session.
 func (x *exchange) delivered() fault.Delivery {
 	t := x.try.Load()
 	if t == nil {
@@ -95,7 +97,9 @@ func (x *exchange) delivered() fault.Delivery {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case !t.given, t.spilt, t.declined:
+	case t.refused:
+		return fault.Refused
+	case !t.given, t.spilt:
 		return fault.Unsent
 	case t.conn != nil && t.conn.spilt.Load():
 		return fault.Unsent // the last byte is in the last write, and a write failed
@@ -166,9 +170,11 @@ func (x *exchange) notify() {
 					x.w.stand(x.ctx)
 				}
 				return
-			case x.gone(res, body):
+			case x.doubted(res, body) && x.w.forgotten(x.ctx):
 				x.w.fail(failure{err: errors.New(x.w.remote.statusLine(res, body)), gone: true})
 				return
+			case x.doubted(res, body):
+				// One of several replicas does not know the session; the next may.
 			case res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests:
 				x.w.hearStray([]byte("(" + x.method + " was refused: " + x.w.remote.statusLine(res, body) + ")"))
 				return
@@ -219,9 +225,10 @@ func (x *exchange) ask() (told bool) {
 	switch kind := contentType(res); {
 	case res.StatusCode >= 300:
 		return x.refused(res)
-	case w.remote.way.Load() == twoWays, res.StatusCode == http.StatusAccepted && w.hasStood():
-		w.park(x) // the answer comes on the standing stream
+	case w.remote.way.Load() == twoWays && kind == "application/json" && res.ContentLength > 0 && x.answeredIn(res):
 		return true
+	case w.remote.way.Load() == twoWays, res.StatusCode == http.StatusAccepted && w.hasStood():
+		return w.park(x) // the answer comes on the standing stream
 	case res.StatusCode == http.StatusAccepted:
 		w.lose(x.id, missing)
 		return true
@@ -366,11 +373,11 @@ func (x *exchange) holdBack() bool {
 	return x.delivered() == fault.Unsent
 }
 
-// decline notes that the server turned the request away, so it did not run.
-func (t *try) decline() {
+// refuse notes that the server does not know the request's session.
+func (t *try) refuse() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.declined = true
+	t.refused = true
 }
 
 // failed judges an exchange that broke before there was an answer.
@@ -401,31 +408,80 @@ func (x *exchange) reason(err error) error {
 	return t.conn.reason(err)
 }
 
-// refused handles a status that is no success: a JSON-RPC answer passes, a
-// session that is gone ends the link, the rest is judged by its number.
+// refused handles a status that is not a success. A JSON-RPC response with the
+// request's id is the answer, whatever the status. A session that is gone ends
+// the link. Anything else is judged by its number.
 func (x *exchange) refused(res *http.Response) (told bool) {
 	w := x.w
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		w.remote.moved.Store(nil) // where a redirect once led may be the wrong place now
 	}
-	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
-	if err == nil && contentType(res) == "application/json" {
-		if m, rest, err := wire.Scan(body); err == nil && len(rest) == 0 && m.Kind == wire.Response && wire.SameID(x.id, m.ID) {
-			code, _ := wire.Field(m.Error, "code")
-			if !x.bound(res) || res.StatusCode != http.StatusNotFound || string(code) == "-32601" {
-				w.hearAll(body, x.id, res.StatusCode)
-				return true
-			}
+	var body []byte
+	if contentType(res) == "text/event-stream" {
+		if answered, _ := x.hearEvents(res, &track{via: x.id}); answered {
+			return true
 		}
+	} else {
+		body, _ = io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
 	}
-	if x.gone(res, body) {
-		x.try.Load().decline()
+	if x.ctx.Err() != nil {
+		return x.dropped()
+	}
+	answered := carries(body, x.id)
+	if answered {
+		w.hearAll(body, x.id, res.StatusCode)
+	}
+	_, worded := refusesSession(res.StatusCode, body)
+	gone := x.doubted(res, body) && (worded || !answered) && w.forgotten(x.ctx)
+	switch {
+	case gone:
+		x.try.Load().refuse()
 		w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
-		return false
+		return answered
+	case answered:
+		return true
+	case x.ctx.Err() != nil:
+		return x.dropped()
 	}
 	w.noteRefusal(res, body)
-	w.lose(x.id, w.remote.refusal(res, body, time.Now()))
+	loss := w.remote.refusal(res, body, time.Now())
+	if worded && x.doubted(res, body) {
+		loss.Final = false
+		loss.Detail += "; the server forgot the session for this request, but not for others; " + StickySessions
+	}
+	w.lose(x.id, loss)
 	return true
+}
+
+// carries reports whether a body is, or contains, the JSON-RPC response with
+// this id.
+func carries(body, id []byte) bool {
+	text := bytes.TrimSpace(wire.OneLine(bytes.Clone(body)))
+	if len(text) == 0 {
+		return false
+	}
+	messages, ok := scanLine(nil, text)
+	return ok && slices.ContainsFunc(messages, func(m wire.Message) bool {
+		return m.Kind == wire.Response && wire.SameID(id, m.ID)
+	})
+}
+
+// answeredIn delivers the answer if the body of a response carries it, where
+// answers usually come on another stream.
+func (x *exchange) answeredIn(res *http.Response) bool {
+	body, err := io.ReadAll(io.LimitReader(webBytes{x.w, res.Body}, wire.MaxLine+1))
+	if err != nil || !carries(body, x.id) {
+		return false
+	}
+	x.w.hearAll(body, x.id, 0)
+	return true
+}
+
+// doubted reports whether a response looks like the transport's refusal of the
+// session that the request named.
+func (x *exchange) doubted(res *http.Response, body []byte) bool {
+	refused, _ := refusesSession(res.StatusCode, body)
+	return refused && !x.modern() && x.bound(res)
 }
 
 // plain is an error of net/http without the URL it repeats, which may hold a

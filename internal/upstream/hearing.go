@@ -27,6 +27,9 @@ func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
 	w.speaks()
 	for i := range messages {
 		m := &messages[i]
+		if m.Kind == wire.Response && string(m.ID) == sessionCheckID {
+			continue // of the old transport, to forgotten
+		}
 		m.Via, m.Status = via, status
 		answered = answered || m.Kind == wire.Response && via != nil && wire.SameID(via, m.ID)
 		if m.Kind == wire.Response && via == nil {

@@ -22,6 +22,13 @@ type Loss struct {
 	Final    bool          // sending it again cannot help
 	After    time.Duration // not before; 0: soon
 	Status   int           // HTTP; 0: there was none
+	Session  bool          // refused only because the server no longer knows the session
+}
+
+// MayHaveKilled reports whether the request may be what ended the server, or
+// the connection it came on: it was delivered, and no response came back.
+func (l Loss) MayHaveKilled() bool {
+	return l.Delivery == fault.Unknown && l.Status == 0 && l.Code != fault.AnswerMissing
 }
 
 // retryAfterMost is how long we let a server put us off: beyond it the caller
@@ -33,8 +40,8 @@ const retryAfterMost = time.Minute
 func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 	status := res.StatusCode
 	l := Loss{Delivery: fault.Unknown, Code: fault.HTTPRefused, Detail: r.statusLine(res, body), Final: true, Status: status}
-	if turnedAway[status] {
-		l.Delivery = fault.Unsent
+	if refuses(status) {
+		l.Delivery = fault.Refused
 	}
 	switch {
 	case status == http.StatusUnauthorized:
@@ -45,6 +52,8 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		l.Code = fault.RequestTooLarge
 	case status == http.StatusTooManyRequests:
 		l.Code, l.Final, l.After = fault.RateLimited, false, max(retryAfter(res, now), time.Second)
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		l.Final, l.After = false, retryAfter(res, now)
 	case status == http.StatusServiceUnavailable:
 		// Likely it did not run, but nobody has proved it.
 		l.Code, l.Final, l.After = fault.HTTPUnavailable, false, retryAfter(res, now)
@@ -72,11 +81,11 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 
 var mediaType = regexp.MustCompile(`^[a-z]{1,20}/[a-z0-9.+-]{1,40}$`)
 
-// turnedAway are the statuses that say the request was not even looked at. With
-// every other one it may have run: 303 is what a server says when it has.
-var turnedAway = map[int]bool{
-	400: true, 401: true, 403: true, 404: true, 405: true, 406: true, 407: true, 411: true, 413: true, 414: true, 415: true,
-	421: true, 426: true, 429: true, 431: true, 307: true, 308: true,
+// refuses reports whether a status says that the request was refused. That
+// licenses no repetition: there are servers that act first and then answer 404
+// or 429. Every other status says even less; 303 is for requests that ran.
+func refuses(status int) bool {
+	return status >= 400 && status < 500 || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 }
 
 // statusLine quotes what a server says with a status, unless it is a page for
@@ -143,22 +152,20 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 	return 0
 }
 
-// gone recognises a server that knows our session no more.
-func (x *exchange) gone(res *http.Response, body []byte) bool {
-	if x.modern() || !x.bound(res) {
-		return false
-	}
-	if x.w.remote.way.Load() == twoWays && res.StatusCode == http.StatusBadRequest {
-		return true // the address we post to is the session, and it is not known there
-	}
-	return sessionGone(res.StatusCode, body)
+// refusesSession recognises how transports refuse a session they do not know:
+// the spec says 404; servers built like the TypeScript SDK's examples, when
+// they were restarted, say 400 and one of these phrases. worded reports whether
+// the body names the session as the reason.
+func refusesSession(status int, body []byte) (refused, worded bool) {
+	worded = (status == http.StatusNotFound || status == http.StatusBadRequest) && sessionWords.Match(body)
+	return status == http.StatusNotFound || worded, worded
 }
 
-// sessionGone recognises a server that knows our session no more: 404 is what
-// the spec says. Servers built after the TypeScript SDK's examples answer 400
-// and words, also when they were restarted and wait for initialize.
-func sessionGone(status int, body []byte) bool {
-	return status == http.StatusNotFound || status == http.StatusBadRequest && goneWords.Match(body)
-}
+// StickySessions is the advice for a server that forgets its sessions.
+const StickySessions = "replicas behind a load balancer need sticky sessions"
 
-var goneWords = regexp.MustCompile(`(?i)\bsession\b|not initialized|mcp-session-id`)
+// sessionWords are what SDKs and their examples say of a session they do not
+// know, or of a request that names none.
+var sessionWords = regexp.MustCompile(`(?i)session (id )?(was )?(not found|not exist|does not exist|(is )?(required|missing|invalid|unknown))` +
+	`|(no valid|no active|invalid|missing|unknown|expired|could not find|cannot find) session|session (has )?(been )?(expired|terminated|closed)` +
+	`|no transport found for session|session_?id (is )?(required|missing)|mcp-session-id|not initialized`)

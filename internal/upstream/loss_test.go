@@ -10,29 +10,32 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// The table of RECOVERY for statuses: did it run, and is it worth a second try?
+// What a status says of the request: did it run, and is it worth a second try?
 func TestWhatAStatusMeans(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for status, want := range map[int]Loss{
-		400: {fault.Unsent, fault.HTTPRefused, "", true, 0, 400},
-		401: {fault.Unsent, fault.AuthRequired, "", true, 0, 401},
-		403: {fault.Unsent, fault.AuthDenied, "", true, 0, 403},
-		405: {fault.Unsent, fault.HTTPRefused, "", true, 0, 405},
-		406: {fault.Unsent, fault.HTTPRefused, "", true, 0, 406},
-		413: {fault.Unsent, fault.RequestTooLarge, "", true, 0, 413},
-		415: {fault.Unsent, fault.HTTPRefused, "", true, 0, 415},
-		421: {fault.Unsent, fault.HTTPRefused, "", true, 0, 421},
-		429: {fault.Unsent, fault.RateLimited, "", false, time.Second, 429},
-		500: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 500},
-		502: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 502},
-		503: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 503},
-		504: {fault.Unknown, fault.HTTPUnavailable, "", false, 0, 504},
-		303: {fault.Unknown, fault.RedirectRefused, "", true, 0, 303},
-		307: {fault.Unsent, fault.RedirectRefused, "", true, 0, 307},
-		409: {fault.Unknown, fault.HTTPRefused, "", true, 0, 409},
-		422: {fault.Unknown, fault.HTTPRefused, "", true, 0, 422},
-		200: {fault.Unknown, fault.NotMCP, "", true, 0, 200},
-		302: {fault.Unknown, fault.RedirectRefused, "", true, 0, 302},
+		400: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		401: {Delivery: fault.Refused, Code: fault.AuthRequired, Final: true},
+		403: {Delivery: fault.Refused, Code: fault.AuthDenied, Final: true},
+		405: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		406: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		413: {Delivery: fault.Refused, Code: fault.RequestTooLarge, Final: true},
+		415: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		421: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		429: {Delivery: fault.Refused, Code: fault.RateLimited, Final: false, After: time.Second},
+		500: {Delivery: fault.Unknown, Code: fault.HTTPUnavailable, Final: false},
+		502: {Delivery: fault.Unknown, Code: fault.HTTPUnavailable, Final: false},
+		503: {Delivery: fault.Unknown, Code: fault.HTTPUnavailable, Final: false},
+		504: {Delivery: fault.Unknown, Code: fault.HTTPUnavailable, Final: false},
+		303: {Delivery: fault.Unknown, Code: fault.RedirectRefused, Final: true},
+		307: {Delivery: fault.Refused, Code: fault.RedirectRefused, Final: true},
+		404: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		408: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: false},
+		425: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: false},
+		409: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		422: {Delivery: fault.Refused, Code: fault.HTTPRefused, Final: true},
+		200: {Delivery: fault.Unknown, Code: fault.NotMCP, Final: true},
+		302: {Delivery: fault.Unknown, Code: fault.RedirectRefused, Final: true},
 	} {
 		res := &http.Response{StatusCode: status, Header: http.Header{}, Request: &http.Request{URL: &url.URL{}}}
 		got := (&Remote{}).refusal(res, nil, now)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,7 +73,7 @@ func (w *web) listen(answered func()) {
 			res.Body.Close()
 			// A server that never had one says so in many ways; whether the
 			// session is gone, the next request will tell.
-			if opened && w.hasSession() && sessionGone(res.StatusCode, body) {
+			if refused, _ := refusesSession(res.StatusCode, body); refused && opened && w.hasSession() && w.forgotten(w.still) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return
 			}
@@ -149,6 +150,7 @@ func (w *web) knowsTheWay(x *exchange) bool {
 func (w *web) found(res *http.Response) {
 	if res.StatusCode < 300 {
 		w.remote.way.CompareAndSwap(untried, streamable)
+		w.setKnown(false)
 	}
 	w.wayTried()
 }
@@ -276,10 +278,75 @@ func (w *web) initializing(id []byte) bool {
 	return false
 }
 
-// park leaves an exchange open whose answer comes on the standing stream.
-func (w *web) park(x *exchange) {
+// park leaves an exchange open whose answer comes on the standing stream. It
+// reports whether the answer may still come, or has come already.
+func (w *web) park(x *exchange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// Its answer may have been quicker than the word that it was taken.
-	x.parked = w.live[x.end] != nil && !x.answered && x.ctx.Err() == nil
+	x.parked = w.live[x.end] != nil && !x.answered && !w.closed && x.ctx.Err() == nil
+	return x.parked || x.answered
+}
+
+// sessionTimeout limits the wait for the answer to a session check.
+const sessionTimeout = 5 * time.Second
+
+// sessionCheckID is the id of the ping that checks whether a session exists.
+const sessionCheckID = `"gauze-session"`
+
+// forgotten reports whether the server no longer knows our session. One refused
+// request does not show that: a server may act and then answer 404, and one of
+// several replicas may not know the session. If a ping in the same session is
+// refused likewise, it is the session.
+func (w *web) forgotten(ctx context.Context) bool {
+	select {
+	case <-w.failed:
+		if w.failure.gone {
+			return true
+		}
+	default:
+	}
+	w.checking.Lock()
+	defer w.checking.Unlock()
+	if w.refusesPing(ctx) {
+		return true
+	}
+	if w.setKnown(true) {
+		// The same happened before. Where requests alternate between two
+		// replicas, one more lets the next try reach the other replica.
+		w.refusesPing(ctx)
+	}
+	return false
+}
+
+// refusesPing reports whether the server refuses the session of a ping.
+func (w *web) refusesPing(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
+	defer cancel()
+	req := w.remote.request(ctx, http.MethodPost, w.postTo())
+	w.annotate(req.Header)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	ping := `{"jsonrpc":"2.0","id":` + sessionCheckID + `,"method":"ping"}`
+	req.Body, req.ContentLength = io.NopCloser(strings.NewReader(ping)), int64(len(ping))
+	res, err := w.remote.client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	if res.StatusCode < 300 {
+		return false
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	refused, _ := refusesSession(res.StatusCode, body)
+	return refused
+}
+
+// setKnown notes whether a ping showed, since the last request that succeeded,
+// that the session is known; it returns what was noted before.
+func (w *web) setKnown(known bool) (before bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, w.known = w.known, known
+	return before
 }

@@ -20,15 +20,16 @@ import (
 // The link ends when that session is gone or the server cannot be reached.
 type web struct {
 	*Conn
-	remote  *Remote
-	ctx     context.Context // of every exchange
-	cancel  context.CancelFunc
-	still   context.Context // of the standing stream
-	hush    context.CancelFunc
-	running sync.WaitGroup // exchanges
-	heeding sync.WaitGroup // the streams that belong to none
-	hearing sync.Mutex     // one message at a time
-	opening sync.Mutex     // of the old transport's stream
+	remote   *Remote
+	ctx      context.Context // of every exchange
+	cancel   context.CancelFunc
+	still    context.Context // of the standing stream
+	hush     context.CancelFunc
+	running  sync.WaitGroup // exchanges
+	heeding  sync.WaitGroup // the streams that belong to none
+	hearing  sync.Mutex     // one message at a time
+	opening  sync.Mutex     // of the old transport's stream
+	checking sync.Mutex     // of the session, one at a time
 
 	mu       sync.Mutex
 	moved    sync.Cond
@@ -48,6 +49,7 @@ type web struct {
 	standing bool                     // the GET stream was asked for
 	stood    bool                     // and it was there
 	refusals []Response               // the last answers that were no success
+	known    bool                     // see setKnown
 
 	failing sync.Once
 	failed  chan struct{}
@@ -149,7 +151,8 @@ func (w *web) serve() {
 // letGo parts what is under way when the link has failed. Requests that were
 // sent go on by themselves: a server that shuts down in order, or that knows
 // our session no more because another one took its place, still answers what
-// it has. Everything else ends here.
+// it has. With the old transport only the response to the POST may still come,
+// which tells whether the request was accepted. Everything else ends here.
 func (w *web) letGo() {
 	w.late = map[int64]bool{}
 	for end, x := range w.live {
@@ -158,6 +161,9 @@ func (w *web) letGo() {
 			x.cancel(errDropped) // it has no end of its own
 		case x.kind == wire.Request && !x.parked && w.ctx.Err() == nil && !x.holdBack():
 			w.late[end] = true
+			if w.remote.way.Load() == twoWays {
+				time.AfterFunc(postGrace, func() { x.cancel(errNoStream) })
+			}
 		default:
 			x.cancel(errEnded)
 		}
@@ -168,6 +174,12 @@ func (w *web) letGo() {
 		close(w.over)
 	}()
 }
+
+// postGrace is how long a POST of the old transport, which only has to be accepted,
+// goes on after the stream was lost that was to carry the answer.
+const postGrace = time.Second
+
+var errNoStream = errors.New("the stream for its answer was cut")
 
 // settledDown reports whether only those are left that go on by themselves, or
 // that wait for a stream that is over.
@@ -302,9 +314,13 @@ func (w *web) flush() {
 // close takes an exchange out of the books. Its fate is kept if nobody was told:
 // of a request always, of a message without an answer if it did not arrive.
 func (w *web) close(x *exchange, told bool) {
-	if !told && w.lingers(x.end) && x.ctx.Err() == nil {
+	if !told && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
 		// Nobody will ask for its fate any more.
-		w.lose(x.id, Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "its connection ended"})
+		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "its connection ended"}
+		if loss.Delivery == fault.Refused {
+			loss.Session, loss.Detail = true, "its session was gone; "+StickySessions
+		}
+		w.lose(x.id, loss)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -401,4 +417,23 @@ func (w *web) initialized(h http.Header, result []byte) {
 	if id := h.Get("Mcp-Session-Id"); id != "" {
 		w.session = id
 	}
+}
+
+// sessionID identifies the server's session: by its id, or by the address the
+// old transport gave out for it.
+func (w *web) sessionID() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.session == "" && w.post != nil {
+		return w.post.String()
+	}
+	return w.session
+}
+
+// SameSession reports whether two connections over HTTP are the same session of
+// the server's.
+func (c *Conn) SameSession(other *Conn) bool {
+	a, ok := c.link.(*web)
+	b, alike := other.link.(*web)
+	return ok && alike && a.sessionID() == b.sessionID()
 }

@@ -93,7 +93,11 @@ func (x *exchange) post() {
 	}
 	c, no := x.admit(m)
 	if no != nil {
-		x.refuse(m.ID, no)
+		id := m.ID
+		if no.session {
+			id = nil // as SDKs do: it is about the session, and not an answer to the request
+		}
+		x.refuse(id, no)
 		return
 	}
 	c.session.saw(m.Method)
@@ -134,12 +138,12 @@ func (x *exchange) admit(m *message) (*call, *refusal) {
 		return c, nil
 	}
 	if id == "" {
-		return nil, refuse(http.StatusBadRequest, -32000, "%s is required", headerSession)
+		return nil, refuse(http.StatusBadRequest, -32000, "%s is required", headerSession).ofSession()
 	}
 	c.session = s.findSession(g, id)
 	switch {
 	case c.session == nil:
-		return nil, refuse(http.StatusNotFound, -32001, "session not found")
+		return nil, refuse(http.StatusNotFound, -32001, "session not found").ofSession()
 	case first:
 		return nil, refuse(http.StatusBadRequest, -32600, "the session is already initialized")
 	case version != "" && version != c.session.version:

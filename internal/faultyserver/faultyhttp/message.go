@@ -78,6 +78,7 @@ func (m *message) version() string {
 // refusal is a JSON-RPC error, and the status it has over HTTP.
 type refusal struct {
 	status  int
+	session bool   // about the session, and not about the request
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
@@ -85,6 +86,11 @@ type refusal struct {
 
 func refuse(status, code int, format string, args ...any) *refusal {
 	return &refusal{status: status, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func (r *refusal) ofSession() *refusal {
+	r.session = true
+	return r
 }
 
 // object is a piece of JSON that is written once and read by nobody here.

@@ -1,0 +1,565 @@
+//go:build unix
+
+package proxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// actingServer executes every tool call first and only then replies, in the
+// way the call's argument asks for. It counts what it executed.
+type actingServer struct {
+	*httptest.Server
+	era string // plain, session, sse, modern
+
+	mu       sync.Mutex
+	effects  map[string]int // by the call's key
+	sessions map[string]chan string
+	last     int             // session
+	fixed    bool            // every session has the same id
+	amnesia  bool            // a tool call makes it forget the session instead
+	calls    int             // tool calls that arrived
+	silent   map[string]bool // keys of calls whose first answer on the stream is withheld
+	reached  func()          // called when a tool call has been executed, before its reply
+}
+
+// httpReply is how an actingServer replies to a call it has executed.
+type httpReply struct {
+	name   string
+	status int
+	header http.Header
+	body   string // ID stands for the request's id, RESULT for a result
+	cut    string // header, body: where the connection breaks
+
+	unsafe fault.Code // what the caller of an unsafe tool gets; empty: the result
+	heals  bool       // a read that meets this once is repeated and succeeds
+	worded bool       // it names the session as the reason: heals where there is one
+}
+
+const (
+	jsonResult = `{"jsonrpc":"2.0","id":ID,"result":RESULT}`
+	jsonError  = `{"jsonrpc":"2.0","id":ID,"error":{"code":-32000,"message":"Connection closed"}}`
+	foreign    = `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}`
+)
+
+var (
+	asJSON  = http.Header{"Content-Type": {"application/json"}}
+	asSSE   = http.Header{"Content-Type": {"text/event-stream"}}
+	asPlain = http.Header{"Content-Type": {"text/plain"}}
+)
+
+// replies are the rows of the table, apart from those that depend on the
+// era.
+var replies = []httpReply{
+	{name: "400", status: 400, header: asPlain, body: "bad request", unsafe: fault.HTTPRefused},
+	{name: "400 json", status: 400, header: asJSON, body: foreign, unsafe: fault.HTTPRefused},
+	{name: "400 session", status: 400, header: asPlain, body: "your session has used up its quota", unsafe: fault.HTTPRefused},
+	{name: "400 session of an SDK", status: 400, header: asJSON, body: `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`,
+		unsafe: fault.HTTPRefused, worded: true},
+	{name: "400 ours", status: 400, header: asJSON, body: jsonResult},
+	{name: "400 ours as stream", status: 400, header: asSSE, body: "data: " + jsonResult + "\n\n"},
+	{name: "400 ours as text", status: 400, header: asPlain, body: jsonResult},
+	{name: "401", status: 401, header: asPlain, unsafe: fault.AuthRequired},
+	{name: "403", status: 403, header: asPlain, unsafe: fault.AuthDenied},
+	{name: "404", status: 404, header: asPlain, body: "404 page not found", unsafe: fault.HTTPRefused},
+	{name: "404 session", status: 404, header: asPlain, body: "session not found", unsafe: fault.HTTPRefused, worded: true},
+	{name: "404 ours", status: 404, header: asJSON, body: jsonResult},
+	{name: "405", status: 405, header: asPlain, unsafe: fault.HTTPRefused},
+	{name: "406", status: 406, header: asPlain, unsafe: fault.HTTPRefused},
+	{name: "408", status: 408, header: asPlain, unsafe: fault.HTTPRefused, heals: true},
+	{name: "409", status: 409, header: asPlain, unsafe: fault.HTTPRefused},
+	{name: "413", status: 413, header: asPlain, unsafe: fault.RequestTooLarge},
+	{name: "415", status: 415, header: asPlain, unsafe: fault.HTTPRefused},
+	{name: "421", status: 421, header: asPlain, unsafe: fault.HTTPRefused},
+	{name: "422", status: 422, header: asPlain, unsafe: fault.HTTPRefused},
+	{name: "425", status: 425, header: asPlain, unsafe: fault.HTTPRefused, heals: true},
+	{name: "429", status: 429, header: asPlain, unsafe: fault.RateLimited, heals: true},
+	{name: "429 ours", status: 429, header: asJSON, body: jsonResult},
+	{name: "429 after", status: 429, header: http.Header{"Retry-After": {"1"}}, unsafe: fault.RateLimited, heals: true},
+	{name: "429 after a day", status: 429, header: http.Header{"Retry-After": {"86400"}}, unsafe: fault.RateLimited},
+	{name: "500", status: 500, header: asPlain, unsafe: fault.OutcomeUnknown, heals: true},
+	{name: "500 ours", status: 500, header: asJSON, body: jsonResult},
+	{name: "502", status: 502, header: asPlain, unsafe: fault.OutcomeUnknown, heals: true},
+	{name: "503", status: 503, header: asPlain, unsafe: fault.HTTPUnavailable, heals: true},
+	{name: "504", status: 504, header: asPlain, unsafe: fault.OutcomeUnknown, heals: true},
+	{name: "307 elsewhere", status: 307, header: http.Header{"Location": {"http://other.invalid/mcp"}}, unsafe: fault.RedirectRefused},
+	{name: "cut before the header", cut: "header", unsafe: fault.OutcomeUnknown, heals: true},
+}
+
+// successes are the replies to a POST where it carries its own answer.
+var successes = []httpReply{
+	{name: "200 json", status: 200, header: asJSON, body: jsonResult},
+	{name: "200 sse", status: 200, header: asSSE, body: "data: " + jsonResult + "\n\n"},
+	{name: "202", status: 202, unsafe: fault.AnswerMissing, heals: true},
+	{name: "cut in the body", status: 200, header: asJSON, body: jsonResult, cut: "body", unsafe: fault.OutcomeUnknown, heals: true},
+}
+
+// posted are the same for the old transport, which answers on its stream.
+var posted = []httpReply{
+	{name: "200 json", status: 200, header: asJSON, body: jsonResult},
+	{name: "202", status: 202},
+}
+
+// failures are answers that speak of a lost connection, and are none.
+var failures = []httpReply{
+	{name: "200 error", status: 200, header: asJSON, body: jsonError},
+	{name: "400 error", status: 400, header: asJSON, body: jsonError},
+	{name: "404 error", status: 404, header: asJSON, body: jsonError},
+	{name: "500 error", status: 500, header: asJSON, body: jsonError},
+}
+
+func startActing(t *testing.T, era string) *actingServer {
+	a := &actingServer{era: era, effects: map[string]int{}, sessions: map[string]chan string{}}
+	a.Server = httptest.NewServer(a)
+	t.Cleanup(func() { a.CloseClientConnections(); a.Close() })
+	return a
+}
+
+// begin starts a client session and does the era's handshake.
+func (a *actingServer) begin(t *testing.T) *webStory {
+	o := unprobed()
+	o.Spec.URL = a.URL + "/mcp"
+	s := beginWeb(t, stateful, o)
+	if s.modern = a.era == "modern"; s.modern {
+		s.discover()
+	} else {
+		s.initialize()
+	}
+	return s
+}
+
+// done is how often the call with this key was executed.
+func (a *actingServer) done(key string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.effects[key]
+}
+
+// begun returns the id of a new session.
+func (a *actingServer) begun() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last++
+	id := fmt.Sprint("s", a.last)
+	if a.fixed {
+		id = "s"
+	}
+	a.sessions[id] = make(chan string, 100)
+	return id
+}
+
+func (a *actingServer) stream(id string) chan string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sessions[id]
+}
+
+// forget ends all sessions.
+func (a *actingServer) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.sessions)
+}
+
+const actingTools = `{"tools":[{"name":"read","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
+	`{"name":"put","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}},` +
+	`{"name":"act","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private","resultType":"complete"}`
+
+func (a *actingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && a.era == "sse" && r.URL.Path == "/mcp" {
+		a.serveStream(w, r)
+		return
+	}
+	if r.Method != http.MethodPost || a.era == "sse" && r.URL.Path == "/mcp" {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct {
+			Name      string
+			Arguments struct {
+				Key, Reply string
+				Always     bool
+			}
+		}
+	}
+	json.Unmarshal(body, &m)
+	session := r.Header.Get("Mcp-Session-Id")
+	if a.era == "sse" {
+		session = r.URL.Query().Get("s")
+	}
+	if (a.era == "session" && m.Method != "initialize" || a.era == "sse") && a.stream(session) == nil {
+		http.Error(w, "session not found", http.StatusNotFound)
+		return
+	}
+	answer := httpReply{status: 200, header: asJSON, body: jsonResult}
+	if a.era == "sse" {
+		answer = httpReply{status: 202}
+	}
+	result := `{"resultType":"complete"}`
+	switch m.Method {
+	case "initialize":
+		if a.era == "session" {
+			w.Header().Set("Mcp-Session-Id", a.begun())
+		}
+		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+	case "server/discover":
+		if a.era != "modern" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		result = `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"},"resultType":"complete"}`
+	case "tools/list":
+		result = actingTools
+	case "tools/call":
+		args := m.Params.Arguments
+		a.mu.Lock()
+		a.calls++
+		if a.amnesia {
+			clear(a.sessions)
+			a.mu.Unlock()
+			http.Error(w, "session not found", http.StatusNotFound)
+			return
+		}
+		a.effects[args.Key]++
+		first := a.effects[args.Key] == 1
+		a.mu.Unlock()
+		if a.reached != nil {
+			a.reached()
+		}
+		result = `{"content":[{"type":"text","text":"done ` + args.Key + `"}],"resultType":"complete"}`
+		if args.Reply != "" && (first || args.Always) {
+			answer = a.chosen(args.Reply)
+		}
+	}
+	if m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	a.mu.Lock()
+	silent := a.silent[m.Params.Arguments.Key]
+	delete(a.silent, m.Params.Arguments.Key)
+	a.mu.Unlock()
+	if silent {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	a.write(w, answer, strings.NewReplacer("ID", string(m.ID), "RESULT", result), session)
+}
+
+func (a *actingServer) chosen(name string) httpReply {
+	for _, all := range [][]httpReply{a.table(), failures} {
+		if i := slices.IndexFunc(all, func(r httpReply) bool { return r.name == name }); i >= 0 {
+			return all[i]
+		}
+	}
+	panic("no reply " + name)
+}
+
+func (a *actingServer) table() []httpReply {
+	if a.era == "sse" {
+		return slices.Concat(posted, replies)
+	}
+	return slices.Concat(successes, replies)
+}
+
+func (a *actingServer) write(w http.ResponseWriter, r httpReply, fill *strings.Replacer, session string) {
+	body := fill.Replace(r.body)
+	if r.cut == "header" {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), r.header)
+	if r.cut == "body" {
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		w.WriteHeader(r.status)
+		io.WriteString(w, body[:len(body)/2])
+		http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(r.status)
+	io.WriteString(w, body)
+	if stream := a.stream(session); r.status == http.StatusAccepted && a.era == "sse" && stream != nil {
+		stream <- fill.Replace(jsonResult)
+	}
+}
+
+// serveStream is the old transport's stream.
+func (a *actingServer) serveStream(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	id := a.begun()
+	fmt.Fprintf(w, "event: endpoint\ndata: /messages?s=%s\n\n", id)
+	http.NewResponseController(w).Flush()
+	stream := a.stream(id)
+	for {
+		select {
+		case message := <-stream:
+			if message == "cut" {
+				panic(http.ErrAbortHandler)
+			}
+			fmt.Fprintf(w, "event: message\ndata: %s\n\n", message)
+			http.NewResponseController(w).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// Every status, with every body, in every era, from a server that has executed
+// the call: an unsafe call is executed once and its caller is not told that it
+// was not, every call has one answer, and what is safe to repeat is repeated
+// where that helps.
+func TestEffectsByStatusBodyAndEra(t *testing.T) {
+	rows := 0
+	for _, era := range []string{"plain", "session", "sse", "modern"} {
+		t.Run(era, func(t *testing.T) {
+			a := startActing(t, era)
+			s := a.begin(t)
+			// Reads first, all at the same time: some wait before they repeat.
+			var reads []string
+			for _, r := range a.table() {
+				reads = append(reads, s.start("read", fmt.Sprintf(`{"key":"read %s","reply":%q}`, r.name, r.name)))
+			}
+			for i, r := range a.table() {
+				s.wantRow(a, r, "read", reads[i])
+			}
+			for _, r := range a.table() {
+				for _, tool := range []string{"put", "act"} {
+					id := s.start(tool, fmt.Sprintf(`{"key":"%s %s","reply":%q,"always":%v}`, tool, r.name, r.name, tool == "act"))
+					s.wantRow(a, r, tool, id)
+				}
+				rows += 3
+			}
+			s.want(event.Died, 0) // the session was never lost
+		})
+	}
+	if rows < 60 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+func (s *webStory) wantRow(a *actingServer, r httpReply, tool, id string) {
+	s.t.Helper()
+	m := s.answer(id)
+	key := tool + " " + r.name
+	code, delivery := s.faultOf(m)
+	want, times := r.unsafe, 1
+	if (r.heals || r.worded && (a.era == "session" || a.era == "sse")) && tool != "act" {
+		want, times = "", 2
+	}
+	if code == fault.ReplayExhausted || tool != "act" && code == fault.AnswerMissing {
+		code = fault.OutcomeUnknown
+	}
+	if code != want {
+		s.t.Errorf("%s: fault %q, want %q: %s", key, code, want, m.raw)
+	}
+	if n := a.done(key); n != times {
+		s.t.Errorf("%s: executed %d times, want %d", key, n, times)
+	}
+	if code == "" && !strings.Contains(m.raw, "done "+key) {
+		s.t.Errorf("%s: %s", key, m.raw)
+	}
+	if delivery == "unsent" || strings.Contains(m.raw, "no effect") || strings.Contains(m.raw, "not sent") {
+		s.t.Errorf("%s was executed, and the client is told: %s", key, m.raw)
+	}
+	if n := s.answers(id); n != 1 {
+		s.t.Errorf("%s: %d answers", key, n)
+	}
+}
+
+// An error response is the answer, whatever its text says.
+func TestAnErrorThatSpeaksOfAClosedConnectionIsAnAnswer(t *testing.T) {
+	for _, era := range []string{"plain", "session", "modern"} {
+		a := startActing(t, era)
+		s := a.begin(t)
+		for _, r := range failures {
+			for _, tool := range []string{"read", "act"} {
+				key := tool + " " + r.name
+				m := s.answer(s.start(tool, fmt.Sprintf(`{"key":%q,"reply":%q,"always":true}`, key, r.name)))
+				if m.Error == nil || m.Error.Code != -32000 || a.done(key) != 1 {
+					t.Errorf("%s, %s: executed %d times: %s", era, key, a.done(key), m.raw)
+				}
+			}
+		}
+		s.want(event.Died, 0)
+	}
+}
+
+// A session that is really gone, which every request in it shows, is renewed,
+// and the call the server refused for it is sent once more.
+func TestUnsafeCallIsSentOnceMoreInANewSession(t *testing.T) {
+	for _, era := range []string{"session", "sse"} {
+		t.Run(era, func(t *testing.T) {
+			a := startActing(t, era)
+			s := a.begin(t)
+			a.forget()
+			if got := s.text(s.answer(s.start("act", `{"key":"k","reply":"`+a.table()[0].name+`"}`))); got != "done k" || a.done("k") != 1 {
+				t.Errorf("%q, executed %d times", got, a.done("k"))
+			}
+		})
+	}
+}
+
+// A refusal that recurs in a new session had a different reason, and so had one
+// after which the server gives out the same session again.
+func TestSecondSessionRefusalIsUnknown(t *testing.T) {
+	for _, fixed := range []bool{false, true} {
+		t.Run(fmt.Sprint("same id ", fixed), func(t *testing.T) {
+			a := startActing(t, "session")
+			a.fixed, a.amnesia = fixed, true
+			s := a.begin(t)
+			m := s.answer(s.start("act", `{"key":"k"}`))
+			code, delivery := s.faultOf(m)
+			if code != fault.OutcomeUnknown || delivery != "refused" || !strings.Contains(m.raw, "sticky sessions") || strings.Contains(m.raw, "no effect") {
+				t.Errorf("%s", m.raw)
+			}
+			want := 2
+			if fixed {
+				want = 1
+			}
+			if a.calls != want {
+				t.Errorf("sent %d times, want %d", a.calls, want)
+			}
+			calls := a.calls
+			m = s.wantFault(s.start("read", `{"key":"r"}`), fault.HTTPRefused)
+			if a.calls-calls != 1+readRepeats || !strings.Contains(m.raw, "sticky sessions") || strings.Contains(m.raw, "no effect") {
+				t.Errorf("the read was sent %d times: %s", a.calls-calls, m.raw)
+			}
+			s.want(event.Opened, 0)
+		})
+	}
+}
+
+// The old transport's stream is cut while a POST waits for its response: the
+// answer cannot come any more, whatever becomes of the POST.
+func TestStreamCutUnderAPost(t *testing.T) {
+	for _, tool := range []string{"read", "act"} {
+		t.Run(tool, func(t *testing.T) {
+			a := startActing(t, "sse")
+			hold := make(chan struct{})
+			defer close(hold)
+			executed := make(chan struct{}, 1)
+			var again atomic.Bool
+			a.reached = func() {
+				if !again.Swap(true) {
+					executed <- struct{}{}
+					<-hold
+				}
+			}
+			s := a.begin(t)
+			id := s.start(tool, `{"key":"k","reply":"202"}`)
+			<-executed
+			a.stream("s1") <- "cut"
+			m := s.answer(id)
+			if tool == "act" {
+				if code, _ := s.faultOf(m); code != fault.OutcomeUnknown || a.done("k") != 1 {
+					t.Errorf("executed %d times: %s", a.done("k"), m.raw)
+				}
+				return
+			}
+			if got := s.text(m); got != "done k" || a.done("k") != 2 {
+				t.Errorf("%q, executed %d times", got, a.done("k"))
+			}
+		})
+	}
+}
+
+// The same after the POST was accepted.
+func TestStreamCutBeforeTheAnswer(t *testing.T) {
+	a := startActing(t, "sse")
+	a.silent = map[string]bool{"read k": true, "act k": true}
+	s := a.begin(t)
+	read := s.start("read", `{"key":"read k","reply":"202"}`)
+	s.until("it was executed", func() bool { return a.done("read k") == 1 })
+	a.stream("s1") <- "cut"
+	if got := s.text(s.answer(read)); got != "done read k" {
+		t.Errorf("%q", got)
+	}
+	act := s.start("act", `{"key":"act k","reply":"202"}`)
+	s.until("it was executed", func() bool { return a.done("act k") == 1 })
+	a.stream("s2") <- "cut"
+	s.wantFault(act, fault.OutcomeUnknown)
+	if a.done("act k") != 1 {
+		t.Errorf("executed %d times", a.done("act k"))
+	}
+}
+
+// Two replicas that do not share sessions, behind a balancer that alternates:
+// reads succeed, a call that may act is executed at most once and fails with
+// the reason, and nothing is taken for a crash.
+func TestReplicasWithoutStickySessions(t *testing.T) {
+	replicas := []*actingServer{startActing(t, "session"), startActing(t, "session")}
+	replicas[1].last = 1000
+	var mu sync.Mutex
+	turn := 0
+	balancer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		next := replicas[turn%2]
+		turn++
+		mu.Unlock()
+		next.ServeHTTP(w, r)
+	}))
+	t.Cleanup(balancer.Close)
+	front := &actingServer{Server: balancer, era: "session"}
+	s := front.begin(t)
+	done := func(key string) int { return replicas[0].done(key) + replicas[1].done(key) }
+	refused := 0
+	for i := range 20 {
+		key := fmt.Sprint("r", i)
+		if got := s.text(s.answer(s.start("read", `{"key":"`+key+`","reply":"200 json"}`))); got != "done "+key {
+			t.Errorf("%q", got)
+		}
+		key = fmt.Sprint("a", i)
+		m := s.answer(s.start("act", `{"key":"`+key+`","reply":"200 json"}`))
+		switch code, _ := s.faultOf(m); {
+		case code == "" && done(key) == 1:
+		case (code == fault.HTTPRefused || code == fault.OutcomeUnknown) && done(key) == 0 && strings.Contains(m.raw, "sticky sessions"):
+			refused++
+		default:
+			t.Errorf("executed %d times: %s", done(key), m.raw)
+		}
+	}
+	if refused == 0 {
+		t.Error("every call found its replica")
+	}
+	s.want(event.Opened, 0)
+}
+
+// A call whose connection breaks twice in a row, without a success in between,
+// is quarantined as after two deaths of a process.
+func TestQuarantineOverHTTP(t *testing.T) {
+	a := startActing(t, "session")
+	s := a.begin(t)
+	call := `{"key":"k","reply":"cut before the header","always":true}`
+	s.wantFault(s.start("read", call), fault.CallQuarantined)
+	if n := a.done("k"); n != 2 {
+		t.Errorf("executed %d times", n)
+	}
+	s.wantFault(s.start("read", call), fault.CallQuarantined)
+	if n := a.done("k"); n != 2 {
+		t.Errorf("executed %d times, once while quarantined", n)
+	}
+	if got := s.text(s.answer(s.start("read", `{"key":"other","reply":"cut before the header"}`))); got != "done other" {
+		t.Errorf("%q", got)
+	}
+	// A gateway's status says nothing about the call.
+	s.answer(s.start("read", `{"key":"g","reply":"502","always":true}`))
+	if n := a.done("g"); n != 1+readRepeats {
+		t.Errorf("executed %d times", n)
+	}
+}
