@@ -43,6 +43,9 @@ func (l *resettable) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A fixed size: a buffer that grows takes in a whole large body, and what
+		// the client could send before a reset would depend on the machine.
+		_ = raw.SetReadBuffer(64 << 10)
 		c := &conn{TCPConn: raw, s: l.s}
 		l.s.mu.Lock()
 		dead := l.g.dead
