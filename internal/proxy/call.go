@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"errors"
 	"hash/maphash"
 	"net/http"
 	"sync"
@@ -38,8 +37,9 @@ type call struct {
 	end   int64  // identifies it for conn.Delivery
 	order uint64 // of sending, to tell what was sent after it
 	sent  time.Time
-	heard time.Time // last progress
-	slot  bool      // counts against the window
+	heard time.Time     // last progress
+	slot  bool          // counts against the window
+	asked time.Duration // for how long the user was being asked meanwhile
 
 	// Over its life.
 	deaths   int     // generations that ended after they may have read it
@@ -47,7 +47,9 @@ type call struct {
 	progress float64 // highest value passed on
 	began    bool    // a progress was passed on
 	suspect  bool    // repeated although a server died with it
-	waited   bool    // it was in a queue of ours: no other queue turns it away
+	waited   bool    // it was in a queue of ours
+	limited  bool    // it is held because of its tool's max-in-flight
+	queued   int     // bytes it counts for in our queues
 	over     bool    // answered, or cancelled by the client
 	unread   bool    // the last server that had it provably did not read it
 	acked    bool    // a stream whose acknowledgement the client has
@@ -121,22 +123,21 @@ func keep(m *wire.Message) wire.Message {
 
 // dispatch sends the call now, holds it, or lets it wait for the server.
 func (s *Session) dispatch(c *call) {
-	if s.conn == nil {
-		c.waited = true
-		s.waiting = append(s.waiting, c)
-		return
+	switch {
+	case s.conn == nil:
+		s.enqueue(&s.waiting, c)
+	case s.isBehind(s.held, c) || !s.admits(c):
+		s.enqueue(&s.held, c)
+	default:
+		s.transmit(c, s.conn)
 	}
-	if c.id != nil && !s.admits(c) {
-		c.waited = true
-		s.held = append(s.held, c)
-		return
-	}
-	s.transmit(c, s.conn)
 }
 
 // transmit puts the call on the connection under an id of our own. It does
 // not flush.
 func (s *Session) transmit(c *call, conn *upstream.Conn) {
+	s.dequeued(c)
+	s.rouse()
 	before, id, behind := c.msg.Raw, []byte(nil), []byte(nil)
 	switch {
 	case c.id == nil: // a notification goes as it is
@@ -167,16 +168,13 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		mirrors = s.mirrored(c)
 	}
 	var err error
-	c.end, err = conn.QueueWith(!c.waited, mirrors, before, id, behind, lineEnd)
-	switch {
-	case err == nil:
-	case errors.Is(err, upstream.ErrFull):
-		s.retire(c)
-		s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
-	default:
+	if c.end, err = conn.QueueWith(mirrors, before, id, behind, lineEnd); err != nil {
 		// The connection is breaking; Down will find the call and, since
 		// nothing of it was written, repeat it.
 		c.end = 1 << 62
+	}
+	if c.id == nil && c.msg.Method == rootsChanged {
+		s.rootsEnd = c.end
 	}
 }
 
@@ -205,6 +203,8 @@ func (s *Session) retire(c *call) {
 		return
 	}
 	c.over = true
+	s.dequeued(c)
+	s.withdrawFor(c)
 	if c.conn != nil {
 		delete(s.flight, c.n)
 		s.vacate(c)

@@ -69,6 +69,7 @@ func (s *Session) Down(conn *upstream.Conn) {
 		}
 	}
 	slices.SortFunc(lost, func(a, b *call) int { return int(a.seq) - int(b.seq) })
+	withdrawn := s.withdrawQuestions(conn)
 	inFlight := map[uint64]bool{}
 	for _, c := range lost {
 		delete(s.flight, c.n)
@@ -101,7 +102,6 @@ func (s *Session) Down(conn *upstream.Conn) {
 	s.waiting = append(s.held, s.waiting...)
 	s.held = nil
 	slices.SortFunc(s.repeats, func(a, b *call) int { return int(a.seq) - int(b.seq) })
-	withdrawn := s.withdrawQuestions(conn)
 	s.mu.Unlock()
 
 	for _, t := range withdrawn {

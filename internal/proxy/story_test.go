@@ -487,6 +487,9 @@ func ours() (n int) {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
+		if strings.Contains(stack, "gauze/internal/upstream.init.") {
+			continue // one for the whole process, from its first server on
+		}
 		if strings.Contains(stack, "gauze/internal/upstream.") || strings.Contains(stack, "gauze/internal/proxy.(*Session)") {
 			n++
 		}
