@@ -42,19 +42,20 @@ type call struct {
 	asked time.Duration // for how long the user was being asked meanwhile
 
 	// Over its life.
-	deaths   int     // generations that ended after they may have read it
-	proven   int     // repetitions after proof that it was not read
-	progress float64 // highest value passed on
-	began    bool    // a progress was passed on
-	suspect  bool    // repeated although a server died with it
-	waited   bool    // it was in a queue of ours
-	limited  bool    // it is held because of its tool's max-in-flight
-	queued   int     // bytes it counts for in our queues
-	over     bool    // answered, or cancelled by the client
-	unread   bool    // the last server that had it provably did not read it
-	acked    bool    // a stream whose acknowledgement the client has
-	swallow  bool    // a re-opened stream: its acknowledgement is not news
-	task     bool    // it creates a task, which outlives its answer
+	lost     time.Time // when a server last died with it
+	deaths   int       // generations that ended after they may have read it
+	proven   int       // repetitions after proof that it was not read
+	progress float64   // highest value passed on
+	began    bool      // a progress was passed on
+	suspect  bool      // repeated although a server died with it
+	waited   bool      // it was in a queue of ours
+	limited  bool      // it is held because of its tool's max-in-flight
+	queued   int       // bytes it counts for in our queues
+	over     bool      // answered, or cancelled by the client
+	unread   bool      // the last server that had it provably did not read it
+	acked    bool      // a stream whose acknowledgement the client has
+	swallow  bool      // a re-opened stream: its acknowledgement is not news
+	task     bool      // it creates a task, which outlives its answer
 
 	// Over HTTP, where one request can be lost alone.
 	retryAt time.Time // not before
@@ -62,6 +63,14 @@ type call struct {
 	gap     bool      // a stream that was cut: its listener may have missed something
 
 	reopened int // times in a row
+}
+
+// waitsSince returns since when the call waits for a server that is up.
+func (c *call) waitsSince() time.Time {
+	if c.lost.After(c.arrived) {
+		return c.lost
+	}
+	return c.arrived
 }
 
 var signSeed = maphash.MakeSeed()

@@ -214,6 +214,41 @@ func TestTheClocksStandStillWhileTheUserIsAsked(t *testing.T) {
 	s.want(event.Hung, 0)
 }
 
+// A server that sleeps, answers no probe and keeps a call waiting is hung, and
+// its calls are judged as after any death.
+func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
+	o := watchful()
+	o.Timeout, o.hangWait = 0, 400*time.Millisecond
+	s, _ := beginJournal(t, o)
+	s.start("stall", "")
+	read := s.start("count", "")
+	s.await(event.Hung, 1)
+	if got := s.text(s.answer(read)); got != "0" {
+		t.Errorf("counted %s", got)
+	}
+}
+
+// How long a call waits for the next server does not depend on how long the
+// last one worked on it.
+func TestALongCallIsRepeatedAfterACrash(t *testing.T) {
+	o := unhurried()
+	o.Patience = 5 * time.Second
+	s := begin(t, o).initialize()
+	id := s.start("hang", "")
+	s.taken()
+	s.session.mu.Lock()
+	for _, c := range s.session.flight {
+		c.arrived = c.arrived.Add(-time.Hour)
+	}
+	s.session.mu.Unlock()
+	s.kill()
+	s.await(event.Replayed, 1)
+	if n := s.answers(id); n != 0 {
+		t.Errorf("%d answers to a call the next server has", n)
+	}
+	s.withdraw(id)
+}
+
 // A session that nobody uses does nothing.
 func TestAnIdleSessionDozes(t *testing.T) {
 	s, _ := beginJournal(t, unhurried())

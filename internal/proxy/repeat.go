@@ -166,7 +166,7 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 	} else {
 		c.suspect = c.msg.Method == "tools/call"
 	}
-	c.conn, c.slot, c.waited = nil, false, true
+	c.conn, c.slot, c.waited, c.lost = nil, false, true, now
 	s.repeats = append(s.repeats, c)
 	return nothing
 }

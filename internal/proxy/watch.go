@@ -131,7 +131,7 @@ func (s *Session) endWaits(now time.Time) {
 			limit := patience(c)
 			switch {
 			case c.over:
-			case c.id != nil && limit > 0 && (c.class != Start || unreached) && now.Sub(c.arrived) > limit:
+			case c.id != nil && limit > 0 && (c.class != Start || unreached) && now.Sub(c.waitsSince()) > limit:
 				s.retire(c)
 				s.later(func() { s.fail(c, why(c)) })
 			default:
