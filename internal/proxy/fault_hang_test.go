@@ -298,7 +298,7 @@ func TestFaultH08QueueIsBoundedWhileItIsDown(t *testing.T) {
 	ids := make(chan string, 100)
 	go func() {
 		defer close(ids)
-		for range 3 * maxQueued / size {
+		for range 2 * maxQueued / size {
 			ids <- s.start("pid", `{"text":"`+text+`"}`)
 		}
 	}()

@@ -232,8 +232,10 @@ func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
 // last one worked on it.
 func TestALongCallIsRepeatedAfterACrash(t *testing.T) {
 	o := unhurried()
-	o.Patience = 5 * time.Second
-	s := begin(t, o).initialize()
+	gate := newGate(t)
+	s := beginThrough(t, o, gate.launcher())
+	gate.open(t)
+	s.initialize()
 	id := s.start("hang", "")
 	s.taken()
 	s.session.mu.Lock()
@@ -242,6 +244,8 @@ func TestALongCallIsRepeatedAfterACrash(t *testing.T) {
 	}
 	s.session.mu.Unlock()
 	s.kill()
+	s.later(0)
+	gate.open(t)
 	s.await(event.Replayed, 1)
 	if n := s.answers(id); n != 0 {
 		t.Errorf("%d answers to a call the next server has", n)
