@@ -72,7 +72,7 @@ func (s *Session) admits(c *call) bool {
 	limit := s.Tools[c.tool].MaxInFlight
 	c.limited = c.tool != "" && limit > 0 && a.tools[c.tool] >= limit
 	switch {
-	case c.limited, now.Before(c.retryAt), c.suspect && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
+	case c.limited, now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < holdAtMost && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
 		return false
 	}
 	return c.class != Unsafe || a.allows(now) || a.fixed == 0 && now.Sub(c.arrived) >= holdAtMost
@@ -141,7 +141,8 @@ func (s *Session) wouldOvertake(c *call) bool {
 }
 
 // suspectMayGo keeps repeated calls apart, so that a second death points at
-// one of them.
+// one of them. Everything else waits behind them, so there is an end to it:
+// holdAtMost after the server came back they all go.
 func (s *Session) suspectMayGo() bool {
 	running := s.suspects[:0]
 	for _, other := range s.suspects {

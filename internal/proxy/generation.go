@@ -17,7 +17,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 		s.out.send(Told{Line: line})
 	}
 	s.mu.Lock()
-	s.conn, s.trouble = conn, nil
+	s.conn, s.trouble, s.upSince = conn, nil, time.Now()
 	s.pulse = pulse{}
 	restored := conn.Generation > 1 && s.memory.known() && len(s.catalog.lists) > 0
 	if s.memory.legacy {
