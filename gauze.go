@@ -41,17 +41,17 @@ type Options struct {
 
 	Name string // shown to people; default the command line or the address
 
-	Timeout       time.Duration // of a call without progress; default 60 s
-	MaxTime       time.Duration // of a call with progress; default 10 min
+	Timeout       time.Duration // of a call without progress; default: no limit
+	MaxTime       time.Duration // of a call with progress; default: no limit
 	Patience      time.Duration // of a call while the server is down; default 30 s
 	StartTimeout  time.Duration // until the first answer; default 10 s, 60 s for npx, uvx, docker
-	ProbeInterval time.Duration // of silence before the server is asked for a sign of life; default 15 s
+	ProbeInterval time.Duration // of silence while a call waits, before the server is probed; default 15 s
 	ProbeTimeout  time.Duration // default 5 s
 	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
 
 	Repair      string            // of calls that do not fit their tool: off, silent, report, strict; default: repaired, or sent as they came
 	Tools       map[string]Policy // what you decide per tool, over the tool's own hints
-	Window      int               // unsafe calls in flight; 0: 4 at first, 1 after a crash, slowly more
+	Window      int               // unsafe calls in flight; 0: no limit, 1 after a crash, slowly more
 	RetryBudget int               // repetitions in a burst; default 256, negative: no limit
 	Quarantine  time.Duration     // of a call that was there at two deaths in a row; default 5 min, negative: never
 	Restart     Restart

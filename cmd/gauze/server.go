@@ -31,17 +31,17 @@ type serverFlags struct {
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.addServer(flags)
-	flags.DurationVar(&f.Timeout, "timeout", 60*time.Second, "how long a call may take without progress")
-	flags.DurationVar(&f.MaxTime, "max-time", 10*time.Minute, "how long a call may take with progress")
+	flags.DurationVar(&f.Timeout, "timeout", 0, "how long a call may take without progress (default: no limit; only a server that hangs loses its calls)")
+	flags.DurationVar(&f.MaxTime, "max-time", 0, "how long a call may take with progress (default: no limit)")
 	flags.DurationVar(&f.Patience, "patience", 30*time.Second, "how long a call waits for a server that is down")
 	flags.DurationVar(&f.StartTimeout, "start-timeout", 0, "idle time before a starting server counts as stuck (default 1m; more if it needed more before)")
-	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "how long a silent server is left alone")
+	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "how long a server may be silent while a call waits, before it is probed")
 	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "how long it may take to give a sign of life")
-	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "how long a silent server may do nothing before it is replaced")
+	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "how long a server that answers no probe may use no CPU before it counts as hung")
 	flags.StringArrayVar(&f.tools, "tool", nil, "policy of one tool, NAME:replay=never|safe|idempotent,timeout=5m,max-in-flight=2,repair=off|silent|report|strict (repeatable)")
 	flags.StringVar(&f.Repair, "repair", "", "what to do with calls that do not fit their tool: off (send as they came), silent (repair without telling the model),\nreport (report every change), strict (refuse what cannot be repaired). Default: repair, report anything beyond spelling,\nand send the rest as it came")
 	flags.StringVar(&f.policy, "policy", "", "file with the policies of tools (YAML)")
-	flags.IntVar(&f.Window, "window", 0, "calls with side effects in flight at once (default 4, 1 after a crash, slowly more)")
+	flags.IntVar(&f.Window, "window", 0, "calls with side effects in flight at the same time (default: no limit; 1 after a crash, slowly more)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base of the wait between restarts; 0: none")
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "starts within a minute that were of no use before a pause; 0: no limit")
 	flags.IntVar(&f.retryBudget, "retry-budget", 256, "calls repeated in a burst; 0: no limit")
@@ -156,7 +156,8 @@ func (f *serverFlags) header() (all []upstream.Header, err error) {
 func (f *serverFlags) check(flags *pflag.FlagSet) error {
 	for _, name := range []string{"timeout", "max-time", "patience", "probe-interval", "probe-timeout", "hang-grace", "start-timeout"} {
 		d, err := flags.GetDuration(name)
-		if err == nil && d <= 0 && flags.Changed(name) {
+		unlimited := d == 0 && (name == "timeout" || name == "max-time")
+		if err == nil && d <= 0 && flags.Changed(name) && !unlimited {
 			return fmt.Errorf("the flag --%s is %v: want a duration above zero, such as 30s or 5m", name, d)
 		}
 	}

@@ -11,7 +11,7 @@ type State int
 
 const (
 	Dead         State = iota // no process, no connection, or given up on: the gate holds calls
-	Unresponsive              // connected, but several probes or calls in a row got no answer: one trial at a time
+	Unresponsive              // connected, but several probes or calls in a row got no answer
 	Degraded                  // connected; slow, failing, or just recovered: the gate passes, and says so
 	Healthy                   // connected, the recent score is clean: the gate passes
 )

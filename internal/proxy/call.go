@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"errors"
 	"hash/maphash"
 	"net/http"
 	"sync"
@@ -38,22 +37,26 @@ type call struct {
 	end   int64  // identifies it for conn.Delivery
 	order uint64 // of sending, to tell what was sent after it
 	sent  time.Time
-	heard time.Time // last progress
-	slot  bool      // counts against the window
+	heard time.Time     // last progress
+	slot  bool          // counts against the window
+	asked time.Duration // for how long the user was being asked meanwhile
 
 	// Over its life.
-	deaths   int     // generations that ended after they may have read it
-	others   uint64  // writes of other sessions when it was first sent
-	proven   int     // repetitions after proof that it was not read
-	progress float64 // highest value passed on
-	began    bool    // a progress was passed on
-	suspect  bool    // repeated although a server died with it
-	waited   bool    // it was in a queue of ours: no other queue turns it away
-	over     bool    // answered, or cancelled by the client
-	unread   bool    // the last server that had it provably did not read it
-	acked    bool    // a stream whose acknowledgement the client has
-	swallow  bool    // a re-opened stream: its acknowledgement is not news
-	task     bool    // it creates a task, which outlives its answer
+	lost     time.Time // when a server last died with it
+	deaths   int       // generations that ended after they may have read it
+	others   uint64    // writes of other sessions when it was first sent
+	proven   int       // repetitions after proof that it was not read
+	progress float64   // highest value passed on
+	began    bool      // a progress was passed on
+	suspect  bool      // repeated although a server died with it
+	waited   bool      // it was in a queue of ours
+	limited  bool      // it is held because of its tool's max-in-flight
+	queued   int       // bytes it counts for in our queues
+	over     bool      // answered, or cancelled by the client
+	unread   bool      // the last server that had it provably did not read it
+	acked    bool      // a stream whose acknowledgement the client has
+	swallow  bool      // a re-opened stream: its acknowledgement is not news
+	task     bool      // it creates a task, which outlives its answer
 
 	// Over HTTP, where one request can be lost alone.
 	retryAt time.Time      // not before
@@ -62,6 +65,14 @@ type call struct {
 	gap     bool           // a stream that was cut: its listener may have missed something
 
 	reopened int // times in a row
+}
+
+// waitsSince returns since when the call waits for a server that is up.
+func (c *call) waitsSince() time.Time {
+	if c.lost.After(c.arrived) {
+		return c.lost
+	}
+	return c.arrived
 }
 
 var signSeed = maphash.MakeSeed()
@@ -123,27 +134,26 @@ func keep(m *wire.Message) wire.Message {
 
 // dispatch sends the call now, holds it, or lets it wait for the server.
 func (s *Session) dispatch(c *call) {
-	if s.conn == nil {
-		c.waited = true
-		s.waiting = append(s.waiting, c)
-		return
+	switch {
+	case s.conn == nil:
+		s.enqueue(&s.waiting, c)
+	case s.isBehind(s.held, c) || !s.admits(c):
+		s.enqueue(&s.held, c)
+	default:
+		s.transmit(c, s.conn)
 	}
-	if c.id != nil && !s.admits(c) {
-		c.waited = true
-		s.held = append(s.held, c)
-		return
-	}
-	s.transmit(c, s.conn)
 }
 
 // transmit puts the call on the connection under an id of our own. It does
 // not flush.
 func (s *Session) transmit(c *call, conn *upstream.Conn) {
+	s.dequeued(c)
 	if s.overtaken(c) {
 		s.retire(c)
 		s.later(func() { s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown}) })
 		return
 	}
+	s.rouse()
 	before, id, behind := c.msg.Raw, []byte(nil), []byte(nil)
 	switch {
 	case c.id == nil: // a notification goes as it is
@@ -174,16 +184,13 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 		mirrors = s.mirrored(c)
 	}
 	var err error
-	c.end, err = conn.QueueWith(!c.waited, mirrors, before, id, behind, lineEnd)
-	switch {
-	case err == nil:
-	case errors.Is(err, upstream.ErrFull):
-		s.retire(c)
-		s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
-	default:
+	if c.end, err = conn.QueueWith(mirrors, before, id, behind, lineEnd); err != nil {
 		// The connection is breaking; Down will find the call and, since
 		// nothing of it was written, repeat it.
 		c.end = 1 << 62
+	}
+	if c.id == nil && c.msg.Method == rootsChanged {
+		s.rootsEnd = c.end
 	}
 }
 
@@ -212,6 +219,8 @@ func (s *Session) retire(c *call) {
 		return
 	}
 	c.over = true
+	s.dequeued(c)
+	s.withdrawFor(c)
 	if c.conn != nil {
 		delete(s.flight, c.n)
 		s.vacate(c)

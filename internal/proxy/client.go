@@ -28,10 +28,12 @@ func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
 	return t.mirrors, known
 }
 
-// FromClient takes one line of the client's. It keeps nothing of line.
+// FromClient takes one line of the client's. It keeps nothing of line. It blocks
+// while too much waits for the server, as a full pipe would.
 func (s *Session) FromClient(line []byte) { s.fromClient(line, nil) }
 
 func (s *Session) fromClient(line []byte, mirrors http.Header) {
+	s.holdUp(len(line))
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
@@ -221,11 +223,6 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		delete(s.quarantine.barred, c.sign)
 	}
 	if s.conn != nil {
-		if full(s.held, &c.msg) {
-			c.over = true
-			s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
-			return true
-		}
 		return false
 	}
 	if page := s.catalog.cached(c.msg.Method, cursorOf(c.msg.Params)); page != nil {
@@ -243,14 +240,16 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		s.later(func() { s.fail(c, troubled(trouble, c, time.Now())) })
 		return true
 	}
-	if full(s.waiting, &c.msg) {
-		c.over = true
-		s.later(func() { s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent}) })
-		return true
-	}
 	return false
 }
 
+// rootsChanged is the client's notification that is kept for a server that is
+// down: the next one has to ask for the roots again.
+const rootsChanged = "notifications/roots/list_changed"
+
+// noticeFromClient passes a notification on in its place among the calls. What
+// a call that is held, or the server, may be waiting for overtakes: a cancel, the
+// progress of an answer.
 func (s *Session) noticeFromClient(m *wire.Message) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -264,32 +263,33 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 			s.greet(s.conn)
 		}
 		return // otherwise the next connection gets it, behind its initialize
-	case "notifications/roots/list_changed":
+	case rootsChanged:
 		if s.conn == nil {
 			s.memory.rootsChanged = true // one is enough
 			return
 		}
 	case "notifications/progress":
-		if s.conn == nil {
-			return // about a question that died with its server
-		}
-	}
-	if s.conn == nil {
-		if !full(s.waiting, m) {
-			s.waiting = append(s.waiting, s.newCall(m))
+		if s.conn != nil { // otherwise it is about a question that died with its server
+			s.pass(m)
 		}
 		return
 	}
-	// No id to translate: the bytes go on as they are.
+	if s.conn != nil && len(s.held) == 0 {
+		s.pass(m)
+		return
+	}
+	s.dispatch(s.newCall(m))
+}
+
+// pass sends a notification as it is: it has no id to translate.
+func (s *Session) pass(m *wire.Message) {
 	s.scratch = append(append(s.scratch[:0], m.Raw...), '\n')
 	end, err := s.conn.Queue(s.scratch)
 	s.sends++
-	switch {
-	case m.Method != "notifications/roots/list_changed":
-	case err == nil:
-		s.rootsEnd = end
-	default:
-		s.memory.rootsChanged = true
+	if m.Method == rootsChanged {
+		if s.rootsEnd = end; err != nil {
+			s.memory.rootsChanged = true
+		}
 	}
 }
 
@@ -325,7 +325,7 @@ func (s *Session) answerFromClient(m *wire.Message) {
 	if q == nil {
 		return // its server is gone, or nobody asked
 	}
-	delete(s.questions, string(m.ID))
+	s.settleQuestion(string(m.ID), q)
 	s.scratch = m.AppendWithID(s.scratch[:0], q.id)
 	q.conn.Queue(s.scratch)
 	if q.conn != s.conn {
@@ -360,4 +360,5 @@ type question struct {
 	id    []byte // the server's, raw
 	conn  *upstream.Conn
 	about []byte // the client's request it was asked for, if that is known
+	call  *call  // the call it certainly belongs to; nil: not known
 }

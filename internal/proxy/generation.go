@@ -17,7 +17,7 @@ func (s *Session) Up(conn *upstream.Conn) {
 		s.out.send(Told{Line: line})
 	}
 	s.mu.Lock()
-	s.conn, s.trouble = conn, nil
+	s.conn, s.trouble, s.upSince = conn, nil, time.Now()
 	s.pulse = pulse{}
 	restored := conn.Generation > 1 && s.memory.known() && len(s.catalog.lists) > 0
 	if s.memory.legacy {
@@ -151,12 +151,12 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 // may wait for it.
 func (s *Session) hopeless(c *call) bool {
 	t := s.trouble
-	return t != nil && (t.Permanent || t.Open && (t.NextTry.IsZero() || t.NextTry.After(c.arrived.Add(s.Patience))))
+	return t != nil && (t.Permanent || t.Open && (t.NextTry.IsZero() || t.NextTry.After(c.waitsSince().Add(s.Patience))))
 }
 
 // troubled is the fault of a call that cannot wait for the server any longer.
 func troubled(t *upstream.Trouble, c *call, now time.Time) *fault.Fault {
-	f := &fault.Fault{Code: fault.ServerStarting, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived)}
+	f := &fault.Fault{Code: fault.ServerStarting, Delivery: deliveryOf(c), Waited: now.Sub(c.waitsSince())}
 	if t != nil {
 		f.Code, f.Detail, f.Since, f.NextTry, f.Attempts = t.Code, t.Detail, t.Since, t.NextTry, t.Attempts
 		f.Evidence = t.Evidence.Shown()

@@ -111,6 +111,7 @@ func (s *Session) Down(conn *upstream.Conn) {
 		}
 	}
 	slices.SortFunc(lost, func(a, b *call) int { return int(a.seq) - int(b.seq) })
+	withdrawn := s.withdrawQuestions(conn)
 	inFlight := map[uint64]bool{}
 	for _, c := range lost {
 		delete(s.flight, c.n)
@@ -143,7 +144,6 @@ func (s *Session) Down(conn *upstream.Conn) {
 	s.waiting = append(s.held, s.waiting...)
 	s.held = nil
 	slices.SortFunc(s.repeats, func(a, b *call) int { return int(a.seq) - int(b.seq) })
-	withdrawn := s.withdrawQuestions(conn)
 	s.mu.Unlock()
 
 	for _, t := range withdrawn {
@@ -204,7 +204,7 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 	if c.refused = nil; loss.Session {
 		c.refused = conn
 	}
-	c.conn, c.slot, c.waited = nil, false, true
+	c.conn, c.slot, c.waited, c.lost = nil, false, true, now
 	s.repeats = append(s.repeats, c)
 	return nothing
 }

@@ -46,6 +46,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 		s.out.Unlock()
 		return
 	}
+	s.keepQuestions(c)
 	s.retire(c)
 	valid := (m.Result == nil) != (m.Error == nil)
 	if c.own == nil && valid {
@@ -55,6 +56,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 			s.tasks[c.token] = true
 		}
 		delete(s.quarantine.last, c.sign) // a success in between clears the call
+		delete(s.quarantine.barred, c.sign)
 		if m.Result != nil && s.remembers(c) {
 			s.learn(c, m.Result)
 		}
@@ -161,7 +163,10 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	}
 	id := s.questionID(conn.Generation)
 	about := s.about(conn, m)
-	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn, about: bytes.Clone(about)}
+	if !s.userAsked(conn) {
+		s.askedAt = time.Now()
+	}
+	s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn, about: bytes.Clone(about), call: s.askedFor(conn, m)}
 	s.mu.Unlock()
 	s.out.buf = m.AppendWithID(s.out.buf, id)
 	s.out.end(Told{About: about, Question: true})
@@ -170,14 +175,100 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 // mostQuestions bounds a server that asks a client that does not answer.
 const mostQuestions = 1000
 
+// userAsked reports whether a question of this server's is with the client: it
+// may take as long as the user takes, and the server may wait for nothing else.
+func (s *Session) userAsked(conn *upstream.Conn) bool {
+	for _, q := range s.questions {
+		if q.conn == conn {
+			return true
+		}
+	}
+	return false
+}
+
+// askedFor is the call a question certainly belongs to: the one on whose stream
+// it came, or the only tool call in flight. Servers ask for the roots by
+// themselves.
+func (s *Session) askedFor(conn *upstream.Conn, m *wire.Message) (only *call) {
+	if m.Via != nil {
+		if c := s.awaiting(conn, m.Via); c != nil && c.own == nil {
+			return c
+		}
+	}
+	if conn.Remote() || m.Method == "roots/list" {
+		return nil
+	}
+	for _, c := range s.flight {
+		if c.conn != conn || c.own != nil {
+			continue
+		}
+		if only != nil || c.msg.Method != "tools/call" {
+			return nil
+		}
+		only = c
+	}
+	return only
+}
+
+// settleQuestion forgets a question. If it was the last one, the clocks of the
+// calls in flight go on where they stopped.
+func (s *Session) settleQuestion(id string, q *question) {
+	delete(s.questions, id)
+	if s.userAsked(q.conn) {
+		return
+	}
+	now := time.Now()
+	for _, c := range s.flight {
+		if c.conn == q.conn {
+			since := s.askedAt
+			if c.sent.After(since) {
+				since = c.sent
+			}
+			c.heard, c.asked = now, c.asked+now.Sub(since)
+		}
+	}
+}
+
+// keepQuestions leaves the questions of a call that the server answered: it may
+// have others in mind with them.
+func (s *Session) keepQuestions(c *call) {
+	for _, q := range s.questions {
+		if q.call == c {
+			q.call = nil
+		}
+	}
+}
+
+// withdrawFor takes back what was asked because of a call that is over without
+// an answer of the server's: the client closes its dialog, and the server, which
+// may wait for nothing else, goes on.
+func (s *Session) withdrawFor(c *call) {
+	for id, q := range s.questions {
+		if q.call != c {
+			continue
+		}
+		s.settleQuestion(id, q)
+		s.later(func() {
+			q.conn.Queue(reply(q.id, "error", []byte(`{"code":-32000,"message":"the request this was asked for is over"}`)), lineEnd)
+			q.conn.Flush()
+			s.out.send(withdrawal(id, q, "the request this was asked for is over"))
+		})
+	}
+}
+
+// withdrawal tells the client that nobody waits for its answer any more.
+func withdrawal(id string, q *question, reason string) Told {
+	return Told{About: q.about, Line: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id +
+		`,"reason":"` + reason + `"}}`)}
+}
+
 // withdrawQuestions takes back what a dead server asked: nobody will read the
 // answer.
 func (s *Session) withdrawQuestions(conn *upstream.Conn) (all []Told) {
 	for id, q := range s.questions {
 		if q.conn == conn {
 			delete(s.questions, id)
-			all = append(all, Told{About: q.about, Line: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id +
-				`,"reason":"the server that asked has stopped"}}`)})
+			all = append(all, withdrawal(id, q, "the server that asked has stopped"))
 		}
 	}
 	return all
@@ -210,9 +301,12 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 		s.hintAfterGap(subscriptionOf(m.Params))
 	case "notifications/tools/list_changed":
 		s.catalog.change(s.sends)
-		pass = s.notices.due(m, time.Now())
+		pass = s.notices.pass(m, time.Now())
 	case "notifications/prompts/list_changed", "notifications/resources/list_changed":
-		pass = s.notices.due(m, time.Now())
+		pass = s.notices.pass(m, time.Now())
+	}
+	if !pass {
+		s.rouse() // what is held back is due later
 	}
 	s.mu.Unlock()
 	switch {
@@ -231,7 +325,7 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 func (s *Session) withdrawn(conn *upstream.Conn, id []byte) (ours, about []byte) {
 	for ours, q := range s.questions {
 		if q.conn == conn && bytes.Equal(q.id, id) {
-			delete(s.questions, ours)
+			s.settleQuestion(ours, q)
 			return []byte(ours), q.about
 		}
 	}
@@ -331,37 +425,56 @@ func subscriptionOf(params []byte) []byte {
 	return id
 }
 
-// notices keeps a flood of list_changed from the client: one of a kind in
-// noticeApart says as much as a thousand.
+// notices keeps a flood of list_changed from the client. More than floodAfter
+// of one kind within floodSpan are a flood: of the rest, one says as much as a
+// thousand.
 type notices struct {
-	last    map[string]time.Time
+	recent  map[string]*spell
 	pending map[string][]byte
 }
 
-const noticeApart = 100 * time.Millisecond
+// spell counts the notices of one kind.
+type spell struct {
+	began time.Time
+	count int
+}
 
-func (n *notices) due(m *wire.Message, now time.Time) bool {
+const (
+	floodSpan  = time.Second
+	floodAfter = 100
+)
+
+func newNotices() notices {
+	return notices{recent: map[string]*spell{}, pending: map[string][]byte{}}
+}
+
+// pass reports whether a notice goes to the client now. If not, one of its kind
+// is kept until the flood ends.
+func (n *notices) pass(m *wire.Message, now time.Time) bool {
 	key := m.Method + string(m.Params[:min(len(m.Params), 200)])
-	if now.Sub(n.last[key]) < noticeApart {
-		if n.pending[key] == nil {
-			n.pending[key] = bytes.Clone(m.Raw)
+	recent := n.recent[key]
+	if recent == nil || now.Sub(recent.began) >= floodSpan {
+		if len(n.recent) > 1000 {
+			clear(n.recent)
 		}
-		return false
+		recent = &spell{began: now}
+		n.recent[key] = recent
 	}
-	if len(n.last) > 1000 {
-		clear(n.last)
+	if recent.count++; recent.count <= floodAfter {
+		return true
 	}
-	n.last[key] = now
-	return true
+	if n.pending[key] == nil {
+		n.pending[key] = bytes.Clone(m.Raw)
+	}
+	return false
 }
 
 // overdue returns the notices that were held back long enough.
 func (n *notices) overdue(now time.Time) (lines [][]byte) {
 	for key, line := range n.pending {
-		if now.Sub(n.last[key]) >= noticeApart {
+		if recent := n.recent[key]; recent == nil || now.Sub(recent.began) >= floodSpan {
 			lines = append(lines, line)
 			delete(n.pending, key)
-			n.last[key] = now
 		}
 	}
 	return lines

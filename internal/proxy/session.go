@@ -25,16 +25,16 @@ type Options struct {
 	Tools  map[string]Policy // by tool name
 	Repair string            // off, silent, report, strict: of tools without a word of their own
 
-	Timeout  time.Duration // of a call without progress; default 60 s
-	MaxTime  time.Duration // of a call with progress; default 10 min
+	Timeout  time.Duration // Timeout is how long a call may take without progress. Default: no limit.
+	MaxTime  time.Duration // MaxTime is how long a call may take with progress. Default: no limit.
 	Patience time.Duration // of a call while the server is down; default 30 s
 
 	StartTimeout  time.Duration // idle time before an answer of a starting server is overdue; default 60 s
-	ProbeInterval time.Duration // of silence before we ask; default 15 s
+	ProbeInterval time.Duration // of silence while a call waits, before we ask; default 15 s
 	ProbeTimeout  time.Duration // default 5 s
 	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
 
-	Window      int           // unsafe calls in flight; 0: 4, less after a crash, slowly more
+	Window      int           // unsafe calls in flight; 0: no limit, 1 after a crash, slowly more
 	RetryBudget int           // repetitions in a burst; default 256, negative: no limit
 	Quarantine  time.Duration // of a call that was there at two deaths in a row; default 5 min, negative: never
 
@@ -52,6 +52,10 @@ type Options struct {
 	Events  *event.Stream
 	Doctor  upstream.Doctor // asked when the server cannot be kept running
 
+	// hangWait is how long a call waits before its silent server may count as
+	// hung. Default 60 s.
+	hangWait time.Duration
+
 	// Tell is for Attend: it gets what is said to the client, one message at a
 	// time. It must not block, call the session or keep what it is given.
 	Tell func(Told)
@@ -63,8 +67,7 @@ func (o Options) withDefaults() Options {
 			*d = value
 		}
 	}
-	set(&o.Timeout, 60*time.Second) // what the SDKs wait by default: a client that waits longer is rare
-	set(&o.MaxTime, 10*time.Minute)
+	set(&o.hangWait, 60*time.Second)
 	set(&o.Patience, 30*time.Second)
 	set(&o.ProbeInterval, 15*time.Second)
 	set(&o.ProbeTimeout, 5*time.Second)
@@ -95,6 +98,7 @@ type Session struct {
 
 	mu      sync.Mutex // guards everything below
 	conn    *upstream.Conn
+	upSince time.Time         // when conn was published
 	trouble *upstream.Trouble // why there is no connection; nil: it is being started
 	closing bool
 	ended   bool          // nobody will ever answer
@@ -107,6 +111,7 @@ type Session struct {
 	writes    uint64 // this session's part of Writes
 	rootsEnd  int64  // of the last roots/list_changed on this connection
 	scratch   []byte
+	said      atomic.Int64 // bytes of the client's since we last looked whether the server reads them
 	idRoom    [48]byte
 
 	calls   map[string]*call // unanswered, by the client's raw id
@@ -119,8 +124,11 @@ type Session struct {
 	waiting []*call          // for a connection, in order of arrival
 	repeats []*call          // the same, but they were sent before
 	held    []*call          // for admission
+	queued  int              // bytes in waiting and held
+	roomy   sync.Cond        // on mu: queued is small again, or the session ends
 
 	questions map[string]*question // from the server, by our id
+	askedAt   time.Time            // when the user was asked the first of the questions that are open
 	rooms     rooms                // guards itself
 
 	admission
@@ -134,6 +142,8 @@ type Session struct {
 	unverified map[string]string  // tools whose calls pass unchecked, and why
 	notices    notices
 	pulse      pulse
+	dozing     bool          // watch waits for wake
+	wake       chan struct{} // one message for each dozing that ends
 
 	asking     bool           // for the tools, in the background
 	background sync.WaitGroup // what runs beside the traffic
@@ -168,14 +178,15 @@ func New(o Options) *Session {
 		catalog:    newCatalog(),
 		mistakes:   map[string]mistake{},
 		unverified: map[string]string{},
+		wake:       make(chan struct{}, 1),
 	}
+	s.roomy.L = &s.mu
 	known := o.Spec.Secrets()
 	s.secrets.Store(&known)
 	s.admission = admission{fixed: o.Window, tools: map[string]int{}}
 	s.quarantine = quarantine{last: map[uint64]bool{}, barred: map[uint64]time.Time{}}
 	s.memory.subscriptions = map[string][]byte{}
-	s.notices.last = map[string]time.Time{}
-	s.notices.pending = map[string][]byte{}
+	s.notices = newNotices()
 	if o.RetryBudget > 0 {
 		s.budget.size = float64(o.RetryBudget)
 	}
@@ -249,6 +260,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	s.Events.Emit(event.Event{Kind: event.Stopping, Server: s.Name})
 	s.mu.Lock()
 	s.closing = true
+	s.roomy.Broadcast()
 	s.mu.Unlock()
 	cancel()
 	s.up.End()
@@ -321,16 +333,11 @@ func (s *Session) Hurry() { s.up.Hurry() }
 // listen reads what the client says to its end.
 func (s *Session) listen(in io.Reader) error {
 	lines := wire.NewReader(in, 0)
-	said := 0 // since we last looked whether the server reads it
 	for {
 		line, err := lines.Next()
 		var long *wire.TooLong
 		switch {
 		case err == nil:
-			if said += len(line) + perMessage; said > awaitAfter {
-				said = 0
-				s.awaitRoom()
-			}
 			s.FromClient(line)
 		case errors.As(err, &long):
 			s.tooLongFromClient(long)
@@ -345,18 +352,25 @@ func (s *Session) listen(in io.Reader) error {
 	}
 }
 
-// awaitAfter bytes, each message counting for perMessage at least, we look
-// whether the server reads what the client says.
-const (
-	awaitAfter = 1 << 20
-	perMessage = 16 << 10
-)
+// checkRoom is after how many bytes of the client's, each message counting for
+// callOverhead at least, we check whether the server reads them.
+const checkRoom = 1 << 20
 
-// awaitRoom holds up a client that says more than the server reads, as a pipe
+// holdUp blocks a client that says more than the server reads, as a pipe
 // between the two would.
-func (s *Session) awaitRoom() {
+func (s *Session) holdUp(size int) {
+	if s.said.Add(int64(size+callOverhead)) < checkRoom {
+		return
+	}
+	s.said.Store(0)
 	if conn := s.connection(); conn != nil {
+		conn.Flush()
 		conn.AwaitRoom()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.queued > maxQueued && !s.closing && !s.ended {
+		s.roomy.Wait()
 	}
 }
 
@@ -403,7 +417,7 @@ func (s *Session) abandonAll() {
 	for _, c := range left {
 		s.retire(c)
 	}
-	s.mu.Unlock()
+	s.unlock()
 	for _, c := range left {
 		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)})
 	}

@@ -27,13 +27,24 @@ type pulse struct {
 const missesToKill = 3
 
 // watch sees to everything that is due to time: deadlines, patience, probes,
-// hangs.
+// hangs. While nothing is, it sleeps: a machine may run hundreds of idle
+// sessions.
 func (s *Session) watch(ctx context.Context) {
 	every := s.tickEvery()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	last := time.Now()
 	for {
+		if s.doze() {
+			tick.Stop()
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.wake:
+			}
+			tick.Reset(every)
+			last = time.Now()
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -52,13 +63,36 @@ func (s *Session) watch(ctx context.Context) {
 	}
 }
 
+// doze reports whether nothing will be due before something new happens; rouse
+// then has to be called when it does.
+func (s *Session) doze() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dozing = len(s.flight) == 0 && len(s.held) == 0 && len(s.waiting) == 0 && len(s.repeats) == 0 &&
+		len(s.notices.pending) == 0 && !s.pulse.wedged
+	return s.dozing
+}
+
+// rouse wakes watch. The caller holds the lock.
+func (s *Session) rouse() {
+	if s.dozing {
+		s.dozing = false
+		s.wake <- struct{}{} // there is room: watch takes one for each time it dozes
+	}
+}
+
 // tickEvery is fine enough for the shortest time we keep, and no finer.
 func (s *Session) tickEvery() time.Duration {
-	shortest := min(s.Timeout, s.MaxTime, s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.up.StartTimeout, 2*time.Second)
-	for _, policy := range s.Tools {
-		if policy.Timeout > 0 {
-			shortest = min(shortest, policy.Timeout)
+	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.up.StartTimeout, 2*time.Second)
+	limit := func(d time.Duration) {
+		if d > 0 {
+			shortest = min(shortest, d)
 		}
+	}
+	limit(s.Timeout)
+	limit(s.MaxTime)
+	for _, policy := range s.Tools {
+		limit(policy.Timeout)
 	}
 	return max(shortest/8, 5*time.Millisecond)
 }
@@ -94,9 +128,10 @@ func (s *Session) endWaits(now time.Time) {
 	giveUp := func(queue []*call, patience func(*call) time.Duration, why func(*call) *fault.Fault) []*call {
 		kept := queue[:0]
 		for _, c := range queue {
+			limit := patience(c)
 			switch {
 			case c.over:
-			case c.id != nil && (c.class != Start || unreached) && now.Sub(c.arrived) > patience(c):
+			case c.id != nil && limit > 0 && (c.class != Start || unreached) && now.Sub(c.waitsSince()) > limit:
 				s.retire(c)
 				s.later(func() { s.fail(c, why(c)) })
 			default:
@@ -112,13 +147,18 @@ func (s *Session) endWaits(now time.Time) {
 		s.repeats = giveUp(s.repeats, patience, unavailable)
 		s.waiting = giveUp(s.waiting, patience, unavailable)
 	}
-	turn := func(c *call) time.Duration { return max(s.timeout(c), s.Patience) }
+	turn := func(c *call) time.Duration {
+		if own := s.timeout(c); own > 0 {
+			return max(own, s.Patience)
+		}
+		return 0 // as long as it takes
+	}
 	s.held = giveUp(s.held, turn, func(c *call) *fault.Fault {
 		return &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: turn(c)}
 	})
 }
 
-// timeout of a call without progress.
+// timeout returns how long a call may take without progress; 0: no limit.
 func (s *Session) timeout(c *call) time.Duration {
 	if own := s.Tools[c.tool].Timeout; c.tool != "" && own > 0 {
 		return own
@@ -126,20 +166,30 @@ func (s *Session) timeout(c *call) time.Duration {
 	return s.Timeout
 }
 
-// deadline of a call in flight: its timeout without progress, extended by
-// progress up to a maximum.
+// deadline returns when a call in flight is ended, if the user set a limit, and
+// that limit: its timeout without progress, extended by progress up to a
+// maximum. While the user is being asked something, the clock stands still.
 func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 	limit = s.timeout(c)
+	if limit == 0 && s.MaxTime == 0 || s.userAsked(c.conn) {
+		return never, 0
+	}
 	heard := c.heard
 	if last := c.conn.LastHeard(); last.After(heard) && c.conn.MidLine() {
 		heard = last // half a line may be the answer to any call: as long as it grows, none stands still
 	}
-	at = heard.Add(limit)
-	if most := c.sent.Add(max(s.MaxTime, limit)); most.Before(at) {
+	at = never
+	if limit > 0 {
+		at = heard.Add(limit)
+	}
+	if most := c.sent.Add(max(s.MaxTime, limit) + c.asked); s.MaxTime > 0 && most.Before(at) {
 		return most, s.MaxTime
 	}
 	return at, limit
 }
+
+// never is the deadline of a call that has none.
+var never = time.Unix(1<<40, 0)
 
 // endOverdue times out the calls past their deadline. If the server is hung,
 // it is replaced instead, and its calls are judged as after any death.
@@ -226,6 +276,9 @@ func (s *Session) cancelUpstream(conn *upstream.Conn, c *call) {
 func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 	p := &s.pulse
 	heard := conn.LastHeard()
+	if s.userAsked(conn) && now.After(heard) {
+		heard = now // it may wait for the user and for nothing else: that is no silence
+	}
 	if heard.After(p.probed) {
 		// Any byte is life.
 		if p.probe != nil {
@@ -240,15 +293,32 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 		p.misses++
 		s.up.Record(conn.Generation, health.NoAnswer, 0, now)
 		s.Events.Emit(event.Event{Kind: event.ProbeMissed, Server: s.Name, Generation: conn.Generation, Count: p.misses})
-	case conn.Remote() && p.probe == nil && len(s.flight) == 0:
-		// Nobody waits, and a server somewhere else is not to be kept awake.
-	case p.probe == nil && now.Sub(heard) >= s.ProbeInterval && now.Sub(p.probed) >= s.ProbeInterval && s.memory.known():
+	case p.probe == nil && s.memory.known() && now.Sub(p.probed) >= s.ProbeInterval && now.Sub(s.silentSince(conn, now)) >= s.ProbeInterval:
 		s.probe(conn, now)
 	}
 	if p.misses > 0 {
 		s.examine(conn, now)
 		s.hung(conn, now)
 	}
+}
+
+// silentSince returns since when a call waits and nothing was heard; now if no
+// call waits. An idle server is left alone: nobody would be helped by an answer,
+// and hundreds of them would be kept awake.
+func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
+	since, heard := now, conn.LastHeard()
+	if s.pulse.wedged {
+		since = heard
+	}
+	for _, c := range s.flight {
+		if c.conn == conn && c.own == nil && !c.over && c.heard.Before(since) {
+			since = c.heard
+		}
+	}
+	if heard.After(since) {
+		return heard
+	}
+	return since
 }
 
 // probe asks for a sign of life: ping in the legacy era, server/discover in
@@ -285,22 +355,27 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p.vitals, p.looked = vitals, now
 }
 
-// hung replaces a server that is silent, and stopped or doing nothing while a
-// call is past its deadline. A server that uses its CPU is busy, not hung.
+// hung replaces a server that answers no probe, is stopped or does nothing, and
+// keeps a call waiting for longer than hangWait, or past the call's own timeout. A
+// server that uses its CPU is busy, not hung. Where nothing is known of its
+// processes, as behind a URL, only a timeout the user set tells a hang from a
+// long call.
 func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
-	why := ""
+	waits := p.vitals.Known && now.Sub(s.silentSince(conn, now)) >= s.hangWait
+	if p.misses < missesToKill || !p.wedged && !waits {
+		return false
+	}
+	why := "it does not answer and does nothing"
 	switch {
-	case p.misses >= missesToKill && p.wedged && !p.vitals.Known:
+	case !p.vitals.Known:
 		why = "it does not answer"
 	case p.idleSince.IsZero() || now.Sub(p.idleSince) < s.HangGrace:
 		return false // it works, perhaps beside a helper that is stopped
-	case p.misses >= 1 && !p.stopped.IsZero() && now.Sub(p.stopped) >= s.HangGrace:
+	case !p.stopped.IsZero() && now.Sub(p.stopped) < s.HangGrace:
+		return false // it has just been stopped, and may be continued
+	case !p.stopped.IsZero():
 		why = "it was stopped and did not continue"
-	case p.misses >= missesToKill && p.wedged:
-		why = "it does not answer and does nothing"
-	default:
-		return false
 	}
 	s.Events.Emit(event.Event{Kind: event.Hung, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Detail: why})
 	s.replace(conn, why)

@@ -209,7 +209,7 @@ func (a *attempt) request(method string, params []byte, header http.Header) (res
 	id := strconv.Itoa(a.lastID)
 	a.witness.expect(id)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params)
-	if _, err := a.conn.QueueWith(false, header, line); err == nil {
+	if _, err := a.conn.QueueWith(header, line); err == nil {
 		a.conn.Flush() // otherwise it has ended, and the wait will say so
 	}
 	answer, err := a.await(method)

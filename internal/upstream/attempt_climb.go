@@ -60,7 +60,7 @@ func (a *attempt) handshake() error {
 	if a.Found.Protocol == "" {
 		return errors.New("its answer to initialize names no protocol version")
 	}
-	if _, err := a.conn.Requeue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err == nil {
+	if _, err := a.conn.Queue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err == nil {
 		a.conn.Flush()
 	}
 	return nil

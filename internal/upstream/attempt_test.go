@@ -181,14 +181,14 @@ func TestAttemptCallsOnlyWhatJustReads(t *testing.T) {
 }
 
 func TestAttemptWaitsWhileThereIsProgress(t *testing.T) {
-	o := AttemptOptions{Timeout: 200 * time.Millisecond, MaxWait: 30 * time.Second}
+	o := AttemptOptions{Timeout: time.Second, MaxWait: 30 * time.Second} // a busy machine may need a while to start it
 	// It says something every now and then, and answers late.
-	a := attempted(t, t.Context(), faulty("-late-initialize=1s", "-stderr-flood"), o)
+	a := attempted(t, t.Context(), faulty("-late-initialize=3s", "-stderr-flood"), o)
 	if !a.OK() || a.Stage != Listed {
 		t.Errorf("%v %q", a.Stage, a.Stopped)
 	}
 	// It is busy for ever: there is an end to that.
-	o.MaxWait = time.Second
+	o.MaxWait = 3 * time.Second
 	if a = attempted(t, t.Context(), faulty("-spin=n=0"), o); a.OK() || !a.Limit.Passed || a.Limit.After < o.MaxWait/2 {
 		t.Errorf("%q %+v", a.Stopped, a.Limit)
 	}

@@ -63,7 +63,7 @@ func (w *witness) Message(c *Conn, m *wire.Message) {
 		if m.Method == "ping" {
 			reply = `"result":{}`
 		}
-		if _, err := c.Requeue([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + reply + "}\n")); err == nil {
+		if _, err := c.Queue([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + reply + "}\n")); err == nil {
 			c.Flush()
 		}
 	}

@@ -33,9 +33,9 @@ type Reader interface {
 type link interface {
 	// put takes one line in parts; end identifies it for delivery. header is
 	// for HTTP: what the message repeats outside of its body.
-	put(limited bool, header http.Header, parts [][]byte) (end int64, err error)
+	put(header http.Header, parts [][]byte) (end int64, err error)
 	flush()
-	await(stall time.Duration)
+	await()
 	blocked() bool
 	drop(end int64)         // nobody waits for the answer any more
 	lingers(end int64) bool // see Conn.Lingers
@@ -138,30 +138,21 @@ func (c *Conn) Remote() bool { return c.pipes == nil }
 // Queue puts a line, in parts and with its line end, on its way without
 // sending it yet; end identifies it for Delivery.
 func (c *Conn) Queue(parts ...[]byte) (end int64, err error) {
-	return c.QueueWith(true, nil, parts...)
+	return c.QueueWith(nil, parts...)
 }
 
-// Requeue is Queue for what has waited already: it is never ErrFull.
-func (c *Conn) Requeue(parts ...[]byte) (end int64, err error) {
-	return c.QueueWith(false, nil, parts...)
-}
-
-// QueueWith is Queue or Requeue for HTTP: header is what the message repeats
-// outside of its body.
-func (c *Conn) QueueWith(limited bool, header http.Header, parts ...[]byte) (end int64, err error) {
+// QueueWith is Queue for HTTP: header is what the message repeats outside of
+// its body.
+func (c *Conn) QueueWith(header http.Header, parts ...[]byte) (end int64, err error) {
 	if c.pipes != nil {
-		return c.pipes.out.put(limited, parts)
+		return c.pipes.out.put(parts)
 	}
-	return c.put(limited, header, slices.Clone(parts))
+	return c.put(header, slices.Clone(parts))
 }
 
-// stallMost is how long a server may not read before its clients are told that
-// it is busy instead of being held up.
-const stallMost = time.Second
-
-// AwaitRoom holds up the caller while much is queued already and the server
-// reads it.
-func (c *Conn) AwaitRoom() { c.await(stallMost) }
+// AwaitRoom blocks while too much is queued for the server, until it has read
+// some of it or the connection ends.
+func (c *Conn) AwaitRoom() { c.await() }
 
 // Flush sends what is queued. It never waits for the server.
 func (c *Conn) Flush() { c.flush() }

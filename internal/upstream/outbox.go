@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"errors"
 	"os"
 	"sync"
 	"syscall"
@@ -17,24 +16,17 @@ type outbox struct {
 	pending  []byte // not yet taken by the kernel; the end of room
 	room     []byte
 	spare    []byte // the room that is not written from
-	messages int    // in pending, for the limit
 	queued   int64  // bytes ever put in
 	written  int64  // bytes ever taken by the kernel
 	flushing bool   // one goroutine at a time writes
-	stalled  bool   // the server has not read for too long: nobody is held up for it
 	moved    sync.Cond
 	err      error
 	broken   chan struct{} // closed at the first error
 }
 
-// Limits of what may wait for a server that does not read.
-const (
-	outboxMessages = 1024
-	outboxBytes    = 8 << 20
-)
-
-// ErrFull: the server does not read its input and enough is waiting already.
-var ErrFull = errors.New("the server does not read its input")
+// maxUnread is how many bytes may wait for a server that does not read before
+// its client is held up. It bounds memory: a pipe would hold 64 KiB.
+const maxUnread = 32 << 20
 
 func newOutbox(f *os.File) (*outbox, error) {
 	raw, err := f.SyscallConn()
@@ -48,8 +40,8 @@ func newOutbox(f *os.File) (*outbox, error) {
 
 // put puts one line, given in parts and with its line end, behind the others.
 // end is the position behind the message's closing brace in the stream of all
-// bytes. limited: it may be turned away.
-func (o *outbox) put(limited bool, parts [][]byte) (end int64, err error) {
+// bytes. Nothing is turned away; await is what keeps the queue short.
+func (o *outbox) put(parts [][]byte) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
@@ -62,16 +54,12 @@ func (o *outbox) put(limited bool, parts [][]byte) (end int64, err error) {
 	for _, part := range parts {
 		size += len(part)
 	}
-	if limited && len(o.pending) > 0 && (o.messages >= outboxMessages || len(o.pending)+size > outboxBytes) {
-		return 0, ErrFull
-	}
 	for _, part := range parts {
 		o.pending = append(o.pending, part...)
 	}
 	if cap(o.pending) > cap(o.room) {
 		o.room = o.pending
 	}
-	o.messages++
 	o.queued += int64(size)
 	return o.queued - 1, nil
 }
@@ -99,7 +87,6 @@ func (o *outbox) write() {
 func (o *outbox) took(n int, err error) {
 	o.pending = o.pending[n:]
 	if len(o.pending) == 0 {
-		o.messages = 0
 		o.room = small(o.room)
 	}
 	o.count(n, err)
@@ -108,9 +95,6 @@ func (o *outbox) took(n int, err error) {
 // count notes what the kernel took.
 func (o *outbox) count(n int, err error) {
 	o.written += int64(n)
-	if n > 0 {
-		o.stalled = false
-	}
 	if err != nil && o.err == nil {
 		o.err = err // what was queued behind was not written either
 		close(o.broken)
@@ -118,24 +102,14 @@ func (o *outbox) count(n int, err error) {
 	o.moved.Broadcast()
 }
 
-// await holds up a caller while half of what may wait does wait, as long as
-// the server reads: a burst is no reason to turn anyone away. Once the server
-// has not read for stall, nobody is held up until it reads again.
-func (o *outbox) await(stall time.Duration) {
+// await blocks while more than maxUnread waits for the server, as a full pipe
+// would. It returns when the server has read enough, or the pipe is broken.
+func (o *outbox) await() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	since, seen := time.Now(), o.written
-	for (o.messages >= outboxMessages/2 || len(o.pending) >= outboxBytes/2) && o.err == nil && !o.stalled {
-		if o.write(); !o.flushing {
-			continue
-		}
-		alarm := time.AfterFunc(stall, o.moved.Broadcast)
-		o.moved.Wait()
-		alarm.Stop()
-		if o.written != seen {
-			since, seen = time.Now(), o.written
-		} else if time.Since(since) >= stall {
-			o.stalled = true
+	for o.queued-o.written > maxUnread && o.err == nil {
+		if o.write(); o.flushing {
+			o.moved.Wait()
 		}
 	}
 }
@@ -155,7 +129,7 @@ func (o *outbox) drain() {
 	defer o.mu.Unlock()
 	for len(o.pending) > 0 && o.err == nil {
 		batch, room := o.pending, o.room
-		o.pending, o.room, o.messages = nil, o.spare, 0
+		o.pending, o.room = nil, o.spare
 		for len(batch) > 0 && o.err == nil {
 			piece := batch[:min(len(batch), pieceSize)]
 			o.mu.Unlock()

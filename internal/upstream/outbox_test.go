@@ -6,14 +6,14 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 )
 
 // pipe is an outbox and the server's end of it.
-func (o *outbox) queue(parts ...[]byte) (end int64, err error)   { return o.put(true, parts) }
-func (o *outbox) requeue(parts ...[]byte) (end int64, err error) { return o.put(false, parts) }
+func (o *outbox) queue(parts ...[]byte) (end int64, err error) { return o.put(parts) }
 
 func pipe(t *testing.T) (o *outbox, server *os.File) {
 	t.Helper()
@@ -63,21 +63,13 @@ func TestOutboxKeepsEveryByteAndTheirOrder(t *testing.T) {
 		}
 		head, tail := fmt.Sprintf(`{"n":%d,"x":"`, i), `"}`+"\n"
 		body := strings.Repeat(string(rune('a'+i%26)), size)
-		for {
-			end, err := o.queue([]byte(head), []byte(body), []byte(tail))
-			if errors.Is(err, ErrFull) {
-				o.flush()
-				read()
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			sent.WriteString(head + body + tail)
-			if want := int64(sent.Len()) - 1; end != want {
-				t.Fatalf("message %d ends at %d, want %d", i, end, want)
-			}
-			break
+		end, err := o.queue([]byte(head), []byte(body), []byte(tail))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent.WriteString(head + body + tail)
+		if want := int64(sent.Len()) - 1; end != want {
+			t.Fatalf("message %d ends at %d, want %d", i, end, want)
 		}
 		if r.IntN(3) == 0 {
 			o.flush()
@@ -126,26 +118,37 @@ func TestFlushDoesNotWaitForTheServer(t *testing.T) {
 	}
 }
 
-func TestOutboxIsBounded(t *testing.T) {
-	o, _ := pipe(t)
-	for i := range outboxMessages {
-		if _, err := o.queue([]byte("{}\n")); err != nil {
-			t.Fatalf("message %d: %v", i+1, err)
-		}
-	}
-	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, ErrFull) {
-		t.Errorf("one more: %v", err)
-	}
-	if _, err := o.requeue([]byte("{}\n")); err != nil {
-		t.Errorf("what has waited already: %v", err)
-	}
-
-	o, _ = pipe(t)
-	if _, err := o.queue(make([]byte, 2*outboxBytes)); err != nil {
-		t.Errorf("one large message alone: %v", err)
-	}
-	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, ErrFull) {
-		t.Errorf("another behind it: %v", err)
+// Nothing is refused: who says more than the server reads waits until it reads,
+// or is gone.
+func TestOutboxHoldsUpTheClient(t *testing.T) {
+	for name, release := range map[string]func(o *outbox, server *os.File){
+		"until the server reads":   func(_ *outbox, server *os.File) { go io.Copy(io.Discard, server) },
+		"until the pipe is broken": func(_ *outbox, server *os.File) { server.Close() },
+		"until the end":            func(o *outbox, _ *os.File) { o.settle(atOnce) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, server := pipe(t)
+			for range 3000 {
+				put(t, o, "{}\n")
+			}
+			o.await() // these fit
+			put(t, o, strings.Repeat("x", maxUnread)+"\n")
+			free := make(chan struct{})
+			go func() {
+				defer close(free)
+				o.await()
+			}()
+			for !o.blocked() {
+				runtime.Gosched()
+			}
+			select {
+			case <-free:
+				t.Error("nobody was held up")
+			default:
+			}
+			release(o, server)
+			<-free
+		})
 	}
 }
 

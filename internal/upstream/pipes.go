@@ -50,19 +50,17 @@ func launch(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard
 	return c, nil
 }
 
-func (p *pipes) put(limited bool, _ http.Header, parts [][]byte) (end int64, err error) {
-	return p.out.put(limited, parts)
-}
-func (p *pipes) flush()                    { p.out.flush() }
-func (p *pipes) await(stall time.Duration) { p.out.await(stall) }
-func (p *pipes) blocked() bool             { return p.out.blocked() }
-func (p *pipes) drop(int64)                {}
-func (p *pipes) lingers(int64) bool        { return false }
-func (p *pipes) dismiss()                  {}
-func (p *pipes) gone() <-chan struct{}     { return p.done }
-func (p *pipes) starting() bool            { return untouched(p.proc.stdin) }
-func (p *pipes) vitals() Vitals            { return p.proc.vitals() }
-func (p *pipes) pid() int                  { return p.proc.pid() }
+func (p *pipes) put(_ http.Header, parts [][]byte) (end int64, err error) { return p.out.put(parts) }
+func (p *pipes) flush()                                                   { p.out.flush() }
+func (p *pipes) await()                                                   { p.out.await() }
+func (p *pipes) blocked() bool                                            { return p.out.blocked() }
+func (p *pipes) drop(int64)                                               {}
+func (p *pipes) lingers(int64) bool                                       { return false }
+func (p *pipes) dismiss()                                                 {}
+func (p *pipes) gone() <-chan struct{}                                    { return p.done }
+func (p *pipes) starting() bool                                           { return untouched(p.proc.stdin) }
+func (p *pipes) vitals() Vitals                                           { return p.proc.vitals() }
+func (p *pipes) pid() int                                                 { return p.proc.pid() }
 
 // settle waits for the end of a server that is just being killed.
 func (p *pipes) settle() {

@@ -261,10 +261,14 @@ func (w *web) noteRefusal(res *http.Response, body []byte) {
 	w.refusals = append(w.refusals, seen)
 }
 
-// mostExchanges bounds what may be under way at once.
-const mostExchanges = outboxMessages
+// maxExchanges under way hold up the client for at most exchangesWait: enough
+// to smooth a burst, and no reason to refuse what the server would take.
+const (
+	maxExchanges  = 512
+	exchangesWait = time.Second
+)
 
-func (w *web) put(limited bool, header http.Header, parts [][]byte) (end int64, err error) {
+func (w *web) put(header http.Header, parts [][]byte) (end int64, err error) {
 	size := 0
 	for _, part := range parts {
 		size += len(part)
@@ -281,9 +285,6 @@ func (w *web) put(limited bool, header http.Header, parts [][]byte) (end int64, 
 	defer w.mu.Unlock()
 	if w.closed {
 		return 0, errEnded
-	}
-	if limited && len(w.live)+len(w.queued) >= mostExchanges {
-		return 0, ErrFull
 	}
 	w.last++
 	x := newExchange(w, w.last, m, header)
@@ -331,18 +332,18 @@ func (w *web) close(x *exchange, told bool) {
 	w.moved.Broadcast()
 }
 
-func (w *web) await(stall time.Duration) {
+func (w *web) await() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	late := false
-	alarm := time.AfterFunc(stall, func() {
+	alarm := time.AfterFunc(exchangesWait, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		late = true
 		w.moved.Broadcast()
 	})
 	defer alarm.Stop()
-	for len(w.live) >= mostExchanges/2 && !w.closed && !late {
+	for len(w.live) >= maxExchanges && !w.closed && !late {
 		w.moved.Wait()
 	}
 }
