@@ -267,7 +267,8 @@ func TestHostileSizes(t *testing.T) {
 		{"a million levels", tree, strings.Repeat(`[`, 1_000_000), unverified},
 		{"200 levels in text", tree, `{"l":"` + strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200) + `"}`, refused},
 		{"text in text in text", tree, quotedTimes(`[1]`, 12), nil},
-		{"a million values", tree, `{"l":[` + numbers(1_000_000, "1") + `]}`, unverified},
+		{"a million values", tree, `{"l":[` + numbers(1_000_000, "1") + `]}`, []Verdict{Valid}}, // plainly, in one pass
+		{"a million values that do not plainly fit", tree, `{"l":[` + numbers(1_000_000, "1.0") + `]}`, unverified},
 		{"50,000 wrong values", tree, `{"l":[` + numbers(many, `"a"`) + `]}`, nil},
 		{"50,000 values to mend", tree, `{"l":[` + numbers(many, `"1"`) + `]}`, nil},
 		{"1,000 values to mend", tree, `{"l":[` + numbers(1_000, `"1"`) + `]}`, nil},
