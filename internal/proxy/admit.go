@@ -182,10 +182,6 @@ func (s *Session) release() {
 	s.held = kept
 }
 
-// maxQueued is how many bytes of calls and notifications may wait in our own
-// queues before the client is held up. It bounds memory.
-const maxQueued = 32 << 20
-
 // callOverhead is what a queued message takes beyond its bytes.
 const callOverhead = 1 << 10
 
@@ -207,7 +203,7 @@ func (s *Session) dequeued(c *call) {
 	}
 	s.queued -= c.queued
 	c.queued = 0
-	if s.queued <= maxQueued {
+	if s.queued <= s.maxQueued {
 		s.roomy.Broadcast()
 	}
 }

@@ -52,6 +52,10 @@ type Options struct {
 	Events  *event.Stream
 	Doctor  upstream.Doctor // asked when the server cannot be kept running
 
+	// maxQueued is how many bytes of calls and notifications may wait in our own
+	// queues before the client is held up. It bounds memory. Default 32 MiB.
+	maxQueued int
+
 	// hangWait is how long a call waits before its silent server may count as
 	// hung. Default 60 s.
 	hangWait time.Duration
@@ -75,6 +79,9 @@ func (o Options) withDefaults() Options {
 	set(&o.Quarantine, 5*time.Minute)
 	if o.RetryBudget == 0 {
 		o.RetryBudget = defaultBudget
+	}
+	if o.maxQueued == 0 {
+		o.maxQueued = 32 << 20
 	}
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
@@ -369,7 +376,7 @@ func (s *Session) holdUp(size int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.queued > maxQueued && !s.closing && !s.ended {
+	for s.queued > s.maxQueued && !s.closing && !s.ended {
 		s.roomy.Wait()
 	}
 }
