@@ -105,6 +105,10 @@ func improvement(direct, wrapped message) string {
 		Notes   []string
 	}
 	has := json.Unmarshal(w.Meta[fault.ReceiptKey], &receipt) == nil
+	respelled := len(receipt.Changes) > 0
+	for _, c := range receipt.Changes {
+		respelled = respelled && c.Tier <= repair.Silent
+	}
 	if direct.succeeded() {
 		switch {
 		case !wrapped.succeeded() || !has || receipt.Called != "":
@@ -115,14 +119,14 @@ func improvement(direct, wrapped message) string {
 			}
 			return ""
 		}
-		for _, c := range receipt.Changes {
-			if c.Tier > repair.Silent {
-				return ""
-			}
+		if respelled {
+			return silentRepair
 		}
-		return silentRepair
+		return ""
 	}
 	switch {
+	case respelled && w.IsError && len(w.Content) == len(d.Content):
+		return silentRepair
 	case wrapped.succeeded() && has:
 		return healed
 	case direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)):

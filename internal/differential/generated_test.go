@@ -95,8 +95,9 @@ func (s recipe) command(t testing.TB) command {
 	return command{argv: []string{self}, env: []string{seedVariable + "=" + fmt.Sprint(s.seed)}}
 }
 
-// seedVariable makes this test binary a generated server.
-const seedVariable = "GAUZE_DIFFERENTIAL_SEED"
+// seedVariable makes this test binary a generated server. It does not begin with GAUZE_: gauze keeps
+// those variables from servers.
+const seedVariable = "DIFFERENTIAL_SEED"
 
 func serveIfAsked() {
 	seed, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)

@@ -17,8 +17,9 @@ type step struct {
 // writer makes the steps of a script.
 type writer struct {
 	random *rand.Rand
-	// integers is set for a server that accepts integer ids only.
-	integers bool
+	// integers is set for a server that accepts integer ids only, plain for one that does not keep
+	// every form of an id.
+	integers, plain bool
 	last     int
 	pending  step
 	steps    []step
@@ -31,17 +32,21 @@ func (w *writer) id() string {
 	if w.integers {
 		return fmt.Sprint(w.last)
 	}
-	switch w.random.IntN(6) {
+	kinds := 6
+	if w.plain {
+		kinds = 2
+	}
+	switch w.random.IntN(kinds) {
 	case 0:
-		return fmt.Sprintf(`"call-%d"`, w.last)
-	case 1:
 		return fmt.Sprintf(`"g1-%d"`, w.last) // as gauze might number its own
+	case 1:
+		return fmt.Sprint(w.last)
 	case 2:
 		return fmt.Sprintf(`"%d é\u00e9\"\\"`, w.last)
 	case 3:
 		return fmt.Sprint(9007199254740993 + w.last)
 	}
-	return fmt.Sprint(w.last)
+	return fmt.Sprintf(`"call-%d"`, w.last)
 }
 
 func (w *writer) request(method, params string) {

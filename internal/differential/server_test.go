@@ -130,7 +130,8 @@ func (g *generated) take(line string) {
 	}
 	switch {
 	case m.ID == nil:
-		if m.Method != "notifications/initialized" {
+		// Not counted is a cancellation: gauze drops those of calls that are no longer in flight.
+		if m.Method == "notifications/roots/list_changed" {
 			g.notified++
 		}
 	case m.Method == "":
