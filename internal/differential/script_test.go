@@ -20,10 +20,10 @@ type writer struct {
 	// integers is set for a server that accepts integer ids only, plain for one that does not keep
 	// every form of an id.
 	integers, plain bool
-	last     int
-	pending  step
-	steps    []step
-	calls    int
+	last            int
+	pending         step
+	steps           []step
+	calls           int
 }
 
 // id returns the next id: numbers and strings, also odd ones.
