@@ -13,6 +13,7 @@ var gauzeBinary = os.Getenv("GAUZE_BINARY")
 
 func TestMain(m *testing.M) {
 	serveIfAsked()
+	journalIfAsked()
 	os.Exit(runTests(m))
 }
 
