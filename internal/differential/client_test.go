@@ -64,12 +64,13 @@ type peer struct {
 
 // answerTimeout bounds the wait for the answers to one step of a script. Nothing in a script takes
 // a tenth of it.
-var answerTimeout = 30 * time.Second
+const answerTimeout = 30 * time.Second
 
-// client sends the steps of a script and records what comes back. Questions of the server are
-// answered immediately.
+// client sends the steps of a script and records what comes back. It answers the server's questions.
 type client struct {
 	peer    peer
+	timeout time.Duration
+	thinks  time.Duration // before an answer to a question
 	writing sync.Mutex
 
 	mu      sync.Mutex
@@ -79,8 +80,8 @@ type client struct {
 	ended   bool
 }
 
-func newClient(p peer) *client {
-	c := &client{peer: p, waiting: map[string]bool{}}
+func newClient(p peer, timeout, thinks time.Duration) *client {
+	c := &client{peer: p, timeout: timeout, thinks: thinks, waiting: map[string]bool{}}
 	c.heard.L = &c.mu
 	go c.listen()
 	return c
@@ -122,7 +123,8 @@ func (c *client) take(m message) {
 	c.heard.Broadcast()
 	c.mu.Unlock()
 	if m.Method != "" && m.ID != nil {
-		go c.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, replies[m.Method]) + "\n")
+		answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, replies[m.Method]) + "\n"
+		time.AfterFunc(c.thinks, func() { c.write(answer) })
 	}
 }
 
@@ -148,7 +150,7 @@ func (c *client) send(s step) bool {
 	}
 	c.mu.Unlock()
 	c.write(s.text)
-	alarm := time.AfterFunc(answerTimeout, func() {
+	alarm := time.AfterFunc(c.timeout, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.ended = true
@@ -164,8 +166,11 @@ func (c *client) send(s step) bool {
 }
 
 // play sends a whole script and returns what the client was told.
-func play(p peer, steps []step) transcript {
-	c := newClient(p)
+func play(p peer, steps []step) transcript { return playSlowly(p, steps, answerTimeout, 0) }
+
+// playSlowly is play for a client that waits and thinks as long as it is told.
+func playSlowly(p peer, steps []step, timeout, thinks time.Duration) transcript {
+	c := newClient(p, timeout, thinks)
 	for _, s := range steps {
 		if !c.send(s) {
 			break

@@ -14,6 +14,7 @@ var gauzeBinary = os.Getenv("GAUZE_BINARY")
 func TestMain(m *testing.M) {
 	serveIfAsked()
 	journalIfAsked()
+	slowIfAsked()
 	os.Exit(runTests(m))
 }
 
