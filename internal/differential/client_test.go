@@ -204,12 +204,20 @@ func (c command) wrapped() command {
 	return c
 }
 
+// patience is how long the process may take to exit after its input has ended.
+func (c command) patience() time.Duration {
+	if c.argv[0] == gauzeBinary {
+		return 20 * time.Second
+	}
+	return time.Second
+}
+
 // start runs the command as a process.
 func (c command) start(t testing.TB) peer {
 	t.Helper()
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Env, cmd.Dir = c.environment(), c.dir
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = time.Second
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +234,8 @@ func (c command) start(t testing.TB) peer {
 	}
 	w.Close()
 	return peer{in, out, func() {
-		kill := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+		// gauze stops a server that ignores the end of its input; nothing else stops it directly.
+		kill := time.AfterFunc(c.patience(), func() { cmd.Process.Kill() })
 		defer kill.Stop()
 		cmd.Wait()
 		out.Close()

@@ -16,7 +16,7 @@ import (
 const (
 	silentRepair = "receipt in _meta: the arguments were respelled, nothing else"
 	noteBehind   = "a note after the server's own result"
-	healed       = "a call that fails directly succeeds, with a receipt"
+	healed       = "a call that the server refuses directly gets further, with a receipt"
 	explained    = "an explanation after the server's own error"
 	coalesced    = "list_changed notifications in a row sent as fewer"
 )
@@ -127,7 +127,7 @@ func improvement(direct, wrapped message) string {
 	switch {
 	case respelled && w.IsError && len(w.Content) == len(d.Content):
 		return silentRepair
-	case wrapped.succeeded() && has:
+	case has && (wrapped.succeeded() || direct.refused()):
 		return healed
 	case direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)):
 		return explained
@@ -147,6 +147,20 @@ type toolResult struct {
 func (m message) result() (r toolResult) {
 	json.Unmarshal(m.Result, &r)
 	return r
+}
+
+// refused reports whether the server says that the arguments are wrong, and not that the tool failed.
+func (m message) refused() bool {
+	var e struct {
+		Code    int
+		Message string
+	}
+	if json.Unmarshal(m.Error, &e) == nil {
+		return e.Code == -32602 || e.Code == -32603
+	}
+	var block struct{ Text string }
+	r := m.result()
+	return r.IsError && len(r.Content) == 1 && json.Unmarshal(r.Content[0], &block) == nil && repair.IsComplaint(block.Text, false)
 }
 
 func (m message) succeeded() bool { return m.Result != nil && !m.result().IsError }

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,10 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "6") // servers spend their time waiting
+	}
 	dir, err := os.MkdirTemp("", "gauze-differential-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -18,7 +18,8 @@ type slowServer struct {
 	name   string
 	start  func()        // before it reads anything
 	list   time.Duration // before each list
-	call   func()        // before it answers a call
+	call   func()        // before it answers a call; meanwhile it answers nothing else
+	work   time.Duration // before it answers a call; meanwhile it answers everything else
 	asks   bool          // a call puts a question to the client
 	thinks time.Duration // how long the client takes to answer it
 }
@@ -27,7 +28,7 @@ var slowServers = []slowServer{
 	{name: "sleeps-20s-at-start", start: func() { time.Sleep(20 * time.Second) }},
 	{name: "computes-20s-at-start", start: func() { compute(20 * time.Second) }},
 	{name: "lists-after-12s", list: 12 * time.Second},
-	{name: "silent-for-75s", call: func() { time.Sleep(75 * time.Second) }},
+	{name: "silent-for-75s", work: 75 * time.Second},
 	{name: "computes-for-72s", call: func() { compute(72 * time.Second) }},
 	{name: "answered-after-75s", asks: true, thinks: 75 * time.Second},
 }
@@ -49,7 +50,7 @@ func slowIfAsked() {
 	}
 }
 
-// serve answers one message after the other, so that a call that is slow is also deaf.
+// serve answers one message after the other, except for a call that is work.
 func (s slowServer) serve(in io.Reader, out io.Writer) {
 	if s.start != nil {
 		s.start()
@@ -64,8 +65,11 @@ func (s slowServer) serve(in io.Reader, out io.Writer) {
 		if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method == "" {
 			continue
 		}
-		result := slowResult(m.Method)
+		answer := func() { fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, slowResult(m.Method)) }
 		switch {
+		case m.Method == "tools/call" && s.work > 0:
+			time.AfterFunc(s.work, answer)
+			continue
 		case m.Method == "tools/list":
 			time.Sleep(s.list)
 		case m.Method == "tools/call" && s.call != nil:
@@ -76,7 +80,7 @@ func (s slowServer) serve(in io.Reader, out io.Writer) {
 				return
 			}
 		}
-		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		answer()
 	}
 }
 
@@ -127,9 +131,10 @@ func needSlow(t *testing.T) {
 
 // What takes long directly takes as long wrapped, and succeeds.
 func TestSlowServers(t *testing.T) {
+	needSlow(t)
 	for _, s := range slowServers {
 		t.Run(s.name, func(t *testing.T) {
-			needSlow(t)
+			t.Parallel()
 			self, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
