@@ -45,6 +45,9 @@ func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, second
 		OutageP50: quantile(k.outages, 0.5), OutageP99: quantile(k.outages, 0.99),
 		Seconds: seconds, CallsPerSecond: float64(v.Calls) / seconds,
 	}
+	if s.fast {
+		r.UnknownLimit = 0
+	}
 	if status != nil {
 		r.Restarts = status.Restarts
 	}
@@ -62,6 +65,14 @@ func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, second
 		r.broke("recovery p99 is %.1f ms beyond the server's start, allowed are %g", r.Recovery.BeyondP99, maxBeyondStart)
 	}
 	return r
+}
+
+// unknownPerKill shows the number beside its limit, if it has one.
+func (r *stormResult) unknownPerKill() string {
+	if r.UnknownLimit == 0 {
+		return fmt.Sprintf("%.2f", r.UnknownPerKill)
+	}
+	return fmt.Sprintf("%.2f (limit %g)", r.UnknownPerKill, r.UnknownLimit)
 }
 
 func windowName(window int) string {
@@ -90,7 +101,7 @@ func printStorms(w io.Writer, results []*stormResult) {
 		row(code, func(r *stormResult) string { return count(r.Failed[code]) })
 	}
 	row("unknown", func(r *stormResult) string { return count(r.Unknown) })
-	row("unknown per kill", func(r *stormResult) string { return fmt.Sprintf("%.2f (limit %g)", r.UnknownPerKill, r.UnknownLimit) })
+	row("unknown per kill", func(r *stormResult) string { return r.unknownPerKill() })
 	row("effects in the ledger", func(r *stormResult) string { return count(r.Effects) })
 	row("duplicated effects", func(r *stormResult) string { return count(r.Duplicates) })
 	row("kills", func(r *stormResult) string { return count(r.Kills) })
