@@ -41,12 +41,12 @@ func compareServers(t *testing.T, need func(testing.TB) []realparts.Server) {
 func compareServer(t *testing.T, s realparts.Server, all *tally) {
 	w := newWorkplace(t)
 	c := w.command(s)
-	steps := realScript(w.discover(t, c))
+	script := realScript(w.discover(t, c))
 	run := func(c command) transcript {
 		w.reset(t)
-		return play(c.start(t), steps)
+		return play(c.start(t), script.steps)
 	}
-	v := compare(run(c), run(c), run(c.wrapped()), false)
+	v := compare(run(c), run(c), run(c.wrapped()), script.bare, false)
 	all.add(v)
 	t.Logf("%d answers compared, %d random, %v", v.compared, v.random, v.improvements)
 	v.report(t)
@@ -122,7 +122,7 @@ func (w workplace) discover(t *testing.T, c command) []listed {
 
 // realScript makes about fifty calls of a real server: what it lists, its tools with arguments of
 // every kind, and what it does not have. Not called are tools that wait for something.
-func realScript(tools []listed) []step {
+func realScript(tools []listed) *writer {
 	w := &writer{random: rand.New(rand.NewPCG(2, 2)), plain: true}
 	w.initialize("2025-06-18")
 	w.request("tools/list", "{}")
@@ -142,7 +142,7 @@ func realScript(tools []listed) []step {
 		}
 	}
 	if len(callable) == 0 {
-		return w.steps
+		return w
 	}
 	pick := w.random.Perm(len(callable))
 	for n := 0; w.calls < scriptCalls; n++ {
@@ -157,7 +157,7 @@ func realScript(tools []listed) []step {
 		}
 	}
 	w.flush()
-	return w.steps
+	return w
 }
 
 // skipped reports whether a tool does something that a test must not wait for or must not do: start

@@ -24,6 +24,7 @@ type writer struct {
 	pending         step
 	steps           []step
 	calls           int
+	bare            map[string]bool // ids of calls without arguments
 }
 
 // id returns the next id: numbers and strings, also odd ones.
@@ -72,6 +73,12 @@ func (w *writer) call(tool, arguments string) {
 		params += fmt.Sprintf(`,"_meta":{"progressToken":%s,"x.example/own":[1.0]}`, []string{`"p"`, "7"}[w.random.IntN(2)])
 	}
 	w.request("tools/call", params+"}")
+	if arguments == "" || arguments == "null" {
+		if w.bare == nil {
+			w.bare = map[string]bool{}
+		}
+		w.bare[w.pending.ids[len(w.pending.ids)-1]] = true
+	}
 }
 
 func (w *writer) notify(method, params string) {

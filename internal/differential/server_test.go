@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,6 +58,9 @@ func newTool(r *rand.Rand, n int) tool {
 	name := fmt.Sprintf([]string{"tool_%d", "tool-%d", "werkzeug_ü%d", "ns/tool.%d", "T %d"}[r.IntN(5)], n)
 	t := tool{name: name, schema: newSchema(r), behaviour: behaviours[r.IntN(len(behaviours))]}
 	t.enforces = []string{"", "", "result", "error"}[r.IntN(4)]
+	if slices.Contains([]string{"append", "ask", "changed", "log", "progress", "late"}, t.behaviour) {
+		t.enforces = "" // a healed call would have effects that show in later answers
+	}
 	t.annotations = []string{"", `{}`, `{"readOnlyHint":true}`, `{"idempotentHint":true}`, `{"destructiveHint":false}`,
 		`{"readOnlyHint":true,"title":"é"}`, `{"readOnlyHint":"yes"}`}[r.IntN(7)]
 	return t
@@ -95,7 +99,7 @@ type generated struct {
 	lines    *bufio.Reader
 	out      io.Writer
 	stderr   io.Writer
-	appended []string
+	appended int
 	notified int
 	asked    int
 	late     []string // answers that are held back until the next call is answered
@@ -295,10 +299,10 @@ func (g *generated) run(m message, behaviour, arguments string, token json.RawMe
 	case "empty":
 		g.result(m, `{}`)
 	case "append":
-		g.appended = append(g.appended, arguments)
-		g.text(m, fmt.Sprint(len(g.appended)), false)
+		g.appended++
+		g.text(m, fmt.Sprint(g.appended), false)
 	case "read":
-		g.text(m, strings.Join(g.appended, "\n"), false)
+		g.text(m, fmt.Sprint(g.appended), false)
 	case "late":
 		g.late = append(g.late, g.envelope(m, `"result":{"content":[{"type":"text","text":"late"}]}`))
 	default:
