@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -194,8 +195,10 @@ type command struct {
 	dir  string
 }
 
+// environment leaves out our own variables: gauze keeps them from servers.
 func (c command) environment() []string {
-	return append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), c.env...)
+	own := func(pair string) bool { return strings.HasPrefix(pair, "GAUZE_") }
+	return append(append(slices.DeleteFunc(os.Environ(), own), "GORACE=atexit_sleep_ms=0"), c.env...)
 }
 
 // wrapped is the same command behind gauze run, without a flag.

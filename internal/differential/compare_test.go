@@ -91,7 +91,8 @@ func (v *verdict) judge(id string, direct, wrapped message) {
 		return
 	}
 	name := improvement(direct, wrapped)
-	if name == "" && v.bare[id] && direct.succeeded() == wrapped.succeeded() && (direct.Error == nil) == (wrapped.Error == nil) {
+	same := direct.succeeded() == wrapped.succeeded() && (direct.Error == nil) == (wrapped.Error == nil)
+	if name == "" && v.bare[id] && (same || direct.refused()) {
 		name = noArguments // the protocol makes no difference between the two
 	}
 	if name == "" {
