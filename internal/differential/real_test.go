@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/realparts"
 )
@@ -36,7 +37,13 @@ func compareServers(t *testing.T, need func(testing.TB) []realparts.Server) {
 		}
 	})
 	all.log(t)
+	if want := len(found) * scriptCalls / 2; !t.Failed() && all.compared < want {
+		t.Errorf("only %d answers were compared, want %d: too many servers do not start", all.compared, want)
+	}
 }
+
+// realTimeout is for servers that import much and for machines that are busy.
+const realTimeout = 2 * time.Minute
 
 func compareServer(t *testing.T, s realparts.Server, all *tally) {
 	w := newWorkplace(t)
@@ -44,7 +51,7 @@ func compareServer(t *testing.T, s realparts.Server, all *tally) {
 	script := realScript(w.discover(t, c))
 	run := func(c command) transcript {
 		w.reset(t)
-		return play(c.start(t), script.steps)
+		return playSlowly(c.start(t), script.steps, realTimeout, 0)
 	}
 	v := compare(run(c), run(c), run(c.wrapped()), script.bare, false)
 	all.add(v)
@@ -79,8 +86,14 @@ func (w workplace) reset(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(w.dir(), "a.txt"), []byte("first\nsecond\n"), 0o644); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"a.txt": "first\nsecond\n",
+		"kube.yaml": "apiVersion: v1\nkind: Config\ncurrent-context: none\nclusters: [{name: none, cluster: {server: 'http://127.0.0.1:1'}}]\n" +
+			"users: [{name: none}]\ncontexts: [{name: none, context: {cluster: none, user: none}}]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(w.dir(), name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	init := exec.Command("git", "init", "-q")
 	init.Dir = w.repo()
@@ -95,7 +108,7 @@ func (w workplace) command(s realparts.Server) command {
 		return all
 	}
 	// A home of its own, and no browser to open: calls must not reach outside of the workplace.
-	env := append(fill(s.Env), "HOME="+w.root, "XDG_CONFIG_HOME="+w.root, "KUBECONFIG="+filepath.Join(w.root, "none"), "BROWSER=true")
+	env := append(fill(s.Env), "HOME="+w.root, "XDG_CONFIG_HOME="+w.root, "KUBECONFIG="+filepath.Join(w.dir(), "kube.yaml"), "BROWSER=true")
 	return command{argv: fill(s.Argv), env: env, dir: w.root}
 }
 
@@ -113,9 +126,9 @@ func (w workplace) discover(t *testing.T, c command) []listed {
 	wr.initialize("2025-06-18")
 	wr.request("tools/list", "{}")
 	wr.flush()
-	tr := play(c.start(t), wr.steps)
+	tr := playSlowly(c.start(t), wr.steps, realTimeout, 0)
 	if len(tr.lost) > 0 {
-		t.Fatalf("the server does not start: lost %v", tr.lost)
+		t.Skip("the server does not start here without gauze: it may need a network or an account")
 	}
 	var result struct{ Tools []listed }
 	json.Unmarshal(tr.answers()["2"].Result, &result) // without an account some servers have none
