@@ -18,6 +18,7 @@ const (
 	noteBehind   = "a note after the server's own result"
 	healed       = "a call that the server refuses directly gets further, with a receipt"
 	explained    = "an explanation after the server's own error"
+	afterHealed  = "a different failure after an earlier call was healed and had its effect"
 	noArguments  = "no arguments, or null, sent as {}"
 	coalesced    = "list_changed notifications in a row sent as fewer"
 )
@@ -94,6 +95,9 @@ func (v *verdict) judge(id string, direct, wrapped message) {
 	same := direct.succeeded() == wrapped.succeeded() && (direct.Error == nil) == (wrapped.Error == nil)
 	if name == "" && v.bare[id] && (same || direct.refused()) {
 		name = noArguments // the protocol makes no difference between the two
+	}
+	if name == "" && v.improvements[healed] > 0 && !direct.succeeded() && wrapped.result().Meta[fault.MetaKey] == nil && wrapped.Error == nil {
+		name = afterHealed
 	}
 	if name == "" {
 		v.harm("%s differs:\n  direct   %s\n  wrapped  %s", id, show(direct.raw), show(wrapped.raw))
