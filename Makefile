@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance judges
+.PHONY: test quick bench demo conformance judges differential slow
 
 test:
 	go run ./internal/check
@@ -15,6 +15,14 @@ conformance:
 
 judges:
 	go run ./internal/check -only judges
+
+# Thirty real servers and a thousand generated ones, directly and behind gauze.
+differential:
+	go run ./internal/check -only differential
+
+# Servers that take longer than a minute to start, to list or to answer.
+slow:
+	go run ./internal/check -only slow
 
 demo:
 	go run ./cmd/gauze demo

@@ -40,6 +40,7 @@ var doors = map[string][]string{
 	"internal/backup":                  {},
 	"internal/check":                   {"internal/faultyserver", "internal/realparts"},
 	"internal/conformance":             {"internal/realparts"},
+	"internal/differential":            {},
 	"internal/hostile":                 {},
 	"internal/hostile/witness":         {},
 	"internal/realparts":               {},

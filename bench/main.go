@@ -3,7 +3,9 @@
 //	go run ./bench overhead   what the wrap costs beside a direct connection and a bare byte pump;
 //	                          with -http beside a plain reverse proxy
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
-//	                          with -http behind a URL, where more can go wrong
+//	                          with -http behind a URL, where more can go wrong; gauze runs with the
+//	                          flags a user has
+//	go run ./bench kills      calls at a steady rate while the server is killed, idle and in the middle of calls
 //	go run ./bench sessions   a thousand clients at once, one of them stuck, and what an idle one costs
 //	go run ./bench repair     what it costs to judge, repair and explain the arguments of a call
 //
@@ -31,6 +33,7 @@ type command struct {
 var commands = []command{
 	{"overhead", "what the wrap costs beside a direct connection and a bare byte pump", runOverhead},
 	{"storm", "calls while the server is killed, checked against what it really did", runStorm},
+	{"kills", "calls at a steady rate while the server is killed, idle and in the middle of calls", runKills},
 	{"sessions", "many clients of one gauze serve: what a stuck one does to the others, what an idle one costs", runSessions},
 	{"repair", "what it costs to judge, repair and explain the arguments of a call", runRepair},
 }

@@ -133,7 +133,36 @@ func (o *overhead) measure() (*overheadReport, error) {
 		report.Cells = append(report.Cells, summarize(c, rounds, direct))
 	}
 	report.Memory = o.peak
+	if slices.Contains(o.routes, wrap) {
+		if report.TenPSS, err = o.measureTen(); err != nil {
+			return nil, err
+		}
+	}
 	return report, nil
+}
+
+// measureTen wraps ten servers at the same time and returns what the ten wraps occupy together, in kB.
+func (o *overhead) measureTen() (total int, err error) {
+	var clients []*lineClient
+	for range 10 {
+		c, err := dial(o.command("minimal", wrap))
+		if err != nil {
+			return 0, err
+		}
+		defer c.close()
+		if _, _, err := c.burst(1, 10, []byte("x")); err != nil {
+			return 0, err
+		}
+		clients = append(clients, c)
+	}
+	for _, c := range clients {
+		m, err := memoryOf(c.cmd.Process.Pid)
+		if err != nil {
+			return 0, nil // no /proc here
+		}
+		total += m.PSS
+	}
+	return total, nil
 }
 
 // measureStarts times exec to the initialize answer, alternating the routes.
@@ -193,13 +222,17 @@ func (o *overhead) measureLife(c cell, count, first int) ([]round, error) {
 	for n := range rounds {
 		rounds[n] = round{}
 		for _, r := range rotated(o.routes, first+n) {
+			pid := clients[r].cmd.Process.Pid
+			before := cpuOf(pid)
 			latencies, elapsed, err := clients[r].burst(c.Callers, calls, text)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", r, err)
 			}
-			rounds[n][r] = newBurst(latencies, elapsed)
+			one := newBurst(latencies, elapsed)
+			one.cpu = float64((cpuOf(pid) - before).Nanoseconds()) / 1000 / float64(len(latencies))
+			rounds[n][r] = one
 			if r == wrap {
-				o.noteMemory(clients[r].cmd.Process.Pid)
+				o.noteMemory(pid)
 			}
 		}
 	}
@@ -232,6 +265,7 @@ func (o *overhead) noteMemory(pid int) {
 	if m, err := memoryOf(pid); err == nil {
 		o.peak.RSS = max(o.peak.RSS, m.RSS)
 		o.peak.Peak = max(o.peak.Peak, m.Peak)
+		o.peak.Anonymous = max(o.peak.Anonymous, m.Anonymous)
 	}
 }
 

@@ -8,11 +8,14 @@ import (
 
 // What the wrap may cost.
 const (
-	maxP50Ratio        = 1.15   // beside a direct connection to a go-sdk server
-	minThroughputRatio = 0.9    // likewise
-	maxOverPump        = 30.0   // microseconds, in front of the minimal server
-	maxMemory          = 15_000 // kB of VmHWM
-	maxStart           = 10.0   // milliseconds more than direct
+	maxP50Ratio        = 1.15    // beside a direct connection to a go-sdk server
+	minThroughputRatio = 0.9     // likewise
+	maxOverPump        = 30.0    // microseconds, in front of the minimal server
+	maxMemory          = 15_000  // kB of VmHWM
+	maxStart           = 10.0    // milliseconds more than direct
+	maxCPURatio        = 1.6     // CPU time per call beside the bare pump's
+	maxAnonymous       = 8_000   // kB of private memory
+	maxTenPSS          = 100_000 // kB of ten wraps together
 )
 
 // target is one promise with what was measured.
@@ -31,6 +34,7 @@ type overheadReport struct {
 	Cells   []cellSummary     `json:"cells"`
 	Starts  map[route]float64 `json:"start_ms"`
 	Memory  memory            `json:"wrap_memory"`
+	TenPSS  int               `json:"ten_wraps_pss_kb"`
 	Targets []target          `json:"targets"`
 	Pass    bool              `json:"pass"`
 	Seconds float64           `json:"seconds"`
@@ -45,6 +49,11 @@ func (rep *overheadReport) judge() {
 			return
 		}
 		situation := fmt.Sprintf("%s, %d x %s", c.Server, c.Callers, size(c.Payload))
+		// With many callers the pump copies many messages at a time, which no one who reads them can.
+		if p := c.Routes[pump]; p.CPU > 0 && c.Callers == 1 && c.Payload <= 100 {
+			rep.add(target{Name: "CPU per call / pump, " + situation, Seen: w.CPU / p.CPU, Limit: maxCPURatio,
+				Unit: "x", Pass: w.CPU <= maxCPURatio*p.CPU})
+		}
 		if c.Server == "go-sdk" {
 			p := c.Routes[pump]
 			rep.add(target{Name: "p50 / direct, " + situation, Seen: w.P50Ratio, Limit: maxP50Ratio,
@@ -58,6 +67,9 @@ func (rep *overheadReport) judge() {
 	}
 	peak := float64(rep.Memory.Peak)
 	rep.add(target{Name: "memory of the wrap at its peak", Seen: peak, Limit: maxMemory, Unit: "kB", Pass: peak <= maxMemory})
+	anonymous, ten := float64(rep.Memory.Anonymous), float64(rep.TenPSS)
+	rep.add(target{Name: "private memory of the wrap", Seen: anonymous, Limit: maxAnonymous, Unit: "kB", Pass: anonymous <= maxAnonymous})
+	rep.add(target{Name: "PSS of ten wraps together", Seen: ten, Limit: maxTenPSS, Unit: "kB", Pass: ten <= maxTenPSS})
 	start := rep.Starts[wrap] - rep.Starts[direct]
 	rep.add(target{Name: "start over direct", Seen: start, Limit: maxStart, Unit: "ms", Pass: start <= maxStart,
 		Pump: max(0, rep.Starts[pump]-rep.Starts[direct])})
@@ -71,15 +83,15 @@ func (rep *overheadReport) add(t target) { rep.Targets = append(rep.Targets, t) 
 
 func (rep *overheadReport) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "server\tcallers\tpayload\troute\tp50 us\tp90 us\tp99 us\tcalls/s\tp50 ratio\tthroughput ratio\tover pump us\t")
+	fmt.Fprintln(t, "server\tcallers\tpayload\troute\tp50 us\tp90 us\tp99 us\tcalls/s\tCPU us\tp50 ratio\tthroughput ratio\tover pump us\t")
 	for _, c := range rep.Cells {
 		for _, r := range []route{direct, pump, wrap} {
 			s, ok := c.Routes[r]
 			if !ok {
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%.1f\t%.1f\t%.1f\t%.0f\t%.2f\t%.2f\t%+.1f\t\n", c.Server, c.Callers, size(c.Payload), r,
-				s.P50, s.P90, s.P99, s.PerSecond, s.P50Ratio, s.ThroughputRatio, s.OverPump)
+			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t%.2f\t%.2f\t%+.1f\t\n", c.Server, c.Callers, size(c.Payload), r,
+				s.P50, s.P90, s.P99, s.PerSecond, s.CPU, s.P50Ratio, s.ThroughputRatio, s.OverPump)
 		}
 	}
 	t.Flush()

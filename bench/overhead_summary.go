@@ -7,6 +7,7 @@ type burst struct {
 	latencies []float64 // microseconds, sorted
 	p50       float64
 	perSecond float64
+	cpu       float64 // microseconds per call, of the first process of the route
 }
 
 // round holds the bursts that ran right after one another.
@@ -32,6 +33,7 @@ type routeSummary struct {
 	P50Ratio        float64 `json:"p50_ratio"`
 	ThroughputRatio float64 `json:"throughput_ratio"`
 	OverPump        float64 `json:"p50_over_pump_us"`
+	CPU             float64 `json:"cpu_us_per_call"` // of the server itself, where the route is direct
 }
 
 type cellSummary struct {
@@ -46,10 +48,11 @@ func summarize(c cell, rounds []round, base route) cellSummary {
 		return s
 	}
 	for r := range rounds[0] {
-		var latencies, perSecond, p50Ratio, throughputRatio, overPump []float64
+		var latencies, perSecond, p50Ratio, throughputRatio, overPump, cpu []float64
 		for _, one := range rounds {
 			latencies = append(latencies, one[r].latencies...)
 			perSecond = append(perSecond, one[r].perSecond)
+			cpu = append(cpu, one[r].cpu)
 			if to, ok := one[base]; ok {
 				p50Ratio = append(p50Ratio, one[r].p50/to.p50)
 				throughputRatio = append(throughputRatio, one[r].perSecond/to.perSecond)
@@ -61,7 +64,7 @@ func summarize(c cell, rounds []round, base route) cellSummary {
 		s.Routes[r] = routeSummary{
 			P50: quantile(latencies, 0.5), P90: quantile(latencies, 0.9), P99: quantile(latencies, 0.99),
 			PerSecond: median(perSecond), P50Ratio: median(p50Ratio),
-			ThroughputRatio: median(throughputRatio), OverPump: median(overPump),
+			ThroughputRatio: median(throughputRatio), OverPump: median(overPump), CPU: median(cpu),
 		}
 	}
 	return s

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// maxUnknownPerKill is what a kill may cost, by the number of unsafe calls
-// that may be in flight at a time.
-var maxUnknownPerKill = map[int]float64{1: 1.5, 4: 4}
+// maxUnknownPerKill is what a kill may cost: by the number of unsafe calls that --window lets in
+// flight, 0 for the default that a user has.
+var maxUnknownPerKill = map[int]float64{0: 1.5, 1: 1.5, 4: 4}
 
 // seededBugs are the safeguards the wrap knows how to break, built with the tag seededbugs.
 var seededBugs = []string{"replay-everything", "no-drain", "no-fence", "offset-by-one"}
@@ -29,7 +29,8 @@ func runStorm(args []string) error {
 	flags.Uint64Var(&base.seed, "seed", 1, "of the moments of the kills")
 	flags.StringVar(&base.bug, "bug", "", "break one safeguard of the wrap: "+strings.Join(seededBugs, ", "))
 	era := flags.String("era", "both", "legacy, modern or both")
-	window := flags.Int("window", 0, "unsafe calls in flight at a time (0: one run with 1, one with 4)")
+	flags.BoolVar(&base.fast, "fast", false, "kill every server before it has answered a call; reported as it is, without limits")
+	window := flags.Int("window", 0, "pass --window to gauze (0: as a user runs it, without a flag)")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
 	overHTTP := flags.Bool("http", false, "the server is behind a URL, and fails as such servers do")
@@ -40,7 +41,7 @@ func runStorm(args []string) error {
 	}
 	if *overHTTP {
 		web := webStorm{calls: base.calls, faults: *faults, callers: base.callers, seed: base.seed, bug: base.bug,
-			quiet: base.quiet, window: cmp.Or(*window, 4), large: 12 << 20}
+			quiet: base.quiet, window: *window, large: 12 << 20}
 		return runWebStorms(web, *era, *way, *gauze, *jsonTo)
 	}
 	storms, err := configure(base, *era, *window)
@@ -62,7 +63,7 @@ func runStorm(args []string) error {
 	for _, s := range storms {
 		r, err := s.run(b, *gauze)
 		if err != nil {
-			return fmt.Errorf("%s, window %d: %w", s.dialect.era, s.window, err)
+			return fmt.Errorf("%s: %w", s.dialect.era, err)
 		}
 		results = append(results, r)
 	}
@@ -86,24 +87,18 @@ func tagsFor(bug string) string {
 	return "seededbugs"
 }
 
-// configure spreads the settings over eras and windows.
+// configure spreads the settings over eras.
 func configure(base storm, era string, window int) ([]storm, error) {
-	windows := []int{window}
-	if window == 0 {
-		windows = []int{1, 4}
-	}
 	var storms []storm
 	for i := range dialects {
 		if era != "both" && era != dialects[i].era {
 			continue
 		}
-		for _, w := range windows {
-			s := base
-			s.dialect, s.window = &dialects[i], w
-			// A window nobody set a limit for may cost as much as it lets in.
-			s.unknownPerKill = cmp.Or(maxUnknownPerKill[w], float64(w))
-			storms = append(storms, s)
-		}
+		s := base
+		s.dialect, s.window = &dialects[i], window
+		// A window without a limit of its own may cost as much as it lets in.
+		s.unknownPerKill = cmp.Or(maxUnknownPerKill[window], float64(window))
+		storms = append(storms, s)
 	}
 	if storms == nil {
 		return nil, fmt.Errorf("-era %q: allowed are legacy, modern, both", era)

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,9 +130,7 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	}
 	defer server.Close()
 	status := filepath.Join(dir, "status.json")
-	args := []string{s.way, "--url", server.URL(), "--window", strconv.Itoa(s.window),
-		"--restart-limit", "0", "--restart-backoff", "0", "--retry-budget", "0", "--no-quarantine",
-		"--patience", "60s", "--timeout", "60s", "--status-file", status}
+	args := append([]string{s.way, "--url", server.URL(), "--status-file", status}, windowFlag(s.window)...)
 	c := newCrew(s)
 	said := &lastWords{}
 	if s.way == "run" {
@@ -177,6 +175,9 @@ func (s *webStorm) wrap(gauze string, args []string) *exec.Cmd {
 	return cmd
 }
 
+// defaultWindow is what a blow may cost each upstream where no window is set.
+const defaultWindow = 4
+
 // limits: a fault of one call may cost the answer to that call. A blow that
 // hits everything in flight may cost the window of every upstream, and the
 // calls that set registers, which no window holds back.
@@ -184,7 +185,7 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 	unknown, harms, failed := 0, len(p.blows), 1+s.faults/50
 	for _, b := range p.blows {
 		if unknown++; b.wide {
-			unknown += s.window*s.upstreams() + s.callers/10
+			unknown += cmp.Or(s.window, defaultWindow)*s.upstreams() + s.callers/10
 		}
 	}
 	for n, f := range p.fault {

@@ -11,7 +11,7 @@ import (
 func smallWebStorms(t *testing.T, era, bug string) []webStorm {
 	t.Helper()
 	storms, err := configureWeb(webStorm{
-		calls: 600, faults: 90, callers: 32, window: 4, large: 1 << 20, seed: 1, bug: bug, quiet: 20 * time.Second,
+		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: 1, bug: bug, quiet: 20 * time.Second,
 	}, era, "both")
 	if err != nil {
 		t.Fatal(err)

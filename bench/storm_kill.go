@@ -20,6 +20,7 @@ type killer struct {
 	every   int64 // answers from one kill to the next
 	planned int
 	quick   bool          // some kills follow the one before at once
+	fast    bool          // every kill comes as soon as the server is seen
 	over    chan struct{} // closed: nobody calls any more
 
 	mu      sync.Mutex
@@ -39,7 +40,7 @@ func (s *storm) newKiller(c *stormClient, pidFile string) *killer {
 	return &killer{
 		client: c, pidFile: pidFile, random: rand.New(rand.NewPCG(s.seed, 1)),
 		every:   int64(s.calls / (s.kills + 4)), // the last one has calls left to be seen by
-		planned: s.kills, quick: s.quick, over: make(chan struct{}), outage: outage{ended: true},
+		planned: s.kills, quick: s.quick, fast: s.fast, over: make(chan struct{}), outage: outage{ended: true},
 	}
 }
 
@@ -102,6 +103,8 @@ func (k *killer) nextVictim(last int) (pid int, ok bool) {
 		if pid == 0 {
 			if pid = k.registered(); pid == last {
 				pid = 0
+			} else if k.fast {
+				return pid, true
 			} else {
 				due = max(due, k.client.answered.Load()+settle)
 			}

@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gauze-mcp/gauze/bench/history"
+	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 // maxBeyondStart is what a recovery may take, in milliseconds at p99, beyond
@@ -44,6 +45,9 @@ func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, second
 		OutageP50: quantile(k.outages, 0.5), OutageP99: quantile(k.outages, 0.99),
 		Seconds: seconds, CallsPerSecond: float64(v.Calls) / seconds,
 	}
+	if s.fast {
+		r.UnknownLimit = 0
+	}
 	if status != nil {
 		r.Restarts = status.Restarts
 	}
@@ -54,10 +58,28 @@ func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, second
 	if v.Kills < s.kills {
 		r.broke("only %d of %d kills", v.Kills, s.kills)
 	}
-	if r.Recovery != nil && r.Recovery.BeyondP99 > maxBeyondStart {
+	if n := v.Failed[string(fault.CrashLoop)]; n > 0 && !s.fast {
+		r.broke("%d calls failed because of a crash loop, allowed are 0", n)
+	}
+	if r.Recovery != nil && r.Recovery.BeyondP99 > maxBeyondStart && !s.fast {
 		r.broke("recovery p99 is %.1f ms beyond the server's start, allowed are %g", r.Recovery.BeyondP99, maxBeyondStart)
 	}
 	return r
+}
+
+// unknownPerKill shows the number beside its limit, if it has one.
+func (r *stormResult) unknownPerKill() string {
+	if r.UnknownLimit == 0 {
+		return fmt.Sprintf("%.2f", r.UnknownPerKill)
+	}
+	return fmt.Sprintf("%.2f (limit %g)", r.UnknownPerKill, r.UnknownLimit)
+}
+
+func windowName(window int) string {
+	if window == 0 {
+		return "default"
+	}
+	return fmt.Sprint(window)
 }
 
 func (r *stormResult) broke(format string, args ...any) {
@@ -71,7 +93,7 @@ func printStorms(w io.Writer, results []*stormResult) {
 	count := func(n int) string { return fmt.Sprint(n) }
 	ms := func(v float64) string { return fmt.Sprintf("%.1f ms", v) }
 	row("era", func(r *stormResult) string { return r.Era })
-	row("window", func(r *stormResult) string { return count(r.Window) })
+	row("window", func(r *stormResult) string { return windowName(r.Window) })
 	row("calls", func(r *stormResult) string { return count(r.Calls) })
 	row("answers", func(r *stormResult) string { return count(r.Answers) })
 	row("ok", func(r *stormResult) string { return count(r.OK) })
@@ -79,7 +101,7 @@ func printStorms(w io.Writer, results []*stormResult) {
 		row(code, func(r *stormResult) string { return count(r.Failed[code]) })
 	}
 	row("unknown", func(r *stormResult) string { return count(r.Unknown) })
-	row("unknown per kill", func(r *stormResult) string { return fmt.Sprintf("%.2f (limit %g)", r.UnknownPerKill, r.UnknownLimit) })
+	row("unknown per kill", func(r *stormResult) string { return r.unknownPerKill() })
 	row("effects in the ledger", func(r *stormResult) string { return count(r.Effects) })
 	row("duplicated effects", func(r *stormResult) string { return count(r.Duplicates) })
 	row("kills", func(r *stormResult) string { return count(r.Kills) })
@@ -123,7 +145,7 @@ func (r *stormResult) explain(w io.Writer) {
 	if r.Pass {
 		return
 	}
-	fmt.Fprintf(w, "\n%s, window %d, seed %d:\n", r.Era, r.Window, r.Seed)
+	fmt.Fprintf(w, "\n%s, window %s, seed %d:\n", r.Era, windowName(r.Window), r.Seed)
 	for _, line := range append(r.Problems, r.Examples...) {
 		fmt.Fprintf(w, "  %s\n", line)
 	}

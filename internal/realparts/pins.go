@@ -12,6 +12,7 @@ import (
 // omit-lockfile-registry-resolved, so it names no address and installs from whichever registry npm is configured for.
 //
 //go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
+//go:embed pins/servers/package.json pins/servers/package-lock.json pins/servers-more/package.json pins/servers-more/package-lock.json
 var npmPins embed.FS
 
 const (
@@ -32,6 +33,11 @@ const (
 	pinsClientsLock    = "pins/clients/package-lock.json"
 	pinsMorePackage    = "pins/clients-more/package.json"
 	pinsMoreLock       = "pins/clients-more/package-lock.json"
+
+	pinsServersPackage     = "pins/servers/package.json"
+	pinsServersLock        = "pins/servers/package-lock.json"
+	pinsMoreServersPackage = "pins/servers-more/package.json"
+	pinsMoreServersLock    = "pins/servers-more/package-lock.json"
 )
 
 // fingerprint names the folder of a unit: another pin, another folder.

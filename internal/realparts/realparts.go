@@ -38,7 +38,7 @@ const installPatience = 6 * time.Minute
 
 // Install brings everything onto the machine and reports progress to out. What is there already is left alone.
 func Install(ctx context.Context, out io.Writer) error {
-	units := []unit{npmUnit, pythonUnit, conformanceUnit}
+	units := []unit{npmUnit, pythonUnit, serversUnit, conformanceUnit}
 	if runtime.GOOS == "linux" {
 		units = append(units, clientsUnit)
 	}

@@ -1,0 +1,268 @@
+package differential
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/repair"
+)
+
+// The differences that may remain between a direct answer and a wrapped one. Each is an improvement:
+// it adds to what the server said, or heals what failed directly.
+const (
+	silentRepair = "receipt in _meta: the arguments were respelled, nothing else"
+	noteBehind   = "a note after the server's own result"
+	healed       = "a call that the server refuses directly gets further, with a receipt"
+	explained    = "an explanation after the server's own error"
+	afterHealed  = "a different failure after an earlier call was healed and had its effect"
+	noArguments  = "no arguments, or null, sent as {}"
+	coalesced    = "list_changed notifications in a row sent as fewer"
+)
+
+// verdict is what comparing a wrapped run with two direct ones found.
+type verdict struct {
+	harms        []string
+	improvements map[string]int
+	compared     int             // answers that both direct runs agree on
+	random       int             // answers that they do not agree on
+	bare         map[string]bool // ids of calls without arguments
+}
+
+func (v *verdict) harm(format string, args ...any) {
+	v.harms = append(v.harms, fmt.Sprintf(format, args...))
+}
+
+// maxReported bounds what one failing server prints.
+const maxReported = 6
+
+func (v *verdict) report(t *testing.T) {
+	t.Helper()
+	for i, harm := range v.harms {
+		if i == maxReported {
+			t.Errorf("and %d more", len(v.harms)-i)
+			return
+		}
+		t.Error(harm)
+	}
+}
+
+// compare compares a wrapped run with two direct ones. The ids of calls without arguments are in bare.
+// inOrder is set for servers whose messages have one order.
+func compare(first, second, wrapped transcript, bare map[string]bool, inOrder bool) *verdict {
+	v := &verdict{improvements: map[string]int{}, bare: bare}
+	if len(first.lost)+len(second.lost) > 0 {
+		v.harm("the direct run itself lost %q and %q: the script is wrong", first.lost, second.lost)
+		return v
+	}
+	for _, id := range wrapped.lost {
+		v.harm("never answered: %s", id)
+	}
+	again, got := second.answers(), wrapped.answers()
+	for _, m := range first.messages {
+		id := string(m.ID)
+		if m.Method != "" {
+			continue
+		}
+		if again[id].raw != m.raw {
+			v.random++
+			if w, ok := got[id]; ok && m.succeeded() && again[id].succeeded() && !w.succeeded() {
+				v.harm("%s succeeds directly and fails wrapped:\n  direct   %s\n  wrapped  %s", id, show(m.raw), show(w.raw))
+			}
+			continue
+		}
+		v.compared++
+		if w, ok := got[id]; ok {
+			v.judge(id, m, w)
+		}
+	}
+	v.compareOthers(first, second, wrapped)
+	if inOrder && len(wrapped.lost) == 0 {
+		v.compareOrder(first, second, wrapped)
+	}
+	return v
+}
+
+// judge compares the two answers to one call.
+func (v *verdict) judge(id string, direct, wrapped message) {
+	if direct.raw == wrapped.raw {
+		return
+	}
+	name := improvement(direct, wrapped)
+	same := direct.succeeded() == wrapped.succeeded() && (direct.Error == nil) == (wrapped.Error == nil)
+	if name == "" && v.bare[id] && (same || direct.refused()) {
+		name = noArguments // the protocol makes no difference between the two
+	}
+	if name == "" && v.improvements[healed] > 0 && !direct.succeeded() && wrapped.result().Meta[fault.MetaKey] == nil && wrapped.Error == nil {
+		name = afterHealed
+	}
+	if name == "" {
+		v.harm("%s differs:\n  direct   %s\n  wrapped  %s", id, show(direct.raw), show(wrapped.raw))
+		return
+	}
+	v.improvements[name]++
+}
+
+// improvement names what the difference between two answers is, or returns "" if it is harm.
+func improvement(direct, wrapped message) string {
+	d, w := direct.result(), wrapped.result()
+	var receipt struct {
+		Changes []struct{ Tier repair.Tier }
+		Called  string
+		Notes   []string
+	}
+	// An error has no place for a receipt: what shows is that the server no longer refuses the call.
+	if direct.refused() && wrapped.Error != nil && !strings.Contains(string(wrapped.Error), `"source":"gauze"`) {
+		return healed
+	}
+	has := json.Unmarshal(w.Meta[fault.ReceiptKey], &receipt) == nil
+	respelled := len(receipt.Changes) > 0
+	for _, c := range receipt.Changes {
+		respelled = respelled && c.Tier <= repair.Silent
+	}
+	if direct.succeeded() {
+		switch {
+		case !wrapped.succeeded() || !has || receipt.Called != "":
+			return ""
+		case len(receipt.Changes) == 0:
+			if w.begins(d) {
+				return noteBehind
+			}
+			return ""
+		}
+		if respelled {
+			return silentRepair
+		}
+		return ""
+	}
+	switch {
+	case respelled && w.IsError && len(w.Content) == len(d.Content):
+		return silentRepair
+	case has && (wrapped.succeeded() || direct.refused()):
+		return healed
+	case direct.Error != nil && strings.Contains(wrapped.raw, quotedMessage(direct.Error)):
+		return explained
+	case direct.Error == nil && w.IsError && w.begins(d):
+		return explained
+	}
+	return ""
+}
+
+// toolResult is as much of a result as the comparison needs.
+type toolResult struct {
+	Content []json.RawMessage
+	IsError bool
+	Meta    map[string]json.RawMessage `json:"_meta"`
+}
+
+func (m message) result() (r toolResult) {
+	json.Unmarshal(m.Result, &r)
+	return r
+}
+
+// refused reports whether the server says that the arguments are wrong, and not that the tool failed.
+func (m message) refused() bool {
+	var e struct {
+		Code    int
+		Message string
+	}
+	if json.Unmarshal(m.Error, &e) == nil {
+		return e.Code == -32602 || e.Code == -32603
+	}
+	var block struct{ Text string }
+	r := m.result()
+	return r.IsError && len(r.Content) == 1 && json.Unmarshal(r.Content[0], &block) == nil && repair.IsComplaint(block.Text, false)
+}
+
+func (m message) succeeded() bool { return m.Result != nil && !m.result().IsError }
+
+// begins reports whether the content of r is all of the server's own and then something of ours.
+func (r toolResult) begins(own toolResult) bool {
+	return len(r.Content) >= len(own.Content) && slices.EqualFunc(r.Content[:len(own.Content)], own.Content,
+		func(a, b json.RawMessage) bool { return string(a) == string(b) })
+}
+
+// quotedMessage is the message of an error as it would be inside of another JSON string.
+func quotedMessage(e json.RawMessage) string {
+	var said struct{ Message string }
+	json.Unmarshal(e, &said)
+	text, _ := json.Marshal(said.Message)
+	return strings.Trim(string(text), `"`)
+}
+
+// compareOthers compares what the server said without being asked: its notifications and questions,
+// each kind in its order. The ids of its questions are not compared: gauze gives them its own.
+func (v *verdict) compareOthers(first, second, wrapped transcript) {
+	a, b, w := first.others(), second.others(), wrapped.others()
+	for key, said := range a {
+		if !slices.Equal(said, b[key]) {
+			v.random++
+		} else if n := len(w[key]); isListChanged(key) && n > 0 && n < len(said) {
+			v.improvements[coalesced]++
+		} else if !slices.Equal(said, w[key]) {
+			v.harm("%s: %d directly, %d wrapped: %s", key, len(said), len(w[key]), firstDifference(said, w[key]))
+		}
+	}
+	for key, said := range w {
+		if a[key] == nil && b[key] == nil {
+			v.harm("%s: never directly, %d wrapped: %s", key, len(said), show(said[0]))
+		}
+	}
+}
+
+func (tr transcript) others() map[string][]string {
+	all := map[string][]string{}
+	for _, m := range tr.messages {
+		if m.Method != "" {
+			all[m.key()] = append(all[m.key()], string(m.Params))
+		}
+	}
+	return all
+}
+
+func (v *verdict) compareOrder(first, second, wrapped transcript) {
+	a, b, w := first.keys(), second.keys(), wrapped.keys()
+	if slices.Equal(a, b) && !slices.Equal(a, w) {
+		v.harm("the order differs: %s", firstDifference(a, w))
+	}
+}
+
+// keys names the messages in order, without those that may be coalesced.
+func (tr transcript) keys() (all []string) {
+	for _, m := range tr.messages {
+		if key := m.key(); !isListChanged(key) {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+func isListChanged(key string) bool {
+	return strings.HasPrefix(key, "notification ") && strings.HasSuffix(key, "/list_changed")
+}
+
+func firstDifference(a, b []string) string {
+	for i := range max(len(a), len(b)) {
+		x, y := "nothing", "nothing"
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if x != y {
+			return fmt.Sprintf("at %d, directly %s, wrapped %s", i, show(x), show(y))
+		}
+	}
+	return "nothing"
+}
+
+func show(text string) string {
+	if len(text) > 400 {
+		return text[:400] + fmt.Sprintf("… (%d bytes)", len(text))
+	}
+	return text
+}

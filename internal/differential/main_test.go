@@ -1,0 +1,42 @@
+package differential
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// gauzeBinary is built once for all tests. GAUZE_BINARY names a different one, such as a release.
+var gauzeBinary = os.Getenv("GAUZE_BINARY")
+
+func TestMain(m *testing.M) {
+	serveIfAsked()
+	journalIfAsked()
+	slowIfAsked()
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "6") // servers spend their time waiting
+	}
+	dir, err := os.MkdirTemp("", "gauze-differential-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if gauzeBinary == "" {
+		gauzeBinary = filepath.Join(dir, "gauze")
+		build := exec.Command("go", "build", "-o", gauzeBinary, "github.com/gauze-mcp/gauze/cmd/gauze")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building gauze: %v\n%s", err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}

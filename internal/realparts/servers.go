@@ -1,0 +1,178 @@
+package realparts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Server is one real server, ready to start. In its arguments and variables {dir} stands for a
+// directory with files of the test, {repo} for a Git repository.
+type Server struct {
+	Name string
+	Argv []string
+	Env  []string
+}
+
+// npmServer is a server from npm: its package, its arguments, and the variables it requires to start.
+type npmServer struct {
+	pkg  string
+	args []string
+	env  []string
+}
+
+// pypiServer is a server from PyPI, with a virtual environment of its own.
+type pypiServer struct {
+	pins    []string
+	program string
+	args    []string
+}
+
+// The servers that every check compares, in addition to the parts above: small, from npm.
+var servers = []npmServer{
+	{pkg: "@modelcontextprotocol/server-github"},
+	{pkg: "@modelcontextprotocol/server-slack", env: []string{"SLACK_BOT_TOKEN=xoxb-dummy", "SLACK_TEAM_ID=T0"}},
+	{pkg: "@modelcontextprotocol/server-postgres", args: []string{"postgresql://127.0.0.1:1/none"}},
+	{pkg: "tavily-mcp", env: []string{"TAVILY_API_KEY=tvly-dummy"}},
+	{pkg: "@upstash/context7-mcp"},
+}
+
+// The servers that are compared on request: many and large.
+var (
+	moreServers = []npmServer{
+		{pkg: "@playwright/mcp"},
+		{pkg: "chrome-devtools-mcp"},
+		{pkg: "firecrawl-mcp", env: []string{"FIRECRAWL_API_KEY=fc-dummy"}},
+		{pkg: "@notionhq/notion-mcp-server", env: []string{"NOTION_TOKEN=ntn_dummy"}},
+		{pkg: "@supabase/mcp-server-supabase", env: []string{"SUPABASE_ACCESS_TOKEN=sbp_0000000000000000000000000000000000000000"}},
+		{pkg: "mongodb-mcp-server"},
+		{pkg: "@sentry/mcp-server", env: []string{"SENTRY_ACCESS_TOKEN=sntryu_dummy"}},
+		{pkg: "@stripe/mcp", args: []string{"--tools=all"}, env: []string{"STRIPE_SECRET_KEY=rk_test_dummy"}},
+		{pkg: "exa-mcp-server"},
+		{pkg: "@brave/brave-search-mcp-server", args: []string{"--transport", "stdio"}, env: []string{"BRAVE_API_KEY=dummy"}},
+		{pkg: "figma-developer-mcp", args: []string{"--stdio"}, env: []string{"FIGMA_API_KEY=dummy"}},
+		{pkg: "@hubspot/mcp-server", env: []string{"PRIVATE_APP_ACCESS_TOKEN=pat-dummy"}},
+		{pkg: "mcp-server-kubernetes"},
+	}
+	pypiServers = []pypiServer{
+		{pins: []string{"mcp-server-git==2026.10.19"}, program: "mcp-server-git", args: []string{"--repository", "{repo}"}},
+		{pins: []string{"mcp-server-fetch==2026.10.24"}, program: "mcp-server-fetch"},
+		{pins: []string{"mcp-server-sqlite==2025.4.25", "mcp<2"}, program: "mcp-server-sqlite", args: []string{"--db-path", "{dir}/t.db"}},
+		{pins: []string{"duckduckgo-mcp-server==0.7.0"}, program: "duckduckgo-mcp-server"},
+		{pins: []string{"awslabs.aws-documentation-mcp-server==1.2.3"}, program: "awslabs.aws-documentation-mcp-server"},
+		{pins: []string{"excel-mcp-server==2.2.2"}, program: "excel-mcp-server", args: []string{"stdio"}},
+		{pins: []string{"redis-mcp-server==0.5.1"}, program: "redis-mcp-server", args: []string{"--url", "redis://127.0.0.1:1/0"}},
+	}
+)
+
+var (
+	serversUnit     = serversFrom("servers", oldestNode, pinsServersPackage, pinsServersLock)
+	moreServersUnit = serversFrom("servers-more", suiteNode, pinsMoreServersPackage, pinsMoreServersLock)
+	pypiServersUnit = unit{name: "servers-pypi", pins: fmt.Sprint(pypiServers), install: installPyPIServers}
+)
+
+func serversFrom(name string, node int, manifest, lock string) unit {
+	return unit{name: name, pins: pinned(manifest) + pinned(lock) + nodePin, install: func(ctx context.Context, dir string, out io.Writer) (place, error) {
+		return installPinned(ctx, dir, out, node, manifest, lock)
+	}}
+}
+
+// NeedServers returns the ten servers of every check, with the manners of Need.
+func NeedServers(t testing.TB) []Server {
+	t.Helper()
+	all := []Server{
+		{Name: string(Everything), Argv: Need(t, Everything)},
+		{Name: string(Filesystem), Argv: Need(t, Filesystem, "{dir}")},
+		{Name: string(Memory), Argv: Need(t, Memory), Env: []string{"MEMORY_FILE_PATH={dir}/memory.jsonl"}},
+		{Name: string(SequentialThinking), Argv: Need(t, SequentialThinking)},
+		{Name: string(Time), Argv: Need(t, Time, "--local-timezone", "UTC")},
+	}
+	return append(all, npmCommands(t, need(t, serversUnit), servers)...)
+}
+
+// NeedMoreServers returns twenty more, with the manners of Need.
+func NeedMoreServers(t testing.TB) []Server {
+	t.Helper()
+	all := npmCommands(t, need(t, moreServersUnit), moreServers)
+	dir := need(t, pypiServersUnit).Cache
+	for _, s := range pypiServers {
+		program := filepath.Join(dir, s.program, venvBin(), s.program)
+		all = append(all, Server{Name: s.program, Argv: append([]string{program}, s.args...)})
+	}
+	return all
+}
+
+func npmCommands(t testing.TB, p place, servers []npmServer) (all []Server) {
+	t.Helper()
+	for _, s := range servers {
+		script, err := packageScript(filepath.Join(p.Modules, filepath.FromSlash(s.pkg)))
+		if err != nil {
+			t.Fatalf("%s: %v", s.pkg, err)
+		}
+		all = append(all, Server{Name: s.pkg, Argv: append([]string{p.Node, script}, s.args...), Env: s.env})
+	}
+	return all
+}
+
+// packageScript returns the script that a package has as its program: its only one, or the one that
+// has the package's name.
+func packageScript(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		return "", err
+	}
+	var manifest struct{ Bin json.RawMessage }
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		return "", err
+	}
+	var script string
+	var named map[string]string
+	if json.Unmarshal(manifest.Bin, &script) != nil {
+		json.Unmarshal(manifest.Bin, &named)
+		for name, path := range named {
+			if len(named) == 1 || name == filepath.Base(dir) {
+				script = path
+			}
+		}
+	}
+	if script == "" {
+		return "", fmt.Errorf("the package has no program")
+	}
+	return filepath.Join(dir, script), nil
+}
+
+// installPyPIServers gives each server a virtual environment: their requirements contradict each other.
+func installPyPIServers(ctx context.Context, dir string, out io.Writer) (place, error) {
+	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
+		return place{}, err
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return place{}, err
+	}
+	for _, s := range pypiServers {
+		venv := filepath.Join(dir, s.program)
+		if err := run(ctx, dir, nil, python, "-m", "venv", venv); err != nil {
+			return place{}, err
+		}
+		pip := filepath.Join(venv, venvBin(), "pip")
+		if err := run(ctx, dir, nil, append([]string{pip, "install", "--disable-pip-version-check"}, s.pins...)...); err != nil {
+			return place{}, fmt.Errorf("%w\nnext: check that pip reaches its index, then run this again", err)
+		}
+	}
+	return place{Cache: dir}, nil
+}
+
+// venvBin is where a virtual environment keeps its programs.
+func venvBin() string {
+	if runtime.GOOS == "windows" {
+		return "Scripts"
+	}
+	return "bin"
+}
