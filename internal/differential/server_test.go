@@ -73,7 +73,7 @@ func newSchema(r *rand.Rand) json.RawMessage {
 	case 0:
 		return json.RawMessage(`{"type":"object"}`)
 	case 1:
-		return json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/x"}]}}}`)
+		return json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/x"}]}},"required":["a"]}`)
 	case 2:
 		return json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","pattern":"^(?!x)"},"n":{"type":"wrong"}},"required":["a","missing"]}`)
 	}
