@@ -43,10 +43,7 @@ func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
 
 // judgeLoss repeats the call if that is licensed, or answers it.
 func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
-	ok, why := s.lost(c, loss, now)
-	if loss.MayHaveKilled() && c.msg.Method == "tools/call" {
-		s.quarantine.note(c.sign)
-	}
+	ok, why := s.lost(c, loss)
 	if c.class == Start {
 		ok = !loss.Final && (c.deaths+c.proven <= readRepeats || warmingUp[loss.Status]) // no restart rules see to it here
 	}
@@ -54,7 +51,7 @@ func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
 		ok = false // the new session is the one that was refused
 	}
 	code := toldOf(c, loss)
-	if why == fault.CallQuarantined || loss.Session && why != "" {
+	if loss.Session && why != "" {
 		code = why
 	}
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))

@@ -48,44 +48,33 @@ func mayRepeat(c *call, loss upstream.Loss, laterWrite bool) (ok bool, code faul
 }
 
 // lost counts the loss of a call and decides, for deaths of the server and for
-// losses over HTTP alike, whether it may be sent again: by the licence and the
-// poison rule. If not, code says why.
-func (s *Session) lost(c *call, loss upstream.Loss, now time.Time) (again bool, code fault.Code) {
+// losses over HTTP alike, whether it may be sent again. If not, code says why.
+func (s *Session) lost(c *call, loss upstream.Loss) (again bool, code fault.Code) {
 	if loss.Delivery != fault.Unsent {
 		c.deaths++
 	}
 	again, code = mayRepeat(c, loss, s.laterWrite(c))
-	again = again && !loss.Final
-	if c.class == Start || !loss.MayHaveKilled() {
-		return again, code
+	return again && !loss.Final, code
+}
+
+// poisoned applies the poison rule to a call that the server died with, and
+// reports whether it was there at the death before as well. A request that is
+// lost alone, over HTTP, is not judged by it: that is the network more often
+// than the call.
+func (s *Session) poisoned(c *call, loss upstream.Loss, now time.Time) bool {
+	if c.msg.Method != "tools/call" || s.Quarantine <= 0 || !loss.MayHaveKilled() || !s.quarantine.last[c.sign] {
+		return false
 	}
-	if c.msg.Method == "tools/call" && s.Quarantine > 0 && s.quarantine.last[c.sign] {
-		s.quarantine.bar(c.sign, now, now.Add(s.Quarantine))
-		if again {
-			return false, fault.CallQuarantined
-		}
-	}
-	return again, code
+	s.quarantine.bar(c.sign, now, now.Add(s.Quarantine))
+	return true
 }
 
 // quarantine is the poison rule: a call that was in flight at two deaths in a
-// row, or whose own connection broke twice in a row, is not sent again for a
-// while. A success in between clears it.
+// row is not sent again for a while. A success in between clears it.
 type quarantine struct {
-	last   map[uint64]bool      // signs in flight at the last death, or whose own connection broke
+	last   map[uint64]bool      // signs in flight at the last death
 	barred map[uint64]time.Time // until when
 }
-
-// note remembers that the connection of a call broke.
-func (q *quarantine) note(sign uint64) {
-	if len(q.last) >= mostNoted {
-		clear(q.last)
-	}
-	q.last[sign] = true
-}
-
-// mostNoted limits how many calls note remembers.
-const mostNoted = 1000
 
 // bar keeps a call away until then, and forgets those whose time is over.
 func (q *quarantine) bar(sign uint64, now, until time.Time) {
@@ -170,7 +159,10 @@ func (s *Session) judge(c *call, now time.Time, inFlight map[uint64]bool) func()
 	if loss.MayHaveKilled() && c.msg.Method == "tools/call" {
 		inFlight[c.sign] = true
 	}
-	ok, code := s.lost(c, loss, now)
+	ok, code := s.lost(c, loss)
+	if s.poisoned(c, loss, now) && ok {
+		ok, code = false, fault.CallQuarantined
+	}
 	if ok && delivered == fault.Unknown && c.class != Start && !s.budget.take(now) {
 		ok, code = false, fault.RetryBudgetSpent
 	}

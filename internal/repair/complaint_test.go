@@ -208,3 +208,14 @@ func checkBounds(t *testing.T, m Message) {
 		t.Errorf("a text of %d and data of %d bytes", len(m.Text), len(m.Data))
 	}
 }
+
+// A schema that contains itself is put in words that end.
+func TestASchemaThatContainsItselfIsDescribed(t *testing.T) {
+	schema := Compile([]byte(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],
+		"$defs":{"x":{"anyOf":[{"type":"string"},{"not":{"$ref":"#/$defs/x"}},{"$ref":"#/$defs/x"}]}}}`))
+	if told := schema.Complaint("tool", []byte(`{}`), "Input validation error: 'a' is a required property", 1); !strings.Contains(told.Text, "a") {
+		t.Errorf("told %q", told.Text)
+	}
+	out := schema.Arguments([]byte(`{"a":1}`), Options{})
+	schema.Explain("tool", out, 1)
+}

@@ -15,6 +15,7 @@ const (
 	nearEnum   = 5   // of more, the nearest
 	maxNamed   = 8   // properties named of an object
 	maxForms   = 4   // alternatives of anyOf and oneOf
+	maxNested  = 4   // forms within forms
 	maxPhrase  = 360 // characters of one description
 	maxLiteral = 80  // characters of one value
 )
@@ -23,6 +24,9 @@ const (
 func (d *demand) words(received any) string { return bounded(d.phrase(received, 0), maxPhrase) }
 
 func (d *demand) phrase(received any, depth int) string {
+	if depth > maxNested {
+		return "any value" // a schema may contain itself
+	}
 	if d.chosen {
 		return choiceWords(d.choices, received)
 	}
@@ -61,15 +65,16 @@ func reordered(kinds []string) []string {
 func (d *demand) formWords(received any, depth int) string {
 	var parts []string
 	branches := d.branches()
-	for _, branch := range branches {
+	for i, branch := range branches {
+		if len(parts) == maxForms {
+			parts = append(parts, fmt.Sprintf("one of %d other forms", len(branches)-i))
+			break
+		}
 		form := gather(branch)
 		form.types = firstOf(form.types, d.types)
 		if text := form.phrase(received, depth+1); !slices.Contains(parts, text) {
 			parts = append(parts, text)
 		}
-	}
-	if len(parts) > maxForms {
-		parts = append(parts[:maxForms], fmt.Sprintf("one of %d other forms", len(parts)-maxForms))
 	}
 	return strings.Join(parts, ", or ")
 }
