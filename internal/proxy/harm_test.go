@@ -253,13 +253,33 @@ func TestTheClocksStandStillWhileTheUserIsAsked(t *testing.T) {
 	s.want(event.Hung, 0)
 }
 
-// A server that sleeps, answers no probe and keeps a call waiting is hung, and
-// its calls are judged as after any death.
+// A server that handles one call at a time may wait for something without using
+// its CPU or answering probes. As long as the client waits, so do we.
+func TestASilentServerIsKeptWhileTheClientWaits(t *testing.T) {
+	o := watchful()
+	o.Timeout, o.hangWait = 0, time.Nanosecond
+	s, open := beginJournal(t, o)
+	pid := s.pid()
+	id := s.start("stall", "")
+	s.await(event.ProbeMissed, 2*missesToKill)
+	open()
+	s.text(s.answer(id))
+	if s.pid() != pid {
+		t.Error("the server was replaced")
+	}
+	s.want(event.Hung, 0)
+}
+
+// A server that sleeps, answers no probe and keeps a call waiting after the
+// client gave up on another one is hung, and its calls are judged as after any
+// death.
 func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
 	o := watchful()
 	o.Timeout, o.hangWait = 0, 400*time.Millisecond
 	s, _ := beginJournal(t, o)
-	s.start("stall", "")
+	stalled := s.start("stall", "")
+	s.taken()
+	s.withdraw(stalled)
 	read := s.start("count", "")
 	s.await(event.Hung, 1)
 	if got := s.text(s.answer(read)); got != "0" {
