@@ -428,3 +428,15 @@ func TestEveryListChangedIsPassedOn(t *testing.T) {
 		t.Errorf("the client was told %d times", n)
 	}
 }
+
+// Clients that write every member of a message send notifications with a null
+// id. Servers accept them, so they arrive as they were sent.
+func TestANotificationWithANullIDArrives(t *testing.T) {
+	s := begin(t, quick()).initialize()
+	s.send(`{"jsonrpc":"2.0","id":null,"method":"notifications/test"}`)
+	s.call("echo", "")
+	if got := s.state().methods(); !strings.Contains(got, "notifications/test") {
+		t.Errorf("the server was sent %s", got)
+	}
+	s.want(event.Failed, 0)
+}
