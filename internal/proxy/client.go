@@ -310,6 +310,7 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 	if conn == nil || conn != s.conn {
 		return // it was not sent, or its server is gone
 	}
+	s.gaveUp = time.Now()
 	if !conn.Remote() || !c.modern { // over modern HTTP hanging up is the cancel, and there is no other
 		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idRoom[:0], c.n))
 		conn.Queue(s.scratch)

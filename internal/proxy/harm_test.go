@@ -253,13 +253,33 @@ func TestTheClocksStandStillWhileTheUserIsAsked(t *testing.T) {
 	s.want(event.Hung, 0)
 }
 
-// A server that sleeps, answers no probe and keeps a call waiting is hung, and
-// its calls are judged as after any death.
+// A server that handles one call at a time may wait for something without using
+// its CPU or answering probes. As long as the client waits, so do we.
+func TestASilentServerIsKeptWhileTheClientWaits(t *testing.T) {
+	o := watchful()
+	o.Timeout, o.hangWait = 0, time.Nanosecond
+	s, open := beginJournal(t, o)
+	pid := s.pid()
+	id := s.start("stall", "")
+	s.await(event.ProbeMissed, 2*missesToKill)
+	open()
+	s.text(s.answer(id))
+	if s.pid() != pid {
+		t.Error("the server was replaced")
+	}
+	s.want(event.Hung, 0)
+}
+
+// A server that sleeps, answers no probe and keeps a call waiting after the
+// client gave up on another one is hung, and its calls are judged as after any
+// death.
 func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
 	o := watchful()
 	o.Timeout, o.hangWait = 0, 400*time.Millisecond
 	s, _ := beginJournal(t, o)
-	s.start("stall", "")
+	stalled := s.start("stall", "")
+	s.taken()
+	s.withdraw(stalled)
 	read := s.start("count", "")
 	s.await(event.Hung, 1)
 	if got := s.text(s.answer(read)); got != "0" {
@@ -407,4 +427,16 @@ func TestEveryListChangedIsPassedOn(t *testing.T) {
 	if n := s.notices("notifications/tools/list_changed"); n != 4 {
 		t.Errorf("the client was told %d times", n)
 	}
+}
+
+// Clients that write every member of a message send notifications with a null
+// id. Servers accept them, so they arrive as they were sent.
+func TestANotificationWithANullIDArrives(t *testing.T) {
+	s := begin(t, quick()).initialize()
+	s.send(`{"jsonrpc":"2.0","id":null,"method":"notifications/test"}`)
+	s.call("echo", "")
+	if got := s.state().methods(); !strings.Contains(got, "notifications/test") {
+		t.Errorf("the server was sent %s", got)
+	}
+	s.want(event.Failed, 0)
 }

@@ -106,6 +106,7 @@ type Session struct {
 	mu      sync.Mutex // guards everything below
 	conn    *upstream.Conn
 	upSince time.Time         // when conn was published
+	gaveUp  time.Time         // when the client last cancelled a call in flight
 	trouble *upstream.Trouble // why there is no connection; nil: it is being started
 	closing bool
 	ended   bool          // nobody will ever answer

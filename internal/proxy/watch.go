@@ -355,14 +355,17 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p.vitals, p.looked = vitals, now
 }
 
-// hung replaces a server that answers no probe, is stopped or does nothing, and
-// keeps a call waiting for longer than hangWait, or past the call's own timeout. A
-// server that uses its CPU is busy, not hung. Where nothing is known of its
+// hung replaces a server that answers no probe, uses no CPU and keeps a call
+// waiting past the call's own timeout, or for hangWait if it is stopped or the
+// client gave up on it. Silence alone proves nothing: a server that handles one
+// call at a time and waits for a slow API looks the same as a hung one, and
+// without us the client would get its answer. Where nothing is known of its
 // processes, as behind a URL, only a timeout the user set tells a hang from a
 // long call.
 func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
-	waits := p.vitals.Known && now.Sub(s.silentSince(conn, now)) >= s.hangWait
+	doubted := !p.stopped.IsZero() || s.gaveUp.After(conn.LastHeard())
+	waits := doubted && p.vitals.Known && now.Sub(s.silentSince(conn, now)) >= s.hangWait
 	if p.misses < missesToKill || !p.wedged && !waits {
 		return false
 	}

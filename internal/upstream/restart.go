@@ -67,19 +67,20 @@ type restarts struct {
 	failures int         // useless generations in a row
 	recent   []time.Time // their ends within Period
 	opens    int
+	worked   bool   // a generation was useful, so this server can start
 	same     string // signature of the last early end
 	sames    int    // how often in a row
 }
 
-// sameEarlyEnds: a server that ended three times in the same way before it
-// said a word will do so a fourth time.
+// sameEarlyEnds is how many equal exits before the first message show that a
+// server cannot start. One that worked before can: what prevents it may pass.
 const sameEarlyEnds = 3
 
 // after decides what follows an end. chance is uniform in [0,1).
 func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	useful := e.Used || e.Served >= r.Healthy
 	if useful {
-		*r = restarts{Restart: r.Restart}
+		*r = restarts{Restart: r.Restart, worked: true}
 	}
 	switch {
 	case e.Gone && useful:
@@ -101,7 +102,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	if code, detail, ok := permanent(e); ok {
 		return plan{permanent: true, code: code, detail: detail}
 	}
-	if e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
+	if !r.worked && e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
 		return plan{permanent: true, code: fault.ServerExitsEarly,
 			detail: fmt.Sprintf("it exited %d times in the same way (%s) before sending a message", r.sames, e.Exit)}
 	}

@@ -74,6 +74,18 @@ func TestAProcessThatCannotBeStartedIsNotTriedAgainAtOnce(t *testing.T) {
 	}
 }
 
+// A server that was of use has shown that it can start: what keeps it from
+// starting now, such as a database that restarts, may pass.
+func TestAServerThatWorkedIsTriedAgainAfterEqualEarlyEnds(t *testing.T) {
+	h := history(Restart{})
+	h.after(time.Minute, served, 0.5)
+	for n := range 20 {
+		if p := h.after(100*time.Millisecond, early, 0.5); p.permanent || p.code == fault.ServerExitsEarly {
+			t.Fatalf("after early end %d: %+v", n+1, p)
+		}
+	}
+}
+
 func TestWithoutBackoffEveryRestartIsAtOnce(t *testing.T) {
 	h := history(Restart{Backoff: -1, Limit: -1})
 	for range 100 {

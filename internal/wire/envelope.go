@@ -119,6 +119,9 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 					return m, from, wrong(from, "invalid UTF-8 in an id")
 				}
 			case "method":
+				if string(value) == "null" {
+					break // says nothing, see forgetNulls
+				}
 				if m.Method, err = methodName(value); err != nil {
 					return m, from, wrong(from, err.Error())
 				}
@@ -165,9 +168,13 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 	return m, i, nil
 }
 
-// forgetNulls takes a null for an absent member where it says nothing: some
-// servers write both members of every answer. A null result alone is a result.
+// forgetNulls treats a null as an absent member where it says nothing: some
+// programs write every member of every message. A null result alone is a result,
+// and a null id makes a notification only of what is one by its method.
 func (m *Message) forgetNulls() {
+	if string(m.ID) == "null" && strings.HasPrefix(m.Method, "notifications/") {
+		m.ID = nil
+	}
 	if string(m.Error) == "null" {
 		m.Error = nil
 	}

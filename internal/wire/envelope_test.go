@@ -44,6 +44,9 @@ func TestScanReads(t *testing.T) {
 		{"a null result alone is a result", `{"jsonrpc":"2.0","id":1,"result":null}`, `response id=1 method= result=null`},
 		{"a null error alone is nothing", `{"jsonrpc":"2.0","id":1,"error":null}`, `response id=1 method=`},
 		{"nulls beside a method say nothing", `{"jsonrpc":"2.0","id":1,"method":"a","result":null,"error":null}`, `request id=1 method=a`},
+		{"a null method beside a result says nothing", `{"jsonrpc":"2.0","id":1,"method":null,"result":{}}`, `response id=1 method= result={}`},
+		{"nor does the null id of a notification", `{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}`, `notification id= method=notifications/initialized`},
+		{"wherever it is", `{"method":"notifications/x","jsonrpc":"2.0","id":null}`, `notification id= method=notifications/x`},
 		{"the order of the keys does not matter", `{"params":[],"method":"a","id":"x","jsonrpc":"2.0"}`, `request id="x" method=a params=[]`},
 		{"nor does white space", " {\t\"jsonrpc\" : \"2.0\" ,\r \"id\" : 1 , \"method\":\"a\" } ", `request id=1 method=a`},
 		{"unknown keys pass", `{"jsonrpc":"2.0","id":1,"method":"a","x":{"id":2,"method":"b"},"_meta":null}`, `request id=1 method=a`},
@@ -245,8 +248,10 @@ func reference(text []byte) (m Message, ok, sure bool) {
 		return m, false, true
 	}
 	null := func(key string) bool { return string(seen[key]) == "null" }
-	if null("error") {
-		delete(seen, "error")
+	for _, key := range []string{"error", "method"} {
+		if null(key) {
+			delete(seen, key)
+		}
 	}
 	var method string
 	if seen["method"] != nil && (json.Unmarshal(seen["method"], &method) != nil || method == "") {
@@ -254,6 +259,9 @@ func reference(text []byte) (m Message, ok, sure bool) {
 	}
 	if null("result") && (seen["error"] != nil || method != "") {
 		delete(seen, "result")
+	}
+	if null("id") && strings.HasPrefix(method, "notifications/") {
+		delete(seen, "id")
 	}
 	m = Message{ID: seen["id"], Method: method, Params: seen["params"], Result: seen["result"], Error: seen["error"]}
 	idOK := m.ID == nil || null("id") || m.ID[0] == '"' || m.ID[0] == '-' || m.ID[0] >= '0' && m.ID[0] <= '9'
@@ -353,7 +361,7 @@ func (r texts) message() string {
 		}
 	}
 	add(1, `"id":`+r.pick(`1`, `"a"`, `-1`, `1e2`, `""`, `null`, `"\u0061"`, `{}`))
-	add(2, `"method":`+r.pick(`"ping"`, `"a/b"`, `"tools\/call"`, `""`, `1`, `"é"`))
+	add(2, `"method":`+r.pick(`"ping"`, `"a/b"`, `"notifications/a"`, `null`, `"tools\/call"`, `""`, `1`, `"é"`))
 	add(2, `"params":`+r.value(3))
 	add(3, `"result":`+r.value(3))
 	add(4, `"error":`+r.value(2))
