@@ -45,7 +45,7 @@ func (l *resettable) Accept() (net.Conn, error) {
 		}
 		// A fixed size: a buffer that grows takes in a whole large body, and what
 		// the client could send before a reset would depend on the machine.
-		_ = raw.SetReadBuffer(64 << 10)
+		_ = raw.SetReadBuffer(512 << 10) // less than a few segments of loopback stalls
 		c := &conn{TCPConn: raw, s: l.s}
 		l.s.mu.Lock()
 		dead := l.g.dead
