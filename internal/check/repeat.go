@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// A recovery that works five times in six does not work. Much of a recovery is waiting, so the repeats run side
+// A recovery that works three times in four does not work. Much of a recovery is waiting, so the repeats run side
 // by side, which also shows what only works on an idle machine.
 const (
-	repeats = 6
+	repeats = 4
 	abreast = 2
 	// Those over HTTP wait for whole seconds, as Retry-After counts, and start no process that could come too late.
 	repeatsHTTP = 2
