@@ -211,7 +211,16 @@ type budget struct {
 const (
 	defaultBudget = 256 // more than the calls anyone keeps in flight
 	budgetRefill  = 8   // a second
+	budgetEarned  = 0.2 // with every call that is answered
 )
+
+// earn gives back a part of a repetition for a call that was answered: in front
+// of a server that works, repetitions are few beside the calls.
+func (b *budget) earn() {
+	if !b.at.IsZero() {
+		b.tokens = min(b.size, b.tokens+budgetEarned)
+	}
+}
 
 func (b *budget) take(now time.Time) bool {
 	if b.size <= 0 {

@@ -52,6 +52,7 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	if c.own == nil && valid {
 		conn.Answered(c.class == Start || c.msg.Method == "server/discover")
 		s.counters.Answered++
+		s.budget.earn()
 		if c.task && c.token != "" && len(s.tasks) < mostTasks {
 			s.tasks[c.token] = true
 		}
