@@ -93,7 +93,7 @@ const (
 // Faults is the table of all of them.
 var Faults = []Row{
 	{Fault: RSTOnAccept, stage: atAccept, About: "a new connection is reset before anything is read; a connection that is already open is not touched"},
-	{Fault: RSTInBody, stage: inBody, About: "reset when half of the request body was read; visible with bodies larger than the socket buffers"},
+	{Fault: RSTInBody, stage: inBody, About: "reset when half of the request body, 1 MiB at most, was read; visible with bodies larger than the socket buffers"},
 
 	{Fault: RSTBeforeEffect, stage: before, do: rst, About: "whole request read, not executed, reset before any byte"},
 	{Fault: FINBeforeEffect, stage: before, do: fin, About: "whole request read, not executed, closed before any byte"},
