@@ -46,14 +46,19 @@ func TestAnotherClientsWriteIsNotUndone(t *testing.T) {
 // untilEffect waits until a server has written this value.
 func (f *front) untilEffect(value string) faultyserver.Entry {
 	f.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for limit := time.After(patience); ; {
 		entries, _, _ := faultyserver.ReadLedger(f.ledger)
 		for _, e := range entries {
 			if e.Value == value {
 				return e
 			}
 		}
+		select {
+		case <-look.C:
+		case <-limit:
+			f.t.Fatalf("no server wrote %q", value)
+		}
 	}
-	f.t.Fatalf("no server wrote %q", value)
-	return faultyserver.Entry{}
 }
