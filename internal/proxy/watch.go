@@ -332,10 +332,6 @@ func (s *Session) probe(conn *upstream.Conn, now time.Time) {
 	s.transmit(s.pulse.probe, conn)
 }
 
-// cpuTick is as fine as systems tell CPU time. A hundredth of the time is no
-// work either: a server that hangs still reads our probes and tends its timers.
-const cpuTick = 10 * time.Millisecond
-
 // examine looks at the processes: stopped, or without CPU?
 func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p := &s.pulse
@@ -343,8 +339,8 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 		return
 	}
 	vitals := conn.Vitals()
-	p.worked = min(p.worked, vitals.CPU) // the time of a process that ended is gone from the sum
-	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+cpuTick {
+	p.worked = min(p.worked, vitals.CPU)                                             // the time of a process that ended is gone from the sum
+	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+upstream.CPUTick { // a server that hangs still reads our probes and tends its timers
 		p.idleSince, p.worked = now, vitals.CPU
 	}
 	if !vitals.Stopped {

@@ -13,8 +13,8 @@ type effort struct {
 	looked time.Time
 }
 
-// cpuTick is the precision in which systems report CPU time.
-const cpuTick = 10 * time.Millisecond
+// CPUTick is the precision in which systems report CPU time.
+const CPUTick = 10 * time.Millisecond
 
 // last looks at the processes, at most every so often, and returns when they
 // were last seen working: more than a hundredth of the time, because a server
@@ -28,7 +28,7 @@ func (e *effort) last(look func() Vitals, now time.Time, every time.Duration) ti
 	e.looked = now
 	vitals := look()
 	e.used = min(e.used, vitals.CPU) // the time of a process that ended is gone from the sum
-	if vitals.CPU > e.used+cpuTick+now.Sub(e.seen)/100 {
+	if vitals.CPU > e.used+CPUTick+now.Sub(e.seen)/100 {
 		e.used, e.seen = vitals.CPU, now
 	}
 	return e.seen
