@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,32 +16,68 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// narrate says on stderr what was healed: one line for what a person would
-// want to know, nothing for what is usual. The returned function says the
-// rest and ends it.
-func narrate(events *event.Stream, w io.Writer) (finish func()) {
+// narrate writes to w what was healed: one line for each thing a person would
+// want to know, nothing for what is usual. A consequence is not repeated after
+// its cause. finish writes the rest, ends it, and returns the code of the
+// trouble that was explained last and lasts.
+func narrate(events *event.Stream, w io.Writer) (finish func() fault.Code) {
 	heard, stop := events.Subscribe(256)
 	done := make(chan struct{})
+	n := narrator{w: w}
 	go func() {
 		defer close(done)
-		stopping := 0 // sessions
 		for e := range heard {
-			switch {
-			case e.Kind == event.Stopping:
-				stopping++
-			case e.Kind == event.Stopped:
-				stopping--
-			case e.Kind == event.Died && stopping > 0:
-				continue // it was asked to
-			}
-			if line := told(e); line != "" {
-				fmt.Fprintln(w, fault.LogMark+" "+fault.Passage(line))
-			}
+			n.tell(e)
 		}
 	}()
-	return func() {
+	return func() fault.Code {
 		stop()
-		within(done)
+		if !within(done) {
+			return ""
+		}
+		return n.code
+	}
+}
+
+// narrator remembers what was said, so that nothing is said twice.
+type narrator struct {
+	w        io.Writer
+	stopping int        // sessions
+	lost     string     // the line about a lost server, until it is clear that no better one follows
+	code     fault.Code // of the trouble that was explained and lasts
+}
+
+func (n *narrator) tell(e event.Event) {
+	switch e.Kind {
+	case event.Stopping:
+		n.stopping++
+	case event.Stopped:
+		n.stopping--
+	case event.Restored, event.Ready:
+		n.code = ""
+	case event.GaveUp, event.Refused, event.Opened:
+		n.code, n.lost = e.Code, ""
+	case event.Died:
+		if n.stopping > 0 {
+			return // it was asked to
+		}
+		if e.PID == 0 {
+			n.lost = told(e)
+			return
+		}
+	case event.Failed:
+		if e.Code == n.code {
+			return
+		}
+	}
+	n.say(n.lost)
+	n.lost = ""
+	n.say(told(e))
+}
+
+func (n *narrator) say(line string) {
+	if line != "" {
+		fmt.Fprintln(n.w, fault.LogMark+" "+fault.Passage(line))
 	}
 }
 
@@ -60,7 +97,7 @@ func told(e event.Event) string {
 	case event.Opened:
 		return fmt.Sprintf("too many restarts (%s); next try in %v", e.Detail, took)
 	case event.GaveUp:
-		return fmt.Sprintf("giving up (gauze explain %s): %s", e.Code, e.Detail)
+		return fmt.Sprintf("giving up: %s (gauze explain %s)", e.Detail, cmp.Or(e.Cause, string(e.Code)))
 	case event.Hung:
 		return "the server hangs and is replaced: " + e.Detail
 	case event.Replayed:
@@ -68,7 +105,7 @@ func told(e event.Event) string {
 	case event.Treating:
 		return "trying another way: " + e.Detail
 	case event.Refused:
-		return fmt.Sprintf("the server takes no request of ours (gauze explain %s): %s", e.Code, e.Detail)
+		return fmt.Sprintf("the server rejects every request: %s (gauze explain %s)", e.Detail, cmp.Or(e.Cause, string(e.Code)))
 	case event.Healed:
 		return "healed the server: " + e.Detail
 	case event.Repaired:
@@ -84,27 +121,31 @@ func told(e event.Event) string {
 }
 
 // explained turns the reason a server could not be kept into a message for
-// people and an exit status.
-func explained(err error, w *os.File) error {
+// people, unless narrate has given it, and an exit status.
+func explained(err error, said fault.Code, w *os.File) error {
 	var f *fault.Fault
-	if errors.As(err, &f) {
+	if !errors.As(err, &f) {
+		return err
+	}
+	if f.Code != said {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			fmt.Fprintln(w, f.Terminal(term.IsTerminal(w.Fd())))
 		}()
 		within(done)
-		return exitStatus(1)
 	}
-	return err
+	return exitStatus(1)
 }
 
-// within waits for last words, but not for a reader of our stderr that does
-// not read.
-func within(done <-chan struct{}) {
+// within waits for the last output, but not for a reader of our stderr that
+// does not read.
+func within(done <-chan struct{}) bool {
 	select {
 	case <-done:
+		return true
 	case <-time.After(500 * time.Millisecond):
+		return false
 	}
 }
 

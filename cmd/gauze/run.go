@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
@@ -53,7 +54,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	o.Stderr = serverLog(os.Stderr)
 	o.Events = event.New(256)
-	told := func() {}
+	told := func() fault.Code { return "" }
 	if !f.quiet {
 		told = narrate(o.Events, os.Stderr)
 	}
@@ -62,13 +63,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	session := proxy.New(o)
 	err = serve(cmd.Context(), session)
-	told()
+	said := told()
 	if f.statusFile != "" {
 		if err := writeStatus(f.statusFile, session); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)
 		}
 	}
-	return explained(err, os.Stderr)
+	return explained(err, said, os.Stderr)
 }
 
 // serve runs the session on our stdio. The first signal stops it in order, the

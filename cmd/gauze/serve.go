@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/gateway"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -117,7 +118,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		}
 		front.Tokens = own.all
 	}
-	told := func() {}
+	told := func() fault.Code { return "" }
 	if !f.quiet {
 		told = narrate(o.Events, os.Stderr)
 	}

@@ -226,8 +226,8 @@ func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	doctor := Live(newFakeMachine(t).Machine, false)
 	for _, line := range []string{"permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock", "npm error Your cache folder contains root-owned files", "ENOSPC: System limit for number of file watchers reached"} {
 		cause := doctor.Diagnose(upstream.Spec{Command: "docker", Args: []string{"run", "-i", "img"}}, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, Stderr: []string{line}})
-		if cause.Todo == "" || forPeople.MatchString(cause.Todo) {
-			t.Errorf("%s: %q", line, cause.Todo)
+		if cause.Remedy == "" || forPeople.MatchString(cause.Remedy) {
+			t.Errorf("%s: %q", line, cause.Remedy)
 		}
 	}
 }

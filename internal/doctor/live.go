@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -46,7 +47,7 @@ const (
 	mostShared = 256
 )
 
-func (l *attending) Diagnose(spec upstream.Spec, e upstream.Evidence) upstream.Cause {
+func (l *attending) Diagnose(spec upstream.Spec, e upstream.Evidence) fault.Cause {
 	d := Diagnose(FromEvidence(spec, e))
 	return causeOf(&d, d.Fix)
 }
@@ -102,9 +103,9 @@ func (l *attending) treat(ctx context.Context, spec upstream.Spec, c Case, tryin
 }
 
 // causeOf is what a fault tells of a diagnosis.
-func causeOf(d *Diagnosis, todo string) upstream.Cause {
+func causeOf(d *Diagnosis, todo string) fault.Cause {
 	if d == nil || d.Category == Unknown {
-		return upstream.Cause{}
+		return fault.Cause{}
 	}
-	return upstream.Cause{Why: d.Explanation, Todo: todo}
+	return fault.Cause{Code: d.Cause, Explanation: d.Explanation, Remedy: todo}
 }

@@ -9,7 +9,7 @@ import (
 func (e Entry) Explain(color bool) string {
 	p := paint(color)
 	var b strings.Builder
-	headline(&b, p, e.Code)
+	headline(&b, p, string(e.Code))
 	fmt.Fprintf(&b, "%s\n", wrap(upperFirst(e.Title)+".", "  "))
 	section := func(title string) { fmt.Fprintf(&b, "\n  %s\n", p.strong(title)) }
 	for _, s := range []struct{ title, text string }{

@@ -3,6 +3,7 @@
 //	fault.go       Fault and Evidence: the facts, no words
 //	delivery.go    how far the request got: the only fact that licenses a repetition
 //	code.go        the stable names of everything that breaks
+//	cause.go       why the server failed: what a voice says instead of the fault's own words
 //	advice.go      what the caller may do next, derived from the code and the delivery
 //	catalogue.go   one Entry per code; the words live in entries_*.go
 //	nearest.go     the codes a mistyped one may have meant
@@ -37,6 +38,7 @@ type Fault struct {
 	Method string
 	Tool   string
 	Detail string // one plain line about this very case
+	Cause  Cause  // why the server failed, if that is known
 
 	At      time.Time // when this fault was made; "now" for every duration that is shown
 	Since   time.Time // when the server went down
@@ -75,6 +77,10 @@ func (f *Fault) Error() string {
 	if s := f.foreign(f.Server); s != "" {
 		b.WriteString(s)
 		b.WriteString(": ")
+	}
+	if c := f.cause(); c.Known() {
+		b.WriteString(c.Explanation + " " + c.Remedy)
+		return b.String()
 	}
 	b.WriteString(e.Title)
 	if d := f.detail(); d != "" {

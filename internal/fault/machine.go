@@ -24,6 +24,8 @@ type machine struct {
 	Tool   string `json:"tool,omitempty"`
 	Detail string `json:"detail,omitempty"`
 
+	Cause *machineCause `json:"cause,omitempty"`
+
 	At       string `json:"at,omitempty"`
 	Since    string `json:"since,omitempty"`
 	NextTry  string `json:"nextTry,omitempty"`
@@ -32,6 +34,13 @@ type machine struct {
 	LimitMS  int64  `json:"limitMs,omitempty"`
 
 	Evidence *machineEvidence `json:"evidence,omitempty"`
+}
+
+type machineCause struct {
+	Code        string   `json:"code,omitempty"`
+	Explanation string   `json:"explanation,omitempty"`
+	Remedy      string   `json:"remedy,omitempty"`
+	Changes     []string `json:"changes,omitempty"`
 }
 
 type machineEvidence struct {
@@ -60,6 +69,9 @@ func (f *Fault) JSON() []byte {
 	}
 	if !e.mute {
 		m.Detail = f.detail()
+		if c := f.cause(); c.Known() || len(c.Changes) > 0 {
+			m.Cause = &machineCause{c.Code, c.Explanation, c.Remedy, c.Changes}
+		}
 	}
 	return encode(m)
 }

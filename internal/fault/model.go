@@ -33,13 +33,27 @@ func (f *Fault) modelParts() []string {
 	if effect := f.effect(); effect != "" {
 		said = append(said, effect)
 	}
-	said = append(said, f.next())
+	cause := f.cause()
+	if e.mute {
+		cause = Cause{}
+	}
+	if cause.Known() {
+		said = append(said, cause.Explanation)
+	}
+	if cause.Known() && f.Advice() == TellUser {
+		said = append(said, "Do not retry before this is fixed. Tell the user: "+cause.Remedy)
+	} else {
+		said = append(said, f.next())
+	}
 	// The bracket keeps our words apart from a tool's own error: a model must not think the tool said this.
 	parts := []string{ModelMark + ": " + string(f.Code) + "] " + strings.Join(said, " ")}
 	if e.mute {
 		return parts
 	}
-	if d := f.detail(); d != "" {
+	for _, change := range cause.Changes {
+		parts = append(parts, "Gauze had changed how the server is started or reached: "+change+".")
+	}
+	if d := f.detail(); d != "" && !cause.Known() {
 		parts = append(parts, "Detail: "+strings.TrimSuffix(d, ".")+".")
 	}
 	if e.shows && f.Evidence != nil {

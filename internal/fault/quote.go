@@ -27,7 +27,9 @@ func Passage(text string) string { return capped(Secrets{}.hide(text), maxDetail
 // hide takes known values out first: a pattern that hides half of one would leave the other half unknown.
 func (s Secrets) hide(text string) string { return Redact(s.Redact(Clean(text))) }
 
-func (f *Fault) detail() string { return capped(f.Secrets.hide(f.Detail), maxDetail) }
+func (f *Fault) detail() string { return f.passage(f.Detail) }
+
+func (f *Fault) passage(s string) string { return capped(f.Secrets.hide(s), maxDetail) }
 
 func (f *Fault) foreign(s string) string {
 	if s == "" {

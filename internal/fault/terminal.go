@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -19,10 +20,18 @@ func (f *Fault) Terminal(color bool) string {
 	e := f.entry()
 	var b strings.Builder
 
-	headline(&b, p, f.Code)
-	fmt.Fprintf(&b, "%s\n\n", wrap(upperFirst(e.Title)+".", "  "))
-	if d := f.detail(); d != "" {
-		fmt.Fprintf(&b, "%s\n\n", wrap(d, "  "))
+	cause := f.cause()
+	code := string(f.Code)
+	if cause.Known() {
+		code = cmp.Or(cause.Code, code)
+		headline(&b, p, code)
+		fmt.Fprintf(&b, "%s\n\n", wrap(cause.Explanation, "  "))
+	} else {
+		headline(&b, p, code)
+		fmt.Fprintf(&b, "%s\n\n", wrap(upperFirst(e.Title)+".", "  "))
+		if d := f.detail(); d != "" {
+			fmt.Fprintf(&b, "%s\n\n", wrap(d, "  "))
+		}
 	}
 
 	rows := 0
@@ -40,6 +49,9 @@ func (f *Fault) Terminal(color bool) string {
 	row("Next try", f.nextTry())
 	if f.Evidence != nil {
 		row("Ended", f.ended())
+	}
+	for _, change := range cause.Changes {
+		row("Changed", change)
 	}
 	if rows > 0 {
 		b.WriteString("\n")
@@ -60,21 +72,25 @@ func (f *Fault) Terminal(color bool) string {
 		quote("Lines on stdout that were not messages:", f.foreignLines(f.Evidence.Stdout, terminalLines))
 	}
 
-	for _, s := range e.Do {
+	steps := e.Do
+	if cause.Known() {
+		steps = []Step{{Text: upperFirst(cause.Remedy)}}
+	}
+	for _, s := range steps {
 		fmt.Fprintf(&b, "%s\n", wrap(s.Text, "  "))
 		if s.Command != "" {
 			fmt.Fprintf(&b, "    %s\n", p.command(f.fill(s.Command)))
 		}
 	}
-	if f.Code != "" {
-		fmt.Fprintf(&b, "%s\n    %s\n", "  More about this:", p.command("gauze explain "+string(f.Code)))
+	if code != "" {
+		fmt.Fprintf(&b, "  To learn more:\n    %s\n", p.command("gauze explain "+code))
 	}
 	return b.String()
 }
 
-func headline(b *strings.Builder, p paint, code Code) {
+func headline(b *strings.Builder, p paint, code string) {
 	rule := strings.Repeat("─", max(3, terminalWidth-len(code)-4))
-	fmt.Fprintf(b, "%s %s %s\n\n", p.faint("──"), p.loud(string(code)), p.faint(rule))
+	fmt.Fprintf(b, "%s %s %s\n\n", p.faint("──"), p.loud(code), p.faint(rule))
 }
 
 func (f *Fault) call() string {

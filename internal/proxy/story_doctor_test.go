@@ -27,8 +27,8 @@ func doctorWith(treat func(asked int, spec upstream.Spec) upstream.Treated) *qua
 	return q
 }
 
-func (q *quack) Diagnose(upstream.Spec, upstream.Evidence) upstream.Cause {
-	return upstream.Cause{Why: "It is unwell.", Todo: "Let it rest."}
+func (q *quack) Diagnose(upstream.Spec, upstream.Evidence) fault.Cause {
+	return fault.Cause{Code: "unwell", Explanation: "It is unwell.", Remedy: "Let it rest."}
 }
 
 func (q *quack) Treat(_ context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {

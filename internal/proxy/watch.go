@@ -204,7 +204,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 				s.retire(c)
 				seen, shown := conn.Stuck(c.msg.Method, c.sent), conn.Glimpse()
 				s.later(func() {
-					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Detail: s.up.Explain("", seen),
+					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Cause: s.up.Cause(seen),
 						Waited: now.Sub(c.sent), Limit: patience, Evidence: shown})
 				})
 				s.replace(conn, "it did not answer "+c.msg.Method)

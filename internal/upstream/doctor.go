@@ -13,21 +13,15 @@ import (
 // to start the same program or to reach the same server.
 type Doctor interface {
 	// Diagnose names the cause, from the evidence alone.
-	Diagnose(Spec, Evidence) Cause
+	Diagnose(Spec, Evidence) fault.Cause
 	// Treat looks for a way around it, and may start the server to try one.
 	// trying hears what is being tried.
 	Treat(ctx context.Context, spec Spec, e Evidence, trying func(string)) Treated
 }
 
-// Cause is why a server failed.
-type Cause struct {
-	Why  string // in one sentence; empty: nobody knows
-	Todo string // what a person has to do
-}
-
 // Treated is what a treatment came to.
 type Treated struct {
-	Cause
+	Cause   fault.Cause
 	Changed bool // the server should be started or reached as Spec says
 	Healed  bool // and works then; otherwise it only fails later, or of something else
 	Spec    Spec
@@ -64,14 +58,14 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 	}
 	if !next.final() {
 		if e.Remote && !e.Gone { // nobody waits longer for knowing why
-			next.detail = u.Explain(next.detail, e)
+			next.cause = u.Cause(e)
 		}
 		return false
 	}
 	if e.Remote && u.Remote != nil && u.Remote.served.Load() {
 		// It was there, under this very address, for us or for others. What
 		// answers elsewhere is another server, whatever it says.
-		next.detail = u.Explain(next.detail, e)
+		next.cause = u.Cause(e)
 		return false
 	}
 	sign := e.Signature()
@@ -84,7 +78,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 		t.Changed, t.Did, t.Cause = false, "", u.Doctor.Diagnose(u.Spec, e)
 		u.treated[sign] = t
 	case !known:
-		trouble.Detail = u.told(next.detail, u.Doctor.Diagnose(u.Spec, e))
+		trouble.Detail, trouble.Cause = next.detail, u.Cause(e)
 		u.user.Unreachable(trouble)
 		t = treatment{before: u.Spec}
 		t.Treated = u.Doctor.Treat(ctx, u.Spec, e, func(what string) {
@@ -106,7 +100,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 			return true
 		}
 	}
-	next.detail = u.told(next.detail, t.Cause)
+	next.cause = u.known(t.Cause)
 	return false
 }
 
@@ -153,32 +147,16 @@ func (r *Remote) relocate(from, to Spec) bool {
 	return true
 }
 
-// Explain adds to what was seen what the doctor knows about it.
-func (u *Upstream) Explain(detail string, e Evidence) string {
+// Cause asks the doctor why the server failed, from the evidence alone.
+func (u *Upstream) Cause(e Evidence) fault.Cause {
 	if u.Doctor == nil {
-		return detail
+		return fault.Cause{}
 	}
-	return u.told(detail, u.Doctor.Diagnose(u.Spec, e))
+	return u.known(u.Doctor.Diagnose(u.Spec, e))
 }
 
-// told adds what the doctor knows, and what was changed before, to what was
-// seen.
-func (u *Upstream) told(detail string, c Cause) string {
-	sentence := func(text string) {
-		if detail != "" {
-			detail += ". "
-		}
-		detail += fault.Quote(text)
-	}
-	for _, did := range u.changes {
-		sentence("Before that, gauze changed how it is started or reached: " + did)
-	}
-	if c.Why == "" {
-		return detail
-	}
-	sentence(c.Why)
-	if c.Todo != "" {
-		detail += " What to do: " + fault.Quote(c.Todo)
-	}
-	return detail
+// known returns a cause with what was changed before, on the doctor's advice.
+func (u *Upstream) known(c fault.Cause) fault.Cause {
+	c.Changes = slices.Clone(u.changes)
+	return c
 }

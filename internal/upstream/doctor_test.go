@@ -1,25 +1,20 @@
 package upstream
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-func TestWhatTheDoctorSaysIsAdded(t *testing.T) {
-	for _, c := range []struct {
-		cause Cause
-		want  string
-	}{
-		{Cause{}, "it ended"},
-		{Cause{Todo: "look"}, "it ended"},
-		{Cause{Why: "X is not set."}, "it ended. X is not set."},
-		{Cause{Why: "X is not set.", Todo: "Set X."}, "it ended. X is not set. What to do: Set X."},
+func TestTroubleIsToldByItsCause(t *testing.T) {
+	for want, trouble := range map[string]Trouble{
+		"it ended":              {Detail: "it ended"},
+		"X is not set.":         {Detail: "it ended", Cause: fault.Cause{Explanation: "X is not set."}},
+		"X is not set. Set X.":  {Detail: "it ended", Cause: fault.Cause{Explanation: "X is not set.", Remedy: "Set X."}},
+		"it ended, as it is so": {Detail: "it ended, as it is so", Cause: fault.Cause{Changes: []string{"starts it with node"}}},
 	} {
-		if got := (&Upstream{}).told("it ended", c.cause); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
+		if got := trouble.sentence(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
-	}
-	if got := (&Upstream{}).told("it ended", Cause{Why: "a\x1b[31m\nb"}); strings.ContainsAny(got, "\x1b\n") {
-		t.Errorf("%q", got)
 	}
 }

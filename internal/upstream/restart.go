@@ -51,10 +51,11 @@ type plan struct {
 	wait      time.Duration
 	code      fault.Code // why calls fail meanwhile
 	detail    string
-	open      bool // too many restarts: one more try after wait
-	permanent bool // trying again by ourselves is pointless
-	refused   bool // the server is there, but wants nothing to do with us as we are
-	absent    bool // nobody is there, again and again
+	cause     fault.Cause // if the doctor knows one
+	open      bool        // too many restarts: one more try after wait
+	permanent bool        // trying again by ourselves is pointless
+	refused   bool        // the server is there, but wants nothing to do with us as we are
+	absent    bool        // nobody is there, again and again
 }
 
 // final reports whether the trouble will not pass by waiting a little.

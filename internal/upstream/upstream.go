@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type User interface {
 type Trouble struct {
 	Code       fault.Code
 	Detail     string
+	Cause      fault.Cause
 	Since      time.Time
 	Attempts   int
 	Generation int       // that ended
@@ -42,6 +44,15 @@ type Trouble struct {
 	Permanent  bool      // calls need not wait
 	Open       bool      // neither need these: the next try is far
 	Evidence   Evidence
+}
+
+// sentence says what happened: the cause and its remedy, or what was seen if
+// there is no cause.
+func (t Trouble) sentence() string {
+	if t.Cause.Known() {
+		return strings.TrimSpace(t.Cause.Explanation + " " + t.Cause.Remedy)
+	}
+	return t.Detail
 }
 
 // Options of an Upstream; the zero value of each is a sensible default.
@@ -174,7 +185,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			history = restarts{Restart: history.Restart}
 			continue
 		}
-		trouble.Detail, trouble.Permanent, trouble.Open = next.detail, next.permanent, next.open || next.refused
+		trouble.Detail, trouble.Cause, trouble.Permanent, trouble.Open = next.detail, next.cause, next.permanent, next.open || next.refused
 		if !next.permanent && !next.refused {
 			trouble.NextTry = now.Add(next.wait)
 		}
@@ -182,7 +193,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		u.user.Unreachable(trouble)
 		if next.permanent {
 			if err := u.untilAsked(ctx, now); err != nil {
-				return &fault.Fault{Code: next.code, Detail: next.detail, Server: u.Name, Secrets: u.Spec.Secrets(), At: now, Since: since,
+				return &fault.Fault{Code: next.code, Detail: next.detail, Cause: next.cause, Server: u.Name, Secrets: u.Spec.Secrets(), At: now, Since: since,
 					Attempts: attempts, Evidence: evidence.Shown()}
 			}
 			continue
@@ -291,7 +302,7 @@ func (u *Upstream) announce(p plan, t Trouble, generation int) {
 	case p.wait == 0:
 		return
 	}
-	u.emit(event.Event{Kind: kind, Generation: generation, Code: p.code, Detail: p.detail, Took: p.wait, Count: t.Attempts})
+	u.emit(event.Event{Kind: kind, Generation: generation, Code: p.code, Cause: t.Cause.Code, Detail: t.sentence(), Took: p.wait, Count: t.Attempts})
 }
 
 func (u *Upstream) emit(e event.Event) {
