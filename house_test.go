@@ -16,9 +16,10 @@ const module = "github.com/gauze-mcp/gauze"
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
 	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
-	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup"},
+	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue"},
 	"internal/agenttools":              {"internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/upstream", "internal/trust"},
 	"internal/trust":                   {},
+	"internal/catalogue":               {"internal/doctor", "internal/clientconfig"},
 	"internal/doctor":                  {"internal/upstream", "internal/trust"},
 	"internal/clientconfig":            {"internal/clientconfig/reference", "internal/upstream", "internal/splice"},
 	"internal/clientconfig/reference":  {},

@@ -142,7 +142,7 @@ func TestAClosedConnectionLeavesNothingBehind(t *testing.T) {
 func TestAMissingCommandIsExplainedToTheProgram(t *testing.T) {
 	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
 		Connect(t.Context(), &gauze.Transport{Command: []string{"no-such-bin-xyz"}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "no-such-bin-xyz") || !strings.Contains(err.Error(), "not found") {
+	if err == nil || !strings.Contains(err.Error(), "no-such-bin-xyz") || !strings.Contains(err.Error(), "on the PATH") {
 		t.Errorf("error: %v", err)
 	}
 }
@@ -160,7 +160,7 @@ func TestTransportFindsTheEndpointOfAURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	session.Close()
-	if _, err := client.Connect(t.Context(), &gauze.Transport{URL: wrong, NoHeal: true}, nil); err == nil || !strings.Contains(err.Error(), "What to do") {
+	if _, err := client.Connect(t.Context(), &gauze.Transport{URL: wrong, NoHeal: true}, nil); err == nil || !strings.Contains(err.Error(), "Tell the user") {
 		t.Error(err)
 	}
 }

@@ -9,46 +9,54 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/catalogue"
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// explainCommand tells more about a fault than fits into an answer.
+// explainCommand says more about a code than fits into a message.
 func explainCommand() *cobra.Command {
-	var codes []string
-	for _, e := range fault.All() {
-		codes = append(codes, string(e.Code))
-	}
 	return &cobra.Command{
 		Use:   "explain [CODE]",
-		Short: "Explain a fault: what it means, why it happens, what you can do",
-		Long: "Every fault of Gauze has a code, such as outcome-unknown. This command says what the code means,\n" +
-			"why it happens, what Gauze did about it and what you can do. Without a code it lists them all.",
-		Example:   "  gauze explain\n  gauze explain outcome-unknown",
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: codes,
+		Short: "Explain a code: what it means, why it happens, what you can do",
+		Long: "Every fault, cause and configuration problem that gauze reports has a code,\n" +
+			"such as outcome-unknown or env_not_set. explain says what the code means, why\n" +
+			"it happens and what you can do. Without a code it lists them all.",
+		Example: "  gauze explain\n  gauze explain outcome-unknown",
+		Args:    cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) (codes []string, _ cobra.ShellCompDirective) {
+			for _, e := range catalogue.All() {
+				codes = append(codes, string(e.Code))
+			}
+			return codes, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
 			if len(args) == 0 {
-				return listFaults(out)
+				return listCodes(out)
 			}
-			return explainFault(out, args[0], colourful(out))
+			return explainCode(out, args[0], colourful(out))
 		},
 	}
 }
 
-func listFaults(w io.Writer) error {
+// listCodes lists the catalogue: the code, and below it the title.
+func listCodes(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-24s %s\n", "CODE", "MEANING")
-	for _, e := range fault.All() {
-		fmt.Fprintf(&b, "%-24s %s\n", e.Code, e.Title)
+	kind := fault.Kind(-1)
+	for _, e := range catalogue.All() {
+		if e.Kind != kind {
+			kind = e.Kind
+			fmt.Fprintf(&b, "\n%sS\n", strings.ToUpper(kind.String()))
+		}
+		fmt.Fprintf(&b, "  %s\n%s\n", e.Code, fault.Wrap(e.Title, "      "))
 	}
-	b.WriteString("\nMore about one of them: gauze explain CODE\n")
-	_, err := io.WriteString(w, b.String())
+	b.WriteString("\nTo learn more about one of them:\n  gauze explain CODE\n")
+	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))
 	return err
 }
 
-func explainFault(w io.Writer, code string, colour bool) error {
-	e, ok := fault.Lookup(code)
+func explainCode(w io.Writer, code string, colour bool) error {
+	e, ok := catalogue.Lookup(code)
 	if !ok {
 		return unknownCode(code)
 	}
@@ -57,11 +65,11 @@ func explainFault(w io.Writer, code string, colour bool) error {
 }
 
 func unknownCode(code string) error {
-	near := fault.Nearest(code)
+	near := catalogue.Nearest(code)
 	if len(near) == 0 {
-		return fmt.Errorf("there is no fault %q; `gauze explain` lists all codes", fault.Quote(code))
+		return fmt.Errorf("unknown code %q; `gauze explain` lists all codes", fault.Quote(code))
 	}
-	return fmt.Errorf("there is no fault %q; did you mean %s? `gauze explain` lists all codes", fault.Quote(code), strings.Join(near, " or "))
+	return fmt.Errorf("unknown code %q; did you mean %s?", fault.Quote(code), strings.Join(near, " or "))
 }
 
 // colourful is whether w is a terminal whose owner did not ask for plain text (no-color.org).

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/catalogue"
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
@@ -24,8 +25,8 @@ func TestExplainWithoutACodeListsThemAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range fault.All() {
-		if !strings.Contains(out, string(e.Code)+" ") || !strings.Contains(out, e.Title) {
+	for _, e := range catalogue.All() {
+		if !strings.Contains(out, "  "+string(e.Code)+"\n"+fault.Wrap(e.Title, "      ")) {
 			t.Errorf("%s is not listed", e.Code)
 		}
 	}
@@ -51,9 +52,9 @@ func TestExplainSaysAllThereIsToACode(t *testing.T) {
 
 func TestExplainOfAnUnknownCodeNamesTheNearest(t *testing.T) {
 	for typed, want := range map[string]string{
-		"outcome-unkown": `there is no fault "outcome-unkown"; did you mean outcome-unknown? ` + "`gauze explain` lists all codes",
-		"zzzzzz":         "there is no fault \"zzzzzz\"; `gauze explain` lists all codes",
-		"x\x1b[31m":      "there is no fault \"x\"; `gauze explain` lists all codes",
+		"outcome-unkown": `unknown code "outcome-unkown"; did you mean outcome-unknown?`,
+		"zzzzzz":         "unknown code \"zzzzzz\"; `gauze explain` lists all codes",
+		"x\x1b[31m":      "unknown code \"x\"; `gauze explain` lists all codes",
 	} {
 		if out, err := explain(typed); err == nil || err.Error() != want || out != "" {
 			t.Errorf("%q: %v, %q", typed, err, out)

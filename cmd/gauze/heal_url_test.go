@@ -42,7 +42,7 @@ func TestARefusedServerIsExplained(t *testing.T) {
 	for range 2 { // every time
 		fmt.Fprintln(w.in, hello)
 		line, _ := w.out.ReadString('\n')
-		for _, want := range []string{`"error"`, "http-refused", "HTTP 404", "What to do:"} {
+		for _, want := range []string{`"error"`, "http-refused", "HTTP 404", "Tell the user:"} {
 			if !strings.Contains(line, want) {
 				t.Errorf("no %s in %s", want, line)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +19,10 @@ import (
 // want to know, nothing for what is usual. A consequence is not repeated after
 // its cause. finish writes the rest, ends it, and returns the code of the
 // trouble that was explained last and lasts.
-func narrate(events *event.Stream, w io.Writer) (finish func() fault.Code) {
+func narrate(events *event.Stream, w *os.File) (finish func() fault.Code) {
 	heard, stop := events.Subscribe(256)
 	done := make(chan struct{})
-	n := narrator{w: w}
+	n := narrator{w: w, color: colourful(w)}
 	go func() {
 		defer close(done)
 		for e := range heard {
@@ -42,6 +41,7 @@ func narrate(events *event.Stream, w io.Writer) (finish func() fault.Code) {
 // narrator remembers what was said, so that nothing is said twice.
 type narrator struct {
 	w        io.Writer
+	color    bool
 	stopping int        // sessions
 	lost     string     // the line about a lost server, until it is clear that no better one follows
 	code     fault.Code // of the trouble that was explained and lasts
@@ -55,8 +55,13 @@ func (n *narrator) tell(e event.Event) {
 		n.stopping--
 	case event.Restored, event.Ready:
 		n.code = ""
-	case event.GaveUp, event.Refused, event.Opened:
-		n.code, n.lost = e.Code, ""
+	case event.GaveUp, event.Refused:
+		if n.lost = ""; n.code != e.Code {
+			n.code = e.Code
+			f := fault.Fault{Code: e.Code, Server: e.Server, Detail: e.Detail, Cause: e.Cause, Attempts: e.Count, At: e.Time}
+			fmt.Fprintln(n.w, f.Terminal(n.color))
+		}
+		return
 	case event.Died:
 		if n.stopping > 0 {
 			return // it was asked to
@@ -96,16 +101,12 @@ func told(e event.Event) string {
 		return fmt.Sprintf("next try in %v", took)
 	case event.Opened:
 		return fmt.Sprintf("too many restarts (%s); next try in %v", e.Detail, took)
-	case event.GaveUp:
-		return fmt.Sprintf("giving up: %s (gauze explain %s)", e.Detail, cmp.Or(e.Cause, string(e.Code)))
 	case event.Hung:
 		return "the server hangs and is replaced: " + e.Detail
 	case event.Replayed:
 		return fmt.Sprintf("sent again: %s (%s)", what, e.Detail)
 	case event.Treating:
 		return "trying another way: " + e.Detail
-	case event.Refused:
-		return fmt.Sprintf("the server rejects every request: %s (gauze explain %s)", e.Detail, cmp.Or(e.Cause, string(e.Code)))
 	case event.Healed:
 		return "healed the server: " + e.Detail
 	case event.Repaired:
@@ -131,7 +132,7 @@ func explained(err error, said fault.Code, w *os.File) error {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			fmt.Fprintln(w, f.Terminal(term.IsTerminal(w.Fd())))
+			fmt.Fprintln(w, f.Terminal(colourful(w)))
 		}()
 		within(done)
 	}

@@ -153,3 +153,17 @@ func sortProblems(all []Problem) {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Code, b.Code))
 	})
 }
+
+// Entries lists the problems for the catalogue.
+func Entries() []fault.Entry {
+	var all []fault.Entry
+	for _, code := range Codes() {
+		k := catalogue[code]
+		remedy := fault.Step{Text: "Correct the file yourself; this shows where and what:", Command: "gauze doctor"}
+		if k.consent < Person {
+			remedy = fault.Step{Text: "See the change, and agree to it:", Command: "gauze doctor --fix"}
+		}
+		all = append(all, fault.Entry{Code: fault.Code(code), Kind: fault.KindConfig, Title: k.why, Do: []fault.Step{remedy}})
+	}
+	return all
+}

@@ -253,7 +253,7 @@ func (x *exam) tell(f finding) Diagnosis {
 // unknown is the honest answer. What was seen is said, because "the connection
 // closed" is at least not "the command was not found".
 func (x *exam) unknown() Diagnosis {
-	d := Diagnosis{Category: Unknown, Cause: "evidence_missing_stderr", Confidence: 0.1, Reasons: []string{}}
+	d := Diagnosis{Category: Unknown, Cause: noEvidence, Confidence: 0.1, Reasons: []string{}}
 	d.Explanation = "Nothing in the evidence says why the server failed: it has no words that are known here."
 	if strings.TrimSpace(x.text) == "" {
 		d.Explanation = "The evidence does not say why the server failed: neither what it wrote to stderr nor how it ended is in it."
@@ -278,6 +278,7 @@ const (
 	noAnswer    = "no_answer"
 	justEnded   = "ended_without_reason"
 	serverError = "server_error"
+	noEvidence  = "evidence_missing_stderr"
 )
 
 // nameless tells whether the cause is not known.

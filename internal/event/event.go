@@ -24,8 +24,8 @@ type Event struct {
 	Tool       string
 	From, To   string // health
 	Code       fault.Code
-	Cause      string // of the trouble, in the catalogue
-	Detail     string // may hold foreign text: every voice cleans it
+	Cause      fault.Cause // why the server failed, if that is known
+	Detail     string      // may hold foreign text: every voice cleans it
 	Took       time.Duration
 	Count      int
 	PID        int

@@ -4,7 +4,10 @@ import "slices"
 
 // Entry is what the catalogue knows of one code: all the words, none of the layout.
 type Entry struct {
-	Code  Code
+	Code    Code
+	Kind    Kind
+	Follows []Code // causes of which this one is only a consequence, so that it is not shown next to them
+
 	RPC   int    // JSON-RPC error code
 	Title string // headline: lower case, no full stop
 	Retry Advice // before Fault.Advice corrects it by the delivery
@@ -21,6 +24,19 @@ type Entry struct {
 	next      string // what to do next, said to the model; "" leaves it to the advice
 	mute      bool   // not even Detail reaches the model or the JSON: nothing that could hold the server's text
 	shows     bool   // model and JSON get the server's last lines: it is dead, and they are the diagnosis
+}
+
+// Kind is what an entry of the catalogue describes.
+type Kind int
+
+const (
+	KindFault  Kind = iota // a request that failed
+	KindCause              // why a server does not start or answer
+	KindConfig             // something wrong in a client's configuration file
+)
+
+func (k Kind) String() string {
+	return [...]string{"fault", "cause", "configuration problem"}[k]
 }
 
 // Step is one thing a person can do: words, and the exact command if there is one.

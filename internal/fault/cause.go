@@ -1,5 +1,7 @@
 package fault
 
+import "strings"
+
 // Cause is why a server failed and what to do about it. A fault with a cause is a consequence: every voice gives
 // the cause and its remedy instead of the fault's own.
 type Cause struct {
@@ -12,11 +14,30 @@ type Cause struct {
 // Known reports whether there is a cause.
 func (c Cause) Known() bool { return c.Explanation != "" }
 
-// cause returns f's cause, fit to be shown.
+// cause returns f's cause, fit to be shown. The remedy is in our own words, and what it names comes from the
+// configuration and is masked already: patterns would only hide placeholders such as Authorization=NAME in it.
 func (f *Fault) cause() Cause {
-	c := Cause{Code: f.Cause.Code, Explanation: f.passage(f.Cause.Explanation), Remedy: f.passage(f.Cause.Remedy)}
+	c := Cause{Code: f.Cause.Code, Explanation: f.passage(f.Cause.Explanation)}
+	c.Remedy = upperFirst(sentenceEnd(capped(f.Secrets.Redact(Clean(f.Cause.Remedy)), maxDetail)))
 	for _, change := range f.Cause.Changes {
 		c.Changes = append(c.Changes, f.foreign(change))
 	}
 	return c
+}
+
+// sentenceEnd adds a full stop where one is missing. A command to copy gets none.
+func sentenceEnd(s string) string {
+	if s == "" || strings.ContainsRune(".!?:`", rune(s[len(s)-1])) {
+		return s
+	}
+	return s + "."
+}
+
+// steps splits a remedy into its words and the command it ends with, which is in backquotes.
+func (c Cause) steps() []Step {
+	words, command, found := strings.Cut(strings.TrimSuffix(c.Remedy, "`"), ": `")
+	if !found || !strings.HasSuffix(c.Remedy, "`") || strings.Contains(command, "`") {
+		return []Step{{Text: c.Remedy}}
+	}
+	return []Step{{Text: words + ":", Command: command}}
 }

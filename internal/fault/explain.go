@@ -10,13 +10,15 @@ func (e Entry) Explain(color bool) string {
 	p := paint(color)
 	var b strings.Builder
 	headline(&b, p, string(e.Code))
-	fmt.Fprintf(&b, "%s\n", wrap(upperFirst(e.Title)+".", "  "))
+	fmt.Fprintf(&b, "%s\n", wrap(upperFirst(strings.TrimSuffix(e.Title, "."))+".", "  "))
 	section := func(title string) { fmt.Fprintf(&b, "\n  %s\n", p.strong(title)) }
 	for _, s := range []struct{ title, text string }{
 		{"What it means", e.Means}, {"Why it happens", e.Why}, {"What Gauze did", e.Did},
 	} {
-		section(s.title)
-		fmt.Fprintf(&b, "%s\n", wrap(s.text, "    "))
+		if s.text != "" {
+			section(s.title)
+			fmt.Fprintf(&b, "%s\n", wrap(s.text, "    "))
+		}
 	}
 	section("What you can do")
 	for _, s := range e.Do {
@@ -24,6 +26,17 @@ func (e Entry) Explain(color bool) string {
 		if s.Command != "" {
 			fmt.Fprintf(&b, "      %s\n", p.command(s.Command))
 		}
+	}
+	if len(e.Follows) > 0 {
+		section("What it may follow from")
+		var codes []string
+		for _, code := range e.Follows {
+			codes = append(codes, string(code))
+		}
+		fmt.Fprintf(&b, "%s\n", wrap(strings.Join(codes, ", "), "    "))
+	}
+	if e.Kind != KindFault {
+		return b.String()
 	}
 	section("What the caller is told")
 	fmt.Fprintf(&b, "%s\n", wrap(e.Retry.words(), "    "))

@@ -29,13 +29,16 @@ func (f *Fault) modelParts() []string {
 	if f.Delivery == Refused && e.refused != "" {
 		happened = e.refused
 	}
-	said := []string{sentence(f.noun(happened), f.facts())}
-	if effect := f.effect(); effect != "" {
-		said = append(said, effect)
-	}
 	cause := f.cause()
 	if e.mute {
 		cause = Cause{}
+	}
+	if cause.Known() && f.Advice() == TellUser {
+		happened = "The MCP server is not available."
+	}
+	said := []string{sentence(f.noun(happened), f.facts())}
+	if effect := f.effect(); effect != "" {
+		said = append(said, effect)
 	}
 	if cause.Known() {
 		said = append(said, cause.Explanation)

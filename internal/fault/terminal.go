@@ -41,7 +41,7 @@ func (f *Fault) Terminal(color bool) string {
 			fmt.Fprintf(&b, "  %s %s\n", p.faint(fmt.Sprintf("%-9s", label)), text)
 		}
 	}
-	row("Server", f.foreign(f.Server))
+	row("Server", shortened(f.foreign(f.Server), terminalWidth-len("  Server    ")))
 	row("Call", f.call())
 	row("Effect", f.effectForPeople())
 	row("Since", f.since())
@@ -74,7 +74,7 @@ func (f *Fault) Terminal(color bool) string {
 
 	steps := e.Do
 	if cause.Known() {
-		steps = []Step{{Text: upperFirst(cause.Remedy)}}
+		steps = cause.steps()
 	}
 	for _, s := range steps {
 		fmt.Fprintf(&b, "%s\n", wrap(s.Text, "  "))
@@ -178,6 +178,14 @@ func (f *Fault) fill(command string) string {
 	return strings.Replace(command, "--tool NAME:timeout=", "--tool "+f.Tool+":timeout=", 1)
 }
 
+// shortened cuts a text at a number of characters.
+func shortened(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
 func clock(t time.Time) string { return t.Format("15:04:05") }
 
 func upperFirst(s string) string {
@@ -186,6 +194,9 @@ func upperFirst(s string) string {
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
 }
+
+// Wrap breaks prose at spaces, at a width that every terminal has.
+func Wrap(s, indent string) string { return wrap(s, indent) }
 
 // wrap breaks prose at spaces. Words longer than a line stay whole: a broken path cannot be copied.
 func wrap(s, indent string) string {

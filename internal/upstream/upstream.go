@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,15 +43,6 @@ type Trouble struct {
 	Permanent  bool      // calls need not wait
 	Open       bool      // neither need these: the next try is far
 	Evidence   Evidence
-}
-
-// sentence says what happened: the cause and its remedy, or what was seen if
-// there is no cause.
-func (t Trouble) sentence() string {
-	if t.Cause.Known() {
-		return strings.TrimSpace(t.Cause.Explanation + " " + t.Cause.Remedy)
-	}
-	return t.Detail
 }
 
 // Options of an Upstream; the zero value of each is a sensible default.
@@ -302,7 +292,7 @@ func (u *Upstream) announce(p plan, t Trouble, generation int) {
 	case p.wait == 0:
 		return
 	}
-	u.emit(event.Event{Kind: kind, Generation: generation, Code: p.code, Cause: t.Cause.Code, Detail: t.sentence(), Took: p.wait, Count: t.Attempts})
+	u.emit(event.Event{Kind: kind, Generation: generation, Code: p.code, Cause: t.Cause, Detail: t.Detail, Took: p.wait, Count: t.Attempts})
 }
 
 func (u *Upstream) emit(e event.Event) {

@@ -1,0 +1,48 @@
+// Package catalogue is the one list of everything that can go wrong: the faults a request can end with, the causes a
+// server can fail from, and the problems a configuration file can have. Their words are where they are found: in
+// packages fault, doctor and clientconfig.
+package catalogue
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// All returns every entry: faults, then causes, then configuration problems, each in reading order. A configuration
+// problem that is also a cause is listed as the cause.
+var All = sync.OnceValue(func() []fault.Entry {
+	all := slices.Concat(fault.All(), doctor.Entries(), clientconfig.Entries())
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(e fault.Entry) bool {
+		code := plain(string(e.Code))
+		twice := seen[code] && e.Kind == fault.KindConfig
+		seen[code] = true
+		return twice
+	})
+})
+
+// Lookup returns the entry of a code. Hyphens and underscores are the same.
+func Lookup(code string) (fault.Entry, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(e fault.Entry) bool { return plain(string(e.Code)) == plain(code) })
+	if i < 0 {
+		return fault.Entry{}, false
+	}
+	return all[i], true
+}
+
+// Nearest returns up to three codes that a misspelt one may stand for, the nearest first.
+func Nearest(code string) []string {
+	var codes []string
+	for _, e := range All() {
+		codes = append(codes, string(e.Code))
+	}
+	return fault.NearestOf(code, codes)
+}
+
+func plain(code string) string { return strings.ReplaceAll(strings.ToLower(code), "_", "-") }
