@@ -389,7 +389,7 @@ func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
 		".cursor/mcp.json": `{"mcpServers": {"wrong": {"url": "` + strings.TrimSuffix(server.URL(), "/mcp") + `/wrong"}}}`,
 		".claude.json":     `{"mcpServers": {"old": {"type": "sse", "url": "` + server.URL() + `"}}}`,
 	})
-	p.mustSay("the server speaks http, and the entry says sse", "doctor", "old")
+	p.mustSay("the server uses http, but the entry says sse", "doctor", "old")
 	if said := p.agree("doctor", "--fix"); !strings.Contains(said, "Now:") || !strings.Contains(said, "2 of 2 work.") {
 		t.Errorf("%s", said)
 	}

@@ -62,7 +62,7 @@ func TestRunFindsAProgramThatIsNotOnThePath(t *testing.T) {
 	// Who wants none of that is told the cause and what to do.
 	answer, beside = d.says(t, "--no-heal", "--", "hidden-server")
 	wantAll(t, answer, `"code":"command-not-found"`, "Tell the user:")
-	if wantAll(t, beside, "gauze: giving up"); strings.Contains(beside, "healed") {
+	if wantAll(t, beside, "gauze explain wrong_command_name"); strings.Contains(beside, "healed") {
 		t.Error(beside)
 	}
 }

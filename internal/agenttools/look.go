@@ -12,7 +12,6 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func (d *desk) addLook() {
@@ -202,54 +201,33 @@ func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Che
 	return c.desk.Fleet.Check(c.ctx, servers, o)
 }
 
+// checkedOf reports a server's verdict in terms of our tools.
 func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
-	shown := Checked{ID: fault.Quote(c.ID()), State: stateOf(c), Why: c.Not, Problems: problemsOf(c.Problems)}
-	if !c.Tried && c.Foreign() {
-		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}: the user is asked first", shown.ID)
-	}
-	heal := fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
+	v := c.Verdict()
+	shown := Checked{ID: fault.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
 	if c.Tried {
 		shown.Report = healingOf(c.Real(), c.Attempt, c.Report)
-		shown.Next = shown.Report.Next
 	}
-	for _, p := range shown.Problems {
-		if p.Fixable && p.Severity == "error" {
-			shown.Next = heal
+	switch v.Action {
+	case fleet.ByHand:
+		shown.Next = fault.Passage(v.Next)
+	case fleet.Heal, fleet.Repair:
+		shown.Next = fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
+	case fleet.Rewrap:
+		shown.Next = "tell the user to run: " + v.Next
+	case fleet.Try:
+		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}: the user is asked first", shown.ID)
+	}
+	if shown.State == "not_tried" {
+		shown.Why = c.Not
+	}
+	if shown.State == "degraded" {
+		shown.Why = fault.Passage(v.Cause)
+		if len(c.Report.Steps) > 0 {
+			shown.Diff = view.Keep([]*fleet.Checked{c}).Diff()
 		}
 	}
-	if shown.State != "degraded" {
-		return shown
-	}
-	shown.Why = "its client would not load the entry as it is written"
-	if c.Gone {
-		shown.Why = "it is wrapped, and there is no gauze at the path that its entry names"
-	}
-	if len(c.Report.Steps) > 0 {
-		shown.Why = "it works only with help"
-		shown.Diff = view.Keep([]*fleet.Checked{c}).Diff()
-	}
-	if shown.Diff != "" {
-		shown.Next = heal
-	}
 	return shown
-}
-
-// stateOf names how a server is, by what was seen of it.
-func stateOf(c *fleet.Checked) string {
-	command := c.Real().URL == ""
-	switch {
-	case !c.Tried:
-		return "not_tried"
-	case c.Well() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run helps at every start
-		return "healthy"
-	case c.Report.Healthy:
-		return "degraded"
-	case command && c.Attempt.Stage >= upstream.Started && (c.Attempt.ByUs != "" || c.Attempt.Limit.Alive): // it did not end by itself
-		return "unresponsive"
-	case !command && c.Attempt.Stage >= upstream.Started:
-		return "unresponsive"
-	}
-	return "dead"
 }
 
 func (h Health) text() string {

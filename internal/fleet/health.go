@@ -114,7 +114,7 @@ func worse(a, b State) State {
 }
 
 func ofFile(p clientconfig.Problem) FileVerdict {
-	v := FileVerdict{Verdict{Warned, p.What, p.Next}, p.File}
+	v := FileVerdict{Verdict{Warned, p.What, ByHand, p.Next}, p.File}
 	if p.Line > 0 {
 		v.Cause = fmt.Sprintf("%s (line %d)", p.What, p.Line)
 	}
@@ -122,7 +122,7 @@ func ofFile(p clientconfig.Problem) FileVerdict {
 		v.State = Broken
 	}
 	if p.Fix != nil && WithEyes(p) {
-		v.Next = "gauze doctor --fix --client " + p.Client.ID
+		v.Action, v.Next = Repair, "gauze doctor --fix --client "+p.Client.ID
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,79 +11,110 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// State is how a server stands, in one word.
+// State is how a server is, in one word.
 type State string
 
 const (
-	Works   State = "works"   // it was tried, and does
-	Warned  State = "warned"  // it does, or would, with something to know about
-	Broken  State = "broken"  // it does not, or its client does not load it
-	Untried State = "untried" // nothing is known to be wrong
-	Off     State = "off"     // switched off, or not the client's to start any more
+	Works   State = "works"   // tested successfully
+	Warned  State = "warned"  // works, or would, but something needs attention
+	Broken  State = "broken"  // does not work, or its client does not load it
+	Untried State = "untried" // no problem is known
+	Off     State = "off"     // disabled, or in a file the client no longer reads
 )
 
-// Verdict is the one thing to say about a server, and the one thing to do.
+// Action is what is to be done about a server.
+type Action int
+
+const (
+	Nothing Action = iota
+	ByHand         // Next says what a person has to do
+	Heal           // try fixes that change how the server is started or reached
+	Repair         // change the configuration file
+	Rewrap         // the gauze in front of the server is gone
+	Try            // ask the user, then start it
+)
+
+// Verdict is the one judgement of a server: the command line and the tools of gauze mcp report it in their own words.
 type Verdict struct {
-	State State
-	Cause string
-	Next  string // empty: nothing
+	State  State
+	Cause  string
+	Action Action
+	Next   string // what a person does or runs; empty for Nothing
 }
 
-// Verdict weighs what the file says against what happened.
+// Verdict judges a server by what its file says and what happened when it was started.
 func (c *Checked) Verdict() Verdict {
+	command := func(state State, cause string, action Action) Verdict {
+		next := map[Action]string{
+			Heal: "gauze doctor --heal " + c.word(), Repair: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
+			Rewrap: fmt.Sprintf("gauze unwrap %[1]s && gauze wrap %[1]s", c.word()),
+		}
+		return Verdict{state, cause, action, next[action]}
+	}
 	d := c.Report.Diagnosis
 	switch {
 	case c.Config.Place.Old != "":
-		return Verdict{Off, "the client does not read this file any more: " + c.Config.Place.Old, ""}
+		return command(Off, "the client no longer reads this file: "+c.Config.Place.Old, Nothing)
 	case c.Disabled:
-		return Verdict{Off, "it is switched off", ""}
+		return command(Off, "disabled", Nothing)
 	case c.Builtin != "":
-		return Verdict{Works, "a part of the client", ""}
+		return command(Works, "part of the client", Nothing)
 	case len(c.Errors()) > 0:
-		return c.ofProblem(Broken, c.Errors()[0])
+		return c.ofProblem(command, Broken, c.Errors()[0])
 	case c.Gone:
-		return Verdict{Broken, "it is wrapped, and gauze is no longer at " + fault.Quote(c.Entry.Spec.Command), fmt.Sprintf("gauze unwrap %[1]s && gauze wrap %[1]s", c.word())}
+		return command(Broken, "wrapped, but gauze is no longer at "+fault.Quote(c.Entry.Spec.Command), Rewrap)
 	case c.Tried && !c.Report.Healthy && d == nil:
-		return Verdict{Broken, c.Hide(fault.Quote(c.Attempt.Stopped)), ""}
+		return command(Broken, c.Hide(fault.Quote(c.Attempt.Stopped)), Nothing)
 	case c.Tried && !c.Report.Healthy:
-		v := Verdict{Broken, c.Hide(d.Explanation), c.Hide(d.Fix)}
+		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.Hide(cmp.Or(c.Report.Todo, d.Fix))}
 		if d.Category == doctor.Unknown {
-			v.Cause = "It went no further, and nothing it said or did tells why: " + c.Hide(fault.Quote(c.Attempt.Stopped))
+			v.Cause = "stopped here without giving a reason: " + c.Hide(fault.Quote(c.Attempt.Stopped))
 		}
-		switch {
-		case c.Report.Fixable:
-			v.Next = "gauze doctor --heal " + c.word()
-		case c.Report.Todo != "":
-			v.Next = c.Hide(c.Report.Todo)
+		if c.Report.Fixable {
+			return command(Broken, v.Cause, Heal)
 		}
 		return v
 	case c.Tried && c.otherTransport() != "":
-		return Verdict{Broken, fmt.Sprintf("the server speaks %s, and the entry says %s", c.otherTransport(), c.Transport), "gauze doctor --fix " + c.word()}
+		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
+	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped:
+		return command(Works, "with the help of gauze run: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
-		v := Verdict{Warned, "it works only with help: " + c.healedBy()[0].About, "gauze doctor --fix " + c.word()}
-		if c.Wrapped {
-			v.State, v.Next = Works, ""
-			v.Cause = "gauze run helps it: " + c.healedBy()[0].About
-		}
-		return v
+		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
 	case len(c.Problems) > 0:
-		return c.ofProblem(Warned, c.Problems[0])
+		return c.ofProblem(command, Warned, c.Problems[0])
 	case c.Tried:
-		return Verdict{Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), ""}
+		return command(Works, fmt.Sprintf("%s, %s", count(len(c.Attempt.Found.Tools), "tool"), c.Attempt.Took.Round(time.Millisecond)), Nothing)
+	case c.Foreign() && c.Not == c.NotAgreed().Error():
+		return command(Untried, c.Not, Try)
 	}
-	v := Verdict{Untried, c.Not, ""}
-	if c.Foreign() && c.Not == c.NotAgreed().Error() {
-		v.Next = "gauze doctor " + c.word()
-	}
-	return v
+	return command(Untried, c.Not, Nothing)
 }
 
-func (c *Checked) ofProblem(state State, p clientconfig.Problem) Verdict {
-	v := Verdict{state, fmt.Sprintf("%s (line %d): %s", p.What, p.Line, p.Why), p.Next}
+func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state State, p clientconfig.Problem) Verdict {
+	cause := fmt.Sprintf("%s (line %d): %s", p.What, p.Line, p.Why)
 	if p.Fix != nil && p.Consent < clientconfig.Person {
-		v.Next = "gauze doctor --fix " + c.word()
+		return command(state, cause, Repair)
 	}
-	return v
+	return Verdict{state, cause, ByHand, p.Next}
+}
+
+// Health is the verdict as one of the words of health checks: "healthy", "degraded", "unresponsive", "dead" or
+// "not_tried".
+func (c *Checked) Health() string {
+	command := c.Real().URL == ""
+	switch {
+	case !c.Tried:
+		return "not_tried"
+	case c.Well() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
+		return "healthy"
+	case c.Report.Healthy:
+		return "degraded"
+	case command && c.Attempt.Stage >= upstream.Started && (c.Attempt.ByUs != "" || c.Attempt.Limit.Alive): // it did not exit by itself
+		return "unresponsive"
+	case !command && c.Attempt.Stage >= upstream.Started:
+		return "unresponsive"
+	}
+	return "dead"
 }
 
 // healedBy are the steps of a treatment that were kept.
