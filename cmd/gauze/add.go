@@ -31,7 +31,7 @@ func addCommand() *cobra.Command {
 	f := &addFlags{}
 	cmd := &cobra.Command{
 		Use:   "add [flags] NAME PACKAGE-or-URL [-- ARGS...] | NAME -- COMMAND [ARGS...]",
-		Short: "Add an MCP server to clients, once it was seen to work",
+		Short: "Test an MCP server and add it to clients",
 		Long: "Start the package, reach the address or run the command, and if it works write it into the files of the clients, each in its own\n" +
 			"way and with gauze run in front. What was found to heal it is written, too. If it does not work nothing is written, and the\n" +
 			"cause is named. A package is npm:NAME, pypi:NAME, oci:IMAGE or @scope/name, with @VERSION if one is meant.\n" +
@@ -39,12 +39,11 @@ func addCommand() *cobra.Command {
 			"Exit status: 0 if it was added, 1 if it does not work or nobody agreed, 2 for a mistake in the command line.",
 		Example: "gauze add time pypi:mcp-server-time --client claude-code,cursor\n" +
 			"gauze add files @modelcontextprotocol/server-filesystem -- /home/me/notes\n" +
-			"gauze add github https://api.example.com/mcp --header 'Authorization: Bearer ${GITHUB_TOKEN}'\n" +
-			"gauze add notes --env NOTES_DIR=/home/me/notes -- node /home/me/notes/server.js",
+			"gauze add notes https://example.com/mcp --header 'X-Api-Key: ${NOTES_KEY}'\n" +
+			"gauze add notes --env NOTES_DIR=/srv/notes -- node /srv/notes/server.js",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.Clients, "client", nil, "the clients it is for, by their id (default the only one in use; gauze list --clients shows all)")
 	flags.StringArrayVar(&f.Env, "env", nil, "a variable for the server, NAME=value, or NAME to refer to one that is set (repeatable)")
@@ -152,10 +151,10 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	case "user", "project":
 		f.Scope = clientconfig.Scope(f.scope)
 	default:
-		return fmt.Errorf("the flag --scope is %q: want user or project", f.scope)
+		return fmt.Errorf("invalid --scope %q: must be user or project", f.scope)
 	}
 	if f.Timeout < 0 {
-		return fmt.Errorf("the flag --timeout is %v: want a duration above zero, such as 30s", time.Duration(f.Timeout))
+		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", time.Duration(f.Timeout))
 	}
 	f.Wrap, f.Heal = !f.noWrap, true
 	return nil

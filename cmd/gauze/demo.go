@@ -12,7 +12,7 @@ import (
 func demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Watch a server being broken and healed",
+		Short: "Watch gauze heal a server that breaks",
 		Long: "Drive the embedded faulty server through the wrap: killed in the middle of a call, killed before it read\n" +
 			"one, hung, slow, noisy. At the end, what the callers were told is held against what the server did; the\n" +
 			"exit status is not zero if a promise was broken.",

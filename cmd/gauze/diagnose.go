@@ -26,11 +26,11 @@ func diagnoseCommand() *cobra.Command {
 	f := &diagnoseFlags{}
 	cmd := &cobra.Command{
 		Use:   "diagnose [FILE] [-- COMMAND...]",
-		Short: "Say why an MCP server failed, from a log",
+		Short: "Find out from a log why an MCP server failed",
 		Long: "Read a log (a client's, or what the server wrote to stderr) and say what is wrong, why we think so, and what to do next.\n" +
 			"The log comes from FILE or from stdin; COMMAND is how the server is started, or its URL, and makes the answer surer.\n" +
 			"Nothing is run and nobody is asked. Exit status: 0 if a cause was found, 1 if not, 2 for a mistake in the command line.",
-		Example: "gauze diagnose ~/Library/Logs/Claude/mcp-server-fetch.log -- uvx mcp-server-fetch\n" +
+		Example: "gauze diagnose mcp-server-fetch.log -- uvx mcp-server-fetch\n" +
 			"some-client 2>&1 | gauze diagnose\n" +
 			"gauze diagnose --batch reports.jsonl > answers.jsonl",
 		Args: cobra.ArbitraryArgs,
@@ -39,10 +39,9 @@ func diagnoseCommand() *cobra.Command {
 			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 				before, after = args[:dash], args[dash:]
 			}
-			return mistaken(cmd, f.run(cmd, before, after))
+			return f.run(cmd, before, after)
 		},
 	}
-	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	flags.StringVar(&f.command, "command", "", "how the server is started, as one text, or its URL")
 	flags.StringVar(&f.batch, "batch", "", "file of reports, one JSON object a line (id, command, evidence); - for stdin")

@@ -34,7 +34,7 @@ func doctorCommand() *cobra.Command {
 	f := &doctorFlags{}
 	cmd := &cobra.Command{
 		Use:   "doctor [flags] [SERVER...]",
-		Short: "Examine MCP servers: those of all clients, or some; the cause and what to do next",
+		Short: "Check the MCP servers of all clients, and heal them",
 		Long: "Read the files of all MCP clients, say what the clients will stumble over in them, try every server side by side, and say of each\n" +
 			"whether it works, or why not and what to do next. SERVER is a name as gauze list shows it, CLIENT/NAME, a command line in\n" +
 			"quotes, or a URL. Servers that come with the project are tried only if they are named as CLIENT/NAME.\n" +
@@ -42,11 +42,10 @@ func doctorCommand() *cobra.Command {
 			"With --fix the entries are repaired, and what healed is written down: the diff is shown, and nothing is written without a yes.\n" +
 			"Exit status: 0 if all work, 1 if one does not, 2 for a mistake in the command line.",
 		Example: "gauze doctor\ngauze doctor github --fix\n" +
-			"gauze doctor 'npx -y @modelcontextprotocol/server-everything' https://example.com/mcp",
+			"gauze doctor 'npx -y some-server' https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	clientFlag(cmd, &f.clients)
 	flags.DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
@@ -64,7 +63,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	case f.timeout < 0:
-		return fmt.Errorf("the flag --timeout is %v: want a duration above zero, such as 30s", f.timeout)
+		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
 	case len(specs) > 0 && (len(names) > 0 || len(f.clients) > 0 || f.fix || f.static):
 		return errors.New("command lines and URLs are in no file: name either them, or servers that clients have")
 	case !f.fix && (f.dryRun || f.yes || f.consent != ""):

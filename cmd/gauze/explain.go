@@ -17,7 +17,7 @@ import (
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE]",
-		Short: "Explain a code: what it means, why it happens, what you can do",
+		Short: "Explain a code: what it means and what you can do",
 		Long: "Every fault, cause and configuration problem that gauze reports has a code,\n" +
 			"such as outcome-unknown or env_not_set. explain says what the code means, why\n" +
 			"it happens and what you can do. Without a code it lists them all.",

@@ -24,14 +24,13 @@ func listCommand() *cobra.Command {
 	f := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Show the MCP servers of all clients on this machine",
+		Short: "List the MCP servers of all clients on this machine",
 		Long: "Read the files of all MCP clients, and those of the project in this folder, and show the servers in them: how each is started or\n" +
 			"reached, without secrets, whether it is wrapped, switched off or broken, and where it stands. Nothing is started.",
 		Example: "gauze list\ngauze list --client cursor,codex\ngauze list --clients",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return mistaken(cmd, f.run(cmd)) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.SetFlagErrorFunc(mistaken)
 	clientFlag(cmd, &f.clients)
 	cmd.Flags().BoolVar(&f.known, "clients", false, "the clients that are known, whether they are in use here, and their files")
 	cmd.Flags().BoolVar(&f.json, "json", false, "as JSON")

@@ -24,7 +24,6 @@ type lockFlags struct {
 }
 
 func (f *lockFlags) add(cmd *cobra.Command) {
-	cmd.SetFlagErrorFunc(mistaken)
 	clientFlag(cmd, &f.clients)
 	cmd.Flags().StringVar(&f.file, "file", fleet.LockFile, "the lock file")
 }
@@ -38,14 +37,14 @@ func lockCommand() *cobra.Command {
 	f := &lockFlags{}
 	cmd := &cobra.Command{
 		Use:   "lock [flags] [SERVER...]",
-		Short: "Note what servers are like now, to notice when they change",
+		Short: "Record what servers are like now",
 		Long: "Try the servers and write down what they are: command, version that was really run, names of variables, and a hash of every\n" +
 			"tool's definition. Values of variables, headers and queries are noted as hashes that only your own key can compare, so the\n" +
 			"file can be shared. gauze verify compares; gauze restore brings entries back.\n" +
 			"Servers that come with the project are tried only if they are named as CLIENT/NAME.",
 		Example: "gauze lock\ngauze lock github notes --file team.lock.json",
 		Args:    cobra.ArbitraryArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
 	f.addTimeout(cmd)
@@ -124,7 +123,7 @@ func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.
 // checked tries servers side by side, with a line of progress.
 func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fleet.CheckOptions, quiet bool) ([]*fleet.Checked, error) {
 	if o.Timeout < 0 {
-		return nil, fmt.Errorf("the flag --timeout is %v: want a duration above zero, such as 30s", o.Timeout)
+		return nil, fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", o.Timeout)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()

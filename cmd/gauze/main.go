@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
@@ -24,52 +22,71 @@ func main() {
 	os.Exit(execute())
 }
 
-// execute runs the command line and returns the exit status.
+// execute runs the command line and returns the exit status: 2 if gauze could
+// not do what it was asked to, else the command's own.
 func execute() int {
-	root := &cobra.Command{
-		Use:   "gauze",
-		Short: "A thin wrap that heals MCP servers",
-		Long: "Gauze keeps an MCP server alive behind one transparent command: put `gauze run --` in front of\n" +
-			"the server's command in your client's configuration, and it survives crashes, hangs and noise.",
-		SilenceUsage: true,
-	}
-	root.AddCommand(
-		runCommand(), serveCommand(),
-		listCommand(), doctorCommand(), wrapCommand(), unwrapCommand(), addCommand(), removeCommand(), undoCommand(),
-		lockCommand(), verifyCommand(), restoreCommand(),
-		testCommand(), diagnoseCommand(), repairCommand(), searchCommand(), mcpCommand(), explainCommand(), demoCommand(), versionCommand(),
-	)
-	status := quietly(root)
-	err := fang.Execute(context.Background(), root,
-		fang.WithVersion(versionText()), fang.WithoutManpage(), fang.WithErrorHandler(complain))
-	if err != nil && !errors.As(err, status) {
-		return 1
-	}
-	return int(*status)
-}
-
-// quietly keeps what was explained already from being shown as an error, which
-// would first ask the terminal for its colours, and some never answer.
-func quietly(root *cobra.Command) *exitStatus {
-	status := new(exitStatus)
-	for _, cmd := range root.Commands() {
-		if run := cmd.RunE; run != nil {
-			cmd.RunE = func(cmd *cobra.Command, args []string) error {
-				if err := run(cmd, args); !errors.As(err, status) {
-					return err
-				}
-				return nil
-			}
-		}
-	}
-	return status
-}
-
-// complain shows an error, unless it was explained already.
-func complain(w io.Writer, styles fang.Styles, err error) {
+	cmd, err := commands().ExecuteContextC(context.Background())
 	var status exitStatus
-	if !errors.As(err, &status) {
-		fang.DefaultErrorHandler(w, styles, err)
+	var wrong *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &status): // explained already
+		return int(status)
+	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.CommandPath(), err)
+	if errors.As(err, &wrong) {
+		fmt.Fprintf(os.Stderr, "Run '%s --help' for usage.\n", wrong.cmd.CommandPath())
+	}
+	return 2
+}
+
+// commands is the table.
+func commands() *cobra.Command {
+	root := &cobra.Command{
+		Use: "gauze",
+		Long: "Gauze heals MCP servers. Put `gauze run --` in front of a server's command in your\n" +
+			"client's configuration, and the server survives crashes, hangs and bad calls.",
+		SilenceUsage: true, SilenceErrors: true,
+		Version: versionText(),
+		Args:    unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			help(cmd, nil)
+			return nil
+		},
+	}
+	root.AddGroup(groups...)
+	root.SetHelpFunc(help)
+	root.SetFlagErrorFunc(misspelt)
+	root.SetVersionTemplate("gauze {{.Version}}\n")
+	root.SetHelpCommandGroupID("learn")
+	root.SetCompletionCommandGroupID("learn")
+	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand())...)
+	root.AddCommand(grouped("fix", doctorCommand(), testCommand(), diagnoseCommand(), repairCommand(), listCommand(), addCommand(), removeCommand(), undoCommand())...)
+	root.AddCommand(grouped("trust", lockCommand(), verifyCommand(), restoreCommand())...)
+	root.AddCommand(grouped("learn", demoCommand(), explainCommand(), searchCommand(), versionCommand())...)
+	for _, cmd := range root.Commands() {
+		prepare(cmd)
+	}
+	return root
+}
+
+// prepare makes what cobra says about arguments a usage error, and answers
+// --help-all.
+func prepare(cmd *cobra.Command) {
+	if args := cmd.Args; args != nil {
+		cmd.Args = func(cmd *cobra.Command, words []string) error { return usage(cmd, args(cmd, words)) }
+	}
+	run := cmd.RunE
+	if run == nil || cmd.Flags().Lookup("help-all") == nil {
+		return
+	}
+	cmd.RunE = func(cmd *cobra.Command, words []string) error {
+		if all, _ := cmd.Flags().GetBool("help-all"); all {
+			help(cmd, nil)
+			return nil
+		}
+		return run(cmd, words)
 	}
 }
 

@@ -29,7 +29,7 @@ func mcpCommand() *cobra.Command {
 	f := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Be an MCP server: let an agent list, test, heal and configure MCP servers",
+		Short: "Serve gauze's own tools to agents, over MCP",
 		Long: "Speak MCP on stdin and stdout, for an agent's client to start. Nothing is written, and nothing new is run, without the user's yes\n" +
 			"to exactly what is shown: the client asks them, if it can. Where it cannot, the agent gets the command for the user to type;\n" +
 			"with --allow-writes it may agree itself, by repeating its call with the token it was given.",

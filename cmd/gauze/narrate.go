@@ -125,8 +125,12 @@ func told(e event.Event) string {
 // people, unless narrate has given it, and an exit status.
 func explained(err error, said fault.Code, w *os.File) error {
 	var f *fault.Fault
+	if err == nil {
+		return nil
+	}
 	if !errors.As(err, &f) {
-		return err
+		fmt.Fprintln(w, fault.LogMark, err)
+		return exitStatus(1)
 	}
 	if f.Code != said {
 		done := make(chan struct{})

@@ -28,11 +28,11 @@ func repairCommand() *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{
 		Use:   "repair --schema FILE [--tool NAME] [ARGS]",
-		Short: "Check the arguments of a tool call against its schema, and repair what has one reading",
+		Short: "Validate and repair the arguments of a tool call",
 		Long: "Hold ARGS, the arguments of a tool call as a model wrote them, against the tool's own schema. What can be repaired\n" +
 			"without changing its meaning is repaired, and each change is shown; the rest is explained as the model would read it.\n" +
 			"FILE holds a JSON Schema, a tool, or what tools/list answered; - is stdin. Without ARGS they are read from stdin.",
-		Example: "gauze repair --schema tools.json --tool get_weather '{\"city\": \"Oslo\", \"days\": \"5\"}'\n" +
+		Example: "gauze repair --schema tools.json --tool get_weather '{\"days\": \"5\"}'\n" +
 			"gauze repair --batch calls.jsonl > answers.jsonl",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -222,5 +222,5 @@ func parseTier(text string) (repair.Tier, error) {
 	case "told":
 		return repair.Told, nil
 	}
-	return repair.Off, fmt.Errorf("the flag --tier is %q: want silent or told", text)
+	return repair.Off, fmt.Errorf("invalid --tier %q: must be silent or told", text)
 }

@@ -13,7 +13,7 @@ func restoreCommand() *cobra.Command {
 	var gauze string
 	cmd := &cobra.Command{
 		Use:   "restore [flags] [SERVER...]",
-		Short: "Bring the entries of servers back to what gauze lock noted",
+		Short: "Restore the entries that gauze lock recorded",
 		Long: "Write entries that are missing or changed as the lock has them. Values of variables and headers are kept where they are, and\n" +
 			"referred to by name where they are not: a lock holds none. What is run comes out of the lock file then, so the diff has to be\n" +
 			"seen: --yes is not enough.",
@@ -21,36 +21,34 @@ func restoreCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		return mistaken(cmd, func() error {
-			choice := fleet.Choice{Names: names, Clients: f.clients}
-			if err := consent.check(); err != nil {
-				return err
-			}
-			lock, _, err := f.read(false)
-			if err != nil {
-				return err
-			}
-			if lock, err = lock.Only(choice); err != nil {
-				return err
-			}
-			fl, err := fleet.Here(versionText())
-			if err != nil {
-				return err
-			}
-			view := fl.Look()
-			if len(lock.Servers) == 0 && len(names) > 0 {
-				_, err := view.Choose(choice)
-				return err
-			}
-			if fl.Gauze, err = ourProgram(gauze); err != nil {
-				return err
-			}
-			plan, err := view.Restore(lock)
-			if err != nil {
-				return err
-			}
-			return consent.settle(cmd, fl, plan, false)
-		}())
+		choice := fleet.Choice{Names: names, Clients: f.clients}
+		if err := consent.check(); err != nil {
+			return err
+		}
+		lock, _, err := f.read(false)
+		if err != nil {
+			return err
+		}
+		if lock, err = lock.Only(choice); err != nil {
+			return err
+		}
+		fl, err := fleet.Here(versionText())
+		if err != nil {
+			return err
+		}
+		view := fl.Look()
+		if len(lock.Servers) == 0 && len(names) > 0 {
+			_, err := view.Choose(choice)
+			return err
+		}
+		if fl.Gauze, err = ourProgram(gauze); err != nil {
+			return err
+		}
+		plan, err := view.Restore(lock)
+		if err != nil {
+			return err
+		}
+		return consent.settle(cmd, fl, plan, false)
 	}
 	f.add(cmd)
 	consent.add(cmd)

@@ -28,7 +28,7 @@ func searchCommand() *cobra.Command {
 	f := &searchFlags{}
 	cmd := &cobra.Command{
 		Use:   "search WORDS...",
-		Short: "Find MCP servers: what they are, what they need, how to add them",
+		Short: "Find MCP servers and how to add them",
 		Long: "Look for servers in the official MCP registry, or another that speaks its API (--registry, GAUZE_REGISTRY). Only the words are\n" +
 			"sent. Answers are kept for a day; --offline asks nobody and looks through what is kept. Nothing is installed or started, and\n" +
 			"nobody has checked what the registry says: it is the publishers' own.\n" +
@@ -37,9 +37,8 @@ func searchCommand() *cobra.Command {
 			"gauze search google drive --limit 3\n" +
 			"gauze search weather --json",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	flags.StringVar(&f.registry, "registry", "", "address of the registry (default that in GAUZE_REGISTRY, or "+registry.Official+")")
 	flags.IntVar(&f.limit, "limit", 10, "the most servers to show")
@@ -90,7 +89,7 @@ func (f *searchFlags) check(args []string) error {
 	case fault.Redact(words) != words:
 		return errors.New("this looks like a key and not like words to search for; it was not sent to anybody")
 	case f.limit < 1 || f.limit > 100:
-		return fmt.Errorf("the flag --limit is %d: want 1 to 100", f.limit)
+		return fmt.Errorf("invalid --limit %d: must be between 1 and 100", f.limit)
 	}
 	return nil
 }

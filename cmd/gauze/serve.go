@@ -8,11 +8,9 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,33 +38,35 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags] -- COMMAND [ARGS...]",
 		Short: "Serve an MCP server over HTTP and keep it alive",
-		Long: "Serve COMMAND, an MCP server that speaks on stdio, or the server at a URL, at http://127.0.0.1:7300/mcp\n" +
-			"(streamable HTTP). Clients with a session get a server of their own each; clients of protocol 2026-07-28,\n" +
-			"which has none, share one. All of them are kept alive as gauze run does. GET /healthz says that gauze\n" +
-			"lives, GET /readyz how the server is.\n\n" +
-			"Clients must send a token. Unless you choose one, gauze creates it at the first start, shows it once as an\n" +
-			"entry for a client's configuration, and keeps it in its state directory.",
-		Example: "gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
-			"gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server\n" +
-			"gauze serve --listen 0.0.0.0:7300 --allow-host mcp.example.com --token-file token -- node server.js",
+		Long: "Serve COMMAND, an MCP server on stdio, or the server at a URL, over streamable HTTP\n" +
+			"at http://127.0.0.1:7300/mcp. Each client session gets its own server; clients of\n" +
+			"protocol 2026-07-28, which has no sessions, share one. All are kept alive as with\n" +
+			"gauze run. GET /healthz reports that gauze is running, GET /readyz the state of the\n" +
+			"server.\n\n" +
+			"Clients must send a token. Unless you choose one, gauze creates it at the first\n" +
+			"start, shows it once as an entry for a client's configuration, and keeps it in its\n" +
+			"state directory.",
+		Example: "  gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
+			"  gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.serve(cmd, args) },
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "address to serve; other than loopback only with --token-env or --token-file")
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens that clients must send, one a line; each has its own sessions (default: a token that gauze creates)")
-	flags.StringVar(&f.tokenEnv, "token-env", "", "environment variable with the token that clients must send")
-	flags.BoolVar(&f.noToken, "no-token", false, "serve every program and user on this machine, without a token")
-	flags.StringArrayVar(&f.front.Hosts, "allow-host", nil, "further name under which clients reach us, HOST or HOST:PORT (repeatable)")
-	flags.StringArrayVar(&f.front.Origins, "allow-origin", nil, "web page that may speak to us, such as https://app.example.com (repeatable)")
-	flags.IntVar(&f.front.MaxSessions, "max-sessions", 0, "sessions at once, each with a server of its own (default 64; 1024 with --url)")
-	flags.DurationVar(&f.front.Idle, "session-idle", 30*time.Minute, "how long a session may be unused before it is ended")
-	flags.DurationVar(&f.front.Drain, "drain", 10*time.Second, "how long requests in flight may take when we are stopped")
-	flags.DurationVar(&f.front.KeepAlive, "keep-alive", 15*time.Second, "how long a stream may be silent before a sign of life is sent")
-	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this file at the end")
-	flags.BoolVar(&f.quiet, "quiet", false, "do not say on stderr what was healed")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env or --token-file unless it is loopback")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the tokens that clients must send, one per line; each has its own sessions (default: a token that gauze creates)")
+	flags.StringVar(&f.tokenEnv, "token-env", "", "environment `variable` with the token that clients must send")
+	flags.BoolVar(&f.noToken, "no-token", false, "accept every program and user on this machine, without a token")
+	flags.StringArrayVar(&f.front.Hosts, "allow-host", nil, "additional `host` under which clients reach gauze, as HOST or HOST:PORT (repeatable)")
+	flags.StringArrayVar(&f.front.Origins, "allow-origin", nil, "`origin` of a web page that may connect, such as https://app.example.com (repeatable)")
+	flags.IntVar(&f.front.MaxSessions, "max-sessions", 0, "maximum `number` of sessions, each with its own server (default: 64; 1024 with --url)")
+	flags.DurationVar(&f.front.Idle, "session-idle", 30*time.Minute, "idle `time` after which a session ends")
+	flags.DurationVar(&f.front.Drain, "drain", 10*time.Second, "`time` requests in flight have to finish when gauze stops")
+	flags.DurationVar(&f.front.KeepAlive, "keep-alive", 15*time.Second, "idle `time` before a keep-alive is sent on a stream")
+	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
+	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what was healed")
 	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection fetch what they missed (Last-Event-ID)")
+	rare(flags, "url", "header-env", "name", "listen", "token-env", "allow-host")
 	return cmd
 }
 
@@ -129,7 +129,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	if own.file != "" {
 		own.announce(os.Stdout, os.Stderr, f.Name, url)
 	}
-	err = untilSignal(cmd.Context(), g, listener)
+	err = serveUntilSignal(cmd.Context(), g, listener)
 	told()
 	if f.statusFile != "" {
 		if err := writeGatewayStatus(f.statusFile, g); err != nil {
@@ -142,11 +142,11 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	for _, name := range []string{"session-idle", "keep-alive"} {
 		if d, err := cmd.Flags().GetDuration(name); err == nil && d <= 0 {
-			return fmt.Errorf("the flag --%s is %v: want a duration above zero, such as 30s or 5m", name, d)
+			return fmt.Errorf("invalid --%s %v: must be a duration above zero, such as 30s or 5m", name, d)
 		}
 	}
 	if f.front.Drain < 0 {
-		return fmt.Errorf("the flag --drain is %v: want 0 or more", f.front.Drain)
+		return fmt.Errorf("invalid --drain %v: must be 0 or more", f.front.Drain)
 	}
 	if f.front.MaxSessions < 0 {
 		return fmt.Errorf("the flag --max-sessions is %d: want a whole number above 0", f.front.MaxSessions)
@@ -169,7 +169,7 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
-		return nil, fmt.Errorf("the flag --listen is %q: want HOST:PORT, such as 127.0.0.1:7300", f.listen)
+		return nil, fmt.Errorf("invalid --listen %q: must be HOST:PORT, such as 127.0.0.1:7300", f.listen)
 	}
 	if !loopback(host) && !chosen {
 		return nil, fmt.Errorf("%s can be reached from other machines: choose a token with --token-env or --token-file, or listen on 127.0.0.1", f.listen)
@@ -200,31 +200,10 @@ func resolvable(spec upstream.Spec) error {
 	return err
 }
 
-// untilSignal serves until the first signal, which stops it in order; the next
-// one makes it hurry.
-func untilSignal(ctx context.Context, g *gateway.Gateway, listener net.Listener) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
-		signal.Notify(signals, syscall.SIGHUP)
-	}
-	defer signal.Stop(signals)
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		for {
-			select {
-			case <-signals:
-				if ctx.Err() != nil {
-					g.Hurry()
-				}
-				stop()
-			case <-over:
-				return
-			}
-		}
-	}()
+// serveUntilSignal serves until the first signal, which lets requests in
+// flight finish; the second one ends them.
+func serveUntilSignal(ctx context.Context, g *gateway.Gateway, listener net.Listener) error {
+	ctx, release := untilSignal(ctx, g.Hurry)
+	defer release()
 	return g.Serve(ctx, listener)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -32,7 +30,7 @@ func testCommand() *cobra.Command {
 	f := &testFlags{}
 	cmd := &cobra.Command{
 		Use:   "test [flags] -- COMMAND [ARGS...]",
-		Short: "Try an MCP server: how far it gets, and if it fails, why",
+		Short: "Test an MCP server, and explain why it fails",
 		Long: "Start COMMAND, or reach the server at a URL, open a session and list its tools, and say how far that went. If it fails, say\n" +
 			"what is wrong, why we think so, and what to do next. With --heal fixes are tried that only change how the same program is\n" +
 			"started or reached; nothing is installed and nothing is written.\n" +
@@ -41,9 +39,8 @@ func testCommand() *cobra.Command {
 			"gauze test --heal -- uvx mcp-server-time\n" +
 			"gauze test --url https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.SetFlagErrorFunc(mistaken)
 	flags := cmd.Flags()
 	f.server.addServer(flags)
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default 10s for an answer, 60s with npx, uvx, docker, and longer while it is at work)")
@@ -52,34 +49,8 @@ func testCommand() *cobra.Command {
 	return cmd
 }
 
-// interrupted is the exit status of who was stopped by Ctrl-C.
+// interrupted is the exit status after Ctrl-C.
 const interrupted = exitStatus(130)
-
-// mistaken answers a mistake on the command line, of flags or of arguments:
-// in one line, and with the status that says so.
-func mistaken(cmd *cobra.Command, err error) error {
-	var status exitStatus
-	if err == nil || errors.As(err, &status) {
-		return err
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v%s\n", cmd.Name(), err, suggestion(cmd, err))
-	return exitStatus(2)
-}
-
-// suggestion is the flag that a mistyped one may have meant.
-func suggestion(cmd *cobra.Command, err error) string {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return ""
-	}
-	var all []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
-	near := fault.NearestOf(unknown.GetSpecifiedName(), all)
-	if len(near) == 0 {
-		return fmt.Sprintf("; `gauze %s --help` lists all flags", cmd.Name())
-	}
-	return "; did you mean --" + strings.Join(near, " or --") + "?"
-}
 
 // tested is the report for programs.
 type tested struct {
@@ -105,7 +76,7 @@ type found struct {
 
 func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if f.timeout < 0 {
-		return fmt.Errorf("the flag --timeout is %v: want a duration above zero, such as 30s", f.timeout)
+		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
 	}
 	spec, err := f.server.spec("test", args)
 	if err != nil {

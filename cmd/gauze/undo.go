@@ -21,14 +21,13 @@ func undoCommand() *cobra.Command {
 	f := &undoFlags{}
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
-		Short: "Take a change back that gauze made to a file",
+		Short: "Undo a change that gauze made",
 		Long: "Every change is kept with what was there before. Without an ID the changes are listed, and the newest is taken back if you say so;\n" +
 			"with one, that change is taken back, unless the file was changed since. Taking back is a change, too, and can be taken back.",
 		Example: "gauze undo\ngauze undo 17 --diff\ngauze undo 17",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.SetFlagErrorFunc(mistaken)
 	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what the change did, and leave it")
 	cmd.Flags().BoolVar(&f.force, "force", false, "put the older content back even if the file was changed since")
 	cmd.Flags().BoolVar(&f.list, "list", false, "list the changes, and leave them")

@@ -22,13 +22,13 @@ func verifyCommand() *cobra.Command {
 	f := &verifyFlags{}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] [SERVER...]",
-		Short: "Compare servers with what gauze lock noted",
+		Short: "Compare servers with what gauze lock recorded",
 		Long: "Try the servers again and tell every difference: changed tools, another version, another configuration, servers that are missing,\n" +
 			"new or broken. Servers that come with the project are tried only if they are named as CLIENT/NAME.\n" +
 			"Exit status: 0 if nothing is different, 1 if something is, 2 for a mistake in the command line.",
 		Example: "gauze verify\ngauze verify --json",
 		Args:    cobra.ArbitraryArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
 	f.addTimeout(cmd)

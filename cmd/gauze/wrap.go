@@ -23,14 +23,14 @@ func wrapCommand() *cobra.Command {
 	f := &wrapFlags{}
 	cmd := &cobra.Command{
 		Use:   "wrap [flags] SERVER...",
-		Short: "Put gauze run in front of servers, in the files of their clients",
+		Short: "Put gauze run in front of servers in clients' configurations",
 		Long: "Change the entries of servers so that their clients start them through gauze run. SERVER is a name, or CLIENT/NAME; --all means\n" +
 			"every server of every client. The diff is shown first; gauze unwrap gives back every byte. Servers behind a URL stay as they\n" +
 			"are unless --remote is given: their client may hold a login for them.",
 		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --all --client codex --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return mistaken(cmd, f.run(cmd, args, func(v *fleet.View, s []*fleet.Server) fleet.Plan { return v.Wrap(s, f.remote) }))
+			return f.run(cmd, args, func(v *fleet.View, s []*fleet.Server) fleet.Plan { return v.Wrap(s, f.remote) })
 		},
 	}
 	f.flags(cmd)
@@ -44,17 +44,17 @@ func unwrapCommand() *cobra.Command {
 	f := &wrapFlags{}
 	cmd := &cobra.Command{
 		Use:     "unwrap [flags] SERVER...",
-		Short:   "Take gauze run out again: the files are as before, byte for byte",
+		Short:   "Remove gauze run again, and restore the files byte for byte",
 		Long:    "Change the entries of wrapped servers back to what they were. SERVER is a name, or CLIENT/NAME; --all means every one.",
 		Example: "gauze unwrap --all\ngauze unwrap cursor/notes",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return mistaken(cmd, f.run(cmd, args, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
+			return f.run(cmd, args, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
 				if f.all { // those that are wrapped, that is
 					servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return !s.Wrapped })
 				}
 				return v.Unwrap(servers)
-			}))
+			})
 		},
 	}
 	f.flags(cmd)
@@ -62,7 +62,6 @@ func unwrapCommand() *cobra.Command {
 }
 
 func (f *wrapFlags) flags(cmd *cobra.Command) {
-	cmd.SetFlagErrorFunc(mistaken)
 	cmd.Flags().BoolVar(&f.all, "all", false, "all servers of all clients")
 	clientFlag(cmd, &f.clients)
 	f.consentFlags.add(cmd)

@@ -207,9 +207,10 @@ func wrap(s, indent string) string {
 		switch {
 		case width == 0:
 			b.WriteString(indent)
-		case width+1+n > terminalWidth:
+			width = len(indent)
+		case width+1+n > terminalWidth+2:
 			b.WriteString("\n" + indent)
-			width = 0
+			width = len(indent)
 		default:
 			b.WriteString(" ")
 			width++

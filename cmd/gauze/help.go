@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// The groups of commands, in the order of the help.
+var groups = []*cobra.Group{
+	{ID: "run", Title: "Run servers"},
+	{ID: "fix", Title: "Find and fix what is broken"},
+	{ID: "trust", Title: "Notice changes"},
+	{ID: "learn", Title: "Learn more"},
+}
+
+// grouped puts commands into a group.
+func grouped(group string, commands ...*cobra.Command) []*cobra.Command {
+	for _, cmd := range commands {
+		cmd.GroupID = group
+	}
+	return commands
+}
+
+// rare hides all flags of a command from --help but these; --help-all shows
+// them.
+func rare(flags *pflag.FlagSet, except ...string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		f.Hidden = f.Hidden || !slices.Contains(except, f.Name)
+	})
+	flags.Bool("help-all", false, "show all flags")
+}
+
+// help prints what a command does, at most 80 columns wide.
+func help(cmd *cobra.Command, _ []string) {
+	w := cmd.OutOrStdout()
+	for paragraph := range strings.SplitSeq(cmp.Or(cmd.Long, cmd.Short+"."), "\n\n") {
+		fmt.Fprintf(w, "%s\n\n", fault.Wrap(paragraph, ""))
+	}
+	fmt.Fprintf(w, "Usage:\n  %s\n", usageLine(cmd))
+	if len(cmd.Aliases) > 0 {
+		fmt.Fprintf(w, "\nAliases:\n  %s\n", strings.Join(cmd.Aliases, ", "))
+	}
+	for _, group := range cmd.Groups() {
+		fmt.Fprintf(w, "\n%s:\n", group.Title)
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == group.ID && sub.IsAvailableCommand() {
+				fmt.Fprintf(w, "  %-10s %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.Example != "" {
+		fmt.Fprint(w, "\nExamples:\n")
+		for line := range strings.Lines(cmd.Example) {
+			fmt.Fprintf(w, "  %s\n", strings.TrimSpace(line))
+		}
+	}
+	all, _ := cmd.Flags().GetBool("help-all")
+	more := helpFlags(w, cmd.Flags(), all)
+	switch {
+	case cmd.HasSubCommands():
+		fmt.Fprintln(w, "\nTo learn more about a command:\n  gauze COMMAND --help")
+	case more:
+		fmt.Fprintf(w, "\nTo see all flags:\n  %s --help-all\n", cmd.CommandPath())
+	}
+}
+
+// usageLine names the flags before the arguments, where they belong.
+func usageLine(cmd *cobra.Command) string {
+	if cmd.HasSubCommands() {
+		return cmd.CommandPath() + " COMMAND"
+	}
+	_, args, _ := strings.Cut(cmd.Use, " ")
+	if !strings.Contains(args, "[flags]") {
+		args = strings.TrimSpace("[flags] " + args)
+	}
+	return cmd.CommandPath() + " " + args
+}
+
+// helpFlags prints the flags and reports whether some are not shown.
+func helpFlags(w io.Writer, flags *pflag.FlagSet, all bool) (more bool) {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "help" || f.Name == "help-all" || f.Name == "version":
+		case f.Hidden && !all:
+			more = true
+		default:
+			value, usage := pflag.UnquoteUsage(f)
+			if !strings.Contains(value, "=") {
+				value = strings.ToUpper(value)
+			}
+			if usage = strings.ReplaceAll(usage, "\n", " "); !strings.Contains(strings.ToLower(usage), "default") && !zero(f) {
+				usage += " (default " + f.DefValue + ")"
+			}
+			name := "--" + f.Name
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + ", " + name
+			}
+			fmt.Fprintf(&b, "  %s\n%s\n", strings.TrimSpace(name+" "+value), fault.Wrap(usage, "      "))
+		}
+	})
+	if b.Len() > 0 {
+		fmt.Fprintf(w, "\nFlags:\n%s", b.String())
+	}
+	return more
+}
+
+// zero reports whether a flag's default says nothing.
+func zero(f *pflag.Flag) bool {
+	return slices.Contains([]string{"", "0", "0s", "false", "[]"}, f.DefValue)
+}
+
+// usageError is a command line that cannot be run. It ends gauze with status 2.
+type usageError struct {
+	error
+	cmd *cobra.Command
+}
+
+func (e *usageError) Unwrap() error { return e.error }
+
+// usage marks what a command says about its command line.
+func usage(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &usageError{err, cmd}
+}
+
+// misspelt adds the flag that may have been meant to an error about flags.
+func misspelt(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		err = fmt.Errorf("unknown flag --%s", unknown.GetSpecifiedName())
+		if len(unknown.GetSpecifiedName()) == 1 {
+			err = fmt.Errorf("unknown flag -%s", unknown.GetSpecifiedName())
+		}
+		if near := fault.NearestOf(unknown.GetSpecifiedName(), names); len(near) > 0 {
+			err = fmt.Errorf("%w; did you mean --%s?", err, near[0])
+		}
+	}
+	return usage(cmd, err)
+}
+
+// unknownCommand is the error of a name that is not a command's.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, cmd := range root.Commands() {
+		names = append(names, cmd.Name())
+	}
+	err := fmt.Errorf("unknown command %q", fault.Quote(args[0]))
+	if near := fault.NearestOf(args[0], names); len(near) > 0 {
+		err = fmt.Errorf("%w; did you mean %q?", err, near[0])
+	}
+	return usage(root, err)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+func helpOf(t *testing.T, words ...string) string {
+	t.Helper()
+	root := commands()
+	var out bytes.Buffer
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(words)
+	if err := root.Execute(); err != nil {
+		t.Fatalf("gauze %s: %v", strings.Join(words, " "), err)
+	}
+	return out.String()
+}
+
+// ourCommands are those that cobra does not bring itself.
+func ourCommands() (all []*cobra.Command) {
+	for _, cmd := range commands().Commands() {
+		if cmd.GroupID != "" && cmd.Name() != "help" && cmd.Name() != "completion" {
+			all = append(all, cmd)
+		}
+	}
+	return all
+}
+
+func TestHelpFitsEightyColumns(t *testing.T) {
+	pages := map[string]string{"gauze": helpOf(t)}
+	for _, cmd := range ourCommands() {
+		flag := "--help"
+		if cmd.Flags().Lookup("help-all") != nil {
+			flag = "--help-all"
+		}
+		pages[cmd.Name()] = helpOf(t, cmd.Name(), flag)
+	}
+	if len(pages) < 20 {
+		t.Errorf("only %d pages", len(pages))
+	}
+	for name, page := range pages {
+		for line := range strings.Lines(page) {
+			if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > 80 {
+				t.Errorf("%s: wider than 80 columns: %s", name, line)
+			}
+		}
+		if strings.Contains(page, "[flags]") && strings.Index(page, "[flags]") > strings.Index(page+"-- ", "-- ") {
+			t.Errorf("%s: the flags are after the dashes", name)
+		}
+	}
+}
+
+func TestRunShowsSixFlags(t *testing.T) {
+	short, long := helpOf(t, "run", "--help"), helpOf(t, "run", "--help-all")
+	if n := strings.Count(short, "\n  --"); n != 6 {
+		t.Errorf("%d flags are shown:\n%s", n, short)
+	}
+	if n := strings.Count(long, "\n  --"); n < 20 {
+		t.Errorf("%d flags with --help-all:\n%s", n, long)
+	}
+}
+
+func TestEveryCommandIsInAGroup(t *testing.T) {
+	for _, cmd := range commands().Commands() {
+		if cmd.GroupID == "" && cmd.IsAvailableCommand() {
+			t.Errorf("%s is in no group, so the help does not show it", cmd.Name())
+		}
+	}
+}
