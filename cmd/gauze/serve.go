@@ -149,7 +149,7 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 		return fmt.Errorf("invalid --drain %v: must be 0 or more", f.front.Drain)
 	}
 	if f.front.MaxSessions < 0 {
-		return fmt.Errorf("the flag --max-sessions is %d: want a whole number above 0", f.front.MaxSessions)
+		return fmt.Errorf("invalid --max-sessions %d: must be above 0", f.front.MaxSessions)
 	}
 	for _, origin := range f.front.Origins {
 		if !strings.HasPrefix(origin, "http://") && !strings.HasPrefix(origin, "https://") {
