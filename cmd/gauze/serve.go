@@ -153,12 +153,12 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	}
 	for _, origin := range f.front.Origins {
 		if !strings.HasPrefix(origin, "http://") && !strings.HasPrefix(origin, "https://") {
-			return fmt.Errorf("the flag --allow-origin is %q: want an origin such as https://app.example.com", origin)
+			return fmt.Errorf("invalid --allow-origin %q: must be an origin such as https://app.example.com", origin)
 		}
 	}
 	for _, host := range f.front.Hosts {
 		if host == "" || strings.ContainsAny(host, "/*@ ") {
-			return fmt.Errorf("the flag --allow-host is %q: want HOST or HOST:PORT, exactly as clients send it", host)
+			return fmt.Errorf("invalid --allow-host %q: must be HOST or HOST:PORT, exactly as clients send it", host)
 		}
 	}
 	return nil
