@@ -131,7 +131,7 @@ func TestWhatIsConfiguredIsAdvised(t *testing.T) {
 		{"uvx foo", "An executable named `foo` is not provided by package `foo`.", "uvx --from foo PROGRAM"},
 		{"uvx 'foo bar'", "An executable named `foo bar` is not provided by package `foo bar`.", "uvx --from PACKAGE PROGRAM"},
 		{"npx -y notes@1.2", "npm ERR! notarget No matching version found for notes@1.2.", "npm view notes versions"},
-		{"npx notes", "spawn npx ENOENT", "`which npx`"},
+		{"npx notes", "spawn npx ENOENT", "`command -v npx`"},
 		{"npx notes", "spawn git ENOENT", "Install git,"},
 		{"docker run -i notes", "docker: pull access denied for notes, repository does not exist", "docker build -t notes ."},
 		{"bash -c 'sleep 1; exit 3'", "nothing", "gauze test -- bash -c 'sleep 1; exit 3'"},
@@ -148,7 +148,9 @@ func TestWhatIsConfiguredIsAdvised(t *testing.T) {
 		{"notes", "[Errno 98] error while attempting to bind on address ('::1', 8000, 0, 0): address already in use", "lsof -i :8000"},
 		{"notes", "OSError: [Errno 48] Address already in use", "lsof -i :PORT"},
 	} {
-		if d := Diagnose(FromLog(c.command, c.evidence)); !strings.Contains(d.Fix, c.want) {
+		seen := FromLog(c.command, c.evidence)
+		seen.OS = "linux"
+		if d := Diagnose(seen); !strings.Contains(d.Fix, c.want) {
 			t.Errorf("%s\n%s\nwant %q in %s: %s", c.command, c.evidence, c.want, d.Cause, d.Fix)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // lookTime is what one look-up may take: a fact that comes later is none.
@@ -74,6 +76,9 @@ func (m *Machine) inTime() (context.Context, context.CancelFunc) {
 	}
 	return context.WithTimeout(m.until, lookTime)
 }
+
+// typing returns the words of the user's shell.
+func (m *Machine) typing() shell.Words { return shell.For(m.OS) }
 
 // variable is the value of a variable of ours, or nothing.
 func (m *Machine) variable(name string) string {

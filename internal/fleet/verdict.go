@@ -7,6 +7,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -115,7 +116,7 @@ func Hiding(spec upstream.Spec) func(string) string {
 }
 
 // word is how a person names this server on a command line.
-func (s *Server) word() string { return fault.Clean(upstream.ShellWord(s.ID())) }
+func (s *Server) word() string { return fault.Clean(shell.Here().Quote(s.ID())) }
 
 func count(n int, what string) string {
 	if n == 1 {
