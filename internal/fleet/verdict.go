@@ -42,7 +42,7 @@ func (c *Checked) Verdict() Verdict {
 	case len(c.Errors()) > 0:
 		return c.ofProblem(Broken, c.Errors()[0])
 	case c.Gone:
-		return Verdict{Broken, "it is wrapped, and gauze is no longer at " + fault.Quote(c.Entry.Spec.Command), fmt.Sprintf("gauze unwrap %[1]s && gauze wrap %[1]s", c.word())}
+		return Verdict{Broken, "it is wrapped, and gauze is no longer at " + fault.Quote(c.Entry.Spec.Command), shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word())}
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return Verdict{Broken, c.Hide(fault.Quote(c.Attempt.Stopped)), ""}
 	case c.Tried && !c.Report.Healthy:

@@ -137,6 +137,12 @@ func (w Words) RemoveAll(folder string) string {
 	return w.pick("rm -r ", "cmd /c rmdir /s /q ") + w.Quote(folder)
 }
 
+// Then returns one line that runs two commands in turn. The PowerShell of
+// Windows itself has no &&.
+func (w Words) Then(first, second string) string {
+	return first + w.pick(" && ", "; ") + second
+}
+
 // RemoveThere is RemoveAll for a folder whose place differs by platform. The
 // paths are taken as they are, so that the shell fills in ~ and %NAME%.
 func (w Words) RemoveThere(posix, windows string) string {
@@ -166,6 +172,9 @@ func (w Words) Processes() string {
 	return w.pick(`ps -u "$USER" -o pid,ppid,rss,args --sort=-rss | head -n 20`,
 		"Get-Process | Sort-Object WorkingSet -Descending | Select-Object -First 20")
 }
+
+// Posix returns a command that has no counterpart on Windows: there, nothing.
+func (w Words) Posix(command string) string { return w.pick(command, "") }
 
 // Path returns an example of an absolute path, whose parts are given.
 func (w Words) Path(parts ...string) string {

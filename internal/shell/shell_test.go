@@ -68,6 +68,7 @@ func TestEveryCommandHasTheWordsOfItsPlatform(t *testing.T) {
 		{func(w Words) string { return w.Venv("pip") }, ".venv/bin/pip", `.venv\Scripts\pip`},
 		{func(w Words) string { return w.Home(".npmrc") }, "~/.npmrc", `%USERPROFILE%\.npmrc`},
 		{func(w Words) string { return w.TrustAuthority(w.Path("ca.pem")) }, "export SSL_CERT_FILE=/ca.pem", `certutil -user -addstore Root C:\ca.pem`},
+		{func(w Words) string { return w.Then("a", "b") }, "a && b", "a; b"},
 		{Words.Python, "python3", "python"},
 	} {
 		for goos, want := range map[string]string{"linux": c.posix, "darwin": c.posix, "windows": c.windows} {
