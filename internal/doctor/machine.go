@@ -89,10 +89,11 @@ func (m *Machine) variable(name string) string {
 // system is a folder of the system itself.
 func (m *Machine) system(path string) string { return filepath.Join(m.Root, path) }
 
-// runnable tells whether a file can be started here.
-func (m *Machine) runnable(path string) bool {
+// runnable reports whether a file can be started, as far as its mode says so.
+// Files on Windows have no bit for it.
+func runnable(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && (m.OS == "windows" || info.Mode()&0o111 != 0)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
 }
 
 func isFile(path string) bool {
