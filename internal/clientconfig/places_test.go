@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,13 +122,9 @@ func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, ".cursor"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(real, filepath.Join(dir, ".cursor", "mcp.json")); err != nil {
-		t.Skip("no symbolic links here")
-	}
-	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, ".claude.json")); err != nil {
-		t.Fatal(err)
-	}
-	h := Home{OS: "linux", Home: dir}
+	symlink(t, real, filepath.Join(dir, ".cursor", "mcp.json"))
+	symlink(t, filepath.Join(dir, "nowhere"), filepath.Join(dir, ".claude.json"))
+	h := Home{OS: runtime.GOOS, Home: dir}
 	var errs []string
 	for _, f := range h.Find() {
 		c := h.Read(f)
@@ -168,17 +165,15 @@ func TestAProjectsLinkOutOfItIsNotRead(t *testing.T) {
 	}
 	for name, to := range map[string]string{"sub/.mcp.json": "../../private/mcp.json", "sub/.kiro/settings": "../../../private", "sub/.cursor/mcp.json": "../../shared/mcp.json"} {
 		os.MkdirAll(filepath.Dir(filepath.Join(project, name)), 0o755)
-		if err := os.Symlink(to, filepath.Join(project, name)); err != nil {
-			t.Skip("no symbolic links here")
-		}
+		symlink(t, filepath.FromSlash(to), filepath.Join(project, name))
 	}
 	through := filepath.Join(dir, "link")
-	os.Symlink(filepath.Join(project, "sub"), through)
+	symlink(t, filepath.Join(project, "sub"), through)
 	for where, want := range map[string]map[string]int{
 		filepath.Join(project, "sub"): {"claude-code": 0, "kiro": 0, "cursor": 1},
 		through:                       {"claude-code": 0, "kiro": 0},
 	} {
-		h := Home{OS: "linux", Home: filepath.Join(dir, "home"), Project: where}
+		h := Home{OS: runtime.GOOS, Home: filepath.Join(dir, "home"), Project: where}
 		got := map[string]int{}
 		for _, f := range h.Find() {
 			if c := h.Read(f); !f.Place.Borrowed {
