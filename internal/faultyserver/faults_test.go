@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // faultRuns is one small story per fault: what is said to the server, how it ends, what it says.
@@ -144,9 +146,7 @@ func TestStateFileWithATornLineIsRead(t *testing.T) {
 }
 
 func TestServerThatIgnoresSIGTERMAnswersAfterIt(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no SIGTERM")
-	}
+	windowstest.Skip(t)
 	p := greeted(t, "-ignore-sigterm")
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
