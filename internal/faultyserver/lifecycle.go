@@ -101,6 +101,14 @@ func (s *server) exit(a *armed) {
 	end(a.text("signal"), code)
 }
 
+// checkSignal returns an error that lists the signals unless name is one of them.
+func checkSignal(name string) error {
+	if _, ok := signals[name]; ok {
+		return nil
+	}
+	return fmt.Errorf("signal %q: allowed are %s", name, strings.Join(namesOf(signals), ", "))
+}
+
 // end dies by the signal if there is one, else with the code.
 func end(signal string, code int) {
 	if signal == "" {
