@@ -43,7 +43,10 @@ func (s *server) start() (code int, over bool) {
 		time.AfterFunc(a.duration("after"), func() { s.exit(a) })
 	}
 	if a := s.active["stderr-flood"]; a != nil {
-		go flood(s.stderr, a.number("n"))
+		go func() {
+			flood(s.stderr, a.number("n"))
+			s.execute(Entry{Op: "flood", Key: "flooded"})
+		}()
 	}
 	if a := s.active["slow-start"]; a != nil {
 		time.Sleep(a.duration("after"))

@@ -1,5 +1,3 @@
-//go:build unix
-
 package proxy
 
 import (
@@ -182,7 +180,7 @@ func TestFaultM08RootsChangedWhileDown(t *testing.T) {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 	g := newGate(t)
 	o := unprobed()
-	s := beginThrough(t, o, g.launcher())
+	s := begin(t, o, g.flag())
 	g.open(t)
 	s.initialize()
 	s.kill()

@@ -17,6 +17,7 @@ var tests = []exemption{
 	{"Windows files have no permission bits", []string{
 		"internal/backup.TestAModeIsKept",
 		"internal/backup.TestAnOpenStoreIsClosed",
+		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
 	{"the test runs shell scripts", []string{
 		"internal/doctor.TestAQuestionEndsInTime",
@@ -68,8 +69,8 @@ var files = []exemption{
 		"internal/fleet/foreign_test.go",
 		"internal/upstream/attempt_unix_test.go",
 	}},
-	{"sends signals", []string{
-		"internal/proxy/*_test.go",
+	{"lowers a resource limit, which Windows does not have", []string{
+		"internal/proxy/fault_process_unix_test.go",
 	}},
 	{"runs npm and PyPI packages installed for Linux and reads /proc; make windows has counterparts", []string{
 		"internal/realtest/*_test.go",
