@@ -2,8 +2,8 @@ package proxy
 
 import (
 	"fmt"
-	"slices"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"

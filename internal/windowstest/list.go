@@ -25,6 +25,9 @@ var tests = []exemption{
 	{"the fake machine is a Unix one", []string{
 		"internal/doctor.newFakeMachine",
 	}},
+	{"only Linux proves that a server did not read what is in its pipe", []string{
+		"internal/proxy.TestFaultM08RootsChangedAndNeverRead",
+	}},
 	{"only Linux names the process that owns a port", []string{
 		"internal/doctor.TestThePortsOwnerIsNamed",
 	}},
