@@ -219,7 +219,7 @@ func skips(block *ast.BlockStmt, inTest bool) bool {
 		case *ast.SelectorExpr:
 			found = found || slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, n.Sel.Name)
 		case *ast.ReturnStmt:
-			found = found || inTest
+			found = found || inTest && len(n.Results) == 0
 		}
 		return true
 	})
