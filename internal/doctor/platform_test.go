@@ -34,7 +34,8 @@ func TestTheScriptOfWindowsIsStartedOnlyIfItIsThere(t *testing.T) {
 	f.OS = "windows"
 	f.env["APPDATA"] = f.folder("home/me/AppData/Roaming")
 	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"PATH=" + f.folder("given")}}
-	c := FromLog("npx -y pkg", `C:\Users\me\client.log: Error: spawn npx ENOENT`)
+	c := FromLog("npx -y pkg", `Error: spawn npx ENOENT`)
+	c.OS = "windows"
 	d := Diagnose(c)
 	if d.Cause != "windows_cmd_shim" {
 		t.Fatalf("%s", d.Cause)

@@ -270,7 +270,7 @@ func spawnCauses() []cause {
 			fix:     "Start it through the shell: cmd /c {line|npx ...}",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return strings.Contains(m.said, "ENOENT") },
 				explain: "On Windows {command|npx} is a script ({command|npx}.cmd), which the client cannot start without cmd.exe; or it is not installed.",
-				fix:     "If {$which} finds it, start it through the shell: cmd /c {line|npx ...}. If not, {$install} and restart the client."}},
+				fix:     "If {$which} finds it, start it through the shell: cmd /c {line|npx ...}. If not, {$install}, then restart the client."}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? EINVAL\b`, nil},
 				{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? UNKNOWN\b`, nil},
@@ -279,7 +279,7 @@ func spawnCauses() []cause {
 				{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
 				{certain, `\[WinError 193\]`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "DLL load failed") }},
 				{strong, `%1 is not a valid Win32 application[^\n]{0,40}\(os error 193\)`, nil},
-				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return windowsSigns.MatchString(x.text) }},
+				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return !x.Live && x.typing().Windows() }}, // Node tries no .cmd; we do
 			},
 		},
 		{
@@ -346,7 +346,7 @@ func spawnCauses() []cause {
 			fix:     "Use python3 as the command, in the place of python.",
 			instead: []advice{{when: onWindows,
 				explain: "Python is not installed, or its folder is not on the PATH the client gives to servers. The python.exe that comes with Windows only opens the Microsoft Store.",
-				fix:     "If it is not installed, {$install} and restart the client, which does not see a changed PATH before. If it is installed, use py as the command."}},
+				fix:     "If it is not installed, {$install}, then restart the client so that it gets the new PATH. If it is installed, use py as the command."}},
 			clues: append(cannotFind(strong, func(_ *exam, command string) bool { return command == "python" || command == "pip" }),
 				clue{certain, `Python was not found; run without arguments to install from the Microsoft Store`, nil}),
 		},
@@ -370,7 +370,7 @@ func spawnCauses() []cause {
 			fix:     "Use the absolute path as the command; `{$which}` in a terminal shows it.",
 			instead: []advice{{when: onWindows,
 				explain: "{$product|The program} is not installed, or its folder is not on the PATH the client gives to servers.",
-				fix:     "If it is not installed, {$install} and restart the client, which does not see a changed PATH before. If it is installed, `{$which}` shows the path to use as the command."}},
+				fix:     "If it is not installed, {$install}, then restart the client so that it gets the new PATH. If it is installed, `{$which}` shows the path to use as the command."}},
 			clues: append(cannotFind(strong, isRunner),
 				clue{likely, "", func(x *exam, m *match) bool { // what a script calls is its own affair
 					return x.exited(m, 127, 9009) && !missingWord.MatchString(x.text) && !x.shell()
