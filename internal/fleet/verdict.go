@@ -8,6 +8,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -47,7 +48,7 @@ func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
 			Heal: "gauze doctor --heal " + c.word(), Repair: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
-			Rewrap: fmt.Sprintf("gauze unwrap %[1]s && gauze wrap %[1]s", c.word()),
+			Rewrap: shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word()),
 		}
 		return Verdict{state, cause, action, next[action]}
 	}
@@ -147,7 +148,7 @@ func Hiding(spec upstream.Spec) func(string) string {
 }
 
 // word is how a person names this server on a command line.
-func (s *Server) word() string { return fault.Clean(upstream.ShellWord(s.ID())) }
+func (s *Server) word() string { return fault.Clean(shell.Here().Quote(s.ID())) }
 
 func count(n int, what string) string {
 	if n == 1 {

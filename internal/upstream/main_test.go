@@ -1,10 +1,12 @@
 package upstream
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
@@ -39,7 +41,31 @@ func behaveAsAsked() {
 			panic(err)
 		}
 		go io.Copy(io.Discard, conn)
+	case "record":
+		record(os.Getenv("GAUZE_TEST_LEDGER"), os.Getenv("GAUZE_TEST_DIES"))
 	}
 	io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
+}
+
+// record reads lines with a small buffer, records each in the ledger, and
+// exits after as many as dies says.
+func record(ledger, dies string) {
+	most, err := strconv.Atoi(dies)
+	if err != nil {
+		panic(err)
+	}
+	in := bufio.NewReaderSize(os.Stdin, 4096)
+	for i := range most {
+		if _, err := in.ReadString('\n'); err != nil {
+			panic(err)
+		}
+		file, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(file, "call %d\n", i)
+		file.Close()
+	}
+	os.Exit(3)
 }

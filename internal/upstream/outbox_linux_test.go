@@ -90,7 +90,7 @@ func TestWhatSomebodyMayYetReadProvesNothing(t *testing.T) {
 func TestUnreadCountsNothingOnAClosedFile(t *testing.T) {
 	o, _ := pipe(t)
 	o.f.Close()
-	if n, proven := unread(o.f); n != 0 || proven {
+	if n, proven := o.f.unread(); n != 0 || proven {
 		t.Errorf("%d, %v", n, proven)
 	}
 }

@@ -17,7 +17,7 @@ func (o *outbox) queue(parts ...[]byte) (end int64, err error) { return o.put(pa
 
 func pipe(t *testing.T) (o *outbox, server *os.File) {
 	t.Helper()
-	server, write, err := os.Pipe()
+	server, write, err := newStdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,10 +25,7 @@ func pipe(t *testing.T) (o *outbox, server *os.File) {
 		server.Close()
 		write.Close()
 	})
-	if o, err = newOutbox(write); err != nil {
-		t.Fatal(err)
-	}
-	return o, server
+	return newOutbox(write), server
 }
 
 // put queues a line and fails the test if that fails.

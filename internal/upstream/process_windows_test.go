@@ -27,19 +27,6 @@ func TestABatchFileIsFoundAndRunThroughTheInterpreter(t *testing.T) {
 	}
 }
 
-func TestTheInterpreterSeesEveryWordAsOne(t *testing.T) {
-	for word, want := range map[string]string{
-		`plain`:   `"plain"`,
-		`a & b`:   `"a & b"`,
-		`say "x"`: `"say ""x"""`,
-		`100%`:    `"100"^%""`,
-	} {
-		if got := quoteForInterpreter(word); got != want {
-			t.Errorf("%s is written %s, want %s", word, got, want)
-		}
-	}
-}
-
 func TestAJobEndsWhatTheServerStarted(t *testing.T) {
 	p, err := start(Spec{Command: "cmd.exe", Args: []string{"/c", "start /b ping -n 60 127.0.0.1 & ping -n 60 127.0.0.1"}})
 	if err != nil {
