@@ -88,7 +88,7 @@ exec faultyserver -era legacy
 func TestRunTellsWhatIsWrongWithWhatItFound(t *testing.T) {
 	d := newTroubled(t, "broken-server", "echo \"Error: ENOENT: no such file or directory, open 'config.yaml'\" >&2; exit 3")
 	answer, _ := d.says(t, "--", "broken-server")
-	wantAll(t, answer, `"code":"server-exits-early"`, "Gauze had changed how the server is started or reached: starts ", ".local/bin/broken-server", "config.yaml")
+	wantAll(t, answer, `"code":"server-exits-early"`, "Before that, gauze changed how the server is started or reached: starts ", ".local/bin/broken-server", "config.yaml")
 	if strings.Contains(answer, "was not found in PATH") {
 		t.Error(answer)
 	}

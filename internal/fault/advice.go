@@ -2,19 +2,19 @@ package fault
 
 import "strings"
 
-// Advice is what the caller may do next, in one word a program can act on.
+// Advice is what the caller should do next, as a word that programs can act on.
 type Advice string
 
 const (
-	RetryNow    Advice = "retry-now"    // repeating it does no harm
-	RetryLater  Advice = "retry-later"  // it had no effect; try again when the server is back
-	VerifyFirst Advice = "verify-first" // it may have had its effect: look before repeating
+	RetryNow    Advice = "retry-now"    // repeating it is harmless
+	RetryLater  Advice = "retry-later"  // it had no effect; retry when the server is back
+	VerifyFirst Advice = "verify-first" // it may have taken effect; check before repeating it
 	ChangeCall  Advice = "change-call"  // the same call would fail the same way
-	TellUser    Advice = "tell-user"    // no call helps: a person has to act
+	TellUser    Advice = "tell-user"    // only a person can fix it
 )
 
-// Advice corrects what the catalogue advises for the code by what is known of this very request: nothing that may
-// have taken effect is ever advised to be repeated unseen, and nothing that did not needs checking.
+// Advice returns the catalogue's advice for the code, corrected by what is known of this request: one that may have
+// taken effect is never advised to be repeated unchecked, and one that did not needs no check.
 func (f *Fault) Advice() Advice {
 	e := f.entry()
 	if f.Delivery == Unsent && e.heldRetry != "" {
@@ -36,13 +36,13 @@ func (f *Fault) Advice() Advice {
 	return e.Retry
 }
 
-// mayHaveActed says whether a repetition could do something twice.
+// mayHaveActed reports whether a repetition could do something twice.
 func (f *Fault) mayHaveActed() bool {
 	return f.Delivery != Unsent && !f.Safe && !harmlessByNature(f.Method)
 }
 
-// harmlessByNature are the requests of the protocol itself that read, or that do the same when done twice. Everything
-// else, and a method that nobody knows, may act.
+// harmlessByNature reports whether method is a request of the protocol itself that only reads, or has the same effect
+// when repeated. Every other method, known or not, may act.
 func harmlessByNature(method string) bool {
 	switch method {
 	case "initialize", "server/discover", "ping", "resources/read", "prompts/get", "completion/complete", "tasks/get",

@@ -3,12 +3,12 @@ package fault
 var gatewayEntries = []Entry{
 	{
 		Code: SessionLimit, RPC: -31070, Retry: RetryLater,
-		Title: "too many clients have a session",
+		Title: "too many sessions",
 		model: "Too many clients are connected to this MCP server through Gauze.",
 		next:  "Try again later, or tell the user to close another client.",
-		Means: "A client tried to start a session while as many sessions as are allowed were in use. Each has a server of its own.",
-		Why:   "Many clients are connected. A session without an open stream or a call in flight makes room for a new one, so all of these are in use.",
-		Did:   "Gauze refused this session and started nothing for it; all others go on untouched.",
+		Means: "A client tried to start a session while the maximum number of sessions was in use. Each has its own server.",
+		Why:   "Many clients are connected. A session without an open stream or a call in flight is replaced by a new one, so all of these are in use.",
+		Did:   "Gauze rejected this session and started nothing for it; the others continue.",
 		Do: []Step{
 			{Text: "Close clients you do not need, or wait."},
 			{Text: "Allow more sessions:", Command: "gauze serve --max-sessions 256 -- COMMAND"},
@@ -20,9 +20,9 @@ var gatewayEntries = []Entry{
 		Title: "too many large requests at the same time",
 		model: "Gauze is receiving too many large requests at the same time. This request was not run.",
 		next:  "Try again in a few seconds, or send less data in one call.",
-		Means: "The requests in flight hold as much memory as they may, and this one did not fit. Small requests are not limited.",
+		Means: "The requests in flight use all the memory they are allowed, so this one did not fit. Small requests are not limited.",
 		Why:   "Clients are sending many large requests, or sent a part of one and stopped.",
-		Did:   "Gauze rejected this request and forwarded nothing of it. Requests whose clients stop sending are ended after a few seconds.",
+		Did:   "Gauze rejected this request without forwarding any of it. Requests whose clients stop sending are ended after a few seconds.",
 		Do: []Step{
 			{Text: "Try again in a few seconds."},
 			{Text: "Split large arguments into several calls."},

@@ -13,7 +13,7 @@ func (e Entry) Explain(color bool) string {
 	fmt.Fprintf(&b, "%s\n", wrap(upperFirst(strings.TrimSuffix(e.Title, "."))+".", "  "))
 	section := func(title string) { fmt.Fprintf(&b, "\n  %s\n", p.strong(title)) }
 	for _, s := range []struct{ title, text string }{
-		{"What it means", e.Means}, {"Why it happens", e.Why}, {"What Gauze did", e.Did},
+		{"What it means", e.Means}, {"Why it happens", e.Why}, {"What gauze did", e.Did},
 	} {
 		if s.text != "" {
 			section(s.title)
@@ -38,7 +38,7 @@ func (e Entry) Explain(color bool) string {
 	if e.Kind != KindFault {
 		return b.String()
 	}
-	section("What the caller is told")
+	section("What the caller reads")
 	fmt.Fprintf(&b, "%s\n", wrap(e.Retry.words(), "    "))
 	fmt.Fprintf(&b, "    %s\n", p.faint(fmt.Sprintf("JSON-RPC error %d, retry advice %q", e.RPC, e.Retry)))
 	return b.String()
@@ -47,13 +47,13 @@ func (e Entry) Explain(color bool) string {
 func (a Advice) words() string {
 	switch a {
 	case RetryNow:
-		return "The call may be repeated at once."
+		return "The call may be repeated immediately."
 	case RetryLater:
 		return "The call may be repeated later."
 	case VerifyFirst:
-		return "The call may have taken effect; check before repeating it. (A call that only reads, or was not sent, may be repeated.)"
+		return "The call may have taken effect; check before repeating it. A call that only reads, or was not sent, may be repeated."
 	case ChangeCall:
-		return "The same call would fail again; change it."
+		return "The same call would fail again; it must be changed."
 	}
-	return "No call helps; tell the user."
+	return "Retrying does not help; only a person can fix it."
 }

@@ -217,7 +217,7 @@ func TestHostileEvidenceIsOnlyEverQuotedText(t *testing.T) {
 					t.Errorf("%s: the model has to read %d bytes: %s", e.Code, len(voice), voice)
 				}
 				for line := range strings.Lines(voice) {
-					if strings.Contains(line, order) && !strings.HasPrefix(line, `> "`) && !strings.HasPrefix(line, "Detail: ") && !strings.HasPrefix(line, "How the server ended: ") {
+					if strings.Contains(line, order) && !strings.HasPrefix(line, `> "`) && !strings.HasPrefix(line, "Detail: ") && !strings.HasPrefix(line, "Exit: ") {
 						t.Errorf("%s: hostile text is not quoted: %s", e.Code, line)
 					}
 				}

@@ -15,8 +15,8 @@ const (
 	terminalWidth = 76
 )
 
-// Terminal is the voice for people: what happened, since when, what was tried, what the server said, and the command to
-// run next. It uses no colour unless asked to, and never shows an escape sequence that is not ours.
+// Terminal returns the fault for people: what happened, since when, what was tried, the server's last output, and what
+// to do. It contains no escape sequences but our own, and those only with color.
 func (f *Fault) Terminal(color bool) string { return f.TerminalIn(shell.Here(), color) }
 
 // TerminalIn is Terminal with the commands of a given platform.
@@ -114,11 +114,11 @@ func (f *Fault) effectForPeople() string {
 	case f.Delivery == Unsent:
 		return "none: it was not sent"
 	case !f.mayHaveActed():
-		return "none that matters: it is safe to repeat"
+		return "irrelevant: it is safe to repeat"
 	case f.Delivery == Answered:
 		return "probably done: the server answered"
 	case f.Delivery == Refused:
-		return "most likely none: the server refused it; check before repeating it"
+		return "most likely none: the server rejected it; check before repeating it"
 	}
 	return "unknown: check before repeating it"
 }
@@ -151,7 +151,7 @@ func (f *Fault) tried() string {
 func (f *Fault) nextTry() string {
 	if f.NextTry.IsZero() {
 		if f.entry().Retry == TellUser && f.Attempts > 0 {
-			return "none: it would end the same way"
+			return "none: it would fail in the same way"
 		}
 		return ""
 	}
@@ -175,7 +175,7 @@ func (f *Fault) ended() string {
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./-]{0,63}$`)
 
 // fill puts the tool's name into a command. A name that is not plain stays out: servers choose tool names, and people
-// paste commands into shells. A replay policy is never filled in: whoever allows repetition should write the name.
+// paste commands into shells. A replay policy is never filled in: who allows repetition has to write the name.
 func (f *Fault) fill(command string) string {
 	if !plainName.MatchString(f.Tool) || f.foreign(f.Tool) != f.Tool {
 		return command
