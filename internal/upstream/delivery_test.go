@@ -106,6 +106,7 @@ func TestWhatAServerNeverReadIsUnsent(t *testing.T) {
 		ends = append(ends, end)
 	}
 	c.Flush()
+	begun(c.pipes.out)
 	c.End("it hangs", true)
 	<-c.Done()
 	for i, end := range ends {

@@ -36,6 +36,15 @@ func flushed(o *outbox) {
 	}
 }
 
+// begun returns when something was written.
+func begun(o *outbox) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.written == 0 {
+		o.moved.Wait()
+	}
+}
+
 // put queues a line and fails the test if that fails.
 func put(t *testing.T, o *outbox, line string) (end int64) {
 	t.Helper()
@@ -217,11 +226,7 @@ func TestSettleEndsAWriteThatWouldNeverEnd(t *testing.T) {
 	o.flush()
 	behind := put(t, o, "{}\n")
 	o.flush()
-	for begun := false; !begun; runtime.Gosched() {
-		o.mu.Lock()
-		begun = o.written > 0
-		o.mu.Unlock()
-	}
+	begun(o)
 	written, _, _ := o.settle(atOnce)
 	if written >= first || written >= behind || written == 0 {
 		t.Errorf("%d bytes written of a message that ends at %d", written, first)

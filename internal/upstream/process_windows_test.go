@@ -2,18 +2,175 @@ package upstream
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-func init() { behaviours["argv"] = argv }
+func init() {
+	behaviours["argv"] = argv
+	behaviours["parent"] = func() { // of one that holds on to its pipes
+		child("hold")
+		time.Sleep(time.Hour)
+	}
+	behaviours["grandparent"] = func() { // whose grandchild has no living parent
+		child("middle").Wait()
+		os.Exit(3)
+	}
+	behaviours["middle"] = func() {
+		child("hold")
+		os.Exit(0)
+	}
+}
+
+// child starts a process that inherits our pipes and reports its id.
+func child(how string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "GAUZE_TEST_BEHAVE="+how)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stderr, how, cmd.Process.Pid)
+	return cmd
+}
+
+// holder waits until a server has started the child that holds its pipes and
+// returns the child's process id.
+func holder(t *testing.T, stderr func() string) (pid int) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); time.Now().Before(limit); runtime.Gosched() {
+		if _, after, ok := strings.Cut(stderr(), "hold "); ok && strings.Contains(after, "\n") {
+			fmt.Sscan(after, &pid)
+			return pid
+		}
+	}
+	t.Fatal("it never started its child")
+	return 0
+}
+
+// withoutJobs has the system refuse to put processes into jobs.
+func withoutJobs(t *testing.T) {
+	before := assignToJob
+	t.Cleanup(func() { assignToJob = before })
+	assignToJob = func(job, process windows.Handle) error { return windows.ERROR_ACCESS_DENIED }
+}
+
+// A server that could not be put into a job is ended one process at a time.
+func TestAServerWithoutAJobEnds(t *testing.T) {
+	withoutJobs(t)
+	c := launched(t, behaving("parent"))
+	pid := holder(t, func() string { return string(c.stderr.tail(keptStderr)) })
+	c.End("the test is over", true)
+	<-c.Done()
+	if runs(pid, time.Minute) {
+		t.Error("the process it started still runs")
+	}
+	if v := c.Vitals(); v.Known {
+		t.Errorf("%+v of a server without a job", v)
+	}
+}
+
+// A process that outlives its server holds the server's pipes: nothing is
+// proven, and we do not wait for it.
+func TestAnEscapedProcessProvesNothing(t *testing.T) {
+	withoutJobs(t)
+	c := launched(t, behaving("grandparent"))
+	end, err := c.Queue([]byte("{}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Flush()
+	<-c.Done()
+	pid := holder(t, func() string { return string(c.stderr.tail(keptStderr)) })
+	if !runs(pid, 0) {
+		t.Fatal("nothing escaped: the test proves nothing")
+	}
+	t.Cleanup(func() {
+		if escaped, err := os.FindProcess(pid); err == nil {
+			escaped.Kill()
+		}
+	})
+	if c.Delivery(end) == fault.Unsent {
+		t.Error("a message that an escaped process may read is judged unsent")
+	}
+}
+
+// In a job nothing escapes, so everything is proven.
+func TestNothingEscapesAJob(t *testing.T) {
+	c := launched(t, behaving("grandparent"))
+	end, err := c.Queue([]byte("{}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Flush()
+	<-c.Done()
+	if runs(holder(t, func() string { return string(c.stderr.tail(keptStderr)) }), time.Minute) {
+		t.Error("a process escaped the job")
+	}
+	if c.Delivery(end) != fault.Unsent {
+		t.Errorf("a message that nobody read is judged %v", c.Delivery(end))
+	}
+}
+
+// A launcher whose server ends below it is seen before it has noticed.
+func TestFamilySeesAProcessThatEnded(t *testing.T) {
+	c := launched(t, behaving("parent"))
+	pid := holder(t, func() string { return string(c.stderr.tail(keptStderr)) })
+	var f family
+	if f.dying(&c.pipes.proc.group) || f.dying(&c.pipes.proc.group) {
+		t.Error("a healthy server looks as if it were dying")
+	}
+	child, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child.Kill()
+	child.Wait()
+	if !f.dying(&c.pipes.proc.group) {
+		t.Error("a process ended, and it was not seen")
+	}
+	if f.dying(&c.pipes.proc.group) {
+		t.Error("it was seen twice")
+	}
+}
+
+func TestVitalsAreTheJobs(t *testing.T) {
+	if v := (accounting{userTime: 30_000_000, kernelTime: 10_000_000}).vitals(); v != (Vitals{Known: true, CPU: 4 * time.Second}) {
+		t.Errorf("%+v", v)
+	}
+	if v := (accounting{processes: 1}).vitals(); v.Known {
+		t.Errorf("%+v of a job that counts no time", v)
+	}
+	var gone group
+	gone.kill()
+	if v := gone.vitals(); v.Known {
+		t.Errorf("%+v of a server that is gone", v)
+	}
+}
+
+// runs reports whether a process still runs after wait. One that was ended may
+// take a moment.
+func runs(pid int, wait time.Duration) bool {
+	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer windows.CloseHandle(process)
+	event, _ := windows.WaitForSingleObject(process, uint32(wait.Milliseconds()))
+	return event == uint32(windows.WAIT_TIMEOUT)
+}
 
 // argv prints the command line of this process as JSON, taken apart by the
 // rules of the C runtime since 2008. (Go has older rules for a doubled quote.)
