@@ -196,6 +196,7 @@ func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
 	server.Close()
 	end := put(t, o, "{}\n")
 	o.flush()
+	<-o.broken
 	if _, err := o.queue([]byte("{}\n")); err == nil {
 		t.Error("a message was taken although the pipe is broken")
 	}
