@@ -242,7 +242,7 @@ func TestABatchFilePassesEveryWordOn(t *testing.T) {
 		{`{"path":"C:\\dir\\","n":[1,2]}`, "next"},
 		{"100%", "next"},
 		{"%PATH%", "%", "%%", "%PATH", "a%b%c"},
-		{"%cd:~,0%"},
+		{"%cd:~,%", "%cd%"},
 		{`"%PATH%"`},
 		{"a^b", "^", "^^", "^%"},
 		{"!PATH!", "!", "^!"},
@@ -294,13 +294,15 @@ func TestTheInterpreterIsTheSystems(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cmd.exe"), []byte("not it"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := &exec.Cmd{Path: filepath.Join(dir, "npx.cmd"), Args: []string{"npx"}}
-	if err := new(group).prepare(cmd); err != nil {
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
 		t.Fatal(err)
 	}
-	system, err := windows.GetSystemDirectory()
-	if err != nil || !strings.EqualFold(cmd.Path, filepath.Join(system, "cmd.exe")) {
-		t.Errorf("%s, %v", cmd.Path, err)
+	for _, name := range []string{"npx.cmd", "NPX.BAT", "npx.cmd.", "npx.bat . ."} {
+		cmd := &exec.Cmd{Path: filepath.Join(dir, name), Args: []string{"npx"}}
+		if err := new(group).prepare(cmd); err != nil || !strings.EqualFold(cmd.Path, filepath.Join(system, "cmd.exe")) {
+			t.Errorf("%s is run by %s, %v", name, cmd.Path, err)
+		}
 	}
 }
 
