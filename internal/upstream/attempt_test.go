@@ -47,9 +47,18 @@ func attempted(t *testing.T, ctx context.Context, spec Spec, o AttemptOptions) A
 
 type heads struct{ goroutines, files int }
 
-func countHeads() (n heads) {
+// openFiles counts our open files where the system tells: not on Windows, where
+// wine shows a /proc of its own.
+func openFiles() int {
+	if runtime.GOOS == "windows" {
+		return 0
+	}
 	files, _ := os.ReadDir("/proc/self/fd")
-	n.files = len(files)
+	return len(files)
+}
+
+func countHeads() (n heads) {
+	n.files = openFiles()
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
@@ -188,7 +197,8 @@ func TestAttemptWaitsWhileThereIsProgress(t *testing.T) {
 	}
 	// It is busy for ever: there is an end to that.
 	o.MaxWait = 3 * time.Second
-	if a = attempted(t, t.Context(), faulty("-spin=n=0"), o); a.OK() || !a.Limit.Passed || a.Limit.After < o.MaxWait/2 {
+	a = attempted(t, t.Context(), faulty("-spin=n=0"), o)
+	if a.OK() || !a.Limit.Passed || a.Limit.CPUKnown && a.Limit.After < o.MaxWait/2 {
 		t.Errorf("%q %+v", a.Stopped, a.Limit)
 	}
 	if a.Limit.CPUKnown && !a.Limit.Busy() {

@@ -74,3 +74,56 @@ func TestACallThatTookEffectIsNeverUnsent(t *testing.T) {
 		})
 	}
 }
+
+// The client leaves while the server does not read: the server still ends.
+func TestAServerThatDoesNotReadEnds(t *testing.T) {
+	t.Parallel()
+	c := launched(t, behaving("hold"))
+	if _, err := c.Queue([]byte(strings.Repeat("x", 1<<20) + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	c.Flush()
+	if !c.Blocked() {
+		t.Fatal("a megabyte fits into a pipe?")
+	}
+	c.End(ClientLeft, false)
+	<-c.Done()
+}
+
+// What a server that never reads was sent is provably unsent.
+func TestWhatAServerNeverReadIsUnsent(t *testing.T) {
+	if !provesUnread {
+		t.Log("this system does not prove it")
+		return
+	}
+	c := launched(t, behaving("hold"))
+	var ends []int64
+	for range 20 { // more than fits into the pipe
+		end, err := c.Queue([]byte(`{"x":"` + strings.Repeat("x", 20_000) + `"}` + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	c.Flush()
+	c.End("it hangs", true)
+	<-c.Done()
+	for i, end := range ends {
+		if c.Delivery(end) != fault.Unsent {
+			t.Errorf("call %d is judged %v", i, c.Delivery(end))
+		}
+	}
+}
+
+// The system counts the CPU time of a server at work.
+func TestABusyServerIsSeenWorking(t *testing.T) {
+	c := launched(t, behaving("spin"))
+	before := c.Vitals()
+	if !before.Known && !countsCPU() {
+		t.Log("this system does not count it")
+		return
+	}
+	for c.Vitals().CPU < before.CPU+10*CPUTick {
+		runtime.Gosched()
+	}
+}

@@ -28,6 +28,14 @@ func pipe(t *testing.T) (o *outbox, server *os.File) {
 	return newOutbox(write), server
 }
 
+// flushed flushes what fits into the pipe and returns when it is there.
+func flushed(o *outbox) {
+	o.flush()
+	for o.blocked() {
+		runtime.Gosched()
+	}
+}
+
 // put queues a line and fails the test if that fails.
 func put(t *testing.T, o *outbox, line string) (end int64) {
 	t.Helper()
@@ -37,6 +45,9 @@ func put(t *testing.T, o *outbox, line string) (end int64) {
 	}
 	return end
 }
+
+// exactWrites reports whether a failed write tells how much was taken.
+const exactWrites = runtime.GOOS != "windows"
 
 // atOnce is a deadline that is over: what was not written stays unwritten.
 var atOnce = time.Unix(1, 0)
@@ -188,7 +199,7 @@ func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
 func TestAfterSettleNothingIsTaken(t *testing.T) {
 	o, server := pipe(t)
 	put(t, o, "{}\n")
-	o.flush()
+	flushed(o)
 	o.settle(atOnce)
 	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("%v", err)
@@ -206,12 +217,19 @@ func TestSettleEndsAWriteThatWouldNeverEnd(t *testing.T) {
 	o.flush()
 	behind := put(t, o, "{}\n")
 	o.flush()
+	for begun := false; !begun; runtime.Gosched() {
+		o.mu.Lock()
+		begun = o.written > 0
+		o.mu.Unlock()
+	}
 	written, _, _ := o.settle(atOnce)
 	if written >= first || written >= behind || written == 0 {
 		t.Errorf("%d bytes written of a message that ends at %d", written, first)
 	}
 	o.f.Close()
-	if got, _ := io.ReadAll(server); int64(len(got)) != written {
+	// Where a write that was cut off does not tell how far it got, all of it is
+	// counted.
+	if got, _ := io.ReadAll(server); int64(len(got)) > written || exactWrites && int64(len(got)) != written {
 		t.Errorf("%d bytes arrived, %d were counted", len(got), written)
 	}
 }

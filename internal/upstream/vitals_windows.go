@@ -30,11 +30,20 @@ func (g *group) accounting() (a accounting, known bool) {
 	return a, ok != 0
 }
 
-// vitals returns the CPU time of the job. Windows does not stop processes.
-func (g *group) vitals() Vitals {
-	a, known := g.accounting()
-	return Vitals{Known: known, CPU: time.Duration(a.userTime+a.kernelTime) * 100}
+// vitals returns the CPU time of the job. Windows does not stop processes. A
+// job that reports no time at all does not count it (wine's does not).
+func (a accounting) vitals() Vitals {
+	used := time.Duration(a.userTime+a.kernelTime) * 100
+	return Vitals{Known: used > 0, CPU: used}
 }
+
+func (g *group) vitals() Vitals {
+	a, _ := g.accounting()
+	return a.vitals()
+}
+
+// CPUTick is the precision in which the system reports CPU time.
+const CPUTick = 15625 * time.Microsecond
 
 // family remembers how many processes a server had.
 type family struct {
