@@ -47,7 +47,6 @@ var files = []exemption{
 	}},
 	{"asks a pipe how much of it was read, which only Linux answers", []string{
 		"internal/faultyserver/pipe_linux_test.go",
-		"internal/upstream/outbox_linux_test.go",
 	}},
 	{"stops the gateway by SIGTERM, which Windows does not have", []string{
 		"cmd/gauze/heal_url_test.go",
