@@ -1,5 +1,3 @@
-//go:build unix
-
 package proxy
 
 import (
@@ -8,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // What the protocol remembers, and what a restart must not make it forget.
@@ -182,7 +180,7 @@ func TestFaultM08RootsChangedWhileDown(t *testing.T) {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 	g := newGate(t)
 	o := unprobed()
-	s := beginThrough(t, o, g.launcher())
+	s := begin(t, o, g.flag())
 	g.open(t)
 	s.initialize()
 	s.kill()
@@ -195,17 +193,31 @@ func TestFaultM08RootsChangedWhileDown(t *testing.T) {
 	if got := s.state().methods(); got != "initialize notifications/initialized notifications/roots/list_changed tools/call" {
 		t.Errorf("the next generation has seen %s", got)
 	}
-	if runtime.GOOS != "linux" {
-		return // only there it can be proven that it was never read
+}
+
+func TestFaultM08RootsChangedAndNeverRead(t *testing.T) {
+	if !provesUnread {
+		t.Skip("this system does not tell what was read")
 	}
-	s.stop()
-	s.send(changed)
-	s.taken()
-	s.kill()
-	g.open(t)
-	if got := s.state().methods(); strings.Count(got, "notifications/roots/list_changed") != 1 {
-		t.Errorf("after a notice that was never read: %s", got)
+	notRead := func(t *testing.T, s *story) {
+		t.Helper()
+		s.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		s.taken()
+		s.until("all of it is written", func() bool { return !s.conn().Blocked() })
+		s.kill()
+		if got := s.state().methods(); strings.Count(got, "notifications/roots/list_changed") != 1 {
+			t.Errorf("after a notice that was never read: %s", got)
+		}
 	}
+	t.Run("it reads no more", func(t *testing.T) {
+		notRead(t, begin(t, unprobed(), "-stop-reading=1,n=3").initialize())
+	})
+	t.Run("it is suspended", func(t *testing.T) {
+		windowstest.Skip(t)
+		s := begin(t, unprobed()).initialize()
+		s.stop()
+		notRead(t, s)
+	})
 }
 
 func TestFaultM09CursorOfADeadProcess(t *testing.T) {
