@@ -24,6 +24,12 @@ import (
 // soon are options that let a test see in a moment what takes a minute.
 var soon = AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: 5 * time.Second}
 
+func init() {
+	if runtime.GOOS == "windows" {
+		soon.Timeout = 2 * time.Second // a process takes longer to start there
+	}
+}
+
 // atEase is for servers that are expected to answer, on a machine that may be
 // busy.
 var atEase = AttemptOptions{Timeout: 30 * time.Second}

@@ -148,8 +148,8 @@ func TestOutboxHoldsUpTheClient(t *testing.T) {
 			for range 3000 {
 				put(t, o, "{}\n")
 			}
-			o.await() // these fit
-			put(t, o, strings.Repeat("x", maxUnread)+"\n")
+			o.await()                                            // these fit
+			put(t, o, strings.Repeat("x", maxUnread+1<<20)+"\n") // also after the pipe has taken some
 			free := make(chan struct{})
 			go func() {
 				defer close(free)
