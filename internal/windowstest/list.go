@@ -36,6 +36,13 @@ var tests = []exemption{
 	}},
 }
 
+// wineTests lists, as tests does, what runs on Windows and not under wine.
+var wineTests = []exemption{
+	{"wine's job objects count no CPU time", []string{
+		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
+	}},
+}
+
 // files lists test files that are not built for Windows; a name may be a pattern of path.Match.
 var files = []exemption{
 	{"reads /proc", []string{
