@@ -36,6 +36,13 @@ var tests = []exemption{
 	}},
 }
 
+// wineTests lists, as tests does, what runs on Windows and not under wine.
+var wineTests = []exemption{
+	{"wine's job objects count no CPU time", []string{
+		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
+	}},
+}
+
 // files lists test files that are not built for Windows; a name may be a pattern of path.Match.
 var files = []exemption{
 	{"reads /proc", []string{
@@ -44,9 +51,6 @@ var files = []exemption{
 		"internal/upstream/family_linux_test.go",
 		"internal/upstream/survey_linux_test.go",
 		"internal/upstream/vitals_linux_test.go",
-	}},
-	{"asks a pipe how much of it was read, which only Linux answers", []string{
-		"internal/faultyserver/pipe_linux_test.go",
 	}},
 	{"stops the gateway by SIGTERM, which Windows does not have", []string{
 		"cmd/gauze/heal_url_test.go",
