@@ -12,6 +12,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -42,7 +43,7 @@ func doctorCommand() *cobra.Command {
 			"With --fix the entries are repaired, and what healed is written down: the diff is shown, and nothing is written without a yes.\n" +
 			"Exit status: 0 if all work, 1 if one does not, 2 for a mistake in the command line.",
 		Example: "gauze doctor\ngauze doctor github --fix\n" +
-			"gauze doctor 'npx -y @modelcontextprotocol/server-everything' https://example.com/mcp",
+			"gauze doctor " + shell.Here().Quote("npx -y @modelcontextprotocol/server-everything") + " https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
 	}
@@ -108,7 +109,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w; a program is tried with: gauze test -- %s", err, upstream.ShellWord(unknown.Name))
+		return fmt.Errorf("%w; a program is tried with: gauze test -- %s", err, shell.Here().Quote(unknown.Name))
 	}
 	if err != nil {
 		return err

@@ -19,20 +19,11 @@ var tests = []exemption{
 		"internal/backup.TestAnOpenStoreIsClosed",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
-	{"the test runs shell scripts", []string{
-		"internal/doctor.TestAQuestionEndsInTime",
-	}},
-	{"the fake machine is a Unix one", []string{
-		"internal/doctor.newFakeMachine",
-	}},
 	{"on Windows a write completes the pending read of a suspended process", []string{
 		"internal/proxy.TestFaultM08RootsChangedAndNeverRead/it is suspended",
 	}},
 	{"on Windows no process outlives the job object of its server", []string{
 		"internal/proxy.TestFaultP15WrittenButNeverRead/a grandchild may still read",
-	}},
-	{"only Linux names the process that owns a port", []string{
-		"internal/doctor.TestThePortsOwnerIsNamed",
 	}},
 }
 
