@@ -45,6 +45,7 @@ var doors = map[string][]string{
 	"internal/hostile/witness":         {},
 	"internal/realparts":               {},
 	"internal/realtest":                {},
+	"internal/windowstest":             {},
 	"bench":                            {"internal/repair", "bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
 	"bench/history":                    {},
 	"bench/sdkserver":                  {},

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // bench is a store, a folder of somebody's, and what a test does with them.
@@ -209,9 +211,7 @@ func TestAnEmptyFileIsNotNoFile(t *testing.T) {
 }
 
 func TestAModeIsKept(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no modes here")
-	}
+	windowstest.Skip(t)
 	b := newBench(t)
 	for _, mode := range []fs.FileMode{0o600, 0o644, 0o664, 0o755, 0o200 | 0o444, 0o666} {
 		path := b.put("mcp.json", "old")
@@ -240,9 +240,7 @@ func TestAModeIsKept(t *testing.T) {
 }
 
 func TestAnOpenStoreIsClosed(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no modes here")
-	}
+	windowstest.Skip(t)
 	b := newBench(t)
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
 		t.Fatal(err)

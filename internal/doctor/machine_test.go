@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // fakeMachine is a Linux machine with an empty home of its own. Programs on it
@@ -31,9 +33,7 @@ type fakeMachine struct {
 
 func newFakeMachine(t *testing.T) *fakeMachine {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the machine that is played here is a Unix one")
-	}
+	windowstest.Skip(t)
 	root := t.TempDir()
 	f := &fakeMachine{t: t, env: map[string]string{}}
 	f.Machine = &Machine{OS: "linux", Home: filepath.Join(root, "home", "me"), Root: filepath.Join(root, "system"),
@@ -149,9 +149,7 @@ func TestALoginShellIsAskedForItsPathOnly(t *testing.T) {
 }
 
 func TestAQuestionEndsInTime(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("needs a shell")
-	}
+	windowstest.Skip(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	script := filepath.Join(t.TempDir(), "node")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nsleep 60 &\necho v1.2.3\nwait\n"), 0o755); err != nil {
@@ -279,6 +277,7 @@ services:
 }
 
 func TestThePortsOwnerIsNamed(t *testing.T) {
+	windowstest.Skip(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells")
 	}

@@ -1,7 +1,6 @@
 package faultyserver
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -9,9 +8,38 @@ import (
 	"time"
 )
 
+// helpers are what this binary does instead of being the server, if its first argument says so.
+var helpers = map[string]func(args []string) error{
+	"sleep": func(args []string) error { return sleepFor(args[0]) },
+	"resume": func(args []string) error {
+		if err := sleepFor(args[0]); err != nil {
+			return err
+		}
+		pid, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		return Resume(pid)
+	},
+}
+
+func sleepFor(duration string) error {
+	d, err := time.ParseDuration(duration)
+	time.Sleep(d)
+	return err
+}
+
+// helper returns the command that runs a helper.
+func helper(args ...string) *exec.Cmd {
+	path, args, env := Command(args...)
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
+}
+
 // startSleeper starts a child that only holds streams open. It is not waited for: it is meant to outlive the server.
 func startSleeper(holds []string, apart bool, d time.Duration) (pid int, err error) {
-	cmd := exec.Command("sleep", strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
+	cmd := helper("sleep", d.String())
 	if slices.Contains(holds, "stdin") {
 		cmd.Stdin = os.Stdin
 	}
@@ -33,16 +61,13 @@ func startSleeper(holds []string, apart bool, d time.Duration) (pid int, err err
 // startAgain starts this binary as the server once more, on the same stdio: what a daemon does before its parent
 // exits.
 func startAgain(args []string) error {
-	path, _, env := Command()
-	cmd := exec.Command(path, args...)
-	cmd.Env = append(os.Environ(), env...)
+	cmd := helper(args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = newSession()
 	return cmd.Start()
 }
 
-// continueAfter lets a child send SIGCONT to this process: nobody can wake himself.
+// continueAfter starts a child that resumes this process, which cannot do it itself.
 func continueAfter(d time.Duration) error {
-	script := fmt.Sprintf("sleep %.3f; kill -CONT %d", d.Seconds(), os.Getpid())
-	return exec.Command("sh", "-c", script).Start()
+	return helper("resume", d.String(), strconv.Itoa(os.Getpid())).Start()
 }

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // faultRuns is one small story per fault: what is said to the server, how it ends, what it says.
@@ -17,20 +18,20 @@ var faultRuns = []struct {
 	flags  string
 	lines  []string
 	code   int
-	signal syscall.Signal
+	signal string
 	stdout []string // each is somewhere in stdout
 	stderr []string
 	never  []string // none of these is anywhere in stdout
 }{
 	{flags: "", lines: []string{hello, helloDone, ping}, stdout: []string{`"id":"init"`, `{"jsonrpc":"2.0","id":"ping","result":{}}`}},
 	{flags: "-exit-at-start=code=7,stderr=bye", lines: []string{ping}, code: 7, stderr: []string{"bye\n"}, never: []string{"ping"}},
-	{flags: "-exit-at-start=SEGV", lines: []string{ping}, code: -1, signal: syscall.SIGSEGV},
-	{flags: "-exit-at-start=ABRT", lines: []string{ping}, code: -1, signal: syscall.SIGABRT},
+	{flags: "-exit-at-start=SEGV", lines: []string{ping}, signal: "SEGV"},
+	{flags: "-exit-at-start=ABRT", lines: []string{ping}, signal: "ABRT"},
 	{flags: "-exit-after=n=1", lines: []string{hello, ping}, code: 1, stdout: []string{`"id":"init"`}, never: []string{`"ping"`}},
 	{flags: "-exit-after=20ms,code=4 -ignore-eof", lines: nil, code: 4},
 	{flags: "-slow-start=20ms", lines: []string{ping}, stdout: []string{`"ping"`}},
 	{flags: "-exit-on-initialize=code=5", lines: []string{ping, hello}, code: 5, never: []string{`"init"`}},
-	{flags: "-exit-after-initialize=KILL", lines: []string{hello}, code: -1, signal: syscall.SIGKILL, stdout: []string{`"id":"init"`}},
+	{flags: "-exit-after-initialize=KILL", lines: []string{hello}, signal: "KILL", stdout: []string{`"id":"init"`}},
 	{flags: "-ignore-initialize", lines: []string{hello, ping}, stdout: []string{`"ping"`}, never: []string{`"init"`}},
 	{flags: "-late-initialize=20ms", lines: []string{hello}, stdout: []string{`"id":"init"`}},
 	{flags: "-fail-initialize=code=-32000", lines: []string{hello}, stdout: []string{`"id":"init","error":{"code":-32000`}},
@@ -82,13 +83,7 @@ func TestFaultsFailAsTheirNameSays(t *testing.T) {
 				flags += " -state=" + filepath.Join(t.TempDir(), "state")
 			}
 			got := run(t, flags, tt.lines...)
-			wantCode, wantSignal := tt.code, tt.signal
-			if tt.signal != 0 && tt.signal != syscall.SIGKILL && runtime.GOOS != "linux" {
-				wantCode, wantSignal = got.code, got.signal // the Go runtime's own crash
-			}
-			if got.code != wantCode || got.signal != wantSignal {
-				t.Errorf("ended with code %d signal %v, want %d %v; stderr %q", got.code, got.signal, wantCode, wantSignal, got.stderr)
-			}
+			got.wantEnd(t, tt.code, tt.signal)
 			contains(t, "stdout", got.stdout, tt.stdout...)
 			contains(t, "stderr", got.stderr, tt.stderr...)
 			for _, part := range tt.never {
@@ -118,14 +113,14 @@ func TestEveryFaultHasAStory(t *testing.T) {
 func TestFaultWithACountAppliesToTheFirstGenerationsOnly(t *testing.T) {
 	state := "-state=" + filepath.Join(t.TempDir(), "state")
 	for generation, want := range []int{9, 9, 0, 0} {
-		if got := run(t, state+" -exit-at-start=2,code=9", ping); got.code != want {
-			t.Errorf("generation %d ended with %d, want %d", generation+1, got.code, want)
+		if got := run(t, state+" -exit-at-start=2,code=9", ping); got.state.ExitCode() != want {
+			t.Errorf("generation %d ended with %v, want %d", generation+1, got.state, want)
 		}
 	}
 	// Another fault has its own count, and skip lets the first time pass.
 	for i, want := range []int{0, 8, 0} {
-		if got := run(t, state+" -exit-on-initialize=1,skip=1,code=8", hello); got.code != want {
-			t.Errorf("initialize %d ended with %d, want %d", i+1, got.code, want)
+		if got := run(t, state+" -exit-on-initialize=1,skip=1,code=8", hello); got.state.ExitCode() != want {
+			t.Errorf("initialize %d ended with %v, want %d", i+1, got.state, want)
 		}
 	}
 	got := run(t, state+" -serial", hello, toolCall("1", "pid", ""))
@@ -144,9 +139,7 @@ func TestStateFileWithATornLineIsRead(t *testing.T) {
 }
 
 func TestServerThatIgnoresSIGTERMAnswersAfterIt(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no SIGTERM")
-	}
+	windowstest.Skip(t)
 	p := greeted(t, "-ignore-sigterm")
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -196,8 +189,8 @@ func TestGrandchildHoldsStdoutAfterTheServerIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := child.Signal(syscall.Signal(0)); err != nil {
-		t.Errorf("grandchild %d is not alive: %v", pid, err)
+	if !Running(pid) {
+		t.Errorf("grandchild %d is not alive", pid)
 	}
 	_ = child.Kill()
 	if rest, err := p.lines.ReadString('\n'); err == nil || rest != "" {

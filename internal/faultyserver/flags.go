@@ -21,6 +21,7 @@ type settings struct {
 	pageSize  int
 	resources int
 	lifetime  time.Duration
+	gate      string
 	faults    map[string]*armed
 }
 
@@ -45,6 +46,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	set.BoolVar(&cfg.lax, "lax", false, "serve legacy requests that come before initialize")
 	set.IntVar(&cfg.pageSize, "page-size", 0, "items per page of every list; 0: one page")
 	set.IntVar(&cfg.resources, "resources", 3, "number of resources, mem://0 and up, all of them subscribable")
+	set.StringVar(&cfg.gate, "gate", "", "start only when the gate at this address opens")
 	set.DurationVar(&cfg.lifetime, "lifetime", 10*time.Minute, "exit with code 99 after this time, so that no forgotten server stays; 0: never")
 	for i := range faults {
 		f := &faults[i]

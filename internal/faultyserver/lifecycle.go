@@ -43,7 +43,10 @@ func (s *server) start() (code int, over bool) {
 		time.AfterFunc(a.duration("after"), func() { s.exit(a) })
 	}
 	if a := s.active["stderr-flood"]; a != nil {
-		go flood(s.stderr, a.number("n"))
+		go func() {
+			flood(s.stderr, a.number("n"))
+			s.execute(Entry{Op: "flood", Key: "flooded"})
+		}()
 	}
 	if a := s.active["slow-start"]; a != nil {
 		time.Sleep(a.duration("after"))
@@ -99,6 +102,14 @@ func (s *server) exit(a *armed) {
 		code = a.number("code")
 	}
 	end(a.text("signal"), code)
+}
+
+// checkSignal returns an error that lists the signals unless name is one of them.
+func checkSignal(name string) error {
+	if _, ok := signals[name]; ok {
+		return nil
+	}
+	return fmt.Errorf("signal %q: allowed are %s", name, strings.Join(namesOf(signals), ", "))
 }
 
 // end dies by the signal if there is one, else with the code.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -32,8 +31,7 @@ func toolCall(id, name, args string) string {
 // outcome is a finished run: everything was written to stdin at once, stdin was closed, the server ended.
 type outcome struct {
 	stdout, stderr string
-	code           int // -1 when it died by a signal
-	signal         syscall.Signal
+	state          *os.ProcessState
 }
 
 func (o outcome) lines() []string {
@@ -52,11 +50,15 @@ func run(t *testing.T, flags string, lines ...string) outcome {
 	if cmd.ProcessState == nil {
 		t.Fatalf("run: %v", err)
 	}
-	o := outcome{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode()}
-	if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
-		o.signal = ws.Signal()
+	return outcome{stdout: stdout.String(), stderr: stderr.String(), state: cmd.ProcessState}
+}
+
+// wantEnd checks that the server died by the signal, or exited with the code if there is none.
+func (o outcome) wantEnd(t *testing.T, code int, signal string) {
+	t.Helper()
+	if signal != "" && !diedBy(o.state, signal) || signal == "" && o.state.ExitCode() != code {
+		t.Errorf("ended with %v, want code %d signal %q; stderr %q", o.state, code, signal, o.stderr)
 	}
-	return o
 }
 
 func command(flags ...string) *exec.Cmd {

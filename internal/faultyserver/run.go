@@ -49,6 +49,13 @@ const (
 // Main runs the server: args are its flags; it returns the exit code. Some faults do not return at all: they end the
 // whole process, so run it in a process of its own.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && helpers[args[0]] != nil {
+		if err := helpers[args[0]](args[1:]); err != nil {
+			fmt.Fprintln(stderr, "faultyserver:", err)
+			return exitBroken
+		}
+		return exitClean
+	}
 	cfg, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitClean
@@ -56,6 +63,12 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintln(stderr, "faultyserver:", err)
 		return exitUsage
+	}
+	if cfg.gate != "" {
+		if err := WaitAtGate(cfg.gate); err != nil {
+			fmt.Fprintln(stderr, "faultyserver: -gate:", err)
+			return exitBroken
+		}
 	}
 	s, err := newServer(cfg, args, stdin, stdout, stderr)
 	if err != nil {

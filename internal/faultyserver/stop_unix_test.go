@@ -18,5 +18,4 @@ func TestStoppedServerAnswersWhenContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.want(`"id":1`, "continued")
-	contains(t, "stop", p.call("2", "stop", `{"ms":10}`), `"id":2`, "continued")
 }

@@ -2,10 +2,10 @@ package faultyserver
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -13,7 +13,7 @@ import (
 var toolRuns = []struct {
 	name, args string
 	want       []string // lines after the handshake; a part of each
-	signal     syscall.Signal
+	signal     string
 	code       int
 	ledger     string // operations, joined with spaces
 }{
@@ -22,16 +22,16 @@ var toolRuns = []struct {
 	{name: "forecast", args: `{"city":"Oslo","days":"5"}`, want: []string{"cannot unmarshal string"}},
 	{name: "pid", want: []string{`"generation":1`}},
 	{name: "state", want: []string{`"seen":[{"method":"initialize"`}},
-	{name: "env", want: []string{`"cwd":"/`}},
+	{name: "env", want: []string{`"cwd":` + quotedCwd() + `,`}},
 	{name: "append", args: `{"key":"k"}`, want: []string{"appended k"}, ledger: "append"},
 	{name: "set", args: `{"key":"k","value":"v"}`, want: []string{"k is v"}, ledger: "set"},
 	{name: "get", args: `{"key":"k"}`, want: []string{`"isError":true`}},
 	{name: "open_handle", want: []string{`"text":"h`}, ledger: "open"},
 	{name: "use_handle", args: `{"key":"h1-1"}`, want: []string{"no such handle"}},
-	{name: "die", signal: syscall.SIGKILL, code: -1},
+	{name: "die", signal: "KILL"},
 	{name: "die", args: `{"when":"after-effect","code":12}`, code: 12, ledger: "die"},
-	{name: "die", args: `{"when":"after-answer","signal":"TERM"}`, signal: syscall.SIGTERM, code: -1, ledger: "die", want: []string{`"id":7,"result"`}},
-	{name: "die_read", args: `{"when":"mid-answer"}`, signal: syscall.SIGKILL, code: -1, ledger: "die", want: []string{`{"jsonrpc":"2.0","id":7,"result":{"conte`}},
+	{name: "die", args: `{"when":"after-answer","signal":"TERM"}`, signal: "TERM", ledger: "die", want: []string{`"id":7,"result"`}},
+	{name: "die_read", args: `{"when":"mid-answer"}`, signal: "KILL", ledger: "die", want: []string{`{"jsonrpc":"2.0","id":7,"result":{"conte`}},
 	{name: "die_set", args: `{"when":"at noon"}`, want: []string{"allowed are before-effect, after-effect, after-answer, mid-answer"}},
 	{name: "die", args: `{"signal":"NOPE"}`, want: []string{"allowed are ABRT"}},
 	{name: "spawn_child", args: `{"holds":["stderr"],"ms":10,"setsid":true}`, want: []string{`"text":"`}, ledger: "spawn"},
@@ -39,9 +39,9 @@ var toolRuns = []struct {
 	{name: "late", args: `{"ms":1}`, want: []string{`"late"`}},
 	{name: "busy", args: `{"ms":1}`, want: []string{"busy no more"}},
 	{name: "progress", args: `{"n":2}`, want: []string{`{"progressToken":"tok","progress":1,"total":2,"message":"step 1"}`, `"progress":2`, "2 steps"}},
-	{name: "progress", args: `{"n":2,"die":true}`, want: []string{`"progress":1`, `"progress":2`}, signal: syscall.SIGKILL, code: -1},
+	{name: "progress", args: `{"n":2,"die":true}`, want: []string{`"progress":1`, `"progress":2`}, signal: "KILL"},
 	{name: "stale_progress", want: []string{`"no-such-token"`, `"id":7`, `"progressToken":"tok"`}},
-	{name: "ask", args: `{"die":true,"method":"roots/list"}`, want: []string{`{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`}, signal: syscall.SIGKILL, code: -1},
+	{name: "ask", args: `{"die":true,"method":"roots/list"}`, want: []string{`{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`}, signal: "KILL"},
 	{name: "ask_rounds", want: []string{"needs a client of the modern era"}},
 	{name: "notify", args: `{"message":"{\"a\": 1}"}`, want: []string{`{"a": 1}`, `"sent"`}},
 	{name: "touch", args: `{"uri":"mem://9"}`, want: []string{"no such resource"}},
@@ -72,6 +72,15 @@ var toolRuns = []struct {
 	{name: "sleep", args: `{"ms":"soon"}`, want: []string{`"isError":true`}},
 }
 
+func quotedCwd() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	quoted, _ := json.Marshal(dir)
+	return string(quoted)
+}
+
 func TestToolsDoAsTheirNameSays(t *testing.T) {
 	for _, tt := range toolRuns {
 		t.Run(tt.name+" "+tt.args, func(t *testing.T) {
@@ -83,9 +92,7 @@ func TestToolsDoAsTheirNameSays(t *testing.T) {
 			}
 			call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"tok"},"name":"` + tt.name + `","arguments":` + args + `}}`
 			got := run(t, "-serial -ledger="+ledger, hello, helloDone, call)
-			if got.code != tt.code || got.signal != tt.signal {
-				t.Errorf("ended with code %d signal %v, want %d %v; stderr %q", got.code, got.signal, tt.code, tt.signal, got.stderr)
-			}
+			got.wantEnd(t, tt.code, tt.signal)
 			lines := got.lines()[1:]
 			if len(lines) != len(tt.want) {
 				t.Fatalf("got %d lines, want %d: %q", len(lines), len(tt.want), lines)
@@ -190,9 +197,7 @@ func TestDieWithTimesSurvivesTheReplay(t *testing.T) {
 	flags := "-serial -state=" + filepath.Join(dir, "state") + " -ledger=" + filepath.Join(dir, "ledger")
 	call := toolCall("1", "die_read", `{"key":"k","times":2}`)
 	for range 2 {
-		if got := run(t, flags, hello, call); got.signal != syscall.SIGKILL {
-			t.Fatalf("survived: %+v", got)
-		}
+		run(t, flags, hello, call).wantEnd(t, 0, "KILL")
 	}
 	contains(t, "the third time", run(t, flags, hello, call).stdout, "survived k")
 	entries, _, err := ReadLedger(filepath.Join(dir, "ledger"))

@@ -2,6 +2,7 @@ package faultyserver
 
 import (
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -46,7 +47,7 @@ func (c *call) wedge() {
 	}
 }
 
-// stop freezes the process. Somebody has to send SIGCONT: a child after ms, or else the test.
+// stop freezes the process. A child continues it after ms, or else the test.
 func (c *call) stop() {
 	if c.args.MS > 0 {
 		if err := continueAfter(millis(c.args.MS)); err != nil {
@@ -54,11 +55,10 @@ func (c *call) stop() {
 			return
 		}
 	}
-	if err := checkSignal("STOP"); err != nil {
+	if err := Suspend(os.Getpid()); err != nil {
 		c.fail(err.Error())
 		return
 	}
-	raise("STOP")
 	c.say("continued")
 }
 

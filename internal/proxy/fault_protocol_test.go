@@ -1,5 +1,3 @@
-//go:build unix
-
 package proxy
 
 import (
@@ -16,6 +14,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // What the protocol remembers, and what a restart must not make it forget.
@@ -182,7 +181,7 @@ func TestFaultM08RootsChangedWhileDown(t *testing.T) {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 	g := newGate(t)
 	o := unprobed()
-	s := beginThrough(t, o, g.launcher())
+	s := begin(t, o, g.flag())
 	g.open(t)
 	s.initialize()
 	s.kill()
@@ -195,14 +194,18 @@ func TestFaultM08RootsChangedWhileDown(t *testing.T) {
 	if got := s.state().methods(); got != "initialize notifications/initialized notifications/roots/list_changed tools/call" {
 		t.Errorf("the next generation has seen %s", got)
 	}
+}
+
+func TestFaultM08RootsChangedAndNeverRead(t *testing.T) {
+	windowstest.Skip(t)
 	if runtime.GOOS != "linux" {
-		return // only there it can be proven that it was never read
+		t.Skip("only Linux proves that it was never read")
 	}
+	s := begin(t, unprobed()).initialize()
 	s.stop()
-	s.send(changed)
+	s.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	s.taken()
 	s.kill()
-	g.open(t)
 	if got := s.state().methods(); strings.Count(got, "notifications/roots/list_changed") != 1 {
 		t.Errorf("after a notice that was never read: %s", got)
 	}

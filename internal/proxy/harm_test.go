@@ -1,5 +1,3 @@
-//go:build unix
-
 package proxy
 
 import (
@@ -10,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
 // The tests in this file hold the first rule: what the server would have done
@@ -86,9 +84,8 @@ func serveJournal(in io.Reader, out io.Writer, dir string) {
 		case p.Name == "seen":
 			text(m.ID, strings.Join(seen, " "))
 		case p.Name == "stall":
-			if gate, err := os.Open(filepath.Join(dir, "gate")); err == nil {
-				io.ReadAll(gate)
-				gate.Close()
+			if addr, err := os.ReadFile(filepath.Join(dir, "gate")); err == nil {
+				faultyserver.WaitAtGate(string(addr))
 			}
 			text(m.ID, "reading again")
 		case p.Name == "ask":
@@ -108,12 +105,12 @@ func serveJournal(in io.Reader, out io.Writer, dir string) {
 func beginJournal(t *testing.T, o Options) (s *story, open func()) {
 	t.Helper()
 	dir := t.TempDir()
-	path := filepath.Join(dir, "gate")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
+	g := newGate(t)
+	if err := os.WriteFile(filepath.Join(dir, "gate"), []byte(g.Addr()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o.Spec = plainServer("journal", dir)
-	return begin(t, o).initialize(), func() { gate(path).open(t) }
+	return begin(t, o).initialize(), func() { g.open(t) }
 }
 
 // unhurried are the default options, except that a restart is immediate.
@@ -292,7 +289,7 @@ func TestAHungServerIsReplacedWithoutATimeout(t *testing.T) {
 func TestALongCallIsRepeatedAfterACrash(t *testing.T) {
 	o := unhurried()
 	gate := newGate(t)
-	s := beginThrough(t, o, gate.launcher())
+	s := begin(t, o, gate.flag())
 	gate.open(t)
 	s.initialize()
 	id := s.start("hang", "")

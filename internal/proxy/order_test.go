@@ -1,5 +1,3 @@
-//go:build unix
-
 package proxy
 
 import (
@@ -167,8 +165,9 @@ func TestARefusalLeavesTheRequestInFlightAlone(t *testing.T) {
 // A server that closed its stdin can never be asked again: it is replaced at
 // once, and the call that could not be written happens on the next one.
 func TestAServerThatClosedItsStdinIsReplaced(t *testing.T) {
-	script := `read line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}'; exec 0<&-; exec sleep 60`
-	s := beginCommand(t, quick(), "/bin/sh", "-c", script)
+	o := quick()
+	o.Spec = plainServer("deaf", "")
+	s := begin(t, o)
 	s.answer(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`))
 	s.request("ping", "")
 	if e := s.await(event.Died, 1); !strings.Contains(e.Detail, "closed its stdin") {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -50,10 +51,19 @@ var plainServers = map[string]func(in io.Reader, out io.Writer, dir string){
 	"integers-as-strings": serveIntegers(`"%d"`),
 	"integers-as-floats":  serveIntegers(`%d.0`),
 
+	"deaf":           serveDeaf,
 	"parrot":         serveParrot,
 	"too-many-tools": serveTools(150_000),
 	"flood-legacy":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, false) },
 	"flood-modern":   func(in io.Reader, out io.Writer, dir string) { serveFlood(in, out, dir, true) },
+}
+
+// serveDeaf answers initialize, closes its stdin and stays.
+func serveDeaf(in io.Reader, out io.Writer, _ string) {
+	bufio.NewReader(in).ReadString('\n')
+	fmt.Fprintln(out, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`)
+	os.Stdin.Close()
+	time.Sleep(time.Minute)
 }
 
 // plainMessage keeps the bytes of its parts.

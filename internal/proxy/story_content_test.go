@@ -1,18 +1,14 @@
-//go:build unix
-
 package proxy
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
 // Verbs about what is on the wire.
@@ -106,40 +102,17 @@ func memoryTaken() int {
 	return int(now.TotalAlloc)
 }
 
-// stop freezes the server and waits until it is: it reads nothing any more.
+// stop freezes the server: it reads nothing until resume is called.
 func (s *story) stop() {
 	s.t.Helper()
-	s.signal(syscall.SIGSTOP)
-	look := time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	limit := time.After(patience)
-	for !frozen(s.pid()) {
-		select {
-		case <-look.C:
-		case <-limit:
-			s.t.Fatalf("the server does not stop\n%s", s.told())
-		}
+	if err := faultyserver.Suspend(s.pid()); err != nil {
+		s.t.Fatalf("suspending the server: %v", err)
 	}
 }
 
-// frozen reports whether every thread of a process is stopped. Without procfs
-// nobody can tell, and it is taken for granted.
-func frozen(pid int) bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	for _, thread := range threads {
-		stat, err := os.ReadFile(thread)
-		if err == nil && !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T")) {
-			return false
-		}
+func (s *story) resume() {
+	s.t.Helper()
+	if err := faultyserver.Resume(s.pid()); err != nil {
+		s.t.Fatalf("resuming the server: %v", err)
 	}
-	return len(threads) > 0 || !procfs()
-}
-
-// wrote is how many bytes a process has written so far, to anyone.
-func wrote(pid int) (n int) {
-	io, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
-	if at := bytes.Index(io, []byte("wchar: ")); at >= 0 {
-		fmt.Sscan(string(io[at+len("wchar: "):]), &n)
-	}
-	return n
 }

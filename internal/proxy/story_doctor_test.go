@@ -1,10 +1,7 @@
-//go:build unix
-
 package proxy
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -46,6 +43,12 @@ func (q *quack) count() int {
 	return n
 }
 
+// failing is a server that says this on stderr and exits with code 3.
+func failing(stderr string, flags ...string) upstream.Spec {
+	path, args, env := faultyserver.Command(append([]string{"-exit-at-start=code=3,stderr=" + stderr}, flags...)...)
+	return upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+}
+
 func TestAServerIsHealedWhileItsClientWaits(t *testing.T) {
 	path, args, env := faultyserver.Command()
 	o := quick()
@@ -67,7 +70,7 @@ func TestAFixThatOnlyHelpsIsKeptAndTold(t *testing.T) {
 	o := quick()
 	o.Doctor = doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
 		if asked == 1 {
-			return upstream.Treated{Changed: true, Did: "found it elsewhere", Spec: upstream.Spec{Command: "sh", Args: []string{"-c", "echo broken >&2; exit 3"}}}
+			return upstream.Treated{Changed: true, Did: "found it elsewhere", Spec: failing("broken")}
 		}
 		return upstream.Treated{}
 	})
@@ -87,16 +90,17 @@ func TestAFixThatOnlyHelpsIsKeptAndTold(t *testing.T) {
 func TestAFixThatDoesNotHoldIsUndone(t *testing.T) {
 	o := quick()
 	q := doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
-		return upstream.Treated{Changed: true, Healed: true, Did: "gives it a hat", Spec: upstream.Spec{Command: "sh", Args: []string{"-c", "exit 3", "hat"}}}
+		return upstream.Treated{Changed: true, Healed: true, Did: "gives it a hat", Spec: failing("", "-lax")}
 	})
 	o.Doctor = q
-	s := beginCommand(t, o, "sh", "-c", "exit 3")
+	o.Spec = failing("")
+	s := (&story{t: t, ended: make(chan error, 1)}).run(o)
 	text := s.wantFault(s.request("initialize", helloParams), fault.ServerExitsEarly).raw
 	if q.count() != 1 || strings.Contains(text, "a hat") || !strings.Contains(text, "It is unwell.") || !s.saw(event.Treating, "is undone: gives it a hat") {
 		t.Errorf("asked %d times: %s", q.count(), text)
 	}
 	s.end()
-	if now := s.session.up.Spec.Args; len(now) != 2 {
+	if now := s.session.up.Spec.Args; len(now) != 1 {
 		t.Errorf("it is started with %q", now)
 	}
 }
@@ -106,7 +110,7 @@ func TestTreatmentsAreBounded(t *testing.T) {
 	o := quick()
 	q := doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
 		word := strings.Repeat("x", asked)
-		return upstream.Treated{Changed: true, Did: "tries " + word, Spec: upstream.Spec{Command: "sh", Args: []string{"-c", fmt.Sprintf("echo %s >&2; exit 3", word)}}}
+		return upstream.Treated{Changed: true, Did: "tries " + word, Spec: failing(word)}
 	})
 	o.Doctor = q
 	s := beginCommand(t, o, "no-such-bin-xyz")

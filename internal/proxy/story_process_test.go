@@ -1,24 +1,17 @@
-//go:build unix
-
 package proxy
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Verbs about processes: launchers, gates, what a server has seen, who is
@@ -32,45 +25,26 @@ func unprobed() Options {
 	return o
 }
 
-// beginThrough is begin with the server started by a launcher, which gets the
-// server's command line as its last arguments.
-func beginThrough(t *testing.T, o Options, launcher []string, flags ...string) *story {
-	t.Helper()
-	dir := t.TempDir()
-	s := &story{t: t, ledger: filepath.Join(dir, "ledger"), ended: make(chan error, 1)}
-	flags = append(flags, "-ledger", s.ledger, "-state", filepath.Join(dir, "state"))
-	path, args, env := faultyserver.Command(flags...)
-	o.Spec = upstream.Spec{
-		Command: launcher[0], Args: slices.Concat(launcher[1:], []string{path}, args), Env: append(os.Environ(), env...),
-	}
-	return s.run(o)
-}
-
 // gate holds every start of a server until the test opens it.
-type gate string
+type gate struct{ *faultyserver.Gate }
 
 func newGate(t *testing.T) gate {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "gate")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
+	g, err := faultyserver.NewGate()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return gate(path)
+	t.Cleanup(func() { g.Close() })
+	return gate{g}
 }
 
-func (g gate) launcher() []string {
-	return []string{"sh", "-c", `read -r _ < "$0"; exec "$@"`, string(g)}
-}
+// flag makes the faulty server wait at the gate.
+func (g gate) flag() string { return "-gate=" + g.Addr() }
 
 // open waits for a server at the gate and lets it pass.
 func (g gate) open(t *testing.T) {
 	t.Helper()
-	f, err := os.OpenFile(string(g), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteString("pass\n"); err != nil {
+	if err := g.Open(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -225,36 +199,17 @@ func (s *story) spawned() (pids []int) {
 	return pids
 }
 
-// running reports whether a process is there and not a zombie, which nobody
-// can do anything about but its parent.
-func running(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !os.IsNotExist(err) || !procfs()
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	return len(fields) == 0 || fields[0][0] != 'Z' && fields[0][0] != 'X'
-}
-
-func procfs() bool {
-	_, err := os.Stat("/proc/self/stat")
-	return err == nil
-}
-
 // wantGone waits until none of these processes is there.
 func (s *story) wantGone(pids ...int) {
 	s.t.Helper()
-	s.until(fmt.Sprintf("none of %v is there", pids), func() bool { return !slices.ContainsFunc(pids, running) })
+	s.until(fmt.Sprintf("none of %v is there", pids), func() bool { return !slices.ContainsFunc(pids, faultyserver.Running) })
 }
 
 // endSpawned ends with the test what would otherwise outlive it.
 func (s *story) endSpawned() {
 	s.t.Helper()
 	for _, pid := range s.spawned() {
-		s.t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+		s.t.Cleanup(func() { killPID(pid) })
 	}
 }
 

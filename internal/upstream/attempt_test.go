@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // soon are options that let a test see in a moment what takes a minute.
@@ -142,9 +143,7 @@ func TestAttemptKeepsHowAServerFailed(t *testing.T) {
 		{"-ignore-initialize -ignore-eof -ignore-sigterm -grandchild=setsid=false", Started, "did not answer", hung("initialize")},
 	} {
 		t.Run(story.flags, func(t *testing.T) {
-			if runtime.GOOS == "windows" && strings.Contains(story.flags, "KILL") {
-				t.Skip("there are no signals")
-			}
+			windowstest.Skip(t)
 			o := soon
 			if !strings.Contains(story.flags, "ignore-") && !strings.Contains(story.flags, "hang") && !strings.Contains(story.flags, "stop-") {
 				o = atEase

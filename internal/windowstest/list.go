@@ -1,0 +1,84 @@
+package windowstest
+
+// An exemption is one reason and everything it keeps from running on Windows.
+type exemption struct {
+	reason string
+	names  []string
+}
+
+// tests lists functions that call Skip, as "internal/proxy.TestName" or, for one subtest,
+// "internal/proxy.TestName/subtest". Helpers that skip for their callers are listed by their own
+// name.
+var tests = []exemption{
+	{"Windows has no POSIX signals", []string{
+		"internal/faultyserver.TestServerThatIgnoresSIGTERMAnswersAfterIt",
+		"internal/upstream.TestAttemptKeepsHowAServerFailed/-exit-on-initialize=KILL",
+	}},
+	{"Windows files have no permission bits", []string{
+		"internal/backup.TestAModeIsKept",
+		"internal/backup.TestAnOpenStoreIsClosed",
+		"internal/proxy.TestFaultP02CommandNotExecutable",
+	}},
+	{"the test runs shell scripts", []string{
+		"internal/doctor.TestAQuestionEndsInTime",
+	}},
+	{"the fake machine is a Unix one", []string{
+		"internal/doctor.newFakeMachine",
+	}},
+	{"only Linux proves that a server did not read what is in its pipe", []string{
+		"internal/proxy.TestFaultM08RootsChangedAndNeverRead",
+	}},
+	{"only Linux names the process that owns a port", []string{
+		"internal/doctor.TestThePortsOwnerIsNamed",
+	}},
+}
+
+// files lists test files that are not built for Windows; a name may be a pattern of path.Match.
+var files = []exemption{
+	{"reads /proc", []string{
+		"cmd/gauze/run_test.go",
+		"internal/backup/process_linux_test.go",
+		"internal/upstream/family_linux_test.go",
+		"internal/upstream/survey_linux_test.go",
+		"internal/upstream/vitals_linux_test.go",
+	}},
+	{"asks a pipe how much of it was read, which only Linux answers", []string{
+		"internal/faultyserver/pipe_linux_test.go",
+		"internal/upstream/outbox_linux_test.go",
+	}},
+	{"stops the gateway by SIGTERM, which Windows does not have", []string{
+		"cmd/gauze/heal_url_test.go",
+		"cmd/gauze/serve_test.go",
+		"cmd/gauze/serve_token_test.go",
+		"cmd/gauze/url_test.go",
+	}},
+	{"waits for SIGSTOP, which Windows does not have", []string{
+		"internal/faultyserver/stop_unix_test.go",
+	}},
+	{"makes a FIFO in the file system, which Windows does not have", []string{
+		"cmd/gauze/status_unix_test.go",
+	}},
+	{"the servers are shell scripts", []string{
+		"cmd/gauze/canary_test.go",
+		"cmd/gauze/clients_slow_test.go",
+		"cmd/gauze/clients_test.go",
+		"cmd/gauze/heal_test.go",
+		"cmd/gauze/lock_test.go",
+		"cmd/gauze/mcp_test.go",
+		"internal/agenttools/agent_test.go",
+		"internal/agenttools/foreign_test.go",
+		"internal/agenttools/hostile_test.go",
+		"internal/agenttools/look_test.go",
+		"internal/fleet/foreign_test.go",
+		"internal/upstream/attempt_unix_test.go",
+	}},
+	{"lowers a resource limit, which Windows does not have", []string{
+		"internal/proxy/fault_process_unix_test.go",
+	}},
+	{"runs npm and PyPI packages installed for Linux and reads /proc; make windows has counterparts", []string{
+		"internal/realtest/*_test.go",
+	}},
+	{"watches system calls with ptrace", []string{
+		"internal/hostile/*_test.go",
+	}},
+}
