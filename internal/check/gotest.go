@@ -49,7 +49,7 @@ func (f *follower) run(cmd *exec.Cmd) error {
 	}
 	readErr := f.follow(events)
 	if err := errors.Join(readErr, cmd.Wait()); err != nil {
-		return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+		return fmt.Errorf("go test: %w", err)
 	}
 	return nil
 }

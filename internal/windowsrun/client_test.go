@@ -158,23 +158,33 @@ func (c *client) result(method, params string) string {
 	return string(answer.Result)
 }
 
+// text calls a tool and returns the text of its result.
+func (c *client) text(tool, arguments string) string {
+	c.t.Helper()
+	var result struct {
+		Content []struct{ Text string }
+		IsError bool
+	}
+	said := c.result("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
+	if err := json.Unmarshal([]byte(said), &result); err != nil || len(result.Content) == 0 || result.IsError {
+		c.t.Fatalf("%s %s: %s", tool, arguments, said)
+	}
+	return result.Content[0].Text
+}
+
 // says calls a tool and checks that its result contains a text.
 func (c *client) says(want, tool, arguments string) {
 	c.t.Helper()
-	if got := c.result("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)); !strings.Contains(got, want) {
-		c.t.Errorf("%s %s: %s, want %s", tool, arguments, got, want)
+	if got := c.text(tool, arguments); !strings.Contains(got, want) {
+		c.t.Errorf("%s %s: %q, want %q", tool, arguments, got, want)
 	}
 }
 
 // serverPID asks the faulty server for its process.
 func (c *client) serverPID() int {
 	c.t.Helper()
-	var result struct {
-		Content []struct{ Text string }
-	}
-	text := c.result("tools/call", `{"name":"pid","arguments":{}}`)
 	var said struct{ PID int }
-	if json.Unmarshal([]byte(text), &result) != nil || len(result.Content) == 0 || json.Unmarshal([]byte(result.Content[0].Text), &said) != nil || said.PID == 0 {
+	if text := c.text("pid", `{}`); json.Unmarshal([]byte(text), &said) != nil || said.PID == 0 {
 		c.t.Fatalf("no process in %s", text)
 	}
 	return said.PID

@@ -40,7 +40,7 @@ func TestNoEffectIsLostOrDoubled(t *testing.T) {
 	for range numCallers {
 		callers.Go(func() {
 			for n := range work {
-				outcomes[n] = judge(<-c.call(toolOf(n), fmt.Sprintf(`{"key":"%d","value":"%d","text":"%d","ms":3}`, n, n, n)))
+				outcomes[n] = judge(<-c.call(toolOf(n), fmt.Sprintf(`{"key":"%d","value":%q,"text":"","ms":3}`, n, valueOf(n))))
 				answered <- struct{}{}
 			}
 		})
@@ -103,6 +103,14 @@ func TestNoEffectIsLostOrDoubled(t *testing.T) {
 
 // toolOf returns the tool of a call by its number.
 func toolOf(n int) string { return []string{"append", "set", "append", "echo"}[n%4] }
+
+// valueOf makes every tenth message so long that a server may die in the middle of it.
+func valueOf(n int) string {
+	if n%10 == 0 {
+		return strings.Repeat("x", 20_000)
+	}
+	return "x"
+}
 
 func judge(r response) outcome {
 	switch said := string(r.Result) + string(r.Error); {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,9 +38,9 @@ func TestNpxStartsARealServer(t *testing.T) {
 	if err := json.Unmarshal([]byte(c.result("tools/list", `{}`)), &listed); err != nil || len(listed.Tools) < 5 {
 		t.Fatalf("%d tools, %v", len(listed.Tools), err)
 	}
-	messages := []string{"plain", `D:\\ next`, `100% of \"quoted\" & piped | words`, "ünïcödé"}
+	messages := []string{"plain", `D:\ next`, `100% of "quoted" & piped | words`, "ünïcödé"}
 	for _, message := range messages {
-		c.says(message, "echo", fmt.Sprintf(`{"message":"%s"}`, message))
+		c.says(message, "echo", fmt.Sprintf(`{"message":%q}`, message))
 	}
 	c.says("42", "get-sum", `{"a":40,"b":2}`)
 	t.Logf("npx.cmd and server-everything: %d tools listed, %d calls answered", len(listed.Tools), len(messages)+1)
@@ -65,15 +66,11 @@ func TestTaskkillOfTheServerHeals(t *testing.T) {
 
 func TestTaskkillOfGauzeLeavesNoServer(t *testing.T) {
 	c := run(t, "", nil, "--", part(t, "faultyserver.exe"))
-	var child struct{ PID int }
-	var spawned struct {
-		Content []struct{ Text string }
+	child, err := strconv.Atoi(c.text("spawn_child", `{"ms":600000}`))
+	if err != nil {
+		t.Fatal(err)
 	}
-	text := c.result("tools/call", `{"name":"spawn_child","arguments":{"ms":600000}}`)
-	if json.Unmarshal([]byte(text), &spawned) != nil || len(spawned.Content) == 0 || json.Unmarshal([]byte(spawned.Content[0].Text), &child) != nil || child.PID == 0 {
-		t.Fatalf("no process in %s", text)
-	}
-	server, grandchild := watch(t, c.serverPID()), watch(t, child.PID)
+	server, grandchild := watch(t, c.serverPID()), watch(t, child)
 	taskkill(t, c.cmd.Process.Pid)
 	server()
 	grandchild()
