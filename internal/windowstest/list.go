@@ -27,6 +27,9 @@ var tests = []exemption{
 		"internal/fleet.TestALinkThatWasReadIsWritten",
 		"internal/fleet.TestASwappedFileIsNotWritten",
 	}},
+	{"builds with the go command, which wine cannot start", []string{
+		"internal/release.TestBuildIsReproducible",
+	}},
 	{"the test runs shell scripts", []string{
 		"internal/doctor.TestAQuestionEndsInTime",
 	}},
