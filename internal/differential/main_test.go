@@ -6,11 +6,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
 // gauzeBinary is built once for all tests. GAUZE_BINARY names a different one, such as a release.
 var gauzeBinary = os.Getenv("GAUZE_BINARY")
+
+// exeSuffix ends the name of a program, which Windows does not start without it.
+var exeSuffix = map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
 
 func TestMain(m *testing.M) {
 	serveIfAsked()
@@ -31,7 +35,7 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	if gauzeBinary == "" {
-		gauzeBinary = filepath.Join(dir, "gauze")
+		gauzeBinary = filepath.Join(dir, "gauze"+exeSuffix)
 		build := exec.Command("go", "build", "-o", gauzeBinary, "github.com/gauze-mcp/gauze/cmd/gauze")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "building gauze: %v\n%s", err, out)

@@ -485,16 +485,13 @@ func (s *story) toldLocked() string {
 // head counts what a process must not leave behind.
 type head struct{ goroutines, files int }
 
-func census() head { return head{goroutines: ours(), files: len(procEntries("self/fd"))} }
-
-// procEntries lists a directory of /proc, and nothing on other systems than Linux. wine shows the
-// /proc of its host, which is not about this process.
-func procEntries(dir string) []os.DirEntry {
-	if runtime.GOOS != "linux" {
-		return nil
+func census() head {
+	now := head{goroutines: ours()}
+	if runtime.GOOS == "linux" { // wine shows the /proc of its host
+		files, _ := os.ReadDir("/proc/self/fd")
+		now.files = len(files)
 	}
-	entries, _ := os.ReadDir("/proc/" + dir)
-	return entries
+	return now
 }
 
 // ours counts the goroutines that run code of this project.

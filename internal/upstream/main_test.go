@@ -1,11 +1,14 @@
 package upstream
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
@@ -15,6 +18,9 @@ func TestMain(m *testing.M) {
 	behaveAsAsked()
 	os.Exit(m.Run())
 }
+
+// behaviours are those that only some systems have.
+var behaviours = map[string]func(){}
 
 // behaveAsAsked turns this process into one that does something on the network
 // and then waits for the end of its stdin.
@@ -39,7 +45,38 @@ func behaveAsAsked() {
 			panic(err)
 		}
 		go io.Copy(io.Discard, conn)
+	case "record":
+		record(os.Getenv("GAUZE_TEST_LEDGER"), os.Getenv("GAUZE_TEST_DIES"))
+	case "hold": // its stdin, without reading it
+		time.Sleep(time.Hour)
+	case "spin":
+		for {
+		}
+	default:
+		behaviours[os.Getenv("GAUZE_TEST_BEHAVE")]()
 	}
 	io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
+}
+
+// record reads lines with a small buffer, records each in the ledger, and
+// exits after as many as dies says.
+func record(ledger, dies string) {
+	most, err := strconv.Atoi(dies)
+	if err != nil {
+		panic(err)
+	}
+	in := bufio.NewReaderSize(os.Stdin, 4096)
+	for i := range most {
+		if _, err := in.ReadString('\n'); err != nil {
+			panic(err)
+		}
+		file, err := os.OpenFile(ledger, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(file, "call %d\n", i)
+		file.Close()
+	}
+	os.Exit(3)
 }

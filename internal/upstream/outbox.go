@@ -3,7 +3,6 @@ package upstream
 import (
 	"os"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -11,13 +10,12 @@ import (
 // byte, how far they got. No other file decides what was sent.
 type outbox struct {
 	mu       sync.Mutex
-	f        *os.File
-	raw      syscall.RawConn
+	f        *stdinPipe
 	pending  []byte // not yet taken by the kernel; the end of room
 	room     []byte
 	spare    []byte // the room that is not written from
 	queued   int64  // bytes ever put in
-	written  int64  // bytes ever taken by the kernel
+	written  int64  // bytes ever taken by the kernel, or that may have been
 	flushing bool   // one goroutine at a time writes
 	moved    sync.Cond
 	err      error
@@ -28,14 +26,10 @@ type outbox struct {
 // its client is held up. It bounds memory: a pipe would hold 64 KiB.
 const maxUnread = 32 << 20
 
-func newOutbox(f *os.File) (*outbox, error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	o := &outbox{f: f, raw: raw, broken: make(chan struct{})}
+func newOutbox(f *stdinPipe) *outbox {
+	o := &outbox{f: f, broken: make(chan struct{})}
 	o.moved.L = &o.mu
-	return o, nil
+	return o
 }
 
 // put puts one line, given in parts and with its line end, behind the others.
@@ -76,7 +70,7 @@ func (o *outbox) write() {
 	if o.flushing || len(o.pending) == 0 || o.err != nil {
 		return
 	}
-	n, err := tryWrite(o.f, o.raw, o.pending)
+	n, err := o.f.tryWrite(o.pending)
 	o.took(n, err)
 	if len(o.pending) > 0 && o.err == nil {
 		o.flushing = true
@@ -148,6 +142,10 @@ func (o *outbox) drain() {
 // what a pipe holds.
 const pieceSize = 64 << 10
 
+// partingGrace is how long processes that were killed have to let go of the
+// pipe: a large one on a busy machine takes its time.
+const partingGrace = 500 * time.Millisecond
+
 // blocked reports whether bytes wait for the server to read.
 func (o *outbox) blocked() bool {
 	o.mu.Lock()
@@ -159,7 +157,7 @@ func (o *outbox) blocked() bool {
 // the server can have seen: the kernel took written of them, and never of
 // these were provably not read.
 func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) {
-	o.f.SetWriteDeadline(deadline)
+	o.f.stop(deadline)
 	o.mu.Lock()
 	for o.flushing {
 		o.moved.Wait()
@@ -170,6 +168,6 @@ func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) 
 	o.moved.Broadcast()
 	written = o.written
 	o.mu.Unlock()
-	never, proven = unread(o.f) // may take a moment, and holds up nobody
+	never, proven = o.f.unread() // may take a moment, and holds up nobody
 	return written, never, proven
 }

@@ -38,13 +38,8 @@ func launch(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard
 	}
 	// Before anything else: from here on it must not survive us.
 	proc.guardedBy(guard)
-	out, err := newOutbox(proc.stdin)
-	if err != nil {
-		proc.kill()
-		return nil, err
-	}
 	c := newConn(generation, proc.started, hear, logs)
-	p := &pipes{Conn: c, proc: proc, out: out}
+	p := &pipes{Conn: c, proc: proc, out: newOutbox(proc.stdin)}
 	c.link, c.pipes = p, p
 	go p.serve(guard)
 	return c, nil
@@ -58,7 +53,7 @@ func (p *pipes) drop(int64)                                               {}
 func (p *pipes) lingers(int64) bool                                       { return false }
 func (p *pipes) dismiss()                                                 {}
 func (p *pipes) gone() <-chan struct{}                                    { return p.done }
-func (p *pipes) starting() bool                                           { return untouched(p.proc.stdin) }
+func (p *pipes) starting() bool                                           { return p.proc.stdin.untouched() }
 func (p *pipes) vitals() Vitals                                           { return p.proc.vitals() }
 func (p *pipes) pid() int                                                 { return p.proc.pid() }
 
@@ -122,8 +117,8 @@ func (p *pipes) serve(guard *guard) {
 	guard.release()
 	// What the server wrote before it died counts: read to the end.
 	limit := time.Now().Add(drainGrace)
-	p.proc.stdout.SetReadDeadline(limit)
-	p.proc.stderr.SetReadDeadline(limit)
+	endReads(p.proc.stdout, limit)
+	endReads(p.proc.stderr, limit)
 	if Seeded("no-drain") {
 		p.proc.stdout.Close()
 	}
@@ -149,6 +144,13 @@ func (p *pipes) serve(guard *guard) {
 		p.evidence.Stage, p.evidence.Served = Spoke, p.evidence.Ran-first
 	}
 	close(p.done)
+}
+
+// endReads ends every read of f at deadline.
+func endReads(f *os.File, deadline time.Time) {
+	if f.SetReadDeadline(deadline) != nil {
+		f.Close() // which ends them immediately
+	}
 }
 
 // listenToStderr keeps and passes on what the server logs. (io.Copy would take

@@ -14,9 +14,9 @@ import (
 // group, so that everything it starts can be ended with it.
 type process struct {
 	cmd     *exec.Cmd
-	stdin   *os.File // we write
-	stdout  *os.File // we read
-	stderr  *os.File // we read
+	stdin   *stdinPipe // we write
+	stdout  *os.File   // we read
+	stderr  *os.File   // we read
 	started time.Time
 	exited  chan struct{} // closed once the leader was reaped
 	group                 // platform: what we need to signal everyone
@@ -25,7 +25,7 @@ type process struct {
 // start launches the server. Files are handed over as they are, so no
 // goroutine of os/exec stands between the server and us, and Wait returns at
 // the leader's exit even if a grandchild holds a pipe.
-func start(spec Spec) (p *process, err error) {
+func start(spec Spec) (_ *process, err error) {
 	if spec.Dir != "" {
 		if info, err := os.Stat(spec.Dir); err != nil || !info.IsDir() {
 			return nil, &WorkdirError{Dir: spec.Dir}
@@ -35,34 +35,43 @@ func start(spec Spec) (p *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var files [6]*os.File
+	p := &process{exited: make(chan struct{})}
+	var theirs [3]*os.File // of the server: a nil one may be closed
 	defer func() {
-		files[0].Close()
-		files[3].Close()
-		files[5].Close()
+		for _, file := range theirs {
+			file.Close()
+		}
 		if err != nil {
-			files[1].Close()
-			files[2].Close()
-			files[4].Close()
+			p.close()
 		}
 	}()
-	for i := 0; i < len(files); i += 2 {
-		if files[i], files[i+1], err = os.Pipe(); err != nil {
-			return nil, fmt.Errorf("opening a pipe: %w", err)
-		}
+	if theirs[0], p.stdin, err = newStdinPipe(); err != nil {
+		return nil, fmt.Errorf("opening a pipe: %w", err)
+	}
+	if p.stdout, theirs[1], err = newOutputPipe(); err != nil {
+		return nil, fmt.Errorf("opening a pipe: %w", err)
+	}
+	if p.stderr, theirs[2], err = newOutputPipe(); err != nil {
+		return nil, fmt.Errorf("opening a pipe: %w", err)
 	}
 	cmd := exec.Command(path)
 	cmd.Args = append([]string{spec.Command}, spec.Args...)
 	cmd.Dir = spec.Dir
 	cmd.Env = spec.Environment()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
-	p = &process{cmd: cmd, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
-	p.group.prepare(cmd)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	p.cmd = cmd
+	if err := p.group.prepare(cmd); err != nil {
+		return nil, err
+	}
 	p.started = time.Now()
 	if err := startTied(cmd); err != nil {
 		return nil, err
 	}
-	p.group.adopt(cmd)
+	if err := p.group.adopt(cmd); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return nil, err
+	}
 	go func() {
 		cmd.Wait()
 		close(p.exited)
@@ -115,6 +124,15 @@ type WorkdirError struct{ Dir string }
 
 func (e *WorkdirError) Error() string {
 	return fmt.Sprintf("working directory %q does not exist", e.Dir)
+}
+
+// close closes our ends of the pipes.
+func (p *process) close() {
+	if p.stdin != nil {
+		p.stdin.Close()
+	}
+	p.stdout.Close()
+	p.stderr.Close()
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }

@@ -10,11 +10,15 @@ import (
 // group is a process group led by the server.
 type group struct{ id int }
 
-func (g *group) prepare(cmd *exec.Cmd) {
+func (g *group) prepare(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return nil
 }
 
-func (g *group) adopt(cmd *exec.Cmd) { g.id = cmd.Process.Pid }
+func (g *group) adopt(cmd *exec.Cmd) error {
+	g.id = cmd.Process.Pid
+	return nil
+}
 
 // terminate asks. A stopped process would keep SIGTERM pending for ever, so it
 // is continued, but only then: the other way round it would go on for a moment

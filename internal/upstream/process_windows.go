@@ -1,9 +1,13 @@
 package upstream
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -11,81 +15,217 @@ import (
 
 // group is a Job Object: it ends with its last handle, so the server and all
 // it started end with us even if we are killed.
-type group struct{ job windows.Handle }
+type group struct {
+	mu      sync.Mutex
+	job     windows.Handle // 0 if the system refused one, or once it was killed
+	process windows.Handle // the server; while it is open, its id is not used again
+}
 
-func (g *group) prepare(cmd *exec.Cmd) {
+// prepare has the process created suspended: it must not start another one
+// before it is in the job.
+func (g *group) prepare(cmd *exec.Cmd) error {
 	// A new group keeps a Ctrl-C at our console from reaching the server
 	// before we had the chance to stop it in order.
-	cmd.SysProcAttr = &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
-	if line, ok := throughInterpreter(cmd); ok {
-		if interpreter, err := exec.LookPath("cmd.exe"); err == nil {
-			cmd.Path, cmd.SysProcAttr.CmdLine = interpreter, line
-		}
-	}
+	cmd.SysProcAttr = &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED}
+	return throughInterpreter(cmd)
 }
 
-func (g *group) adopt(cmd *exec.Cmd) {
-	job, err := windows.CreateJobObject(nil, nil)
+// adopt puts the process into a job and lets it run.
+func (g *group) adopt(cmd *exec.Cmd) error {
+	var err error
+	if handleErr := cmd.Process.WithHandle(func(handle uintptr) {
+		self := windows.CurrentProcess()
+		err = windows.DuplicateHandle(self, windows.Handle(handle), self, &g.process, 0, false, windows.DUPLICATE_SAME_ACCESS)
+	}); handleErr != nil {
+		err = handleErr
+	}
 	if err != nil {
-		return
+		return fmt.Errorf("adopting the process: %w", err)
 	}
-	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
-		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
-			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-		},
+	// Without a job, kill ends the processes one by one.
+	g.job, _ = newJob(g.process)
+	if status, _, _ := ntResumeProcess.Call(uintptr(g.process)); status != 0 {
+		g.kill()
+		return fmt.Errorf("resuming the process: %w", windows.NTStatus(status))
 	}
-	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))); err != nil {
-		windows.CloseHandle(job)
-		return
-	}
-	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
-	if err != nil {
-		windows.CloseHandle(job)
-		return
-	}
-	defer windows.CloseHandle(process)
-	if err := windows.AssignProcessToJobObject(job, process); err != nil {
-		windows.CloseHandle(job)
-		return
-	}
-	g.job = job
+	return nil
 }
+
+// newJob puts a process into a job of its own.
+func newJob(process windows.Handle) (job windows.Handle, err error) {
+	if job, err = windows.CreateJobObject(nil, nil); err != nil {
+		return 0, err
+	}
+	if _, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&jobLimits)), uint32(unsafe.Sizeof(jobLimits))); err == nil {
+		err = assignToJob(job, process)
+	}
+	if err != nil {
+		windows.CloseHandle(job)
+		return 0, err
+	}
+	return job, nil
+}
+
+// jobLimits is a variable of the package because a pointer to it is passed as a
+// number, which would not keep one on the stack where it is.
+var jobLimits = windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+	BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+}
+
+// assignToJob is a variable so that a test can make it fail.
+var assignToJob = windows.AssignProcessToJobObject
 
 // terminate: Windows has no SIGTERM for a process without a console; the
 // server had its chance when its stdin was closed.
 func (g *group) terminate() { g.kill() }
 
+// kill ends every process of the server.
 func (g *group) kill() {
-	if g.job != 0 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.job != 0:
 		windows.TerminateJobObject(g.job, 1)
 		windows.CloseHandle(g.job)
 		g.job = 0
+	case g.process != 0:
+		killTree(g.process)
+	}
+	if g.process != 0 {
+		windows.CloseHandle(g.process)
+		g.process = 0
 	}
 }
 
-// throughInterpreter runs a batch file. npx, uvx and others are batch files on
-// Windows (npx.cmd), which the system runs through its command interpreter;
-// that one reads the line by rules of its own, so we write it ourselves.
-func throughInterpreter(cmd *exec.Cmd) (line string, ok bool) {
-	switch strings.ToLower(filepath.Ext(cmd.Path)) {
+// killTree ends a process and those it started. What is below a process that
+// has ended by itself is not found: only a job knows it.
+func killTree(leader windows.Handle) {
+	family := []windows.Handle{leader}
+	parents := map[uint32]windows.Handle{}
+	if pid, err := windows.GetProcessId(leader); err == nil {
+		parents[pid] = leader
+	}
+	for grown := true; grown; {
+		grown = false
+		for pid, parent := range runningProcesses() {
+			above := parents[parent]
+			if above == 0 || parents[pid] != 0 {
+				continue
+			}
+			child, err := windows.OpenProcess(windows.PROCESS_TERMINATE|windows.PROCESS_QUERY_LIMITED_INFORMATION, false, pid)
+			if err != nil {
+				continue
+			}
+			defer windows.CloseHandle(child)
+			if created(child) < created(above) {
+				continue // the id of its parent was used again
+			}
+			parents[pid] = child
+			family = append(family, child)
+			grown = true
+		}
+	}
+	for _, process := range family {
+		windows.TerminateProcess(process, 1)
+	}
+}
+
+// runningProcesses maps the id of every process to that of its parent.
+func runningProcesses() map[uint32]uint32 {
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		return nil
+	}
+	defer windows.CloseHandle(snapshot)
+	parents := map[uint32]uint32{}
+	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
+		parents[entry.ProcessID] = entry.ParentProcessID
+	}
+	return parents
+}
+
+// created returns when a process was created, in nanoseconds.
+func created(process windows.Handle) int64 {
+	var creation, exit, kernel, user windows.Filetime
+	if windows.GetProcessTimes(process, &creation, &exit, &kernel, &user) != nil {
+		return 0
+	}
+	return creation.Nanoseconds()
+}
+
+// throughInterpreter has a batch file run by the command interpreter. npx, uvx
+// and others are batch files on Windows (npx.cmd); the interpreter reads its
+// line by its own rules, so we write it.
+func throughInterpreter(cmd *exec.Cmd) error {
+	// The system ignores dots and spaces at the end of a path.
+	switch strings.ToLower(filepath.Ext(strings.TrimRight(cmd.Path, " ."))) {
 	case ".cmd", ".bat":
 	default:
-		return "", false
+		return nil
 	}
-	words := []string{quoteForInterpreter(cmd.Path)}
-	for _, arg := range cmd.Args[1:] {
-		words = append(words, quoteForInterpreter(arg))
+	line, err := interpreterLine(cmd.Path, cmd.Args[1:])
+	if err != nil {
+		return err
 	}
-	// /s takes off exactly the outer quotes, whatever is inside.
-	return `cmd.exe /d /s /c "` + strings.Join(words, " ") + `"`, true
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
+		return os.NewSyscallError("GetSystemDirectory", err)
+	}
+	cmd.Path, cmd.SysProcAttr.CmdLine = filepath.Join(system, "cmd.exe"), line
+	return nil
 }
 
-// quoteForInterpreter quotes one word. Inside quotes only the quote itself and
-// the percent sign mean something to the interpreter; a percent sign ends the
-// quotes for a moment and is escaped.
-func quoteForInterpreter(word string) string {
-	word = strings.ReplaceAll(word, `"`, `""`)
-	word = strings.ReplaceAll(word, `%`, `"^%"`)
-	return `"` + word + `"`
+// maxInterpreterLine is how long a line the interpreter accepts.
+const maxInterpreterLine = 8191
+
+// interpreterLine returns the line that runs a batch file.
+func interpreterLine(batch string, args []string) (string, error) {
+	words := []string{`"` + keepPercent(batch) + `"`}
+	for i, arg := range args {
+		if strings.ContainsAny(arg, "\r\n\x00") {
+			return "", fmt.Errorf("argument %d, %q, contains a line break or a NUL: a batch file (%s) cannot be given that",
+				i+1, arg, filepath.Base(batch))
+		}
+		words = append(words, quoteForBatch(arg))
+	}
+	// /d runs no commands from the registry, /e:on is needed by keepPercent,
+	// /v:off leaves ! alone, /s removes exactly the outer quotes.
+	line := `cmd.exe /d /e:on /v:off /s /c "` + strings.Join(words, " ") + `"`
+	if len(line) > maxInterpreterLine {
+		return "", errors.New("the arguments are too long for a batch file (" + filepath.Base(batch) + ")")
+	}
+	return line, nil
 }
+
+// quoteForBatch quotes one word so that the program behind a batch file gets
+// it as it is. Two parsers read it: the interpreter, twice, for which each
+// quote opens or closes a quotation, and the C runtime of the program, for
+// which a doubled quote is a quote and a backslash means itself except before
+// one. Doubling keeps the interpreter's count even, so nothing of the word is
+// ever outside of a quotation.
+func quoteForBatch(word string) string {
+	var out strings.Builder
+	out.WriteByte('"')
+	backslashes := 0
+	for i := range len(word) {
+		switch word[i] {
+		case '\\':
+			backslashes++
+		case '"':
+			out.WriteString(strings.Repeat(`\`, backslashes) + `"`)
+			backslashes = 0
+		default:
+			backslashes = 0
+		}
+		out.WriteByte(word[i])
+	}
+	out.WriteString(strings.Repeat(`\`, backslashes) + `"`)
+	return keepPercent(out.String())
+}
+
+// keepPercent keeps the interpreter from expanding %NAME%. After each percent
+// sign stands an expansion of nothing, an empty part of the current folder, so
+// that no name is between two of them.
+func keepPercent(text string) string { return strings.ReplaceAll(text, `%`, `%%cd:~,%`) }

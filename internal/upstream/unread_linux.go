@@ -1,25 +1,11 @@
 package upstream
 
-import (
-	"os"
-	"time"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// partingGrace is what processes that were killed get to let go of the pipe: a
-// large one on a busy machine takes its time.
-const partingGrace = 500 * time.Millisecond
-
-// unread counts the bytes nobody will ever read from the pipe whose write end
-// is f. proven is false while anyone still holds the read end: a grandchild
-// might yet read them.
-func unread(f *os.File) (n int64, proven bool) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return 0, false
-	}
-	raw.Control(func(fd uintptr) {
+// unread counts the bytes that the server never read. proven is false while
+// any other process holds the read end and might read them.
+func (p *stdinPipe) unread() (n int64, proven bool) {
+	p.raw.Control(func(fd uintptr) {
 		left, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ) // FIONREAD by its other name
 		if err != nil {
 			return
@@ -40,13 +26,9 @@ func unread(f *os.File) (n int64, proven bool) {
 	return n, proven
 }
 
-// untouched reports whether bytes lie in the pipe that nobody has read yet.
-func untouched(f *os.File) (some bool) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return false
-	}
-	raw.Control(func(fd uintptr) {
+// untouched reports whether bytes are in the pipe that the server has not read.
+func (p *stdinPipe) untouched() (some bool) {
+	p.raw.Control(func(fd uintptr) {
 		left, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
 		some = err == nil && left > 0
 	})

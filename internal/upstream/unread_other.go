@@ -1,11 +1,10 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package upstream
 
-import "os"
+// unread proves nothing: only Linux tells the writer of a pipe how much was
+// never read. (For Windows see stdin_windows.go.)
+func (p *stdinPipe) unread() (n int64, proven bool) { return 0, false }
 
-// unread: only Linux tells the writer of a pipe how much was never read.
-func unread(*os.File) (n int64, proven bool) { return 0, false }
-
-// untouched: nor whether anything is.
-func untouched(*os.File) bool { return false }
+// untouched is not known either.
+func (p *stdinPipe) untouched() bool { return false }

@@ -36,11 +36,21 @@ var tests = []exemption{
 	{"the fake machine is a Unix one", []string{
 		"internal/doctor.newFakeMachine",
 	}},
-	{"only Linux proves that a server did not read what is in its pipe", []string{
-		"internal/proxy.TestFaultM08RootsChangedAndNeverRead",
+	{"on Windows a write completes the pending read of a suspended process", []string{
+		"internal/proxy.TestFaultM08RootsChangedAndNeverRead/it is suspended",
+	}},
+	{"on Windows no process outlives the job object of its server", []string{
+		"internal/proxy.TestFaultP15WrittenButNeverRead/a grandchild may still read",
 	}},
 	{"only Linux names the process that owns a port", []string{
 		"internal/doctor.TestThePortsOwnerIsNamed",
+	}},
+}
+
+// wineTests lists, as tests does, what runs on Windows and not under wine.
+var wineTests = []exemption{
+	{"wine's job objects count no CPU time", []string{
+		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
 	}},
 }
 
@@ -55,7 +65,6 @@ var files = []exemption{
 	}},
 	{"asks a pipe how much of it was read, which only Linux answers", []string{
 		"internal/faultyserver/pipe_linux_test.go",
-		"internal/upstream/outbox_linux_test.go",
 	}},
 	{"stops the gateway by SIGTERM, which Windows does not have", []string{
 		"cmd/gauze/heal_url_test.go",
@@ -85,10 +94,10 @@ var files = []exemption{
 	{"lowers a resource limit, which Windows does not have", []string{
 		"internal/proxy/fault_process_unix_test.go",
 	}},
-	{"runs npm and PyPI packages installed for Linux and reads /proc; make windows has counterparts", []string{
+	{"runs npm and PyPI packages installed for Linux, and watches its processes in /proc", []string{
 		"internal/realtest/*_test.go",
 	}},
-	{"watches system calls with ptrace", []string{
+	{"the traps in a repository and the programs of its user are shell scripts and FIFOs", []string{
 		"internal/hostile/*_test.go",
 	}},
 }

@@ -85,7 +85,7 @@ const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 func cutBody(x *exchange, answer []byte) {
 	x.raw(func(w io.Writer) {
 		_, _ = fmt.Fprintf(w, "%sContent-Length: %d\r\n\r\n%s", head, len(answer), answer[:len(answer)/2])
-		x.c.reset()
+		x.c.cut()
 	})
 }
 

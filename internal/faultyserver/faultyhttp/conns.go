@@ -3,6 +3,7 @@ package faultyhttp
 import (
 	"net"
 	"net/http"
+	"runtime"
 )
 
 // conn is one TCP connection that can be broken at any moment, whatever net/http is doing with it.
@@ -28,6 +29,16 @@ func (c *conn) Close() error {
 func (c *conn) reset() {
 	_ = c.SetLinger(0)
 	_ = c.Close()
+}
+
+// cut ends it after a part of a response that the client shall see: with RST, or with FIN on Windows, where a reset
+// discards what the client has received and not yet read.
+func (c *conn) cut() {
+	if runtime.GOOS == "windows" {
+		_ = c.Close()
+		return
+	}
+	c.reset()
 }
 
 // resettable is a listener that knows its connections, and that resets some before they are read: rst-on-accept.

@@ -13,17 +13,13 @@ import (
 	"time"
 )
 
+// reset reports whether err is that of a connection that was broken. On Windows it may have ended
+// in the middle instead: see conn.cut, and wine shows some resets in this way.
 func reset(err error) bool {
+	if runtime.GOOS == "windows" && errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
 	return err != nil && (strings.Contains(err.Error(), "reset") || strings.Contains(err.Error(), "forcibly closed"))
-}
-
-// resetDiscards: on Windows a reset discards what was received and not yet read.
-const resetDiscards = runtime.GOOS == "windows"
-
-// cutShort reports whether a response began and its connection was reset. wine may show a reset
-// after the headers as an end of the stream.
-func cutShort(o outcome) bool {
-	return o.status == 200 && (reset(o.err) || resetDiscards && errors.Is(o.err, io.ErrUnexpectedEOF))
 }
 
 func isReset(t *testing.T, o outcome) {
@@ -81,7 +77,7 @@ func isAnswer(t *testing.T, o outcome) {
 // cutAfterHeaders: a stream was there, and broke before the answer.
 func cutAfterHeaders(t *testing.T, o outcome) {
 	t.Helper()
-	if !cutShort(o) || strings.Contains(o.body, "appended") || !strings.Contains(o.body, "working") && !resetDiscards {
+	if !reset(o.err) || o.status != 200 || strings.Contains(o.body, "appended") || !strings.Contains(o.body, "working") {
 		t.Errorf("not cut: %v", o)
 	}
 }
@@ -94,7 +90,7 @@ var onTheWire = map[Fault]func(*testing.T, outcome){
 	FINAfterEffect:  isClosed,
 
 	CutBody: func(t *testing.T, o outcome) {
-		if !cutShort(o) || o.header.Get("Content-Type") != "application/json" || json.Valid([]byte(o.body)) || o.body == "" && !resetDiscards {
+		if !reset(o.err) || o.status != 200 || o.header.Get("Content-Type") != "application/json" || json.Valid([]byte(o.body)) || o.body == "" {
 			t.Errorf("not half a body: %v", o)
 		}
 	},

@@ -35,6 +35,9 @@ func census(t *testing.T, most int) (n int) {
 
 func TestNothingIsLeftAfterClose(t *testing.T) {
 	files := func() int {
+		if runtime.GOOS != "linux" { // wine shows the /proc of its host
+			return 0
+		}
 		all, _ := os.ReadDir("/proc/self/fd")
 		return len(all)
 	}

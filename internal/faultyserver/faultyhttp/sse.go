@@ -46,7 +46,7 @@ func (x *exchange) write(t *stream, from int, bent style, fresh bool) {
 		err := x.writeEvent(t.eventID(number), e, how)
 		_ = flush()
 		if how == cut || how == half {
-			x.c.reset()
+			x.c.cut()
 			return
 		}
 		if err != nil {

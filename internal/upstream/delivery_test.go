@@ -1,0 +1,130 @@
+package upstream
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// behaving returns a Spec that starts this test binary with a behaviour of
+// behaveAsAsked.
+func behaving(how string, env ...string) Spec {
+	return Spec{Command: os.Args[0], Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+how)...)}
+}
+
+// launched starts a server and ends it with the test.
+func launched(t *testing.T, spec Spec) *Conn {
+	t.Helper()
+	watchdog := &guard{}
+	c, err := launch(spec, 1, newWitness(), io.Discard, watchdog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.End("the test is over", true)
+		<-c.Done()
+		watchdog.close()
+	})
+	return c
+}
+
+// provesUnread reports whether this system tells what a dead server never read.
+const provesUnread = runtime.GOOS == "linux" || runtime.GOOS == "windows"
+
+// A call that took effect must never be judged unsent, however the server
+// reads and whenever it dies. The server reads with a small buffer, records
+// each line it has read, and dies after some of them.
+func TestACallThatTookEffectIsNeverUnsent(t *testing.T) {
+	const calls, size = 3, 20_000
+	for dies := range calls + 1 {
+		t.Run(fmt.Sprintf("after %d of %d calls", dies, calls), func(t *testing.T) {
+			ledger := filepath.Join(t.TempDir(), "ledger")
+			c := launched(t, behaving("record", "GAUZE_TEST_LEDGER="+ledger, fmt.Sprintf("GAUZE_TEST_DIES=%d", dies)))
+			var ends []int64
+			for i := range calls {
+				end, err := c.Queue(fmt.Appendf(nil, "{\"call\":%d,\"x\":\"%s\"}\n", i, strings.Repeat("x", size)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				ends = append(ends, end)
+			}
+			c.Flush()
+			<-c.Done()
+			effects, _ := os.ReadFile(ledger)
+			for i, end := range ends {
+				ran := bytes.Contains(effects, fmt.Appendf(nil, "call %d\n", i))
+				if ran != (i < dies) {
+					t.Fatalf("the server recorded %q", effects)
+				}
+				if ran && c.Delivery(end) == fault.Unsent {
+					t.Errorf("call %d took effect and is judged unsent", i)
+				}
+				// A buffer of 4 kB reads a little of the next call, and nothing beyond.
+				if !ran && provesUnread && c.Delivery(end) != fault.Unsent {
+					t.Errorf("call %d was never read and is judged %v", i, c.Delivery(end))
+				}
+			}
+		})
+	}
+}
+
+// The client leaves while the server does not read: the server still ends.
+func TestAServerThatDoesNotReadEnds(t *testing.T) {
+	t.Parallel()
+	c := launched(t, behaving("hold"))
+	if _, err := c.Queue([]byte(strings.Repeat("x", 1<<20) + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	c.Flush()
+	if !c.Blocked() {
+		t.Fatal("a megabyte fits into a pipe?")
+	}
+	c.End(ClientLeft, false)
+	<-c.Done()
+}
+
+// What a server that never reads was sent is provably unsent.
+func TestWhatAServerNeverReadIsUnsent(t *testing.T) {
+	if !provesUnread {
+		t.Log("this system does not prove it")
+		return
+	}
+	c := launched(t, behaving("hold"))
+	var ends []int64
+	for range 20 { // more than fits into the pipe
+		end, err := c.Queue([]byte(`{"x":"` + strings.Repeat("x", 20_000) + `"}` + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	c.Flush()
+	begun(c.pipes.out)
+	c.End("it hangs", true)
+	<-c.Done()
+	for i, end := range ends {
+		if c.Delivery(end) != fault.Unsent {
+			t.Errorf("call %d is judged %v", i, c.Delivery(end))
+		}
+	}
+}
+
+// The system counts the CPU time of a server at work.
+func TestABusyServerIsSeenWorking(t *testing.T) {
+	c := launched(t, behaving("spin"))
+	before := c.Vitals()
+	if !before.Known && !countsCPU() {
+		t.Log("this system does not count it")
+		return
+	}
+	for c.Vitals().CPU < before.CPU+10*CPUTick {
+		runtime.Gosched()
+	}
+}
