@@ -16,7 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // consentFlags are how somebody agrees to a change of files.
@@ -116,9 +116,9 @@ func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
 		case slices.Contains([]string{"env", "header"}, flag.Name):
 			hidden = true
 		case flag.Value.Type() == "stringSlice":
-			line += " --" + flag.Name + " " + upstream.ShellWord(strings.Trim(flag.Value.String(), "[]"))
+			line += " --" + flag.Name + " " + shell.Here().Quote(strings.Trim(flag.Value.String(), "[]"))
 		default:
-			line += " --" + flag.Name + " " + upstream.ShellWord(flag.Value.String())
+			line += " --" + flag.Name + " " + shell.Here().Quote(flag.Value.String())
 		}
 	})
 	words := ""
@@ -126,7 +126,7 @@ func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
 		if i == cmd.ArgsLenAtDash() {
 			words += " --"
 		}
-		words += " " + upstream.ShellWord(arg)
+		words += " " + shell.Here().Quote(arg)
 	}
 	if all := line + words; hidden || fault.Redact(all) != all {
 		return "the same command, with --consent " + plan.Consent()

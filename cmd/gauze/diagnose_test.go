@@ -11,7 +11,9 @@ import (
 // A command that needs privileges is for the person at the terminal: programs,
 // and the models behind them, get the words without it.
 func TestPrivilegedCommandsAreShownAtATerminalOnly(t *testing.T) {
-	d := doctor.Diagnose(doctor.FromLog("docker run -i notes", "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock"))
+	seen := doctor.FromLog("docker run -i notes", "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock")
+	seen.OS = "linux"
+	d := doctor.Diagnose(seen)
 	if text := showDiagnosis(d, paint(false)); !strings.Contains(text, "\n        sudo usermod -aG docker $USER\n") {
 		t.Error(text)
 	}

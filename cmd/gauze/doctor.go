@@ -12,6 +12,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -108,7 +109,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w; a program is tried with: gauze test -- %s", err, upstream.ShellWord(unknown.Name))
+		return fmt.Errorf("%w; a program is tried with: gauze test -- %s", err, shell.Here().Quote(unknown.Name))
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // searchFlags are the settings of gauze search.
@@ -246,22 +247,14 @@ func dashed(name string) string {
 
 // addLine is what a person types next. All of it is checked to be harmless to a shell.
 func addLine(server registry.Server, way registry.Facts) string {
-	line := "gauze add " + server.Short() + " " + quoted(way.Package())
+	line := "gauze add " + server.Short() + " " + shell.Here().Quote(way.Package())
 	for _, v := range registry.Required(way.Env) {
 		line += " --env " + v.Name + "=…"
 	}
 	for _, v := range registry.Required(way.Headers) {
-		line += " --header '" + v.Name + ": …'"
+		line += " --header " + shell.Here().Quote(v.Name+": …")
 	}
 	return line
-}
-
-// quoted puts quotes around a word that a shell would take apart. A checked name or address has no quotes of its own.
-func quoted(word string) string {
-	if strings.ContainsAny(word, "?&~*") {
-		return "'" + word + "'"
-	}
-	return word
 }
 
 func namesOf(variables []registry.Variable) (names []string) {

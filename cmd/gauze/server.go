@@ -140,7 +140,7 @@ func (f *serverFlags) header() (all []upstream.Header, err error) {
 		}
 		value := os.Getenv(variable)
 		if value == "" {
-			return nil, fmt.Errorf("the flag --header-env %s: the variable %s is not set or empty; export it first", text, variable)
+			return nil, fmt.Errorf("the flag --header-env %s: the variable %s is not set or is empty", text, variable)
 		}
 		all = append(all, upstream.Header{Name: name, Value: value, Source: "the variable " + variable})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -180,7 +181,7 @@ func (h *Healing) text() string {
 func commandLine(words ...string) string {
 	line := make([]string, len(words))
 	for i, word := range words {
-		line[i] = upstream.ShellWord(fleet.Visible(word))
+		line[i] = shell.Here().Quote(fleet.Visible(word))
 	}
 	return fault.Redact(strings.Join(line, " "))
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/fileid"
 )
 
 // largest is the size of a file that is still taken for somebody's configuration.
@@ -84,7 +86,7 @@ func (p place) read() ([]byte, fs.FileInfo, error) {
 	refuse := func(why, next string, err error) ([]byte, fs.FileInfo, error) {
 		return nil, nil, &Refusal{Path: p.path, Why: why, Next: next, Err: err}
 	}
-	info, err := os.Lstat(p.real)
+	info, err := fileid.Pin(os.Lstat(p.real))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil

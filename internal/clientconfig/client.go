@@ -87,6 +87,9 @@ type Place struct {
 	Private                bool       // in the project, but nobody else gets it
 	Old                    string     // no longer read: what to tell a person
 	Note                   string
+
+	Unless string // said where a file of an earlier place is there: then this one is not read
+	Reader string // a program that reads the file nevertheless
 }
 
 // inProject stands for the absolute path of the project in a key.

@@ -220,6 +220,19 @@ func shortPath(h Home, path string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(path, h.Home+h.separator()), `\`, "/")
 }
 
+// symlink makes a symbolic link. Windows may not allow it, and wine only says
+// that it has made one.
+func symlink(t *testing.T, to, at string) {
+	t.Helper()
+	err := os.Symlink(to, at)
+	if err == nil {
+		_, err = os.Readlink(at)
+	}
+	if err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+}
+
 func archives(t *testing.T, pattern string) []archive {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.FromSlash(pattern))

@@ -74,6 +74,9 @@ func (h Home) Places(of ...*Client) (files []File) {
 	for _, c := range of {
 		for _, p := range c.Places {
 			for _, where := range h.paths(p) {
+				if h.replaced(where, p, c, files) {
+					p.Old = p.Unless
+				}
 				if !slices.ContainsFunc(files, func(f File) bool { return f.Path == where && f.Client == c && sameKeys(f.Place.Keys, p.Keys) }) {
 					files = append(files, h.look(where, c, p))
 				}
@@ -82,6 +85,30 @@ func (h Home) Places(of ...*Client) (files []File) {
 	}
 	return files
 }
+
+// replaced reports whether a file is not read because one of the client's
+// earlier places has one.
+func (h Home) replaced(where string, p Place, c *Client, earlier []File) bool {
+	if p.Unless == "" || !slices.ContainsFunc(earlier, func(f File) bool { return f.Client == c && f.Exists }) {
+		return false
+	}
+	if h.OS == "linux" { // the places that replace others are of Windows
+		if h.Windows == "" || !strings.HasPrefix(where, h.Windows) {
+			return false
+		}
+		h = h.across()
+	}
+	program, ok := h.resolve(p.Reader, "")
+	if !ok {
+		return true
+	}
+	_, err := h.disk().Stat(program)
+	return err != nil
+}
+
+// across is the home of Windows as WSL has it: its paths are written as those
+// of Linux.
+func (h Home) across() Home { return Home{OS: "linux", Home: h.Windows, Disk: h.Disk} }
 
 // Find lists the files that are there. A file that belongs to another client
 // counts only where this one is in use, too.
@@ -136,10 +163,9 @@ func (h Home) paths(p Place) (all []string) {
 	if h.Windows == "" || h.OS != "linux" {
 		return all
 	}
-	across := Home{OS: "linux", Home: h.Windows, Disk: h.Disk} // paths of Windows, written as Linux has them
 	for _, one := range alternatives(p.Windows) {
 		if strings.Contains(one, "~") {
-			if where, ok := across.resolve(one, ""); ok {
+			if where, ok := h.across().resolve(one, ""); ok {
 				all = append(all, h.glob(where)...)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,13 +122,9 @@ func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, ".cursor"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(real, filepath.Join(dir, ".cursor", "mcp.json")); err != nil {
-		t.Skip("no symbolic links here")
-	}
-	if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, ".claude.json")); err != nil {
-		t.Fatal(err)
-	}
-	h := Home{OS: "linux", Home: dir}
+	symlink(t, real, filepath.Join(dir, ".cursor", "mcp.json"))
+	symlink(t, filepath.Join(dir, "nowhere"), filepath.Join(dir, ".claude.json"))
+	h := Home{OS: runtime.GOOS, Home: dir}
 	var errs []string
 	for _, f := range h.Find() {
 		c := h.Read(f)
@@ -168,17 +165,15 @@ func TestAProjectsLinkOutOfItIsNotRead(t *testing.T) {
 	}
 	for name, to := range map[string]string{"sub/.mcp.json": "../../private/mcp.json", "sub/.kiro/settings": "../../../private", "sub/.cursor/mcp.json": "../../shared/mcp.json"} {
 		os.MkdirAll(filepath.Dir(filepath.Join(project, name)), 0o755)
-		if err := os.Symlink(to, filepath.Join(project, name)); err != nil {
-			t.Skip("no symbolic links here")
-		}
+		symlink(t, filepath.FromSlash(to), filepath.Join(project, name))
 	}
 	through := filepath.Join(dir, "link")
-	os.Symlink(filepath.Join(project, "sub"), through)
+	symlink(t, filepath.Join(project, "sub"), through)
 	for where, want := range map[string]map[string]int{
 		filepath.Join(project, "sub"): {"claude-code": 0, "kiro": 0, "cursor": 1},
 		through:                       {"claude-code": 0, "kiro": 0},
 	} {
-		h := Home{OS: "linux", Home: filepath.Join(dir, "home"), Project: where}
+		h := Home{OS: runtime.GOOS, Home: filepath.Join(dir, "home"), Project: where}
 		got := map[string]int{}
 		for _, f := range h.Find() {
 			if c := h.Read(f); !f.Place.Borrowed {
@@ -233,6 +228,75 @@ func TestHeadersOfAWrappedServerInAnyOrder(t *testing.T) {
 		_, inner := unwrapped(upstream.Spec{Command: "gauze", Args: args, Env: []string{"TOKEN=t"}}, func(string) (string, bool) { return "", false })
 		if inner == nil || len(inner.Header) != 1 || inner.Header[0].Name != "X-A" || inner.Header[0].Value != "t" {
 			t.Errorf("%q: %+v", args, inner)
+		}
+	}
+}
+
+// Claude Desktop for Windows is a package (MSIX) since 2026. Windows gives a
+// package a copy of its own of what is in %APPDATA%; the app sees the file there
+// only as long as it has no copy.
+func TestClaudeDesktopAsAWindowsPackage(t *testing.T) {
+	const (
+		classic = `C:\Users\me\AppData\Roaming\Claude\claude_desktop_config.json`
+		program = `C:\Users\me\AppData\Local\AnthropicClaude\claude.exe`
+		sign    = `C:\Users\me\AppData\Local\Packages\Claude_pzs8sxrjxfjjc\AppData\x`
+		store   = `C:\Users\me\AppData\Local\Packages\Claude_pzs8sxrjxfjjc\LocalCache\Roaming\Claude\claude_desktop_config.json`
+		other   = `C:\Users\me\AppData\Local\Packages\Claude_8wekyb3d8bbwe\LocalCache\Roaming\Claude\claude_desktop_config.json`
+		foreign = `C:\Users\me\AppData\Local\Packages\SomeClaude_x\LocalCache\Roaming\Claude\claude_desktop_config.json`
+	)
+	for _, c := range []struct {
+		what      string
+		disk      []string
+		read, old []string // files that are there
+		writes    string   // where a server is added
+	}{
+		{"nothing", nil, nil, nil, classic},
+		{"the classic installer", []string{classic}, []string{classic}, nil, classic},
+		{"the package, not started yet", []string{sign}, nil, nil, store},
+		{"the package", []string{store}, []string{store}, nil, store},
+		{"the package without a copy", []string{sign, classic}, []string{classic}, nil, classic},
+		{"the package beside a file of before", []string{store, classic}, []string{store}, []string{classic}, store},
+		{"both programs", []string{store, classic, program}, []string{store, classic}, nil, store},
+		{"packages of two publishers", []string{other, store}, []string{other, store}, nil, other},
+		{"another program's package", []string{foreign}, nil, nil, classic},
+	} {
+		disk := memory{files: map[string]string{}, sep: `\`}
+		for _, path := range c.disk {
+			disk.files[path] = `{"mcpServers": {"a": {"command": "x"}}}`
+		}
+		h := Home{OS: "windows", Home: `C:\Users\me`, Environ: []string{`APPDATA=C:\Users\me\AppData\Roaming`, `LOCALAPPDATA=C:\Users\me\AppData\Local`}, Disk: disk}
+		client, _ := ByID("claude-desktop")
+		var read, old []string
+		writes := ""
+		for _, f := range h.Places(client) {
+			switch {
+			case f.Exists && f.Place.Old != "":
+				old = append(old, f.Path)
+			case f.Exists:
+				read = append(read, f.Path)
+			}
+			if writes == "" && f.Place.Old == "" && (f.Exists || len(h.Find(client)) == 0) {
+				writes = f.Path
+			}
+		}
+		if !slices.Equal(read, c.read) || !slices.Equal(old, c.old) || writes != c.writes {
+			t.Errorf("%s:\nread %q, want %q\nnot read %q, want %q\nwritten %s, want %s", c.what, read, c.read, old, c.old, writes, c.writes)
+		}
+	}
+}
+
+func TestThePackageOfWindowsIsSeenFromWSL(t *testing.T) {
+	const path = "/mnt/c/Users/me/AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json"
+	files := map[string]string{path: "{}"}
+	h := Home{OS: "linux", Home: "/home/me", Windows: "/mnt/c/Users/me", Disk: memory{files: files}}
+	if found := h.Find(); len(found) != 1 || found[0].Path != path {
+		t.Errorf("found %+v", found)
+	}
+	files["/home/me/.config/Claude/claude_desktop_config.json"] = "{}"
+	files["/mnt/c/Users/me/AppData/Roaming/Claude/claude_desktop_config.json"] = "{}"
+	for _, f := range h.Find() {
+		if old := f.Place.Old != ""; old != strings.Contains(f.Path, "AppData/Roaming") {
+			t.Errorf("%s is read: %t", f.Path, !old)
 		}
 	}
 }

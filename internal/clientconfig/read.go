@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gauze-mcp/gauze/internal/fileid"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
@@ -38,8 +39,8 @@ func (h Home) Read(f File) *Config {
 	c := &Config{File: f, Home: h}
 	if f.Err == nil {
 		// Before the text: a file that is swapped meanwhile is not the one named here.
-		c.Named, _ = h.disk().Lstat(f.Path)
-		c.Behind, _ = h.disk().Stat(f.Path)
+		c.Named, _ = fileid.Pin(h.disk().Lstat(f.Path))
+		c.Behind, _ = fileid.Pin(h.disk().Stat(f.Path))
 		c.Text, c.Err = h.disk().ReadFile(f.Path)
 	}
 	if c.Err == nil && len(c.Text) > largest {

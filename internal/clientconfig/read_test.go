@@ -2,6 +2,8 @@ package clientconfig
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -43,5 +45,25 @@ func TestEveryClientsFileIsRead(t *testing.T) {
 			}
 			a.check(t, "want", b.String())
 		})
+	}
+}
+
+// A file that takes the place of the one that was read is a different one, also
+// if it has the same content and is compared only then.
+func TestReadNotesWhichFileItWas(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "other.json")
+	for _, name := range []string{path, other} {
+		if err := os.WriteFile(name, []byte(`{"mcpServers": {}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client, _ := ByID("cursor")
+	c := Home{OS: "linux", Home: dir}.Read(File{Path: path, Client: client, Place: client.Places[0], Exists: true})
+	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.Lstat(path); err != nil || os.SameFile(c.Named, now) || os.SameFile(c.Behind, now) {
+		t.Error("the replacement counts as the file that was read", err)
 	}
 }

@@ -62,8 +62,12 @@ var (
 var clients = []*Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
-		Doubt:    "there is no official build for Linux; what it does with an entry that has a URL was only read",
-		Places:   []Place{app(User, "Claude/claude_desktop_config.json")},
+		Doubt: "there is no official build for Linux; what it does with an entry that has a URL was only read",
+		Places: []Place{
+			// Windows gives the app, which is a package, its own copy of what is in %APPDATA% (copy on write).
+			systems(User, "", "", localDir+"/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json"),
+			unless(app(User, "Claude/claude_desktop_config.json"), `Claude Desktop is installed as a Windows package and reads the file under AppData\Local\Packages instead`, localDir+"/AnthropicClaude/claude.exe"),
+		},
 		Fields:   usual(Fields{NoRemote: true}),
 		Comments: No, Commas: No, Dialect: literal,
 		Inherits: Few, GUIPath: true,
@@ -184,7 +188,7 @@ var clients = []*Client{
 		ID: "cline", Name: "Cline", Certain: true,
 		Places: []Place{
 			everywhere(User, "${CLINE_MCP_SETTINGS_PATH:-${CLINE_DATA_DIR:-${CLINE_DIR:-~/.cline}/data}/settings/cline_mcp_settings.json}"),
-			old(app(Legacy, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"),
+			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"),
 		},
 		Fields: usual(Fields{
 			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesSSE,
@@ -198,7 +202,7 @@ var clients = []*Client{
 	{
 		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code is no longer made since May 2026; its makers point to Cline",
 		Places: []Place{
-			app(User, "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
+			app(User, "{Code,Code - Insiders,VSCodium}/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
 			everywhere(Project, "./.roo/mcp.json"),
 		},
 		Fields: usual(Fields{
@@ -353,7 +357,8 @@ var clients = []*Client{
 	{
 		ID: "crush", Name: "Crush", Doubt: "references ($NAME and $(command)) are from hearsay",
 		Places: []Place{
-			systems(User, configDir+"/crush/crush.json", "~/.config/crush/crush.json", localDir+"/crush/crush.json", way{"mcp"}),
+			everywhere(User, "${CRUSH_GLOBAL_CONFIG:-"+configDir+"/crush}/crush.json", way{"mcp"}),
+			noted(systems("data", "", "", localDir+"/crush/crush.json", way{"mcp"}), "Crush writes this file itself"),
 			everywhere(Project, "./{crush,.crush}.json", way{"mcp"}),
 		},
 		Fields: usual(Fields{
@@ -409,7 +414,7 @@ var clients = []*Client{
 		Places: []Place{
 			everywhere(User, "~/.config/kilo/kilo.json{,c}", way{"mcp"}),
 			everywhere(Project, "./{,.kilo/}kilo.json{,c}", way{"mcp"}),
-			old(with(app(Legacy, "Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"), kiloOld), "newer Kilo Code reads ~/.config/kilo/kilo.json"),
+			old(with(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"), kiloOld), "newer Kilo Code reads ~/.config/kilo/kilo.json"),
 			old(with(everywhere(Legacy, "./.kilocode/mcp.json"), kiloOld), "newer Kilo Code reads kilo.json, or the one in .kilo"),
 		},
 		Fields: opencodeFields, Comments: Yes, Dialect: ref.Dialect{Known: true, Forms: ref.Curly, In: ref.Everywhere},
@@ -447,6 +452,10 @@ func with(p Place, f Fields) Place {
 func old(p Place, message string) Place { p.Old = message; return p }
 func noted(p Place, note string) Place  { p.Note = note; return p }
 func up(p Place) Place                  { p.Up = true; return p }
-func listed(p Place) Place              { p.List = true; return p }
-func private(p Place) Place             { p.Private = true; return p }
-func borrowed(p Place) Place            { p.Borrowed = true; return p }
+func unless(p Place, message, reader string) Place {
+	p.Unless, p.Reader = message, reader
+	return p
+}
+func listed(p Place) Place   { p.List = true; return p }
+func private(p Place) Place  { p.Private = true; return p }
+func borrowed(p Place) Place { p.Borrowed = true; return p }

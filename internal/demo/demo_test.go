@@ -9,6 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func TestMain(m *testing.M) {
@@ -21,11 +22,16 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 	if err := Run(t.Context(), &out, false); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
+	unread := "append is sent again: it was never read"
+	if !upstream.ProvesUnread {
+		unread = "append answered honestly: [gauze: outcome-unknown]"
+	}
 	for _, want := range []string{
+		unreadAbout(upstream.ProvesUnread),
+		unread,
 		"die_read is sent again: it is safe to repeat",
 		"die answered honestly: [gauze: outcome-unknown]",
-		"append is sent again: it was never read",
-		"it was stopped and did not continue; it is replaced",
+		"; it is replaced",
 		"✓ busy answered",
 		"not a message, kept from the client: Server started",
 		"✎ units   null → left out",
@@ -38,6 +44,16 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the timeline does not say %q\n%s", want, out.String())
 		}
+	}
+}
+
+// The demo promises a proof only where there is one.
+func TestTheDemoPromisesNoMoreThanThePlatformHas(t *testing.T) {
+	if text := unreadAbout(false); strings.Contains(text, "can be proved") || !strings.Contains(text, "unknown") {
+		t.Error(text)
+	}
+	if text := unreadAbout(true); !strings.Contains(text, "can be proved") {
+		t.Error(text)
 	}
 }
 

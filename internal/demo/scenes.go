@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // scene is one way to break a server. Later healing adds its own.
@@ -26,7 +27,7 @@ var scenes = []scene{
 			s.screen.client("calls die: it writes to the ledger, then kills the server before it answers")
 			return s.wantUnknown(ctx, "die", `{"key":"write-1","when":"after-effect"}`, "write-1")
 		}},
-	{"Killed before it read the call", "The write lies in the server's pipe, unread, when it dies. That can be proved.",
+	{"Killed before it read the call", unreadAbout(upstream.ProvesUnread),
 		func(ctx context.Context, s *stage) error {
 			s.screen.client("calls sleep, and append while the server is busy with that")
 			reading, err := s.start("sleep", `{"ms":300}`, "")
@@ -97,6 +98,15 @@ var scenes = []scene{
 		func(ctx context.Context, s *stage) error {
 			return s.storm(ctx, 200, 8, 40)
 		}},
+}
+
+// unreadAbout says what becomes of a call that the server died before reading.
+func unreadAbout(proved bool) string {
+	const about = "The write lies in the server's pipe, unread, when it dies. "
+	if proved {
+		return about + "That can be proved."
+	}
+	return about + "This system gives no proof of that, so the client is told that the outcome is unknown."
 }
 
 // storm lets callers call while the server is killed again and again.

@@ -5,11 +5,28 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/windows"
 )
 
-// freeze: Windows cannot freeze a process from outside; it is ended, which
-// the wrap has to survive all the same.
-func (s *server) freeze(context.Context) error { return s.signal(syscall.SIGKILL) }
+// ntSuspendProcess stops all threads of a process. Win32 has a call for single
+// threads only; debuggers use this one.
+var ntSuspendProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtSuspendProcess")
+
+// freeze stops the server.
+func (s *server) freeze(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	process, err := windows.OpenProcess(windows.PROCESS_SUSPEND_RESUME, false, uint32(s.pid))
+	if err != nil {
+		return fmt.Errorf("stopping the server: %w", err)
+	}
+	defer windows.CloseHandle(process)
+	if status, _, _ := ntSuspendProcess.Call(uintptr(process)); status != 0 {
+		return fmt.Errorf("stopping the server: %w", windows.NTStatus(status))
+	}
+	return nil
+}
 
 // signal ends the server, if there is one.
 func (s *server) signal(syscall.Signal) error {

@@ -111,7 +111,7 @@ func TestHostileEvidenceAdvisesNothing(t *testing.T) {
 		"HTTP 301\nLocation: https://evil.example/x",
 	} {
 		for what, setting := range settings() {
-			d := Diagnose(FromLog(strings.Join(setting.Command, " "), line))
+			d := Diagnose(fromLog(strings.Join(setting.Command, " "), line))
 			for _, one := range append(d.Others, d) {
 				if strings.Contains(strings.ToLower(one.Fix), "evil") || strings.Contains(one.Fix, "curl evil") {
 					t.Errorf("%s, %s: %s", what, line, one.Fix)
@@ -131,7 +131,7 @@ func TestWhatIsConfiguredIsAdvised(t *testing.T) {
 		{"uvx foo", "An executable named `foo` is not provided by package `foo`.", "uvx --from foo PROGRAM"},
 		{"uvx 'foo bar'", "An executable named `foo bar` is not provided by package `foo bar`.", "uvx --from PACKAGE PROGRAM"},
 		{"npx -y notes@1.2", "npm ERR! notarget No matching version found for notes@1.2.", "npm view notes versions"},
-		{"npx notes", "spawn npx ENOENT", "`which npx`"},
+		{"npx notes", "spawn npx ENOENT", "`command -v npx`"},
 		{"npx notes", "spawn git ENOENT", "Install git,"},
 		{"docker run -i notes", "docker: pull access denied for notes, repository does not exist", "docker build -t notes ."},
 		{"bash -c 'sleep 1; exit 3'", "nothing", "gauze test -- bash -c 'sleep 1; exit 3'"},
@@ -148,7 +148,7 @@ func TestWhatIsConfiguredIsAdvised(t *testing.T) {
 		{"notes", "[Errno 98] error while attempting to bind on address ('::1', 8000, 0, 0): address already in use", "lsof -i :8000"},
 		{"notes", "OSError: [Errno 48] Address already in use", "lsof -i :PORT"},
 	} {
-		if d := Diagnose(FromLog(c.command, c.evidence)); !strings.Contains(d.Fix, c.want) {
+		if d := Diagnose(fromLog(c.command, c.evidence)); !strings.Contains(d.Fix, c.want) {
 			t.Errorf("%s\n%s\nwant %q in %s: %s", c.command, c.evidence, c.want, d.Cause, d.Fix)
 		}
 	}
@@ -212,7 +212,7 @@ func TestAServerBehindAURLIsNoProgram(t *testing.T) {
 			}
 		}
 		check(Case{URL: "https://a.example/mcp", Live: true, Stage: Started, RPC: []RPC{{Code: -32000, Message: body}}})
-		check(FromLog("https://a.example/mcp", "HTTP 500 Internal Server Error\n"+body))
+		check(fromLog("https://a.example/mcp", "HTTP 500 Internal Server Error\n"+body))
 	}
 	knowledge()
 	setting := settings()["live url"]
@@ -292,6 +292,6 @@ func TestAnyAddressWillDo(t *testing.T) {
 		for _, status := range []int{301, 401, 404, 500} {
 			checkShown(t, Diagnose(Case{URL: address, Live: true, HTTP: []HTTP{{Status: status, Location: "https://b.example/"}, {Status: status, Location: "%zz"}}}))
 		}
-		checkShown(t, Diagnose(FromLog(address, "HTTP 307")))
+		checkShown(t, Diagnose(fromLog(address, "HTTP 307")))
 	}
 }

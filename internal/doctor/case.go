@@ -14,6 +14,7 @@ type Case struct {
 	URL     string   // instead of a command
 	Stage   Stage    // how far it got
 	Live    bool     // we have just seen it ourselves; otherwise it is somebody's log
+	OS      string   // platform of the reader, as runtime.GOOS: advice uses the words of its shell
 	Keyed   bool     // a key or token of the user's went with the requests to the URL
 
 	Spawn Spawn  // why it did not even start

@@ -45,7 +45,7 @@ func TestTraps(t *testing.T) {
 		{"prose", "", "it just does not work", Crashed, Unknown},
 		{"a word inside another", "", "the authority of the unauthorizedness", AuthFailed, Unknown},
 	} {
-		d := Diagnose(FromLog(trap.command, trap.evidence))
+		d := Diagnose(fromLog(trap.command, trap.evidence))
 		if d.Category == trap.not || d.Category != trap.want {
 			t.Errorf("%s: %s/%s, want %s\n%s", trap.what, d.Category, d.Cause, trap.want, trap.evidence)
 		}
@@ -67,7 +67,7 @@ func TestTheWordsNameWhatTheEvidenceNames(t *testing.T) {
 		{"npx -y notes", "nothing", "gauze test -- npx -y notes"},
 		{"https://a.example/mcp", "nothing", "gauze test --url https://a.example/mcp"},
 	} {
-		d := Diagnose(FromLog(c.command, c.evidence))
+		d := Diagnose(fromLog(c.command, c.evidence))
 		if !strings.Contains(d.Explanation+"\n"+d.Fix, c.want) {
 			t.Errorf("%s: want %q in\n%s\n%s", c.evidence, c.want, d.Explanation, d.Fix)
 		}
@@ -75,7 +75,7 @@ func TestTheWordsNameWhatTheEvidenceNames(t *testing.T) {
 }
 
 func TestAMissingNameIsNotInvented(t *testing.T) {
-	d := Diagnose(FromLog("", "Missing required access token"))
+	d := Diagnose(fromLog("", "Missing required access token"))
 	if d.Category != MissingEnvVar || strings.Contains(d.Explanation, "access,") || strings.Contains(d.Fix, `"access"`) {
 		t.Errorf("%+v", d)
 	}
@@ -168,9 +168,9 @@ func TestNeedlesChangeNothing(t *testing.T) {
 
 func TestTheSameCaseGetsTheSameAnswer(t *testing.T) {
 	for _, f := range fixtures(t) {
-		first := Diagnose(FromLog(f.command, f.evidence))
+		first := Diagnose(fromLog(f.command, f.evidence))
 		for range 2 {
-			if again := Diagnose(FromLog(f.command, f.evidence)); !reflect.DeepEqual(first, again) {
+			if again := Diagnose(fromLog(f.command, f.evidence)); !reflect.DeepEqual(first, again) {
 				t.Fatalf("%+v\n%+v", first, again)
 			}
 		}
@@ -197,7 +197,7 @@ func TestHostileEvidenceChangesOnlyTheText(t *testing.T) {
 		"nul":           "\x00\x00\x00" + line,
 		"direction":     "\u202e\u200b" + line,
 	} {
-		d := Diagnose(FromLog("node server.js --token "+secret, evidence))
+		d := Diagnose(fromLog("node server.js --token "+secret, evidence))
 		if d.Category != PortInUse {
 			t.Errorf("%s: %s %q", what, d.Category, d.Reasons)
 		}
@@ -239,24 +239,24 @@ func checkShown(t testing.TB, d Diagnosis) {
 func TestALongLogIsReadAtBothEnds(t *testing.T) {
 	noise := strings.Repeat("2026-01-01 info: all is well\n", 400_000)
 	for _, log := range []string{"spawn npx ENOENT\n" + noise, noise + "spawn npx ENOENT\n"} {
-		if d := Diagnose(FromLog("npx a", log)); d.Category != CommandNotFound {
+		if d := Diagnose(fromLog("npx a", log)); d.Category != CommandNotFound {
 			t.Errorf("%+v", d)
 		}
 	}
 }
 
 func TestNumbersOfALog(t *testing.T) {
-	c := FromLog("npx -y a", "Process exited with code 243\nHTTP/1.1 503 Service Unavailable\nMCP error -32601: Method not found\nspawn uvx ENOENT")
+	c := fromLog("npx -y a", "Process exited with code 243\nHTTP/1.1 503 Service Unavailable\nMCP error -32601: Method not found\nspawn uvx ENOENT")
 	if !c.Exit.Known || c.Exit.Code != 243 || len(c.HTTP) != 1 || c.HTTP[0].Status != 503 || len(c.RPC) != 1 || c.RPC[0].Code != -32601 || c.Spawn.Errno != "ENOENT" || c.Spawn.Path != "uvx" {
 		t.Errorf("%+v", c)
 	}
-	if c := FromLog("", "killed by signal SIGKILL"); c.Exit.Signal != "SIGKILL" || c.Exit.Code != -1 {
+	if c := fromLog("", "killed by signal SIGKILL"); c.Exit.Signal != "SIGKILL" || c.Exit.Code != -1 {
 		t.Errorf("%+v", c.Exit)
 	}
-	if c := FromLog("", "process [40113] took 401 ms, 403 files, port 5000"); len(c.HTTP) != 0 || c.Exit.Known {
+	if c := fromLog("", "process [40113] took 401 ms, 403 files, port 5000"); len(c.HTTP) != 0 || c.Exit.Known {
 		t.Errorf("%+v", c)
 	}
-	if c := FromLog("https://a.example/mcp", ""); c.URL != "https://a.example/mcp" {
+	if c := fromLog("https://a.example/mcp", ""); c.URL != "https://a.example/mcp" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -267,8 +267,8 @@ func FuzzDiagnose(f *testing.F) {
 	}
 	f.Add("docker run -e "+secret, "\xff\xfe\x00\x1b[31m"+secret)
 	f.Fuzz(func(t *testing.T, command, evidence string) {
-		d := Diagnose(FromLog(command, evidence))
-		if !reflect.DeepEqual(d, Diagnose(FromLog(command, evidence))) {
+		d := Diagnose(fromLog(command, evidence))
+		if !reflect.DeepEqual(d, Diagnose(fromLog(command, evidence))) {
 			t.Error("two answers")
 		}
 		checkShown(t, d)
@@ -276,14 +276,14 @@ func FuzzDiagnose(f *testing.F) {
 }
 
 func BenchmarkDiagnose(b *testing.B) {
-	short := FromLog("npx -y a", "[info] Starting\nError: spawn npx ENOENT\n    at ChildProcess._handle.onexit (node:internal/child_process:285:19)")
+	short := fromLog("npx -y a", "[info] Starting\nError: spawn npx ENOENT\n    at ChildProcess._handle.onexit (node:internal/child_process:285:19)")
 	log := strings.Repeat("2026-01-01T00:00:00Z [notes] [info] Message from client: {\"method\":\"tools/list\",\"id\":1} status ok\n", 100_000)
-	long := FromLog("uvx a", log+"ModuleNotFoundError: No module named 'mcp'\n")
+	long := fromLog("uvx a", log+"ModuleNotFoundError: No module named 'mcp'\n")
 	var dense strings.Builder
 	for _, f := range fixtures(b) {
 		dense.WriteString(f.evidence + "\n")
 	}
-	for name, c := range map[string]Case{"short": short, "10MB": long, "everything": FromLog("", dense.String())} {
+	for name, c := range map[string]Case{"short": short, "10MB": long, "everything": fromLog("", dense.String())} {
 		b.Run(name, func(b *testing.B) {
 			Diagnose(c)
 			for b.Loop() {
@@ -293,7 +293,7 @@ func BenchmarkDiagnose(b *testing.B) {
 	}
 	b.Run("log", func(b *testing.B) {
 		for b.Loop() {
-			FromLog("uvx a", long.Log)
+			fromLog("uvx a", long.Log)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 	c := Case{
 		URL:     spec.URL,
 		Live:    true,
+		OS:      runtime.GOOS,
 		Keyed:   keyed(spec),
 		Stage:   Stage(e.Stage), // the same ladder
 		Stderr:  strings.Join(e.Stderr, "\n"),

@@ -26,7 +26,7 @@ func (m *Machine) Find(name string, env []string) []string {
 				}
 				seen[real] = true
 				for _, file := range m.spellings(name) {
-					if path := filepath.Join(dir, file); m.runnable(path) {
+					if path := filepath.Join(dir, file); runnable(path) {
 						found = append(found, path)
 						break
 					}
@@ -55,7 +55,7 @@ func (m *Machine) LoginPath() []string {
 	return once(m, "login", func() []string {
 		shell := m.variable("SHELL")
 		known := []string{"bash", "zsh", "fish", "sh", "dash", "ksh"}
-		if m.OS == "windows" || !filepath.IsAbs(shell) || !slices.Contains(known, filepath.Base(shell)) || !m.runnable(shell) {
+		if m.OS == "windows" || !filepath.IsAbs(shell) || !slices.Contains(known, filepath.Base(shell)) || !runnable(shell) {
 			return nil
 		}
 		env := []string{"HOME=" + m.Home, "SHELL=" + shell, "TERM=dumb"}

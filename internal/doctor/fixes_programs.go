@@ -169,7 +169,7 @@ func (p *plan) with(kind string, found Interpreter) Fix {
 			s.Args = slices.Insert(s.Args, 0, "--python", found.Path)
 		case kind == "python" && runner == "uv" && len(s.Args) > 0 && s.Args[0] == "run" && !slices.Contains(s.Args, "--python"):
 			s.Args = slices.Insert(s.Args, 1, "--python", found.Path)
-		case kind == "node" && slices.Contains([]string{"node", "npx", "npm"}, runner) && p.runnable(neighbour):
+		case kind == "node" && slices.Contains([]string{"node", "npx", "npm"}, runner) && runnable(neighbour):
 			s.Command = neighbour
 		}
 		return s
@@ -202,7 +202,7 @@ func projectPython(p *plan) []Fix {
 	for _, dir := range p.upwards(project) {
 		for _, python := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe", "venv/Scripts/python.exe"} {
 			path := filepath.Join(dir, filepath.FromSlash(python))
-			if p.runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
+			if runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
 				return []Fix{{Name: "project-python " + path, Takes: starts(from),
 					About: "starts the script with the Python of its own project: " + path,
 					Next:  "use it as the command: " + path,

@@ -51,33 +51,10 @@ var touches = sync.OnceValue(func() map[string]Risk {
 	}
 })
 
-// installer is the one command that installs a program, by system.
-func (m *Machine) installer(name string) string {
-	packages := map[string][3]string{ // macOS, Windows, else
-		"node":   {"brew install node", "winget install OpenJS.NodeJS.LTS", "install Node.js from https://nodejs.org or with your package manager"},
-		"uv":     {"brew install uv", "winget install astral-sh.uv", "pipx install uv"},
-		"python": {"brew install python", "winget install Python.Python.3.13", "install python3 with your package manager"},
-		"docker": {"brew install --cask docker", "winget install Docker.DockerDesktop", "install Docker: https://docs.docker.com/engine/install/"},
-		"bun":    {"brew install oven-sh/bun/bun", "winget install Oven-sh.Bun", "npm install -g bun"},
-		"deno":   {"brew install deno", "winget install DenoLand.Deno", "npm install -g deno"},
-		"git":    {"brew install git", "winget install Git.Git", "install git with your package manager"},
-	}
-	family := map[string]string{"npx": "node", "npm": "node", "uvx": "uv", "python3": "python", "pip": "python", "pip3": "python", "bunx": "bun"}
-	if of, ok := family[name]; ok {
-		name = of
-	}
-	for i, system := range []string{"darwin", "windows", m.OS} {
-		if commands, ok := packages[name]; ok && system == m.OS {
-			return commands[i]
-		}
-	}
-	return ""
-}
-
 // installProgram names the command that installs what is not there at all.
 func installProgram(p *plan) []Fix {
 	name := p.missing()
-	command := p.installer(name)
+	command := installer(p.OS, name)
 	if command == "" || len(p.Find(name, p.env)) > 0 {
 		return nil
 	}
@@ -86,7 +63,7 @@ func installProgram(p *plan) []Fix {
 
 // installCurrent names the command that installs a current interpreter.
 func installCurrent(p *plan, kind string) []Fix {
-	command := p.installer(kind)
+	command := installer(p.OS, kind)
 	if kind == "python" && strings.HasPrefix(p.runner(), "uv") {
 		command = "uv python install 3.13"
 	}
@@ -113,19 +90,15 @@ func uvCache(p *plan) []Fix {
 	if len(p.UvEntries(name)) == 0 {
 		return nil
 	}
-	return []Fix{{Name: "clean-uv-cache", Risk: Install, About: "uv's cached copy of " + shown(p.c.Secrets, name) + " is broken", Next: "uv cache clean " + upstream.ShellWord(shown(p.c.Secrets, name))}}
+	return []Fix{{Name: "clean-uv-cache", Risk: Install, About: "uv's cached copy of " + shown(p.c.Secrets, name) + " is broken", Next: "uv cache clean " + p.typing().Quote(shown(p.c.Secrets, name))}}
 }
 
 func (p *plan) removal(whose string, entries []string) []Fix {
 	if len(entries) == 0 {
 		return nil
 	}
-	command := "rm -r "
-	if p.OS == "windows" {
-		command = "rmdir /s /q "
-	}
 	return []Fix{{Name: "clean-" + whose + "-cache", Risk: Install, About: whose + "'s cached copy of the package is broken: " + entries[0],
-		Next: command + upstream.ShellWord(entries[0])}}
+		Next: p.typing().RemoveAll(entries[0])}}
 }
 
 // pinLibrary names the command with the older library.
@@ -139,11 +112,11 @@ func pinLibrary(p *plan) []Fix {
 		return s
 	}
 	return []Fix{{Name: "pin mcp<2", Risk: Config, Takes: starts(trust.Entry), About: "the server was written for an older version of the library mcp than the one that is installed now",
-		Next: "uvx --with 'mcp<2' " + shownLine(p), Apply: apply}}
+		Next: p.typing().Line("uvx", "--with", "mcp<2") + " " + shownLine(p), Apply: apply}}
 }
 
 func shownLine(p *plan) string {
-	return shown(p.c.Secrets, strings.TrimPrefix(p.spec.Shown(), p.spec.Command+" "))
+	return shown(p.c.Secrets, strings.TrimPrefix(p.spec.ShownIn(p.typing()), p.typing().Quote(p.spec.Command)+" "))
 }
 
 func (p *plan) advice(risk Risk) []Fix {
@@ -155,7 +128,7 @@ func (p *plan) advice(risk Risk) []Fix {
 func authority(p *plan) []Fix {
 	file := p.AuthorityFile()
 	if file == "" {
-		file = "/path/to/ca.pem"
+		file = p.typing().Path("path", "to", "ca.pem")
 	}
 	variable := "NODE_EXTRA_CA_CERTS"
 	if r := p.runner(); strings.HasPrefix(r, "uv") || strings.HasPrefix(r, "python") || p.spec.URL != "" {
@@ -227,7 +200,7 @@ func portOwner(p *plan) []Fix {
 		return p.advice(Person)
 	}
 	return []Fix{{Name: "port-owner", Risk: Person, About: fmt.Sprintf("port %d is held by %s", port, shown(p.c.Secrets, owner.String())),
-		Next: fmt.Sprintf("give the server a different port, or have the user end process %d if it is theirs", owner.PID), Command: fmt.Sprintf("kill %d", owner.PID)}}
+		Next: fmt.Sprintf("give the server a different port, or have the user end process %d if it is theirs", owner.PID), Command: p.typing().Kill(owner.PID)}}
 }
 
 // execBit names the command that makes a file startable.
@@ -240,7 +213,7 @@ func execBit(p *plan) []Fix {
 		return p.advice(Person)
 	}
 	return []Fix{{Name: "exec-bit", Risk: Person, About: path + " is not marked as executable",
-		Next: "start it with its interpreter, or have the user mark it as executable if they trust it: " + path, Command: "chmod +x " + upstream.ShellWord(path)}}
+		Next: "start it with its interpreter, or have the user mark it as executable if they trust it: " + path, Command: "chmod +x " + p.typing().Quote(path)}}
 }
 
 // keepRunning names the way to a server that wants to be reached over HTTP.

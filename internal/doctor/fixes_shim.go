@@ -8,16 +8,21 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// throughCmd starts a script of Windows through cmd.exe. Words that mean
-// something to cmd.exe are left alone: quoting them is not possible for all.
+// throughCmd starts a script of Windows through cmd.exe, which helps only if
+// the script is there: ENOENT may also mean that nothing of that name is. Words
+// that mean something to cmd.exe are left alone: quoting them is not possible
+// for all.
 func throughCmd(p *plan) []Fix {
+	if p.c.Spawn.Errno == "ENOENT" && len(p.Find(p.missing(), p.env)) == 0 {
+		return installProgram(p)
+	}
 	words := append([]string{p.spec.Command}, p.spec.Args...)
 	special := func(word string) bool { return strings.ContainsAny(word, "&|<>^%\"!\r\n()") }
 	if p.OS != "windows" || program(p.spec.Command) == "cmd" || slices.ContainsFunc(words, special) {
 		return nil
 	}
 	return []Fix{{Name: "cmd-c", Takes: starts(trust.Entry), About: "starts it through cmd /c: on Windows " + program(p.spec.Command) + " is a script",
-		Next: "start it through the shell: cmd /c " + p.spec.Shown(),
+		Next: "start it through the shell: cmd /c " + p.spec.ShownIn(p.typing()),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
 			s.Command, s.Args = "cmd", append([]string{"/c", s.Command}, s.Args...)

@@ -34,12 +34,12 @@ func notThere(_ *fakeMachine, s upstream.Spec) Case {
 }
 
 func command(f *fakeMachine, s upstream.Spec) string {
-	return strings.ReplaceAll(s.Command+" "+strings.Join(s.Args, " "), f.path(""), "ROOT")
+	return f.plain(s.Command + " " + strings.Join(s.Args, " "))
 }
 
 func variable(name string) func(*fakeMachine, upstream.Spec) string {
 	return func(f *fakeMachine, s upstream.Spec) string {
-		return strings.ReplaceAll(value(s.Env, name, false), f.path(""), "ROOT")
+		return f.plain(value(s.Env, name, false))
 	}
 }
 
@@ -52,7 +52,7 @@ func troubles() []trouble {
 	}
 	spec := func(words ...string) func(*fakeMachine) upstream.Spec {
 		return func(*fakeMachine) upstream.Spec {
-			return upstream.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given/bin:/given/sbin"}}
+			return upstream.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=" + strings.Join([]string{"/given/bin", "/given/sbin"}, string(filepath.ListSeparator))}}
 		}
 	}
 	with := func(s func(*fakeMachine) upstream.Spec, do func(*fakeMachine, *upstream.Spec)) func(*fakeMachine) upstream.Spec {
@@ -157,7 +157,7 @@ func troubles() []trouble {
 		{"a .env elsewhere", with(spec("node"), func(f *fakeMachine, s *upstream.Spec) {
 			s.Args = []string{f.file("home/me/other/server.js", "")}
 			f.file("home/me/other/.env", "A=1")
-		}), stderr("Error: .env file not found"), "dotenv_not_loaded", "start-in", Runtime, func(f *fakeMachine, s upstream.Spec) string { return strings.ReplaceAll(s.Dir, f.path(""), "ROOT") }, "ROOT/home/me/other"},
+		}), stderr("Error: .env file not found"), "dotenv_not_loaded", "start-in", Runtime, func(f *fakeMachine, s upstream.Spec) string { return f.plain(s.Dir) }, "ROOT/home/me/other"},
 
 		{"a key of another service", with(spec("npx", "weather-mcp"), file("home/me/project/.env", "STRIPE_SECRET_KEY="+stray)), stderr("Error: STRIPE_SECRET_KEY environment variable is required"),
 			"env_not_set", "set STRIPE", Config, nil, ""},

@@ -44,7 +44,7 @@ func TestEveryCauseIsRecognisedInSeveralWordings(t *testing.T) {
 	count := map[string]int{}
 	for _, f := range fixtures(t) {
 		count[f.cause]++
-		d := Diagnose(FromLog(f.command, f.evidence))
+		d := Diagnose(fromLog(f.command, f.evidence))
 		if d.Cause != f.cause {
 			t.Errorf("%s: said %s %.2f (%q)\n$ %s\n%s", f.cause, d.Cause, d.Confidence, d.Reasons, f.command, f.evidence)
 		}
@@ -75,8 +75,15 @@ func TestWordings(t *testing.T) {
 		if !strings.Contains(evidence, `:\`) { // a path of Windows
 			evidence = strings.ReplaceAll(evidence, `\n`, "\n")
 		}
-		if d := Diagnose(FromLog(part[1], evidence)); string(d.Category) != part[0] {
+		if d := Diagnose(fromLog(part[1], evidence)); string(d.Category) != part[0] {
 			t.Errorf("%s: said %s/%s\n$ %s\n%s", part[0], d.Category, d.Cause, part[1], evidence)
 		}
 	}
+}
+
+// fromLog is a log that a person on Linux reads.
+func fromLog(command, text string) Case {
+	c := FromLog(command, text)
+	c.OS = "linux"
+	return c
 }

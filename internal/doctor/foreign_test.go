@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,7 +18,7 @@ func steered(fixes []Fix, spec upstream.Spec, text string) (names []string) {
 		if fix.Risk != Runtime || fix.Apply == nil {
 			continue
 		}
-		if strings.Contains(fmt.Sprintf("%#v", fix.Apply(spec)), text) {
+		if strings.Contains(fmt.Sprintf("%+v", fix.Apply(spec)), text) {
 			names = append(names, fix.Name)
 		}
 	}
@@ -184,10 +185,10 @@ func TestARedirectChoosesAmongOurOwnAddresses(t *testing.T) {
 // Two servers with the same command line have different keys.
 func TestATreatmentIsNotSharedBetweenServers(t *testing.T) {
 	f := newFakeMachine(t)
-	script := `case "$API_KEY" in *MY_KEY*) echo "Error: 401 Unauthorized: invalid API key '$API_KEY'" >&2;; *) echo "Error: EXAMPLE environment variable is required" >&2;; esac; exit 1`
+	server := played(t, "server with a key")
 	doctor := Live(f.Machine, true)
 	for _, key := range []string{"one-" + canary, "two-" + canary} {
-		spec := upstream.Spec{Command: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=/usr/bin:/bin", "API_KEY=${MY_KEY}", "MY_KEY=" + key}}
+		spec := upstream.Spec{Command: server[0], Args: server[1:], Env: []string{"SystemRoot=" + os.Getenv("SystemRoot"), "API_KEY=${MY_KEY}", "MY_KEY=" + key}}
 		seen := upstream.Attempt(t.Context(), spec, upstream.AttemptOptions{})
 		treated := doctor.Treat(t.Context(), spec, seen.Evidence, func(string) {})
 		if !treated.Changed || value(treated.Spec.Env, "API_KEY", false) != key || value(treated.Spec.Env, "MY_KEY", false) != key {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"runtime"
 	"strconv"
 	"strings"
 )
@@ -102,7 +103,7 @@ func takeRPC(c *Case, m *match) {
 // FromLog makes a case of a client's log. The command line may be empty, a
 // command, or a URL.
 func FromLog(command, text string) Case {
-	c := Case{Command: SplitCommand(command), Log: text}
+	c := Case{Command: SplitCommand(command), Log: text, OS: runtime.GOOS}
 	if len(c.Command) == 1 && webAddress.MatchString(c.Command[0]) && strings.HasPrefix(c.Command[0], "http") {
 		c.URL = c.Command[0]
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // lookTime is what one look-up may take: a fact that comes later is none.
@@ -75,6 +77,9 @@ func (m *Machine) inTime() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(m.until, lookTime)
 }
 
+// typing returns the words of the user's shell.
+func (m *Machine) typing() shell.Words { return shell.For(m.OS) }
+
 // variable is the value of a variable of ours, or nothing.
 func (m *Machine) variable(name string) string {
 	value, _ := m.Env(name)
@@ -84,10 +89,11 @@ func (m *Machine) variable(name string) string {
 // system is a folder of the system itself.
 func (m *Machine) system(path string) string { return filepath.Join(m.Root, path) }
 
-// runnable tells whether a file can be started here.
-func (m *Machine) runnable(path string) bool {
+// runnable reports whether a file can be started, as far as its mode says so.
+// Files on Windows have no bit for it.
+func runnable(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && (m.OS == "windows" || info.Mode()&0o111 != 0)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
 }
 
 func isFile(path string) bool {

@@ -11,7 +11,7 @@ import (
 func TestCommandsToCopyAreMasked(t *testing.T) {
 	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "srv", "-p", "sesame", "--bearer", "abc"}}
 	x := &exam{Case: Case{Command: append([]string{spec.Command}, spec.Args...)}}
-	p := &plan{spec: spec}
+	p := &plan{Machine: &Machine{OS: "linux"}, spec: spec}
 	shown := []string{x.typed(), shownLine(p)}
 	for _, fix := range again(p) {
 		shown = append(shown, fix.Next)

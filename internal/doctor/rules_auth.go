@@ -48,7 +48,7 @@ func authCauses() []cause {
 			instead: []advice{{when: func(x *exam, _ *match) bool {
 				return strings.Contains(x.line, "mcp-remote") || strings.Contains(x.text, "mcp-remote") || strings.Contains(x.text, ".mcp-auth")
 			},
-				fix: "Have mcp-remote forget all stored sign-ins, and sign in again: rm -r ~/.mcp-auth"}},
+				fix: "Have mcp-remote forget all stored sign-ins, and sign in again: {$forget}"}},
 			clues: []clue{
 				{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
 				{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
@@ -93,7 +93,7 @@ func authCauses() []cause {
 			name: "cloud_credentials_not_in_container", category: AuthFailed,
 			explain: "The server finds no credentials for the cloud it talks to: the profile or login of your shell is not where it runs.",
 			fix:     "Sign in on this machine (aws sso login, gcloud auth application-default login, or az login), and name the profile in the \"env\" part of the entry if it is not the default one.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "The user decides whether the container may have this machine's login, read-only; for AWS it is an argument after \"run\".", command: "-v ~/.aws:/root/.aws:ro"}},
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "The user decides whether the container may have this machine's login, read-only; for AWS it is an argument after \"run\".", command: "-v {$home .aws}:/root/.aws:ro"}},
 			clues: []clue{
 				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
 				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},

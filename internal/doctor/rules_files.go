@@ -100,9 +100,9 @@ func fileCauses() []cause {
 		{
 			name: "script_missing", category: PathNotFound,
 			explain: "The server's own file {path|or program} does not exist: the path is wrong, relative to another folder, or the project was never built.",
-			fix:     "Use the absolute path; if it is built from source, build it first (npm install && npm run build).",
+			fix:     "Use the absolute path; if it is built from source, build it first (npm install, then npm run build).",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uv", "uvx") },
-				fix: "Clients start servers in a folder of their own: give the script's absolute path, or its folder in front of run: uv --directory /path/to/project run SCRIPT"},
+				fix: "Clients start servers in a folder of their own: give the script's absolute path, or its folder in front of run: uv --directory {$path project} run SCRIPT"},
 				{when: func(x *exam, _ *match) bool { return x.runs("python", "python3", "deno", "ruby", "bash", "sh", "java") },
 					fix: "Clients start servers in a folder of their own: give the absolute path of the file, or set \"cwd\" to its folder."}},
 			clues: []clue{
@@ -203,6 +203,7 @@ func fileCauses() []cause {
 			explain: "You may not talk to Docker's daemon: the socket {path|/var/run/docker.sock} is not open to this user.",
 			fix:     "The user has to get access to Docker, in the way Docker's documentation names for this system, and log in again.",
 			command: "sudo usermod -aG docker $USER",
+			instead: []advice{{when: onWindows, fix: "The user has to become a member of the group docker-users, and log in again."}},
 			clues: []clue{
 				{certain, `(?i)permission denied while trying to connect to the docker (?:daemon socket|API)(?: at (?P<path>\S+))?`, nil},
 				{certain, `dial unix (?P<path>\S*docker\.sock): connect: permission denied`, nil},

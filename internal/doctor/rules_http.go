@@ -143,7 +143,7 @@ func endpointCauses() []cause {
 		{
 			name: "wrong_service_on_port", category: PortInUse,
 			explain: "Something else answers on {url|that port}: it speaks HTTP, but it is no MCP server.",
-			fix:     "See who listens there (lsof -i :PORT), and give the server a port of its own.",
+			fix:     "See which program listens there ({$listener}), and give the server a port of its own.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.URL != "" && !local.MatchString(x.URL) }, fix: "Check host and port of the address: what answers there is something else."}},
 			clues: []clue{
 				{likely, `(?i)content[- ]type[^\n]{0,60}text/html`, func(x *exam, _ *match) bool {

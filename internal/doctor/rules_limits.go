@@ -92,6 +92,7 @@ func limitCauses() []cause {
 			name: "too_many_open_files", category: ResourceExhausted,
 			explain: "The process, or the system, has too many files or processes open.",
 			fix:     "Stop servers that are left over; raise the limit with ulimit -n if it is low.",
+			instead: []advice{{when: onWindows, fix: "Stop servers that are left over."}},
 			clues: []clue{
 				{certain, `\bEMFILE\b|\bENFILE\b|(?i)too many open files|\[Errno 24\]|os error 24\b`, nil},
 				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn (?:[^\n]{0,80} )?(?:EAGAIN|E2BIG)\b|Resource temporarily unavailable \(os error (?:11|35)\)|(?i:argument list too long)`, nil},
@@ -132,7 +133,7 @@ func timeoutCauses() []cause {
 		{
 			name: "npx_stdin_deadlock", category: Timeout,
 			explain: "{command|The runner} hangs before it starts the server: it reads from stdin itself, which on Windows and with questions to the user never ends.",
-			fix:     "Add -y (npx -y ...), or start the installed program directly: node /path/to/server.js",
+			fix:     "Add -y (npx -y ...), or start the installed program directly: node {$path server.js}",
 			clues: []clue{
 				{certain, `(?i)Need to install the following packages:?(?s:.*?)Ok to proceed\?`, nil},
 				{strong, `(?i)\b(?:npx|npm|uvx)\b[^\n]{0,20} (?:hung|hangs|is hanging|stuck|froze)`, nil},

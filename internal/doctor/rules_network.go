@@ -10,11 +10,12 @@ func tlsCauses() []cause {
 		{
 			name: "private_ca_not_trusted", category: TLSOrProxy,
 			explain: "The server's certificate is signed by an authority this program does not know: a private one, or a company's proxy that opens encrypted connections.",
-			fix:     "Give the program the authority's certificate (NODE_EXTRA_CA_CERTS=/path/to/ca.pem for Node, SSL_CERT_FILE for most others). Do not switch the check off.",
+			fix:     "Give the program the authority's certificate (NODE_EXTRA_CA_CERTS={$path ca.pem} for Node, SSL_CERT_FILE for most others). Do not switch the check off.",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Give Node the authority's certificate, in the \"env\" part of the entry: \"NODE_EXTRA_CA_CERTS\": \"/path/to/ca.pem\". Do not switch the check off."},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Give Python and uv the authority's certificate, in the \"env\" part of the entry: \"SSL_CERT_FILE\": \"/path/to/ca.pem\". Do not switch the check off."},
-				{when: liveURL, fix: "Add the authority's certificate to this system's store, or on Linux start gauze with SSL_CERT_FILE=/path/to/ca.pem. Do not switch the check off."},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Give Node the authority's certificate, in the \"env\" part of the entry: \"NODE_EXTRA_CA_CERTS\": \"{$json ca.pem}\". Do not switch the check off."},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Give Python and uv the authority's certificate, in the \"env\" part of the entry: \"SSL_CERT_FILE\": \"{$json ca.pem}\". Do not switch the check off."},
+				{when: func(x *exam, m *match) bool { return liveURL(x, m) && onWindows(x, m) }, fix: "If you trust the authority, add its certificate to this user's store: {$trust}"},
+				{when: liveURL, fix: "Add the authority's certificate to this system's store, or on Linux start gauze with SSL_CERT_FILE set to its file. Do not switch the check off."},
 			},
 			clues: []clue{
 				{certain, `\b(?:UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED)\b`, nil},
@@ -124,6 +125,7 @@ func networkCauses() []cause {
 			explain: "Docker is installed, but its engine does not run (or the client may not see it).",
 			fix:     "Start Docker Desktop, or the docker service of this system.",
 			command: "sudo systemctl start docker",
+			instead: []advice{{when: onWindows, fix: "Start Docker Desktop."}},
 			clues: []clue{
 				{certain, `Cannot connect to the Docker daemon|Is the docker daemon running\?`, nil},
 				{certain, `error during connect: [^\n]*?(?:docker|pipe)`, nil},
@@ -295,7 +297,7 @@ func portCauses() []cause {
 		{
 			name: "orphan_process_holds_port", category: PortInUse,
 			explain: "Port {port|of the server} is still held by an earlier run of it that was never ended (process {pid|unknown}).",
-			fix:     "Find it (lsof -i :{port|PORT}, on Windows netstat -ano) and stop it.",
+			fix:     "Find it and stop it: {$listener}",
 			clues: []clue{
 				{certain, `(?i)port (?P<port>\d{2,5})[^\n]{0,60}(?:PID|process)[ :=#(]+(?P<pid>\d+)`, nil},
 				{strong, `(?i)(?:orphan|stale|zombie|previous|leftover)[^\n]{0,40}(?:process|instance|server)[^\n]{0,60}port`, nil},
@@ -305,7 +307,7 @@ func portCauses() []cause {
 		{
 			name: "port_taken_by_sibling", category: PortInUse,
 			explain: "Port {port|that the server wants} is taken by another program, often a second copy of the same server started by another client.",
-			fix:     "Give this one another port where the server takes one, or stop the other: lsof -i :{port|PORT}",
+			fix:     "Give this one another port where the server takes one, or stop the other: {$listener}",
 			clues: []clue{
 				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^'\n]+)', (?P<port>\d+)`, nil},
 				{certain, `EADDRINUSE(?:: address already in use)?[,:]? ?(?:(?P<host>[\w.:\[\]*%-]*):)?(?P<port>\d{2,5})(?:$|[^\w.:])`, nil},

@@ -37,9 +37,9 @@ func packageCauses() []cause {
 		{
 			name: "package_registry_login", category: AuthFailed,
 			explain: "The package registry did not let npm, pip or uv have the package: the login stored on this machine is missing, expired or has no right to it. The server itself was never asked.",
-			fix:     "Log in to that registry again (npm login), or renew the token in ~/.npmrc; a token for GitHub's packages needs the right read:packages.",
+			fix:     "Log in to that registry again (npm login), or renew the token in {$home .npmrc}; a token for GitHub's packages needs the right read:packages.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "python", "python3") },
-				fix: "Renew the login for that index: the token in UV_INDEX_..._PASSWORD, in ~/.netrc, or in the index' URL in your pip or uv settings."}},
+				fix: "Renew the login for that index: the token in UV_INDEX_..._PASSWORD, in {$home .netrc}, or in the index' URL in your pip or uv settings."}},
 			clues: []clue{
 				{strong, `npm (?:ERR!|error) code E40[13]`, nil},
 				{strong, `npm (?:ERR!|error) (?:Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password|need auth|This command requires you to be logged in|40[13] (?:40[13] )?(?:Unauthorized|Forbidden))`, nil},
@@ -184,7 +184,7 @@ func dependencyCauses() []cause {
 		{
 			name: "externally_managed_env", category: DependencyMissing,
 			explain: "The system's Python refuses to install packages into itself (PEP 668).",
-			fix:     "Install into an environment of its own: python3 -m venv .venv && .venv/bin/pip install ..., or use uvx.",
+			fix:     "Install into an environment of its own: {$python} -m venv .venv, then {$venv pip} install PACKAGE; or use uvx.",
 			clues: []clue{
 				{certain, `externally-managed-environment`, nil},
 				{certain, `This environment is externally managed`, nil},
@@ -249,9 +249,7 @@ func dependencyCauses() []cause {
 		{
 			name: "npx_cache_corrupt", category: DependencyMissing,
 			explain: "npx's cached copy of the package is damaged or half-installed: files of it are missing or locked.",
-			fix:     "Stop other instances of the server, remove that one copy and try again: rm -r ~/.npm/_npx/{hash|HASH}",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.windows() },
-				fix: `Stop other instances of the server, remove that one copy and try again: rmdir /s /q "%LocalAppData%\npm-cache\_npx\{hash|HASH}"`}},
+			fix:     "Stop other instances of the server, remove that one copy and try again: {$npxcopy}",
 			clues: []clue{
 				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
 				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, nil},
@@ -384,9 +382,9 @@ func dependencyCauses() []cause {
 		{
 			name: "venv_broken", category: DependencyMissing,
 			explain: "The virtual environment {path|of the project} is broken: the Python it was made with is gone or was moved.",
-			fix:     "Make it anew in the project's folder: uv venv --clear && uv sync",
+			fix:     "Make it anew in the project's folder: uv venv --clear, then uv sync",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return !x.runs("uv", "uvx", "") },
-				fix: "Make it anew in the project's folder: python3 -m venv --clear .venv && .venv/bin/pip install -r requirements.txt"}},
+				fix: "Make it anew in the project's folder: {$python} -m venv --clear .venv, then {$venv pip} install -r requirements.txt"}},
 			clues: []clue{
 				{certain, "(?:environment|directory)(?: at)? `?(?P<path>[^`\\n]*?)`? (?:cannot be used because it )?is not a (?:valid|compatible) (?:Python |virtual )?environment", nil},
 				{certain, "(?i)broken (?:virtual ?environment|venv|symlink at `[^`\\n]*(?:venv|bin/python)[^`\\n]*`)|(?:virtual ?environment|venv) (?:at \\S+ )?(?:is|seems|appears) (?:to be )?(?:broken|corrupt\\w*)", nil},
@@ -401,7 +399,7 @@ func dependencyCauses() []cause {
 		{
 			name: "venv_not_used", category: DependencyMissing,
 			explain: "The Python that starts the server has no module {module|that it needs}: the packages are in another environment (a virtual one of the project), or were never installed.",
-			fix:     "Use the Python of the project's own environment as the command: /path/to/project/.venv/bin/python",
+			fix:     "Use the Python of the project's own environment as the command: {$venv python} in the project's folder, with its absolute path",
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Ask for the newest version, which may bring the module along: uvx {package|PACKAGE}@latest"},

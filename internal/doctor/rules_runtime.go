@@ -86,7 +86,7 @@ func runtimeCauses() []cause {
 		{
 			name: "python_too_old", category: RuntimeTooOld,
 			explain: "The Python that runs or installs the server is not one it takes: it wants {version|a newer one}.",
-			fix:     "Start the server with a newer Python, by its absolute path (python3.12, or what `uv python find 3.12` names).",
+			fix:     "Start the server with a newer Python, by its absolute path (`uv python find 3.12` shows one).",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx") }, fix: "Let uv use a newer one: uvx --python 3.12 {pinned|PACKAGE}"}},
 			clues: []clue{
 				{certain, `does(?: not|n't) satisfy Python ?(?P<version>[<>=~!][^\s,]*)`, nil},

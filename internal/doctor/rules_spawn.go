@@ -268,6 +268,9 @@ func spawnCauses() []cause {
 			name: "windows_cmd_shim", category: CommandNotFound,
 			explain: "On Windows {command|npx} is a script ({command|npx}.cmd), and a script cannot be started as a program: it needs cmd.exe in front.",
 			fix:     "Start it through the shell: cmd /c {line|npx ...}",
+			instead: []advice{{when: func(_ *exam, m *match) bool { return strings.Contains(m.said, "ENOENT") },
+				explain: "On Windows {command|npx} is a script ({command|npx}.cmd), which the client cannot start without cmd.exe; or it is not installed.",
+				fix:     "If {$which} finds it, start it through the shell: cmd /c {line|npx ...}. If not, {$install}, then restart the client."}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? EINVAL\b`, nil},
 				{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? UNKNOWN\b`, nil},
@@ -276,8 +279,7 @@ func spawnCauses() []cause {
 				{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
 				{certain, `\[WinError 193\]`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "DLL load failed") }},
 				{strong, `%1 is not a valid Win32 application[^\n]{0,40}\(os error 193\)`, nil},
-				{strong, `exec: "(?P<command>(?:npx|npm|uvx|pnpm|yarn)[^"\n]*)": executable file not found in %PATH%`, nil},
-				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return windowsSigns.MatchString(x.text) }},
+				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return !x.Live && x.typing().Windows() }}, // Node tries no .cmd; we do
 			},
 		},
 		{
@@ -342,13 +344,16 @@ func spawnCauses() []cause {
 			name: "python_vs_python3", category: CommandNotFound,
 			explain: "There is no program python on the PATH the client gives; on this system it is called python3, or Python is not installed.",
 			fix:     "Use python3 as the command, in the place of python.",
+			instead: []advice{{when: onWindows,
+				explain: "Python is not installed, or its folder is not on the PATH the client gives to servers. The python.exe that comes with Windows only opens the Microsoft Store.",
+				fix:     "If it is not installed, {$install}, then restart the client so that it gets the new PATH. If it is installed, use py as the command."}},
 			clues: append(cannotFind(strong, func(_ *exam, command string) bool { return command == "python" || command == "pip" }),
 				clue{certain, `Python was not found; run without arguments to install from the Microsoft Store`, nil}),
 		},
 		{
 			name: "runtime_not_installed", category: CommandNotFound,
 			explain: "{command|The program} was not found in any of the folders the client looks in: it is not installed, or installed elsewhere.",
-			fix:     "Install it, or use its absolute path as the command (`which {command|COMMAND}` in a terminal shows it).",
+			fix:     "Install it, or use its absolute path as the command (`{$which}` in a terminal shows it).",
 			clues: []clue{
 				{certain, `Failed to spawn process: No such file or directory`, nil},
 				{strong, `(?i)` + apart + `(?P<command>node(?:\.js)?|uv|python|docker|bun|java) (?:is|must be|needs to be) (?:not installed|installed first|required but not)`, nil},
@@ -362,7 +367,10 @@ func spawnCauses() []cause {
 		{
 			name: "gui_path_missing", category: CommandNotFound,
 			explain: "The client cannot find {command|the program}: it is not on the PATH the client gives to servers. Programs started from a desktop do not see what your shell sets up (Homebrew, nvm, ~/.local/bin and the like).",
-			fix:     "Use the absolute path as the command; `which {command|COMMAND}` in a terminal shows it.",
+			fix:     "Use the absolute path as the command; `{$which}` in a terminal shows it.",
+			instead: []advice{{when: onWindows,
+				explain: "{$product|The program} is not installed, or its folder is not on the PATH the client gives to servers.",
+				fix:     "If it is not installed, {$install}, then restart the client so that it gets the new PATH. If it is installed, `{$which}` shows the path to use as the command."}},
 			clues: append(cannotFind(strong, isRunner),
 				clue{likely, "", func(x *exam, m *match) bool { // what a script calls is its own affair
 					return x.exited(m, 127, 9009) && !missingWord.MatchString(x.text) && !x.shell()
@@ -377,7 +385,7 @@ func spawnCauses() []cause {
 				return x.Spawn.Of == "interpreter" || strings.Contains(m.said, "bad interpreter")
 			},
 				explain: "The first line of the script names an interpreter that does not exist: {command|see below}.",
-				fix:     "Correct the first line of the script, or start it with an interpreter that is there in front of it, such as python3 or node."}},
+				fix:     "Correct the first line of the script, or start it with an interpreter that is there in front of it, such as {$python} or node."}},
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return isPath(command) && !strings.HasSuffix(command, ".exe.") && !platformBin.MatchString(command) && program(command) != "cmd"
 			}),
@@ -385,7 +393,7 @@ func spawnCauses() []cause {
 		{
 			name: "wrong_command_name", category: CommandNotFound,
 			explain: "There is no program called {command|like the configured one} on the PATH the client gives.",
-			fix:     "Check the name in the server's documentation; if the program is installed, use its absolute path (`which {command|COMMAND}` in a terminal shows it).",
+			fix:     "Check the name in the server's documentation; if the program is installed, use its absolute path (`{$which}` in a terminal shows it).",
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return !isPath(command) && !isRunner(x, command) && program(command) != "cmd" && !strings.Contains(command, " ")
 			}),
@@ -395,6 +403,9 @@ func spawnCauses() []cause {
 			explain: "{command|The program} is there but may not be started: the file is not marked as executable.",
 			fix:     "Start it with its interpreter (node FILE, python3 FILE), or have the user mark it as executable if they trust it.",
 			command: "chmod +x {command|FILE}",
+			instead: []advice{{when: onWindows,
+				explain: "Windows denied starting {command|the program}: it is not a program, its permissions do not allow it, or a virus scanner blocks it.",
+				fix:     "Start it with its interpreter (node FILE, python FILE), and check in Windows Security whether it was blocked."}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
 				{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},

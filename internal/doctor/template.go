@@ -1,12 +1,14 @@
 package doctor
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -44,6 +46,9 @@ func fill(template string, name func(string) string) string {
 // name is the value of a name in an explanation: what the clue caught, or what
 // the command says.
 func (x *exam) name(key string, m *match) string {
+	if verb, ok := strings.CutPrefix(key, "$"); ok {
+		return x.spelled(verb, m)
+	}
 	value := m.names[key]
 	if key == "package" { // as npm writes it in an address
 		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
@@ -79,6 +84,9 @@ func (x *exam) name(key string, m *match) string {
 // variables have to look like that. Everything else is left to the words that
 // the template has for it.
 func (x *exam) advised(key string, m *match) string {
+	if verb, ok := strings.CutPrefix(key, "$"); ok {
+		return x.spelled(verb, m)
+	}
 	caught := m.names[key]
 	switch key {
 	case "line":
@@ -99,11 +107,11 @@ func (x *exam) advised(key string, m *match) string {
 		}
 	case "pinned": // the package with the version the entry asks for
 		if name := x.packageName(); pinnedName.MatchString(name) {
-			return upstream.ShellWord(name)
+			return x.typing().Quote(name)
 		}
 	case "path":
 		if (x.has(caught) || caught == x.Spawn.Path) && caught != "" && x.Secrets.Quote(caught) == caught {
-			return upstream.ShellWord(caught)
+			return x.typing().Quote(caught)
 		}
 	case "url", "host", "turned":
 		address, err := url.Parse(x.address())
@@ -112,15 +120,68 @@ func (x *exam) advised(key string, m *match) string {
 		}
 		switch key {
 		case "host":
-			return x.Secrets.Quote(upstream.ShellWord(address.Hostname()))
+			return x.Secrets.Quote(x.typing().Quote(address.Hostname()))
 		case "turned":
 			address = turned(address)
 		}
-		return x.Secrets.Quote(upstream.ShellWord(upstream.Spec{URL: address.String()}.String()))
+		return x.Secrets.Quote(x.typing().Quote(upstream.Spec{URL: address.String()}.String()))
 	case "port", "hash", "variable", "flag":
 		if shapes[key].MatchString(caught) && !loads(caught) {
 			return caught
 		}
+	}
+	return ""
+}
+
+// typing returns the words of the reader's shell: that of their platform, or of
+// Windows if the log is from there.
+func (x *exam) typing() shell.Words {
+	if !x.Live && x.windows() {
+		return shell.For("windows")
+	}
+	return shell.For(x.OS)
+}
+
+// onWindows reports whether the advice is for Windows.
+func onWindows(x *exam, _ *match) bool { return x.typing().Windows() }
+
+// spelled returns a command or a name that differs by platform: {$which} in a
+// template is `command -v npx` or `where.exe npx`.
+func (x *exam) spelled(verb string, m *match) string {
+	words, command := x.typing(), x.advised("command", m)
+	verb, of, _ := strings.Cut(verb, " ")
+	switch verb {
+	case "which":
+		return words.Which(cmp.Or(command, "COMMAND"))
+	case "listener":
+		return words.Listener(cmp.Or(x.advised("port", m), "PORT"))
+	case "python":
+		return words.Python()
+	case "forget": // where mcp-remote keeps sign-ins
+		return words.RemoveThere(words.Home(".mcp-auth"), words.Home(".mcp-auth"))
+	case "npxcopy":
+		hash := cmp.Or(x.advised("hash", m), "HASH")
+		return words.RemoveThere("~/.npm/_npx/"+hash, `%LOCALAPPDATA%\npm-cache\_npx\`+hash)
+	case "path":
+		return words.Path("path", "to", of)
+	case "json": // a path inside of JSON, where a backslash would need another
+		return strings.ReplaceAll(words.Path("path", "to", of), `\`, "/")
+	case "home":
+		return words.Home(of)
+	case "trust":
+		return words.TrustAuthority(words.Path("path", "to", "ca.pem"))
+	case "venv":
+		return words.Venv(of)
+	case "product":
+		if p := productOf(command); p != nil && !strings.EqualFold(p.name, command) {
+			return p.name + " (" + command + ")"
+		}
+		return command
+	case "install":
+		if p := productOf(command); p != nil && words.Windows() {
+			return "install " + p.name + " (" + p.windows + ")"
+		}
+		return "install it"
 	}
 	return ""
 }
@@ -151,11 +212,7 @@ func (x *exam) typed() string {
 	if len(x.Command) == 0 || x.URL != "" || webAddress.FindString(x.Command[0]) == x.Command[0] {
 		return ""
 	}
-	words := make([]string, len(x.Command))
-	for i, word := range fault.MaskWords(x.Command) {
-		words[i] = upstream.ShellWord(word)
-	}
-	line := x.Secrets.Quote(strings.Join(words, " "))
+	line := x.Secrets.Quote(x.typing().Line(fault.MaskWords(x.Command)...))
 	if strings.HasSuffix(line, "…") {
 		return ""
 	}

@@ -1,6 +1,10 @@
 package fault
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gauze-mcp/gauze/internal/shell"
+)
 
 // Entry is what the catalogue knows of one code: all the words, none of the layout.
 type Entry struct {
@@ -27,6 +31,9 @@ type Entry struct {
 type Step struct {
 	Text    string
 	Command string
+
+	// spell returns the command where it differs by platform. The step is left out where it returns none.
+	spell func(shell.Words) string
 }
 
 // entries is the catalogue in the order people read it: the server, how it is reached, then calls, then messages.
@@ -52,8 +59,33 @@ var unlisted = Entry{
 // Lookup finds the entry of a code. On a miss, Nearest says which codes may have been meant.
 func Lookup(code string) (Entry, bool) {
 	e, ok := byCode[Code(code)]
-	return e, ok
+	return e.in(shell.Here()), ok
 }
 
 // All is the whole catalogue, in reading order.
-func All() []Entry { return append([]Entry(nil), entries...) }
+func All() []Entry { return AllIn(shell.Here()) }
+
+// AllIn is All with the commands of a given platform.
+func AllIn(words shell.Words) []Entry {
+	all := slices.Clone(entries)
+	for i := range all {
+		all[i] = all[i].in(words)
+	}
+	return all
+}
+
+// in returns the entry with the commands of a platform.
+func (e Entry) in(words shell.Words) Entry {
+	var steps []Step
+	for _, s := range e.Do {
+		if s.spell != nil {
+			s.Command, s.spell = s.spell(words), nil
+			if s.Command == "" {
+				continue
+			}
+		}
+		steps = append(steps, s)
+	}
+	e.Do = steps
+	return e
+}

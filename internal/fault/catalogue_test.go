@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // declared reads the codes out of code.go, so that a new code without words fails here and not in front of a user.
@@ -47,8 +48,24 @@ func TestEveryDeclaredCodeHasExactlyOneEntry(t *testing.T) {
 	}
 }
 
+// onAllPlatforms is the catalogue as each platform has it.
+func onAllPlatforms() []fault.Entry {
+	return slices.Concat(fault.AllIn(shell.For("linux")), fault.AllIn(shell.For("windows")))
+}
+
+func TestNoStepForWindowsIsForUnix(t *testing.T) {
+	unix := regexp.MustCompile(`\bcommand -v\b|\bexport [A-Z]|\bchmod\b|\bsudo\b|\bls -|\bhead -|\bps -|\bulimit\b|^file |(?:^| )/\w|\bpython3\b|'`)
+	for _, e := range fault.AllIn(shell.For("windows")) {
+		for _, s := range e.Do {
+			if unix.MatchString(s.Command) {
+				t.Errorf("%s: %s", e.Code, s.Command)
+			}
+		}
+	}
+}
+
 func TestEveryEntryIsComplete(t *testing.T) {
-	for _, e := range fault.All() {
+	for _, e := range onAllPlatforms() {
 		for name, text := range map[string]string{"Title": e.Title, "Means": e.Means, "Why": e.Why, "Did": e.Did, "Retry": string(e.Retry)} {
 			if text == "" {
 				t.Errorf("%s: no %s", e.Code, name)
@@ -97,7 +114,7 @@ func TestAdviceNamesOnlyCommandsAndFlagsThatExist(t *testing.T) {
 	policies := []string{"replay=never", "replay=safe", "replay=idempotent", "timeout=5m", "max-in-flight=8", "repair=off"}
 	gauze := regexp.MustCompile(`^gauze (\S+)(.*?)( -- .*)?$`)
 	flag := regexp.MustCompile(`--[a-z-]*`)
-	for _, e := range fault.All() {
+	for _, e := range onAllPlatforms() {
 		for _, s := range e.Do {
 			if !strings.Contains(s.Command, "gauze") {
 				continue

@@ -1,5 +1,7 @@
 package fault
 
+import "github.com/gauze-mcp/gauze/internal/shell"
+
 var httpEntries = []Entry{
 	{
 		Code: ServerUnreachable, RPC: -31050, Retry: RetryLater,
@@ -37,7 +39,7 @@ var httpEntries = []Entry{
 		Did:   "Gauze sent nothing. It never switches the check off and never falls back to http.",
 		Do: []Step{
 			{Text: "See the certificate:", Command: "openssl s_client -connect HOST:443 -servername HOST"},
-			{Text: "If it is signed by your company's own authority, name that authority's file:", Command: "export SSL_CERT_FILE=/path/to/ca.pem"},
+			{Text: "If it is signed by your company's own authority, name that authority's file:", spell: func(w shell.Words) string { return w.TrustAuthority(w.Path("path", "to", "ca.pem")) }},
 			{Text: "Otherwise the server's owner has to renew the certificate."},
 		},
 	},
@@ -51,7 +53,7 @@ var httpEntries = []Entry{
 		Did:   "Gauze passed on what the server asked for and did not try again. It never shows the credential, and never sends it to another host.",
 		Do: []Step{
 			{Text: "Give the credential from a variable, so that it is in no file and no process list:", Command: "gauze run --header-env Authorization=MY_VARIABLE --url URL"},
-			{Text: "The variable's value is the whole header, usually `Bearer` and the token:", Command: "export MY_VARIABLE='Bearer THE-TOKEN'"},
+			{Text: "The variable's value is the whole header, usually `Bearer` and the token:", spell: func(w shell.Words) string { return w.Set("MY_VARIABLE", "Bearer THE-TOKEN") }},
 			{Text: "If it worked before, get a new token from the server's owner."},
 		},
 	},

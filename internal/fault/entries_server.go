@@ -1,5 +1,7 @@
 package fault
 
+import "github.com/gauze-mcp/gauze/internal/shell"
+
 // Codes of the JSON-RPC standard that mean exactly what we mean; everything else has a number of our own.
 const (
 	rpcInvalidRequest = -32600
@@ -42,8 +44,10 @@ var serverEntries = []Entry{
 		Why:   "Programs started from a desktop icon or an editor often get a shorter PATH than your terminal (nvm, fnm, asdf, volta, mise and ~/.local/bin are missing from it). Or the name has a typing mistake, or the program is not installed. A script that begins with `#!/usr/bin/env node` needs node on the PATH, too.",
 		Did:   "Gauze did not start anything and does not try again: a missing command does not come back by itself. It never runs a program with a similar name.",
 		Do: []Step{
-			{Text: "Find where the program is, in the terminal where it works:", Command: "command -v NAME"},
-			{Text: "Use that full path in the client's configuration:", Command: "gauze run -- /full/path/to/NAME ARGUMENTS"},
+			{Text: "Find where the program is, in the terminal where it works:", spell: func(w shell.Words) string { return w.Which("NAME") }},
+			{Text: "Use that full path in the client's configuration:", spell: func(w shell.Words) string {
+				return "gauze run -- " + w.Path("full", "path", "to", "NAME") + " ARGUMENTS"
+			}},
 			{Text: "If the command prints nothing, install the program first, then restart the client."},
 		},
 	},
@@ -56,9 +60,9 @@ var serverEntries = []Entry{
 		Why:   "The execute permission is missing, a directory above it is closed, it is a directory, or the file system is mounted noexec.",
 		Did:   "Gauze did not start anything, does not try again, and never changes permissions.",
 		Do: []Step{
-			{Text: "Look at the permissions:", Command: "ls -l /full/path/to/NAME"},
-			{Text: "If you trust the file, make it executable:", Command: "chmod u+x /full/path/to/NAME"},
-			{Text: "For a script, name its interpreter instead:", Command: "gauze run -- node /full/path/to/server.js"},
+			{Text: "Look at the permissions:", spell: func(w shell.Words) string { return w.List(w.Path("full", "path", "to", "NAME")) }},
+			{Text: "If you trust the file, make it executable:", spell: func(w shell.Words) string { return w.Posix("chmod u+x /full/path/to/NAME") }},
+			{Text: "For a script, name its interpreter instead:", spell: func(w shell.Words) string { return "gauze run -- node " + w.Path("full", "path", "to", "server.js") }},
 		},
 	},
 	{
@@ -70,9 +74,11 @@ var serverEntries = []Entry{
 		Why:   "Its first line names an interpreter that does not exist (`#!/no/such/python`), it has no such line, it was built for another system or processor, or it is damaged. A script saved with Windows line ends asks for an interpreter whose name ends in an invisible character.",
 		Did:   "Gauze did not start anything and does not try again.",
 		Do: []Step{
-			{Text: "See what the file is:", Command: "file /full/path/to/NAME"},
-			{Text: "See which interpreter a script asks for:", Command: "head -n 1 /full/path/to/NAME"},
-			{Text: "Name the interpreter yourself:", Command: "gauze run -- python3 /full/path/to/server.py"},
+			{Text: "See what the file is:", spell: func(w shell.Words) string { return w.Posix("file /full/path/to/NAME") }},
+			{Text: "See which interpreter a script asks for:", spell: func(w shell.Words) string { return w.FirstLine(w.Path("full", "path", "to", "NAME")) }},
+			{Text: "Name the interpreter yourself:", spell: func(w shell.Words) string {
+				return "gauze run -- " + w.Python() + " " + w.Path("full", "path", "to", "server.py")
+			}},
 		},
 	},
 	{
@@ -84,7 +90,7 @@ var serverEntries = []Entry{
 		Why:   "The project was moved or deleted, a drive is not mounted, or the configured path has a typing mistake.",
 		Did:   "Gauze did not start anything, does not try again, and never creates the directory.",
 		Do: []Step{
-			{Text: "Check the directory:", Command: "ls -ld /the/directory"},
+			{Text: "Check the directory:", spell: func(w shell.Words) string { return w.List(w.Path("the", "directory")) }},
 			{Text: "Correct it in the client's configuration, then restart the client."},
 		},
 	},
@@ -136,8 +142,8 @@ var serverEntries = []Entry{
 		Why:   "Too many processes of this user (EAGAIN), too little memory (ENOMEM), or too many open files (EMFILE, ENFILE).",
 		Did:   "Gauze tries again with growing pauses; it recovers by itself when there is room.",
 		Do: []Step{
-			{Text: "See the limits of this user:", Command: "ulimit -a"},
-			{Text: "Look for programs that leave processes behind:", Command: "ps -u \"$USER\" -o pid,ppid,rss,args --sort=-rss | head -n 20"},
+			{Text: "See the limits of this user:", spell: func(w shell.Words) string { return w.Posix("ulimit -a") }},
+			{Text: "Look for programs that leave processes behind:", spell: shell.Words.Processes},
 		},
 	},
 	{

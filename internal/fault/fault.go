@@ -90,7 +90,7 @@ func (f *Fault) RPCCode() int { return f.entry().RPC }
 
 // entry never fails: a code without an entry still has to be told to somebody.
 func (f *Fault) entry() Entry {
-	if e, ok := Lookup(string(f.Code)); ok {
+	if e, ok := byCode[f.Code]; ok {
 		return e
 	}
 	return unlisted

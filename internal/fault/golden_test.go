@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.golden anew")
@@ -149,7 +150,10 @@ func TestEveryCodeSpeaksInItsThreeVoices(t *testing.T) {
 			part := func(title, text string) { fmt.Fprintf(&b, "=== %s\n%s\n", title, strings.TrimSuffix(text, "\n")) }
 			part("error", f.Error())
 			part("model", f.Model())
-			part("terminal", f.Terminal(false))
+			part("terminal", f.TerminalIn(shell.For("linux"), false))
+			if windows := f.TerminalIn(shell.For("windows"), false); windows != f.TerminalIn(shell.For("linux"), false) {
+				part("terminal on Windows", windows)
+			}
 			part("json", indented(t, f.JSON()))
 			part("rpc error, without data", fmt.Sprintf("%d %s", f.RPCCode(), rpcMessage(t, f)))
 			compare(t, filepath.Join("testdata", string(e.Code)+".golden"), b.String())
@@ -163,7 +167,7 @@ func TestTheFramesOfAFaultAreGolden(t *testing.T) {
 		"=== tool result, legacy", indented(t, f.ToolResult(false)),
 		"=== tool result, modern", indented(t, f.ToolResult(true)),
 		"=== rpc error", indented(t, f.RPCError()),
-		"=== terminal in colour", fmt.Sprintf("%q", f.Terminal(true)), "",
+		"=== terminal in colour", fmt.Sprintf("%q", f.TerminalIn(shell.For("linux"), true)), "",
 	}, "\n"))
 }
 

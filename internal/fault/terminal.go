@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 const (
@@ -14,9 +16,12 @@ const (
 
 // Terminal is the voice for people: what happened, since when, what was tried, what the server said, and the command to
 // run next. It uses no colour unless asked to, and never shows an escape sequence that is not ours.
-func (f *Fault) Terminal(color bool) string {
+func (f *Fault) Terminal(color bool) string { return f.TerminalIn(shell.Here(), color) }
+
+// TerminalIn is Terminal with the commands of a given platform.
+func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 	p := paint(color)
-	e := f.entry()
+	e := f.entry().in(words)
 	var b strings.Builder
 
 	headline(&b, p, f.Code)

@@ -7,6 +7,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -41,7 +42,7 @@ func (c *Checked) Verdict() Verdict {
 	case len(c.Errors()) > 0:
 		return c.ofProblem(Broken, c.Errors()[0])
 	case c.Gone:
-		return Verdict{Broken, "it is wrapped, and gauze is no longer at " + fault.Quote(c.Entry.Spec.Command), fmt.Sprintf("gauze unwrap %[1]s && gauze wrap %[1]s", c.word())}
+		return Verdict{Broken, "it is wrapped, and gauze is no longer at " + fault.Quote(c.Entry.Spec.Command), shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word())}
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return Verdict{Broken, c.Hide(fault.Quote(c.Attempt.Stopped)), ""}
 	case c.Tried && !c.Report.Healthy:
@@ -115,7 +116,7 @@ func Hiding(spec upstream.Spec) func(string) string {
 }
 
 // word is how a person names this server on a command line.
-func (s *Server) word() string { return fault.Clean(upstream.ShellWord(s.ID())) }
+func (s *Server) word() string { return fault.Clean(shell.Here().Quote(s.ID())) }
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -91,18 +92,6 @@ func (s Spec) Secrets() fault.Secrets {
 
 func (s Spec) argv() []string { return append([]string{s.Command}, s.Args...) }
 
-// ShellWord is a word as a person types it into a shell: in quotes if it
-// holds anything a shell reads.
-func ShellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r) || r >= 0x80
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // String is the command line, as a person would type it, or the address
 // without its login and query. Whoever has to agree to it reads it; all others
 // read Shown.
@@ -114,15 +103,18 @@ func (s Spec) String() string {
 		}
 		return u.Scheme + "://" + u.Host + u.EscapedPath()
 	}
-	return commandLine(s.argv())
+	return shell.Here().Line(s.argv()...)
 }
 
 // Shown is String with every secret hidden where it stands.
-func (s Spec) Shown() string {
+func (s Spec) Shown() string { return s.ShownIn(shell.Here()) }
+
+// ShownIn is Shown for the shell of a given platform.
+func (s Spec) ShownIn(words shell.Words) string {
 	if s.URL != "" {
 		return fault.MaskAddress(s.String())
 	}
-	return commandLine(fault.MaskWords(s.argv()))
+	return words.Line(fault.MaskWords(s.argv())...)
 }
 
 // Label is a short name for a server that was given none: its program or its host. It is what a model reads.
@@ -134,14 +126,6 @@ func (s Spec) Label() string {
 		return u.Host
 	}
 	return "a URL"
-}
-
-func commandLine(argv []string) string {
-	words := make([]string, len(argv))
-	for i, word := range argv {
-		words[i] = ShellWord(word)
-	}
-	return strings.Join(words, " ")
 }
 
 // Fingerprint returns a hash of every field, secrets included: Specs have the

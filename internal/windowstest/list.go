@@ -19,22 +19,8 @@ var tests = []exemption{
 		"internal/backup.TestAnOpenStoreIsClosed",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
-	{"makes symbolic links, which require a privilege on Windows and which wine only pretends to make", []string{
-		"internal/backup.TestALinkIsNotFollowedOut",
-		"internal/backup.TestALinkStaysALink",
-		"internal/backup.TestALinkToAFileThatIsNotThereYetStaysALink",
-		"internal/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
-		"internal/fleet.TestALinkThatWasReadIsWritten",
-		"internal/fleet.TestASwappedFileIsNotWritten",
-	}},
 	{"builds with the go command, which wine cannot start", []string{
 		"internal/release.TestBuildIsReproducible",
-	}},
-	{"the test runs shell scripts", []string{
-		"internal/doctor.TestAQuestionEndsInTime",
-	}},
-	{"the fake machine is a Unix one", []string{
-		"internal/doctor.newFakeMachine",
 	}},
 	{"on Windows a write completes the pending read of a suspended process", []string{
 		"internal/proxy.TestFaultM08RootsChangedAndNeverRead/it is suspended",
@@ -42,13 +28,18 @@ var tests = []exemption{
 	{"on Windows no process outlives the job object of its server", []string{
 		"internal/proxy.TestFaultP15WrittenButNeverRead/a grandchild may still read",
 	}},
-	{"only Linux names the process that owns a port", []string{
-		"internal/doctor.TestThePortsOwnerIsNamed",
-	}},
 }
 
 // wineTests lists, as tests does, what runs on Windows and not under wine.
 var wineTests = []exemption{
+	{"wine only pretends to make symbolic links", []string{
+		"internal/backup.TestALinkIsNotFollowedOut",
+		"internal/backup.TestALinkStaysALink",
+		"internal/backup.TestALinkToAFileThatIsNotThereYetStaysALink",
+		"internal/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
+		"internal/fleet.TestALinkThatWasReadIsWritten",
+		"internal/fleet.TestASwappedFileIsNotWritten",
+	}},
 	{"wine's job objects count no CPU time", []string{
 		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
 	}},

@@ -1,0 +1,24 @@
+package doctor
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/windows"
+)
+
+// alone ends a question's process at the deadline together with everything it
+// started: a version manager's shim starts the program it stands for.
+func alone(cmd *exec.Cmd) {
+	cmd.Cancel = func() error {
+		system, err := windows.GetSystemDirectory()
+		if err == nil {
+			err = exec.Command(filepath.Join(system, "taskkill.exe"), "/t", "/f", "/pid", strconv.Itoa(cmd.Process.Pid)).Run()
+		}
+		if err != nil {
+			return cmd.Process.Kill()
+		}
+		return nil
+	}
+}
