@@ -21,7 +21,7 @@ func TestBuildIsReproducible(t *testing.T) {
 	source := filepath.Join("..", "..")
 	copied := filepath.Join(dir, "copied")
 	copyGo(t, source, copied)
-	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
+	first, second := filepath.Join(dir, "first.exe"), filepath.Join(dir, "second.exe") // Windows starts no other
 	if err := build(t.Context(), source, first, version, here); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,9 @@ var tests = []exemption{
 		"internal/backup.TestAnOpenStoreIsClosed",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
 	}},
-	{"builds with the go command, which wine cannot start", []string{
-		"internal/release.TestBuildIsReproducible",
+	{"the server it starts is a shell script", []string{
+		"internal/agenttools.TestAStrangersCommandWaitsForAYes",
+		"internal/agenttools.TestConfiguredOnlyAsItWorks",
 	}},
 	{"on Windows a write completes the pending read of a suspended process", []string{
 		"internal/proxy.TestFaultM08RootsChangedAndNeverRead/it is suspended",
@@ -33,6 +34,14 @@ var tests = []exemption{
 
 // wineTests lists, as tests does, what runs on Windows and not under wine.
 var wineTests = []exemption{
+	{"builds with the go command, which is not under wine", []string{
+		"bench.TestNoReadFailsWhenTheServerIsKilled",
+		"bench.TestSeededBugIsCaughtOverHTTP",
+		"bench.TestSeededBugsAreCaught",
+		"bench.TestSmallStormKeepsEveryPromise",
+		"bench.TestSmallWebStormKeepsEveryPromise",
+		"internal/release.TestBuildIsReproducible",
+	}},
 	{"wine only pretends to make symbolic links", []string{
 		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
 		"internal/backup.TestALinkIsNotFollowedOut",
@@ -75,7 +84,6 @@ var files = []exemption{
 		"cmd/gauze/clients_slow_test.go",
 		"cmd/gauze/heal_test.go",
 		"cmd/gauze/mcp_test.go",
-		"internal/agenttools/agent_test.go",
 		"internal/agenttools/foreign_test.go",
 		"internal/agenttools/hostile_test.go",
 		"internal/agenttools/look_test.go",
