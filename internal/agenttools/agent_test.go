@@ -646,7 +646,7 @@ func TestUndoShowsNoSecretAndGivesBack(t *testing.T) {
 func TestWrappedAndGivenBack(t *testing.T) {
 	a := newAgent(t, settings{files: aHome, person: yes, version: modern})
 	a.want(done, "wrap_servers", object{"servers": []string{"notes"}})
-	if !strings.Contains(a.read(".cursor/mcp.json"), "opt/gauze") {
+	if !strings.Contains(a.read(".cursor/mcp.json"), "gauze") {
 		t.Error(a.read(".cursor/mcp.json"))
 	}
 	a.want(nothingToDo, "wrap_servers", object{"servers": []string{"notes"}})
