@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ func behaveAsAsked() {
 		time.Sleep(time.Hour)
 	case "spin":
 		for {
+			runtime.Gosched()
 		}
 	default:
 		behaviours[os.Getenv("GAUZE_TEST_BEHAVE")]()
