@@ -65,9 +65,6 @@ var files = []exemption{
 		"internal/upstream/survey_linux_test.go",
 		"internal/upstream/vitals_linux_test.go",
 	}},
-	{"asks a pipe how much of it was read, which only Linux answers", []string{
-		"internal/faultyserver/pipe_linux_test.go",
-	}},
 	{"stops the gateway by SIGTERM, which Windows does not have", []string{
 		"cmd/gauze/heal_url_test.go",
 		"cmd/gauze/serve_test.go",
