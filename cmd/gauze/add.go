@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 // addFlags are the settings of gauze add.
@@ -39,7 +40,7 @@ func addCommand() *cobra.Command {
 			"Exit status: 0 if it was added, 1 if it does not work or nobody agreed, 2 for a mistake in the command line.",
 		Example: "gauze add time pypi:mcp-server-time --client claude-code,cursor\n" +
 			"gauze add files @modelcontextprotocol/server-filesystem -- /home/me/notes\n" +
-			"gauze add github https://api.example.com/mcp --header 'Authorization: Bearer ${GITHUB_TOKEN}'\n" +
+			"gauze add github https://api.example.com/mcp --header " + shell.Here().Quote("Authorization: Bearer ${GITHUB_TOKEN}") + "\n" +
 			"gauze add notes --env NOTES_DIR=/home/me/notes -- node /home/me/notes/server.js",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },

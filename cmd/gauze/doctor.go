@@ -43,7 +43,7 @@ func doctorCommand() *cobra.Command {
 			"With --fix the entries are repaired, and what healed is written down: the diff is shown, and nothing is written without a yes.\n" +
 			"Exit status: 0 if all work, 1 if one does not, 2 for a mistake in the command line.",
 		Example: "gauze doctor\ngauze doctor github --fix\n" +
-			"gauze doctor 'npx -y @modelcontextprotocol/server-everything' https://example.com/mcp",
+			"gauze doctor " + shell.Here().Quote("npx -y @modelcontextprotocol/server-everything") + " https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return mistaken(cmd, f.run(cmd, args)) },
 	}

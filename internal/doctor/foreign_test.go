@@ -199,19 +199,21 @@ func TestATreatmentIsNotSharedBetweenServers(t *testing.T) {
 
 // forPeople are commands and settings that no model is to be given: they need
 // privileges, change permissions, end processes or switch a check off.
-var forPeople = regexp.MustCompile(`\b(?:sudo|chown|chmod|usermod|sysctl|kill \d|pkill|setcap|doas)\b|--break-system-packages|--privileged|TLS_REJECT|--insecure|verify=False|strict-ssl`)
+var forPeople = regexp.MustCompile(`\b(?:sudo|chown|chmod|usermod|sysctl|kill \d|pkill|setcap|doas|taskkill|certutil|icacls|runas|netsh)\b|--break-system-packages|--privileged|TLS_REJECT|--insecure|verify=False|strict-ssl`)
 
 // What a model reads as advice has no such command in it, whatever the server
 // wrote to get one.
 func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	knowledge()
 	for what, setting := range settings() {
-		x := &exam{Case: setting, line: strings.Join(setting.Command, " ")}
-		for i := range causes {
-			_, fixes := causes[i].templates()
-			for _, fix := range fixes {
-				if text := fill(fix, func(key string) string { return x.advised(key, &match{}) }); forPeople.MatchString(text) {
-					t.Errorf("%s, %s: %s", causes[i].name, what, text)
+		for _, setting.OS = range []string{"linux", "windows"} {
+			x := &exam{Case: setting, line: strings.Join(setting.Command, " ")}
+			for i := range causes {
+				_, fixes := causes[i].templates()
+				for _, fix := range fixes {
+					if text := fill(fix, func(key string) string { return x.advised(key, &match{}) }); forPeople.MatchString(text) {
+						t.Errorf("%s, %s, %s: %s", causes[i].name, setting.OS, what, text)
+					}
 				}
 			}
 		}

@@ -14,7 +14,7 @@ func tlsCauses() []cause {
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Give Node the authority's certificate, in the \"env\" part of the entry: \"NODE_EXTRA_CA_CERTS\": \"{$json ca.pem}\". Do not switch the check off."},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Give Python and uv the authority's certificate, in the \"env\" part of the entry: \"SSL_CERT_FILE\": \"{$json ca.pem}\". Do not switch the check off."},
-				{when: func(x *exam, m *match) bool { return liveURL(x, m) && onWindows(x, m) }, fix: "If you trust the authority, add its certificate to this user's store: {$trust}"},
+				{when: func(x *exam, m *match) bool { return liveURL(x, m) && onWindows(x, m) }, fix: "The user has to add the authority's certificate to their certificate store, if they trust it. Do not switch the check off.", command: "{$trust}"},
 				{when: liveURL, fix: "Add the authority's certificate to this system's store, or on Linux start gauze with SSL_CERT_FILE set to its file. Do not switch the check off."},
 			},
 			clues: []clue{
