@@ -128,6 +128,7 @@ func TestChoose(t *testing.T) {
 	}{
 		{false, "vet", "vet-linux, vet-windows, vet-darwin"},
 		{false, "test", "test"},
+		{false, "windows", "windows-test, windows-real"},
 		{true, "repeat", "repeat"},
 		{true, "", "gofmt, vet-linux, vet-windows, vet-darwin, staticcheck, compiler, test, fuzz, demo"},
 	} {
