@@ -22,6 +22,7 @@ func windowsTest(ctx context.Context, out io.Writer) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
+	defer folder.Close()
 	listed, err := quietly(ctx, nil, "go", "list", "./...")
 	if err != nil {
 		return tally{}, err
@@ -41,6 +42,7 @@ func windowsReal(ctx context.Context, out io.Writer) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
+	defer folder.Close()
 	parts, err := realparts.InstallWindows(ctx, out)
 	if err != nil {
 		return tally{}, err

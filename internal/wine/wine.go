@@ -19,6 +19,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // suite is the Debian release whose wine is used: wine 8, the one before it, cannot start programs of Go 1.26.
@@ -28,9 +30,12 @@ const suite = "trixie"
 type Folder struct {
 	root string // root holds the Debian system.
 	work string // work is visible inside and outside under the same name.
+
+	unlock func()
 }
 
-// Install returns the folder with wine, making it first if it is missing. Its work directory starts empty.
+// Install returns the folder with wine, making it first if it is missing. Its work directory starts empty and belongs to
+// the caller until Close; a second caller waits.
 func Install(ctx context.Context, out io.Writer) (*Folder, error) {
 	if err := supported(); err != nil {
 		return nil, err
@@ -47,8 +52,18 @@ func Install(ctx context.Context, out io.Writer) (*Folder, error) {
 	if f.work == "" {
 		f.work = filepath.Join(root, "work")
 	}
-	return f, f.prepare(ctx)
+	if f.unlock, err = lockedfile.MutexAt(f.work + ".lock").Lock(); err != nil {
+		return nil, err
+	}
+	if err := f.prepare(ctx); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
+
+// Close lets the next caller have the work directory.
+func (f *Folder) Close() { f.unlock() }
 
 // supported reports what is missing on a machine that cannot run wine here.
 func supported() error {
