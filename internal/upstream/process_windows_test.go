@@ -146,13 +146,7 @@ func TestFamilySeesAProcessThatEnded(t *testing.T) {
 	}
 }
 
-func TestVitalsAreTheJobs(t *testing.T) {
-	if v := (accounting{userTime: 30_000_000, kernelTime: 10_000_000}).vitals(); v != (Vitals{Known: true, CPU: 4 * time.Second}) {
-		t.Errorf("%+v", v)
-	}
-	if v := (accounting{processes: 1}).vitals(); v.Known {
-		t.Errorf("%+v of a job that counts no time", v)
-	}
+func TestVitalsOfAServerThatIsGoneAreUnknown(t *testing.T) {
 	var gone group
 	gone.kill()
 	if v := gone.vitals(); v.Known {

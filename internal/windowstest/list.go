@@ -11,6 +11,7 @@ type exemption struct {
 // name.
 var tests = []exemption{
 	{"Windows has no POSIX signals", []string{
+		"cmd/gauze.TestRunOverAURLEndsAtOnce/SIGTERM",
 		"internal/faultyserver.TestServerThatIgnoresSIGTERMAnswersAfterIt",
 		"internal/upstream.TestAttemptKeepsHowAServerFailed/-exit-on-initialize=KILL",
 	}},
@@ -18,6 +19,10 @@ var tests = []exemption{
 		"internal/backup.TestAModeIsKept",
 		"internal/backup.TestAnOpenStoreIsClosed",
 		"internal/proxy.TestFaultP02CommandNotExecutable",
+	}},
+	{"the server it starts is a shell script", []string{
+		"internal/agenttools.TestAStrangersCommandWaitsForAYes",
+		"internal/agenttools.TestConfiguredOnlyAsItWorks",
 	}},
 	{"on Windows a write completes the pending read of a suspended process", []string{
 		"internal/proxy.TestFaultM08RootsChangedAndNeverRead/it is suspended",
@@ -29,7 +34,24 @@ var tests = []exemption{
 
 // wineTests lists, as tests does, what runs on Windows and not under wine.
 var wineTests = []exemption{
-	{"wine's job objects count no CPU time", []string{
+	{"builds with the go command, which is not under wine", []string{
+		"bench.TestNoReadFailsWhenTheServerIsKilled",
+		"bench.TestSeededBugIsCaughtOverHTTP",
+		"bench.TestSeededBugsAreCaught",
+		"bench.TestSmallStormKeepsEveryPromise",
+		"bench.TestSmallWebStormKeepsEveryPromise",
+		"internal/release.TestBuildIsReproducible",
+	}},
+	{"wine only pretends to make symbolic links", []string{
+		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
+		"internal/backup.TestALinkIsNotFollowedOut",
+		"internal/backup.TestALinkStaysALink",
+		"internal/backup.TestALinkToAFileThatIsNotThereYetStaysALink",
+		"internal/fleet.TestALinkInPlaceOfNoFileIsNotWritten",
+		"internal/fleet.TestALinkThatWasReadIsWritten",
+		"internal/fleet.TestASwappedFileIsNotWritten",
+	}},
+	{"wine counts CPU time late", []string{
 		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
 	}},
 }
@@ -47,7 +69,6 @@ var files = []exemption{
 		"cmd/gauze/heal_url_test.go",
 		"cmd/gauze/serve_test.go",
 		"cmd/gauze/serve_token_test.go",
-		"cmd/gauze/url_test.go",
 	}},
 	{"waits for SIGSTOP, which Windows does not have", []string{
 		"internal/faultyserver/stop_unix_test.go",
@@ -58,15 +79,11 @@ var files = []exemption{
 	{"the servers are shell scripts", []string{
 		"cmd/gauze/canary_test.go",
 		"cmd/gauze/clients_slow_test.go",
-		"cmd/gauze/clients_test.go",
 		"cmd/gauze/heal_test.go",
-		"cmd/gauze/lock_test.go",
 		"cmd/gauze/mcp_test.go",
-		"internal/agenttools/agent_test.go",
 		"internal/agenttools/foreign_test.go",
 		"internal/agenttools/hostile_test.go",
 		"internal/agenttools/look_test.go",
-		"internal/fleet/foreign_test.go",
 		"internal/upstream/attempt_unix_test.go",
 	}},
 	{"lowers a resource limit, which Windows does not have", []string{
