@@ -1,5 +1,5 @@
 # Every target is one go command; the names are a convenience.
-.PHONY: test quick bench demo conformance judges differential slow
+.PHONY: test quick bench demo conformance judges differential slow windows release
 
 test:
 	go run ./internal/check
@@ -23,6 +23,14 @@ differential:
 # Servers that take longer than a minute to start, to list or to answer.
 slow:
 	go run ./internal/check -only slow
+
+# Every package and gauze.exe as built for Windows, under wine; needs root on a Debian-like machine and 1.3 GB.
+windows:
+	go run ./internal/check -only windows
+
+# Binaries for six systems and SHA256SUMS, in dist/: the same bytes from the same commit.
+release:
+	go run ./internal/release
 
 demo:
 	go run ./cmd/gauze demo

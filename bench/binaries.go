@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -45,6 +46,9 @@ func (b *binaries) sdkServer() (string, error) {
 }
 
 func (b *binaries) build(name string, args ...string) (string, error) {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
 	out := filepath.Join(b.dir, name)
 	cmd := exec.Command("go", append([]string{"build", "-o", out}, args...)...)
 	cmd.Dir = b.root

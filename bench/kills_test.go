@@ -1,9 +1,14 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/windowstest"
+)
 
 // Read-only calls survive every kill, and each kill costs one restart.
 func TestNoReadFailsWhenTheServerIsKilled(t *testing.T) {
+	windowstest.Skip(t)
 	b, gauze := buildWithBugs(t)
 	r, err := steady{calls: 100, kills: 8}.run(b, gauze)
 	if err != nil {

@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 import (
@@ -14,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// person is somebody with a home, a project and clients, where Linux has them.
+// person is a user with a home, a project and clients.
 type person struct {
 	t       testing.TB
 	home    string
@@ -50,8 +49,8 @@ func newPerson(t testing.TB, files map[string]string) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.environ = []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "GAUZE_STATE_DIR=" + p.state, "GAUZE_BIN=" + gauze, "GORACE=atexit_sleep_ms=0"}
-	for _, name := range []string{"GOCOVERDIR", "TESTSCRIPT_COMMAND"} {
+	p.environ = []string{"HOME=" + p.home, "USERPROFILE=" + p.home, "PATH=" + os.Getenv("PATH"), "GAUZE_STATE_DIR=" + p.state, "GAUZE_BIN=" + gauze, "GORACE=atexit_sleep_ms=0"}
+	for _, name := range []string{"GOCOVERDIR", "TESTSCRIPT_COMMAND", "SystemRoot", "ComSpec", "PATHEXT", "TEMP"} {
 		if value := os.Getenv(name); value != "" {
 			p.environ = append(p.environ, name+"="+value)
 		}
@@ -121,7 +120,7 @@ func (p *person) tree() string {
 
 // servers are the entries as their clients would start them now.
 func (p *person) servers() []*fleet.Server {
-	f := fleet.Fleet{Home: clientconfig.Home{OS: "linux", Home: p.home, Project: p.project, Environ: p.environ}}
+	f := fleet.Fleet{Home: clientconfig.Home{OS: runtime.GOOS, Home: p.home, Project: p.project, Environ: p.environ}}
 	return f.Look().Servers
 }
 

@@ -81,7 +81,7 @@ func TestTheLineToTypeIsHarmless(t *testing.T) {
 	if err != nil || len(found.Servers) != 4 {
 		t.Fatal(found, err)
 	}
-	safe := regexp.MustCompile(`^gauze add [a-z0-9-]+ ([A-Za-z0-9@/._:+-]+|'https://[A-Za-z0-9@/._:+?&=-]+')( --env [A-Z0-9_]+=…| --header '[A-Za-z0-9_-]+: …')*$`)
+	safe := regexp.MustCompile(`^gauze add [a-z0-9-]+ ([A-Za-z0-9@/._:+-]+|['"]https://[A-Za-z0-9@/._:+?&=-]+['"])( --env [A-Z0-9_]+=…| --header ['"][A-Za-z0-9_-]+: …['"])*$`)
 	lines := 0
 	for _, server := range searchedOf(found).Servers {
 		for _, way := range server.Ways {

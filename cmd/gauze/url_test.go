@@ -1,5 +1,3 @@
-//go:build linux
-
 package main
 
 import (
@@ -13,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // gauze run --url as a process of its own.
@@ -96,6 +95,7 @@ func TestRunOverAURLEndsAtOnce(t *testing.T) {
 		"SIGTERM":    func(w *wrapped) { w.cmd.Process.Signal(syscall.SIGTERM) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			windowstest.Skip(t)
 			server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 			w := startRun(t, nil, "--quiet", "--url", server.URL())
 			fmt.Fprintln(w.in, hello)

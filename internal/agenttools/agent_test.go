@@ -1,5 +1,3 @@
-//go:build unix
-
 package agenttools
 
 import (
@@ -10,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/registry"
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 func TestMain(m *testing.M) {
@@ -85,7 +85,7 @@ func newAgent(t *testing.T, s settings) *agent {
 	}
 	a.write("opt/gauze", "")
 	a.fleet = &fleet.Fleet{
-		Home: clientconfig.Home{OS: "linux", Home: a.dir, Project: filepath.Join(a.dir, "project"),
+		Home: clientconfig.Home{OS: runtime.GOOS, Home: a.dir, Project: filepath.Join(a.dir, "project"),
 			Environ: append([]string{"HOME=" + a.dir, "PATH=" + os.Getenv("PATH")}, s.environ...)},
 		Store:    backup.Store{Dir: filepath.Join(a.dir, "state")},
 		Registry: registry.Source{Dir: filepath.Join(a.dir, "registry"), URL: "https://registry.invalid"},
@@ -524,6 +524,7 @@ func TestATokenIsForOneDeed(t *testing.T) {
 
 // A server somebody names is not run for that.
 func TestAStrangersCommandWaitsForAYes(t *testing.T) {
+	windowstest.Skip(t)
 	for _, version := range []string{legacy, modern} {
 		a := newAgent(t, settings{version: version, allow: true, files: map[string]string{
 			"project/.mcp.json": `{"mcpServers": {"evil": {"command": "touch", "args": ["RAN"]}, "beacon": {"type": "http", "url": "https://mcp.example.invalid/mcp"}}}`,
@@ -572,6 +573,7 @@ func plus(o object, key string, value any) object {
 }
 
 func TestConfiguredOnlyAsItWorks(t *testing.T) {
+	windowstest.Skip(t)
 	for _, c := range []settings{{version: legacy, allow: true}, {version: modern, allow: true}, {version: legacy, person: yes}, {version: modern, person: yes}} {
 		c.environ = []string{"CLOCK_TOKEN=" + secret}
 		a := newAgent(t, c)
@@ -644,7 +646,7 @@ func TestUndoShowsNoSecretAndGivesBack(t *testing.T) {
 func TestWrappedAndGivenBack(t *testing.T) {
 	a := newAgent(t, settings{files: aHome, person: yes, version: modern})
 	a.want(done, "wrap_servers", object{"servers": []string{"notes"}})
-	if !strings.Contains(a.read(".cursor/mcp.json"), "opt/gauze") {
+	if !strings.Contains(a.read(".cursor/mcp.json"), "gauze") {
 		t.Error(a.read(".cursor/mcp.json"))
 	}
 	a.want(nothingToDo, "wrap_servers", object{"servers": []string{"notes"}})

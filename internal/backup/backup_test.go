@@ -323,6 +323,7 @@ func TestAFileThatChangesAtTheLastMomentIsLeftAlone(t *testing.T) {
 }
 
 func TestALinkStaysALink(t *testing.T) {
+	windowstest.Skip(t)
 	b := newBench(t)
 	real := b.put("real.json", "old")
 	link := b.at("mcp.json")
@@ -342,6 +343,7 @@ func TestALinkStaysALink(t *testing.T) {
 }
 
 func TestALinkToAFileThatIsNotThereYetStaysALink(t *testing.T) {
+	windowstest.Skip(t)
 	b := newBench(t)
 	link := b.at("mcp.json")
 	if err := os.Symlink(b.at("later/real.json"), link); err != nil {
@@ -357,6 +359,7 @@ func TestALinkToAFileThatIsNotThereYetStaysALink(t *testing.T) {
 }
 
 func TestALinkIsNotFollowedOut(t *testing.T) {
+	windowstest.Skip(t)
 	b := newBench(t)
 	secret := filepath.Join(filepath.Dir(b.folder), "profile")
 	if err := os.WriteFile(secret, []byte("old"), 0o644); err != nil {
@@ -660,12 +663,12 @@ func TestWhereBackupsAre(t *testing.T) {
 		{"linux", "", nil, ""},
 	} {
 		got := stateDir(c.system, c.home, func(name string) string { return c.env[name] })
-		if got != slash(c.want) {
+		if slash(got) != slash(c.want) {
 			t.Errorf("%s, home %q, %v: %q, want %q", c.system, c.home, c.env, got, c.want)
 		}
 	}
 	t.Setenv("GAUZE_STATE_DIR", "/g")
-	if dir, err := DefaultDir(); err != nil || dir != slash("/g/backups") {
+	if dir, err := DefaultDir(); err != nil || slash(dir) != slash("/g/backups") {
 		t.Errorf("%q, %v", dir, err)
 	}
 }

@@ -106,9 +106,12 @@ func (b *bench) start(task task) (wait func() (said string, exited bool)) {
 	}
 	return func() (string, bool) {
 		cmd.Wait()
-		return out.String(), cmd.ProcessState.Exited()
+		return out.String(), !killed(cmd.ProcessState)
 	}
 }
+
+// killed reports whether a task's process was killed: its status is then -1, or 1 on Windows, and no task exits with those.
+func killed(state *os.ProcessState) bool { return state.ExitCode() == -1 || state.ExitCode() == 1 }
 
 var (
 	allSteps = []string{stepLocked, stepShelf, stepBefore, stepAfter, stepKept, stepTemp, stepHalf, stepReady, stepReplaced, stepListed}

@@ -31,11 +31,11 @@ func TestFollowCountsLeavesAndShowsOnlyFailures(t *testing.T) {
 {"Action":"fail","Package":"p"}
 `
 	var out strings.Builder
-	got, err := follow(strings.NewReader(events), &out)
-	if err != nil {
+	f := newFollower(&out)
+	if err := f.follow(strings.NewReader(events)); err != nil {
 		t.Fatal(err)
 	}
-	if want := (tally{passed: 2, failed: 1, skipped: 1}); got != want {
+	if got, want := f.total(), (tally{passed: 2, failed: 1, skipped: 1}); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
 	for _, want := range []string{"go: downloading something", "the reason", "no network", "FAIL\tp\t0.1s"} {
@@ -48,6 +48,28 @@ func TestFollowCountsLeavesAndShowsOnlyFailures(t *testing.T) {
 	}
 }
 
+func TestEveryPackageHasItsCountsAndPassingTestsSpeakIfAsked(t *testing.T) {
+	events := `{"Action":"run","Package":"p","Test":"TestGood"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"a number\n"}
+{"Action":"pass","Package":"p","Test":"TestGood"}
+{"Action":"run","Package":"q","Test":"TestBad"}
+{"Action":"fail","Package":"q","Test":"TestBad"}
+{"Action":"fail","Package":"q"}
+`
+	var out strings.Builder
+	f := newFollower(&out)
+	f.verbose = true
+	if err := f.follow(strings.NewReader(events)); err != nil {
+		t.Fatal(err)
+	}
+	f.table()
+	for _, want := range []string{"a number", "p " + strings.Repeat(" ", 59) + "1 passed, 0 failed", "q " + strings.Repeat(" ", 59) + "0 passed, 1 failed"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
 func TestPackageThatDoesNotBuildIsOneFailure(t *testing.T) {
 	events := `{"ImportPath":"p [p.test]","Action":"build-output","Output":"p.go:1: undefined: x\n"}
 {"ImportPath":"p [p.test]","Action":"build-fail"}
@@ -56,9 +78,9 @@ func TestPackageThatDoesNotBuildIsOneFailure(t *testing.T) {
 {"Action":"fail","Package":"p","FailedBuild":"p [p.test]"}
 `
 	var out strings.Builder
-	got, err := follow(strings.NewReader(events), &out)
-	if err != nil || got != (tally{failed: 1}) {
-		t.Errorf("got %+v, %v", got, err)
+	f := newFollower(&out)
+	if err := f.follow(strings.NewReader(events)); err != nil || f.total() != (tally{failed: 1}) {
+		t.Errorf("got %+v, %v", f.total(), err)
 	}
 	if !strings.Contains(out.String(), "undefined: x") {
 		t.Errorf("the compiler's words are missing:\n%s", out.String())
@@ -106,6 +128,7 @@ func TestChoose(t *testing.T) {
 	}{
 		{false, "vet", "vet-linux, vet-windows, vet-darwin"},
 		{false, "test", "test"},
+		{false, "windows", "windows-test, windows-real"},
 		{true, "repeat", "repeat"},
 		{true, "", "gofmt, vet-linux, vet-windows, vet-darwin, staticcheck, compiler, test, fuzz, demo"},
 	} {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,25 +31,31 @@ func goTest(args ...string) func(context.Context, io.Writer) (tally, error) {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector is written in C
 		cmd.WaitDelay = 10 * time.Second
-		cmd.Stderr = out
-		events, err := cmd.StdoutPipe()
-		if err != nil {
-			return tally{}, err
-		}
-		if err := cmd.Start(); err != nil {
-			return tally{}, err
-		}
-		t, readErr := follow(events, out)
-		if err := errors.Join(readErr, cmd.Wait()); err != nil {
-			return t, fmt.Errorf("go test %s: %w", strings.Join(args, " "), err)
-		}
-		return t, nil
+		f := newFollower(out)
+		err := f.run(cmd)
+		return f.total(), err
 	}
 }
 
+// run starts a `go test -json` and follows it to its end.
+func (f *follower) run(cmd *exec.Cmd) error {
+	cmd.Stderr = f.out
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readErr := f.follow(events)
+	if err := errors.Join(readErr, cmd.Wait()); err != nil {
+		return fmt.Errorf("go test: %w", err)
+	}
+	return nil
+}
+
 // follow reads the events of one run, prints what a reader wants to see, and counts.
-func follow(events io.Reader, out io.Writer) (tally, error) {
-	f := follower{out: out, said: map[testID]*strings.Builder{}, parents: map[testID]bool{}, failedBelow: map[testID]bool{}}
+func (f *follower) follow(events io.Reader) error {
 	lines := bufio.NewReader(events)
 	for {
 		line, err := lines.ReadString('\n')
@@ -56,14 +64,14 @@ func follow(events io.Reader, out io.Writer) (tally, error) {
 			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
 				f.take(e)
 			} else {
-				io.WriteString(out, line) // the go command itself speaks
+				io.WriteString(f.out, line) // the go command itself speaks
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return f.tally, nil
+			return nil
 		}
 		if err != nil {
-			return f.tally, err
+			return err
 		}
 	}
 }
@@ -72,10 +80,34 @@ type testID struct{ pkg, test string }
 
 type follower struct {
 	out         io.Writer
-	tally       tally
+	verbose     bool // shows what tests print that pass
+	packages    map[string]tally
 	said        map[testID]*strings.Builder
 	parents     map[testID]bool // has subtests: they are counted in its place
 	failedBelow map[testID]bool // something inside it failed and was counted
+}
+
+func newFollower(out io.Writer) *follower {
+	return &follower{out: out, packages: map[string]tally{}, said: map[testID]*strings.Builder{},
+		parents: map[testID]bool{}, failedBelow: map[testID]bool{}}
+}
+
+// total is the sum over all packages.
+func (f *follower) total() (sum tally) {
+	for _, t := range f.packages {
+		sum = sum.plus(t)
+	}
+	return sum
+}
+
+// count adds one outcome of a package.
+func (f *follower) count(pkg string, one tally) { f.packages[pkg] = f.packages[pkg].plus(one) }
+
+// table prints the counts of every package.
+func (f *follower) table() {
+	for _, pkg := range slices.Sorted(maps.Keys(f.packages)) {
+		fmt.Fprintf(f.out, "  %-60s %s\n", pkg, f.packages[pkg])
+	}
 }
 
 func (f *follower) take(e testEvent) {
@@ -113,21 +145,22 @@ func (f *follower) hear(id testID, text string) {
 
 func (f *follower) ended(id testID, e testEvent) {
 	if e.Action == "fail" {
-		if said := f.said[id]; said != nil {
-			io.WriteString(f.out, said.String())
-		}
+		f.show(id)
 		if !f.failedBelow[id] { // else it is counted already; this line only passes it on
-			f.tally.failed++
+			f.count(id.pkg, tally{failed: 1})
 		}
 		if up, ok := id.parent(); ok {
 			f.failedBelow[up] = true
 		}
 	} else if id.test != "" && !f.parents[id] {
 		if e.Action == "skip" {
-			f.tally.skipped++
-			f.sayWhySkipped(id)
+			f.count(id.pkg, tally{skipped: 1})
+			f.show(id) // a silent skip reads like a pass
 		} else {
-			f.tally.passed++
+			f.count(id.pkg, tally{passed: 1})
+			if f.verbose {
+				f.show(id)
+			}
 		}
 	}
 	delete(f.said, id)
@@ -135,8 +168,8 @@ func (f *follower) ended(id testID, e testEvent) {
 	delete(f.failedBelow, id)
 }
 
-// sayWhySkipped shows a skipped test with its reason: a silent skip reads like a pass.
-func (f *follower) sayWhySkipped(id testID) {
+// show prints what a test printed.
+func (f *follower) show(id testID) {
 	if said := f.said[id]; said != nil {
 		io.WriteString(f.out, said.String())
 	}

@@ -69,6 +69,8 @@ func allSteps(quick bool) []step {
 			run: command([]string{"CI=true", "GAUZE_DIFFERENTIAL_ALL=1", "GAUZE_DIFFERENTIAL_SEEDS=1000"}, "go", "test", "-count=1", "-timeout", "30m", "./internal/differential")},
 		{name: "slow", about: "servers that take longer than a minute, directly and behind gauze", slow: true, asked: true,
 			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
+		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, asked: true, run: windowsTest},
+		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, asked: true, run: windowsReal},
 		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times over", repeats), slow: true, run: repeatFaults},
 		{name: "conformance", about: "the official suite, direct and behind gauze, check by check", slow: true, run: command(nil, "go", "run", "./internal/conformance")},

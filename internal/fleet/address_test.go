@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -43,37 +44,42 @@ func TestWhichAddressesAreReachedForAnAgent(t *testing.T) {
 // resolveTo answers every question for a name with one IPv4 address.
 func resolveTo(t *testing.T, address netip.Addr) {
 	t.Helper()
-	server, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		buffer := make([]byte, 1500)
-		for {
-			n, from, err := server.ReadFrom(buffer)
-			if err != nil {
-				return
-			}
-			end := 12
-			for end < n && buffer[end] != 0 {
-				end += int(buffer[end]) + 1
-			}
-			question := buffer[12 : end+5]
-			header := []byte{buffer[0], buffer[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}
-			answer := append(header, question...)
-			if binary.BigEndian.Uint16(question[len(question)-4:]) == 1 { // A
-				header[7] = 1
-				answer = append(append(header, question...), 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
-				answer = append(answer, address.AsSlice()...)
-			}
-			server.WriteTo(answer, from)
-		}
-	}()
 	before := net.DefaultResolver
-	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		resolver, server := net.Pipe()
+		go answerNames(server, address)
+		return resolver, nil
 	}}
-	t.Cleanup(func() { net.DefaultResolver = before; server.Close() })
+	t.Cleanup(func() { net.DefaultResolver = before })
+}
+
+// answerNames is a name server for one connection, which is a stream: each message follows its length.
+func answerNames(conn net.Conn, address netip.Addr) {
+	defer conn.Close()
+	for {
+		var length [2]byte
+		if _, err := io.ReadFull(conn, length[:]); err != nil {
+			return
+		}
+		query := make([]byte, binary.BigEndian.Uint16(length[:]))
+		if _, err := io.ReadFull(conn, query); err != nil {
+			return
+		}
+		end := 12
+		for end < len(query) && query[end] != 0 {
+			end += int(query[end]) + 1
+		}
+		question := query[12 : end+5]
+		answer := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question...)
+		if binary.BigEndian.Uint16(question[len(question)-4:]) == 1 { // A
+			answer[7] = 1
+			answer = append(answer, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
+			answer = append(answer, address.AsSlice()...)
+		}
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+			return
+		}
+	}
 }
 
 // A name that leads into this machine is not followed for an agent, whatever

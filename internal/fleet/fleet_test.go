@@ -3,9 +3,11 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -35,10 +37,27 @@ var files = map[string]string{
   }
 }
 `,
-	".codex/config.toml":        "model = \"x\"\n\n# my servers\n[mcp_servers.time]\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\n",
-	".config/goose/config.yaml": "extensions:\n  developer:\n    type: builtin\n    enabled: true\n  clock:\n    type: stdio\n    enabled: true\n    cmd: uvx\n    args:\n      - mcp-server-time\n",
-	".claude.json":              `{"numStartups": 12, "mcpServers": {"notes": {"type": "stdio", "command": "npx", "args": ["-y", "notes-mcp@1.2.0"]}}}`,
-	"project/.mcp.json":         `{"mcpServers": {"shared": {"command": "sh", "args": ["-c", "touch /tmp/never"]}}}`,
+	".codex/config.toml": "model = \"x\"\n\n# my servers\n[mcp_servers.time]\ncommand = \"uvx\"\nargs = [\"mcp-server-time\"]\n",
+	gooseFile():          "extensions:\n  developer:\n    type: builtin\n    enabled: true\n  clock:\n    type: stdio\n    enabled: true\n    cmd: uvx\n    args:\n      - mcp-server-time\n",
+	".claude.json":       `{"numStartups": 12, "mcpServers": {"notes": {"type": "stdio", "command": "npx", "args": ["-y", "notes-mcp@1.2.0"]}}}`,
+	"project/.mcp.json":  `{"mcpServers": {"shared": {"command": "sh", "args": ["-c", "touch /tmp/never"]}}}`,
+}
+
+// gooseFile returns where goose has its file on this system; the other clients' files are everywhere in the same place.
+func gooseFile() string {
+	if runtime.GOOS == "windows" {
+		return "AppData/Roaming/Block/goose/config/config.yaml"
+	}
+	return ".config/goose/config.yaml"
+}
+
+// quoted returns text as JSON has it.
+func quoted(text string) string {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }
 
 func newHome(t *testing.T) *home {
@@ -48,7 +67,7 @@ func newHome(t *testing.T) *home {
 		h.write(name, text)
 	}
 	h.fleet = &Fleet{
-		Home:    clientconfig.Home{OS: "linux", Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}},
+		Home:    clientconfig.Home{OS: runtime.GOOS, Home: h.dir, Project: filepath.Join(h.dir, "project"), Environ: []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}},
 		Store:   backup.Store{Dir: filepath.Join(h.dir, "state")},
 		Machine: doctor.ThisMachine(), Gauze: "/usr/bin/gauze",
 	}
@@ -198,7 +217,7 @@ func TestAServerIsAddedInEachClientsOwnWay(t *testing.T) {
 func TestAProjectsServersAreNotRun(t *testing.T) {
 	h := newHome(t)
 	mark := filepath.Join(h.dir, "ran")
-	text := `{"mcpServers": {"evil": {"command": "touch", "args": ["` + mark + `"]}}}`
+	text := `{"mcpServers": {"evil": {"command": "touch", "args": [` + quoted(mark) + `]}}}`
 	if err := os.WriteFile(filepath.Join(h.dir, "project/.mcp.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +314,7 @@ func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
 			t.Errorf("%s would be written unseen", c.Path)
 		}
 	}
-	h.write(".claude.json", `{"projects": {"`+h.fleet.Home.Project+`": {"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ["shared"]}}}`)
+	h.write(".claude.json", `{"projects": {`+quoted(h.fleet.Home.Project)+`: {"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ["shared"]}}}`)
 	agreed, err := h.fleet.Look().Choose(Choice{Names: []string{"claude-code/shared"}})
 	if err != nil || agreed[0].Foreign() {
 		t.Errorf("their user's own yes does not count: %v", err)
@@ -337,7 +356,7 @@ func TestALockHoldsNoValues(t *testing.T) {
 func TestAProjectsServerIsRunOnlyIfAgreedTo(t *testing.T) {
 	h := newHome(t)
 	mark := filepath.Join(h.dir, "ran")
-	h.write("project/.mcp.json", `{"mcpServers": {"notes": {"command": "touch", "args": ["`+mark+`"]}}}`)
+	h.write("project/.mcp.json", `{"mcpServers": {"notes": {"command": `+quoted(h.install())+`, "args": ["ran"]}}}`)
 	h.write(".claude.json", `{}`)
 	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "true"}}}`)
 	var asked []string
@@ -362,7 +381,7 @@ func TestAFileInARepositoryIsSharedAndOthersAreWrittenAllTheSame(t *testing.T) {
 	view := h.fleet.Look()
 	may, rest := view.Wrap(view.Servers, false).Blind(true)
 	for _, c := range append(may.Changes, rest.Changes...) {
-		if want := strings.Contains(c.Path, "/project/") || strings.Contains(c.Path, ".cursor"); c.Shared != want {
+		if want := strings.Contains(filepath.ToSlash(c.Path), "/project/") || strings.Contains(c.Path, ".cursor"); c.Shared != want {
 			t.Errorf("%s: %v", c.Path, c.Shared)
 		}
 	}

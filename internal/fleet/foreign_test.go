@@ -1,5 +1,3 @@
-//go:build unix
-
 package fleet
 
 import (
@@ -10,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -18,12 +17,64 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if strings.HasPrefix(filepath.Base(os.Args[0]), "server") {
+		os.Exit(serve(os.Args[1:]))
+	}
 	faultyserver.RunIfAsked()
 	os.Exit(m.Run())
 }
 
-// emptyHome is a home with nothing in it but a program called server, which
-// writes down where it was started and then serves.
+// serve is the program that install puts into a home. It writes down where it was started, as the system and as the
+// environment has it, under the name that is its first argument, and then serves. It fails if a variable that is named
+// after that is not set.
+func serve(args []string) int {
+	program, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	said := os.Getenv("PWD")
+	os.Unsetenv("PWD") // or it is asked instead of the system
+	dir, err := os.Getwd()
+	if err != nil || len(args) > 1 && os.Getenv(args[1]) == "" {
+		return 1
+	}
+	if said == "" || runtime.GOOS == "windows" {
+		said = dir // as a shell sets it; on Windows no program reads it
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(program), "..", args[0]), []byte(dir+"\n"+said+"\n"), 0o600); err != nil {
+		return 1
+	}
+	return faultyserver.Main(nil, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// install puts the program called server into the home and returns its path.
+func (h *home) install() string {
+	h.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.write("bin/x", "")
+	if err := os.WriteFile(h.server(), program, 0o700); err != nil { // no link: Windows would not remove a link to what runs
+		h.t.Fatal(err)
+	}
+	return h.server()
+}
+
+// server returns the path of the program called server.
+func (h *home) server() string {
+	name := "server"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(h.dir, "bin", name)
+}
+
+// emptyHome is a home with nothing in it but a program called server.
 func emptyHome(t *testing.T) *home {
 	t.Helper()
 	h := newHome(t)
@@ -32,11 +83,7 @@ func emptyHome(t *testing.T) *home {
 			t.Fatal(err)
 		}
 	}
-	path, _, env := faultyserver.Command()
-	h.write("bin/server", fmt.Sprintf("#!/bin/sh\npwd -P > %s/$1\necho $PWD >> %[1]s/$1\n%s exec '%s'\n", h.dir, strings.Join(env, " "), path))
-	if err := os.Chmod(filepath.Join(h.dir, "bin/server"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	h.install()
 	real, err := filepath.EvalSymlinks(h.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +116,7 @@ func (h *home) check(o CheckOptions, names ...string) map[string]*Checked {
 // settings first.
 func TestOnlyProjectServersStartInTheProject(t *testing.T) {
 	h := emptyHome(t)
-	server := filepath.Join(h.dir, "bin/server")
+	server := h.server()
 	h.write("project/x", "")
 	h.write("sub/x", "")
 	h.write("project/sub/x", "")
@@ -104,10 +151,11 @@ func TestOnlyProjectServersStartInTheProject(t *testing.T) {
 // above, too.
 func TestNothingStartsBelowTheProject(t *testing.T) {
 	h := emptyHome(t)
-	h.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"user": {"command": %q, "args": ["user"]}}}`, filepath.Join(h.dir, "bin/server")))
+	h.write(".cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"user": {"command": %q, "args": ["user"]}}}`, h.server()))
 	h.fleet.Home.Project = filepath.Dir(h.dir)
 	h.check(CheckOptions{})
-	if got := h.read("user"); got != "/\n/\n" {
+	root := filepath.VolumeName(h.dir) + string(filepath.Separator)
+	if got := h.read("user"); got != root+"\n"+root+"\n" {
 		t.Errorf("started in %q", got)
 	}
 }
@@ -115,7 +163,7 @@ func TestNothingStartsBelowTheProject(t *testing.T) {
 // Servers that differ in a variable are different servers.
 func TestAVerdictIsOfOneServer(t *testing.T) {
 	h := emptyHome(t)
-	guarded := fmt.Sprintf(`"command": "sh", "args": ["-c", "test -n \"$TOKEN\" && exec %s x"]`, filepath.Join(h.dir, "bin/server"))
+	guarded := fmt.Sprintf(`"command": %q, "args": ["x", "TOKEN"]`, h.server())
 	h.write(".cursor/mcp.json", `{"mcpServers": {"a": {`+guarded+`}, "b": {`+guarded+`, "env": {"TOKEN": "t"}}, "c": {`+guarded+`}}}`)
 	all := h.check(CheckOptions{})
 	if all["cursor/a"].Well() || !all["cursor/b"].Well() || all["cursor/c"].Well() {

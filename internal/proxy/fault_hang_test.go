@@ -10,6 +10,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
 // watchful asks a silent server soon and often, and lets a call run for long
@@ -177,6 +178,7 @@ func TestFaultH05BusyIsNotHung(t *testing.T) {
 		s.want(event.Died, 0)
 	})
 	t.Run("past its time, at work", func(t *testing.T) {
+		windowstest.Skip(t)
 		o := watchful()
 		o.HangGrace = 500 * time.Millisecond
 		o.Timeout = 10 * time.Second

@@ -29,10 +29,8 @@ func installPinned(ctx context.Context, dir string, out io.Writer, oldest int, p
 			return place{}, err
 		}
 	}
-	for _, name := range pins {
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(pinned(name)), 0o644); err != nil {
-			return place{}, err
-		}
+	if err := writePins(dir, pins...); err != nil {
+		return place{}, err
 	}
 	if err := run(ctx, dir, nil, npm("ci")...); err != nil {
 		return place{}, fmt.Errorf("%w\nnext: check that npm reaches its registry (npm ping), then run this again", err)
@@ -42,6 +40,16 @@ func installPinned(ctx context.Context, dir string, out io.Writer, oldest int, p
 		return place{}, err
 	}
 	return place{Node: node, Modules: filepath.Join(dir, "node_modules")}, nil
+}
+
+// writePins copies pin files into the folder that npm installs into.
+func writePins(dir string, pins ...string) error {
+	for _, name := range pins {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(pinned(name)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // npm is a command line of npm's for the test machine's sake: no strangers' install scripts, which none of the parts

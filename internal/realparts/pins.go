@@ -13,6 +13,7 @@ import (
 //
 //go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
 //go:embed pins/servers/package.json pins/servers/package-lock.json pins/servers-more/package.json pins/servers-more/package-lock.json
+//go:embed pins/windows/package.json pins/windows/package-lock.json
 var npmPins embed.FS
 
 const (
@@ -38,6 +39,9 @@ const (
 	pinsServersLock        = "pins/servers/package-lock.json"
 	pinsMoreServersPackage = "pins/servers-more/package.json"
 	pinsMoreServersLock    = "pins/servers-more/package-lock.json"
+
+	pinsWindowsPackage = "pins/windows/package.json"
+	pinsWindowsLock    = "pins/windows/package-lock.json"
 )
 
 // fingerprint names the folder of a unit: another pin, another folder.

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // scriptSpec is a server made of a few lines of shell.
@@ -158,56 +157,5 @@ func TestAttemptLooksForWhatEnvWouldLookFor(t *testing.T) {
 	spec.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
 	if p := inspect(spec); p.InterpreterPath != filepath.Join(dir, "some-runtime") {
 		t.Errorf("%+v", p)
-	}
-}
-
-func TestInspectKnowsBinaries(t *testing.T) {
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := inspect(Spec{Command: own}); p.Format != nativeFormat() || p.Arch != runtime.GOARCH || p.Foreign || !p.Executable {
-		t.Errorf("%+v", p)
-	}
-	if runtime.GOOS == "linux" {
-		if p := inspect(Spec{Command: "/bin/sh"}); !strings.Contains(p.Interpreter, "ld") || p.InterpreterPath == "" {
-			t.Errorf("%+v", p)
-		}
-	}
-	pe := "MZ" + strings.Repeat("\x00", 58) + "\x40\x00\x00\x00" + "PE\x00\x00\x64\xaa"
-	fat := "\xca\xfe\xba\xbe\x00\x00\x00\x02" + "\x01\x00\x00\x07" + strings.Repeat("\x00", 16) + "\x01\x00\x00\x0c" + strings.Repeat("\x00", 16)
-	class := "\xca\xfe\xba\xbe\x00\x00\x00\x41" + strings.Repeat("\x00", 40)
-	for _, story := range []struct{ name, text, format, arch string }{
-		{"pe", pe, "pe", "arm64"},
-		{"fat", fat, "mach-o", "amd64+arm64"},
-		{"thin", "\xcf\xfa\xed\xfe\x0c\x00\x00\x01", "mach-o", "arm64"},
-		{"class", class, "", ""},
-		{"short", "\x7fELF", "elf", ""},
-		{"lies", "\x7fELF\x02\x01" + strings.Repeat("\xff", 100), "elf", ""},
-		{"mz", "MZ" + strings.Repeat("\xff", 100), "pe", ""},
-		{"empty", "", "", ""},
-		{"shebang", "#!", "script", ""},
-	} {
-		path := filepath.Join(t.TempDir(), story.name)
-		if err := os.WriteFile(path, []byte(story.text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if p := inspect(Spec{Command: path}); p.Format != story.format || p.Arch != story.arch {
-			t.Errorf("%s: %+v", story.name, p)
-		}
-	}
-	if p := inspect(Spec{Command: t.TempDir() + "/npx.cmd"}); p.Shim {
-		t.Errorf("a shim that does not exist: %+v", p)
-	}
-}
-
-func TestAttemptLeavesAServerTimeToEndByItself(t *testing.T) {
-	began := time.Now()
-	a := attempted(t, t.Context(), faulty("-ignore-eof"), atEase)
-	if !a.OK() || time.Since(began) > closeGrace+partingTime+5*time.Second {
-		t.Errorf("%q after %v", a.Stopped, time.Since(began))
-	}
-	if a = attempted(t, t.Context(), faulty(), atEase); a.Exit != "exit status 0" {
-		t.Errorf("a server that ends when its stdin does was ended: %s", a.Exit)
 	}
 }

@@ -74,3 +74,95 @@ func TestACallThatTookEffectIsNeverUnsent(t *testing.T) {
 		})
 	}
 }
+
+// The same for a server that is killed while it reads and we write.
+func TestACallThatAKilledServerRanIsNeverUnsent(t *testing.T) {
+	const calls, size = 100, 20_000
+	ledger := filepath.Join(t.TempDir(), "ledger")
+	c := launched(t, behaving("record", "GAUZE_TEST_LEDGER="+ledger, fmt.Sprintf("GAUZE_TEST_DIES=%d", calls)))
+	var ends []int64
+	for i := range calls {
+		end, err := c.Queue(fmt.Appendf(nil, "{\"call\":%d,\"x\":\"%s\"}\n", i, strings.Repeat("x", size)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	c.Flush()
+	for recorded := false; !recorded; runtime.Gosched() {
+		info, err := os.Stat(ledger)
+		recorded = err == nil && info.Size() > 0
+	}
+	if server, err := os.FindProcess(c.PID()); err == nil {
+		server.Kill()
+	}
+	<-c.Done()
+	effects, err := os.ReadFile(ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := bytes.Count(effects, []byte("\n"))
+	t.Logf("%d of %d calls ran", ran, calls)
+	for i, end := range ends {
+		if i < ran && c.Delivery(end) == fault.Unsent {
+			t.Errorf("call %d took effect and is judged unsent", i)
+		}
+		// What it had read and not yet recorded is less than one call and a buffer.
+		if i > ran+1 && provesUnread && c.Delivery(end) != fault.Unsent {
+			t.Errorf("call %d was never read and is judged %v", i, c.Delivery(end))
+		}
+	}
+}
+
+// The client leaves while the server does not read: the server still ends.
+func TestAServerThatDoesNotReadEnds(t *testing.T) {
+	t.Parallel()
+	c := launched(t, behaving("hold"))
+	if _, err := c.Queue([]byte(strings.Repeat("x", 1<<20) + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	c.Flush()
+	if !c.Blocked() {
+		t.Fatal("a megabyte fits into a pipe?")
+	}
+	c.End(ClientLeft, false)
+	<-c.Done()
+}
+
+// What a server that never reads was sent is provably unsent.
+func TestWhatAServerNeverReadIsUnsent(t *testing.T) {
+	if !provesUnread {
+		t.Log("this system does not prove it")
+		return
+	}
+	c := launched(t, behaving("hold"))
+	var ends []int64
+	for range 20 { // more than fits into the pipe
+		end, err := c.Queue([]byte(`{"x":"` + strings.Repeat("x", 20_000) + `"}` + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	c.Flush()
+	begun(c.pipes.out)
+	c.End("it hangs", true)
+	<-c.Done()
+	for i, end := range ends {
+		if c.Delivery(end) != fault.Unsent {
+			t.Errorf("call %d is judged %v", i, c.Delivery(end))
+		}
+	}
+}
+
+// The system counts the CPU time of a server at work.
+func TestABusyServerIsSeenWorking(t *testing.T) {
+	c := launched(t, behaving("spin"))
+	before := c.Vitals()
+	if !before.Known {
+		t.Fatal("the CPU time of the server is unknown")
+	}
+	for c.Vitals().CPU < before.CPU+10*CPUTick {
+		runtime.Gosched()
+	}
+}

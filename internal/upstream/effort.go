@@ -13,9 +13,6 @@ type effort struct {
 	looked time.Time
 }
 
-// CPUTick is the precision in which systems report CPU time.
-const CPUTick = 10 * time.Millisecond
-
 // last looks at the processes, at most every so often, and returns when they
 // were last seen working: more than a hundredth of the time, because a server
 // that only waits still tends its timers.

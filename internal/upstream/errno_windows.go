@@ -30,6 +30,7 @@ var errnoNames = map[syscall.Errno]string{
 	windows.ERROR_FILENAME_EXCED_RANGE:      "ENAMETOOLONG",
 	windows.ERROR_NOT_ENOUGH_MEMORY:         "ENOMEM",
 	windows.ERROR_SHARING_VIOLATION:         "EBUSY",
+	syscall.ECONNREFUSED:                    "ECONNREFUSED", // Go's own number
 	windows.WSAECONNREFUSED:                 "ECONNREFUSED",
 	windows.WSAECONNRESET:                   "ECONNRESET",
 	windows.WSAETIMEDOUT:                    "ETIMEDOUT",

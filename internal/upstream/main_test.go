@@ -6,8 +6,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
@@ -17,6 +19,9 @@ func TestMain(m *testing.M) {
 	behaveAsAsked()
 	os.Exit(m.Run())
 }
+
+// behaviours are those that only some systems have.
+var behaviours = map[string]func(){}
 
 // behaveAsAsked turns this process into one that does something on the network
 // and then waits for the end of its stdin.
@@ -43,6 +48,14 @@ func behaveAsAsked() {
 		go io.Copy(io.Discard, conn)
 	case "record":
 		record(os.Getenv("GAUZE_TEST_LEDGER"), os.Getenv("GAUZE_TEST_DIES"))
+	case "hold": // its stdin, without reading it
+		time.Sleep(time.Hour)
+	case "spin":
+		for {
+			runtime.Gosched()
+		}
+	default:
+		behaviours[os.Getenv("GAUZE_TEST_BEHAVE")]()
 	}
 	io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)

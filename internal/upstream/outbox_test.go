@@ -28,6 +28,23 @@ func pipe(t *testing.T) (o *outbox, server *os.File) {
 	return newOutbox(write), server
 }
 
+// flushed flushes what fits into the pipe and returns when it is there.
+func flushed(o *outbox) {
+	o.flush()
+	for o.blocked() {
+		runtime.Gosched()
+	}
+}
+
+// begun returns when something was written.
+func begun(o *outbox) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.written == 0 {
+		o.moved.Wait()
+	}
+}
+
 // put queues a line and fails the test if that fails.
 func put(t *testing.T, o *outbox, line string) (end int64) {
 	t.Helper()
@@ -37,6 +54,9 @@ func put(t *testing.T, o *outbox, line string) (end int64) {
 	}
 	return end
 }
+
+// exactWrites reports whether a failed write tells how much was taken.
+const exactWrites = runtime.GOOS != "windows"
 
 // atOnce is a deadline that is over: what was not written stays unwritten.
 var atOnce = time.Unix(1, 0)
@@ -128,8 +148,8 @@ func TestOutboxHoldsUpTheClient(t *testing.T) {
 			for range 3000 {
 				put(t, o, "{}\n")
 			}
-			o.await() // these fit
-			put(t, o, strings.Repeat("x", maxUnread)+"\n")
+			o.await()                                            // these fit
+			put(t, o, strings.Repeat("x", maxUnread+1<<20)+"\n") // also after the pipe has taken some
 			free := make(chan struct{})
 			go func() {
 				defer close(free)
@@ -176,6 +196,7 @@ func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
 	server.Close()
 	end := put(t, o, "{}\n")
 	o.flush()
+	<-o.broken
 	if _, err := o.queue([]byte("{}\n")); err == nil {
 		t.Error("a message was taken although the pipe is broken")
 	}
@@ -188,7 +209,7 @@ func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
 func TestAfterSettleNothingIsTaken(t *testing.T) {
 	o, server := pipe(t)
 	put(t, o, "{}\n")
-	o.flush()
+	flushed(o)
 	o.settle(atOnce)
 	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("%v", err)
@@ -206,12 +227,15 @@ func TestSettleEndsAWriteThatWouldNeverEnd(t *testing.T) {
 	o.flush()
 	behind := put(t, o, "{}\n")
 	o.flush()
+	begun(o)
 	written, _, _ := o.settle(atOnce)
 	if written >= first || written >= behind || written == 0 {
 		t.Errorf("%d bytes written of a message that ends at %d", written, first)
 	}
 	o.f.Close()
-	if got, _ := io.ReadAll(server); int64(len(got)) != written {
+	// Where a write that was cut off does not tell how far it got, all of it is
+	// counted.
+	if got, _ := io.ReadAll(server); int64(len(got)) > written || exactWrites && int64(len(got)) != written {
 		t.Errorf("%d bytes arrived, %d were counted", len(got), written)
 	}
 }

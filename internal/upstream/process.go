@@ -123,7 +123,7 @@ func lookPath(name string, env []string) (string, error) {
 type WorkdirError struct{ Dir string }
 
 func (e *WorkdirError) Error() string {
-	return fmt.Sprintf("working directory %q does not exist", e.Dir)
+	return fmt.Sprintf("working directory \"%s\" does not exist", e.Dir)
 }
 
 // close closes our ends of the pipes.

@@ -159,7 +159,8 @@ func created(process windows.Handle) int64 {
 // and others are batch files on Windows (npx.cmd); the interpreter reads its
 // line by its own rules, so we write it.
 func throughInterpreter(cmd *exec.Cmd) error {
-	switch strings.ToLower(filepath.Ext(cmd.Path)) {
+	// The system ignores dots and spaces at the end of a path.
+	switch strings.ToLower(filepath.Ext(strings.TrimRight(cmd.Path, " ."))) {
 	case ".cmd", ".bat":
 	default:
 		return nil
@@ -225,6 +226,6 @@ func quoteForBatch(word string) string {
 }
 
 // keepPercent keeps the interpreter from expanding %NAME%. After each percent
-// sign stands an expansion of nothing, the first 0 characters of the current
-// folder, so that no name is between two of them.
-func keepPercent(text string) string { return strings.ReplaceAll(text, `%`, `%%cd:~,0%`) }
+// sign stands an expansion of nothing, an empty part of the current folder, so
+// that no name is between two of them.
+func keepPercent(text string) string { return strings.ReplaceAll(text, `%`, `%%cd:~,%`) }

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"syscall"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -204,13 +204,13 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 		// is the interpreter its first line names.
 		if path := pathOf(err); path != "" {
 			if _, statErr := os.Stat(path); statErr == nil {
-				return fault.CommandBadFormat, fmt.Sprintf("%q names an interpreter in its first line that does not exist", path), true
+				return fault.CommandBadFormat, fmt.Sprintf("\"%s\" names an interpreter in its first line that does not exist", path), true
 			}
 		}
 		return fault.CommandNotFound, err.Error(), true
 	case errors.Is(err, fs.ErrPermission):
 		return fault.CommandNotExecutable, err.Error(), true
-	case errors.Is(err, syscall.ENOEXEC):
+	case slices.Contains([]string{"ENOEXEC", "EBADARCH"}, errnoOf(err)):
 		return fault.CommandBadFormat, err.Error(), true
 	default:
 		return "", "", false
@@ -230,7 +230,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 func notFound(err error) string {
 	var look *exec.Error
 	if errors.As(err, &look) {
-		return fmt.Sprintf("%q was not found in PATH (%s)", look.Name, fault.Quote(os.Getenv("PATH"))) // some are longer than what follows may be
+		return fmt.Sprintf("\"%s\" was not found in PATH (%s)", look.Name, fault.Quote(os.Getenv("PATH"))) // some are longer than what follows may be
 	}
 	return err.Error()
 }

@@ -11,19 +11,22 @@ import (
 
 const module = "github.com/gauze-mcp/gauze"
 
-// Skip skips t on Windows if the list names the function that calls Skip, or the subtest t of that
-// function. On every system it fails t if the list has neither.
+// Skip skips t if the list names the function that calls Skip, or the subtest t of that function: on
+// Windows, or only under wine. On every system it fails t if the list has neither.
 func Skip(t testing.TB) {
 	t.Helper()
 	pc, _, _, _ := runtime.Caller(1)
 	function := listName(runtime.FuncForPC(pc).Name())
 	_, subtest, _ := strings.Cut(t.Name(), "/")
 	why, known := reason(tests, function, subtest)
-	if !known {
+	whyWine, knownWine := reason(wineTests, function, subtest)
+	switch {
+	case !known && !knownWine:
 		t.Fatalf("%s calls windowstest.Skip and has no entry in internal/windowstest/list.go", function)
-	}
-	if why != "" && runtime.GOOS == "windows" {
+	case why != "" && runtime.GOOS == "windows":
 		t.Skip(why)
+	case whyWine != "" && underWine():
+		t.Skip(whyWine)
 	}
 }
 

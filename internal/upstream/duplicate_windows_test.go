@@ -1,0 +1,23 @@
+package upstream
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/windows"
+)
+
+// duplicate returns a second handle on an open file.
+func duplicate(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	self := windows.CurrentProcess()
+	var handle windows.Handle
+	if err := windows.DuplicateHandle(self, windows.Handle(f.Fd()), self, &handle, 0, false, windows.DUPLICATE_SAME_ACCESS); err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(handle), f.Name())
+}
+
+// countsCPU reports whether this system counts the CPU time of servers as they
+// use it: wine is late by a second and more.
+func countsCPU() bool { return ntdll.NewProc("wine_get_version").Find() != nil }

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package windowstest
+
+func underWine() bool { return false }
