@@ -29,7 +29,7 @@ func TestWhatAnEntrySays(t *testing.T) {
 	if got := s.Ways[0].Args; fmt.Sprint(got) != fmt.Sprint([]Variable{{Value: "serve"}, {Name: "--root", Required: true}}) {
 		t.Errorf("%+v", got)
 	}
-	if notes := strings.Join(slices.Concat(s.Notes, s.Ways[0].Notes), "\n"); !strings.Contains(notes, "started by hand") || !strings.Contains(notes, "as mcpb") ||
+	if notes := strings.Join(slices.Concat(s.Notes, s.Ways[0].Notes), "\n"); !strings.Contains(notes, "start yourself") || !strings.Contains(notes, "as mcpb") ||
 		!strings.Contains(notes, "options for the program that starts it") {
 		t.Error(notes)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// fake is a registry with a few servers, which keeps what it was asked.
+// fake is a registry with a limited servers, which keeps what it was asked.
 type fake struct {
 	*httptest.Server
 	t       *testing.T
