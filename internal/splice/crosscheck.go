@@ -47,6 +47,12 @@ func (d *Document) checkWithLibrary() (err error) {
 	return nil
 }
 
+// validTime reports whether a well-formed TOML date or time exists, unlike 2020-02-30.
+func validTime(text string) bool {
+	var read map[string]any
+	return toml.Unmarshal([]byte("t = "+text), &read) == nil
+}
+
 var errDiffers = errors.New("the structure differs")
 
 func sameTOML(n *node, v any) error {

@@ -1,8 +1,10 @@
 package splice
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -273,8 +275,16 @@ func (r *tomlReader) value(depth int) *node {
 		n.kind, n.truth, n.text = BoolKind, n.text == "true", ""
 	case digitsOnly(n.text) && (n.text[0] != '0' || n.text == "0"), tomlNumber.MatchString(n.text):
 		n.kind = NumberKind
+		if tooLarge(n.text) {
+			r.p = n.start
+			r.fail("this number is larger than 64 bits", "put it in quotes")
+		}
 	case tomlTime.MatchString(n.text):
 		n.kind = TimeKind
+		if !validTime(n.text) {
+			r.p = n.start
+			r.fail("this date or time does not exist", "correct it, or put it in quotes")
+		}
 	default:
 		r.p = n.start
 		r.fail("this is not a value", `strings need quotes; other values are true, false, numbers, dates, [array] and {table}`)
@@ -410,6 +420,15 @@ func (r *tomlReader) escape(out []byte, long bool) []byte {
 	r.p--
 	r.fail("a backslash in a string must be escaped", `write \\, or use single quotes: 'C:\Users'`)
 	return nil
+}
+
+// tooLarge reports whether an integer does not fit into 64 bits.
+func tooLarge(text string) bool {
+	if len(text) < len("0x8000000000000000") {
+		return false
+	}
+	_, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64)
+	return errors.Is(err, strconv.ErrRange)
 }
 
 // digitsOnly avoids the regular expression for most numbers.

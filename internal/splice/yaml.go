@@ -37,6 +37,9 @@ func readYAML(text string) *node {
 	if r.atLineEnd() {
 		r.blank()
 	}
+	if r.keyAhead() || r.dash() {
+		r.noTab()
+	}
 	n := r.node(-1, -1, 0, false)
 	if n.absent {
 		n.kind, n.end, n.start = MapKind, r.p, r.p
