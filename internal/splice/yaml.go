@@ -101,6 +101,18 @@ func (r *yamlReader) blank() {
 	}
 }
 
+// flowIndicators end a token in flow style.
+const flowIndicators = ",[]{}"
+
+// token reads up to white space or one of the bytes in stop.
+func (r *yamlReader) token(stop string) string {
+	from := r.p
+	for r.p < len(r.text) && !isBlank(r.text[r.p]) && strings.IndexByte(stop, r.text[r.p]) < 0 {
+		r.p++
+	}
+	return r.text[from:r.p]
+}
+
 // noTab rejects tabs in the indentation of the current line.
 func (r *yamlReader) noTab() {
 	start := r.lineStart()
@@ -152,11 +164,7 @@ func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
 		if props < 0 {
 			props = r.p
 		}
-		from := r.p
-		for r.p < len(r.text) && !isBlank(r.text[r.p]) {
-			r.p++
-		}
-		if word := r.text[from:r.p]; c == '&' {
+		if word := r.token(""); c == '&' {
 			if n.anchor != "" || len(word) == 1 || strings.ContainsAny(word, "[]{},") {
 				r.fail("this anchor is not supported", "edit this file by hand")
 			}
@@ -369,8 +377,8 @@ func (r *yamlReader) key(flow bool) child {
 		r.space()
 	} else {
 		end := r.lineEnd()
-		for r.p < end && !(r.text[r.p] == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(",[]{}", r.text[r.p+1]) >= 0)) {
-			if flow && strings.IndexByte(",[]{}", r.text[r.p]) >= 0 || r.text[r.p] == '#' && isBlank(r.text[max(r.p-1, 0)]) {
+		for r.p < end && !(r.text[r.p] == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(flowIndicators, r.text[r.p+1]) >= 0)) {
+			if flow && strings.IndexByte(flowIndicators, r.text[r.p]) >= 0 || r.text[r.p] == '#' && isBlank(r.text[max(r.p-1, 0)]) {
 				r.fail("a colon is missing after the key", "write key: value")
 			}
 			r.p++
@@ -392,11 +400,8 @@ func (r *yamlReader) key(flow bool) child {
 
 func (r *yamlReader) alias(n *node) {
 	from := r.p
-	for r.p < len(r.text) && !isBlank(r.text[r.p]) && strings.IndexByte(",[]{}", r.text[r.p]) < 0 {
-		r.p++
-	}
+	name := r.token(flowIndicators)[1:]
 	n.end = r.p
-	name := r.text[from+1 : r.p]
 	n.target = r.anchors[name]
 	if n.target == nil || r.open[name] || n.anchor != "" || n.tagged {
 		r.p = from
@@ -475,12 +480,8 @@ func (r *yamlReader) flow(n *node, depth, parent int) {
 func (r *yamlReader) flowNode(depth, parent int) *node {
 	n := &node{start: r.p, props: int32(r.p)}
 	for r.peek() == '&' || r.peek() == '!' {
-		c, from := r.peek(), r.p
-		for r.p < len(r.text) && !isBlank(r.text[r.p]) && strings.IndexByte(",[]{}", r.text[r.p]) < 0 {
-			r.p++
-		}
-		if c == '&' {
-			if n.anchor = r.text[from+1 : r.p]; n.anchor == "" {
+		if word := r.token(flowIndicators); word[0] == '&' {
+			if n.anchor = word[1:]; n.anchor == "" {
 				r.fail("this anchor is not supported", "edit this file by hand")
 			}
 			r.open[n.anchor] = true

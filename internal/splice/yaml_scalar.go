@@ -35,7 +35,7 @@ func (n *node) resolvePlain(text string) {
 func (r *yamlReader) plain(n *node, parent int, flow bool) {
 	c := r.peek()
 	if c == 0 && r.p >= len(r.text) || strings.IndexByte(",[]{}#&*!|>'\"%@`", c) >= 0 ||
-		strings.IndexByte("-?:", c) >= 0 && (r.blankAt(r.p+1) || flow && strings.IndexByte(",[]{}", r.at(r.p+1)) >= 0) {
+		strings.IndexByte("-?:", c) >= 0 && (r.blankAt(r.p+1) || flow && strings.IndexByte(flowIndicators, r.at(r.p+1)) >= 0) {
 		r.fail("a value cannot start with this character", "put it in quotes")
 	}
 	var lines []string
@@ -43,10 +43,10 @@ func (r *yamlReader) plain(n *node, parent int, flow bool) {
 		from, end := r.p, r.lineEnd()
 		for r.p < end {
 			c := r.text[r.p]
-			if c == '#' && r.p > from && isBlank(r.text[r.p-1]) || flow && strings.IndexByte(",[]{}", c) >= 0 {
+			if c == '#' && r.p > from && isBlank(r.text[r.p-1]) || flow && strings.IndexByte(flowIndicators, c) >= 0 {
 				break
 			}
-			if c == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(",[]{}", r.text[r.p+1]) >= 0) {
+			if c == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(flowIndicators, r.text[r.p+1]) >= 0) {
 				if flow && len(lines) == 0 {
 					break
 				}
@@ -75,7 +75,7 @@ func (r *yamlReader) plain(n *node, parent int, flow bool) {
 		back := r.p
 		r.p = start
 		stop := start >= len(r.text) || r.text[start] == '#' || start-next <= parent || r.marker("---") || r.marker("...") ||
-			flow && strings.IndexByte(",[]{}", r.text[start]) >= 0 || parent < 0 && r.keyAheadPlain(flow)
+			flow && strings.IndexByte(flowIndicators, r.text[start]) >= 0 || parent < 0 && r.keyAheadPlain(flow)
 		if stop {
 			r.p = back
 			if n.end < r.p {
