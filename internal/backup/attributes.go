@@ -13,8 +13,9 @@ import (
 // accessList is the attribute in which Linux stores POSIX ACLs.
 const accessList = "system.posix_acl_access"
 
-// copyAttributes copies the extended attributes of the original to a new file. It ignores attributes that the system
-// does not allow to be copied, except the ACL: the new file must not be readable by more or fewer users.
+// copyAttributes copies the extended attributes of the original to a new file. It ignores
+// attributes that the system does not allow to be copied, except the ACL: the new file must not be
+// readable by more or fewer users.
 func copyAttributes(f *os.File, original string) error {
 	fd := int(f.Fd())
 	wanted := attributes(func(buf []byte) (int, error) { return unix.Listxattr(original, buf) })

@@ -7,7 +7,8 @@
 //	Store.Diff      the diff of one change; Contents: both versions
 //	Store.Restore   undoes a change, which is itself a change that can be undone
 //
-// place.go resolves links, replace.go replaces the file, shelf.go keeps the versions and cleans up after a crash.
+// place.go resolves links, replace.go replaces the file, shelf.go keeps the versions and cleans up
+// after a crash.
 package backup
 
 import (
@@ -44,7 +45,8 @@ type Change struct {
 	About  string      // one line for List
 }
 
-// Fingerprint identifies the change, so that consent applies to this path, old content and new content only.
+// Fingerprint identifies the change, so that consent applies to this path, old content and new
+// content only.
 func (c Change) Fingerprint() string {
 	sum := sha256.New()
 	for _, part := range [][]byte{[]byte(c.Path), []byte(c.Within), c.Old, c.New} {
@@ -73,8 +75,9 @@ type Entry struct {
 	Undoes string      `json:"undoes,omitempty"` // ID of the change that this one undid
 }
 
-// Write makes a change and keeps the old content. The error is ErrConflict if the file is no longer what was read,
-// ErrOutside if links lead out of Within, and ErrSame if nothing would change. After an error the file is unchanged.
+// Write makes a change and keeps the old content. The error is ErrConflict if the file is no longer
+// what was read, ErrOutside if links lead out of Within, and ErrSame if nothing would change. After
+// an error the file is unchanged.
 func (s Store) Write(c Change) (Entry, error) {
 	if c.New == nil {
 		return Entry{}, errors.New("backup: a change requires new content; only an undo removes a file")
@@ -87,8 +90,8 @@ func (s Store) Write(c Change) (Entry, error) {
 	return s.write(c, "")
 }
 
-// The steps of a change. If the process dies, the file has its old content up to stepReady and the new content from
-// stepReplaced on.
+// The steps of a change. If the process dies, the file has its old content up to stepReady and the
+// new content from stepReplaced on.
 const (
 	stepLocked   = "locked"   // nothing has been done
 	stepShelf    = "shelf"    // the directory of the backup exists

@@ -11,9 +11,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Unified returns a complete unified diff in which nothing can hide: invisible characters are escaped, and so are CRs
-// unless every line has one. nil means no file. The diff contains the file's secrets, so redact it before showing it to
-// anyone but the owner.
+// Unified returns a complete unified diff in which nothing can hide: invisible characters are
+// escaped, and so are CRs unless every line has one. nil means no file. The diff contains the
+// file's secrets, so redact it before showing it to anyone but the owner.
 func Unified(path string, old, new []byte) string {
 	name := visible(path)
 	from, to := name, name

@@ -7,7 +7,8 @@ import (
 	"runtime"
 )
 
-// StateDir returns the directory for the state of gauze: $GAUZE_STATE_DIR, or the default of the system.
+// StateDir returns the directory for the state of gauze: $GAUZE_STATE_DIR, or the default of the
+// system.
 func StateDir() (string, error) {
 	home, _ := os.UserHomeDir()
 	dir := stateDir(runtime.GOOS, home, os.Getenv)
@@ -42,8 +43,9 @@ func stateDir(system, home string, env func(string) string) string {
 	case "darwin":
 		return under(home, "Library", "Application Support", "gauze")
 	}
-	// "All paths set in these environment variables must be absolute. If an implementation encounters a relative path
-	// [...] it should consider the path invalid and ignore it." (XDG Base Directory Specification)
+	// "All paths set in these environment variables must be absolute. If an implementation
+	// encounters a relative path [...] it should consider the path invalid and ignore it." (XDG
+	// Base Directory Specification)
 	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return under(dir, "gauze")
 	}

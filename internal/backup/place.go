@@ -16,7 +16,8 @@ const maxFileSize = 64 << 20
 // place is a path and the file that it resolves to.
 type place struct{ path, real string }
 
-// find resolves links. A link in a project may lead anywhere, so the result must be in the directory within.
+// find resolves links. A link in a project may lead anywhere, so the result must be in the
+// directory within.
 func find(path, within string) (place, error) {
 	abs, err := absolute(path)
 	if err != nil {
@@ -143,12 +144,12 @@ func (p place) checkContent(old []byte) (fs.FileInfo, error) {
 	}
 }
 
-// Identity identifies the file that was read: the path itself (os.Lstat) and the file that it resolves to (os.Stat).
-// Both are nil if the path did not exist.
+// Identity identifies the file that was read: the path itself (os.Lstat) and the file that it
+// resolves to (os.Stat). Both are nil if the path did not exist.
 type Identity struct{ Named, Behind fs.FileInfo }
 
-// checkIdentity returns an error if a different file has replaced the one that was read, even with the same content:
-// the user must see where a link leads before anything is written there.
+// checkIdentity returns an error if a different file has replaced the one that was read, even with
+// the same content: the user must see where a link leads before anything is written there.
 func (p place) checkIdentity(seen *Identity, file fs.FileInfo) error {
 	if seen == nil {
 		return nil
@@ -178,9 +179,9 @@ func same(a, b fs.FileInfo) bool {
 	return a.Mode().Type() == b.Mode().Type() && os.SameFile(a, b)
 }
 
-// checkUnchanged repeats checkContent directly before the file is replaced. No system can compare and replace in one
-// step, so a write between the last check of the modification time and the rename goes unnoticed. That takes
-// microseconds, however large the file.
+// checkUnchanged repeats checkContent directly before the file is replaced. No system can compare
+// and replace in one step, so a write between the last check of the modification time and the
+// rename goes unnoticed. That takes microseconds, however large the file.
 func (p place) checkUnchanged(old []byte, seen fs.FileInfo) error {
 	info, err := p.checkContent(old)
 	if err != nil || info == nil {
@@ -195,7 +196,8 @@ func (p place) checkUnchanged(old []byte, seen fs.FileInfo) error {
 	return nil
 }
 
-// checkWritable returns an error if the file is write-protected or cannot be replaced without losing something.
+// checkWritable returns an error if the file is write-protected or cannot be replaced without
+// losing something.
 func (p place) checkWritable(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
 		return &Refusal{Path: p.path, Why: "the file is read-only", Next: "make it writable and repeat the command, or edit it by hand"}

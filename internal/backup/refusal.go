@@ -15,7 +15,8 @@ var (
 	ErrUnknown  = errors.New("no such change")
 )
 
-// Refusal explains why a file was not changed and what to do next. It never quotes the content of a file.
+// Refusal explains why a file was not changed and what to do next. It never quotes the content of a
+// file.
 type Refusal struct {
 	Path   string
 	Target string // with ErrOutside, the file that Path resolves to, so that the user can be asked
@@ -38,7 +39,8 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// reason returns the innermost error, without the system call and the path, which the Refusal already contains.
+// reason returns the innermost error, without the system call and the path, which the Refusal
+// already contains.
 func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)

@@ -14,9 +14,10 @@ import (
 // tempPrefix is the prefix of our temporary files.
 const tempPrefix = ".gauze-"
 
-// replace replaces the file atomically: it writes a temporary file in the same directory and renames it. If that is
-// impossible (a file that is a mount point, a directory that is not writable) it returns an error, because writing to
-// the file itself could leave half of it after a crash.
+// replace replaces the file atomically: it writes a temporary file in the same directory and
+// renames it. If that is impossible (a file that is a mount point, a directory that is not
+// writable) it returns an error, because writing to the file itself could leave half of it after a
+// crash.
 func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) error {
 	if c.New == nil {
 		if err := file.checkUnchanged(c.Old, info); err != nil {
@@ -52,7 +53,8 @@ func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) erro
 	return nil
 }
 
-// prepare writes the temporary file and gives it the owner, attributes and mode of the one it replaces.
+// prepare writes the temporary file and gives it the owner, attributes and mode of the one it
+// replaces.
 func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file place, content []byte) error {
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -91,8 +93,9 @@ func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file pla
 	return nil
 }
 
-// put moves the temporary file to its final name. A new file is linked, because a link, unlike a rename, never replaces
-// a file that appeared in the meantime. Without hard links, the check just before must suffice.
+// put moves the temporary file to its final name. A new file is linked, because a link, unlike a
+// rename, never replaces a file that appeared in the meantime. Without hard links, the check just
+// before must suffice.
 func put(temp string, file place, create bool) error {
 	if create {
 		err := os.Link(temp, file.real)

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// resemble gives the new file the owner, the ACL and the other attributes of the one it replaces. The caller sets the
-// mode afterwards, because a new owner and an ACL change it.
+// resemble gives the new file the owner, the ACL and the other attributes of the one it replaces.
+// The caller sets the mode afterwards, because a new owner and an ACL change it.
 func resemble(f *os.File, original string, info fs.FileInfo) error {
 	made, err := f.Stat()
 	if err != nil {

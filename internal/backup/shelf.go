@@ -18,7 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/robustio"
 )
 
-// A backup is a directory that users can read without gauze. Damage to one does not affect the others.
+// A backup is a directory that users can read without gauze. Damage to one does not affect the
+// others.
 //
 //	17/entry.json   the Entry
 //	17/before       the content before the change; missing if the file did not exist
@@ -40,8 +41,9 @@ type record struct {
 
 func (s Store) in(names ...string) string { return filepath.Join(append([]string{s.Dir}, names...)...) }
 
-// lock excludes all other gauze processes of this user and cleans up after crashed ones. There is one lock for all
-// files, because changes are rare and short, and numbering and pruning need it anyway.
+// lock excludes all other gauze processes of this user and cleans up after crashed ones. There is
+// one lock for all files, because changes are rare and short, and numbering and pruning need it
+// anyway.
 func (s Store) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, s.storeError(err)
@@ -131,7 +133,8 @@ func (s Store) fill(r record, before, after []byte) error {
 	if err != nil {
 		return err
 	}
-	// The entry is written last and atomically: a directory without one belongs to a change that had not begun.
+	// The entry is written last and atomically: a directory without one belongs to a change that
+	// had not begun.
 	unfinished := filepath.Join(folder, entryName+".tmp")
 	if err := writeNew(unfinished, append(text, '\n')); err != nil {
 		return err
@@ -154,7 +157,8 @@ func writeNew(path string, content []byte) error {
 	return cmp.Or(err, f.Sync(), f.Close())
 }
 
-// drop removes the backup of a change that was not made. It removes the entry first, without which the rest is ignored.
+// drop removes the backup of a change that was not made. It removes the entry first, without which
+// the rest is ignored.
 func (s Store) drop(id string) {
 	os.Remove(s.in(id+pending, entryName))
 	robustio.RemoveAll(s.in(id + pending))
@@ -197,8 +201,8 @@ func (s Store) settle() {
 	}
 }
 
-// made reports whether the file was replaced before the process died. As long as the temporary file exists, it was not.
-// In doubt it was: an extra backup does no harm.
+// made reports whether the file was replaced before the process died. As long as the temporary file
+// exists, it was not. In doubt it was: an extra backup does no harm.
 func (r record) made() bool {
 	now, _, err := place{r.Path, r.Target}.read()
 	if err == nil && hashOf(now) == r.New {
@@ -261,8 +265,8 @@ func (s Store) content(e Entry, name, hash string) ([]byte, error) {
 	return content, nil
 }
 
-// List returns the changes, newest first. It skips entries that cannot be read and reports them in the error, which
-// may accompany a result.
+// List returns the changes, newest first. It skips entries that cannot be read and reports them in
+// the error, which may accompany a result.
 func (s Store) List() ([]Entry, error) {
 	if _, err := os.Lstat(s.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -343,9 +347,9 @@ func (s Store) size(e Entry) int64 {
 	return sum
 }
 
-// surplus selects the entries to remove from a list with the newest first: all but the last perFile of each file, then
-// the oldest until the rest is small enough. It keeps the newest entry and the first one of every file, which has the
-// content before gauze ever changed it.
+// surplus selects the entries to remove from a list with the newest first: all but the last perFile
+// of each file, then the oldest until the rest is small enough. It keeps the newest entry and the
+// first one of every file, which has the content before gauze ever changed it.
 func surplus(entries []Entry, size func(Entry) int64, perFile int, bytes int64) []Entry {
 	first := map[string]string{}
 	for _, e := range entries {

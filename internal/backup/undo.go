@@ -34,8 +34,8 @@ func (s Store) Contents(id string) (e Entry, before, after []byte, err error) {
 	return e, before, after, nil
 }
 
-// Restore undoes a change. That is itself a change that can be undone. The error is ErrConflict if the file was changed
-// later, unless force is set.
+// Restore undoes a change. That is itself a change that can be undone. The error is ErrConflict if
+// the file was changed later, unless force is set.
 func (s Store) Restore(id string, force bool) (Entry, error) {
 	unlock, err := s.lock()
 	if err != nil {

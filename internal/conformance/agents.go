@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// unsupported maps prefixes of scenarios that do not apply to gauze mcp to what they require. All other scenarios apply,
-// including new ones.
+// unsupported maps prefixes of scenarios that do not apply to gauze mcp to what they require. All
+// other scenarios apply, including new ones.
 var unsupported = map[string]string{
 	"tools-call-":                          "a test tool of the suite",
 	"elicitation-sep":                      "a test tool of the suite",
@@ -24,7 +24,8 @@ var unsupported = map[string]string{
 	"tasks-":                               "the tasks extension",
 }
 
-// minOwnScenarios is how many scenarios must apply. With fewer, the suite has changed too much for this leg.
+// minOwnScenarios is how many scenarios must apply. With fewer, the suite has changed too much for
+// this leg.
 const minOwnScenarios = 5
 
 func appliesToOwn(scenario string) bool {
@@ -36,8 +37,8 @@ func appliesToOwn(scenario string) bool {
 	return true
 }
 
-// irrelevant reports whether a check does not apply although its scenario does: the suite could not run it, or it is
-// about prompts or resources.
+// irrelevant reports whether a check does not apply although its scenario does: the suite could not
+// run it, or it is about prompts or resources.
 func (c check) irrelevant() bool {
 	return c.Status == info || c.Status == "SKIPPED" || strings.HasPrefix(c.Message, "Not testable:") ||
 		strings.Contains(c.ID, "-prompts-") || strings.Contains(c.ID, "-resources-")

@@ -7,15 +7,16 @@ import (
 	"os/exec"
 )
 
-// In the client leg the suite starts this program instead of the client, once per scenario. These variables tell it
-// what to run.
+// In the client leg the suite starts this program instead of the client, once per scenario. These
+// variables tell it what to run.
 const (
 	envClient = "GAUZE_CONFORMANCE_CLIENT"
 	envGauze  = "GAUZE_CONFORMANCE_GAUZE"
 )
 
-// runClientThrough opens a front to the URL in the last argument, runs the client against it, and returns the client's
-// exit status. All processes stay in the process group of the suite, so that they end with it.
+// runClientThrough opens a front to the URL in the last argument, runs the client against it, and
+// returns the client's exit status. All processes stay in the process group of the suite, so that
+// they end with it.
 func runClientThrough(ctx context.Context, f front, client string, args []string) int {
 	last := len(args) - 1
 	if last < 0 {

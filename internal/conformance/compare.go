@@ -30,14 +30,15 @@ type difference struct {
 	runs            int
 }
 
-// unstable is a check whose result varies between direct runs. Behind gauze it may have any of those results.
+// unstable is a check whose result varies between direct runs. Behind gauze it may have any of
+// those results.
 type unstable struct {
 	key
 	direct, through map[string]int // results and how often they occurred
 }
 
-// expected reports whether a difference is inevitable: clients request authorization for the URL of the server, which
-// is different behind a front.
+// expected reports whether a difference is inevitable: clients request authorization for the URL of
+// the server, which is different behind a front.
 func (k key) expected() bool { return strings.HasPrefix(k.scenario, "auth/") }
 
 func (k key) compare(other key) int {

@@ -15,7 +15,8 @@ type target struct {
 	command []string
 }
 
-// front is a proxy for a server: gauze, or a fake in tests. stop returns an error if it did not run and stop cleanly.
+// front is a proxy for a server: gauze, or a fake in tests. stop returns an error if it did not run
+// and stop cleanly.
 type front interface {
 	open(ctx context.Context, t target) (url string, stop func() error, err error)
 }

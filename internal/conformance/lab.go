@@ -69,8 +69,8 @@ func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
 	return reports
 }
 
-// once runs the suite once, directly if f is nil. It may return both results and an error, if a front did not stop
-// cleanly.
+// once runs the suite once, directly if f is nil. It may return both results and an error, if a
+// front did not stop cleanly.
 func (l *lab) once(ctx context.Context, leg leg, f front) (s sheet, err error) {
 	began := time.Now()
 	if leg.kind == client {
@@ -158,7 +158,8 @@ func (l *lab) listen(ctx context.Context, stateless bool) (url string, stop func
 	return "", nil, fmt.Errorf("everything-server is not listening on %s\n%s", address, p.said)
 }
 
-// suite runs the suite and reads its results. It ignores the exit status, which only reports that a check failed.
+// suite runs the suite and reads its results. It ignores the exit status, which only reports that a
+// check failed.
 func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, error) {
 	l.count++
 	dir := filepath.Join(l.dir, fmt.Sprintf("run-%d", l.count))

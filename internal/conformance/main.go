@@ -1,13 +1,14 @@
-// Command conformance runs the official MCP conformance suite directly and through gauze, and compares the results
-// check by check.
+// Command conformance runs the official MCP conformance suite directly and through gauze, and
+// compares the results check by check.
 //
 //	go run ./internal/conformance               every leg, one run through gauze
 //	go run ./internal/conformance -runs 20      the acceptance test: twenty runs
 //	go run ./internal/conformance -only stdio   legs of that name, version or kind
 //
-// Failed checks are not the point: go-sdk's server lacks the tasks extension and fails its checks with or without
-// gauze. The point is that gauze makes no difference. A check whose result varies between direct runs is listed as
-// unstable, with its results on both sides. For our own server, gauze mcp, the checks that apply must pass.
+// Failed checks are not the point: go-sdk's server lacks the tasks extension and fails its checks
+// with or without gauze. The point is that gauze makes no difference. A check whose result varies
+// between direct runs is listed as unstable, with its results on both sides. For our own server,
+// gauze mcp, the checks that apply must pass.
 package main
 
 import (
@@ -39,7 +40,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout))
 }
 
-// watchParent calls gone when the parent process exits: a killed go run does not stop this program and its servers.
+// watchParent calls gone when the parent process exits: a killed go run does not stop this program
+// and its servers.
 func watchParent(ctx context.Context, gone func()) {
 	parent := os.Getppid()
 	for ctx.Err() == nil && os.Getppid() == parent {
@@ -48,7 +50,8 @@ func watchParent(ctx context.Context, gone func()) {
 	gone()
 }
 
-// run executes the command line and returns the exit status: 1 for a difference, 2 if the comparison was not possible.
+// run executes the command line and returns the exit status: 1 for a difference, 2 if the
+// comparison was not possible.
 func run(ctx context.Context, args []string, out io.Writer) int {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	flags.SetOutput(out)

@@ -17,7 +17,8 @@ type process struct {
 	err  error // valid once done is closed
 }
 
-// start starts a command. With its own process group it can be killed with all its children; otherwise it shares ours.
+// start starts a command. With its own process group it can be killed with all its children;
+// otherwise it shares ours.
 func start(ownGroup bool, env, argv []string, seen func(line string)) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), said: &tail{seen: seen}, done: make(chan struct{})}
 	p.cmd.Env = env
@@ -36,8 +37,8 @@ func start(ownGroup bool, env, argv []string, seen func(line string)) (*process,
 	return p, nil
 }
 
-// stop asks the process to exit, waits, and kills it. It returns an error if the process had exited before or did not
-// exit in time.
+// stop asks the process to exit, waits, and kills it. It returns an error if the process had exited
+// before or did not exit in time.
 func (p *process) stop(timeout time.Duration) error {
 	defer p.kill()
 	select {

@@ -18,8 +18,8 @@ type check struct {
 	Message  string `json:"errorMessage"`
 }
 
-// key identifies a check across runs. The suite uses one id for several checks with different names; checks with the
-// same name are compared as a group.
+// key identifies a check across runs. The suite uses one id for several checks with different
+// names; checks with the same name are compared as a group.
 type key struct{ scenario, id, name string }
 
 // sheet is the result of one run.
@@ -48,7 +48,8 @@ func (s sheet) verdicts() int {
 	return n
 }
 
-// scenarioFolder matches the directory of a scenario: its name, with a prefix for servers, and a time stamp.
+// scenarioFolder matches the directory of a scenario: its name, with a prefix for servers, and a
+// time stamp.
 var scenarioFolder = regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 
 func readResults(dir string) (sheet, error) {
@@ -82,8 +83,8 @@ func readResults(dir string) (sheet, error) {
 	return s, err
 }
 
-// summary reads the list at the end of the output, which also has clients that failed or hung although every check of
-// the scenario passed.
+// summary reads the list at the end of the output, which also has clients that failed or hung
+// although every check of the scenario passed.
 type summary struct {
 	reached  bool
 	outcomes []check

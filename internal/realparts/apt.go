@@ -34,7 +34,8 @@ func aptInstall(ctx context.Context, out io.Writer, packages ...string) error {
 	}
 	fmt.Fprintf(out, "apt-get install %s\n", list)
 	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
-	// An error of update matters only if the installation also fails: one stale source must not stop it.
+	// An error of update matters only if the installation also fails: one stale source must not
+	// stop it.
 	updated := run(ctx, "", quiet, "apt-get", "update", "-q")
 	if err := run(ctx, "", quiet, append([]string{"apt-get", "install", "-q", "-y", "--no-install-recommends"}, packages...)...); err != nil {
 		if updated != nil {

@@ -18,8 +18,8 @@ const (
 	CopilotCLI Client = "copilot-cli"
 )
 
-// programs are the paths of the executables. Most are in a separate package for each system, which the install script
-// would link; used from there, no script has to run.
+// programs are the paths of the executables. Most are in a separate package for each system, which
+// the install script would link; used from there, no script has to run.
 var programs = map[Client]string{
 	ClaudeCode: "@anthropic-ai/claude-code-linux-*/claude",
 	Codex:      "@openai/codex-linux-*/vendor/*/bin/codex",
@@ -34,7 +34,8 @@ var (
 	moreClientsUnit = npmUnitOf("clients-more", minNode, pinsMorePackage, pinsMoreLock)
 )
 
-// NeedClient returns the command line that starts the client. A missing client is handled like in Need.
+// NeedClient returns the command line that starts the client. A missing client is handled like in
+// Need.
 func NeedClient(t testing.TB, client Client, args ...string) []string {
 	t.Helper()
 	from := moreClientsUnit

@@ -25,9 +25,9 @@ type unit struct {
 // stamp is written last: a directory without it is the result of an interrupted installation.
 const stamp = "installed.json"
 
-// installed returns the place of a unit and installs the unit first if its stamp is missing. The installation is made
-// in the final directory, because virtual environments cannot be moved, and under a lock, because test processes run
-// in parallel.
+// installed returns the place of a unit and installs the unit first if its stamp is missing. The
+// installation is made in the final directory, because virtual environments cannot be moved, and
+// under a lock, because test processes run in parallel.
 func installed(ctx context.Context, u unit, out io.Writer) (place, error) {
 	root := cacheRoot()
 	dir := filepath.Join(root, u.name+"-"+fingerprint(u.name, u.pins))

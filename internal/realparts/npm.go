@@ -43,8 +43,8 @@ func installPinned(ctx context.Context, dir string, out io.Writer, oldest int, p
 	return place{Node: node, Modules: filepath.Join(dir, "node_modules")}, nil
 }
 
-// npm returns an npm command line that runs no install scripts, which none of the parts requires, prefers the cache,
-// and fails within seconds without a network.
+// npm returns an npm command line that runs no install scripts, which none of the parts requires,
+// prefers the cache, and fails within seconds without a network.
 func npm(args ...string) []string {
 	return append([]string{"npm", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
 		"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}, args...)
@@ -65,7 +65,7 @@ func newEnoughNode(ctx context.Context, dir string, out io.Writer, oldest int) (
 	}
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	if runtime.GOOS != "linux" || arch == "" {
-		return "", fmt.Errorf("Node.js %s is too old\nnext: install Node.js %d or newer", strings.TrimSpace(string(version)), oldest)
+		return "", fmt.Errorf("the installed Node.js %s is too old\nnext: install Node.js %d or newer", strings.TrimSpace(string(version)), oldest)
 	}
 	pkg := "node-linux-" + arch
 	fmt.Fprintf(out, "Node.js %s is too old; installing %s\n", strings.TrimSpace(string(version)), nodePin)

@@ -8,8 +8,9 @@ import (
 	"runtime"
 )
 
-// The npm parts are pinned by lock files with a checksum for every package. They were written with npm's
-// omit-lockfile-registry-resolved, so they contain no address and install from the registry that npm is configured for.
+// The npm parts are pinned by lock files with a checksum for every package. They were written with
+// npm's omit-lockfile-registry-resolved, so they contain no address and install from the registry
+// that npm is configured for.
 //
 //go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
 //go:embed pins/servers/package.json pins/servers/package-lock.json pins/servers-more/package.json pins/servers-more/package-lock.json

@@ -65,7 +65,8 @@ func uvx(p place) []string {
 	return []string{p.Uvx, "--cache-dir", p.Cache, "--no-python-downloads", "--python", p.Python}
 }
 
-// uvxCommand returns the command that starts the time server from the cache, independent of the network.
+// uvxCommand returns the command that starts the time server from the cache, independent of the
+// network.
 func uvxCommand(p place) []string {
 	return append(uvx(p), "--offline", timePin)
 }

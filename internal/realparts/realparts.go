@@ -1,8 +1,8 @@
 // Package realparts installs real MCP servers and clients with pinned versions for tests.
 //
-// They are in the user's cache directory, in directories named by a hash of the pins: a changed pin leads to a new
-// installation, an unchanged one costs one file read. npm and pip are used with the configuration of the machine. To
-// install everything, run
+// They are in the user's cache directory, in directories named by a hash of the pins: a changed pin
+// leads to a new installation, an unchanged one costs one file read. npm and pip are used with the
+// configuration of the machine. To install everything, run
 //
 //	go run ./internal/check -only realparts
 package realparts
@@ -22,8 +22,8 @@ import (
 // Part is a real server.
 type Part string
 
-// The first four servers are from npm and use the older protocol versions. Time is from PyPI, is started by uvx, and
-// also supports the newest version.
+// The first four servers are from npm and use the older protocol versions. Time is from PyPI, is
+// started by uvx, and also supports the newest version.
 const (
 	Everything         Part = "server-everything"
 	Filesystem         Part = "server-filesystem"
@@ -32,8 +32,8 @@ const (
 	Time               Part = "mcp-server-time"
 )
 
-// installTimeout limits the installation of a unit: a slow connection needs a few minutes, and a machine without a
-// network must not block the tests for longer.
+// installTimeout limits the installation of a unit: a slow connection needs a few minutes, and a
+// machine without a network must not block the tests for longer.
 const installTimeout = 6 * time.Minute
 
 // Install installs everything that is missing and reports progress to out.
@@ -54,8 +54,9 @@ func Install(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// Need returns the command line that starts the server and installs the server first if it is missing. If that fails,
-// the test is skipped with the reason; with CI=true it fails, because in CI a missing part must not look like a pass.
+// Need returns the command line that starts the server and installs the server first if it is
+// missing. If that fails, the test is skipped with the reason; with CI=true it fails, because in CI
+// a missing part must not look like a pass.
 func Need(t testing.TB, part Part, args ...string) []string {
 	t.Helper()
 	if part == Time {
@@ -93,8 +94,8 @@ type place struct {
 	Client  string `json:",omitempty"` // conformance unit: everything-client
 }
 
-// attempts caches the result of each installation for this process, so that a missing network costs one timeout and
-// not one per test.
+// attempts caches the result of each installation for this process, so that a missing network costs
+// one timeout and not one per test.
 var attempts sync.Map // unit name -> func() (place, error)
 
 func need(t testing.TB, u unit) place {

@@ -20,7 +20,8 @@ type Server struct {
 	Env  []string
 }
 
-// npmServer is a server from npm: its package, its arguments, and the variables it requires to start.
+// npmServer is a server from npm: its package, its arguments, and the variables it requires to
+// start.
 type npmServer struct {
 	pkg  string
 	args []string
@@ -141,7 +142,8 @@ func packageScript(dir string) (string, error) {
 	return filepath.Join(dir, script), nil
 }
 
-// installPyPIServers installs each server in its own virtual environment, because their requirements conflict.
+// installPyPIServers installs each server in its own virtual environment, because their
+// requirements conflict.
 func installPyPIServers(ctx context.Context, dir string, out io.Writer) (place, error) {
 	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
 		return place{}, err

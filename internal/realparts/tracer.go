@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// NeedTracer returns the path of a working strace. If it is missing, NeedTracer behaves like Need. strace comes only
-// from the distribution, because a tracer sees everything.
+// NeedTracer returns the path of a working strace. If it is missing, NeedTracer behaves like Need.
+// strace comes only from the distribution, because a tracer sees everything.
 func NeedTracer(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {

@@ -27,8 +27,8 @@ func (s Source) Check() error {
 	return err
 }
 
-// base returns the address of the registry without a trailing slash. It receives what users type, so it must be
-// encrypted unless it is on this machine, and it must not contain a password.
+// base returns the address of the registry without a trailing slash. It receives what users type,
+// so it must be encrypted unless it is on this machine, and it must not contain a password.
 func (s Source) base() (string, error) {
 	address := s.URL
 	if address == "" {
@@ -101,7 +101,8 @@ func (s Source) ask(ctx context.Context, address, etag string) (body []byte, new
 	return body, plainTag(response.Header.Get("ETag")), nil
 }
 
-// client follows redirects only within the registry: a redirect must not disclose the request to another host.
+// client follows redirects only within the registry: a redirect must not disclose the request to
+// another host.
 func (s Source) client() *http.Client {
 	client := &http.Client{Timeout: requestTimeout, CheckRedirect: sameHost}
 	if s.HTTP != nil {

@@ -27,7 +27,8 @@ type page struct {
 	next    string // the cursor of the next page
 }
 
-// readPage is the one place where responses are cleaned, limited and validated. It skips invalid entries.
+// readPage is the one place where responses are cleaned, limited and validated. It skips invalid
+// entries.
 func readPage(body []byte) (page, error) {
 	var list struct {
 		Servers  []json.RawMessage `json:"servers"`
@@ -59,7 +60,8 @@ func readPage(body []byte) (page, error) {
 	return p, nil
 }
 
-// entry is a server as a registry describes it: the publisher's server.json and the registry's metadata.
+// entry is a server as a registry describes it: the publisher's server.json and the registry's
+// metadata.
 type entry struct {
 	Server struct {
 		Name        text      `json:"name"`
@@ -129,8 +131,8 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 // shown returns the text for display: one line, cleaned, truncated.
 func (t text) shown() string { return fault.Quote(string(t)) }
 
-// exact returns the text as a value, or "" if it is not safe to use as it is: a cleaned or truncated value would be
-// a different value.
+// exact returns the text as a value, or "" if it is not safe to use as it is: a cleaned or
+// truncated value would be a different value.
 func (t text) exact() string {
 	if fault.Quote(string(t)) != string(t) {
 		return ""
@@ -200,8 +202,8 @@ func noted(notes []string, format string, args ...any) []string {
 	return append(notes, note)
 }
 
-// clean converts a package to facts. It ignores runtimeHint and registryBaseUrl: the user decides which runner starts
-// a package and where it comes from.
+// clean converts a package to facts. It ignores runtimeHint and registryBaseUrl: the user decides
+// which runner starts a package and where it comes from.
 func (p pack) clean() (Facts, error) {
 	f := Facts{Kind: Kind(p.Type), Name: string(p.Identifier), Version: strings.TrimPrefix(string(p.Version), "v")}
 	switch f.Kind {

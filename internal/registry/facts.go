@@ -65,8 +65,9 @@ func Required(variables []Variable) (required []Variable) {
 	return required
 }
 
-// Words returns the command that starts the server, or its address. Only the name and the version come from the
-// registry: gauze chooses the runner and its options, and a container gets the variables that the user names.
+// Words returns the command that starts the server, or its address. Only the name and the version
+// come from the registry: gauze chooses the runner and its options, and a container gets the
+// variables that the user names.
 func (f Facts) Words(env ...string) []string {
 	switch f.Kind {
 	case NPM:
@@ -92,8 +93,8 @@ func (f Facts) pinned() string {
 	return f.Name + "@" + f.Version
 }
 
-// Package returns the name with its origin, as users type it: npm:airtable-mcp-server@1.9.5. For a remote it is the
-// address.
+// Package returns the name with its origin, as users type it: npm:airtable-mcp-server@1.9.5. For a
+// remote it is the address.
 func (f Facts) Package() string {
 	if f.Kind == Remote {
 		return f.Name
@@ -101,8 +102,8 @@ func (f Facts) Package() string {
 	return string(f.Kind) + ":" + f.pinned()
 }
 
-// ParsePackage parses the result of Package. The kind is required, because the same name may be different packages on
-// npm and PyPI; only a name with a scope must be npm.
+// ParsePackage parses the result of Package. The kind is required, because the same name may be
+// different packages on npm and PyPI; a name with a scope can only be npm.
 func ParsePackage(text string) (Facts, error) {
 	kind, name, found := strings.Cut(text, ":")
 	f := Facts{Kind: Kind(kind), Name: name}

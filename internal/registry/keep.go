@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// Responses are cached in one file each, named by the hash of the URL and readable only by its owner. The modification
-// time of the file is the time of the response. Errors of the cache are ignored: the next request goes to the registry.
+// Responses are cached in one file each, named by the hash of the URL and readable only by its
+// owner. The modification time of the file is the time of the response. Errors of the cache are
+// ignored: the next request goes to the registry.
 const (
 	maxAge  = 24 * time.Hour
 	maxKept = 128
@@ -34,7 +35,8 @@ func (k kept) fresh(now time.Time) bool {
 	return age >= 0 && age < maxAge
 }
 
-// dir returns the cache directory of this registry, or "". Each registry has its own, so that none can answer for another.
+// dir returns the cache directory of this registry, or "". Each registry has its own, so that none
+// can answer for another.
 func (s Source) dir() string {
 	base, err := s.base()
 	if err != nil {

@@ -29,9 +29,10 @@ func (s Source) Server(ctx context.Context, name string) (Server, bool) {
 	return Server{}, false
 }
 
-// Lookup returns what is known about a package, an image or an address. The registry can only search servers by name,
-// so Lookup sends the distinctive words of the package's name and accepts only entries for exactly this package. It
-// sends the scope only if the name alone is not distinctive (@example/mcp), and never the path or query of an address.
+// Lookup returns what is known about a package, an image or an address. The registry can only
+// search servers by name, so Lookup sends the distinctive words of the package's name and accepts
+// only entries for exactly this package. It sends the scope only if the name alone is not
+// distinctive (@example/mcp), and never the path or query of an address.
 func (s Source) Lookup(ctx context.Context, kind Kind, name string) (Facts, bool) {
 	if !validName(kind, name) {
 		return Facts{}, false
@@ -51,7 +52,8 @@ func (s Source) Lookup(ctx context.Context, kind Kind, name string) (Facts, bool
 	return pick(servers, kind, name)
 }
 
-// pick returns the entry for exactly this package, preferring entries that are not deprecated and then the newest.
+// pick returns the entry for exactly this package, preferring entries that are not deprecated and
+// then the newest.
 func pick(servers []Server, kind Kind, name string) (best Facts, ok bool) {
 	var from Server
 	for _, server := range newest(servers) {
@@ -64,7 +66,8 @@ func pick(servers []Server, kind Kind, name string) (best Facts, ok bool) {
 	return best, ok
 }
 
-// lookupQueries returns the queries for a package: its name, all its distinctive words, single ones.
+// lookupQueries returns the queries for a package: its name, all its distinctive words, single
+// ones.
 func lookupQueries(kind Kind, name string) (queries []string) {
 	add := func(query string) {
 		if query != "" && !slices.Contains(queries, query) {

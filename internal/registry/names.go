@@ -20,8 +20,8 @@ const (
 
 const part = `[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*` // of the path of an image
 
-// Valid names. None can start with a dash or contain anything that a shell, a package manager or a terminal would
-// interpret: npm's "alias@npm:other", git and file addresses, options.
+// Valid names. None can start with a dash or contain anything that a shell, a package manager or a
+// terminal would interpret: npm's "alias@npm:other", git and file addresses, options.
 var (
 	serverName = lazy(`^[A-Za-z0-9][A-Za-z0-9.-]{0,99}/[A-Za-z0-9._-]{1,99}$`)
 	npmName    = lazy(`^(@[a-z0-9][a-z0-9._-]{0,99}/)?[a-z0-9][a-z0-9._-]{0,99}$`)
@@ -40,8 +40,8 @@ var (
 	pathText = lazy(`^[A-Za-z0-9/._~%@:+,=&-]*$`)
 )
 
-// pattern is a regular expression that is compiled at its first use: most processes never use it, and the repeat
-// counts cost a megabyte.
+// pattern is a regular expression that is compiled at its first use: most processes never use it,
+// and the repeat counts cost a megabyte.
 type pattern struct{ compiled func() *regexp.Regexp }
 
 func lazy(text string) pattern {
@@ -109,8 +109,8 @@ func repository(image string) string {
 	return image
 }
 
-// Loads reports whether a variable controls which code runs, what it trusts or where it connects. A registry may not
-// ask for such a variable.
+// Loads reports whether a variable controls which code runs, what it trusts or where it connects. A
+// registry may not ask for such a variable.
 func Loads(name string) bool {
 	upper := strings.ToUpper(name)
 	begins := func(with string) bool { return strings.HasPrefix(upper, with) }
@@ -123,6 +123,6 @@ func Loads(name string) bool {
 			"GIT_ASKPASS", "GIT_TEMPLATE_DIR", "GIT_DIR", "GIT_PAGER", "GIT_EDITOR", "EDITOR", "PAGER"}, upper)
 }
 
-// directs reports whether a variable is the address that a server connects to. A registry may ask for such a variable,
-// but not provide its value.
+// directs reports whether a variable is the address that a server connects to. A registry may ask
+// for such a variable, but not provide its value.
 func directs(name string) bool { return strings.HasSuffix(strings.ToUpper(name), "_BASE_URL") }

@@ -90,7 +90,8 @@ func rank(servers []Server, words []string) []Server {
 	return best
 }
 
-// score rates how well a word matches a server: 8 for its name, 1 for a part of a word in its description.
+// score rates how well a word matches a server: 8 for its name, 1 for a part of a word in its
+// description.
 func (s Server) score(word string) int {
 	name := strings.TrimPrefix(strings.ToLower(s.Name), commonSpace)
 	_, own, _ := strings.Cut(name, "/")

@@ -1,6 +1,6 @@
-// Package registry finds out about a server before it runs: its package, how to start it, and the variables it needs.
-// It queries a registry with the API of the official MCP registry, or only its cache. Responses are untrusted:
-// entry.go is the one place where they are validated.
+// Package registry finds out about a server before it runs: its package, how to start it, and the
+// variables it needs. It queries a registry with the API of the official MCP registry, or only its
+// cache. Responses are untrusted: entry.go is the one place where they are validated.
 package registry
 
 import (
@@ -27,7 +27,8 @@ type Found struct {
 	Trouble error     // why a request to the registry failed
 }
 
-// Limits of one search. The registry matches a string within names and returns a hundred servers per page.
+// Limits of one search. The registry matches a string within names and returns a hundred servers
+// per page.
 const (
 	maxQueries = 4
 	maxPages   = 3

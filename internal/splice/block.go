@@ -141,7 +141,7 @@ func (e *editor) removeBlock(holder *place, gone []int) string {
 			end = e.d.endOfBlock(max(n.children[i].after, n.children[i].node.end))
 			i++
 			if strings.TrimSpace(text[end:n.children[i].start]) != "" {
-				return "a comment would lose its place"
+				return "a comment is between the members"
 			}
 			if !isGone[i] {
 				break

@@ -157,7 +157,7 @@ func (e *editor) insertEntries(at *place, fresh Map) string {
 func noNull(v any) string {
 	switch v := v.(type) {
 	case nil:
-		return "TOML has no null"
+		return "TOML does not support null"
 	case Map:
 		for _, m := range v {
 			if why := noNull(m.Value); why != "" {
@@ -380,7 +380,7 @@ func (e *editor) insertTables(at *place, index int, fresh Map) string {
 	for _, m := range fresh {
 		item, isMap := m.Value.(Map)
 		if !isMap {
-			return "the items of this list are tables"
+			return "every item of this list must be a table"
 		}
 		parts = append(parts, e.tables(p, path, item, n.model(item, ""), true)...)
 	}
