@@ -27,8 +27,8 @@ func (e *RefusedError) Error() string {
 //
 // Members and items that do not change keep their place and their comments. New
 // members follow the member that they follow in value; a member that the path
-// adds becomes the last one. A value may be nil, bool, string, a number, Clock,
-// Map, []any, []string, or a map with string keys, which are sorted.
+// adds becomes the last one. A value may be nil, bool, string, int, json.Number,
+// Clock, Map, []any or []string.
 func (d *Document) Set(path []any, value any) (*Document, error) {
 	want, err := plain(d.format, value)
 	if err != nil {

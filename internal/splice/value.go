@@ -3,8 +3,6 @@ package splice
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -71,14 +69,6 @@ func (f Format) plain(v any, depth int) (any, error) {
 		return v, nil
 	case int:
 		return json.Number(strconv.Itoa(v)), nil
-	case int64:
-		return json.Number(strconv.FormatInt(v, 10)), nil
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, fmt.Errorf("the new value is not a finite number")
-		}
-		text, err := json.Marshal(v)
-		return json.Number(text), err
 	case Map:
 		m := make(Map, 0, len(v))
 		seen := map[string]bool{}
@@ -94,10 +84,6 @@ func (f Format) plain(v any, depth int) (any, error) {
 			m = append(m, Member{member.Name, value})
 		}
 		return m, nil
-	case map[string]any:
-		return f.plain(sorted(v), depth)
-	case map[string]string:
-		return f.plain(sorted(v), depth)
 	case []string:
 		items := make([]any, 0, len(v))
 		for _, item := range v {
@@ -116,15 +102,6 @@ func (f Format) plain(v any, depth int) (any, error) {
 		return items, nil
 	}
 	return nil, fmt.Errorf("a configuration file cannot contain a %T", v)
-}
-
-// sorted converts a Go map to a Map in the order of its keys.
-func sorted[V any](m map[string]V) Map {
-	all := make(Map, 0, len(m))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, Member{name, m[name]})
-	}
-	return all
 }
 
 func (f Format) isNumber(text string) bool {
