@@ -50,21 +50,13 @@ func thisMachine(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
-// prefix starts every path of the API.
-const prefix = "/v0.1/"
-
 // listPath is the path of the latest versions of all servers whose name contains text.
 func listPath(text, cursor string) string {
 	query := url.Values{"search": {text}, "version": {"latest"}, "limit": {"100"}}
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	return prefix + "servers?" + query.Encode()
-}
-
-// serverPath is the path of the latest version of one server.
-func serverPath(name string) string {
-	return prefix + "servers/" + url.PathEscape(name) + "/versions/latest"
+	return "/v0.1/servers?" + query.Encode()
 }
 
 // ask sends one request. The body is nil if the response with that etag is still current.

@@ -32,15 +32,11 @@ type page struct {
 func readPage(body []byte) (page, error) {
 	var list struct {
 		Servers  []json.RawMessage `json:"servers"`
-		Server   json.RawMessage   `json:"server"` // the response is one entry, not a list
 		Metadata struct {
 			NextCursor text `json:"nextCursor"`
 		} `json:"metadata"`
 	}
 	err := json.Unmarshal(body, &list)
-	if list.Server != nil {
-		list.Servers = []json.RawMessage{body}
-	}
 	if err != nil || list.Servers == nil {
 		return page{}, errors.New("this is not a registry: its response is not a list of servers")
 	}

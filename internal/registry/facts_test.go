@@ -116,27 +116,6 @@ func TestLookupSendsNoMoreThanItMust(t *testing.T) {
 	}
 }
 
-func TestServerByName(t *testing.T) {
-	f := newFake(t, tables, weather)
-	s := f.source()
-	for range 2 { // the second time from what is kept
-		server, ok := s.Server(context.Background(), "io.github.alice/tables-mcp-server")
-		if !ok || server.Version != "1.9.5" || len(server.Ways) != 2 {
-			t.Errorf("%+v", server)
-		}
-		s.Online = false
-	}
-	if n := len(f.seen()); n != 1 {
-		t.Errorf("asked %d times", n)
-	}
-	s.Online = true
-	for _, name := range []string{"io.github.alice/none", "../../etc/passwd", "no-slash", "a/b?c"} {
-		if server, ok := s.Server(context.Background(), name); ok {
-			t.Errorf("%+v", server)
-		}
-	}
-}
-
 func TestShort(t *testing.T) {
 	for name, want := range map[string]string{
 		"io.github.alice/tables-mcp-server": "tables", "com.example/mcp": "example", "com.example/mcp-server": "example", "io.github.x/-rf": "rf",

@@ -8,27 +8,6 @@ import (
 	"strings"
 )
 
-// Server returns the entry with exactly this name, such as io.github.user/weather.
-func (s Source) Server(ctx context.Context, name string) (Server, bool) {
-	if !serverName.MatchString(name) {
-		return Server{}, false
-	}
-	var servers []Server
-	if s.Online {
-		answer, _ := s.page(ctx, serverPath(name))
-		servers = answer.servers
-	}
-	if servers == nil {
-		servers, _ = s.allKept()
-	}
-	for _, server := range newest(servers) {
-		if server.Name == name {
-			return server, true
-		}
-	}
-	return Server{}, false
-}
-
 // Lookup returns what is known about a package, an image or an address. The registry can only
 // search servers by name, so Lookup sends the distinctive words of the package's name and accepts
 // only entries for exactly this package. It sends the scope only if the name alone is not
