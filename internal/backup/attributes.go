@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accessList is the attribute Linux keeps further rights in.
+// accessList is the attribute in which Linux stores POSIX ACLs.
 const accessList = "system.posix_acl_access"
 
-// copyAttributes makes the extended attributes of a new file those of the original. What the system does not let us
-// copy is left out, except rights: a file that more or fewer people may read is not the same file.
+// copyAttributes copies the extended attributes of the original to a new file. It ignores
+// attributes that the system does not allow to be copied, except the ACL: the new file must not be
+// readable by more or fewer users.
 func copyAttributes(f *os.File, original string) error {
 	fd := int(f.Fd())
 	wanted := attributes(func(buf []byte) (int, error) { return unix.Listxattr(original, buf) })
@@ -28,7 +29,7 @@ func copyAttributes(f *os.File, original string) error {
 		if slices.Contains(wanted, name) {
 			continue
 		}
-		// A folder can hand an access list to what is made in it; the original had none.
+		// A directory may have a default ACL that the original does not have.
 		if err := unix.Fremovexattr(fd, name); err != nil && name == accessList {
 			return os.NewSyscallError("fremovexattr", err)
 		}
@@ -40,7 +41,7 @@ func attributes(list func([]byte) (int, error)) []string {
 	return strings.FieldsFunc(string(grown(list)), func(r rune) bool { return r == 0 })
 }
 
-// grown asks for the size, then for the value.
+// grown calls ask for the size and then for the value.
 func grown(ask func([]byte) (int, error)) []byte {
 	size, err := ask(nil)
 	if err != nil || size == 0 {

@@ -1,14 +1,14 @@
-// Package backup changes a file of somebody else's so that nothing is lost, with a way back.
+// Package backup changes a user's file without data loss, and can undo the change.
 //
-// A change is made as a whole or not at all, and only to the bytes that were read:
+// A change is atomic and applies only to the bytes that were read:
 //
-//	Store.Write     lock, look, keep both versions, write a file beside it, look again, put it in place
-//	Store.List      what was changed, newest first
-//	Store.Diff      what one change did; Contents: with all it is made of
-//	Store.Restore   the way back, itself a change that can be taken back
+//	Store.Write     lock, check, keep both versions, write a temporary file, check again, rename
+//	Store.List      the changes, newest first
+//	Store.Diff      the diff of one change; Contents: both versions
+//	Store.Restore   undoes a change, which is itself a change that can be undone
 //
-// place.go finds the file behind the links, replace.go puts the new one in its place, shelf.go keeps the versions and
-// settles what a crash left behind.
+// place.go resolves links, replace.go replaces the file, shelf.go keeps the versions and cleans up
+// after a crash.
 package backup
 
 import (
@@ -26,36 +26,37 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Store is where backups are kept: a folder of mode 0700 that belongs to the user.
+// Store is a directory of backups with mode 0700 that belongs to the user.
 type Store struct {
-	Dir string // DefaultDir says which
+	Dir string // see DefaultDir
 
-	patience time.Duration     // for the lock; 10 s unless set
-	reached  func(step string) // told of every step of a change
+	patience time.Duration     // lock timeout; default 10s
+	reached  func(step string) // if set, called at every step of a change
 }
 
-// Change is what is to become of one file.
+// Change is the new content of one file.
 type Change struct {
-	Path   string      // the file as a person names it; it may be a link, which stays one
-	Old    []byte      // exactly what was read; nil if there was no file
-	Seen   *Identity   // which file was read; nil if only its content counts
-	New    []byte      // all of what it is to be
-	Mode   fs.FileMode // of a file that is created: 0600 unless set. An existing file keeps its own
-	Within string      // the file itself must lie in this folder, wherever links lead; "" is the folder of Path
-	About  string      // one line for the list
+	Path   string      // the file as the user names it; if it is a link, it stays one
+	Old    []byte      // the content that was read; nil if the file did not exist
+	Seen   *Identity   // the file that was read; nil to compare only the content
+	New    []byte      // the whole new content
+	Mode   fs.FileMode // of a new file, default 0600; an existing file keeps its mode
+	Within string      // directory that must contain the file after resolving links; default the directory of Path
+	About  string      // one line for List
 }
 
-// Fingerprint is what consent is bound to: this content in place of that one, in this file.
+// Fingerprint identifies the change, so that consent applies to this path, old content and new
+// content only.
 func (c Change) Fingerprint() string {
 	sum := sha256.New()
 	for _, part := range [][]byte{[]byte(c.Path), []byte(c.Within), c.Old, c.New} {
-		fmt.Fprintf(sum, "%t %d:", part == nil, len(part)) // no two changes run together to the same bytes
+		fmt.Fprintf(sum, "%t %d:", part == nil, len(part)) // keeps different changes from hashing the same bytes
 		sum.Write(part)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// Hash names a content.
+// Hash returns the SHA-256 of a content in hexadecimal.
 func Hash(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])
@@ -63,22 +64,23 @@ func Hash(content []byte) string {
 
 // Entry is one change that was made.
 type Entry struct {
-	ID     string      `json:"id"` // a number, counted up
+	ID     string      `json:"id"` // an increasing number
 	Time   time.Time   `json:"time"`
 	Path   string      `json:"path"`
-	Target string      `json:"target"` // the file itself, behind all links
+	Target string      `json:"target"` // the file after resolving all links
 	About  string      `json:"about,omitempty"`
-	Old    string      `json:"old,omitempty"` // Hash of the content before, "" if there was no file
-	New    string      `json:"new,omitempty"` // Hash of the content after, "" if it was removed
+	Old    string      `json:"old,omitempty"` // Hash of the old content, "" if the file did not exist
+	New    string      `json:"new,omitempty"` // Hash of the new content, "" if the file was removed
 	Mode   fs.FileMode `json:"mode"`
-	Undoes string      `json:"undoes,omitempty"` // the ID of the change this one took back
+	Undoes string      `json:"undoes,omitempty"` // ID of the change that this one undid
 }
 
-// Write makes the change and keeps what was there. If the file is not what was read any more, the error is ErrConflict;
-// if links lead out of Within, ErrOutside; if there is nothing to change, ErrSame. After an error the file is as it was.
+// Write makes a change and keeps the old content. The error is ErrConflict if the file is no longer
+// what was read, ErrOutside if links lead out of Within, and ErrSame if nothing would change. After
+// an error the file is unchanged.
 func (s Store) Write(c Change) (Entry, error) {
 	if c.New == nil {
-		return Entry{}, errors.New("backup: a change needs a new content; only the way back removes a file")
+		return Entry{}, errors.New("backup: a change requires new content; only an undo removes a file")
 	}
 	unlock, err := s.lock()
 	if err != nil {
@@ -88,19 +90,19 @@ func (s Store) Write(c Change) (Entry, error) {
 	return s.write(c, "")
 }
 
-// The steps of a change. A process may die at any of them: the file is then old up to stepReady, and new from
-// stepReplaced on.
+// The steps of a change. If the process dies, the file has its old content up to stepReady and the
+// new content from stepReplaced on.
 const (
-	stepLocked   = "locked"   // nothing is done yet
-	stepShelf    = "shelf"    // the folder for the backup is there
-	stepBefore   = "before"   // it holds the old content
-	stepAfter    = "after"    // and the new
-	stepKept     = "kept"     // the backup is complete and on disk
-	stepTemp     = "temp"     // an empty file lies beside the target
-	stepHalf     = "half"     // it holds the new content, perhaps not on disk yet
-	stepReady    = "ready"    // it is on disk, with mode and owner
-	stepReplaced = "replaced" // it has taken the target's place
-	stepListed   = "listed"   // the backup is in the list
+	stepLocked   = "locked"   // nothing has been done
+	stepShelf    = "shelf"    // the directory of the backup exists
+	stepBefore   = "before"   // it contains the old content
+	stepAfter    = "after"    // and the new content
+	stepKept     = "kept"     // the backup is complete and synced
+	stepTemp     = "temp"     // the temporary file exists next to the target
+	stepHalf     = "half"     // it contains the new content, perhaps not synced
+	stepReady    = "ready"    // it is synced, with mode and owner
+	stepReplaced = "replaced" // it has replaced the target
+	stepListed   = "listed"   // the backup is listed
 )
 
 func (s Store) reach(step string) {
@@ -109,28 +111,28 @@ func (s Store) reach(step string) {
 	}
 }
 
-// write makes a change under the lock. No new content removes the file.
+// write makes a change. The caller has the lock. If the new content is nil, the file is removed.
 func (s Store) write(c Change, undoes string) (Entry, error) {
 	s.reach(stepLocked)
 	file, err := find(c.Path, c.Within)
 	if err != nil {
 		return Entry{}, err
 	}
-	info, err := file.mustBe(c.Old)
+	info, err := file.checkContent(c.Old)
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := file.mustBeSeen(c.Seen, info); err != nil {
+	if err := file.checkIdentity(c.Seen, info); err != nil {
 		return Entry{}, err
 	}
 	if (c.Old == nil) == (c.New == nil) && bytes.Equal(c.Old, c.New) {
-		return Entry{}, &Refusal{Path: file.path, Why: "it is like that already", Err: ErrSame}
+		return Entry{}, &Refusal{Path: file.path, Why: "it already has this content", Err: ErrSame}
 	}
 	mode := c.Mode
 	switch {
 	case info != nil:
 		mode = info.Mode()
-		if err := file.mustYield(info); err != nil {
+		if err := file.checkWritable(info); err != nil {
 			return Entry{}, err
 		}
 	case mode == 0:
@@ -163,7 +165,7 @@ func (s Store) write(c Change, undoes string) (Entry, error) {
 	return kept.Entry, nil
 }
 
-// hashOf tells no file from an empty one.
+// hashOf is like Hash, but returns "" for no file.
 func hashOf(content []byte) string {
 	if content == nil {
 		return ""
@@ -171,14 +173,14 @@ func hashOf(content []byte) string {
 	return Hash(content)
 }
 
-// absolute is the path in the form it is kept in.
+// absolute returns the path in the form in which it is stored.
 func absolute(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
 	if !utf8.ValidString(abs) {
-		return "", &Refusal{Path: abs, Why: "its name is not valid UTF-8, so no backup could say where it belongs", Next: "change it by hand"}
+		return "", &Refusal{Path: abs, Why: "its name is not valid UTF-8, which backups do not support", Next: "edit it by hand"}
 	}
 	return abs, nil
 }

@@ -257,7 +257,7 @@ func TestAFileThatChangedMeanwhileIsLeftAlone(t *testing.T) {
 	_, err := b.Write(Change{Path: path, Old: []byte("old"), New: []byte("new")})
 	refuses(t, err, ErrConflict, path, "changed", "next: repeat")
 	_, err = b.Write(Change{Path: path, New: []byte("new")})
-	refuses(t, err, ErrConflict, "made this file")
+	refuses(t, err, ErrConflict, "created this file")
 	_, err = b.Write(Change{Path: b.at("gone"), Old: []byte("old"), New: []byte("new")})
 	refuses(t, err, ErrConflict, "removed this file")
 	_, err = b.Write(Change{Path: path, Old: []byte("theirs"), New: []byte("theirs")})
@@ -385,7 +385,7 @@ func TestALinkIsNotFollowedOut(t *testing.T) {
 	}
 	b.holds(secret, "old")
 	_, err := b.Write(Change{Path: filepath.Join(project, "round"), Old: []byte("old"), New: []byte("new")})
-	refuses(t, err, nil, "circle")
+	refuses(t, err, nil, "levels of symbolic links")
 
 	// With the folder named, it is.
 	e, err := b.Write(Change{Path: filepath.Join(project, "mcp.json"), Old: []byte("old"), New: []byte("new"), Within: filepath.Dir(secret)})
@@ -419,11 +419,11 @@ func TestWhatItsOwnerProtectsIsLeftAlone(t *testing.T) {
 	path = b.put("twice.json", "old")
 	if err := os.Link(path, b.at("again.json")); err == nil {
 		_, err := b.Write(Change{Path: path, Old: []byte("old"), New: []byte("new")})
-		refuses(t, err, nil, "2 names", "next: ")
+		refuses(t, err, nil, "2 hard links", "next: ")
 	}
 
 	_, err = b.Write(Change{Path: b.folder, Old: []byte("old"), New: []byte("new")})
-	refuses(t, err, nil, "folder")
+	refuses(t, err, nil, "directory")
 	b.lists()
 }
 
@@ -434,12 +434,12 @@ func TestAWayBackDoesNotWriteOverWhatCameLater(t *testing.T) {
 	b.change(path, "b", "c")
 
 	_, err := b.Restore("1", false)
-	refuses(t, err, ErrConflict, "gauze has changed it again", "gauze undo 2", "--force")
+	refuses(t, err, ErrConflict, "gauze changed it again", "gauze undo 2", "--force")
 	b.holds(path, "c")
 
 	b.put("mcp.json", "theirs")
 	_, err = b.Restore("1", false)
-	refuses(t, err, ErrConflict, "somebody", "gauze undo --diff 1", "gauze undo 1 --force")
+	refuses(t, err, ErrConflict, "another program", "gauze undo --diff 1", "gauze undo 1 --force")
 	b.holds(path, "theirs")
 
 	forced := b.restore("1", true)

@@ -11,9 +11,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Unified shows a change as people know it. Nothing in it is left out or shortened, and nothing can hide in it:
-// characters that show nothing are spelled out, line ends where they are not the same everywhere. nil is no file.
-// The contents of a file are in it, secrets, too: whoever shows it to anybody but its owner hides them first.
+// Unified returns a complete unified diff in which nothing can hide: invisible characters are
+// escaped, and so are CRs unless every line has one. nil means no file. The diff contains the
+// file's secrets, so redact it before showing it to anyone but the owner.
 func Unified(path string, old, new []byte) string {
 	name := visible(path)
 	from, to := name, name
@@ -23,11 +23,11 @@ func Unified(path string, old, new []byte) string {
 	if new == nil {
 		to = "/dev/null"
 	}
-	if crlf(old) && crlf(new) { // as before: no need to say so on every line
+	if crlf(old) && crlf(new) { // unchanged, so do not mark every line
 		old, new = bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), bytes.ReplaceAll(new, []byte("\r\n"), []byte("\n"))
 	}
 	text := string(diff.Diff(from, old, to, new))
-	_, text, _ = strings.Cut(text, "\n") // the command line of a diff that nobody ran
+	_, text, _ = strings.Cut(text, "\n") // drop the "diff old new" line
 	if text == "" {
 		return ""
 	}
@@ -39,13 +39,13 @@ func Unified(path string, old, new []byte) string {
 	return b.String()
 }
 
-// crlf tells whether lines end as they do on Windows, all of them.
+// crlf reports whether all lines end with CRLF.
 func crlf(content []byte) bool {
 	n := bytes.Count(content, []byte("\n"))
 	return n > 0 && n == bytes.Count(content, []byte("\r\n"))
 }
 
-// visible spells out what a terminal would not show, or obey.
+// visible escapes characters that a terminal would not show or would interpret.
 func visible(line string) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {

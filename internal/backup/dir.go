@@ -7,18 +7,18 @@ import (
 	"runtime"
 )
 
-// StateDir returns where gauze keeps what it has to remember for this user: $GAUZE_STATE_DIR, or where the system keeps
-// the state of programs.
+// StateDir returns the directory for the state of gauze: $GAUZE_STATE_DIR, or the default of the
+// system.
 func StateDir() (string, error) {
 	home, _ := os.UserHomeDir()
 	dir := stateDir(runtime.GOOS, home, os.Getenv)
 	if dir == "" {
-		return "", errors.New("there is no home directory to keep state in\nnext: set GAUZE_STATE_DIR to a directory of your own")
+		return "", errors.New("no home directory to store state in\nnext: set GAUZE_STATE_DIR to a directory that you own")
 	}
 	return dir, nil
 }
 
-// DefaultDir returns where this user's backups are, in StateDir.
+// DefaultDir returns the directory of this user's backups in StateDir.
 func DefaultDir() (string, error) {
 	dir, err := StateDir()
 	if err != nil {
@@ -43,8 +43,9 @@ func stateDir(system, home string, env func(string) string) string {
 	case "darwin":
 		return under(home, "Library", "Application Support", "gauze")
 	}
-	// "All paths set in these environment variables must be absolute. If an implementation encounters a relative path
-	// [...] it should consider the path invalid and ignore it." (XDG Base Directory Specification)
+	// "All paths set in these environment variables must be absolute. If an implementation
+	// encounters a relative path [...] it should consider the path invalid and ignore it." (XDG
+	// Base Directory Specification)
 	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return under(dir, "gauze")
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fileid"
 )
 
-// largest is the size of a file that is still taken for somebody's configuration.
-const largest = 64 << 20
+// maxFileSize is the maximum size of a file that is changed.
+const maxFileSize = 64 << 20
 
-// place is a file as it was asked for, and the file itself behind all links.
+// place is a path and the file that it resolves to.
 type place struct{ path, real string }
 
-// find follows the links. A link in a project may lead anywhere, so where it ends is held against the folder within.
+// find resolves links. A link in a project may lead anywhere, so the result must be in the
+// directory within.
 func find(path, within string) (place, error) {
 	abs, err := absolute(path)
 	if err != nil {
@@ -30,25 +31,25 @@ func find(path, within string) (place, error) {
 	hops := 0
 	real, err := follow(abs, &hops)
 	if err != nil {
-		return place{}, &Refusal{Path: abs, Why: "it cannot be found: " + reason(err), Err: err}
+		return place{}, &Refusal{Path: abs, Why: "it cannot be resolved: " + reason(err), Err: err}
 	}
 	if within, err = filepath.Abs(within); err == nil {
 		within, err = follow(within, &hops)
 	}
 	if err != nil {
-		return place{}, &Refusal{Path: within, Why: "it cannot be found: " + reason(err), Err: err}
+		return place{}, &Refusal{Path: within, Why: "it cannot be resolved: " + reason(err), Err: err}
 	}
 	if way, err := filepath.Rel(within, real); err != nil || !filepath.IsLocal(way) {
 		return place{}, &Refusal{
 			Path: abs, Target: real, Err: ErrOutside,
-			Why:  fmt.Sprintf("a link leads from here to %s, which is outside of %s", real, within),
-			Next: "if that file is meant, name it itself",
+			Why:  fmt.Sprintf("it is a link to %s, which is outside %s", real, within),
+			Next: "if you mean that file, use its own path",
 		}
 	}
 	return place{abs, real}, nil
 }
 
-// follow is where the path leads, also if nothing is there yet: a link to a file that is still to be made is a link.
+// follow resolves all links of a path, whose file may not exist yet.
 func follow(path string, hops *int) (string, error) {
 	parent := filepath.Dir(path)
 	if parent == path {
@@ -69,7 +70,7 @@ func follow(path string, hops *int) (string, error) {
 		return path, nil
 	}
 	if *hops++; *hops > 255 {
-		return "", errors.New("the links lead round in a circle")
+		return "", errors.New("too many levels of symbolic links")
 	}
 	link, err := os.Readlink(path)
 	if err != nil {
@@ -81,7 +82,7 @@ func follow(path string, hops *int) (string, error) {
 	return follow(link, hops)
 }
 
-// read is what is in the file now, and what is known about it; both are nil if there is no file.
+// read returns the content of the file and its info; both are nil if the file does not exist.
 func (p place) read() ([]byte, fs.FileInfo, error) {
 	refuse := func(why, next string, err error) ([]byte, fs.FileInfo, error) {
 		return nil, nil, &Refusal{Path: p.path, Why: why, Next: next, Err: err}
@@ -91,20 +92,20 @@ func (p place) read() ([]byte, fs.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
 	case err != nil:
-		return refuse("it cannot be looked at: "+reason(err), "", err)
+		return refuse("it cannot be inspected: "+reason(err), "", err)
 	case info.IsDir():
-		return refuse("it is a folder", "name a file in it", nil)
+		return refuse("it is a directory", "use the path of a file in it", nil)
 	case !info.Mode().IsRegular():
-		return refuse("it is no ordinary file but a "+kind(info.Mode()), "name an ordinary file", nil)
-	case info.Size() > largest:
-		return refuse(fmt.Sprintf("it has %d MB, too much for a configuration", info.Size()>>20), "change it by hand", nil)
+		return refuse("it is a "+kind(info.Mode())+", not a regular file", "use the path of a regular file", nil)
+	case info.Size() > maxFileSize:
+		return refuse(fmt.Sprintf("it has %d MB, which is too large for a configuration file", info.Size()>>20), "edit it by hand", nil)
 	}
 	content, err := os.ReadFile(p.real)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return refuse("it cannot be read: "+reason(err), "see to its permissions", err)
+		return refuse("it cannot be read: "+reason(err), "check its permissions", err)
 	}
 	return content, info, nil
 }
@@ -121,8 +122,8 @@ func kind(mode fs.FileMode) string {
 	return "special file"
 }
 
-// mustBe reads the file and is content only if it is exactly what was read before.
-func (p place) mustBe(old []byte) (fs.FileInfo, error) {
+// checkContent returns an error unless the file has exactly the old content.
+func (p place) checkContent(old []byte) (fs.FileInfo, error) {
 	now, info, err := p.read()
 	if err != nil {
 		return nil, err
@@ -130,28 +131,28 @@ func (p place) mustBe(old []byte) (fs.FileInfo, error) {
 	why := ""
 	switch {
 	case old == nil && now != nil:
-		why = "somebody has made this file meanwhile"
+		why = "another program has created this file in the meantime"
 	case old != nil && now == nil:
-		why = "somebody has removed this file meanwhile"
+		why = "another program has removed this file in the meantime"
 	case !bytes.Equal(old, now):
-		why = "somebody has changed this file since it was read"
+		why = "another program has changed this file since it was read"
 	default:
 		return info, nil
 	}
 	return nil, &Refusal{
 		Path: p.path, Err: ErrConflict,
 		Why:  why + "; nothing was written",
-		Next: "repeat the command: it starts from what is there now",
+		Next: "repeat the command to start from the current content",
 	}
 }
 
-// Identity is which file was read, apart from its content: what the path itself is (os.Lstat) and the file it leads to
-// (os.Stat). Both are nil if nothing was there.
+// Identity identifies the file that was read: the path itself (os.Lstat) and the file that it
+// resolves to (os.Stat). Both are nil if the path did not exist.
 type Identity struct{ Named, Behind fs.FileInfo }
 
-// mustBeSeen refuses a file that is in the place of the one that was read. The same bytes do not make it the same file:
-// where a link leads is for the user to see before anything is written there.
-func (p place) mustBeSeen(seen *Identity, file fs.FileInfo) error {
+// checkIdentity returns an error if a different file has replaced the one that was read, even with
+// the same content: the user must see where a link leads before anything is written there.
+func (p place) checkIdentity(seen *Identity, file fs.FileInfo) error {
 	if seen == nil {
 		return nil
 	}
@@ -163,9 +164,9 @@ func (p place) mustBeSeen(seen *Identity, file fs.FileInfo) error {
 	why := ""
 	switch {
 	case isLink(named) && !isLink(seen.Named):
-		why = "a symbolic link took its place since it was read"
+		why = "a symbolic link has replaced it since it was read"
 	case !same(seen.Named, named) || !same(seen.Behind, file):
-		why = "it was replaced by a different file since it was read"
+		why = "a different file has replaced it since it was read"
 	default:
 		return nil
 	}
@@ -180,45 +181,46 @@ func same(a, b fs.FileInfo) bool {
 	return a.Mode().Type() == b.Mode().Type() && os.SameFile(a, b)
 }
 
-// mustStill is mustBe for the last moment before the file is replaced. No system lets us compare and replace in one
-// step, so whoever writes between the last look at the clock of the file and the rename is not noticed: microseconds,
-// however large the file.
-func (p place) mustStill(old []byte, seen fs.FileInfo) error {
-	info, err := p.mustBe(old)
+// checkUnchanged repeats checkContent directly before the file is replaced. No system can compare
+// and replace in one step, so a write between the last check of the modification time and the
+// rename goes unnoticed. That takes microseconds, however large the file.
+func (p place) checkUnchanged(old []byte, seen fs.FileInfo) error {
+	info, err := p.checkContent(old)
 	if err != nil || info == nil {
 		return err
 	}
 	last, err := os.Lstat(p.real)
 	if err != nil || !os.SameFile(seen, last) || last.Mode() != seen.Mode() ||
 		!last.ModTime().Equal(info.ModTime()) || last.Size() != info.Size() {
-		return &Refusal{Path: p.path, Err: ErrConflict, Why: "somebody is changing this file right now; nothing was written",
+		return &Refusal{Path: p.path, Err: ErrConflict, Why: "another program is changing this file; nothing was written",
 			Next: "repeat the command"}
 	}
 	return nil
 }
 
-// mustYield refuses a file that its owner has protected, or that cannot be replaced without a loss.
-func (p place) mustYield(info fs.FileInfo) error {
+// checkWritable returns an error if the file is write-protected or cannot be replaced without
+// losing something.
+func (p place) checkWritable(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
-		return &Refusal{Path: p.path, Why: "it is read-only, and somebody will have had a reason", Next: "make it writable and repeat the command, or change it by hand"}
+		return &Refusal{Path: p.path, Why: "the file is read-only", Next: "make it writable and repeat the command, or edit it by hand"}
 	}
-	// A folder that can be written lets us replace a file that cannot. That is not ours to do.
+	// In a writable directory even a file without write permission could be replaced; do not.
 	file, err := os.OpenFile(p.real, os.O_WRONLY, 0)
 	if err != nil {
-		return &Refusal{Path: p.path, Why: "it may not be written: " + reason(err), Next: "see to its owner and permissions", Err: err}
+		return &Refusal{Path: p.path, Why: "it is not writable: " + reason(err), Next: "check its owner and permissions", Err: err}
 	}
 	defer file.Close()
 	if n := names(file); n > 1 {
 		return &Refusal{
 			Path: p.path,
-			Why:  fmt.Sprintf("it has %d names (hard links), and the others would keep the old content", n),
-			Next: "change it by hand, or make it a file of its own: copy it and move the copy over it",
+			Why:  fmt.Sprintf("it has %d hard links, and the others would keep the old content", n),
+			Next: "edit it by hand, or separate it: copy it and move the copy over it",
 		}
 	}
 	return nil
 }
 
-// isTemp guards what is removed by a name read from disk.
+// isTemp reports whether a name read from disk is one of our temporary files.
 func isTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, ".tmp") && filepath.Base(name) == name
 }

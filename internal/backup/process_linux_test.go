@@ -67,7 +67,7 @@ func TestAFullDiskLeavesTheFileAsItWas(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			b := newBench(t)
 			path := b.put("mcp.json", "old content")
-			b.refused(task{Path: path, Old: []byte("old content"), New: []byte("new content"), LimitAt: step}, "file too large", "next: ", "room")
+			b.refused(task{Path: path, Old: []byte("old content"), New: []byte("new content"), LimitAt: step}, "file too large", "next: ", "space")
 			b.holds(path, "old content")
 			b.tidy("mcp.json")
 			b.lists()
@@ -102,8 +102,8 @@ func TestAFolderThatMayNotBeWrittenIsSaid(t *testing.T) {
 		}
 	}
 	defer os.Chmod(b.folder, 0o755)
-	b.refused(task{Path: path, Old: []byte("old"), New: []byte("new"), User: nobody}, path, "nothing can be written to its folder (permission denied)", "next: ")
-	b.refused(task{Path: b.at("sub/mcp.json"), New: []byte("new"), User: nobody}, "folder cannot be made", "next: ")
+	b.refused(task{Path: path, Old: []byte("old"), New: []byte("new"), User: nobody}, path, "its directory is not writable (permission denied)", "next: ")
+	b.refused(task{Path: b.at("sub/mcp.json"), New: []byte("new"), User: nobody}, "directory cannot be created", "next: ")
 	b.holds(path, "old")
 	b.lists()
 }
@@ -135,12 +135,12 @@ func TestAnOwnerIsKeptOrTheChangeRefused(t *testing.T) {
 	}
 
 	// Readable, and in a folder that lets it be replaced: still not ours.
-	b.refused(task{Path: theirs, Old: []byte("new"), New: []byte("x"), User: nobody}, "may not be written", "next: ")
+	b.refused(task{Path: theirs, Old: []byte("new"), New: []byte("x"), User: nobody}, "not writable", "next: ")
 	open := b.put("open.json", "old")
 	if err := os.Chmod(open, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b.refused(task{Path: open, Old: []byte("old"), New: []byte("new"), User: nobody}, "owner", "could not be kept", "next: ")
+	b.refused(task{Path: open, Old: []byte("old"), New: []byte("new"), User: nobody}, "owner", "could not be preserved", "next: ")
 	b.holds(open, "old")
 	b.tidy("open.json", "theirs.json")
 }
@@ -148,7 +148,7 @@ func TestAnOwnerIsKeptOrTheChangeRefused(t *testing.T) {
 func TestAFileThatIsMountedOnItsOwnIsSaid(t *testing.T) {
 	b := newBench(t)
 	path := b.put("mcp.json", "old")
-	b.refused(task{Path: path, Old: []byte("old"), New: []byte("new"), Mount: true}, path, "mounted on its own", "next: mount its folder")
+	b.refused(task{Path: path, Old: []byte("old"), New: []byte("new"), Mount: true}, path, "mount point of its own", "next: mount its directory")
 	b.holds(path, "old")
 	b.tidy("mcp.json")
 	b.lists()

@@ -7,19 +7,19 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// What a caller may want to answer to; errors.Is finds them in a Refusal.
+// Errors that callers handle; errors.Is finds them in a Refusal.
 var (
-	ErrConflict = errors.New("the file is not what it was")
-	ErrOutside  = errors.New("a link leads out")
+	ErrConflict = errors.New("the file has changed")
+	ErrOutside  = errors.New("a link leads outside")
 	ErrSame     = errors.New("nothing to change")
 	ErrUnknown  = errors.New("no such change")
 )
 
-// Refusal is why a file was left as it is, in words for people: what, where, what to do next. It quotes nothing out of
-// a file.
+// Refusal explains why a file was not changed and what to do next. It never quotes the content of a
+// file.
 type Refusal struct {
 	Path   string
-	Target string // with ErrOutside: the file itself, which a person may be asked about
+	Target string // with ErrOutside, the file that Path resolves to, so that the user can be asked
 	Why    string
 	Next   string // "" if there is nothing to do
 	Err    error
@@ -39,7 +39,8 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// reason is the system's own word without the call and the paths, which the Refusal says already.
+// reason returns the innermost error, without the system call and the path, which the Refusal
+// already contains.
 func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)

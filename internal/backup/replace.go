@@ -11,20 +11,21 @@ import (
 	"github.com/rogpeppe/go-internal/robustio"
 )
 
-// tempPrefix begins the names of the files we put beside those of others.
+// tempPrefix is the prefix of our temporary files.
 const tempPrefix = ".gauze-"
 
-// replace puts the new content in the file's place, as a whole: it is written beside it and renamed. There is no other
-// way: writing into the file itself would leave half of it after a crash, so where a rename cannot be had (a file that
-// is mounted on its own, a folder that may not be written) the change is refused.
+// replace replaces the file atomically: it writes a temporary file in the same directory and
+// renames it. If that is impossible (a file that is a mount point, a directory that is not
+// writable) it returns an error, because writing to the file itself could leave half of it after a
+// crash.
 func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) error {
 	if c.New == nil {
-		if err := file.mustStill(c.Old, info); err != nil {
+		if err := file.checkUnchanged(c.Old, info); err != nil {
 			return err
 		}
 		s.reach(stepReady)
 		if err := os.Remove(file.real); err != nil {
-			return irreplaceable(file, err)
+			return cannotReplace(file, err)
 		}
 		syncDir(filepath.Dir(file.real))
 		return nil
@@ -32,7 +33,7 @@ func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) erro
 
 	dir := filepath.Dir(file.real)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return &Refusal{Path: file.path, Why: "its folder cannot be made: " + reason(err), Next: "make the folder " + dir + " yourself", Err: err}
+		return &Refusal{Path: file.path, Why: "its directory cannot be created: " + reason(err), Next: "create the directory " + dir + " yourself", Err: err}
 	}
 	temp := filepath.Join(dir, kept.Temp)
 	if err := s.prepare(temp, info, kept.Mode, file, c.New); err != nil {
@@ -40,7 +41,7 @@ func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) erro
 		return err
 	}
 	s.reach(stepReady)
-	err := file.mustStill(c.Old, info)
+	err := file.checkUnchanged(c.Old, info)
 	if err == nil {
 		err = put(temp, file, info == nil)
 	}
@@ -52,22 +53,23 @@ func (s Store) replace(file place, info fs.FileInfo, c Change, kept record) erro
 	return nil
 }
 
-// prepare writes the file that is to take the other's place, and makes it like the other before it does.
+// prepare writes the temporary file and gives it the owner, attributes and mode of the one it
+// replaces.
 func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file place, content []byte) error {
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return &Refusal{
 			Path: file.path,
-			Why:  "nothing can be written to its folder (" + reason(err) + "), and only a file beside it can replace it safely",
-			Next: "see to the permissions of " + filepath.Dir(file.real) + ", or change the file by hand",
+			Why:  "its directory is not writable (" + reason(err) + "), so it cannot be replaced safely",
+			Next: "check the permissions of " + filepath.Dir(file.real) + ", or edit the file by hand",
 			Err:  err,
 		}
 	}
 	defer f.Close()
 	s.reach(stepTemp)
 	unwritten := func(err error) error {
-		return &Refusal{Path: file.path, Why: "the new content could not be written (" + reason(err) + "); the file is as it was",
-			Next: "make room on the disk and repeat the command", Err: err}
+		return &Refusal{Path: file.path, Why: "the new content could not be written (" + reason(err) + "); the file is unchanged",
+			Next: "free some disk space and repeat the command", Err: err}
 	}
 	if _, err := f.Write(content); err != nil {
 		return unwritten(err)
@@ -75,7 +77,7 @@ func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file pla
 	s.reach(stepHalf)
 	if info != nil {
 		if err := resemble(f, file.real, info); err != nil {
-			return &Refusal{Path: file.path, Why: "its owner or access list could not be kept (" + reason(err) + "); the file is as it was",
+			return &Refusal{Path: file.path, Why: "its owner or ACL could not be preserved (" + reason(err) + "); the file is unchanged",
 				Next: "repeat the command as the owner of the file", Err: err}
 		}
 	}
@@ -91,8 +93,9 @@ func (s Store) prepare(temp string, info fs.FileInfo, mode fs.FileMode, file pla
 	return nil
 }
 
-// put gives the prepared file the name of the other. A link never takes the place of a file that appeared in the last
-// moment, as a rename would; where there are no hard links, the look just before has to do.
+// put moves the temporary file to its final name. A new file is linked, because a link, unlike a
+// rename, never replaces a file that appeared in the meantime. Without hard links, the check just
+// before must suffice.
 func put(temp string, file place, create bool) error {
 	if create {
 		err := os.Link(temp, file.real)
@@ -101,33 +104,33 @@ func put(temp string, file place, create bool) error {
 			return nil
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return file.mustBeAbsent()
+			return file.checkAbsent()
 		}
 	}
 	if err := robustio.Rename(temp, file.real); err != nil {
-		return irreplaceable(file, err)
+		return cannotReplace(file, err)
 	}
 	return nil
 }
 
-func (p place) mustBeAbsent() error {
-	_, err := p.mustBe(nil)
+func (p place) checkAbsent() error {
+	_, err := p.checkContent(nil)
 	return err
 }
 
-func irreplaceable(file place, err error) error {
-	r := &Refusal{Path: file.path, Why: "it cannot be replaced: " + reason(err) + "; the file is as it was", Next: "change it by hand", Err: err}
+func cannotReplace(file place, err error) error {
+	r := &Refusal{Path: file.path, Why: "it cannot be replaced: " + reason(err) + "; the file is unchanged", Next: "edit it by hand", Err: err}
 	switch {
 	case errors.Is(err, syscall.EBUSY), errors.Is(err, syscall.EXDEV):
-		r.Why = "it is mounted on its own, as containers do, so it cannot be replaced as a whole; the file is as it was"
-		r.Next = "mount its folder instead of the file, run gauze where the file really is, or change it by hand"
+		r.Why = "it is a mount point of its own, as in a container, so it cannot be replaced; the file is unchanged"
+		r.Next = "mount its directory instead of the file, run gauze on the host, or edit the file by hand"
 	case runtime.GOOS == "windows":
-		r.Next = "another program may have it open: close that and repeat the command"
+		r.Next = "another program may have it open: close that program and repeat the command"
 	}
 	return r
 }
 
-// syncDir puts a rename on disk. Systems that cannot do that do it by themselves.
+// syncDir makes a rename durable. Systems where this fails do not need it.
 func syncDir(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		f.Sync()

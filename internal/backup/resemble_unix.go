@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// resemble gives the new file the owner, the access list and the other attributes of the one it replaces. Its mode
-// comes after, because both a new owner and an access list change it.
+// resemble gives the new file the owner, the ACL and the other attributes of the one it replaces.
+// The caller sets the mode afterwards, because a new owner and an ACL change it.
 func resemble(f *os.File, original string, info fs.FileInfo) error {
 	made, err := f.Stat()
 	if err != nil {
@@ -25,7 +25,7 @@ func resemble(f *os.File, original string, info fs.FileInfo) error {
 	return copyAttributes(f, original)
 }
 
-// names is how many names a file has.
+// names returns the number of hard links of a file.
 func names(f *os.File) uint64 {
 	info, err := f.Stat()
 	if err != nil {

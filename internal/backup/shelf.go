@@ -18,13 +18,14 @@ import (
 	"github.com/rogpeppe/go-internal/robustio"
 )
 
-// A backup is a folder, so that a person finds everything without us, and what is damaged is damaged alone:
+// A backup is a directory that users can read without gauze. Damage to one does not affect the
+// others.
 //
 //	17/entry.json   the Entry
-//	17/before       the content before the change; missing if there was no file
+//	17/before       the content before the change; missing if the file did not exist
 //	17/after        the content after it; missing if the file was removed
 //
-// While the change is under way the folder is called 17.pending. It is complete before the file is touched.
+// During the change the directory is called 17.pending. It is complete before the file is changed.
 const (
 	entryName  = "entry.json"
 	beforeName = "before"
@@ -32,23 +33,24 @@ const (
 	pending    = ".pending"
 )
 
-// record is an entry as it is kept.
+// record is an entry as stored.
 type record struct {
 	Entry
-	Temp string `json:"temp,omitempty"` // the name of the file beside the target, until that has taken its place
+	Temp string `json:"temp,omitempty"` // name of the temporary file next to the target
 }
 
 func (s Store) in(names ...string) string { return filepath.Join(append([]string{s.Dir}, names...)...) }
 
-// lock keeps every other gauze of this user out, and settles what a dead one left behind. There is one lock for all
-// files: changes are rare and short, and numbers and pruning need it anyway.
+// lock excludes all other gauze processes of this user and cleans up after crashed ones. There is
+// one lock for all files, because changes are rare and short, and numbering and pruning need it
+// anyway.
 func (s Store) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return nil, s.trouble(err)
+		return nil, s.storeError(err)
 	}
 	if info, err := os.Stat(s.Dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		if err := os.Chmod(s.Dir, 0o700); err != nil { // it is somebody else's folder
-			return nil, s.trouble(err)
+		if err := os.Chmod(s.Dir, 0o700); err != nil { // it belongs to a different user
+			return nil, s.storeError(err)
 		}
 	}
 	type answer struct {
@@ -65,7 +67,7 @@ func (s Store) lock() (unlock func(), err error) {
 	select {
 	case a := <-got:
 		if a.err != nil {
-			return nil, s.trouble(a.err)
+			return nil, s.storeError(a.err)
 		}
 		s.settle()
 		return func() { a.file.Close() }, nil
@@ -75,26 +77,26 @@ func (s Store) lock() (unlock func(), err error) {
 				a.file.Close()
 			}
 		}()
-		return nil, &Refusal{Path: s.Dir, Why: "another gauze is changing files and does not come to an end",
-			Next: "see whether one is stopped or waits for a disk, and repeat the command"}
+		return nil, &Refusal{Path: s.Dir, Why: "another gauze process has held the lock for too long",
+			Next: "check whether it is stopped or waiting for a disk, then repeat the command"}
 	}
 }
 
-// trouble is an error with the store itself.
-func (s Store) trouble(err error) error {
+// storeError reports a problem with the store itself.
+func (s Store) storeError(err error) error {
 	return &Refusal{
 		Path: s.Dir,
-		Why:  "backups cannot be kept here (" + reason(err) + "), and without one nothing is changed",
-		Next: "see to the owner, the permissions and the room of this folder, or set GAUZE_STATE_DIR to another one",
+		Why:  "backups cannot be stored here (" + reason(err) + "), and gauze changes nothing without a backup",
+		Next: "check the owner, the permissions and the free space of this directory, or set GAUZE_STATE_DIR to a different one",
 		Err:  err,
 	}
 }
 
-// keep puts both contents on the shelf, under the next number.
+// keep stores both contents under the next number.
 func (s Store) keep(r *record, before, after []byte) error {
 	numbers, _, err := s.numbers()
 	if err != nil {
-		return s.trouble(err)
+		return s.storeError(err)
 	}
 	last := 0
 	if len(numbers) > 0 {
@@ -103,7 +105,7 @@ func (s Store) keep(r *record, before, after []byte) error {
 	r.ID = strconv.Itoa(last + 1)
 	if err := s.fill(*r, before, after); err != nil {
 		s.drop(r.ID)
-		return s.trouble(err)
+		return s.storeError(err)
 	}
 	s.reach(stepKept)
 	return nil
@@ -131,7 +133,8 @@ func (s Store) fill(r record, before, after []byte) error {
 	if err != nil {
 		return err
 	}
-	// The entry comes last and as a whole: a folder without one is of a change that had not begun.
+	// The entry is written last and atomically: a directory without one belongs to a change that
+	// had not begun.
 	unfinished := filepath.Join(folder, entryName+".tmp")
 	if err := writeNew(unfinished, append(text, '\n')); err != nil {
 		return err
@@ -144,29 +147,30 @@ func (s Store) fill(r record, before, after []byte) error {
 	return nil
 }
 
-// writeNew writes a file of ours to the disk.
+// writeNew creates a file and syncs it.
 func writeNew(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	return cmp.Or(err, f.Sync(), f.Close())
 }
 
-// drop forgets a change that was not made. The entry goes first: without it the rest is nothing.
+// drop removes the backup of a change that was not made. It removes the entry first, without which
+// the rest is ignored.
 func (s Store) drop(id string) {
 	os.Remove(s.in(id+pending, entryName))
 	robustio.RemoveAll(s.in(id + pending))
 }
 
-// enter lists a change that was made. If that fails it stays pending, and whoever comes next settles it.
+// enter lists a change that was made. If that fails it stays pending until the next call of settle.
 func (s Store) enter(r record) {
 	robustio.Rename(s.in(r.ID+pending), s.in(r.ID))
 	syncDir(s.Dir)
 }
 
-// settle decides about changes whose process died: it was made, or nothing of it is left.
+// settle completes or drops the changes of processes that died.
 func (s Store) settle() {
 	_, unsettled, err := s.numbers()
 	if err != nil {
@@ -180,13 +184,13 @@ func (s Store) settle() {
 			continue
 		}
 		if err != nil {
-			continue // damaged, and perhaps made: List tells of it
+			continue // damaged, and perhaps made: List reports it
 		}
 		made := r.made()
 		temp := filepath.Join(filepath.Dir(r.Target), r.Temp)
 		if isTemp(r.Temp) {
 			if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				continue // as long as it lies there, remember that it is ours
+				continue // keep the record that the file is ours
 			}
 		}
 		if made {
@@ -197,8 +201,8 @@ func (s Store) settle() {
 	}
 }
 
-// made tells whether the file was replaced before the process died. The file we put beside it takes the other's place,
-// so while it is there the other was not replaced. In doubt it was: a backup too many does no harm.
+// made reports whether the file was replaced before the process died. As long as the temporary file
+// exists, it was not. In doubt it was: an extra backup does no harm.
 func (r record) made() bool {
 	now, _, err := place{r.Path, r.Target}.read()
 	if err == nil && hashOf(now) == r.New {
@@ -210,7 +214,7 @@ func (r record) made() bool {
 	return err != nil || hashOf(now) != r.Old
 }
 
-// numbers are those in use, and of these the ones still pending.
+// numbers returns all numbers in use and those that are pending.
 func (s Store) numbers() (all, unsettled []int, err error) {
 	items, err := os.ReadDir(s.Dir)
 	if err != nil {
@@ -230,7 +234,7 @@ func (s Store) numbers() (all, unsettled []int, err error) {
 	return all, unsettled, nil
 }
 
-// load reads the entry in a folder.
+// load reads the entry of a backup.
 func (s Store) load(folder string) (record, error) {
 	text, err := os.ReadFile(s.in(folder, entryName))
 	if err != nil {
@@ -238,7 +242,7 @@ func (s Store) load(folder string) (record, error) {
 	}
 	var r record
 	if err := json.Unmarshal(text, &r); err != nil {
-		return record{}, errors.New("its entry is damaged") // json quotes what it read
+		return record{}, errors.New("its entry is damaged") // the JSON error would quote the content
 	}
 	if r.ID != strings.TrimSuffix(folder, pending) || !filepath.IsAbs(r.Path) || !filepath.IsAbs(r.Target) || r.Old == r.New {
 		return record{}, errors.New("its entry is damaged")
@@ -246,7 +250,7 @@ func (s Store) load(folder string) (record, error) {
 	return r, nil
 }
 
-// content reads one side of a change, and does not hand out what is no longer what was kept.
+// content reads one side of a change and verifies its hash.
 func (s Store) content(e Entry, name, hash string) ([]byte, error) {
 	if hash == "" {
 		return nil, nil
@@ -256,13 +260,13 @@ func (s Store) content(e Entry, name, hash string) ([]byte, error) {
 		err = errors.New("it is damaged")
 	}
 	if err != nil {
-		return nil, &Refusal{Path: s.in(e.ID, name), Why: "this backup cannot be used: " + reason(err), Next: "see the others with: gauze undo", Err: err}
+		return nil, &Refusal{Path: s.in(e.ID, name), Why: "this backup cannot be used: " + reason(err), Next: "to list the others, run: gauze undo", Err: err}
 	}
 	return content, nil
 }
 
-// List is what was changed, newest first. Entries that cannot be read are left out and named in the error, which comes
-// beside the others and not in their stead.
+// List returns the changes, newest first. It skips entries that cannot be read and reports them in
+// the error, which may accompany a result.
 func (s Store) List() ([]Entry, error) {
 	if _, err := os.Lstat(s.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -278,7 +282,7 @@ func (s Store) List() ([]Entry, error) {
 func (s Store) list() ([]Entry, error) {
 	numbers, unsettled, err := s.numbers()
 	if err != nil {
-		return nil, s.trouble(err)
+		return nil, s.storeError(err)
 	}
 	slices.SortFunc(numbers, func(a, b int) int { return b - a })
 	var entries []Entry
@@ -290,11 +294,11 @@ func (s Store) list() ([]Entry, error) {
 		}
 		r, err := s.load(folder)
 		if err == nil && slices.Contains(unsettled, n) {
-			err = errors.New("it is not known whether this change was made")
+			err = errors.New("it is unknown whether this change was made")
 		}
 		if err != nil {
 			damaged = append(damaged, &Refusal{Path: s.in(folder), Why: "this backup cannot be read: " + reason(err),
-				Next: "look at the files in it, and remove the folder if you do not need them", Err: err})
+				Next: "inspect the files in this directory, and remove it if you do not need them", Err: err})
 			continue
 		}
 		entries = append(entries, r.Entry)
@@ -302,7 +306,7 @@ func (s Store) list() ([]Entry, error) {
 	return entries, errors.Join(damaged...)
 }
 
-// entry is the one with this number.
+// entry returns the entry with this number.
 func (s Store) entry(id string) (Entry, error) {
 	n, err := strconv.Atoi(id)
 	if err == nil && n > 0 && strconv.Itoa(n) == id {
@@ -311,17 +315,17 @@ func (s Store) entry(id string) (Entry, error) {
 			return r.Entry, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return Entry{}, &Refusal{Path: s.in(id), Why: "this backup cannot be read: " + reason(err), Next: "see the others with: gauze undo", Err: err}
+			return Entry{}, &Refusal{Path: s.in(id), Why: "this backup cannot be read: " + reason(err), Next: "to list the others, run: gauze undo", Err: err}
 		}
 	}
-	return Entry{}, &Refusal{Path: s.Dir, Why: fmt.Sprintf("there is no change %q", id), Next: "see which there are with: gauze undo", Err: ErrUnknown}
+	return Entry{}, &Refusal{Path: s.Dir, Why: fmt.Sprintf("unknown change %q", id), Next: "to list the changes, run: gauze undo", Err: ErrUnknown}
 }
 
-// prune removes what is more than anybody will look for. It may fail; there is a next time.
+// prune removes old backups. If it fails, the next change tries again.
 func (s Store) prune() {
 	entries, _ := s.list()
-	for _, e := range surplus(entries, s.size, keptPerFile, keptBytes) {
-		// By this name, what is left of it after a crash is no damage but something to be settled.
+	for _, e := range surplus(entries, s.size, keptPerFile, maxTotalBytes) {
+		// With this name, settle removes what is left of it after a crash.
 		if os.Rename(s.in(e.ID), s.in(e.ID+pending)) == nil {
 			s.drop(e.ID)
 		}
@@ -329,8 +333,8 @@ func (s Store) prune() {
 }
 
 const (
-	keptPerFile = 50
-	keptBytes   = 256 << 20
+	keptPerFile   = 50
+	maxTotalBytes = 256 << 20
 )
 
 func (s Store) size(e Entry) int64 {
@@ -343,9 +347,9 @@ func (s Store) size(e Entry) int64 {
 	return sum
 }
 
-// surplus chooses what goes, out of entries with the newest first: all but the last few of each file, then the oldest
-// until the rest is small enough. The newest stays, and so does the first of every file: it holds what the file was before
-// we ever touched it.
+// surplus selects the entries to remove from a list with the newest first: all but the last perFile
+// of each file, then the oldest until the rest is small enough. It keeps the newest entry and the
+// first one of every file, which has the content before gauze ever changed it.
 func surplus(entries []Entry, size func(Entry) int64, perFile int, bytes int64) []Entry {
 	first := map[string]string{}
 	for _, e := range entries {

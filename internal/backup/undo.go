@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Diff is what one change did.
+// Diff returns the diff of one change.
 func (s Store) Diff(id string) (Entry, string, error) {
 	e, before, after, err := s.Contents(id)
 	if err != nil {
@@ -15,7 +15,7 @@ func (s Store) Diff(id string) (Entry, string, error) {
 	return e, Unified(e.Path, before, after), nil
 }
 
-// Contents are the file before a change and after it; nil is no file.
+// Contents returns the file before and after a change; nil means no file.
 func (s Store) Contents(id string) (e Entry, before, after []byte, err error) {
 	unlock, err := s.lock()
 	if err != nil {
@@ -34,8 +34,8 @@ func (s Store) Contents(id string) (e Entry, before, after []byte, err error) {
 	return e, before, after, nil
 }
 
-// Restore puts the content before a change back. It is a change like any other, so it can be taken back, too. If the
-// file is not what that change left, the error is ErrConflict, unless force says to write over what came later.
+// Restore undoes a change. That is itself a change that can be undone. The error is ErrConflict if
+// the file was changed later, unless force is set.
 func (s Store) Restore(id string, force bool) (Entry, error) {
 	unlock, err := s.lock()
 	if err != nil {
@@ -57,7 +57,7 @@ func (s Store) Restore(id string, force bool) (Entry, error) {
 	if file.real != e.Target {
 		return Entry{}, &Refusal{
 			Path: e.Path, Target: file.real, Err: ErrConflict,
-			Why:  "a link leads elsewhere than when it was changed; nothing was written",
+			Why:  "it is a link that now leads to a different file; nothing was written",
 			Next: "the content before the change is in " + s.in(e.ID, beforeName),
 		}
 	}
@@ -66,7 +66,7 @@ func (s Store) Restore(id string, force bool) (Entry, error) {
 		return Entry{}, err
 	}
 	if current := hashOf(now); current != e.Old && current != e.New && !force {
-		return Entry{}, s.overtaken(e, current)
+		return Entry{}, s.changedSince(e, current)
 	}
 	about := "undo of " + e.ID
 	if e.About != "" {
@@ -75,8 +75,8 @@ func (s Store) Restore(id string, force bool) (Entry, error) {
 	return s.write(Change{Path: e.Path, Old: now, New: before, Mode: e.Mode, Within: filepath.Dir(e.Target), About: about}, e.ID)
 }
 
-// overtaken explains who changed the file after the change that is to be taken back.
-func (s Store) overtaken(e Entry, current string) error {
+// changedSince explains what changed the file after the change to undo.
+func (s Store) changedSince(e Entry, current string) error {
 	r := &Refusal{Path: e.Path, Err: ErrConflict}
 	entries, _ := s.list()
 	var later []string
@@ -90,13 +90,13 @@ func (s Store) overtaken(e Entry, current string) error {
 			later = append(later, other.ID)
 		}
 	}
-	force := fmt.Sprintf("see what change %[1]s did with: gauze undo --diff %[1]s; to put the older content back all the same: gauze undo %[1]s --force (what is there now is kept, too)", e.ID)
+	force := fmt.Sprintf("to see change %[1]s: gauze undo --diff %[1]s; to undo it anyway, with a backup of the current content: gauze undo %[1]s --force", e.ID)
 	if ours {
-		r.Why = fmt.Sprintf("gauze has changed it again after change %s (%s); nothing was written", e.ID, strings.Join(later, ", "))
-		r.Next = fmt.Sprintf("take the newest back first: gauze undo %s; or %s", later[0], force)
+		r.Why = fmt.Sprintf("gauze changed it again after change %s (%s); nothing was written", e.ID, strings.Join(later, ", "))
+		r.Next = fmt.Sprintf("to undo the newest change first: gauze undo %s; %s", later[0], force)
 		return r
 	}
-	r.Why = fmt.Sprintf("somebody has changed it after change %s; nothing was written", e.ID)
+	r.Why = fmt.Sprintf("another program changed it after change %s; nothing was written", e.ID)
 	r.Next = force
 	return r
 }

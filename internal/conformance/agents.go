@@ -8,27 +8,28 @@ import (
 	"strings"
 )
 
-// wants are the scenarios, by how their names begin, that need something gauze mcp does not have, most of them a tool of
-// the suite's own. All others apply to it, also those that are new.
-var wants = map[string]string{
-	"tools-call-":                          "a tool of the suite's own",
-	"elicitation-sep":                      "a tool of the suite's own",
-	"json-schema-2020-12":                  "a tool of the suite's own",
-	"http-custom-header-server-validation": "a tool with headers of its own",
-	"input-required-result-":               "a tool of the suite's own",
+// unsupported maps prefixes of scenarios that do not apply to gauze mcp to what they require. All
+// other scenarios apply, including new ones.
+var unsupported = map[string]string{
+	"tools-call-":                          "a test tool of the suite",
+	"elicitation-sep":                      "a test tool of the suite",
+	"json-schema-2020-12":                  "a test tool of the suite",
+	"http-custom-header-server-validation": "a tool with custom headers",
+	"input-required-result-":               "a test tool of the suite",
 	"prompts-":                             "prompts",
 	"resources-":                           "resources",
 	"sep-2164-resource-not-found":          "resources",
 	"completion-":                          "completions",
-	"server-sse-polling":                   "streams to resume, which gauze serve has with --resumable",
+	"server-sse-polling":                   "resumable streams, which gauze serve supports with --resumable",
 	"tasks-":                               "the tasks extension",
 }
 
-// fewestOwn scenarios apply, or the suite has changed so that this says nothing.
-const fewestOwn = 5
+// minOwnScenarios is how many scenarios must apply. With fewer, the suite has changed too much for
+// this leg.
+const minOwnScenarios = 5
 
 func appliesToOwn(scenario string) bool {
-	for prefix := range wants {
+	for prefix := range unsupported {
 		if strings.HasPrefix(scenario, prefix) {
 			return false
 		}
@@ -36,14 +37,14 @@ func appliesToOwn(scenario string) bool {
 	return true
 }
 
-// beside tells whether a check of a scenario that applies is about something else: the suite says that it could not be
-// made, or it is about prompts or resources.
-func (c check) beside() bool {
+// irrelevant reports whether a check does not apply although its scenario does: the suite could not
+// run it, or it is about prompts or resources.
+func (c check) irrelevant() bool {
 	return c.Status == info || c.Status == "SKIPPED" || strings.HasPrefix(c.Message, "Not testable:") ||
 		strings.Contains(c.ID, "-prompts-") || strings.Contains(c.ID, "-resources-")
 }
 
-// own runs the suite against our own server. There is nothing to compare with: what applies has to pass.
+// own runs the suite against gauze mcp. All checks that apply must pass.
 func (l *lab) own(ctx context.Context, leg leg, runs int) report {
 	r := report{leg: leg}
 	for range runs {
@@ -58,7 +59,7 @@ func (l *lab) own(ctx context.Context, leg leg, runs int) report {
 	return r
 }
 
-// judge holds one run against what has to pass, and returns the scenarios that apply.
+// judge records the checks of one run that failed and returns the scenarios that apply.
 func (r *report) judge(s sheet) []string {
 	scenarios := map[string]bool{}
 	r.checks = 0
@@ -69,7 +70,7 @@ func (r *report) judge(s sheet) []string {
 		scenarios[k.scenario] = true
 		for _, c := range s[k] {
 			switch {
-			case c.beside():
+			case c.irrelevant():
 			case c.Status == "SUCCESS":
 				r.checks++
 			default:
@@ -78,7 +79,7 @@ func (r *report) judge(s sheet) []string {
 			}
 		}
 	}
-	if len(scenarios) < fewestOwn {
+	if len(scenarios) < minOwnScenarios {
 		r.problem("only %d scenarios apply to gauze mcp", len(scenarios))
 	}
 	return slices.Sorted(maps.Keys(scenarios))

@@ -7,19 +7,20 @@ import (
 	"os/exec"
 )
 
-// In the client leg the suite starts this very program instead of the client, once for each scenario. These variables
-// say so.
+// In the client leg the suite starts this program instead of the client, once per scenario. These
+// variables tell it what to run.
 const (
 	envClient = "GAUZE_CONFORMANCE_CLIENT"
 	envGauze  = "GAUZE_CONFORMANCE_GAUZE"
 )
 
-// standBetween opens a front to the URL that the suite gave last, runs the client against the front, and returns the
-// client's exit status. It stays in the group of the suite, so whoever ends the suite ends all of them.
-func standBetween(ctx context.Context, f front, client string, args []string) int {
+// runClientThrough opens a front to the URL in the last argument, runs the client against it, and
+// returns the client's exit status. All processes stay in the process group of the suite, so that
+// they end with it.
+func runClientThrough(ctx context.Context, f front, client string, args []string) int {
 	last := len(args) - 1
 	if last < 0 {
-		fmt.Fprintln(os.Stderr, "conformance: the suite gave no URL")
+		fmt.Fprintln(os.Stderr, "conformance: the suite passed no URL")
 		return 2
 	}
 	url, stop, err := f.open(ctx, target{url: args[last]})

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// report is one leg compared.
+// report is the comparison of one leg.
 type report struct {
 	leg         leg
 	through     []sheet
-	checks      int // verdicts in one direct run
+	checks      int // number of verdicts in one direct run
 	differences []difference
 	unstable    []unstable
 	problems    []string
@@ -22,7 +22,7 @@ func (r *report) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// difference is a check that says behind gauze what it never said directly.
+// difference is a check with a result behind gauze that no direct run had.
 type difference struct {
 	key
 	direct, through string
@@ -30,13 +30,15 @@ type difference struct {
 	runs            int
 }
 
-// unstable is a check that does not say the same in all direct runs. Behind gauze it may say any of that.
+// unstable is a check whose result varies between direct runs. Behind gauze it may have any of
+// those results.
 type unstable struct {
 	key
-	direct, through map[string]int // what it said, and how often
+	direct, through map[string]int // results and how often they occurred
 }
 
-// expected: the resource a client asks authorization for has the URL of the server, so a front is seen there by nature.
+// expected reports whether a difference is inevitable: clients request authorization for the URL of
+// the server, which is different behind a front.
 func (k key) expected() bool { return strings.HasPrefix(k.scenario, "auth/") }
 
 func (k key) compare(other key) int {
@@ -71,7 +73,7 @@ func (r *report) compare(direct []sheet) {
 	}
 }
 
-// differs notes a difference, or one more run with the same one.
+// differs records a difference, or one more run with the same one.
 func (r *report) differs(k key, direct, through []check) {
 	d := difference{k, statuses(direct), statuses(through), message(through, direct), 1}
 	for i, old := range r.differences {
@@ -83,7 +85,7 @@ func (r *report) differs(k key, direct, through []check) {
 	r.differences = append(r.differences, d)
 }
 
-// counted are the differences that make us fail.
+// counted returns the number of differences that count as failures.
 func (r *report) counted() int {
 	n := 0
 	for _, d := range r.differences {
@@ -94,12 +96,12 @@ func (r *report) counted() int {
 	return n
 }
 
-// verdict is what a group of checks says as a whole, without the lines of the log.
+// verdict summarizes a group of checks without log lines.
 func verdict(group []check) string {
 	return statuses(slices.DeleteFunc(slices.Clone(group), func(c check) bool { return c.Status == info }))
 }
 
-// statuses is a group in words: "SUCCESS", or "2 x SUCCESS, WARNING".
+// statuses formats the statuses of a group: "SUCCESS", or "2 x SUCCESS, WARNING".
 func statuses(group []check) string {
 	count := map[string]int{}
 	for _, c := range group {
@@ -118,7 +120,7 @@ func statuses(group []check) string {
 	return strings.Join(words, ", ")
 }
 
-// message is the first thing said in words, by the first group that says something.
+// message returns the first message in the groups.
 func message(groups ...[]check) string {
 	for _, group := range groups {
 		for _, c := range group {

@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// target is the server that gauze stands in front of: a URL or a command.
+// target is the server behind a front: a URL or a command.
 type target struct {
 	url     string
 	command []string
 }
 
-// front is something that stands in front of a server: gauze, or a stand-in in tests. stop says what was wrong with it.
+// front is a proxy for a server: gauze, or a fake in tests. stop returns an error if it did not run
+// and stop cleanly.
 type front interface {
 	open(ctx context.Context, t target) (url string, stop func() error, err error)
 }
@@ -27,9 +28,9 @@ type gauzeServe struct {
 }
 
 const (
-	listening    = "gauze: listening on "
-	openPatience = 20 * time.Second // thirty-nine start at once in the client leg
-	stopPatience = 10 * time.Second
+	listening   = "gauze: listening on "
+	openTimeout = 20 * time.Second // 39 of them start at the same time in the client leg
+	stopTimeout = 10 * time.Second
 )
 
 func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, error) {
@@ -52,7 +53,7 @@ func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, e
 		return "", nil, err
 	}
 	stop := func() error {
-		if err := p.stop(stopPatience); err != nil {
+		if err := p.stop(stopTimeout); err != nil {
 			return fmt.Errorf("gauze serve: %w", err)
 		}
 		return nil
@@ -61,9 +62,9 @@ func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, e
 	case url := <-ready:
 		return url, stop, nil
 	case <-p.done:
-		err = fmt.Errorf("ended before it listened: %v\n%s", p.err, p.said)
-	case <-time.After(openPatience):
-		err = fmt.Errorf("did not say %q within %v\n%s", listening, openPatience, p.said)
+		err = fmt.Errorf("exited before listening: %v\n%s", p.err, p.said)
+	case <-time.After(openTimeout):
+		err = fmt.Errorf("did not print %q within %v\n%s", listening, openTimeout, p.said)
 	case <-ctx.Done():
 		err = errors.New("interrupted")
 	}

@@ -45,7 +45,7 @@ func (s standIn) open(_ context.Context, t target) (string, func() error, error)
 // The suite starts the test binary in the place of the client, as it starts the command in earnest.
 func TestMain(m *testing.M) {
 	if client := os.Getenv(envClient); client != "" {
-		os.Exit(standBetween(context.Background(), standIn{}, client, os.Args[1:]))
+		os.Exit(runClientThrough(context.Background(), standIn{}, client, os.Args[1:]))
 	}
 	os.Exit(m.Run())
 }

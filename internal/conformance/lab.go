@@ -14,23 +14,23 @@ import (
 	"github.com/gauze-mcp/gauze/internal/realparts"
 )
 
-// lab has what a run needs.
+// lab runs the suite.
 type lab struct {
 	parts realparts.Conformance
 	front front
-	gauze string // handed to the program that stands between a client and the suite
+	gauze string // path of the gauze binary
 	dir   string
 	log   io.Writer
 	count int
 }
 
-// enough direct runs to see whether a check is stable at all.
-const fewestDirect = 2
+// minDirectRuns is how many direct runs are needed to detect unstable checks.
+const minDirectRuns = 2
 
-// suitePatience bounds one run of the suite, which takes two to four seconds on a quiet machine.
-const suitePatience = 4 * time.Minute
+// suiteTimeout limits one run of the suite, which takes two to four seconds on an idle machine.
+const suiteTimeout = 4 * time.Minute
 
-// all runs the legs. What is direct is the same for two of them and run once.
+// all runs the legs. Legs with the same direct runs share them.
 func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
 	direct := map[leg][]sheet{}
 	var reports []report
@@ -41,7 +41,7 @@ func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
 		}
 		r := report{leg: leg}
 		bare := leg.direct()
-		for n := len(direct[bare]); n < max(runs, fewestDirect); n++ {
+		for n := len(direct[bare]); n < max(runs, minDirectRuns); n++ {
 			s, err := l.once(ctx, bare, nil)
 			if err != nil {
 				r.problem("direct: %v", err)
@@ -69,7 +69,8 @@ func (l *lab) all(ctx context.Context, legs []leg, runs int) []report {
 	return reports
 }
 
-// once runs the suite once, directly if f is nil. There may be results and an error: a front that did not end well.
+// once runs the suite once, directly if f is nil. It may return both results and an error, if a
+// front did not stop cleanly.
 func (l *lab) once(ctx context.Context, leg leg, f front) (s sheet, err error) {
 	began := time.Now()
 	if leg.kind == client {
@@ -85,7 +86,7 @@ func (l *lab) once(ctx context.Context, leg leg, f front) (s sheet, err error) {
 	return s, err
 }
 
-// server lets the suite test the server, or what stands in front of it.
+// server runs the suite against the server or its front.
 func (l *lab) server(ctx context.Context, leg leg, f front) (s sheet, err error) {
 	t := target{command: []string{l.parts.Server}}
 	switch leg.kind {
@@ -113,7 +114,7 @@ func (l *lab) server(ctx context.Context, leg leg, f front) (s sheet, err error)
 	return s, err
 }
 
-// clients lets the suite test the client, or the client behind what stands in front of the suite's servers.
+// clients runs the suite against the client, directly or through a front.
 func (l *lab) clients(ctx context.Context, leg leg, f front) (sheet, error) {
 	command, env := l.parts.Client, []string(nil)
 	if f != nil {
@@ -124,14 +125,14 @@ func (l *lab) clients(ctx context.Context, leg leg, f front) (sheet, error) {
 		command = self
 		env = []string{envClient + "=" + l.parts.Client, envGauze + "=" + l.gauze}
 	}
-	// The suite gives the command to a shell.
+	// The suite passes the command to a shell.
 	quoted := "'" + strings.ReplaceAll(command, "'", `'\''`) + "'"
 	return l.suite(ctx, env, "client", "--command", quoted, "--requirements", leg.version, "--timeout", "30000")
 }
 
 // listen starts the server over HTTP.
 func (l *lab) listen(ctx context.Context, stateless bool) (url string, stop func(), err error) {
-	// The server does not say which port it took, so it gets one that was free a moment ago.
+	// The server does not report its port, so give it one that was just free.
 	probe, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -142,10 +143,10 @@ func (l *lab) listen(ctx context.Context, stateless bool) (url string, stop func
 	if err != nil {
 		return "", nil, err
 	}
-	for deadline := time.Now().Add(openPatience); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(openTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		select {
 		case <-p.done:
-			return "", nil, fmt.Errorf("everything-server ended: %v\n%s", p.err, p.said)
+			return "", nil, fmt.Errorf("everything-server exited: %v\n%s", p.err, p.said)
 		default:
 		}
 		if conn, err := net.Dial("tcp", address); err == nil {
@@ -154,10 +155,11 @@ func (l *lab) listen(ctx context.Context, stateless bool) (url string, stop func
 		}
 	}
 	p.kill()
-	return "", nil, fmt.Errorf("everything-server does not listen on %s\n%s", address, p.said)
+	return "", nil, fmt.Errorf("everything-server is not listening on %s\n%s", address, p.said)
 }
 
-// suite runs the suite and reads what it found. Its exit status says that a check failed, which is no error here.
+// suite runs the suite and reads its results. It ignores the exit status, which only reports that a
+// check failed.
 func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, error) {
 	l.count++
 	dir := filepath.Join(l.dir, fmt.Sprintf("run-%d", l.count))
@@ -167,18 +169,18 @@ func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, e
 	if err != nil {
 		return nil, err
 	}
-	// Also after a good end: a client that the suite gave up on may still be there.
+	// Even after success, a client that the suite gave up on may still be running.
 	defer p.kill()
 	select {
 	case <-p.done:
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-time.After(suitePatience):
-		return nil, fmt.Errorf("the suite was not done within %v\n%s", suitePatience, p.said)
+	case <-time.After(suiteTimeout):
+		return nil, fmt.Errorf("the suite did not finish within %v\n%s", suiteTimeout, p.said)
 	}
 	s, err := readResults(dir)
 	if err == nil && len(s) == 0 {
-		err = errors.New("the suite left no results")
+		err = errors.New("the suite wrote no results")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, p.said)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// leg is one way of putting gauze in between.
+// leg is one way to run the suite through gauze.
 type leg struct {
-	version string // revision of the protocol
+	version string // protocol version
 	kind    kind
 }
 
@@ -33,7 +33,7 @@ var allLegs = []leg{
 
 func (l leg) String() string { return l.version + "-" + string(l.kind) }
 
-// direct is the leg without gauze. The server is asked over HTTP in any case: the suite speaks nothing else.
+// direct returns the leg without gauze. It always uses HTTP, the only transport of the suite.
 func (l leg) direct() leg {
 	if l.kind == httpToStdio {
 		l.kind = httpToHTTP
@@ -41,7 +41,7 @@ func (l leg) direct() leg {
 	return l
 }
 
-// chooseLegs keeps the legs that are called so, or have that revision or that kind.
+// chooseLegs returns the legs with that name, version or kind.
 func chooseLegs(only string) []leg {
 	return slices.DeleteFunc(slices.Clone(allLegs), func(l leg) bool {
 		return only != "" && only != l.String() && only != l.version && only != string(l.kind)

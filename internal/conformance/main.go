@@ -1,14 +1,14 @@
-// Command conformance runs the official MCP conformance suite directly and with gauze in between, and compares the two
-// check by check.
+// Command conformance runs the official MCP conformance suite directly and through gauze, and
+// compares the results check by check.
 //
-//	go run ./internal/conformance               every leg, one run behind gauze
-//	go run ./internal/conformance -runs 20      the yardstick: twenty in a row
-//	go run ./internal/conformance -only stdio   the legs with that word in their name
+//	go run ./internal/conformance               every leg, one run through gauze
+//	go run ./internal/conformance -runs 20      the acceptance test: twenty runs
+//	go run ./internal/conformance -only stdio   legs of that name, version or kind
 //
-// The suite's own verdict is not the point: go-sdk's server lacks the tasks extension and fails its checks with or
-// without us. The point is that nobody can tell whether gauze is there. A check that is not the same in all direct runs
-// is listed as unstable, with what it said on both sides. Our own server, gauze mcp, is compared with nothing: what of the
-// suite applies to it has to pass.
+// Failed checks are not the point: go-sdk's server lacks the tasks extension and fails its checks
+// with or without gauze. The point is that gauze makes no difference. A check whose result varies
+// between direct runs is listed as unstable, with its results on both sides. For our own server,
+// gauze mcp, the checks that apply must pass.
 package main
 
 import (
@@ -35,12 +35,13 @@ func main() {
 	defer orphaned()
 	go watchParent(ctx, orphaned)
 	if client := os.Getenv(envClient); client != "" {
-		os.Exit(standBetween(ctx, gauzeServe{os.Getenv(envGauze), false}, client, os.Args[1:]))
+		os.Exit(runClientThrough(ctx, gauzeServe{os.Getenv(envGauze), false}, client, os.Args[1:]))
 	}
 	os.Exit(run(ctx, os.Args[1:], os.Stdout))
 }
 
-// watchParent notices that whoever started us is gone: go run, killed, leaves us alone with a machine full of servers.
+// watchParent calls gone when the parent process exits: a killed go run does not stop this program
+// and its servers.
 func watchParent(ctx context.Context, gone func()) {
 	parent := os.Getppid()
 	for ctx.Err() == nil && os.Getppid() == parent {
@@ -49,20 +50,21 @@ func watchParent(ctx context.Context, gone func()) {
 	gone()
 }
 
-// run does what the command line says and returns the exit status: 1 for a difference, 2 if there is nothing to compare.
+// run executes the command line and returns the exit status: 1 for a difference, 2 if the
+// comparison was not possible.
 func run(ctx context.Context, args []string, out io.Writer) int {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	flags.SetOutput(out)
-	runs := flags.Int("runs", 1, "runs behind gauze for each leg")
-	only := flags.String("only", "", "only the legs with this word in their name: "+legNames(allLegs))
-	gauze := flags.String("gauze", "", "the gauze to test, instead of building ./cmd/gauze")
-	verbose := flags.Bool("v", false, "say what is being done, and show the auth differences in full")
+	runs := flags.Int("runs", 1, "runs through gauze for each leg")
+	only := flags.String("only", "", "only the legs with this name, version or kind: "+legNames(allLegs))
+	gauze := flags.String("gauze", "", "path of the gauze binary to test (default: build ./cmd/gauze)")
+	verbose := flags.Bool("v", false, "print progress, and show the auth differences in full")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	legs := chooseLegs(*only)
 	if len(legs) == 0 || *runs < 1 || flags.NArg() > 0 {
-		fmt.Fprintf(out, "conformance: there is no such leg, a number of runs below 1, or an argument too many\nlegs: %s\nnext: go run ./internal/conformance -help\n", legNames(allLegs))
+		fmt.Fprintf(out, "conformance: unknown leg %q, fewer than 1 run, or an unexpected argument\nlegs: %s\nnext: go run ./internal/conformance -help\n", *only, legNames(allLegs))
 		return 2
 	}
 	dir, err := os.MkdirTemp("", "gauze-conformance-")
@@ -83,7 +85,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		fmt.Fprintf(out, "conformance: %v\nnext: give -gauze the path of an executable\n", err)
+		fmt.Fprintf(out, "conformance: %v\nnext: set -gauze to the path of an executable\n", err)
 		return 2
 	}
 	l := &lab{front: gauzeServe{path, true}, gauze: path, dir: dir, log: io.Discard}
@@ -97,20 +99,20 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	began := time.Now()
 	reports := l.all(ctx, legs, *runs)
 	status := show(out, reports, *verbose)
-	fmt.Fprintf(out, "%.0fs altogether\n", time.Since(began).Seconds())
+	fmt.Fprintf(out, "%.0fs in total\n", time.Since(began).Seconds())
 	if ctx.Err() != nil {
-		fmt.Fprintln(out, "interrupted before the end")
+		fmt.Fprintln(out, "interrupted before the comparison was complete")
 		return 2
 	}
 	return status
 }
 
-// build builds gauze as it is in this tree.
+// build builds gauze from this tree.
 func build(ctx context.Context, path string) error {
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	root := filepath.Dir(strings.TrimSpace(string(mod)))
 	if err != nil || root == "." || root == filepath.Dir(os.DevNull) {
-		return errors.New("this is not inside a checkout of gauze\nnext: run it there, or give -gauze the path of one")
+		return errors.New("not inside a checkout of gauze\nnext: run it in one, or set -gauze to the path of a binary")
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/gauze")
 	cmd.Dir = root

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// process is a child, and what it said last.
+// process is a child process and the end of its output.
 type process struct {
 	cmd  *exec.Cmd
 	said *tail
@@ -17,12 +17,13 @@ type process struct {
 	err  error // valid once done is closed
 }
 
-// start starts a command. In a group of its own it can be ended with everything it started; without, it ends with ours.
+// start starts a command. With its own process group it can be killed with all its children;
+// otherwise it shares ours.
 func start(ownGroup bool, env, argv []string, seen func(line string)) (*process, error) {
 	p := &process{cmd: exec.Command(argv[0], argv[1:]...), said: &tail{seen: seen}, done: make(chan struct{})}
 	p.cmd.Env = env
 	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
-	p.cmd.WaitDelay = 2 * time.Second // something it left behind may hold its output
+	p.cmd.WaitDelay = 2 * time.Second // a child that it left behind may hold its output open
 	if ownGroup {
 		leadGroup(p.cmd)
 	}
@@ -36,30 +37,31 @@ func start(ownGroup bool, env, argv []string, seen func(line string)) (*process,
 	return p, nil
 }
 
-// stop asks the process to end, waits, and ends what is still there. Its error says that asking was not enough.
-func (p *process) stop(patience time.Duration) error {
+// stop asks the process to exit, waits, and kills it. It returns an error if the process had exited
+// before or did not exit in time.
+func (p *process) stop(timeout time.Duration) error {
 	defer p.kill()
 	select {
 	case <-p.done:
-		return fmt.Errorf("ended by itself: %v\n%s", p.err, p.said)
+		return fmt.Errorf("exited early: %v\n%s", p.err, p.said)
 	default:
 	}
 	ask(p.cmd)
 	select {
 	case <-p.done:
 		return nil
-	case <-time.After(patience):
-		return fmt.Errorf("still there %v after it was asked to end\n%s", patience, p.said)
+	case <-time.After(timeout):
+		return fmt.Errorf("still running %v after it was asked to exit\n%s", timeout, p.said)
 	}
 }
 
-// kill ends the process and, if it leads one, its group; it returns when the process is gone.
+// kill kills the process and its group, if it has its own, and waits for the process to exit.
 func (p *process) kill() {
 	killAll(p.cmd)
 	<-p.done
 }
 
-// tail keeps the end of what was written, and shows each whole line to seen.
+// tail keeps the end of what was written and passes each complete line to seen.
 type tail struct {
 	seen func(line string)
 
@@ -68,7 +70,7 @@ type tail struct {
 	line string
 }
 
-const tailSize = 4000
+const maxTailLen = 4000
 
 var _ io.Writer = (*tail)(nil)
 
@@ -76,7 +78,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept += string(b)
-	if extra := len(t.kept) - tailSize; extra > 0 {
+	if extra := len(t.kept) - maxTailLen; extra > 0 {
 		t.kept = t.kept[extra:]
 	}
 	if t.seen == nil {

@@ -18,11 +18,11 @@ type check struct {
 	Message  string `json:"errorMessage"`
 }
 
-// key is what makes a check the same check in two runs. The suite uses one id for several checks and tells them apart
-// by name; where not even that, they are compared as a group.
+// key identifies a check across runs. The suite uses one id for several checks with different
+// names; checks with the same name are compared as a group.
 type key struct{ scenario, id, name string }
 
-// sheet is one run.
+// sheet is the result of one run.
 type sheet map[key][]check
 
 func (s sheet) add(checks ...check) {
@@ -32,10 +32,10 @@ func (s sheet) add(checks ...check) {
 	}
 }
 
-// info marks a line of the suite's log: what it sent, what it got. It is no verdict.
+// info is the status of log lines, which are not verdicts.
 const info = "INFO"
 
-// verdicts counts the checks that are one.
+// verdicts counts the checks that are not log lines.
 func (s sheet) verdicts() int {
 	n := 0
 	for _, group := range s {
@@ -48,7 +48,8 @@ func (s sheet) verdicts() int {
 	return n
 }
 
-// A scenario's folder is its name, with a prefix for servers, and when it ran.
+// scenarioFolder matches the directory of a scenario: its name, with a prefix for servers, and a
+// time stamp.
 var scenarioFolder = regexp.MustCompile(`^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 
 func readResults(dir string) (sheet, error) {
@@ -82,8 +83,8 @@ func readResults(dir string) (sheet, error) {
 	return s, err
 }
 
-// summary reads the suite's closing list, which knows more than the checks: a client that failed or hung although
-// every check of its scenario is fine.
+// summary reads the list at the end of the output, which also has clients that failed or hung
+// although every check of the scenario passed.
 type summary struct {
 	reached  bool
 	outcomes []check

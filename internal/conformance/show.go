@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// show prints the table and everything that is not the same, and returns the exit status.
+// show prints the table and all differences, and returns the exit status.
 func show(out io.Writer, reports []report, verbose bool) int {
 	fmt.Fprintf(out, "%-18s %5s %7s %12s %6s %9s\n", "leg", "runs", "checks", "differences", "auth", "unstable")
 	status := 0
@@ -27,7 +27,7 @@ func show(out io.Writer, reports []report, verbose bool) int {
 	return status
 }
 
-// details says in full what the table only counts.
+// details prints what the table only counts.
 func (r *report) details(out io.Writer, verbose bool) {
 	auth := map[string]int{}
 	for _, d := range r.differences {
@@ -58,7 +58,7 @@ func (k key) String() string {
 	return k.scenario + " / " + k.id + " (" + k.name + ")"
 }
 
-// times is what was said, and how often.
+// times formats results and how often they occurred.
 func times(said map[string]int) string {
 	var words []string
 	for _, what := range slices.Sorted(maps.Keys(said)) {
@@ -67,11 +67,11 @@ func times(said map[string]int) string {
 	return strings.Join(words, ", or ")
 }
 
-const longest = 1500
+const maxMessageLen = 1500
 
 func indent(s string) string {
-	if len(s) > longest {
-		s = s[:longest] + " ..."
+	if len(s) > maxMessageLen {
+		s = s[:maxMessageLen] + " ..."
 	}
 	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ")
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ensure makes sure a tool is on the PATH, installing the given Debian packages if it is not.
+// ensure installs the given Debian packages unless tool is on the PATH.
 func ensure(ctx context.Context, out io.Writer, tool string, packages ...string) error {
 	if _, err := exec.LookPath(tool); err == nil {
 		return nil
@@ -21,20 +21,21 @@ func ensure(ctx context.Context, out io.Writer, tool string, packages ...string)
 	return err
 }
 
-// CCompiler makes sure there is a C compiler, which Go's race detector needs.
+// CCompiler installs a C compiler, which Go's race detector requires, unless there is one.
 func CCompiler(ctx context.Context, out io.Writer) error {
 	return ensure(ctx, out, "gcc", "gcc", "libc6-dev")
 }
 
-// aptInstall installs Debian packages where that is possible: apt-get is there and we are root.
+// aptInstall installs Debian packages. It requires apt-get and root.
 func aptInstall(ctx context.Context, out io.Writer, packages ...string) error {
 	list := strings.Join(packages, " ")
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
-		return fmt.Errorf("no root or no apt-get here\nnext: install it yourself (on Debian: apt-get install %s)", list)
+		return fmt.Errorf("it cannot be installed without root and apt-get\nnext: install it yourself (on Debian: apt-get install %s)", list)
 	}
 	fmt.Fprintf(out, "apt-get install %s\n", list)
 	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
-	// Its failure matters only if the installation fails too: one stale source must not stop us.
+	// An error of update matters only if the installation also fails: one stale source must not
+	// stop it.
 	updated := run(ctx, "", quiet, "apt-get", "update", "-q")
 	if err := run(ctx, "", quiet, append([]string{"apt-get", "install", "-q", "-y", "--no-install-recommends"}, packages...)...); err != nil {
 		if updated != nil {

@@ -1,17 +1,15 @@
 package realparts
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"testing"
 )
 
-// Client names one real program that starts MCP servers, by its id in our table of clients.
+// Client is a real MCP client, named by its id in the table of clients.
 type Client string
 
-// The clients that can be had from npm and asked without an account.
+// The clients that are on npm and run without an account.
 const (
 	ClaudeCode Client = "claude-code"
 	Codex      Client = "codex"
@@ -20,8 +18,8 @@ const (
 	CopilotCLI Client = "copilot-cli"
 )
 
-// programs are where the packages keep what is really started. Most have it in a package of its own for each system,
-// which their install script would link; taken from there, no script has to run.
+// programs are the paths of the executables. Most are in a separate package for each system, which
+// the install script would link; used from there, no script has to run.
 var programs = map[Client]string{
 	ClaudeCode: "@anthropic-ai/claude-code-linux-*/claude",
 	Codex:      "@openai/codex-linux-*/vendor/*/bin/codex",
@@ -30,19 +28,14 @@ var programs = map[Client]string{
 	CopilotCLI: "@github/copilot-linux-*/copilot",
 }
 
-// The clients are large: two of them are asked in every check, the others when they are asked for.
+// The clients are large: two of them are part of every check, the others run on request.
 var (
-	clientsUnit     = clientsFrom("clients", pinsClientsPackage, pinsClientsLock)
-	moreClientsUnit = clientsFrom("clients-more", pinsMorePackage, pinsMoreLock)
+	clientsUnit     = npmUnitOf("clients", minNode, pinsClientsPackage, pinsClientsLock)
+	moreClientsUnit = npmUnitOf("clients-more", minNode, pinsMorePackage, pinsMoreLock)
 )
 
-func clientsFrom(name, manifest, lock string) unit {
-	return unit{name: name, pins: pinned(manifest) + pinned(lock) + nodePin, install: func(ctx context.Context, dir string, out io.Writer) (place, error) {
-		return installPinned(ctx, dir, out, oldestNode, manifest, lock)
-	}}
-}
-
-// NeedClient returns the command line that starts the client, with the manners of Need.
+// NeedClient returns the command line that starts the client. A missing client is handled like in
+// Need.
 func NeedClient(t testing.TB, client Client, args ...string) []string {
 	t.Helper()
 	from := moreClientsUnit
@@ -55,7 +48,7 @@ func NeedClient(t testing.TB, client Client, args ...string) []string {
 		t.Fatal(err)
 	}
 	if len(found) == 0 {
-		missing(t, string(client), fmt.Errorf("its package has no program for this machine"))
+		missing(t, string(client), fmt.Errorf("its package has no executable for this machine"))
 	}
 	argv := append([]string{found[0]}, args...)
 	if filepath.Ext(found[0]) == ".js" {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// Conformance is the official conformance suite, and go-sdk's server and client made for it.
+// Conformance is the official conformance suite with go-sdk's server and client for it.
 type Conformance struct {
-	Node   string // a Node.js the suite runs on
+	Node   string // Node.js to run the suite with
 	Suite  string // the suite's script
-	Server string // everything-server: HTTP with -http=ADDRESS, else stdio
-	Client string // everything-client: takes a URL; the scenario is in its environment
+	Server string // everything-server: HTTP with -http=ADDRESS, otherwise stdio
+	Client string // everything-client: its argument is a URL, the scenario is in its environment
 }
 
 var conformanceUnit = unit{
@@ -22,13 +22,13 @@ var conformanceUnit = unit{
 	install: installConformance,
 }
 
-// InstallConformance brings the suite onto the machine, or finds it there.
+// InstallConformance installs the suite unless it is already installed.
 func InstallConformance(ctx context.Context, out io.Writer) (Conformance, error) {
 	p, err := installed(ctx, conformanceUnit, out)
 	return p.conformance(), err
 }
 
-// NeedConformance is InstallConformance for tests, with the manners of Need.
+// NeedConformance is InstallConformance for tests. A missing suite is handled like in Need.
 func NeedConformance(t testing.TB) Conformance {
 	t.Helper()
 	return need(t, conformanceUnit).conformance()
@@ -39,7 +39,7 @@ func (p place) conformance() Conformance {
 }
 
 func installConformance(ctx context.Context, dir string, out io.Writer) (place, error) {
-	p, err := installPinned(ctx, dir, out, suiteNode, pinsSuitePackage, pinsSuiteLock)
+	p, err := installPinned(ctx, dir, out, minSuiteNode, pinsSuitePackage, pinsSuiteLock)
 	if err != nil {
 		return place{}, err
 	}
@@ -48,7 +48,7 @@ func installConformance(ctx context.Context, dir string, out io.Writer) (place, 
 	const parts = "github.com/modelcontextprotocol/go-sdk/conformance/"
 	server, client := "everything-server", "everything-client"
 	if err := run(ctx, dir, []string{"GOBIN=" + bin}, "go", "install", parts+server+"@"+goSDKPin, parts+client+"@"+goSDKPin); err != nil {
-		return place{}, fmt.Errorf("%w\nnext: check that go reaches its module proxy, then run this again", err)
+		return place{}, fmt.Errorf("%w\nnext: check that go can reach its module proxy, then try again", err)
 	}
 	p.Server, p.Client = filepath.Join(bin, server), filepath.Join(bin, client)
 	return p, nil

@@ -15,30 +15,27 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// unit is something installed in one go, in one folder.
+// unit is a set of parts that is installed in one directory.
 type unit struct {
 	name    string
 	pins    string
 	install func(ctx context.Context, dir string, out io.Writer) (place, error)
 }
 
-// stamp is written last, by rename: a folder without one is the remains of an interrupted installation.
+// stamp is written last: a directory without it is the result of an interrupted installation.
 const stamp = "installed.json"
 
-// installed returns the unit's place, installing it first if its stamp is missing. Installation happens in the final
-// folder, because virtual environments do not survive being moved, and under a lock, so test processes running side
-// by side wait for one another instead of fighting.
+// installed returns the place of a unit and installs the unit first if its stamp is missing. The
+// installation is made in the final directory, because virtual environments cannot be moved, and
+// under a lock, because test processes run in parallel.
 func installed(ctx context.Context, u unit, out io.Writer) (place, error) {
-	root, err := cacheRoot()
-	if err != nil {
-		return place{}, err
-	}
+	root := cacheRoot()
 	dir := filepath.Join(root, u.name+"-"+fingerprint(u.name, u.pins))
 	if p, ok := readStamp(dir); ok {
 		return p, nil
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
-		return place{}, fmt.Errorf("%w\nnext: make the cache directory writable, or point XDG_CACHE_HOME at one that is", err)
+		return place{}, fmt.Errorf("%w\nnext: make the cache directory writable, or set XDG_CACHE_HOME to one that is", err)
 	}
 	unlock, err := lockedfile.MutexAt(dir + ".lock").Lock()
 	if err != nil {
@@ -67,15 +64,15 @@ func installed(ctx context.Context, u unit, out io.Writer) (place, error) {
 	return p, nil
 }
 
-func cacheRoot() (string, error) {
+func cacheRoot() string {
 	cache, err := os.UserCacheDir()
 	if err != nil { // a bare container may have neither HOME nor XDG_CACHE_HOME
 		cache = os.TempDir()
 	}
-	return filepath.Join(cache, "gauze", "realparts"), nil
+	return filepath.Join(cache, "gauze", "realparts")
 }
 
-// readStamp reports a finished installation whose executables still exist.
+// readStamp returns the place of a complete installation if its files still exist.
 func readStamp(dir string) (p place, ok bool) {
 	b, err := os.ReadFile(filepath.Join(dir, stamp))
 	if err != nil || json.Unmarshal(b, &p) != nil {
@@ -104,19 +101,19 @@ func writeStamp(dir string, p place) error {
 	return os.Rename(temp, filepath.Join(dir, stamp))
 }
 
-// run executes one command quietly; its error carries the command and everything it said.
+// run runs a command; its error contains the command and all its output.
 func run(ctx context.Context, dir string, env []string, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second // a killed installer may leave a child holding its output
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("gave up: %w", ctx.Err())
+			err = fmt.Errorf("interrupted: %w", ctx.Err())
 		}
-		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(said.Bytes()))
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(output.Bytes()))
 	}
 	return nil
 }

@@ -12,17 +12,16 @@ import (
 	"strings"
 )
 
-var npmUnit = unit{
-	name:    "npm",
-	pins:    pinned(pinsPackage) + pinned(pinsLock) + nodePin,
-	install: installNPM,
+var npmUnit = npmUnitOf("npm", minNode, pinsPackage, pinsLock)
+
+// npmUnitOf is a unit of npm packages that require Node.js node or newer.
+func npmUnitOf(name string, node int, manifest, lock string) unit {
+	return unit{name: name, pins: pinned(manifest) + pinned(lock) + nodePin, install: func(ctx context.Context, dir string, out io.Writer) (place, error) {
+		return installPinned(ctx, dir, out, node, manifest, lock)
+	}}
 }
 
-func installNPM(ctx context.Context, dir string, out io.Writer) (place, error) {
-	return installPinned(ctx, dir, out, oldestNode, pinsPackage, pinsLock)
-}
-
-// installPinned installs what the pin files name, with a Node.js that is not older than the given one.
+// installPinned installs the packages of the pin files, with Node.js oldest or newer.
 func installPinned(ctx context.Context, dir string, out io.Writer, oldest int, pins ...string) (place, error) {
 	for _, tool := range []string{"node", "npm"} {
 		if err := ensure(ctx, out, tool, "nodejs", "npm"); err != nil {
@@ -33,7 +32,7 @@ func installPinned(ctx context.Context, dir string, out io.Writer, oldest int, p
 		return place{}, err
 	}
 	if err := run(ctx, dir, nil, npm("ci")...); err != nil {
-		return place{}, fmt.Errorf("%w\nnext: check that npm reaches its registry (npm ping), then run this again", err)
+		return place{}, fmt.Errorf("%w\nnext: check that npm can reach its registry (npm ping), then try again", err)
 	}
 	node, err := newEnoughNode(ctx, dir, out, oldest)
 	if err != nil {
@@ -52,14 +51,14 @@ func writePins(dir string, pins ...string) error {
 	return nil
 }
 
-// npm is a command line of npm's for the test machine's sake: no strangers' install scripts, which none of the parts
-// needs; what is cached and pinned is not asked for again; and without network it gives up in seconds, not minutes.
+// npm returns an npm command line that runs no install scripts, which none of the parts requires,
+// prefers the cache, and fails within seconds without a network.
 func npm(args ...string) []string {
 	return append([]string{"npm", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
 		"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}, args...)
 }
 
-// newEnoughNode returns the machine's node, or a pinned newer one from npm where the machine's is too old.
+// newEnoughNode returns the installed node, or a pinned one from npm if that is too old.
 func newEnoughNode(ctx context.Context, dir string, out io.Writer, oldest int) (string, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -74,10 +73,10 @@ func newEnoughNode(ctx context.Context, dir string, out io.Writer, oldest int) (
 	}
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	if runtime.GOOS != "linux" || arch == "" {
-		return "", fmt.Errorf("found only Node.js %s, which is too old\nnext: install Node.js %d or newer", strings.TrimSpace(string(version)), oldest)
+		return "", fmt.Errorf("the installed Node.js %s is too old\nnext: install Node.js %d or newer", strings.TrimSpace(string(version)), oldest)
 	}
 	pkg := "node-linux-" + arch
-	fmt.Fprintf(out, "Node.js %s is too old; fetching %s\n", strings.TrimSpace(string(version)), nodePin)
+	fmt.Fprintf(out, "Node.js %s is too old; installing %s\n", strings.TrimSpace(string(version)), nodePin)
 	newer := filepath.Join(dir, "node")
 	if err := os.MkdirAll(newer, 0o755); err != nil {
 		return "", err
@@ -88,7 +87,7 @@ func newEnoughNode(ctx context.Context, dir string, out io.Writer, oldest int) (
 	return filepath.Join(newer, "node_modules", pkg, "bin", "node"), nil
 }
 
-// nodeMajor reads the 20 of "v20.1.2"; anything else is 0.
+// nodeMajor returns the 20 of "v20.1.2", or 0 if version is not valid.
 func nodeMajor(version string) int {
 	major, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".")
 	n, _ := strconv.Atoi(major)

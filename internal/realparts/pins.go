@@ -8,8 +8,9 @@ import (
 	"runtime"
 )
 
-// The npm parts are pinned by a lock file with a checksum for every package below them. It was written with npm's
-// omit-lockfile-registry-resolved, so it names no address and installs from whichever registry npm is configured for.
+// The npm parts are pinned by lock files with a checksum for every package. They were written with
+// npm's omit-lockfile-registry-resolved, so they contain no address and install from the registry
+// that npm is configured for.
 //
 //go:embed pins/package.json pins/package-lock.json pins/conformance/package.json pins/conformance/package-lock.json pins/clients/package.json pins/clients/package-lock.json pins/clients-more/package.json pins/clients-more/package-lock.json
 //go:embed pins/servers/package.json pins/servers/package-lock.json pins/servers-more/package.json pins/servers-more/package-lock.json
@@ -19,9 +20,9 @@ var npmPins embed.FS
 const (
 	uvPin         = "uv==0.13.7"
 	timePin       = "mcp-server-time@2026.10.19"
-	nodePin       = "22.23.3" // only fetched where the machine's own Node is too old for a unit
-	oldestNode    = 20
-	suiteNode     = 22 // the conformance suite wants a newer one
+	nodePin       = "22.23.3" // installed only where Node.js is too old for a unit
+	minNode       = 20
+	minSuiteNode  = 22 // the conformance suite requires a newer version
 	goSDKPin      = "v1.8.0"
 	layoutVersion = "1" // raise when the layout of an installed unit changes
 
@@ -44,7 +45,7 @@ const (
 	pinsWindowsLock    = "pins/windows/package-lock.json"
 )
 
-// fingerprint names the folder of a unit: another pin, another folder.
+// fingerprint returns the name of the directory of a unit, which changes with its pins.
 func fingerprint(parts ...string) string {
 	h := sha256.New()
 	for _, s := range append(parts, layoutVersion, runtime.GOOS, runtime.GOARCH) {

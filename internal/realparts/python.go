@@ -26,7 +26,7 @@ func installPython(ctx context.Context, dir string, out io.Writer) (place, error
 	}
 	venv := filepath.Join(dir, "venv")
 	if err := run(ctx, dir, nil, python, "-m", "venv", venv); err != nil {
-		// Debian ships python3 without the part that makes virtual environments.
+		// Debian ships python3 without venv.
 		if apt := aptInstall(ctx, out, "python3-venv"); apt != nil {
 			return place{}, fmt.Errorf("%w\n%w", err, apt)
 		}
@@ -37,7 +37,7 @@ func installPython(ctx context.Context, dir string, out io.Writer) (place, error
 	bin := filepath.Join(venv, "bin")
 	pip := filepath.Join(bin, "pip")
 	if err := run(ctx, dir, nil, pip, "install", "--disable-pip-version-check", uvPin); err != nil {
-		return place{}, fmt.Errorf("%w\nnext: check that pip reaches its index (pip download %s), then run this again", err, uvPin)
+		return place{}, fmt.Errorf("%w\nnext: check that pip can reach its index (pip download %s), then try again", err, uvPin)
 	}
 	p := place{Uvx: filepath.Join(bin, "uvx"), Cache: filepath.Join(dir, "uv-cache"), Python: filepath.Join(bin, "python3")}
 	if err := os.MkdirAll(p.Cache, 0o755); err != nil {
@@ -46,31 +46,32 @@ func installPython(ctx context.Context, dir string, out io.Writer) (place, error
 	return p, warm(ctx, dir, pip, p)
 }
 
-// warm runs the server once so that uvx later finds everything in its cache, without network.
+// warm runs the server once, so that uvx later works from its cache without a network.
 func warm(ctx context.Context, dir, pip string, p place) error {
 	argv := append(uvx(p), timePin, "--help")
 	err := run(ctx, dir, nil, argv...)
 	if err == nil {
 		return nil
 	}
-	// uv does not read pip's configuration. On a machine where only pip was told where its index is, pass that on.
+	// uv does not read pip's configuration, so try again with the index that pip uses.
 	env := uvEnvironment(ctx, pip)
 	if len(env) > 0 && run(ctx, dir, env, argv...) == nil {
 		return nil
 	}
-	return fmt.Errorf("%w\nnext: check that uv reaches its index, then run this again", err)
+	return fmt.Errorf("%w\nnext: check that uv can reach its index, then try again", err)
 }
 
 func uvx(p place) []string {
 	return []string{p.Uvx, "--cache-dir", p.Cache, "--no-python-downloads", "--python", p.Python}
 }
 
-// uvxCommand starts the time server from the warm cache. --offline keeps a test from depending on the network.
+// uvxCommand returns the command that starts the time server from the cache, independent of the
+// network.
 func uvxCommand(p place) []string {
 	return append(uvx(p), "--offline", timePin)
 }
 
-// uvEnvironment translates where pip is configured to look into uv's own variables.
+// uvEnvironment returns pip's configured indexes as variables of uv.
 func uvEnvironment(ctx context.Context, pip string) []string {
 	listed, err := exec.CommandContext(ctx, pip, "config", "list").Output()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package realparts brings pinned, real MCP servers and clients onto the machine for tests: pin, install once, hand out.
+// Package realparts installs real MCP servers and clients with pinned versions for tests.
 //
-// They are kept outside the tree, in the user's cache directory, in a folder named by a hash of the pins, so a
-// changed pin installs afresh and an unchanged one costs one file read. npm and pip are used as the machine has them
-// configured. Run it alone with
+// They are in the user's cache directory, in directories named by a hash of the pins: a changed pin
+// leads to a new installation, an unchanged one costs one file read. npm and pip are used with the
+// configuration of the machine. To install everything, run
 //
 //	go run ./internal/check -only realparts
 package realparts
@@ -19,11 +19,11 @@ import (
 	"time"
 )
 
-// Part names one real server.
+// Part is a real server.
 type Part string
 
-// The servers. The first four come from npm and speak the legacy era; Time comes from PyPI, is started by uvx, and
-// speaks the modern era when asked to.
+// The first four servers are from npm and use the older protocol versions. Time is from PyPI, is
+// started by uvx, and also supports the newest version.
 const (
 	Everything         Part = "server-everything"
 	Filesystem         Part = "server-filesystem"
@@ -32,11 +32,11 @@ const (
 	Time               Part = "mcp-server-time"
 )
 
-// installPatience bounds one unit's installation: a cold machine on a slow line needs a few minutes, a machine without
-// network must not hang the tests for longer.
-const installPatience = 6 * time.Minute
+// installTimeout limits the installation of a unit: a slow connection needs a few minutes, and a
+// machine without a network must not block the tests for longer.
+const installTimeout = 6 * time.Minute
 
-// Install brings everything onto the machine and reports progress to out. What is there already is left alone.
+// Install installs everything that is missing and reports progress to out.
 func Install(ctx context.Context, out io.Writer) error {
 	units := []unit{npmUnit, pythonUnit, serversUnit, conformanceUnit}
 	if runtime.GOOS == "linux" {
@@ -54,8 +54,9 @@ func Install(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// Need returns the command line that starts the server, installing it first if it is missing. If that fails the test
-// is skipped with the reason; where CI=true it fails, because there a missing real part must never look like a pass.
+// Need returns the command line that starts the server and installs the server first if it is
+// missing. If that fails, the test is skipped with the reason; with CI=true it fails, because in CI
+// a missing part must not look like a pass.
 func Need(t testing.TB, part Part, args ...string) []string {
 	t.Helper()
 	if part == Time {
@@ -64,46 +65,46 @@ func Need(t testing.TB, part Part, args ...string) []string {
 	place := need(t, npmUnit)
 	script := filepath.Join(place.Modules, "@modelcontextprotocol", string(part), "dist", "index.js")
 	if _, err := os.Stat(script); err != nil {
-		t.Fatalf("%s is not where its package promises it: %v", part, err)
+		t.Fatalf("the script of %s is missing: %v", part, err)
 	}
 	return append([]string{place.Node, script}, args...)
 }
 
-// Node returns the path of a Node.js that is new enough for every part.
+// Node returns the path of a Node.js executable that is new enough for every part.
 func Node(t testing.TB) string {
 	t.Helper()
 	return need(t, npmUnit).Node
 }
 
-// Modules returns the node_modules folder holding both TypeScript SDKs; scripts find them with NODE_PATH.
+// Modules returns the node_modules directory with both TypeScript SDKs, for use in NODE_PATH.
 func Modules(t testing.TB) string {
 	t.Helper()
 	return need(t, npmUnit).Modules
 }
 
-// place is what an installed unit hands out; it is what the stamp file holds.
+// place has the paths of an installed unit. It is the content of the stamp file.
 type place struct {
 	Node    string `json:",omitempty"` // npm units: the node executable
 	Modules string `json:",omitempty"` // npm units: their node_modules
 	Uvx     string `json:",omitempty"` // Python unit: the uvx executable
-	Cache   string `json:",omitempty"` // Python unit: uv's cache, warm
-	Python  string `json:",omitempty"` // Python unit: the interpreter uvx is told to use
+	Cache   string `json:",omitempty"` // Python unit: the cache of uv, filled
+	Python  string `json:",omitempty"` // Python unit: the interpreter for uvx
 	Suite   string `json:",omitempty"` // conformance unit: the suite's script
 	Server  string `json:",omitempty"` // conformance unit: everything-server
 	Client  string `json:",omitempty"` // conformance unit: everything-client
 }
 
-// attempts remembers, within one test process, how each unit's installation went: a machine without network should be
-// told so once, not once per test.
+// attempts caches the result of each installation for this process, so that a missing network costs
+// one timeout and not one per test.
 var attempts sync.Map // unit name -> func() (place, error)
 
 func need(t testing.TB, u unit) place {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short leaves the real servers out")
+		t.Skip("-short skips the real servers")
 	}
 	once, _ := attempts.LoadOrStore(u.name, sync.OnceValues(func() (place, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), installPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 		defer cancel()
 		return installed(ctx, u, os.Stderr)
 	}))
@@ -115,7 +116,7 @@ func need(t testing.TB, u unit) place {
 	panic("unreachable")
 }
 
-// missing ends a test that cannot be made: skipped, or failed where nothing may be left out.
+// missing ends a test that cannot run: it is skipped, or fails in CI.
 func missing(t testing.TB, name string, err error) {
 	t.Helper()
 	why := fmt.Sprintf("the real part %q is missing and could not be installed: %v\nnext: go run ./internal/check -only realparts", name, err)

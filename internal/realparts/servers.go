@@ -12,15 +12,16 @@ import (
 	"testing"
 )
 
-// Server is one real server, ready to start. In its arguments and variables {dir} stands for a
-// directory with files of the test, {repo} for a Git repository.
+// Server is a real server, ready to start. In its arguments and variables, {dir} stands for the
+// directory of the test and {repo} for a Git repository.
 type Server struct {
 	Name string
 	Argv []string
 	Env  []string
 }
 
-// npmServer is a server from npm: its package, its arguments, and the variables it requires to start.
+// npmServer is a server from npm: its package, its arguments, and the variables it requires to
+// start.
 type npmServer struct {
 	pkg  string
 	args []string
@@ -72,18 +73,12 @@ var (
 )
 
 var (
-	serversUnit     = serversFrom("servers", oldestNode, pinsServersPackage, pinsServersLock)
-	moreServersUnit = serversFrom("servers-more", suiteNode, pinsMoreServersPackage, pinsMoreServersLock)
+	serversUnit     = npmUnitOf("servers", minNode, pinsServersPackage, pinsServersLock)
+	moreServersUnit = npmUnitOf("servers-more", minSuiteNode, pinsMoreServersPackage, pinsMoreServersLock)
 	pypiServersUnit = unit{name: "servers-pypi", pins: fmt.Sprint(pypiServers), install: installPyPIServers}
 )
 
-func serversFrom(name string, node int, manifest, lock string) unit {
-	return unit{name: name, pins: pinned(manifest) + pinned(lock) + nodePin, install: func(ctx context.Context, dir string, out io.Writer) (place, error) {
-		return installPinned(ctx, dir, out, node, manifest, lock)
-	}}
-}
-
-// NeedServers returns the ten servers of every check, with the manners of Need.
+// NeedServers returns the ten servers of every check. A missing server is handled like in Need.
 func NeedServers(t testing.TB) []Server {
 	t.Helper()
 	all := []Server{
@@ -96,7 +91,7 @@ func NeedServers(t testing.TB) []Server {
 	return append(all, npmCommands(t, need(t, serversUnit), servers)...)
 }
 
-// NeedMoreServers returns twenty more, with the manners of Need.
+// NeedMoreServers returns twenty more servers. A missing server is handled like in Need.
 func NeedMoreServers(t testing.TB) []Server {
 	t.Helper()
 	all := npmCommands(t, need(t, moreServersUnit), moreServers)
@@ -120,8 +115,8 @@ func npmCommands(t testing.TB, p place, servers []npmServer) (all []Server) {
 	return all
 }
 
-// packageScript returns the script that a package has as its program: its only one, or the one that
-// has the package's name.
+// packageScript returns the executable script of a package: its only one, or the one with the name
+// of the package.
 func packageScript(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err != nil {
@@ -142,12 +137,13 @@ func packageScript(dir string) (string, error) {
 		}
 	}
 	if script == "" {
-		return "", fmt.Errorf("the package has no program")
+		return "", fmt.Errorf("the package has no executable")
 	}
 	return filepath.Join(dir, script), nil
 }
 
-// installPyPIServers gives each server a virtual environment: their requirements contradict each other.
+// installPyPIServers installs each server in its own virtual environment, because their
+// requirements conflict.
 func installPyPIServers(ctx context.Context, dir string, out io.Writer) (place, error) {
 	if err := ensure(ctx, out, "python3", "python3", "python3-venv"); err != nil {
 		return place{}, err
@@ -163,13 +159,13 @@ func installPyPIServers(ctx context.Context, dir string, out io.Writer) (place, 
 		}
 		pip := filepath.Join(venv, venvBin(), "pip")
 		if err := run(ctx, dir, nil, append([]string{pip, "install", "--disable-pip-version-check"}, s.pins...)...); err != nil {
-			return place{}, fmt.Errorf("%w\nnext: check that pip reaches its index, then run this again", err)
+			return place{}, fmt.Errorf("%w\nnext: check that pip can reach its index, then try again", err)
 		}
 	}
 	return place{Cache: dir}, nil
 }
 
-// venvBin is where a virtual environment keeps its programs.
+// venvBin returns the name of the directory with the executables of a virtual environment.
 func venvBin() string {
 	if runtime.GOOS == "windows" {
 		return "Scripts"

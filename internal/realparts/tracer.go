@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// NeedTracer returns the path of a strace that may trace here, with the manners of Need. It is Debian's own: a tracer
-// sees everything, so none is fetched from anywhere else.
+// NeedTracer returns the path of a working strace. If it is missing, NeedTracer behaves like Need.
+// strace comes only from the distribution, because a tracer sees everything.
 func NeedTracer(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short leaves the tracer out")
+		t.Skip("-short skips the tracer")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), installPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 	defer cancel()
 	path, err := tracer(ctx, os.Stderr)
 	if err != nil {
@@ -25,7 +25,7 @@ func NeedTracer(t testing.TB) string {
 	return path
 }
 
-// tracer finds strace, or installs it, and tries it: a container may forbid tracing.
+// tracer finds or installs strace and tries it, because a container may forbid tracing.
 func tracer(ctx context.Context, out io.Writer) (string, error) {
 	if err := ensure(ctx, out, "strace", "strace"); err != nil {
 		return "", err

@@ -13,7 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// The most that is read of one entry.
+// Limits of one entry.
 const (
 	maxWays      = 16
 	maxVariables = 64
@@ -21,28 +21,24 @@ const (
 	maxNotes     = 16
 )
 
-// page is one answer.
+// page is one response.
 type page struct {
 	servers []Server
 	next    string // the cursor of the next page
 }
 
-// readPage is the gate: what comes out of it is cleaned, bounded and checked. An entry that breaks the rules is left out,
-// and the others stand.
+// readPage is the one place where responses are cleaned, limited and validated. It skips invalid
+// entries.
 func readPage(body []byte) (page, error) {
 	var list struct {
 		Servers  []json.RawMessage `json:"servers"`
-		Server   json.RawMessage   `json:"server"` // the answer is one entry, not a list
 		Metadata struct {
 			NextCursor text `json:"nextCursor"`
 		} `json:"metadata"`
 	}
 	err := json.Unmarshal(body, &list)
-	if list.Server != nil {
-		list.Servers = []json.RawMessage{body}
-	}
 	if err != nil || list.Servers == nil {
-		return page{}, errors.New("this is no registry: its answer is not a list of servers")
+		return page{}, errors.New("this is not a registry: its response is not a list of servers")
 	}
 	var p page
 	if cursor := string(list.Metadata.NextCursor); len(cursor) <= maxCursor {
@@ -60,7 +56,8 @@ func readPage(body []byte) (page, error) {
 	return p, nil
 }
 
-// entry is how a registry writes a server: the publisher's server.json and what the registry adds.
+// entry is a server as a registry describes it: the publisher's server.json and the registry's
+// metadata.
 type entry struct {
 	Server struct {
 		Name        text      `json:"name"`
@@ -73,7 +70,7 @@ type entry struct {
 	Meta struct {
 		Official official `json:"io.modelcontextprotocol.registry/official"`
 	} `json:"_meta"`
-	official // older registries and exports have it here
+	official // where older registries and exports have it
 }
 
 type official struct {
@@ -90,7 +87,7 @@ type pack struct {
 	Version     text    `json:"version"`
 	Transport   address `json:"transport"`
 	Arguments   []input `json:"packageArguments"`
-	RunnersOwn  []input `json:"runtimeArguments"`
+	RuntimeArgs []input `json:"runtimeArguments"`
 	Environment []input `json:"environmentVariables"`
 }
 
@@ -100,7 +97,7 @@ type address struct {
 	Headers []input `json:"headers"`
 }
 
-// input is anything a user may have to fill in.
+// input is a value that the user may have to provide.
 type input struct {
 	Name        text             `json:"name"`
 	ValueHint   text             `json:"valueHint"`
@@ -113,7 +110,7 @@ type input struct {
 	Variables   map[string]input `json:"variables"`
 }
 
-// text is a string, or the number or boolean that some publishers write instead.
+// text is a string. It also accepts the numbers and booleans that some publishers write instead.
 type text string
 
 func (t *text) UnmarshalJSON(raw []byte) error {
@@ -127,10 +124,11 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// shown is the text for people: one line, cleaned, cut.
+// shown returns the text for display: one line, cleaned, truncated.
 func (t text) shown() string { return fault.Quote(string(t)) }
 
-// exact is the text as a value, and nothing if it is not fit to be one: a value that was cleaned or cut is another value.
+// exact returns the text as a value, or "" if it is not safe to use as it is: a cleaned or
+// truncated value would be a different value.
 func (t text) exact() string {
 	if fault.Quote(string(t)) != string(t) {
 		return ""
@@ -170,7 +168,7 @@ func (e entry) clean() (Server, bool) {
 	}
 	remotes := slices.Clone(e.Server.Remotes[:min(maxWays, len(e.Server.Remotes))])
 	if streamable := func(a address) bool { return a.Type == "streamable-http" }; slices.ContainsFunc(remotes, streamable) {
-		remotes = slices.DeleteFunc(remotes, func(a address) bool { return a.Type == "sse" }) // the same server, the old way
+		remotes = slices.DeleteFunc(remotes, func(a address) bool { return a.Type == "sse" }) // the same server over the old transport
 	}
 	for _, r := range remotes {
 		s.add(r.clean())
@@ -178,7 +176,7 @@ func (e entry) clean() (Server, bool) {
 	return s, true
 }
 
-// add takes a way, unless it cannot be gone or is there already.
+// add adds a way to start the server, unless it is unusable or already there.
 func (s *Server) add(way Facts, err error) {
 	switch {
 	case err != nil:
@@ -200,67 +198,67 @@ func noted(notes []string, format string, args ...any) []string {
 	return append(notes, note)
 }
 
-// clean is a package as facts. Its runtimeHint and registryBaseUrl are not even read: which runner starts a package and
-// where it comes from is the user's business.
+// clean converts a package to facts. It ignores runtimeHint and registryBaseUrl: the user decides
+// which runner starts a package and where it comes from.
 func (p pack) clean() (Facts, error) {
 	f := Facts{Kind: Kind(p.Type), Name: string(p.Identifier), Version: strings.TrimPrefix(string(p.Version), "v")}
 	switch f.Kind {
 	case NPM, PyPI, OCI:
 	default:
-		return f, fmt.Errorf("also as %s, which Gauze does not start", p.Type.shown())
+		return f, fmt.Errorf("also available as %s, which gauze cannot start", p.Type.shown())
 	}
 	if f.Kind == OCI && p.Version != "" && f.Name == repository(f.Name) && imageTag.MatchString(string(p.Version)) {
-		f.Name += ":" + string(p.Version) // entries from before images had to name their tag
+		f.Name += ":" + string(p.Version) // older entries have the tag of an image here
 	}
 	switch {
 	case !validName(f.Kind, f.Name):
-		return f, fmt.Errorf("left out: %q cannot be a package of kind %s", p.Identifier.shown(), f.Kind)
+		return f, fmt.Errorf("ignored: %q is not a valid %s package", p.Identifier.shown(), f.Kind)
 	case p.Transport.Type != "stdio":
-		return f, fmt.Errorf("also as %s %s, which has to be started by hand and then reached over HTTP", f.Kind, f.Name)
+		return f, fmt.Errorf("also available as %s %s, which you have to start yourself and reach over HTTP", f.Kind, f.Name)
 	}
 	switch {
 	case f.Kind == OCI:
 		f.Version = ""
 		if f.Name == repository(f.Name) || strings.HasSuffix(f.Name, ":latest") {
-			f.note("no version is named: whatever is newest will run")
+			f.note("no version is given: the latest one will run")
 		}
 	case !validVersion(f.Kind, f.Version):
 		f.Version = ""
-		f.note("no version is named: whatever is newest will run")
+		f.note("no version is given: the latest one will run")
 	}
-	for _, in := range few(p.Environment) {
+	for _, in := range limited(p.Environment) {
 		if name := string(in.Name); !envName.MatchString(name) {
-			f.note("left out: %q cannot be the name of a variable", in.Name.shown())
+			f.note("ignored: %q is not a valid variable name", in.Name.shown())
 		} else if Loads(name) {
-			f.note("left out: %s, which decides what code runs or whom it trusts", name)
+			f.note("ignored: %s, which controls which code runs or what it trusts", name)
 		} else {
 			f.Env = append(f.Env, in.variable(name))
 		}
 	}
-	for _, in := range few(p.Arguments) {
+	for _, in := range limited(p.Arguments) {
 		if in.Name == "" {
 			in.Name = in.ValueHint
 		}
 		if name := string(in.Name); name != "" && !argName.MatchString(name) || in.Value != "" && !argValue.MatchString(string(in.Value)) {
-			f.note("left out: the argument %q", strings.TrimSpace(in.Name.shown()+" "+in.Value.shown()))
+			f.note("ignored: the argument %q", strings.TrimSpace(in.Name.shown()+" "+in.Value.shown()))
 		} else if v := in.variable(name); v.Name != "" || v.Value != "" {
 			f.Args = append(f.Args, v)
 		}
 	}
-	if len(p.RunnersOwn) > 0 {
-		f.note("left out: options for the program that starts it")
+	if len(p.RuntimeArgs) > 0 {
+		f.note("ignored: options for the program that starts it")
 	}
 	return f, nil
 }
 
-// clean is a remote as facts.
+// clean converts a remote to facts.
 func (a address) clean() (Facts, error) {
 	f := Facts{Kind: Remote, Name: string(a.URL)}
 	switch {
 	case strings.ContainsAny(f.Name, "{}"):
-		return f, fmt.Errorf("also at an address with blanks to fill: %s", a.URL.shown())
+		return f, fmt.Errorf("also available at an address with placeholders: %s", a.URL.shown())
 	case !publicURL(f.Name):
-		return f, fmt.Errorf("left out: %q is no public https address", a.URL.shown())
+		return f, fmt.Errorf("ignored: %q is not a public https address", a.URL.shown())
 	}
 	u, err := url.Parse(f.Name)
 	if err != nil {
@@ -268,9 +266,9 @@ func (a address) clean() (Facts, error) {
 	}
 	u.Host = strings.ToLower(u.Host)
 	f.Name = u.String()
-	for _, in := range few(a.Headers) {
+	for _, in := range limited(a.Headers) {
 		if name := string(in.Name); !header.MatchString(name) || upstream.CheckHeader(name, "") != nil || strings.EqualFold(name, "Host") {
-			f.note("left out: the header %q, which is not for others to set", in.Name.shown())
+			f.note("ignored: the header %q, which a registry may not set", in.Name.shown())
 		} else {
 			f.Headers = append(f.Headers, in.variable(name))
 		}
@@ -278,16 +276,16 @@ func (a address) clean() (Facts, error) {
 	return f, nil
 }
 
-func few(inputs []input) []input { return inputs[:min(maxVariables, len(inputs))] }
+func limited(inputs []input) []input { return inputs[:min(maxVariables, len(inputs))] }
 
-// variable is an input whose name was found good.
+// variable converts an input whose name is valid.
 func (in input) variable(name string) Variable {
 	v := Variable{Name: name, About: in.Description.shown(), Required: in.Required, Secret: in.Secret || fault.NamesSecret(name, "value"), Value: in.Value.exact()}
 	for _, blank := range in.Variables {
 		v.Required, v.Secret = v.Required || blank.Required, v.Secret || blank.Secret
 	}
 	blanks := strings.Contains(v.Value, "{")
-	if v.Secret && !blanks || directs(name) { // a stranger's secret, a stranger's address
+	if v.Secret && !blanks || directs(name) { // a registry must not provide secrets or addresses
 		v.Value = ""
 	}
 	if !v.Secret && !directs(name) {

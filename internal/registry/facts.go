@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Server is one entry of a registry: its newest version, cleaned.
+// Server is the latest version of a registry entry, cleaned.
 type Server struct {
 	Name       string    `json:"name"` // io.github.user/weather
 	Title      string    `json:"title,omitempty"`
@@ -14,14 +14,14 @@ type Server struct {
 	Version    string    `json:"version,omitempty"`
 	Updated    time.Time `json:"updated,omitzero"`
 	Deprecated bool      `json:"deprecated,omitempty"`
-	Ways       []Facts   `json:"-"`               // to start or reach it, in the publisher's order
-	Notes      []string  `json:"notes,omitempty"` // what was left out, and why
+	Ways       []Facts   `json:"-"`               // how to start or reach it, in the publisher's order
+	Notes      []string  `json:"notes,omitempty"` // what was ignored, and why
 }
 
-// Short is a name for the server in somebody's configuration.
+// Short returns a short name for the server, for use in a client's configuration.
 func (s Server) Short() string {
 	space, own, _ := strings.Cut(s.Name, "/")
-	words := telling(own)
+	words := distinctive(own)
 	if len(words) == 0 { // com.example/mcp-server
 		labels := strings.Split(space, ".")
 		words = split(labels[len(labels)-1])
@@ -32,30 +32,30 @@ func (s Server) Short() string {
 	return strings.Join(words, "-")
 }
 
-// Facts are what is known of one way to start or reach a server.
+// Facts describe one way to start or reach a server.
 type Facts struct {
-	Server  string     `json:"-"` // the entry's name
+	Server  string     `json:"-"` // name of the entry
 	Kind    Kind       `json:"kind"`
-	Name    string     `json:"package"` // the package, the image, the address
+	Name    string     `json:"package"` // package, image or address
 	Version string     `json:"version,omitempty"`
 	Env     []Variable `json:"env,omitempty"`
 	Headers []Variable `json:"headers,omitempty"`
-	Args    []Variable `json:"args,omitempty"`  // of the package itself, for people to read: none is ever added by us
-	Notes   []string   `json:"notes,omitempty"` // what was left out, and why
+	Args    []Variable `json:"args,omitempty"`  // of the package itself, for display only: gauze never adds them
+	Notes   []string   `json:"notes,omitempty"` // what was ignored, and why
 }
 
-// Variable is something a server wants to be told: an environment variable, a header, an argument.
+// Variable is a setting of a server: an environment variable, a header or an argument.
 type Variable struct {
-	Name     string   `json:"name"` // of an argument without a name: what it stands for
+	Name     string   `json:"name"` // for a positional argument, what it stands for
 	About    string   `json:"about,omitempty"`
 	Required bool     `json:"required,omitempty"`
 	Secret   bool     `json:"secret,omitempty"`
-	Default  string   `json:"default,omitempty"` // never that of a secret
+	Default  string   `json:"default,omitempty"` // never set for a secret
 	Choices  []string `json:"choices,omitempty"`
-	Value    string   `json:"value,omitempty"` // as the publisher wants it, with {blanks} to fill: "Bearer {token}"
+	Value    string   `json:"value,omitempty"` // as the publisher writes it, with {placeholders}: "Bearer {token}"
 }
 
-// Required are the variables that must be set.
+// Required returns the variables that must be set.
 func Required(variables []Variable) (required []Variable) {
 	for _, v := range variables {
 		if v.Required {
@@ -65,8 +65,9 @@ func Required(variables []Variable) (required []Variable) {
 	return required
 }
 
-// Words are how it is started, or the one address where it is reached. The registry has no say in them but for the name
-// and the version: the runner and its options are ours, and a container is handed the variables that the user names.
+// Words returns the command that starts the server, or its address. Only the name and the version
+// come from the registry: gauze chooses the runner and its options, and a container gets the
+// variables that the user names.
 func (f Facts) Words(env ...string) []string {
 	switch f.Kind {
 	case NPM:
@@ -92,8 +93,8 @@ func (f Facts) pinned() string {
 	return f.Name + "@" + f.Version
 }
 
-// Package is the name in one word that says where it comes from, for people to type: npm:airtable-mcp-server@1.9.5. An
-// address stands for itself.
+// Package returns the name with its origin, as users type it: npm:airtable-mcp-server@1.9.5. For a
+// remote it is the address.
 func (f Facts) Package() string {
 	if f.Kind == Remote {
 		return f.Name
@@ -101,8 +102,8 @@ func (f Facts) Package() string {
 	return string(f.Kind) + ":" + f.pinned()
 }
 
-// ParsePackage reads what Package writes. A word without a kind is not guessed at: the same name may be two strangers'
-// packages. Only a name with a scope can be nothing but npm's.
+// ParsePackage parses the result of Package. The kind is required, because the same name may be
+// different packages on npm and PyPI; a name with a scope can only be npm.
 func ParsePackage(text string) (Facts, error) {
 	kind, name, found := strings.Cut(text, ":")
 	f := Facts{Kind: Kind(kind), Name: name}
@@ -112,16 +113,16 @@ func ParsePackage(text string) (Facts, error) {
 	case strings.HasPrefix(text, "@"):
 		f = Facts{Kind: NPM, Name: text}
 	case !found || f.Kind != NPM && f.Kind != PyPI && f.Kind != OCI:
-		return Facts{}, fmt.Errorf("%q does not say where it comes from: want npm:NAME, pypi:NAME, oci:IMAGE or an https:// address", text)
+		return Facts{}, fmt.Errorf("invalid package %q: must be npm:NAME, pypi:NAME, oci:IMAGE or an https:// address", text)
 	}
 	if at := strings.LastIndexByte(f.Name, '@'); at > 0 && (f.Kind == NPM || f.Kind == PyPI) {
 		f.Name, f.Version = f.Name[:at], f.Name[at+1:]
 		if !validVersion(f.Kind, f.Version) {
-			return Facts{}, fmt.Errorf("%q is no version: want a full one, such as 1.2.3", f.Version)
+			return Facts{}, fmt.Errorf("invalid version %q: must be a full version, such as 1.2.3", f.Version)
 		}
 	}
 	if !validName(f.Kind, f.Name) {
-		return Facts{}, fmt.Errorf("%q cannot be the name of a package of kind %s", f.Name, f.Kind)
+		return Facts{}, fmt.Errorf("%q is not a valid %s package name", f.Name, f.Kind)
 	}
 	return f, nil
 }

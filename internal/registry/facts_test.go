@@ -29,7 +29,7 @@ func TestWhatAnEntrySays(t *testing.T) {
 	if got := s.Ways[0].Args; fmt.Sprint(got) != fmt.Sprint([]Variable{{Value: "serve"}, {Name: "--root", Required: true}}) {
 		t.Errorf("%+v", got)
 	}
-	if notes := strings.Join(slices.Concat(s.Notes, s.Ways[0].Notes), "\n"); !strings.Contains(notes, "started by hand") || !strings.Contains(notes, "as mcpb") ||
+	if notes := strings.Join(slices.Concat(s.Notes, s.Ways[0].Notes), "\n"); !strings.Contains(notes, "start yourself") || !strings.Contains(notes, "as mcpb") ||
 		!strings.Contains(notes, "options for the program that starts it") {
 		t.Error(notes)
 	}
@@ -113,27 +113,6 @@ func TestLookupSendsNoMoreThanItMust(t *testing.T) {
 	s.Lookup(context.Background(), Remote, "https://tenant-secret.example.com/secret/path?key=secret")
 	if asked := f.asked(); !slices.Equal(asked, []string{"payroll-mcp-server", "payroll", "com.example", "example"}) {
 		t.Errorf("%q", asked)
-	}
-}
-
-func TestServerByName(t *testing.T) {
-	f := newFake(t, tables, weather)
-	s := f.source()
-	for range 2 { // the second time from what is kept
-		server, ok := s.Server(context.Background(), "io.github.alice/tables-mcp-server")
-		if !ok || server.Version != "1.9.5" || len(server.Ways) != 2 {
-			t.Errorf("%+v", server)
-		}
-		s.Online = false
-	}
-	if n := len(f.seen()); n != 1 {
-		t.Errorf("asked %d times", n)
-	}
-	s.Online = true
-	for _, name := range []string{"io.github.alice/none", "../../etc/passwd", "no-slash", "a/b?c"} {
-		if server, ok := s.Server(context.Background(), name); ok {
-			t.Errorf("%+v", server)
-		}
 	}
 }
 

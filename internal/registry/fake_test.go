@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// fake is a registry with a few servers, which keeps what it was asked.
+// fake is a registry with a limited servers, which keeps what it was asked.
 type fake struct {
 	*httptest.Server
 	t       *testing.T
@@ -47,10 +47,6 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, r)
 		return
 	}
-	if one, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v0.1/servers/"); ok {
-		f.one(w, strings.TrimSuffix(strings.ReplaceAll(one, "%2F", "/"), "/versions/latest"))
-		return
-	}
 	if r.URL.Path != "/v0.1/servers" || r.URL.Query().Get("version") != "latest" {
 		f.t.Errorf("asked for %s", r.URL)
 	}
@@ -78,15 +74,6 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("ETag", tag)
 	fmt.Fprint(w, body)
-}
-
-func (f *fake) one(w http.ResponseWriter, name string) {
-	i := slices.IndexFunc(f.entries, func(entry string) bool { return nameIn(entry) == name })
-	if i < 0 {
-		http.Error(w, `{"error":"Server not found"}`, http.StatusNotFound)
-		return
-	}
-	fmt.Fprint(w, f.entries[i])
 }
 
 func nameIn(entry string) string {

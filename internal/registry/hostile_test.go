@@ -136,7 +136,6 @@ func TestHostileAnswers(t *testing.T) {
 		found, _ := source.Search(context.Background(), []string{"tables", "weather"}, 100)
 		source.Lookup(context.Background(), NPM, "tables-mcp-server")
 		source.Lookup(context.Background(), Remote, "https://mcp.example.com/v1/tables")
-		source.Server(context.Background(), "io.github.alice/tables-mcp-server")
 		kept, _ := source.allKept()
 		for _, server := range append(found.Servers, kept...) {
 			survivors++

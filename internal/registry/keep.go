@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// Answers are kept one to a file, named by the hash of what was asked, readable by their owner alone. The file's time is
-// when it was answered. A cache that cannot be written is no trouble: the next question is asked again.
+// Responses are cached in one file each, named by the hash of the URL and readable only by its
+// owner. The modification time of the file is the time of the response. Errors of the cache are
+// ignored: the next request goes to the registry.
 const (
-	freshFor = 24 * time.Hour
-	maxKept  = 128
+	maxAge  = 24 * time.Hour
+	maxKept = 128
 )
 
-// kept is an answer on disk, as it came: it goes through the same gate again.
+// kept is a cached response, unmodified: readPage validates it again.
 type kept struct {
 	URL    string          `json:"url"`
 	ETag   string          `json:"etag,omitempty"`
@@ -31,10 +32,11 @@ type kept struct {
 
 func (k kept) fresh(now time.Time) bool {
 	age := now.Sub(k.at)
-	return age >= 0 && age < freshFor
+	return age >= 0 && age < maxAge
 }
 
-// dir is where this registry's answers are kept, or nothing. Each has a folder of its own, so that none speaks for another.
+// dir returns the cache directory of this registry, or "". Each registry has its own, so that none
+// can answer for another.
 func (s Source) dir() string {
 	base, err := s.base()
 	if err != nil {
@@ -58,7 +60,7 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// kept reads the answer to one question.
+// kept returns the cached response to one request.
 func (s Source) kept(address string) (k kept, ok bool) {
 	k, ok = readKept(s.file(address))
 	return k, ok && k.URL == address
@@ -74,7 +76,7 @@ func readKept(file string) (k kept, ok bool) {
 	if err != nil || !info.Mode().IsRegular() {
 		return kept{}, false
 	}
-	const frame = 8 << 10 // the address and the etag around it
+	const frame = 8 << 10 // room for the address and the etag
 	content, err := io.ReadAll(io.LimitReader(f, maxAnswer+frame))
 	if err != nil || json.Unmarshal(content, &k) != nil {
 		return kept{}, false
@@ -83,7 +85,7 @@ func readKept(file string) (k kept, ok bool) {
 	return k, true
 }
 
-// keep writes an answer, whole or not at all.
+// keep caches a response atomically.
 func (s Source) keep(k kept) {
 	content, err := json.Marshal(k)
 	if dir := s.dir(); err != nil || dir == "" || os.MkdirAll(dir, 0o700) != nil {
@@ -103,13 +105,13 @@ func (s Source) keep(k kept) {
 	}
 }
 
-// renew says that a kept answer is right today.
+// renew marks a cached response as current.
 func (s Source) renew(address string) {
 	now := time.Now()
 	os.Chtimes(s.file(address), now, now)
 }
 
-// files are the kept answers, the newest first. What else lies there is not ours.
+// files returns the cached responses, the newest first. It ignores other files.
 func (s Source) files() (files []string) {
 	entries, err := os.ReadDir(s.dir())
 	if err != nil {
@@ -129,7 +131,7 @@ func (s Source) files() (files []string) {
 	return files
 }
 
-// allKept are the servers of all answers this registry gave, and when it gave the oldest of them.
+// allKept returns the servers of all cached responses and the time of the oldest one.
 func (s Source) allKept() (servers []Server, oldest time.Time) {
 	files := s.files()
 	for _, file := range files[:min(maxKept, len(files))] {

@@ -8,31 +8,10 @@ import (
 	"strings"
 )
 
-// Server is the entry of exactly this name, such as io.github.user/weather.
-func (s Source) Server(ctx context.Context, name string) (Server, bool) {
-	if !serverName.MatchString(name) {
-		return Server{}, false
-	}
-	var servers []Server
-	if s.Online {
-		answer, _ := s.page(ctx, serverPath(name))
-		servers = answer.servers
-	}
-	if servers == nil {
-		servers, _ = s.allKept()
-	}
-	for _, server := range newest(servers) {
-		if server.Name == name {
-			return server, true
-		}
-	}
-	return Server{}, false
-}
-
-// Lookup is what is known of a package, an image or an address. The registry cannot be asked for a package, only for
-// servers by name, so the telling words of the package's name are asked for, and an entry counts only if it names exactly
-// this package. The owner's scope is sent only where the name alone says nothing (@example/mcp), the path of an address and
-// its query never.
+// Lookup returns what is known about a package, an image or an address. The registry can only
+// search servers by name, so Lookup sends the distinctive words of the package's name and accepts
+// only entries for exactly this package. It sends the scope only if the name alone is not
+// distinctive (@example/mcp), and never the path or query of an address.
 func (s Source) Lookup(ctx context.Context, kind Kind, name string) (Facts, bool) {
 	if !validName(kind, name) {
 		return Facts{}, false
@@ -52,7 +31,8 @@ func (s Source) Lookup(ctx context.Context, kind Kind, name string) (Facts, bool
 	return pick(servers, kind, name)
 }
 
-// pick is the entry for exactly this package: of several, one that is not deprecated, and then the newest.
+// pick returns the entry for exactly this package, preferring entries that are not deprecated and
+// then the newest.
 func pick(servers []Server, kind Kind, name string) (best Facts, ok bool) {
 	var from Server
 	for _, server := range newest(servers) {
@@ -65,7 +45,8 @@ func pick(servers []Server, kind Kind, name string) (best Facts, ok bool) {
 	return best, ok
 }
 
-// lookupQueries are what to ask for: the name, its telling words, one of them.
+// lookupQueries returns the queries for a package: its name, all its distinctive words, single
+// ones.
 func lookupQueries(kind Kind, name string) (queries []string) {
 	add := func(query string) {
 		if query != "" && !slices.Contains(queries, query) {
@@ -73,7 +54,7 @@ func lookupQueries(kind Kind, name string) (queries []string) {
 		}
 	}
 	if kind == Remote {
-		// Servers are named by domains backwards: mcp.example.com may be com.example/tool.
+		// Server names start with a reversed domain: mcp.example.com may be com.example/tool.
 		u, err := url.Parse(name)
 		if err != nil {
 			return nil
@@ -89,7 +70,7 @@ func lookupQueries(kind Kind, name string) (queries []string) {
 		name = repository(name)
 	}
 	owner, own := path.Split(strings.ToLower(name))
-	words := telling(own)
+	words := distinctive(own)
 	if len(words) == 0 {
 		add(strings.TrimPrefix(path.Base(owner), "@"))
 		return queries
@@ -101,8 +82,8 @@ func lookupQueries(kind Kind, name string) (queries []string) {
 	return queries
 }
 
-// telling are the words of a name that say which server it is.
-func telling(name string) (words []string) {
+// distinctive returns the words of a name that distinguish it from other servers.
+func distinctive(name string) (words []string) {
 	for _, word := range split(name) {
 		if !slices.Contains([]string{"mcp", "server", "servers", "mcpserver", "tool", "tools", "api", "sdk", "js", "py", "node", "python", "docker"}, word) {
 			words = append(words, word)

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Kind is where a package comes from, or that there is none.
+// Kind is the origin of a package, or Remote for an address.
 type Kind string
 
 const (
@@ -18,39 +18,39 @@ const (
 	Remote Kind = "url"
 )
 
-const part = `[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*` // of an image's path
+const part = `[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*` // of the path of an image
 
-// What names look like. None can begin with a dash, and none has anything in it that a shell, a package client or a
-// terminal takes for more than a name: npm's "alias@npm:other", git and file addresses, options.
+// Valid names. None can start with a dash or contain anything that a shell, a package manager or a
+// terminal would interpret: npm's "alias@npm:other", git and file addresses, options.
 var (
-	serverName = form(`^[A-Za-z0-9][A-Za-z0-9.-]{0,99}/[A-Za-z0-9._-]{1,99}$`)
-	npmName    = form(`^(@[a-z0-9][a-z0-9._-]{0,99}/)?[a-z0-9][a-z0-9._-]{0,99}$`)
-	pypiName   = form(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$`)
-	imageName  = form(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?` + part + `(/` + part + `)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?$`)
+	serverName = lazy(`^[A-Za-z0-9][A-Za-z0-9.-]{0,99}/[A-Za-z0-9._-]{1,99}$`)
+	npmName    = lazy(`^(@[a-z0-9][a-z0-9._-]{0,99}/)?[a-z0-9][a-z0-9._-]{0,99}$`)
+	pypiName   = lazy(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$`)
+	imageName  = lazy(`^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?` + part + `(/` + part + `)*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?$`)
 
-	npmVersion  = form(`^[0-9]{1,10}\.[0-9]{1,10}\.[0-9]{1,10}([-+][0-9A-Za-z.+-]{1,64})?$`)
-	pypiVersion = form(`^[0-9]{1,10}(\.[0-9]{1,10}){0,5}([.+-]?[0-9A-Za-z]{1,32}){0,4}$`)
-	imageTag    = form(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	npmVersion  = lazy(`^[0-9]{1,10}\.[0-9]{1,10}\.[0-9]{1,10}([-+][0-9A-Za-z.+-]{1,64})?$`)
+	pypiVersion = lazy(`^[0-9]{1,10}(\.[0-9]{1,10}){0,5}([.+-]?[0-9A-Za-z]{1,32}){0,4}$`)
+	imageTag    = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 
-	envName  = form(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	argName  = form(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
-	argValue = form(`^[A-Za-z0-9{/.-][A-Za-z0-9._/@:=,+{}-]{0,99}$`)
-	header   = form(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`) // HTTP would take quotes, too
-	hostName = form(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
-	pathText = form(`^[A-Za-z0-9/._~%@:+,=&-]*$`)
+	envName  = lazy(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+	argName  = lazy(`^-{0,2}[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+	argValue = lazy(`^[A-Za-z0-9{/.-][A-Za-z0-9._/@:=,+{}-]{0,99}$`)
+	header   = lazy(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`) // stricter than HTTP, which allows quotes
+	hostName = lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
+	pathText = lazy(`^[A-Za-z0-9/._~%@:+,=&-]*$`)
 )
 
-// name is a form that is compiled when the first one is looked at: most of us never do, and the counts in these cost a
-// megabyte.
-type name struct{ compiled func() *regexp.Regexp }
+// pattern is a regular expression that is compiled at its first use: most processes never use it,
+// and the repeat counts cost a megabyte.
+type pattern struct{ compiled func() *regexp.Regexp }
 
-func form(text string) name {
-	return name{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+func lazy(text string) pattern {
+	return pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
-func (n name) MatchString(text string) bool { return n.compiled().MatchString(text) }
+func (p pattern) MatchString(text string) bool { return p.compiled().MatchString(text) }
 
-// validName tells whether a name can be one of this kind.
+// validName reports whether a name is valid for this kind.
 func validName(kind Kind, name string) bool {
 	switch kind {
 	case NPM:
@@ -65,7 +65,7 @@ func validName(kind Kind, name string) bool {
 	return false
 }
 
-// publicURL is an encrypted address at a host with a name that others can have, too.
+// publicURL reports whether address is an https URL of a host with a public name.
 func publicURL(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > 500 || u.Scheme != "https" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
@@ -80,7 +80,7 @@ func publicURL(address string) bool {
 	return len(host) <= 253 && hostName.MatchString(host) && pathText.MatchString(u.EscapedPath()) && pathText.MatchString(u.RawQuery)
 }
 
-// sameName tells whether two valid names mean the same thing.
+// sameName reports whether two valid names denote the same package.
 func sameName(kind Kind, a, b string) bool { return canonical(kind, a) == canonical(kind, b) }
 
 func canonical(kind Kind, name string) string {
@@ -100,7 +100,7 @@ func canonical(kind Kind, name string) string {
 	return name
 }
 
-// repository is an image without its tag and digest.
+// repository returns an image name without its tag and digest.
 func repository(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {
@@ -109,8 +109,8 @@ func repository(image string) string {
 	return image
 }
 
-// Loads tells whether a variable decides what code runs, whom it trusts or where its connections go. A registry that asks
-// for one is not listened to.
+// Loads reports whether a variable controls which code runs, what it trusts or where it connects. A
+// registry may not ask for such a variable.
 func Loads(name string) bool {
 	upper := strings.ToUpper(name)
 	begins := func(with string) bool { return strings.HasPrefix(upper, with) }
@@ -123,5 +123,6 @@ func Loads(name string) bool {
 			"GIT_ASKPASS", "GIT_TEMPLATE_DIR", "GIT_DIR", "GIT_PAGER", "GIT_EDITOR", "EDITOR", "PAGER"}, upper)
 }
 
-// directs tells whether a variable says where a server connects to: a registry may ask for it, but not fill it in.
+// directs reports whether a variable is the address that a server connects to. A registry may ask
+// for such a variable, but not provide its value.
 func directs(name string) bool { return strings.HasSuffix(strings.ToUpper(name), "_BASE_URL") }

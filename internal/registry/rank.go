@@ -7,30 +7,30 @@ import (
 	"unicode"
 )
 
-// split is a text in words, folded: what stands between letters and digits.
+// split returns the words of a text in lower case.
 func split(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// plainWords are words as they are looked for: split, each once, few, none so long that it is no word.
+// plainWords returns the words to search for, without duplicates and limited in number and length.
 func plainWords(texts []string) (words []string) {
-	const most, longest = 8, 64
+	const maxWords, maxLen = 8, 64
 	for _, word := range split(strings.Join(texts, " ")) {
-		if len(words) < most && len(word) <= longest && !slices.Contains(words, word) {
+		if len(words) < maxWords && len(word) <= maxLen && !slices.Contains(words, word) {
 			words = append(words, word)
 		}
 	}
 	return words
 }
 
-// searchQueries are what the registry is asked for: the words as names join them, then each alone.
+// searchQueries returns the queries for a search: the words joined like a name, then each word.
 func searchQueries(words []string) (queries []string) {
 	if len(words) > 1 {
 		queries = append(queries, strings.Join(words, "-"))
 	}
 	for _, word := range words {
 		if strings.Contains(commonSpace, word) {
-			queries = append(queries, "/"+word, "-"+word) // else it is found in half of all names
+			queries = append(queries, "/"+word, "-"+word) // the word alone would match half of all names
 			continue
 		}
 		queries = append(queries, word)
@@ -38,10 +38,10 @@ func searchQueries(words []string) (queries []string) {
 	return queries[:min(maxQueries, len(queries))]
 }
 
-// commonSpace begins the names of all who have no domain of their own, and says nothing about them.
+// commonSpace is the prefix of publishers without a domain. It says nothing about a server.
 const commonSpace = "io.github."
 
-// newest keeps one version of each server, the newest, in the order they came.
+// newest keeps the newest version of each server, in the given order.
 func newest(servers []Server) (kept []Server) {
 	at := map[string]int{}
 	for _, server := range servers {
@@ -57,7 +57,7 @@ func newest(servers []Server) (kept []Server) {
 	return kept
 }
 
-// rank keeps the servers that have something to do with the words, best first.
+// rank returns the servers that match at least one word, best first.
 func rank(servers []Server, words []string) []Server {
 	type ranked struct {
 		server      Server
@@ -90,7 +90,8 @@ func rank(servers []Server, words []string) []Server {
 	return best
 }
 
-// score is how much a word says about a server: most as its name, least as a part of a word of its description.
+// score rates how well a word matches a server: 8 for its name, 1 for a part of a word in its
+// description.
 func (s Server) score(word string) int {
 	name := strings.TrimPrefix(strings.ToLower(s.Name), commonSpace)
 	_, own, _ := strings.Cut(name, "/")
@@ -99,7 +100,7 @@ func (s Server) score(word string) int {
 		packages += " " + way.Name
 	}
 	switch {
-	case slices.Equal(telling(own), []string{word}):
+	case slices.Equal(distinctive(own), []string{word}):
 		return 8
 	case slices.Contains(split(own), word):
 		return 6
@@ -117,7 +118,7 @@ func (s Server) score(word string) int {
 	return 0
 }
 
-// prefer orders servers that say the same: those in use, those we can start, the newest.
+// prefer orders equally good matches: not deprecated, startable, newest first.
 func prefer(a, b Server) int {
 	return cmp.Or(
 		last(a.Deprecated, b.Deprecated),
@@ -126,7 +127,7 @@ func prefer(a, b Server) int {
 		strings.Compare(a.Name, b.Name))
 }
 
-// last puts what is so behind what is not.
+// last orders true after false.
 func last(a, b bool) int {
 	switch {
 	case a == b:

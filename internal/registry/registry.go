@@ -1,6 +1,6 @@
-// Package registry says what is known about a server before it runs: which package it is, how that is started, which
-// variables it needs. It asks a registry that speaks the official MCP registry's API, or only reads what was answered
-// before. Everything a registry says is foreign text: entry.go is the one gate it comes through.
+// Package registry finds out about a server before it runs: its package, how to start it, and the
+// variables it needs. It queries a registry with the API of the official MCP registry, or only its
+// cache. Responses are untrusted: entry.go is the one place where they are validated.
 package registry
 
 import (
@@ -12,28 +12,29 @@ import (
 // Official is the address of the public MCP registry.
 const Official = "https://registry.modelcontextprotocol.io"
 
-// Source is a registry and what it answered before. The zero value asks nobody: it only reads what is kept.
+// Source is a registry and its cache. The zero value is offline: it only reads the cache.
 type Source struct {
-	URL    string       // empty: Official
-	Dir    string       // where answers are kept; empty: gauze/registry in the user's cache directory
-	HTTP   *http.Client // its Transport and Timeout are used, nothing else of it; nil: the usual ones
-	Online bool         // the network may be asked
+	URL    string       // default Official
+	Dir    string       // cache directory; default gauze/registry in the user's cache directory
+	HTTP   *http.Client // only its Transport and Timeout are used; nil for the defaults
+	Online bool         // allows requests to the registry
 }
 
-// Found is the answer to a search.
+// Found is the result of a search.
 type Found struct {
 	Servers []Server
-	Kept    time.Time // not zero: from kept answers alone, the oldest of them this old
-	Trouble error     // why the registry could not be asked, though it should have been
+	Kept    time.Time // if not zero, the result is from the cache, whose oldest response is from this time
+	Trouble error     // why a request to the registry failed
 }
 
-// Bounds of one search. The registry looks for a text within names, a hundred of them at a time.
+// Limits of one search. The registry matches a string within names and returns a hundred servers
+// per page.
 const (
 	maxQueries = 4
 	maxPages   = 3
 )
 
-// Search finds servers by words, best first. It sends the words and nothing else.
+// Search finds servers by words, best first. It sends only the words.
 func (s Source) Search(ctx context.Context, words []string, limit int) (Found, error) {
 	words = plainWords(words)
 	var found Found
@@ -44,7 +45,7 @@ func (s Source) Search(ctx context.Context, words []string, limit int) (Found, e
 			pool = append(pool, servers...)
 			if err != nil {
 				found.Trouble = err
-				break // the next query would fail as this one did
+				break // the next query would fail in the same way
 			}
 		}
 	}
@@ -62,7 +63,7 @@ func (s Source) Search(ctx context.Context, words []string, limit int) (Found, e
 	return found, nil
 }
 
-// named are the servers whose name contains a text, page by page.
+// named returns the servers whose name contains a text.
 func (s Source) named(ctx context.Context, text string) (servers []Server, err error) {
 	cursor := ""
 	for range maxPages {
@@ -78,7 +79,7 @@ func (s Source) named(ctx context.Context, text string) (servers []Server, err e
 	return servers, nil
 }
 
-// page is one answer: kept within the last day, or asked for.
+// page returns one response, from the cache if it is recent enough.
 func (s Source) page(ctx context.Context, path string) (page, error) {
 	base, err := s.base()
 	if err != nil {
@@ -93,7 +94,7 @@ func (s Source) page(ctx context.Context, path string) (page, error) {
 	switch {
 	case err != nil:
 		return page{}, err
-	case body == nil: // it is still what we have
+	case body == nil: // the cached response is still current
 		s.renew(address)
 		return readPage(old.Answer)
 	}

@@ -175,18 +175,18 @@ func TestTrouble(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"broken":    {status(500), "answered with status 500"},
-		"busy":      {status(429), "asked too often"},
-		"a page":    {says("<html>hello</html>"), "this is no registry"},
-		"null":      {says("null"), "this is no registry"},
-		"a number":  {says("5"), "this is no registry"},
-		"cut off":   {says(`{"servers":[`), "this is no registry"},
+		"broken":    {status(500), "replied with status 500"},
+		"busy":      {status(429), "rate limit"},
+		"a page":    {says("<html>hello</html>"), "this is not a registry"},
+		"null":      {says("null"), "this is not a registry"},
+		"a number":  {says("5"), "this is not a registry"},
+		"cut off":   {says(`{"servers":[`), "this is not a registry"},
 		"huge":      {says(`{"servers":[]}` + strings.Repeat(" ", maxAnswer)), "larger than 4 MB"},
-		"elsewhere": {to(elsewhere.URL), "another address"},
-		"metadata":  {to("http://169.254.169.254/latest/meta-data"), "another address"},
-		"password":  {to("//user:word@" + strings.TrimPrefix(elsewhere.URL, "http://")), "another address"},
-		"circle":    {to("/v0.1/servers"), "in circles"},
-		"slow":      {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "did not answer in time"},
+		"elsewhere": {to(elsewhere.URL), "a different host"},
+		"metadata":  {to("http://169.254.169.254/latest/meta-data"), "a different host"},
+		"password":  {to("//user:word@" + strings.TrimPrefix(elsewhere.URL, "http://")), "a different host"},
+		"circle":    {to("/v0.1/servers"), "too many times"},
+		"slow":      {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timed out"},
 		"slow body": {func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte(`{"servers":[`))
 			w.(http.Flusher).Flush()

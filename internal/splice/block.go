@@ -2,9 +2,9 @@ package splice
 
 import "strings"
 
-// Edits of YAML's block style, where lines and columns are the structure.
+// Edits of YAML's block style, where lines and columns define the structure.
 
-// endOfBlock is the end of the last line of a node, with its comment.
+// endOfBlock returns the end of the last line of a node, including its comment.
 func (d *Document) endOfBlock(at int) int {
 	if end, clean := d.trimmedTail(at); clean {
 		return end
@@ -16,7 +16,7 @@ func column(text string, at int) int { return at - lineStart(text, at) }
 
 func (e *editor) insertBlock(at *place, index int, fresh Map) string {
 	n, text := at.node, e.d.text
-	p := e.pen(n)
+	p := e.printer(n)
 	if n.absent || len(n.children) == 0 { // an empty file
 		if at.parent != nil {
 			return e.replaceBlock(at, fresh)
@@ -24,7 +24,7 @@ func (e *editor) insertBlock(at *place, index int, fresh Map) string {
 		from := len(text)
 		with := p.block(n, fresh, "")
 		if strings.Contains(text, "\n...") || strings.HasPrefix(text, "...") {
-			return "the document is closed before its end"
+			return "the document ends with an explicit ... marker"
 		}
 		if from > 0 && text[from-1] != '\n' {
 			e.patch(from, from, p.nl+with)
@@ -46,10 +46,10 @@ func (e *editor) insertBlock(at *place, index int, fresh Map) string {
 	return ""
 }
 
-// replaceBlock replaces a value that stands behind a colon or a dash.
+// replaceBlock replaces a value that follows a colon or a dash.
 func (e *editor) replaceBlock(at *place, want any) string {
 	n, text := at.node, e.d.text
-	p := e.pen(at.parent)
+	p := e.printer(at.parent)
 	model := n
 	if kindOf(want) != n.kind || len(n.children) == 0 {
 		model = nil
@@ -63,7 +63,7 @@ func (e *editor) replaceBlock(at *place, want any) string {
 			return ""
 		}
 		if end, clean := e.d.tail(n.end); !clean || strings.TrimSpace(text[n.end:end]) != "" {
-			return "a comment stands behind the value"
+			return "a comment follows the value"
 		}
 		e.patch(n.start, n.end, p.blockOf(want, "", nil))
 		return ""
@@ -76,7 +76,7 @@ func (e *editor) replaceBlock(at *place, want any) string {
 			from = int(n.props) + len(strings.TrimRight(text[n.props:n.start], " \t\r\n"))
 		}
 		to := max(n.end, from)
-		// The gap between colon and value is the file's own.
+		// Keep the gap between the colon and the value.
 		if gap := text[from:n.start]; !n.absent && gap != "" && strings.Trim(gap, " \t") == "" {
 			from, with = n.start, with[1:]
 		}
@@ -84,21 +84,21 @@ func (e *editor) replaceBlock(at *place, want any) string {
 		return ""
 	}
 	if n.anchor != "" || n.tagged {
-		return "its value has an anchor"
+		return "the value has an anchor or a tag"
 	}
 	e.patch(c.after, max(n.end, c.after), "")
 	indent := strings.Repeat(" ", column(text, c.start))
 	if at.parent.kind == ListKind {
 		end, clean := e.d.tail(max(n.end, c.after))
 		if !clean || strings.TrimSpace(text[max(n.end, c.after):end]) != "" {
-			return "a comment stands behind the value"
+			return "a comment follows the value"
 		}
 		e.patch(max(n.end, c.after), max(n.end, c.after), " "+p.blockOf(want, indent+"  ", model))
 		return ""
 	}
-	inner := indent + p.look.unit
+	inner := indent + p.style.unit
 	if _, isList := want.([]any); isList {
-		inner = indent + p.look.dashes
+		inner = indent + p.style.dashes
 	}
 	end := e.d.endOfBlock(max(n.end, c.after))
 	e.patch(end, end, p.nl+inner+p.blockOf(want, inner, model))
@@ -132,16 +132,16 @@ func (e *editor) removeBlock(holder *place, gone []int) string {
 			if start == 0 {
 				e.patch(0, nextLine(text, end), "")
 			} else {
-				e.patch(before(text, start), end, "")
+				e.patch(prevLineEnd(text, start), end, "")
 			}
 			continue
 		}
-		// The first one behind a dash: the next one takes its place.
+		// The first member after a dash: the next one takes its place.
 		for {
 			end = e.d.endOfBlock(max(n.children[i].after, n.children[i].node.end))
 			i++
 			if strings.TrimSpace(text[end:n.children[i].start]) != "" {
-				return "a comment would lose its place"
+				return "a comment is between the members"
 			}
 			if !isGone[i] {
 				break
@@ -152,7 +152,7 @@ func (e *editor) removeBlock(holder *place, gone []int) string {
 	return ""
 }
 
-// emptyBlock: nothing is left of a map or list, which must be said.
+// emptyBlock writes {} or [] for a map or list that loses its last entry.
 func (e *editor) emptyBlock(holder *place) string {
 	n, text := holder.node, e.d.text
 	empty := " {}"
@@ -174,7 +174,7 @@ func (e *editor) emptyBlock(holder *place) string {
 		if start == 0 || nextLine(text, end) > end {
 			e.patch(start, nextLine(text, end), "")
 		} else {
-			e.patch(before(text, start), end, "")
+			e.patch(prevLineEnd(text, start), end, "")
 		}
 		return ""
 	}
@@ -188,6 +188,6 @@ func (e *editor) emptyBlock(holder *place) string {
 		return ""
 	}
 	e.patch(at, at, empty)
-	e.patch(before(text, lineStart(text, n.start)), end, "")
+	e.patch(prevLineEnd(text, lineStart(text, n.start)), end, "")
 	return ""
 }

@@ -2,9 +2,9 @@ package splice
 
 import "strings"
 
-// Edits between brackets, the same in JSON, TOML and YAML: entries, commas, and
-// comments around them. An entry either begins a line or it does not; what is
-// added beside it does the same.
+// Edits between brackets, which are the same in JSON, TOML and YAML: entries,
+// commas, and comments around them. A new entry begins a line if its neighbour
+// does.
 
 // trivia skips white space and comments.
 func (d *Document) trivia(at int) int {
@@ -18,7 +18,8 @@ func (d *Document) trivia(at int) int {
 	}
 }
 
-// comment is the end of the comment that begins at a position, if one does.
+// comment returns the end of the comment that begins at a position, or the
+// position if there is none.
 func (d *Document) comment(at int) int {
 	if at >= len(d.text) {
 		return at
@@ -37,8 +38,8 @@ func (d *Document) comment(at int) int {
 	return at
 }
 
-// tail is the end of the line if only white space and comments are left of it;
-// else it is where it was asked.
+// tail returns the end of the line if only white space and comments follow;
+// otherwise it returns at.
 func (d *Document) tail(at int) (int, bool) {
 	for p := at; ; {
 		p = skipSpace(d.text, p)
@@ -53,7 +54,7 @@ func (d *Document) tail(at int) (int, bool) {
 	}
 }
 
-// trimmedTail is tail without the white space before the line end, which stays.
+// trimmedTail is like tail, but excludes trailing white space.
 func (d *Document) trimmedTail(at int) (int, bool) {
 	end, clean := d.tail(at)
 	if clean {
@@ -64,7 +65,7 @@ func (d *Document) trimmedTail(at int) (int, bool) {
 	return end, clean
 }
 
-// commaAfter is the comma behind an entry, or -1.
+// commaAfter returns the position of the comma after an entry, or -1.
 func (d *Document) commaAfter(c *child) int {
 	if at := d.trivia(c.node.end); at < len(d.text) && d.text[at] == ',' {
 		return at
@@ -74,10 +75,10 @@ func (d *Document) commaAfter(c *child) int {
 
 func (e *editor) insertBracketed(at *place, index int, fresh Map) string {
 	n, text := at.node, e.d.text
-	if e.d.format == TOML && n.kind == MapKind && len(n.children) > 0 && e.d.hasDots(n) {
-		return "an inline table with dotted names"
+	if e.d.format == TOML && n.kind == MapKind && len(n.children) > 0 && e.d.hasDottedKeys(n) {
+		return reasonDottedInline
 	}
-	p := e.pen(n)
+	p := e.printer(n)
 	if len(n.children) == 0 {
 		return e.insertFirst(at, p, fresh)
 	}
@@ -87,7 +88,8 @@ func (e *editor) insertBracketed(at *place, index int, fresh Map) string {
 	entries := p.entries(n, fresh, indent, multi)
 	switch {
 	case index < len(n.children) && ownLine:
-		// Behind the entry before, so that a comment above this one stays its.
+		// Insert after the previous entry, so that a comment above beside stays
+		// with it.
 		from := n.start + 1
 		if index > 0 {
 			from = e.d.commaAfter(&n.children[index-1]) + 1
@@ -108,7 +110,7 @@ func (e *editor) insertBracketed(at *place, index int, fresh Map) string {
 	case index < len(n.children):
 		with := ""
 		for _, entry := range entries {
-			with += entry + "," + p.look.gap
+			with += entry + "," + p.style.gap
 		}
 		e.patch(beside.start, beside.start, with)
 	case e.d.commaFirst(beside) && e.d.commaAfter(beside) < 0:
@@ -116,7 +118,7 @@ func (e *editor) insertBracketed(at *place, index int, fresh Map) string {
 		end, _ := e.d.trimmedTail(beside.node.end)
 		e.patch(end, end, lead+strings.Join(entries, lead))
 	default:
-		lead := p.look.gap
+		lead := p.style.gap
 		if ownLine {
 			lead = p.nl + indent
 		}
@@ -139,7 +141,10 @@ func (e *editor) insertBracketed(at *place, index int, fresh Map) string {
 	return ""
 }
 
-func (d *Document) hasDots(n *node) bool {
+// reasonDottedInline is why inline tables with dotted keys are not edited.
+const reasonDottedInline = "it is in an inline table with dotted keys"
+
+func (d *Document) hasDottedKeys(n *node) bool {
 	for _, c := range n.children {
 		if c.node.scattered {
 			return true
@@ -148,15 +153,15 @@ func (d *Document) hasDots(n *node) bool {
 	return false
 }
 
-// insertFirst fills brackets that are empty.
-func (e *editor) insertFirst(at *place, p *pen, fresh Map) string {
+// insertFirst adds entries to empty brackets.
+func (e *editor) insertFirst(at *place, p *printer, fresh Map) string {
 	n, text := at.node, e.d.text
 	inner := text[n.start+1 : n.end-1]
 	indent := indentOf(text, n.start)
 	multi := strings.Contains(inner, "\n")
 	if !multi && strings.TrimSpace(inner) != "" {
 		end := n.start + 1 + len(strings.TrimRight(inner, " \t"))
-		e.patch(end, end, " "+strings.Join(p.entries(n, fresh, indent, false), ","+p.look.gap))
+		e.patch(end, end, " "+strings.Join(p.entries(n, fresh, indent, false), ","+p.style.gap))
 		return ""
 	}
 	if !multi {
@@ -175,16 +180,16 @@ func (e *editor) insertFirst(at *place, p *pen, fresh Map) string {
 			wide = wide && !p.inInline(at)
 		}
 		if strings.TrimSpace(inner) == "" && inner != "" && !wide {
-			p.look.pad, p.look.listPad = inner, inner
+			p.style.pad, p.style.listPad = inner, inner
 		}
 		e.patch(n.start, n.end, p.flow(want, model, indent, wide))
 		return ""
 	}
-	entries := p.entries(n, fresh, indent+p.look.unit, e.d.format != YAML)
-	with := p.nl + indent + p.look.unit + strings.Join(entries, ","+p.nl+indent+p.look.unit)
+	entries := p.entries(n, fresh, indent+p.style.unit, e.d.format != YAML)
+	with := p.nl + indent + p.style.unit + strings.Join(entries, ","+p.nl+indent+p.style.unit)
 	from := n.start + 1
 	if _, own := margin(text, n.end-1); own {
-		from = before(text, lineStart(text, n.end-1))
+		from = prevLineEnd(text, lineStart(text, n.end-1))
 	} else if end, clean := e.d.trimmedTail(from); clean {
 		from = end
 	}
@@ -197,8 +202,8 @@ func (e *editor) insertFirst(at *place, p *pen, fresh Map) string {
 
 func (e *editor) removeBracketed(n *node, gone []int) string {
 	d, text := e.d, e.d.text
-	if d.format == TOML && n.kind == MapKind && d.hasDots(n) {
-		return "an inline table with dotted names"
+	if d.format == TOML && n.kind == MapKind && d.hasDottedKeys(n) {
+		return reasonDottedInline
 	}
 	isGone := map[int]bool{}
 	for _, i := range gone {
@@ -208,7 +213,7 @@ func (e *editor) removeBracketed(n *node, gone []int) string {
 		e.patch(n.start+1, n.end-1, "")
 		return ""
 	}
-	stays := -1 // the last one that does
+	stays := -1 // the last entry that stays
 	for i := range n.children {
 		if !isGone[i] {
 			stays = i
@@ -222,10 +227,10 @@ func (e *editor) removeBracketed(n *node, gone []int) string {
 			end = comma + 1
 		}
 		_, ownLine := margin(text, c.start)
-		behind, clean := d.trimmedTail(end)
+		lineEnd, clean := d.trimmedTail(end)
 		if after, alone := d.trimmedTail(c.node.end); alone && d.commaFirst(c) {
-			// The comma before it goes, the one behind it is the next one's.
-			e.patch(before(text, lineStart(text, c.start)), after, "")
+			// Remove the comma before it. The one after it belongs to the next entry.
+			e.patch(prevLineEnd(text, lineStart(text, c.start)), after, "")
 			continue
 		}
 		if comma > end {
@@ -234,10 +239,10 @@ func (e *editor) removeBracketed(n *node, gone []int) string {
 		switch {
 		case ownLine && clean:
 			start := lineStart(text, c.start)
-			e.patch(before(text, start), behind, "")
+			e.patch(prevLineEnd(text, start), lineEnd, "")
 		case i < stays:
-			if clean && behind > end {
-				e.patch(c.start, behind, "")
+			if clean && lineEnd > end {
+				e.patch(c.start, lineEnd, "")
 			} else {
 				e.patch(c.start, skipWhite(text, end), "")
 			}
@@ -246,7 +251,7 @@ func (e *editor) removeBracketed(n *node, gone []int) string {
 			if i > 0 {
 				from = n.children[i-1].node.end
 			}
-			commented := !d.blankOrComma(from, c.start) // it may need its line end
+			commented := !d.blankOrComma(from, c.start) // a comment may need its newline
 			for start > from && isBlank(text[start-1]) && !(commented && text[start-1] == '\n') {
 				start--
 			}
@@ -261,7 +266,7 @@ func (e *editor) removeBracketed(n *node, gone []int) string {
 	return ""
 }
 
-// commaFirst: does the line of an entry begin with the comma before it?
+// commaFirst reports whether the line of an entry begins with a comma.
 func (d *Document) commaFirst(c *child) bool {
 	at := c.start
 	for at > 0 && (d.text[at-1] == ' ' || d.text[at-1] == '\t') {
@@ -274,13 +279,14 @@ func (d *Document) commaFirst(c *child) bool {
 	return own
 }
 
-// blankOrComma: is there nothing else, and so no comment, between two places?
+// blankOrComma reports whether there is at most a comma, and so no comment,
+// between two positions.
 func (d *Document) blankOrComma(from, to int) bool {
 	between := strings.TrimSpace(d.text[from:to])
 	return between == "" || between == ","
 }
 
-// commented: is there a comment between the entries of n?
+// commented reports whether there is a comment between the entries of n.
 func (d *Document) commented(n *node) bool {
 	at := n.start + 1
 	for i := range n.children {

@@ -7,37 +7,36 @@ import (
 	"unicode/utf8"
 )
 
-// A RefusedError says that an edit was not made. Nothing was changed.
+// A RefusedError reports an edit that was not made. The document is unchanged.
 type RefusedError struct {
 	Line    int
 	Why     string
-	Snippet string // what a person could write there, if there is something to write
+	Snippet string // what to write there by hand, if anything
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("this file cannot be edited safely here, line %d: %s; edit it by hand", e.Line, e.Why)
+	text := fmt.Sprintf("line %d cannot be edited safely: %s; edit it by hand", e.Line, e.Why)
 	if e.Snippet != "" {
 		text += ":\n" + e.Snippet
 	}
 	return text
 }
 
-// Set replaces the value at the end of a path or adds it, with the maps that
-// are missing on the way. An index equal to the length of a list adds an item.
+// Set replaces the value at a path or adds it, with any missing maps on the way.
+// An index equal to the length of a list appends an item.
 //
-// What stays the same inside of a map or list is not touched: it keeps its
-// place and its comments. New members follow the one that they follow in value;
-// the member a path adds is the last one. Values may be
-// nil, bool, string, numbers, Clock, Map, []any, []string, and maps by string,
-// whose members are sorted.
+// Members and items that do not change keep their place and their comments. New
+// members follow the member that they follow in value; a member that the path
+// adds becomes the last one. A value may be nil, bool, string, int, json.Number,
+// Clock, Map, []any or []string.
 func (d *Document) Set(path []any, value any) (*Document, error) {
 	want, err := plain(d.format, value)
 	if err != nil {
 		return nil, d.refuse(path, err.Error(), nil)
 	}
 	next := d
-	// What goes and what is replaced first, then what is new: so no edit
-	// depends on a comma that another one moves.
+	// Remove and replace first, then add, so that no edit depends on a comma that
+	// a different edit moves.
 	for _, adding := range []bool{false, true} {
 		e := editor{d: next, adding: adding}
 		if why := e.set(path, want); why != "" {
@@ -47,18 +46,18 @@ func (d *Document) Set(path []any, value any) (*Document, error) {
 			return nil, d.refuse(path, err.Error(), want)
 		}
 	}
-	return d.proven(next, path, change{set: true, want: want})
+	return d.verified(next, path, change{set: true, want: want})
 }
 
-// Remove takes out a member or an item, with its comma, its line and the
-// comment at the end of that line. Comments on lines of their own stay.
+// Remove removes a member or an item with its comma, its line and the comment at
+// the end of that line. Comments on lines of their own stay.
 func (d *Document) Remove(path []any) (*Document, error) {
 	at, why := d.locate(path)
 	if why != "" {
 		return nil, d.refuse(path, why, nil)
 	}
 	if at.parent == nil {
-		return nil, d.refuse(path, "the whole file is no entry", nil)
+		return nil, d.refuse(path, "the whole file cannot be removed", nil)
 	}
 	e := editor{d: d}
 	gone := []int{at.index}
@@ -77,10 +76,10 @@ func (d *Document) Remove(path []any) (*Document, error) {
 	if err != nil {
 		return nil, d.refuse(path, err.Error(), nil)
 	}
-	return d.proven(next, path, change{remove: true})
+	return d.verified(next, path, change{remove: true})
 }
 
-// Rename gives a member another name and leaves its value alone.
+// Rename changes the key of a member and leaves its value unchanged.
 func (d *Document) Rename(path []any, name string) (*Document, error) {
 	at, why := d.locate(path)
 	if why != "" {
@@ -92,13 +91,13 @@ func (d *Document) Rename(path []any, name string) (*Document, error) {
 	}
 	switch {
 	case !isName:
-		return nil, d.refuse(path, "only members of a map have a name", nil)
+		return nil, d.refuse(path, "only members of a map have a key", nil)
 	case old == name:
 		return d, nil
 	case at.parent.step(name) != nil:
-		return nil, d.refuse(path, "the name "+quoted(name)+" is there already", nil)
+		return nil, d.refuse(path, "the key "+quoted(name)+" already exists", nil)
 	case !utf8.ValidString(name):
-		return nil, d.refuse(path, "the new name is no text", nil)
+		return nil, d.refuse(path, "the new key is not valid UTF-8", nil)
 	}
 	e := editor{d: d}
 	c := at.parent.children[at.index]
@@ -107,21 +106,21 @@ func (d *Document) Rename(path []any, name string) (*Document, error) {
 		written = d.written(at.parent, old)
 	}
 	for _, span := range written {
-		e.patch(span[0], span[1], e.pen(at.parent).keyLike(name, d.text[span[0]]))
+		e.patch(span[0], span[1], e.printer(at.parent).keyLike(name, d.text[span[0]]))
 	}
 	next, err := e.done()
 	if err != nil {
 		return nil, d.refuse(path, err.Error(), nil)
 	}
-	return d.proven(next, path, change{rename: true, name: name})
+	return d.verified(next, path, change{rename: true, name: name})
 }
 
-// place is a node and where it hangs.
+// place is a node and its position in the tree.
 type place struct {
 	node   *node
 	parent *node
 	index  int
-	holder *place // of the parent
+	holder *place // place of the parent
 }
 
 func (at place) child() *child {
@@ -135,15 +134,15 @@ func (at *place) down(i int) *place {
 	return &place{node: at.node.children[i].node, parent: at.node, index: i, holder: at}
 }
 
-// reach goes along a path as far as it exists, and says how far that is.
+// reach follows a path as far as it exists and returns the number of steps taken.
 func (d *Document) reach(path []any) (at *place, steps int, why string) {
 	at = &place{node: d.root}
 	for _, step := range path {
 		if at.node.target != nil {
-			return at, steps, "it is an alias of another place"
+			return at, steps, "it is an alias"
 		}
 		if at.node.anchor != "" && at.node.aliased {
-			return at, steps, "other places are aliases of it"
+			return at, steps, "aliases refer to it"
 		}
 		found := -1
 		switch step := step.(type) {
@@ -161,7 +160,7 @@ func (d *Document) reach(path []any) (at *place, steps int, why string) {
 				found = step
 			}
 		default:
-			return at, steps, fmt.Sprintf("a path has names and indexes, not %T", step)
+			return at, steps, fmt.Sprintf("a path consists of keys and indexes, not %T", step)
 		}
 		if found < 0 {
 			return at, steps, ""
@@ -172,26 +171,26 @@ func (d *Document) reach(path []any) (at *place, steps int, why string) {
 	return at, steps, ""
 }
 
-// locate is reach for something that must exist.
+// locate follows a path that must exist.
 func (d *Document) locate(path []any) (*place, string) {
 	at, steps, why := d.reach(path)
 	if why != "" {
 		return nil, why
 	}
 	if steps < len(path) {
-		return nil, fmt.Sprintf("there is no %v", path[steps])
+		return nil, fmt.Sprintf("%v does not exist", path[steps])
 	}
-	if at.node.holdsAliased() {
-		return nil, "other places are aliases of something in it"
+	if at.node.containsAliased() {
+		return nil, "aliases refer to a value inside it"
 	}
 	return at, ""
 }
 
-func (n *node) holdsAliased() bool {
+func (n *node) containsAliased() bool {
 	if n.anchor != "" && n.aliased {
 		return true
 	}
-	return slices.ContainsFunc(n.children, func(c child) bool { return c.node.holdsAliased() })
+	return slices.ContainsFunc(n.children, func(c child) bool { return c.node.containsAliased() })
 }
 
 func (d *Document) refuse(path []any, why string, want any) error {
@@ -200,14 +199,14 @@ func (d *Document) refuse(path []any, why string, want any) error {
 	refused := &RefusedError{Line: line, Why: why}
 	if want != nil && len(path) > 0 {
 		if name, ok := path[len(path)-1].(string); ok {
-			p := pen{format: JSON, nl: "\n", look: look{colon: ": ", gap: " ", unit: "  "}}
+			p := printer{format: JSON, nl: "\n", style: fileStyle{colon: ": ", gap: " ", unit: "  "}}
 			refused.Snippet = p.key(name) + ": " + p.flow(want, nil, "", true)
 		}
 	}
 	return refused
 }
 
-// editor collects what one pass changes in the text.
+// editor collects the changes that one pass makes to the text.
 type editor struct {
 	d       *Document
 	adding  bool
@@ -223,7 +222,7 @@ func (e *editor) patch(from, to int, with string) {
 	e.patches = append(e.patches, patch{from, to, with})
 }
 
-// done makes the new text and reads it.
+// done applies the patches and parses the result.
 func (e *editor) done() (*Document, error) {
 	if len(e.patches) == 0 {
 		return e.d, nil
@@ -233,9 +232,9 @@ func (e *editor) done() (*Document, error) {
 	at := 0
 	for _, p := range e.patches {
 		if p.from < at {
-			// Two removals may share the white space between them.
+			// Two removals may overlap in the white space between them.
 			if p.with != "" {
-				return nil, fmt.Errorf("two changes are in each other's way")
+				return nil, fmt.Errorf("two changes overlap")
 			}
 			at = max(at, p.to)
 			continue
@@ -247,7 +246,7 @@ func (e *editor) done() (*Document, error) {
 	out.WriteString(e.d.text[at:])
 	next, err := read(e.d.format, e.d.form, out.String())
 	if err != nil {
-		return nil, fmt.Errorf("the result would not be readable (%w)", err)
+		return nil, fmt.Errorf("the result would not be valid (%w)", err)
 	}
 	return next, nil
 }
@@ -258,12 +257,12 @@ func (e *editor) set(path []any, want any) string {
 		return why
 	}
 	if steps == len(path) {
-		return e.become(at, want)
+		return e.update(at, want)
 	}
 	if !e.adding && !(at.node.kind == NullKind) {
 		return ""
 	}
-	// The maps that are missing.
+	// Add the missing maps.
 	rest := want
 	for i := len(path) - 1; i > steps; i-- {
 		switch step := path[i].(type) {
@@ -271,11 +270,11 @@ func (e *editor) set(path []any, want any) string {
 			rest = Map{{step, rest}}
 		case int:
 			if step != 0 {
-				return fmt.Sprintf("there is no %v", path[:i+1])
+				return fmt.Sprintf("%v does not exist", path[:i+1])
 			}
 			rest = []any{rest}
 		default:
-			return fmt.Sprintf("a path has names and indexes, not %T", step)
+			return fmt.Sprintf("a path consists of keys and indexes, not %T", step)
 		}
 	}
 	switch step := path[steps].(type) {
@@ -286,37 +285,37 @@ func (e *editor) set(path []any, want any) string {
 		if at.node.kind == MapKind {
 			return e.insert(at, len(at.node.children), Map{{step, rest}})
 		}
-		return fmt.Sprintf("%v would be a member of something that is no map", step)
+		return fmt.Sprintf("%v cannot be added to a value that is not a map", step)
 	case int:
 		if at.node.kind == ListKind && step == len(at.node.children) {
 			return e.insert(at, step, Map{{"", rest}})
 		}
-		return fmt.Sprintf("there is no item %d", step)
+		return fmt.Sprintf("item %d does not exist", step)
 	}
-	return fmt.Sprintf("a path has names and indexes, not %T", path[steps])
+	return fmt.Sprintf("a path consists of keys and indexes, not %T", path[steps])
 }
 
-// become makes a node have a value and touches as little as it can.
-func (e *editor) become(at *place, want any) string {
+// update changes a node to a value with as few patches as possible.
+func (e *editor) update(at *place, want any) string {
 	n := at.node
 	if n.target == nil && equal(n.value(), want) && !n.absent {
 		return ""
 	}
 	if n.anchor != "" && n.aliased {
-		return "other places are aliases of it"
+		return "aliases refer to it"
 	}
 	if n.tagged {
-		return "its value has a tag"
+		return "the value has a tag"
 	}
 	if n.target == nil && !n.absent {
 		switch want := want.(type) {
 		case Map:
 			if n.kind == MapKind && (n.scattered || n.shares(want)) {
-				return e.becomeMap(at, want)
+				return e.updateMap(at, want)
 			}
 		case []any:
 			if n.kind == ListKind && len(n.children) > 0 && len(want) > 0 {
-				return e.becomeList(at, want)
+				return e.updateList(at, want)
 			}
 		}
 	}
@@ -327,17 +326,17 @@ func (e *editor) become(at *place, want any) string {
 			}
 			return ""
 		}
-		return "the file holds a map"
+		return "the top level of the file is a map"
 	}
-	if n.holdsAliased() {
-		return "other places are aliases of something in it"
+	if n.containsAliased() {
+		return "aliases refer to a value inside it"
 	}
 	if e.adding {
-		// Replaced in the first pass already, unless it was scattered.
-		return "its kind of value cannot be changed here"
+		// The first pass has replaced it, unless it was scattered.
+		return "a table cannot become a value of a different type here"
 	}
 	if n.scattered && at.parent == nil {
-		return "the file holds a map"
+		return "the top level of the file is a map"
 	}
 	if n.scattered {
 		return e.remove(at.parent, at.holder, []int{at.index})
@@ -345,12 +344,12 @@ func (e *editor) become(at *place, want any) string {
 	return e.replace(at, want)
 }
 
-// shares: is there anything to keep?
+// shares reports whether n has a key of want.
 func (n *node) shares(want Map) bool {
 	return slices.ContainsFunc(want, func(m Member) bool { return n.find(m.Name) != nil })
 }
 
-func (e *editor) becomeMap(at *place, want Map) string {
+func (e *editor) updateMap(at *place, want Map) string {
 	n := at.node
 	var gone []int
 	for i, c := range n.children {
@@ -364,12 +363,12 @@ func (e *editor) becomeMap(at *place, want Map) string {
 					gone = append(gone, j)
 				}
 			}
-			if c.node.holdsAliased() {
-				return "other places are aliases of something in it"
+			if c.node.containsAliased() {
+				return "aliases refer to a value inside it"
 			}
 			continue
 		}
-		if why := e.become(at.down(i), want[m].Value); why != "" {
+		if why := e.update(at.down(i), want[m].Value); why != "" {
 			return why
 		}
 	}
@@ -379,7 +378,7 @@ func (e *editor) becomeMap(at *place, want Map) string {
 		}
 		return ""
 	}
-	// New members follow the one they follow in the value that is wanted.
+	// New members follow the member that they follow in want.
 	index := 0
 	var fresh Map
 	flush := func() (why string) {
@@ -402,8 +401,8 @@ func (e *editor) becomeMap(at *place, want Map) string {
 	return flush()
 }
 
-// becomeList keeps what both have at the beginning and at the end.
-func (e *editor) becomeList(at *place, want []any) string {
+// updateList keeps the common items at the beginning and at the end.
+func (e *editor) updateList(at *place, want []any) string {
 	n := at.node
 	old := len(n.children)
 	head := 0
@@ -416,15 +415,15 @@ func (e *editor) becomeList(at *place, want []any) string {
 	}
 	both := min(old, len(want)) - head - tail
 	for i := head; i < head+both; i++ {
-		if why := e.become(at.down(i), want[i]); why != "" {
+		if why := e.update(at.down(i), want[i]); why != "" {
 			return why
 		}
 	}
 	if !e.adding {
 		var gone []int
 		for i := head + both; i < old-tail; i++ {
-			if n.children[i].node.holdsAliased() {
-				return "other places are aliases of something in it"
+			if n.children[i].node.containsAliased() {
+				return "aliases refer to a value inside it"
 			}
 			gone = append(gone, i)
 		}
@@ -443,13 +442,13 @@ func (e *editor) becomeList(at *place, want []any) string {
 	return e.insert(at, head+both, fresh)
 }
 
-// replace writes a value in the place of another one.
+// replace overwrites the value at a place.
 func (e *editor) replace(at *place, want any) string {
 	n := at.node
 	if e.d.format == YAML && (at.parent == nil || !at.parent.bracketed) && !(n.bracketed && isContainer(want)) {
 		return e.replaceBlock(at, want)
 	}
-	p := e.pen(at.parent)
+	p := e.printer(at.parent)
 	model := n
 	multi := e.d.format == JSON || e.d.format == JSONC || e.d.format == TOML && !p.inInline(at)
 	if at.parent != nil && kindOf(want) != n.kind {
@@ -470,13 +469,13 @@ func (e *editor) insert(at *place, index int, fresh Map) string {
 	n := at.node
 	switch {
 	case n.target != nil:
-		return "it is an alias of another place"
+		return "it is an alias"
 	case n.aliased && n.anchor != "":
-		return "other places are aliases of it"
+		return "aliases refer to it"
 	case n.tagged:
-		return "its value has a tag"
+		return "the value has a tag"
 	case n.absent && (e.d.format == JSON || e.d.format == JSONC):
-		p := e.pen(nil)
+		p := e.printer(nil)
 		with := p.flow(fresh, nil, "", true)
 		if len(e.d.text) == 0 || !strings.HasSuffix(e.d.text, "\n") {
 			with += p.nl
@@ -502,16 +501,16 @@ func (e *editor) insert(at *place, index int, fresh Map) string {
 	case e.d.format == TOML:
 		return e.insertEntries(at, fresh)
 	}
-	return "there is no room for it"
+	return "nothing can be added here"
 }
 
-// remove takes out children of n, which stands at holder.
+// remove removes children of n, whose place is holder.
 func (e *editor) remove(n *node, holder *place, gone []int) string {
 	slices.Sort(gone)
 	gone = slices.Compact(gone)
 	switch {
 	case n.aliased && n.anchor != "":
-		return "other places are aliases of it"
+		return "aliases refer to it"
 	case n.bracketed:
 		return e.removeBracketed(n, gone)
 	case e.d.format == YAML:
@@ -519,5 +518,5 @@ func (e *editor) remove(n *node, holder *place, gone []int) string {
 	case e.d.format == TOML:
 		return e.removeTables(n, gone)
 	}
-	return "it is not understood"
+	return "nothing can be removed here"
 }

@@ -8,17 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// jsonReader reads JSON as JSON.parse does; lenient also takes comments and
+// jsonReader reads JSON like JSON.parse; if lenient, it also accepts comments and
 // trailing commas.
 type jsonReader struct {
-	text    string
-	p       int
+	scanner
 	lenient bool
-	open    []child // entries of collections that are not closed yet
+	open    []child // entries of collections that are still open
 	spare   []node
 }
 
-// node makes nodes by the hundred: a file may have hundreds of thousands.
+// node allocates nodes in batches: a file may have hundreds of thousands.
 func (r *jsonReader) node() *node {
 	if len(r.spare) == 0 {
 		r.spare = make([]node, min(256, 1+(len(r.text)-r.p)/8))
@@ -29,7 +28,7 @@ func (r *jsonReader) node() *node {
 }
 
 func readJSON(text string, lenient bool) *node {
-	r := jsonReader{text: text, lenient: lenient}
+	r := jsonReader{scanner: scanner{text: text}, lenient: lenient}
 	r.skip()
 	if r.p == len(text) {
 		return &node{kind: MapKind, absent: true, start: len(text), end: len(text)}
@@ -37,12 +36,10 @@ func readJSON(text string, lenient bool) *node {
 	n := r.value(0)
 	r.skip()
 	if r.p < len(text) {
-		r.fail("there is more behind the end of the value", "a bracket may be closed too early")
+		r.fail("unexpected content after the end of the value", "a bracket may be closed too early")
 	}
 	return n
 }
-
-func (r *jsonReader) fail(what, hint string) { panic(stopped{r.p, what, hint}) }
 
 func (r *jsonReader) skip() {
 	for {
@@ -51,17 +48,17 @@ func (r *jsonReader) skip() {
 			return
 		}
 		if !r.lenient {
-			r.fail("JSON has no comments, and the program that reads this file takes none", "remove the comment")
+			r.fail("JSON does not allow comments, and neither does the program that reads this file", "remove the comment")
 		}
 		end := skipComment(r.text, r.p)
 		if end < 0 {
-			r.fail("this comment is not closed", "put */ at its end")
+			r.fail("this comment is not closed", "add */ at its end")
 		}
 		r.p = end
 	}
 }
 
-// skipComment is the end of the // or /* comment at p, or -1.
+// skipComment returns the end of the // or /* comment at p, or -1 if it has none.
 func skipComment(text string, p int) int {
 	if text[p+1] == '/' {
 		if end := strings.IndexAny(text[p:], "\r\n"); end >= 0 {
@@ -76,17 +73,8 @@ func skipComment(text string, p int) int {
 	return p + 2 + end + 2
 }
 
-func (r *jsonReader) peek() byte {
-	if r.p < len(r.text) {
-		return r.text[r.p]
-	}
-	return 0
-}
-
 func (r *jsonReader) value(depth int) *node {
-	if depth > maxDepth {
-		r.fail("values are nested more than 200 deep", "")
-	}
+	r.failIfDeep(depth)
 	n := r.node()
 	n.start = r.p
 	switch c := r.peek(); {
@@ -103,13 +91,13 @@ func (r *jsonReader) value(depth int) *node {
 	case r.word("null"):
 		n.kind = NullKind
 	case c == 0 && r.p >= len(r.text):
-		r.fail("the file ends where a value should be", "part of it may be missing")
+		r.fail("the file ends where a value is expected", "part of it may be missing")
 	case c == '\'':
-		r.fail("a text begins with a single quote", `use double quotes: "`)
+		r.fail("this string is in single quotes", `use double quotes: "`)
 	case c == ',' || c == '}' || c == ']':
-		r.fail("there is no value here", "write one, or remove the name and its comma")
+		r.fail("a value is missing here", "add one, or remove the key and its comma")
 	default:
-		r.fail("this is not a value", `texts need double quotes; else true, false, null or a number`)
+		r.fail("this is not a value", `strings need double quotes; other values are true, false, null and numbers`)
 	}
 	n.end = r.p
 	return n
@@ -136,7 +124,7 @@ func (r *jsonReader) collection(n *node, depth int) {
 		if r.peek() == closing {
 			if !r.lenient && len(r.open) > mine {
 				r.p = strings.LastIndexByte(r.text[:r.p], ',')
-				r.fail("there is a comma behind the last entry", "remove the comma")
+				r.fail("there is a comma after the last entry", "remove the comma")
 			}
 			break
 		}
@@ -145,17 +133,17 @@ func (r *jsonReader) collection(n *node, depth int) {
 			if r.peek() != '"' {
 				switch {
 				case r.p == len(r.text):
-					r.fail("the file ends before this { is closed", "put } at its end")
+					r.fail("the file ends before this { is closed", "add } at its end")
 				case r.peek() == ',':
-					r.fail("there is one comma too many", "remove it")
+					r.fail("there is an extra comma", "remove it")
 				}
-				r.fail("a name in double quotes should be here", `write "name": value`)
+				r.fail("a key in double quotes is expected here", `write "key": value`)
 			}
 			c.name = r.str()
 			c.keyEnd = r.p
 			r.skip()
 			if r.peek() != ':' {
-				r.fail("a colon should be between a name and its value", `write "name": value`)
+				r.fail("a colon is missing between the key and its value", `write "key": value`)
 			}
 			r.p++
 			c.after = r.p
@@ -170,11 +158,11 @@ func (r *jsonReader) collection(n *node, depth int) {
 		if r.peek() != ',' {
 			switch {
 			case r.p == len(r.text):
-				r.fail("the file ends before a bracket is closed", "put the missing "+string(closing)+" at its end")
+				r.fail("the file ends before a bracket is closed", "add the missing "+string(closing)+" at its end")
 			case r.peek() == ']' || r.peek() == '}':
-				r.fail("this bracket closes another one than was opened", "it should be "+string(closing))
+				r.fail("this bracket does not match the one that was opened", "it should be "+string(closing))
 			}
-			r.fail("a comma is missing before this", "put , behind the entry before it")
+			r.fail("a comma is missing before this", "add a comma after the previous entry")
 		}
 		r.p++
 	}
@@ -194,7 +182,7 @@ func (r *jsonReader) number() string {
 			r.p++
 		}
 		if r.p == from {
-			r.fail("a digit is missing in this number", "")
+			r.fail("this number lacks a digit", "")
 		}
 	}
 	if r.peek() == '-' {
@@ -203,7 +191,7 @@ func (r *jsonReader) number() string {
 	if r.peek() == '0' {
 		r.p++
 		if c := r.peek(); c >= '0' && c <= '9' {
-			r.fail("a number cannot begin with 0", "remove the 0, or put the number in quotes")
+			r.fail("a number cannot start with 0", "remove the 0, or put the number in quotes")
 		}
 	} else {
 		digits()
@@ -237,7 +225,7 @@ func (r *jsonReader) str() string {
 	for {
 		if r.p >= len(r.text) {
 			r.p = start
-			r.fail("this text is not closed", `put " at its end`)
+			r.fail("this string is not closed", `add " at its end`)
 		}
 		c := r.text[r.p]
 		r.p++
@@ -247,9 +235,9 @@ func (r *jsonReader) str() string {
 		case c < ' ':
 			r.p--
 			if c == '\n' || c == '\r' {
-				r.fail("this text is not closed at the end of its line", `put " at its end; a line end inside of a text is \n`)
+				r.fail("this string is not closed at the end of its line", `add " at its end; write a newline inside a string as \n`)
 			}
-			r.fail("there is a control character in this text", `write it as \u00..; a tab is \t`)
+			r.fail("this string contains a control character", `write it as \u00XX; write a tab as \t`)
 		case c == '\\':
 			out = r.escape(out)
 		default:
@@ -267,7 +255,7 @@ func (r *jsonReader) escape(out []byte) []byte {
 	}
 	if c != 'u' {
 		r.p--
-		r.fail(`a backslash in a text needs another one`, `write \\, as in "C:\\Users"`)
+		r.fail(`a backslash in a string must be escaped`, `write \\, as in "C:\\Users"`)
 	}
 	r.p++
 	unit := r.hex()
@@ -280,27 +268,20 @@ func (r *jsonReader) escape(out []byte) []byte {
 		r.p = back
 	}
 	if utf16.IsSurrogate(unit) {
-		// Half a character: JavaScript keeps it. So do we, in bytes that are
-		// no UTF-8, so that it equals nothing but itself.
+		// A lone surrogate. JavaScript keeps it, and so do we, in bytes that are
+		// not valid UTF-8 and so equal no other string.
 		return append(out, 0xE0|byte(unit>>12), 0x80|byte(unit>>6)&0x3F, 0x80|byte(unit)&0x3F)
 	}
 	return utf8.AppendRune(out, unit)
 }
 
 func (r *jsonReader) hex() rune {
-	var v rune
-	for range 4 {
-		c := r.peek()
-		switch {
-		case c >= '0' && c <= '9':
-			v = v<<4 | rune(c-'0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			v = v<<4 | rune(c|0x20-'a'+10)
-		default:
-			r.fail(`four hexadecimal digits should follow \u`, "")
-		}
-		r.p++
+	end := min(r.p+4, len(r.text))
+	v, ok := hexRune(r.text[r.p:end])
+	if !ok || end != r.p+4 {
+		r.fail(`\u must be followed by four hexadecimal digits`, "")
 	}
+	r.p = end
 	return v
 }
 

@@ -286,7 +286,7 @@ func (w *writer) yamlEnd() {
 	w.say("\n")
 }
 
-// yaml writes a block whose first line begins where the pen is.
+// yaml writes a block whose first line begins where the writer is.
 func (w *writer) yaml(depth int, indent string) {
 	list := depth > 0 && w.chance(3)
 	for i := range 1 + w.IntN(3) {

@@ -2,39 +2,39 @@ package splice
 
 import "encoding/json"
 
-// node is a value with its place.
+// node is a value with its position.
 type node struct {
 	start    int
 	end      int
-	text     string // of a string, decoded; of a number or time, as written
+	text     string // a string decoded; a number or time as written
 	children []child
 
 	index  map[string]int // TOML: children by name
-	target *node          // YAML: an alias stands for it
+	target *node          // YAML: what this alias refers to
 	anchor string         // YAML
 
-	props     int32 // YAML: where anchor or tag begin; start if there are none
-	homeBlock int32 // TOML: the block whose dotted keys made it
-	expanded  int32 // YAML: nodes when all aliases are written out
-	depth     int32 // YAML: the same for depth
+	props     int32 // YAML: where the anchor or tag begins; start if there is none
+	homeBlock int32 // TOML: the block whose dotted keys created it
+	expanded  int32 // YAML: number of nodes with all aliases expanded
+	depth     int32 // YAML: depth with all aliases expanded
 
 	kind      Kind
 	truth     bool
-	bracketed bool  // [ ] or { }: start and end are the brackets' outer sides
-	absent    bool  // nothing is written: an empty file, a YAML null
-	scattered bool  // TOML: a table of headers or dotted keys
-	born      birth // TOML: how the table came to be
-	tagged    bool  // YAML
-	aliased   bool  // YAML: somebody stands for it
-	style     byte  // YAML, TOML: the quote of a string, '|' or '>' of a block; 0 if plain
+	bracketed bool        // written in [ ] or { }, which start and end include
+	absent    bool        // nothing is written: an empty file or a YAML null
+	scattered bool        // TOML: a table made of headers or dotted keys
+	origin    tableOrigin // TOML: what created the table
+	tagged    bool        // YAML
+	aliased   bool        // YAML: an alias refers to it
+	style     byte        // YAML, TOML: the quote of a string, '|' or '>' of a block scalar; 0 if plain
 }
 
 // child is a member of a map or an item of a list.
 type child struct {
 	name   string
-	start  int // of the key, of YAML's dash, else of the value
+	start  int // of the key, of YAML's dash, otherwise of the value
 	keyEnd int
-	after  int // behind the colon, the equals sign or the dash
+	after  int // after the colon, the equals sign or the dash
 	hidden bool
 	node   *node
 }
@@ -69,7 +69,7 @@ func (n *node) step(step any) *node {
 	return nil
 }
 
-// find is the member that counts among those of that name.
+// find returns the member with that key, the last one if there are several.
 func (n *node) find(name string) *child {
 	if n.index != nil {
 		if i, ok := n.index[name]; ok {
@@ -85,7 +85,8 @@ func (n *node) find(name string) *child {
 	return nil
 }
 
-// members are those that count, with what YAML's merge keys bring.
+// members returns the members that are not hidden, including those from YAML
+// merge keys.
 func (n *node) members() []child {
 	n = n.resolve()
 	var all []child
@@ -105,7 +106,8 @@ func (n *node) members() []child {
 	return all
 }
 
-// isMerge: "<<" with an alias behind it. Written otherwise it is only a name.
+// isMerge reports whether c is "<<" with aliases of maps. Anything else after
+// "<<" makes it an ordinary key.
 func (c child) isMerge() bool {
 	if c.name != "<<" || c.node == nil {
 		return false
@@ -124,7 +126,7 @@ func (c child) isMerge() bool {
 	return true
 }
 
-// merged are the members that come from elsewhere and that n has not itself.
+// merged returns the members that n gets from merge keys and does not override.
 func (n *node) merged() []child {
 	var all []child
 	var known map[string]bool
@@ -184,7 +186,7 @@ func (n *node) value() any {
 	return nil
 }
 
-// hide marks the members of a finished map that a later one hides.
+// hide marks members of a complete map that a later one with the same key hides.
 func (n *node) hide() {
 	if len(n.children) < 12 {
 		for i := range n.children {

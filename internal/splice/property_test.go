@@ -327,7 +327,7 @@ func (t *trial) comesAndGoes(s spot) {
 		t.Errorf("%s and back: %v\n%s\n--- became\n%s", what, err, t.d.text, next.text)
 	case bytes.Equal(back.Bytes(), t.file):
 		t.tally["identical"]++
-	case n.scattered && n.born == implied && n.kind == MapKind && len(s.path) > 0:
+	case n.scattered && n.origin == originImplied && n.kind == MapKind && len(s.path) > 0:
 		t.tally["got a header of its own"]++
 	case s.empty():
 		t.tally["was empty"]++

@@ -1,34 +1,40 @@
-// Package splice edits one value in somebody else's configuration file and
-// leaves every other byte as it was.
+// Package splice edits one value of a configuration file and leaves every other
+// byte unchanged.
 //
-//	text.go     bytes <-> text: encodings, lines, columns
-//	node.go     the tree
+//	text.go        bytes <-> text: encodings, lines, columns
+//	node.go        the tree
 //	json.go, toml.go, yaml.go, yaml_scalar.go   text -> tree, one reader per format
-//	edit.go     Set, Remove, Rename: what changes, in which order
-//	bracket.go  edits between brackets: JSON, arrays and inline tables of TOML, flow style of YAML
-//	block.go, table.go   edits of YAML's lines and of TOML's tables
-//	write.go    new values, written as their neighbours are
-//	value.go    plain values
-//	proof.go    the new text is read again: this one thing changed, nothing else
-//	second.go   what other libraries read in the same text
+//	edit.go        Set, Remove, Rename: what changes, in which order
+//	bracket.go     edits between brackets: JSON, TOML arrays and inline tables, YAML flow style
+//	block.go, table.go   edits of YAML blocks and of TOML tables
+//	write.go       new values, written like their neighbours
+//	value.go       plain values
+//	verify.go      the new text is read again: this value changed, nothing else
+//	crosscheck.go  what other libraries read in the same text
 //
-// The readers are our own, because an edit needs the exact place of every key,
-// comma and value: the libraries lose them, count them in characters, or take
-// quadratic time. Their reading is the second opinion.
+// The readers are our own, because an edit needs the range of every value. Measured
+// on 7,899 files against what the clients read (JSON.parse, jsonc-parser, Rust's toml
+// and serde_yaml, js-yaml, yaml): hujson refuses 27 of 1,172 JSONC files (most end in a
+// comment), overflows the stack on 10 MB of "[" and takes twice as long.
+// go-toml/unstable reads all 1,544 TOML files, but has no range for 3,740 of 17,949
+// values (arrays, inline tables). goccy/go-yaml has a wrong offset for 5,605 of 8,282
+// scalars (after comments and CRLF), refuses up to 20 of 1,881 files and takes 12 times
+// as long. The last two cross-check every edit instead.
 package splice
 
 import (
 	"fmt"
 	"iter"
+	"strconv"
 	"sync"
 )
 
-// Format says how a file is to be read.
+// Format is the syntax of a file.
 type Format int
 
 const (
-	JSON  Format = iota // what JSON.parse takes
-	JSONC               // with comments and trailing commas
+	JSON  Format = iota // what JSON.parse accepts
+	JSONC               // JSON with comments and trailing commas
 	TOML
 	YAML
 )
@@ -37,13 +43,13 @@ func (f Format) String() string {
 	return [...]string{"JSON", "JSON with comments", "TOML", "YAML"}[f]
 }
 
-// Files beyond these are nobody's settings.
+// Larger or deeper files are not configuration.
 const (
 	maxSize  = 10 << 20
 	maxDepth = 200
 )
 
-// Kind is what a value is.
+// Kind is the type of a value.
 type Kind uint8
 
 const (
@@ -56,36 +62,36 @@ const (
 	MapKind
 )
 
-// A Document is a file that was read. It never changes: an edit makes another.
+// A Document is a parsed file. It is immutable: an edit returns a new one.
 type Document struct {
 	format Format
 	form   encoding
 	text   string
 	root   *node
-	lines  []int   // where lines begin
-	runes  []int   // characters before each runeBlock of bytes
-	blocks []block // of TOML
+	lines  []int   // offsets at which lines begin
+	runes  []int   // number of characters before each runeBlock of bytes
+	blocks []block // TOML only
 
-	// second says, asked once, whether another reader reads the same.
-	second func() error
+	// crossCheck reports, computed once, how another library reads the text differently.
+	crossCheck func() error
 }
 
-// Map is a map in the order of its file.
+// Map is a map in the order of the file.
 type Map []Member
 
-// Member is a name and its plain value.
+// Member is a key and its plain value.
 type Member struct {
 	Name  string
 	Value any
 }
 
-// Clock is a date or a time of TOML, as it is written.
+// Clock is a TOML date or time, as written.
 type Clock string
 
 // Parse reads text. Its error is a *SyntaxError.
 func Parse(f Format, text []byte) (*Document, error) {
 	if len(text) > maxSize {
-		return nil, &SyntaxError{Line: 1, Column: 1, What: "the file is larger than 10 MB", Hint: "settings are never that large: look at what wrote it"}
+		return nil, &SyntaxError{Line: 1, Column: 1, What: "the file is larger than 10 MB", Hint: "configuration is never that large: check which program wrote it"}
 	}
 	decoded, form, err := decode(text)
 	if err != nil {
@@ -99,13 +105,13 @@ func read(f Format, form encoding, text string) (d *Document, err error) {
 	defer func() {
 		switch stop := recover().(type) {
 		case nil:
-		case stopped:
+		case parseFailure:
 			d, err = nil, d.syntaxError(stop)
 		default:
 			panic(stop)
 		}
 	}()
-	d.second = sync.OnceValue(d.secondOpinion)
+	d.crossCheck = sync.OnceValue(d.checkWithLibrary)
 	switch f {
 	case JSON, JSONC:
 		d.root = readJSON(text, f == JSONC)
@@ -117,13 +123,13 @@ func read(f Format, form encoding, text string) (d *Document, err error) {
 	return d, nil
 }
 
-// Bytes is the file, in its own encoding.
+// Bytes returns the file in its original encoding.
 func (d *Document) Bytes() []byte { return d.form.encode(d.text) }
 
-// Root is the value of the whole file. An empty file is an empty map.
+// Root returns the value of the whole file. An empty file is an empty map.
 func (d *Document) Root() Node { return Node{d, d.root} }
 
-// At is the value at the end of a path of names (string) and indexes (int).
+// At returns the value at a path of keys (string) and indexes (int).
 func (d *Document) At(path ...any) (Node, bool) {
 	n := d.root
 	for _, step := range path {
@@ -134,14 +140,14 @@ func (d *Document) At(path ...any) (Node, bool) {
 	return Node{d, n}, true
 }
 
-// Duplicate is a name that stands more than once in the same map: only the
-// last one counts.
+// Duplicate is a key that occurs more than once in the same map. Only the last
+// one counts.
 type Duplicate struct {
 	Name string
-	Line int // of the one that does not count
+	Line int // of an occurrence that does not count
 }
 
-// Duplicates are the members that a later one of the same name hides.
+// Duplicates returns the members that are hidden by a later one with the same key.
 func (d *Document) Duplicates() []Duplicate {
 	var found []Duplicate
 	var visit func(n *node)
@@ -163,15 +169,15 @@ type Node struct {
 	n *node
 }
 
-// Kind is what the value is.
+// Kind returns the type of the value.
 func (n Node) Kind() Kind { return n.n.resolve().kind }
 
-// Value is the value as plain data: nil, bool, json.Number (the digits as they
-// are written, which in TOML and YAML may be 0xff or .inf), string, Clock,
-// []any or Map.
+// Value returns the value as plain data: nil, bool, json.Number (the digits as
+// written, which in TOML and YAML may be 0xff or .inf), string, Clock, []any or
+// Map.
 func (n Node) Value() any { return n.n.value() }
 
-// Members are the members of a map in order, without hidden ones.
+// Members iterates over the members of a map in order, without hidden ones.
 func (n Node) Members() iter.Seq2[string, Node] {
 	return func(yield func(string, Node) bool) {
 		if n.Kind() != MapKind {
@@ -185,7 +191,7 @@ func (n Node) Members() iter.Seq2[string, Node] {
 	}
 }
 
-// Items are the items of a list.
+// Items returns the items of a list.
 func (n Node) Items() []Node {
 	if n.Kind() != ListKind {
 		return nil
@@ -197,15 +203,16 @@ func (n Node) Items() []Node {
 	return items
 }
 
-// Place is where the value begins; both count from one, columns in characters.
+// Place returns where the value begins. Lines and columns start at 1; columns
+// count characters.
 func (n Node) Place() (line, column int) { return n.d.position(n.n.start) }
 
-// Start returns where the value begins in the text, in bytes, a byte order mark
-// not counted.
+// Start returns the offset in bytes at which the value begins, not counting a
+// byte order mark.
 func (n Node) Start() int { return n.n.start }
 
-// Raw is the text of the value as it is written; a TOML table that is not
-// written in one place has none.
+// Raw returns the value as written, or "" for a TOML table, which may be written
+// in several places.
 func (n Node) Raw() string {
 	if n.n.scattered {
 		return ""
@@ -213,10 +220,10 @@ func (n Node) Raw() string {
 	return n.d.text[n.n.start:n.n.end]
 }
 
-// Alias tells whether another value, written elsewhere, stands for this one.
+// Alias reports whether the value is a YAML alias of a value elsewhere.
 func (n Node) Alias() bool { return n.n.target != nil }
 
-// A SyntaxError says what is wrong with a file, where, and what to do.
+// A SyntaxError reports what is wrong with a file, where, and how to fix it.
 type SyntaxError struct {
 	Line, Column int
 	What         string
@@ -231,14 +238,51 @@ func (e *SyntaxError) Error() string {
 	return text
 }
 
-// stopped is how a reader gives up: thrown by it, caught in read.
-type stopped struct {
+// parseFailure is the panic value with which a reader gives up. read recovers it.
+type parseFailure struct {
 	at   int
 	what string
 	hint string
 }
 
-func (d *Document) syntaxError(s stopped) *SyntaxError {
+// scanner is a position in a text, the base of the three readers.
+type scanner struct {
+	text string
+	p    int
+}
+
+func (s *scanner) fail(what, hint string) { panic(parseFailure{s.p, what, hint}) }
+
+func (s *scanner) peek() byte { return s.at(s.p) }
+
+// at returns the byte at p, or 0 after the end.
+func (s *scanner) at(p int) byte {
+	if p < len(s.text) {
+		return s.text[p]
+	}
+	return 0
+}
+
+// failIfDeep limits nesting.
+func (s *scanner) failIfDeep(depth int) {
+	if depth > maxDepth {
+		s.fail(fmt.Sprintf("values are nested more than %d levels deep", maxDepth), "")
+	}
+}
+
+// failDuplicate rejects a key that the map already has.
+func (s *scanner) failDuplicate(at int, name string) {
+	s.p = at
+	s.fail("the key "+quoted(name)+" is defined twice", "remove or rename one of the two")
+}
+
+// hexRune decodes hexadecimal digits.
+func hexRune(digits string) (rune, bool) {
+	v, err := strconv.ParseUint(digits, 16, 32)
+	return rune(v), err == nil
+}
+
+func (d *Document) syntaxError(s parseFailure) *SyntaxError {
 	line, column := d.position(min(s.at, len(d.text)))
 	return &SyntaxError{Line: line, Column: column, What: s.what, Hint: s.hint}
 }

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Edits of TOML's tables, whose parts may stand anywhere in the file.
+// Edits of TOML tables, whose parts may be anywhere in the file.
 
-// written is every place where the name of a member of a table is written.
+// written returns every position at which a key of a table is written.
 func (d *Document) written(parent *node, name string) [][2]int {
 	var spans [][2]int
-	look := func(keys []key) {
+	collect := func(keys []key) {
 		for _, k := range keys {
 			if k.parent == parent && k.name == name {
 				spans = append(spans, [2]int{k.start, k.end})
@@ -18,9 +18,9 @@ func (d *Document) written(parent *node, name string) [][2]int {
 		}
 	}
 	for _, b := range d.blocks {
-		look(b.keys)
+		collect(b.keys)
 		for _, e := range b.entries {
-			look(e.keys)
+			collect(e.keys)
 		}
 	}
 	if parent.bracketed {
@@ -31,8 +31,9 @@ func (d *Document) written(parent *node, name string) [][2]int {
 	return spans
 }
 
-// inInline: is this inside of an inline table, where lines do not end?
-func (p *pen) inInline(at *place) bool {
+// inInline reports whether a place is inside an inline table, which must be on
+// one line.
+func (p *printer) inInline(at *place) bool {
 	for ; at != nil; at = at.holder {
 		if at.node.bracketed && at.node.kind == MapKind && p.format == TOML {
 			return true
@@ -41,7 +42,7 @@ func (p *pen) inInline(at *place) bool {
 	return false
 }
 
-// contentEnd is the end of the last line of a block, with its comment.
+// contentEnd returns the end of the last line of a block, including its comment.
 func (d *Document) contentEnd(b *block) int {
 	end := b.end
 	if len(b.entries) > 0 {
@@ -51,8 +52,8 @@ func (d *Document) contentEnd(b *block) int {
 	return end
 }
 
-// withComments goes on over comment lines right below, unless they stand right
-// above a header and so belong to it.
+// withComments skips the comment lines directly below at, unless they are
+// directly above a header and so belong to it.
 func (d *Document) withComments(at int) int {
 	end := at
 	for p := nextLine(d.text, at); p < len(d.text) && p > at; p = nextLine(d.text, p) {
@@ -68,11 +69,11 @@ func (d *Document) withComments(at int) int {
 	return end
 }
 
-// path is how a table is written in a header, up to and with its own name.
+// path returns the dotted key of a table as written in a header.
 func (d *Document) path(n *node) (string, bool) {
 	for _, b := range d.blocks {
 		if i := slices.Index(b.chain, n); i > 0 {
-			// Items of lists are in the chain, but have no key of their own.
+			// Items of lists are in the chain, but have no key.
 			keys := -1
 			for _, step := range b.chain[1 : i+1] {
 				if !d.isItem(step, b) {
@@ -90,7 +91,7 @@ func (d *Document) isItem(n *node, b block) bool {
 	return i > 0 && b.chain[i-1].kind == ListKind
 }
 
-// lastBlock is the last block that belongs to a table or list.
+// lastBlock returns the index of the last block of a table or list, or -1.
 func (d *Document) lastBlock(n *node) int {
 	for i := len(d.blocks) - 1; i > 0; i-- {
 		if slices.Contains(d.blocks[i].chain, n) {
@@ -109,15 +110,15 @@ func (d *Document) blockOf(n *node) *block {
 	return nil
 }
 
-// blankLines is how many stand before headers here.
+// blankLines returns how many blank lines the file has before headers.
 func (d *Document) blankLines() int {
 	for i := len(d.blocks) - 1; i > 0; i-- {
 		start := lineStart(d.text, d.blocks[i].start)
 		if start == 0 {
 			continue
 		}
-		above := lineStart(d.text, before(d.text, start))
-		if skipSpace(d.text, above) == before(d.text, start) {
+		above := lineStart(d.text, prevLineEnd(d.text, start))
+		if skipSpace(d.text, above) == prevLineEnd(d.text, start) {
 			return 1
 		}
 		if d.text[skipSpace(d.text, above)] != '#' {
@@ -127,8 +128,8 @@ func (d *Document) blankLines() int {
 	return 1
 }
 
-// insertEntries adds members to a table: values as lines, maps as tables of
-// their own or as their neighbours are.
+// insertEntries adds members to a table: values as lines, maps like their
+// neighbours or as tables.
 func (e *editor) insertEntries(at *place, fresh Map) string {
 	n := at.node
 	var lines, tables Map
@@ -156,7 +157,7 @@ func (e *editor) insertEntries(at *place, fresh Map) string {
 func noNull(v any) string {
 	switch v := v.(type) {
 	case nil:
-		return "TOML has no null"
+		return "TOML does not support null"
 	case Map:
 		for _, m := range v {
 			if why := noNull(m.Value); why != "" {
@@ -173,22 +174,22 @@ func noNull(v any) string {
 	return ""
 }
 
-// asTable: does a new member of n get a header?
+// asTable reports whether a new member of n gets a header.
 func (e *editor) asTable(n *node, m Member) bool {
-	if kindOf(m.Value) != MapKind || n.born == byDots {
+	if kindOf(m.Value) != MapKind || n.origin == originDotted {
 		return false
 	}
 	if model := n.model(m.Value, m.Name); model != nil {
-		return model.scattered && model.born != byDots
+		return model.scattered && model.origin != originDotted
 	}
 	if model := e.cousin(n, m.Name); model != nil {
-		return model.scattered && model.born != byDots
+		return model.scattered && model.origin != originDotted
 	}
 	return true
 }
 
-// cousin is a map of the same name in a neighbour of n: the env of another
-// server.
+// cousin returns a map with the same key in a sibling of n, such as the env of
+// another server.
 func (e *editor) cousin(n *node, name string) *node {
 	for _, b := range e.d.blocks {
 		i := slices.Index(b.chain, n)
@@ -196,7 +197,7 @@ func (e *editor) cousin(n *node, name string) *node {
 			continue
 		}
 		siblings := b.chain[i-1].children
-		for j := len(siblings) - 1; j >= 0 && j >= len(siblings)-enough; j-- {
+		for j := len(siblings) - 1; j >= 0 && j >= len(siblings)-maxSamples; j-- {
 			if s := siblings[j].node; s != n && s.kind == MapKind {
 				if c := s.find(name); c != nil && c.node.kind == MapKind {
 					return c.node
@@ -209,18 +210,18 @@ func (e *editor) cousin(n *node, name string) *node {
 
 func (e *editor) insertLines(at *place, fresh Map) string {
 	n, d, text := at.node, e.d, e.d.text
-	p := e.pen(n)
+	p := e.printer(n)
 	line := func(prefix, indent string) []string {
 		var lines []string
 		for _, m := range fresh {
 			model := n.model(m.Value, m.Name)
-			lines = append(lines, indent+prefix+tomlKey(m.Name)+p.look.colon+p.flow(m.Value, model, indent, !p.inInline(at)))
+			lines = append(lines, indent+prefix+tomlKey(m.Name)+p.style.colon+p.flow(m.Value, model, indent, !p.inInline(at)))
 		}
 		return lines
 	}
-	if n.born == byDots {
+	if n.origin == originDotted {
 		if n.homeBlock < 0 {
-			return "an inline table with dotted names"
+			return reasonDottedInline
 		}
 		var last *entry
 		entries := d.blocks[n.homeBlock].entries
@@ -230,7 +231,7 @@ func (e *editor) insertLines(at *place, fresh Map) string {
 			}
 		}
 		if last == nil {
-			return "the table is not found"
+			return "its table cannot be located"
 		}
 		prefix := text[last.start:last.keys[slices.Index(last.chain, n)].end] + "."
 		end, _ := d.trimmedTail(last.end)
@@ -241,10 +242,10 @@ func (e *editor) insertLines(at *place, fresh Map) string {
 	b := d.blockOf(n)
 	switch {
 	case b == nil:
-		// Only tables inside of it have headers: it gets its own before them.
+		// Only tables inside it have headers: add one before them.
 		path, ok := d.path(n)
 		if !ok {
-			return "the table is not found"
+			return "its table cannot be located"
 		}
 		for i := range d.blocks {
 			if slices.Contains(d.blocks[i].chain, n) {
@@ -265,7 +266,7 @@ func (e *editor) insertLines(at *place, fresh Map) string {
 		start := d.aboveHeader(&d.blocks[1])
 		e.patch(start, start, strings.Join(line("", ""), p.nl)+p.nl+p.nl)
 	default:
-		// A file with nothing but comments.
+		// The file contains only comments.
 		with := strings.Join(line("", ""), p.nl)
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			with = p.nl + with
@@ -277,12 +278,12 @@ func (e *editor) insertLines(at *place, fresh Map) string {
 	return ""
 }
 
-// aboveHeader is the start of the line of a header, or of the comments right
-// above it.
+// aboveHeader returns the start of the line of a header, or of the comments
+// directly above it.
 func (d *Document) aboveHeader(b *block) int {
 	start := lineStart(d.text, b.start)
 	for start > 0 {
-		above := lineStart(d.text, before(d.text, start))
+		above := lineStart(d.text, prevLineEnd(d.text, start))
 		if first := skipSpace(d.text, above); d.text[first] != '#' {
 			break
 		}
@@ -291,18 +292,18 @@ func (d *Document) aboveHeader(b *block) int {
 	return start
 }
 
-// insertHeaders adds tables behind the last one that belongs to n.
+// insertHeaders adds tables after the last table of n.
 func (e *editor) insertHeaders(at *place, fresh Map) string {
 	n := at.node
 	prefix := ""
 	if at.parent != nil {
 		path, ok := e.d.path(n)
 		if !ok {
-			return "the table is not found"
+			return "its table cannot be located"
 		}
 		prefix = path + "."
 	}
-	p := e.pen(n)
+	p := e.printer(n)
 	var parts []string
 	for _, m := range fresh {
 		parts = append(parts, e.tables(p, prefix+tomlKey(m.Name), m.Value.(Map), n.model(m.Value, m.Name), false)...)
@@ -315,13 +316,13 @@ func (e *editor) insertHeaders(at *place, fresh Map) string {
 	return ""
 }
 
-// insertParts writes tables behind a block.
-func (e *editor) insertParts(p *pen, last int, parts []string) {
+// insertParts writes tables after a block.
+func (e *editor) insertParts(p *printer, last int, parts []string) {
 	d, text := e.d, e.d.text
 	gap := p.nl + strings.Repeat(p.nl, d.blankLines())
 	b := &d.blocks[last]
 	if b.keys == nil && len(b.entries) == 0 {
-		// Nothing but comments.
+		// The file contains only comments.
 		with := strings.Join(parts, gap)
 		switch {
 		case text == "":
@@ -341,8 +342,8 @@ func (e *editor) insertParts(p *pen, last int, parts []string) {
 	e.patch(end, end, gap+strings.Join(parts, gap))
 }
 
-// tables writes a map as a table and the tables in it.
-func (e *editor) tables(p *pen, path string, m Map, model *node, item bool) []string {
+// tables renders a map as a table, followed by the tables inside it.
+func (e *editor) tables(p *printer, path string, m Map, model *node, item bool) []string {
 	head := "[" + path + "]"
 	if item {
 		head = "[[" + path + "]]"
@@ -351,12 +352,12 @@ func (e *editor) tables(p *pen, path string, m Map, model *node, item bool) []st
 	var inner []string
 	for _, member := range m {
 		child := p.child(model, member.Value, member.Name)
-		inline := child != nil && (child.bracketed || child.born == byDots)
+		inline := child != nil && (child.bracketed || child.origin == originDotted)
 		if sub, isMap := member.Value.(Map); isMap && !inline {
 			inner = append(inner, e.tables(p, path+"."+tomlKey(member.Name), sub, child, false)...)
 			continue
 		}
-		lines = append(lines, tomlKey(member.Name)+p.look.colon+p.flow(member.Value, child, "", true))
+		lines = append(lines, tomlKey(member.Name)+p.style.colon+p.flow(member.Value, child, "", true))
 	}
 	if len(lines) == 1 && len(inner) > 0 && !item {
 		return inner
@@ -369,17 +370,17 @@ func (e *editor) insertTables(at *place, index int, fresh Map) string {
 	n := at.node
 	path, ok := e.d.path(n)
 	if !ok {
-		return "the list is not found"
+		return "its list cannot be located"
 	}
 	if why := noNull(fresh); why != "" {
 		return why
 	}
-	p := e.pen(n)
+	p := e.printer(n)
 	var parts []string
 	for _, m := range fresh {
 		item, isMap := m.Value.(Map)
 		if !isMap {
-			return "the items of this list are tables"
+			return "every item of this list must be a table"
 		}
 		parts = append(parts, e.tables(p, path, item, n.model(item, ""), true)...)
 	}
@@ -393,7 +394,7 @@ func (e *editor) insertTables(at *place, index int, fresh Map) string {
 	return ""
 }
 
-// removeTables takes out members or items of a table, wherever they stand.
+// removeTables removes members or items of a table, wherever they are written.
 func (e *editor) removeTables(n *node, gone []int) string {
 	d := e.d
 	doomed := map[*node]bool{}
@@ -407,7 +408,7 @@ func (e *editor) removeTables(n *node, gone []int) string {
 	for i := 0; i < len(d.blocks); i++ {
 		b := &d.blocks[i]
 		if isDoomed(b.chain) {
-			// Neighbours with nothing between them go in one piece.
+			// Remove adjacent blocks as one piece.
 			end := d.contentEnd(b)
 			for i+1 < len(d.blocks) && isDoomed(d.blocks[i+1].chain) && strings.TrimSpace(d.text[end:d.blocks[i+1].start]) == "" {
 				i++
@@ -430,24 +431,24 @@ func (e *editor) removeTables(n *node, gone []int) string {
 		}
 	}
 	if found == 0 {
-		return "it is inside of a table that is written in one line"
+		return "it is inside an inline table"
 	}
 	return ""
 }
 
-// removeLines takes out whole lines; of a table also the blank lines above.
+// removeLines removes whole lines; for a table, also the blank lines above.
 func (e *editor) removeLines(from, end int, table bool) {
 	text := e.d.text
 	start := lineStart(text, from)
 	for table && start > 0 {
-		above := lineStart(text, before(text, start))
+		above := lineStart(text, prevLineEnd(text, start))
 		if !endsLine(text, skipSpace(text, above)) {
 			break
 		}
 		start = above
 	}
 	if start > 0 {
-		e.patch(before(text, start), end, "")
+		e.patch(prevLineEnd(text, start), end, "")
 		return
 	}
 	next := nextLine(text, end)
@@ -457,8 +458,8 @@ func (e *editor) removeLines(from, end int, table bool) {
 	e.patch(0, next, "")
 }
 
-// closeGap takes the blank line behind the last entry above all tables, if
-// nothing is left before it to be set apart.
+// closeGap removes the blank line after the last entry before the tables if no
+// content is left above it.
 func (e *editor) closeGap(b *block) {
 	text := e.d.text
 	start := lineStart(text, b.entries[0].start)
@@ -471,7 +472,7 @@ func (e *editor) closeGap(b *block) {
 		e.patch(blank, nextLine(text, blank), "")
 		return
 	}
-	if above := lineStart(text, before(text, start)); endsLine(text, skipSpace(text, above)) {
-		e.patch(end, before(text, nextLine(text, blank)), "")
+	if above := lineStart(text, prevLineEnd(text, start)); endsLine(text, skipSpace(text, above)) {
+		e.patch(end, prevLineEnd(text, nextLine(text, blank)), "")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// encoding is how a file writes its characters.
+// encoding is the character encoding of a file.
 type encoding int
 
 const (
@@ -21,8 +21,8 @@ const (
 
 var marks = map[encoding][]byte{utf8Marked: {0xEF, 0xBB, 0xBF}, utf16Little: {0xFF, 0xFE}, utf16Big: {0xFE, 0xFF}}
 
-// decode finds out the encoding; a file that it cannot give back byte for byte
-// is refused.
+// decode detects the encoding and rejects files that it cannot reproduce byte for
+// byte.
 func decode(file []byte) (string, encoding, error) {
 	form := utf8Plain
 	for _, candidate := range []encoding{utf8Marked, utf16Little, utf16Big} {
@@ -43,7 +43,7 @@ func decode(file []byte) (string, encoding, error) {
 				at += size
 			}
 			d := Document{text: text, lines: lineStarts(text), runes: runeCounts(text)}
-			return "", form, d.syntaxError(stopped{at, "this is not UTF-8 text", "save the file as UTF-8"})
+			return "", form, d.syntaxError(parseFailure{at, "this is not UTF-8 text", "save the file as UTF-8"})
 		}
 		return text, form, nil
 	}
@@ -53,7 +53,7 @@ func decode(file []byte) (string, encoding, error) {
 	}
 	text := string(utf16.Decode(units))
 	if !bytes.Equal(form.encode(text), file) {
-		return "", form, &SyntaxError{Line: 1, Column: 1, What: "this is not whole UTF-16 text", Hint: "save the file as UTF-8"}
+		return "", form, &SyntaxError{Line: 1, Column: 1, What: "this is not valid UTF-16 text", Hint: "save the file as UTF-8"}
 	}
 	return text, form, nil
 }
@@ -91,17 +91,18 @@ func lineStarts(text string) []int {
 	}
 }
 
-// position counts from one, columns in characters.
+// position converts an offset. Lines and columns start at 1; columns count
+// characters.
 func (d *Document) position(at int) (line, column int) {
 	line = d.line(at)
 	return line, 1 + d.runesBefore(at) - d.runesBefore(d.lines[line-1])
 }
 
-// runeBlock is the number of bytes between two counts of characters.
+// runeBlock is the distance in bytes between two entries of runeCounts.
 const runeBlock = 1 << 10
 
-// runeCounts counts the characters before each block, so that a column far out
-// on a long line costs no more than one near its start.
+// runeCounts counts the characters before each block, so that the cost of a
+// column does not depend on the length of its line.
 func runeCounts(text string) (counts []int) {
 	n := 0
 	for from := 0; from <= len(text); from += runeBlock {
@@ -116,7 +117,7 @@ func (d *Document) runesBefore(at int) int {
 	return d.runes[block] + runeStarts(d.text[block*runeBlock:at])
 }
 
-// runeStarts counts characters by their first bytes, wherever the text is cut.
+// runeStarts counts characters by their first bytes, so text may be cut anywhere.
 func runeStarts(text string) (n int) {
 	for i := range len(text) {
 		if utf8.RuneStart(text[i]) {
@@ -128,10 +129,10 @@ func runeStarts(text string) (n int) {
 
 func (d *Document) line(at int) int { return sort.SearchInts(d.lines, at+1) }
 
-// lineStart is where the line of a position begins.
+// lineStart returns the start of the line that contains at.
 func lineStart(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
 
-// lineEnd is the end of the line, before its line end.
+// lineEnd returns the end of the line that contains at, before its newline.
 func lineEnd(text string, at int) int {
 	next := strings.IndexByte(text[at:], '\n')
 	if next < 0 {
@@ -143,7 +144,7 @@ func lineEnd(text string, at int) int {
 	return at
 }
 
-// nextLine is the start of the line after the one of a position.
+// nextLine returns the start of the line after the one that contains at.
 func nextLine(text string, at int) int {
 	next := strings.IndexByte(text[at:], '\n')
 	if next < 0 {
@@ -152,8 +153,8 @@ func nextLine(text string, at int) int {
 	return at + next + 1
 }
 
-// before is the end of the line before the one that begins at start.
-func before(text string, start int) int {
+// prevLineEnd returns the end of the line before the one that begins at start.
+func prevLineEnd(text string, start int) int {
 	if start > 0 && text[start-1] == '\n' {
 		start--
 		if start > 0 && text[start-1] == '\r' {
@@ -163,9 +164,8 @@ func before(text string, start int) int {
 	return start
 }
 
-// margin is the white space between the start of the line and a position, if
-// there is nothing else. It looks no further back than it must: a file may be
-// one long line.
+// margin returns the white space before a position and reports whether it begins
+// the line. It scans back only over that white space: a file may be one long line.
 func margin(text string, at int) (string, bool) {
 	start := at
 	for start > 0 && (text[start-1] == ' ' || text[start-1] == '\t') {
@@ -174,7 +174,7 @@ func margin(text string, at int) (string, bool) {
 	return text[start:at], start == 0 || text[start-1] == '\n'
 }
 
-// indentOf is the white space the line of a position begins with.
+// indentOf returns the indentation of the line that contains at.
 func indentOf(text string, at int) string {
 	start := lineStart(text, at)
 	return text[start:skipSpace(text, start)]
@@ -194,7 +194,7 @@ func skipWhite(text string, at int) int {
 	return at
 }
 
-// newline is the line end in use around a position.
+// newline returns the newline sequence used around a position.
 func newline(text string, at int) string {
 	if at < 0 || at > len(text) {
 		at = 0
@@ -211,7 +211,7 @@ func newline(text string, at int) string {
 	return "\n"
 }
 
-// endsLine: nothing is left of the line.
+// endsLine reports whether at is the end of a line.
 func endsLine(text string, at int) bool {
 	return at >= len(text) || text[at] == '\n' || text[at] == '\r' && at+1 < len(text) && text[at+1] == '\n'
 }

@@ -1,31 +1,35 @@
 package splice
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// birth is how a table of TOML came to be, which decides what may add to it.
-type birth uint8
+// tableOrigin is what created a TOML table. It decides what may extend the table.
+type tableOrigin uint8
 
 const (
-	implied  birth = iota // by the header of a table inside of it
-	byHeader              // [it]
-	byDots                // it.key = value
+	originImplied tableOrigin = iota // by the header of a table inside it
+	originHeader                     // [it]
+	originDotted                     // it.key = value
 )
 
-// block is a header and the lines under it; the first of a file has no header.
+// block is a header and the lines below it. The first block of a file has no
+// header.
 type block struct {
-	start, end int // of the header, with its brackets
+	start, end int // of the header, including its brackets
 	array      bool
 	keys       []key
-	chain      []*node // every table and list the header leads through
+	chain      []*node // every table and list on the path of the header
 	node       *node
 	entries    []entry
 }
 
-// entry is one key = value.
+// entry is one key = value line.
 type entry struct {
 	start, end int
 	keys       []key
@@ -36,18 +40,17 @@ type entry struct {
 type key struct {
 	start, end int
 	name       string
-	parent     *node // the table the name is a member of
+	parent     *node // the table that has the key
 }
 
 type tomlReader struct {
-	text   string
-	p      int
+	scanner
 	root   *node
 	blocks []block
 }
 
 func readTOML(text string) (*node, []block) {
-	r := tomlReader{text: text, root: &node{kind: MapKind, scattered: true, born: byHeader}}
+	r := tomlReader{scanner: scanner{text: text}, root: &node{kind: MapKind, scattered: true, origin: originHeader}}
 	r.root.absent = true
 	r.blocks = []block{{node: r.root, chain: []*node{r.root}}}
 	for {
@@ -64,23 +67,14 @@ func readTOML(text string) (*node, []block) {
 		r.p = skipSpace(text, r.p)
 		r.comment()
 		if r.p < len(text) && !endsLine(text, r.p) {
-			r.fail("there is more on this line than one entry", "put it on a line of its own")
+			r.fail("unexpected content after the entry", "put each entry on a line of its own")
 		}
 	}
 	r.root.end = len(text)
 	return r.root, r.blocks
 }
 
-func (r *tomlReader) fail(what, hint string) { panic(stopped{r.p, what, hint}) }
-
-func (r *tomlReader) peek() byte {
-	if r.p < len(r.text) {
-		return r.text[r.p]
-	}
-	return 0
-}
-
-// blank skips white space, line ends and comments.
+// blank skips white space, newlines and comments.
 func (r *tomlReader) blank() {
 	for {
 		r.p = skipSpace(r.text, r.p)
@@ -99,12 +93,12 @@ func (r *tomlReader) comment() {
 	end := lineEnd(r.text, r.p)
 	for ; r.p < end; r.p++ {
 		if c := r.text[r.p]; c < ' ' && c != '\t' || c == 0x7f {
-			r.fail("there is a control character in this comment", "remove it")
+			r.fail("this comment contains a control character", "remove it")
 		}
 	}
 }
 
-// keys reads a dotted key; parents are filled in by whoever walks it.
+// keys reads a dotted key and leaves the parents to the caller.
 func (r *tomlReader) keys() []key {
 	var keys []key
 	for {
@@ -113,7 +107,7 @@ func (r *tomlReader) keys() []key {
 		switch c := r.peek(); {
 		case c == '"' || c == '\'':
 			if strings.HasPrefix(r.text[r.p:], strings.Repeat(string(c), 3)) {
-				r.fail("a name cannot have more than one line", "")
+				r.fail("a key cannot be a multi-line string", "")
 			}
 			k.name = r.str().text
 		default:
@@ -122,13 +116,12 @@ func (r *tomlReader) keys() []key {
 			}
 			k.name = r.text[k.start:r.p]
 			if k.name == "" {
-				r.fail("a name should be here", `write name = value; names with other signs than letters, digits, - and _ need quotes`)
+				r.fail("a key is expected here", `write key = value; a key with characters other than letters, digits, - and _ needs quotes`)
 			}
 		}
 		k.end = r.p
-		if keys = append(keys, k); len(keys) > maxDepth {
-			r.fail("values are nested more than 200 deep", "")
-		}
+		keys = append(keys, k)
+		r.failIfDeep(len(keys))
 		next := skipSpace(r.text, r.p)
 		if next >= len(r.text) || r.text[next] != '.' {
 			return keys
@@ -163,7 +156,7 @@ func (r *tomlReader) header() {
 		closing = "]]"
 	}
 	if !strings.HasPrefix(r.text[r.p:], closing) {
-		r.fail("this header is not closed", "put "+closing+" at its end")
+		r.fail("this header is not closed", "add "+closing+" at its end")
 	}
 	r.p += len(closing)
 	b.end = r.p
@@ -182,21 +175,20 @@ func (r *tomlReader) header() {
 			}
 			table.add(child{name: k.name, start: k.start, keyEnd: k.end, after: b.end, node: made})
 			c = table.find(k.name)
-		} else if last && (b.array || c.node.born != implied || c.node.kind != MapKind || !c.node.scattered) &&
+		} else if last && (b.array || c.node.origin != originImplied || c.node.kind != MapKind || !c.node.scattered) &&
 			!(b.array && c.node.kind == ListKind && c.node.scattered) || !c.node.scattered {
-			r.p = k.start
-			r.fail("the name "+quoted(k.name)+" is there already", "remove one of the two, or rename it")
+			r.failDuplicate(k.start, k.name)
 		}
 		table = c.node
 		b.chain = append(b.chain, table)
 		switch {
 		case last && b.array:
-			item := &node{kind: MapKind, scattered: true, born: byHeader, start: b.start, end: b.end}
+			item := &node{kind: MapKind, scattered: true, origin: originHeader, start: b.start, end: b.end}
 			table.children = append(table.children, child{start: b.start, after: b.end, node: item})
 			table = item
 			b.chain = append(b.chain, table)
 		case last:
-			table.born, table.start, table.end = byHeader, b.start, b.end
+			table.origin, table.start, table.end = originHeader, b.start, b.end
 		case table.kind == ListKind:
 			table = table.children[len(table.children)-1].node
 			b.chain = append(b.chain, table)
@@ -221,18 +213,16 @@ func (r *tomlReader) assign(table *node, home, depth int) entry {
 		c := table.find(k.name)
 		if i == len(e.keys)-1 {
 			if c != nil {
-				r.p = k.start
-				r.fail("the name "+quoted(k.name)+" is there already", "remove one of the two, or rename it")
+				r.failDuplicate(k.start, k.name)
 			}
 			break
 		}
 		if c == nil {
-			made := &node{kind: MapKind, scattered: true, born: byDots, homeBlock: int32(home), start: e.start, end: e.start}
+			made := &node{kind: MapKind, scattered: true, origin: originDotted, homeBlock: int32(home), start: e.start, end: e.start}
 			table.add(child{name: k.name, start: e.start, keyEnd: k.end, after: k.end, node: made})
 			c = table.find(k.name)
-		} else if c.node.kind != MapKind || !c.node.scattered || c.node.born != byDots || c.node.homeBlock != int32(home) {
-			r.p = k.start
-			r.fail("the name "+quoted(k.name)+" is there already", "remove one of the two, or rename it")
+		} else if c.node.kind != MapKind || !c.node.scattered || c.node.origin != originDotted || c.node.homeBlock != int32(home) {
+			r.failDuplicate(k.start, k.name)
 		}
 		table = c.node
 		e.chain = append(e.chain, table)
@@ -240,7 +230,7 @@ func (r *tomlReader) assign(table *node, home, depth int) entry {
 	last := e.keys[len(e.keys)-1]
 	r.p = skipSpace(r.text, r.p)
 	if r.peek() != '=' {
-		r.fail("an = should be between a name and its value", "write name = value")
+		r.fail("an = is missing between the key and its value", "write key = value")
 	}
 	r.p++
 	c := child{name: last.name, start: e.start, keyEnd: last.end, after: r.p}
@@ -259,9 +249,7 @@ var (
 )
 
 func (r *tomlReader) value(depth int) *node {
-	if depth > maxDepth {
-		r.fail("values are nested more than 200 deep", "")
-	}
+	r.failIfDeep(depth)
 	switch r.peek() {
 	case '"', '\'':
 		return r.str()
@@ -287,11 +275,19 @@ func (r *tomlReader) value(depth int) *node {
 		n.kind, n.truth, n.text = BoolKind, n.text == "true", ""
 	case digitsOnly(n.text) && (n.text[0] != '0' || n.text == "0"), tomlNumber.MatchString(n.text):
 		n.kind = NumberKind
+		if tooLarge(n.text) {
+			r.p = n.start
+			r.fail("this number is larger than 64 bits", "put it in quotes")
+		}
 	case tomlTime.MatchString(n.text):
 		n.kind = TimeKind
+		if !validTime(n.text) {
+			r.p = n.start
+			r.fail("this date or time does not exist", "correct it, or put it in quotes")
+		}
 	default:
 		r.p = n.start
-		r.fail("this is not a value", `texts need quotes: "text"; else true, false, a number, [list] or {table}`)
+		r.fail("this is not a value", `strings need quotes; other values are true, false, numbers, dates, [array] and {table}`)
 	}
 	return n
 }
@@ -306,7 +302,7 @@ func (r *tomlReader) array(depth int) *node {
 		}
 		if r.p >= len(r.text) {
 			r.p = n.start
-			r.fail("this list is not closed", "put ] at its end")
+			r.fail("this array is not closed", "add ] at its end")
 		}
 		c := child{start: r.p}
 		c.node = r.value(depth + 1)
@@ -316,7 +312,7 @@ func (r *tomlReader) array(depth int) *node {
 			break
 		}
 		if r.peek() != ',' {
-			r.fail("a comma or ] should be here", "")
+			r.fail("a comma or ] is expected here", "")
 		}
 		r.p++
 	}
@@ -335,7 +331,7 @@ func (r *tomlReader) inline(depth int) *node {
 		}
 		if r.p >= len(r.text) {
 			r.p = n.start
-			r.fail("this table is not closed", "put } at its end")
+			r.fail("this inline table is not closed", "add } at its end")
 		}
 		r.assign(n, -2-n.start, depth+1)
 		r.blank()
@@ -343,7 +339,7 @@ func (r *tomlReader) inline(depth int) *node {
 			break
 		}
 		if r.peek() != ',' {
-			r.fail("a comma or } should be here", "")
+			r.fail("a comma or } is expected here", "")
 		}
 		r.p++
 	}
@@ -370,13 +366,13 @@ func (r *tomlReader) str() *node {
 	for {
 		if r.p >= len(r.text) {
 			r.p = n.start
-			r.fail("this text is not closed", "put "+quote+" at its end")
+			r.fail("this string is not closed", "add "+quote+" at its end")
 		}
 		c := r.text[r.p]
 		switch {
 		case strings.HasPrefix(r.text[r.p:], quote):
 			r.p += len(quote)
-			// Up to two more quotes belong to the text itself.
+			// Up to two more quotes belong to the string.
 			for i := 0; long && i < 2 && r.p < len(r.text) && r.text[r.p] == quote[0]; i++ {
 				out = append(out, quote[0])
 				r.p++
@@ -385,12 +381,12 @@ func (r *tomlReader) str() *node {
 			return n
 		case c == '\n' || c == '\r':
 			if !long || c == '\r' && !strings.HasPrefix(r.text[r.p:], "\r\n") {
-				r.fail("this text is not closed at the end of its line", "put "+quote+" at its end")
+				r.fail("this string is not closed at the end of its line", "add "+quote+" at its end")
 			}
 			out = append(out, c)
 			r.p++
 		case c < ' ' && c != '\t' || c == 0x7f:
-			r.fail("there is a control character in this text", "write it as \\u00..")
+			r.fail("this string contains a control character", `write it as \u00XX`)
 		case c == '\\' && quote[0] == '"':
 			out = r.escape(out, long)
 		default:
@@ -410,19 +406,9 @@ func (r *tomlReader) escape(out []byte, long bool) []byte {
 	}
 	digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
 	if digits > 0 && r.p+1+digits <= len(r.text) {
-		var v rune
-		for _, h := range []byte(r.text[r.p+1 : r.p+1+digits]) {
-			i := strings.IndexByte("0123456789abcdef", h|0x20)
-			if h >= '0' && h <= '9' {
-				i = int(h - '0')
-			}
-			if i < 0 || h < '0' || v > 0x10FFFF {
-				r.fail("hexadecimal digits should be here", "")
-			}
-			v = v<<4 | rune(i)
-		}
-		if !utf8.ValidRune(v) {
-			r.fail("this is no character", "")
+		v, ok := hexRune(r.text[r.p+1 : r.p+1+digits])
+		if !ok || !utf8.ValidRune(v) {
+			r.fail("this escape is not a character", fmt.Sprintf(`write \%c and %d hexadecimal digits`, c, digits))
 		}
 		r.p += 1 + digits
 		return utf8.AppendRune(out, v)
@@ -432,11 +418,20 @@ func (r *tomlReader) escape(out []byte, long bool) []byte {
 		return out
 	}
 	r.p--
-	r.fail("a backslash in a text needs another one", `write \\, or use single quotes: 'C:\Users'`)
+	r.fail("a backslash in a string must be escaped", `write \\, or use single quotes: 'C:\Users'`)
 	return nil
 }
 
-// digitsOnly spares nearly all numbers the expression.
+// tooLarge reports whether an integer does not fit into 64 bits.
+func tooLarge(text string) bool {
+	if len(text) < len("0x8000000000000000") {
+		return false
+	}
+	_, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64)
+	return errors.Is(err, strconv.ErrRange)
+}
+
+// digitsOnly avoids the regular expression for most numbers.
 func digitsOnly(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func quoted(name string) string { return `"` + name + `"` }

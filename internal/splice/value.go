@@ -3,9 +3,7 @@ package splice
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"unicode/utf8"
 )
@@ -44,47 +42,39 @@ func kindOf(v any) Kind {
 	return NullKind
 }
 
-// plain makes a value one of those that Value returns.
+// plain converts a value to one of the types that Value returns.
 func plain(f Format, v any) (any, error) { return f.plain(v, 0) }
 
 func (f Format) plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("the new value is nested more than %d deep", maxDepth)
+		return nil, fmt.Errorf("the new value is nested more than %d levels deep", maxDepth)
 	}
 	switch v := v.(type) {
 	case nil, bool:
 		return v, nil
 	case Clock:
 		if f != TOML || !tomlTime.MatchString(string(v)) {
-			return nil, fmt.Errorf("%q is no time of %s", v, f)
+			return nil, fmt.Errorf("%q is not a date or time in %s", v, f)
 		}
 		return v, nil
 	case json.Number:
 		if !f.isNumber(string(v)) {
-			return nil, fmt.Errorf("%q is no number of %s", v, f)
+			return nil, fmt.Errorf("%q is not a number in %s", v, f)
 		}
 		return v, nil
 	case string:
 		if !utf8.ValidString(v) {
-			return nil, fmt.Errorf("the new value is no text")
+			return nil, fmt.Errorf("the new value is not valid UTF-8")
 		}
 		return v, nil
 	case int:
 		return json.Number(strconv.Itoa(v)), nil
-	case int64:
-		return json.Number(strconv.FormatInt(v, 10)), nil
-	case float64:
-		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, fmt.Errorf("the new value is no number")
-		}
-		text, err := json.Marshal(v)
-		return json.Number(text), err
 	case Map:
 		m := make(Map, 0, len(v))
 		seen := map[string]bool{}
 		for _, member := range v {
 			if seen[member.Name] || !utf8.ValidString(member.Name) {
-				return nil, fmt.Errorf("the name %q is twice in the new value, or no text", member.Name)
+				return nil, fmt.Errorf("the key %q of the new value is a duplicate or not valid UTF-8", member.Name)
 			}
 			seen[member.Name] = true
 			value, err := f.plain(member.Value, depth+1)
@@ -94,20 +84,6 @@ func (f Format) plain(v any, depth int) (any, error) {
 			m = append(m, Member{member.Name, value})
 		}
 		return m, nil
-	case map[string]any:
-		var m Map
-		for name, value := range v {
-			m = append(m, Member{name, value})
-		}
-		sort.Slice(m, func(i, j int) bool { return m[i].Name < m[j].Name })
-		return f.plain(m, depth)
-	case map[string]string:
-		var m Map
-		for name, value := range v {
-			m = append(m, Member{name, value})
-		}
-		sort.Slice(m, func(i, j int) bool { return m[i].Name < m[j].Name })
-		return f.plain(m, depth)
 	case []string:
 		items := make([]any, 0, len(v))
 		for _, item := range v {
@@ -125,7 +101,7 @@ func (f Format) plain(v any, depth int) (any, error) {
 		}
 		return items, nil
 	}
-	return nil, fmt.Errorf("a %T is no value of a settings file", v)
+	return nil, fmt.Errorf("a configuration file cannot contain a %T", v)
 }
 
 func (f Format) isNumber(text string) bool {
@@ -148,7 +124,7 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// nest is a value with the maps and lists of a path around it.
+// nest wraps a value in the maps and lists of a path.
 func nest(path []any, value any) any {
 	for i := len(path) - 1; i >= 0; i-- {
 		if name, isName := path[i].(string); isName {
@@ -160,7 +136,7 @@ func nest(path []any, value any) any {
 	return value
 }
 
-// equal compares plain values; the order of members does not count.
+// equal compares plain values, ignoring the order of members.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case Map:

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// look is how a file is written, seen at what stands nearest.
-type look struct {
-	colon   string // between a name and its value: `: `, `:`, ` = `
-	gap     string // behind a comma on the same line
-	pad     string // inside of { }
-	listPad string // inside of [ ]
+// fileStyle is how a file is formatted, sampled near the edit first.
+type fileStyle struct {
+	colon   string // between a key and its value: `: `, `:`, ` = `
+	gap     string // after a comma on the same line
+	pad     string // inside { }
+	listPad string // inside [ ]
 	unit    string // one step of indentation
-	dashes  string // YAML: how much a list is indented under its name
-	quote   byte   // YAML: around names in { }
+	dashes  string // YAML: indentation of a list below its key
+	quote   byte   // YAML: around keys in { }
 	lists   layout // of lists of plain values
 	seen    map[string]bool
 }
@@ -23,36 +23,36 @@ type look struct {
 type layout int
 
 const (
-	unknown layout = iota
-	wide           // one line each
-	narrow         // all on one line, or YAML's flow style
+	layoutUnknown layout = iota
+	layoutLines          // one line each
+	layoutOneLine        // all on one line, or YAML flow style
 )
 
-// pen writes new values.
-type pen struct {
+// printer writes new values.
+type printer struct {
 	format Format
 	text   string
 	nl     string
-	look   look
-	inside bool // YAML: of brackets, where readers differ about colons
+	style  fileStyle
+	inside bool // YAML: inside brackets, where parsers differ about colons
 }
 
-// enough: what a thousand entries do not show is not shown by more.
-const enough = 1000
+// maxSamples limits how many entries are sampled for the style of a file.
+const maxSamples = 1000
 
-func (e *editor) pen(near *node) *pen {
-	p := &pen{format: e.d.format, text: e.d.text, inside: near != nil && near.bracketed}
+func (e *editor) printer(near *node) *printer {
+	p := &printer{format: e.d.format, text: e.d.text, inside: near != nil && near.bracketed}
 	at := 0
 	if near != nil && !near.absent {
 		at = near.start
 	}
 	p.nl = newline(e.d.text, at)
-	l := look{seen: map[string]bool{}}
+	l := fileStyle{seen: map[string]bool{}}
 	if near != nil {
-		budget := enough
+		budget := maxSamples
 		l.sample(e.d, near, &budget)
 	}
-	budget := enough
+	budget := maxSamples
 	l.sample(e.d, e.d.root, &budget)
 	set := func(name string, field *string, usual string) {
 		if !l.seen[name] {
@@ -71,12 +71,12 @@ func (e *editor) pen(near *node) *pen {
 	set("pad", &l.pad, map[Format]string{TOML: " "}[e.d.format])
 	set("unit", &l.unit, "  ")
 	set("dashes", &l.dashes, l.unit)
-	p.look = l
+	p.style = l
 	return p
 }
 
-// sample looks at a node and what is in it until everything was seen once.
-func (l *look) sample(d *Document, n *node, budget *int) {
+// sample inspects a node and its descendants until each style has been seen once.
+func (l *fileStyle) sample(d *Document, n *node, budget *int) {
 	text := d.text
 	once := func(name string, field *string, value string) {
 		if !l.seen[name] {
@@ -116,15 +116,15 @@ func (l *look) sample(d *Document, n *node, budget *int) {
 			}
 		}
 	}
-	if n.kind == ListKind && len(n.children) > 0 && l.lists == unknown && len(n.children[0].node.children) == 0 {
+	if n.kind == ListKind && len(n.children) > 0 && l.lists == layoutUnknown && len(n.children[0].node.children) == 0 {
 		_, own := margin(text, n.children[0].start)
 		switch {
 		case d.format == YAML && n.bracketed:
-			l.lists = narrow
+			l.lists = layoutOneLine
 		case d.format == YAML || own:
-			l.lists = wide
+			l.lists = layoutLines
 		default:
-			l.lists = narrow
+			l.lists = layoutOneLine
 		}
 	}
 	for i := range n.children {
@@ -151,8 +151,8 @@ func (l *look) sample(d *Document, n *node, budget *int) {
 	}
 }
 
-// model is a neighbour to write a value like: the last child of its kind,
-// better one of its name.
+// model returns a child of n whose formatting a new value copies: the last one
+// with the same key and kind, otherwise the last one of the same kind.
 func (n *node) model(v any, name string) *node {
 	if n == nil {
 		return nil
@@ -172,32 +172,32 @@ func (n *node) model(v any, name string) *node {
 	return nil
 }
 
-// child is a model for something in a value that has a model itself.
-func (p *pen) child(model *node, v any, name string) *node {
+// child returns the model for a value inside a value that has a model.
+func (p *printer) child(model *node, v any, name string) *node {
 	if model == nil || model.target != nil {
 		return nil
 	}
 	return model.model(v, name)
 }
 
-// entries are members or items of a bracketed n, ready but for their commas.
-func (p *pen) entries(n *node, fresh Map, indent string, multi bool) []string {
+// entries renders members or items of a bracketed n without commas.
+func (p *printer) entries(n *node, fresh Map, indent string, multi bool) []string {
 	var entries []string
 	for _, m := range fresh {
 		text := p.flow(m.Value, n.model(m.Value, m.Name), indent, multi && p.format != TOML)
 		if n.kind == MapKind {
-			text = p.key(m.Name) + p.look.colon + text
+			text = p.key(m.Name) + p.style.colon + text
 		}
 		entries = append(entries, text)
 	}
 	return entries
 }
 
-// flow writes a value in brackets; multi allows it more than one line.
-func (p *pen) flow(v any, model *node, indent string, multi bool) string {
+// flow renders a value in brackets; multi allows several lines.
+func (p *printer) flow(v any, model *node, indent string, multi bool) string {
 	var entries []string
-	inner := indent + p.look.unit
-	open, shut, pad := "[", "]", p.look.listPad
+	inner := indent + p.style.unit
+	open, shut, pad := "[", "]", p.style.listPad
 	wide := multi && p.wide(v, model)
 	if isContainer(v) {
 		defer func(before bool) { p.inside = before }(p.inside)
@@ -205,9 +205,9 @@ func (p *pen) flow(v any, model *node, indent string, multi bool) string {
 	}
 	switch v := v.(type) {
 	case Map:
-		open, shut, pad = "{", "}", p.look.pad
+		open, shut, pad = "{", "}", p.style.pad
 		for _, m := range v {
-			entries = append(entries, p.key(m.Name)+p.look.colon+p.flow(m.Value, p.child(model, m.Value, m.Name), inner, wide))
+			entries = append(entries, p.key(m.Name)+p.style.colon+p.flow(m.Value, p.child(model, m.Value, m.Name), inner, wide))
 		}
 	case []any:
 		for _, item := range v {
@@ -222,11 +222,11 @@ func (p *pen) flow(v any, model *node, indent string, multi bool) string {
 	case wide:
 		return open + p.nl + inner + strings.Join(entries, ","+p.nl+inner) + p.nl + indent + shut
 	}
-	return open + pad + strings.Join(entries, ","+p.look.gap) + pad + shut
+	return open + pad + strings.Join(entries, ","+p.style.gap) + pad + shut
 }
 
-// wide decides whether each entry gets a line.
-func (p *pen) wide(v any, model *node) bool {
+// wide reports whether each entry gets a line.
+func (p *printer) wide(v any, model *node) bool {
 	if p.format == YAML || p.format == TOML && kindOf(v) == MapKind {
 		return false
 	}
@@ -239,19 +239,19 @@ func (p *pen) wide(v any, model *node) bool {
 				return true
 			}
 		}
-		return p.look.lists == wide
+		return p.style.lists == layoutLines
 	}
 	return true
 }
 
-// breaks: does the first entry of the model begin a line?
-func (p *pen) breaks(model *node) bool {
+// breaks reports whether the first entry of the model begins a line.
+func (p *printer) breaks(model *node) bool {
 	_, own := margin(p.text, model.children[0].start)
 	return own
 }
 
-// flowStyle: is this YAML value to be written in brackets?
-func (p *pen) flowStyle(v any, model *node) bool {
+// flowStyle reports whether a YAML value is written in brackets.
+func (p *printer) flowStyle(v any, model *node) bool {
 	if isEmpty(v) || !isContainer(v) {
 		return true
 	}
@@ -264,13 +264,13 @@ func (p *pen) flowStyle(v any, model *node) bool {
 				return false
 			}
 		}
-		return p.look.lists == narrow
+		return p.style.lists == layoutOneLine
 	}
 	return false
 }
 
-// block writes members or items of n, in lines that begin behind indent.
-func (p *pen) block(n *node, fresh Map, indent string) string {
+// block renders members or items of n as lines with that indentation.
+func (p *printer) block(n *node, fresh Map, indent string) string {
 	var lines []string
 	for _, m := range fresh {
 		model := n.model(m.Value, m.Name)
@@ -283,7 +283,7 @@ func (p *pen) block(n *node, fresh Map, indent string) string {
 	return strings.Join(lines, p.nl+indent)
 }
 
-func (p *pen) blockOf(v any, indent string, model *node) string {
+func (p *printer) blockOf(v any, indent string, model *node) string {
 	var lines []string
 	switch v := v.(type) {
 	case Map:
@@ -298,37 +298,37 @@ func (p *pen) blockOf(v any, indent string, model *node) string {
 	return strings.Join(lines, p.nl+indent)
 }
 
-func (p *pen) member(m Member, model *node, indent string) string {
+func (p *printer) member(m Member, model *node, indent string) string {
 	head := p.yamlKey(m.Name, 0) + ":"
 	if p.flowStyle(m.Value, model) {
 		return head + " " + p.flow(m.Value, model, indent, false)
 	}
-	inner := indent + p.look.unit
+	inner := indent + p.style.unit
 	if kindOf(m.Value) == ListKind {
-		inner = indent + p.look.dashes
+		inner = indent + p.style.dashes
 	}
 	return head + p.nl + inner + p.blockOf(m.Value, inner, model)
 }
 
-func (p *pen) item(v any, model *node, indent string) string {
+func (p *printer) item(v any, model *node, indent string) string {
 	if p.flowStyle(v, model) {
 		return "- " + p.flow(v, model, indent, false)
 	}
 	return "- " + p.blockOf(v, indent+"  ", model)
 }
 
-func (p *pen) key(name string) string {
+func (p *printer) key(name string) string {
 	switch p.format {
 	case TOML:
 		return tomlKey(name)
 	case YAML:
-		return p.yamlKey(name, p.look.quote)
+		return p.yamlKey(name, p.style.quote)
 	}
 	return jsonString(name)
 }
 
-// keyLike is a name, quoted as the one it replaces.
-func (p *pen) keyLike(name string, first byte) string {
+// keyLike renders a key with the quotes of the one it replaces.
+func (p *printer) keyLike(name string, first byte) string {
 	if p.format == YAML && (first == '"' || first == '\'') {
 		return p.yamlKey(name, first)
 	}
@@ -355,14 +355,14 @@ func tomlKey(name string) string {
 	return tomlString(name, '"')
 }
 
-func (p *pen) yamlKey(name string, quote byte) string {
+func (p *printer) yamlKey(name string, quote byte) string {
 	if quote == 0 && p.plain(name) {
 		return name
 	}
 	return yamlString(name, quote)
 }
 
-func (p *pen) scalar(v any, model *node) string {
+func (p *printer) scalar(v any, model *node) string {
 	style := byte(0)
 	if model != nil && model.kind == StringKind {
 		style = model.style
@@ -409,13 +409,14 @@ func yamlString(s string, style byte) string {
 	return doubleQuoted(s, `\x`, true)
 }
 
-// isExotic: line ends and marks that readers of YAML differ about.
+// isExotic reports whether r is a line break or mark that YAML parsers treat
+// differently.
 func isExotic(r rune) bool {
 	return r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xFEFF || r >= 0xFFFE && r <= 0xFFFF
 }
 
-// doubleQuoted escapes what must be: hex begins the escape of a control
-// character, and delete is one in some formats.
+// doubleQuoted quotes and escapes s. hex begins the escape of a control character;
+// del also escapes U+007F.
 func doubleQuoted(s, hex string, del bool) string {
 	const special, names = "\"\\\b\f\n\r\t", `"\bfnrt`
 	var out strings.Builder
@@ -441,13 +442,15 @@ func doubleQuoted(s, hex string, del bool) string {
 
 var (
 	safePlain = regexp.MustCompile(`^(?:[A-Za-z_/]|\./)(?:[\w/.@+=()\\:-]*[\w/.@+=()\\-])?(?: [\w/.@+=()\\](?:[\w/.@+=()\\:-]*[\w/.@+=()\\-])?)*$`)
-	// Words that some version of YAML takes for something else.
+	// Words that some version of YAML reads as another type.
 	notPlain = regexp.MustCompile(`^(?i:true|false|yes|no|on|off|y|n|null|none|nan|inf)$`)
 )
 
-func (p *pen) plain(s string) bool { return plainYAML(s) && !(p.inside && strings.Contains(s, ":")) }
+func (p *printer) plain(s string) bool {
+	return plainYAML(s) && !(p.inside && strings.Contains(s, ":"))
+}
 
-// plainYAML: can it stand without quotes, whoever reads it?
+// plainYAML reports whether every YAML parser reads s without quotes as a string.
 func plainYAML(s string) bool {
 	return safePlain.MatchString(s) && !notPlain.MatchString(s)
 }

@@ -2,28 +2,27 @@ package splice
 
 import "strings"
 
-// yamlReader reads the YAML that settings are written in: block and flow
-// collections, all five kinds of scalars, anchors, aliases, merge keys, tags.
-// What it does not know (several documents, keys that are no texts) it refuses,
-// rather than guess where something ends.
+// yamlReader reads the YAML that configuration files use: block and flow
+// collections, all five kinds of scalars, anchors, aliases, merge keys, tags. It
+// rejects the rest (several documents, keys that are not strings) rather than
+// guess where something ends.
 type yamlReader struct {
-	text    string
-	p       int
+	scanner
 	anchors map[string]*node
-	open    map[string]bool // anchors whose node is not finished yet
-	line    int             // where the line of the last question began
-	stop    int             // and where it ends
+	open    map[string]bool // anchors whose node is still being read
+	line    int             // start of the line found last
+	stop    int             // and its end
 }
 
 func readYAML(text string) *node {
-	r := yamlReader{text: text, anchors: map[string]*node{}, open: map[string]bool{}}
+	r := yamlReader{scanner: scanner{text: text}, anchors: map[string]*node{}, open: map[string]bool{}}
 	for at := 0; ; at++ {
 		next := strings.IndexByte(text[at:], '\r')
 		if next < 0 {
 			break
 		}
 		if at += next; at+1 >= len(text) || text[at+1] != '\n' {
-			panic(stopped{at, "a line ends with a carriage return alone", "save the file with usual line ends"})
+			panic(parseFailure{at, "a line ends with a carriage return only", "save the file with LF or CRLF line endings"})
 		}
 	}
 	r.blank()
@@ -38,6 +37,9 @@ func readYAML(text string) *node {
 	if r.atLineEnd() {
 		r.blank()
 	}
+	if r.keyAhead() || r.dash() {
+		r.noTab()
+	}
 	n := r.node(-1, -1, 0, false)
 	if n.absent {
 		n.kind, n.end, n.start = MapKind, r.p, r.p
@@ -49,44 +51,32 @@ func readYAML(text string) *node {
 	}
 	if r.p < len(text) {
 		if r.marker("---") {
-			r.fail("there are several documents in this file", "edit it by hand")
+			r.fail("the file contains several documents", "edit it by hand")
 		}
-		r.fail("this does not belong to what stands before it", "look at the white space at the start of the line")
+		r.fail("this line does not continue what is above it", "check its indentation")
 	}
 	return n
 }
 
-func (r *yamlReader) fail(what, hint string) { panic(stopped{r.p, what, hint}) }
-
-func (r *yamlReader) peek() byte { return r.at(r.p) }
-
-func (r *yamlReader) at(p int) byte {
-	if p < len(r.text) {
-		return r.text[p]
-	}
-	return 0
-}
-
 func (r *yamlReader) column() int {
-	r.look()
+	r.findLine()
 	return r.p - r.line
 }
 
-// look finds the ends of the current line once, however often it is asked: a
-// file may be one long line.
-func (r *yamlReader) look() {
+// findLine finds the bounds of the current line once: a file may be one long line.
+func (r *yamlReader) findLine() {
 	if r.p < r.line || r.p > r.stop || r.stop == 0 {
 		r.line, r.stop = lineStart(r.text, r.p), lineEnd(r.text, r.p)
 	}
 }
 
 func (r *yamlReader) lineStart() int {
-	r.look()
+	r.findLine()
 	return r.line
 }
 
 func (r *yamlReader) lineEnd() int {
-	r.look()
+	r.findLine()
 	return r.stop
 }
 
@@ -100,7 +90,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\
 
 func (r *yamlReader) blankAt(p int) bool { return p >= len(r.text) || isBlank(r.text[p]) }
 
-// blank goes on to the next thing that is neither white space nor comment.
+// blank skips white space, newlines and comments.
 func (r *yamlReader) blank() {
 	for {
 		r.space()
@@ -111,12 +101,24 @@ func (r *yamlReader) blank() {
 	}
 }
 
-// noTab: a tab cannot indent, and programs differ in how they complain.
+// flowIndicators end a token in flow style.
+const flowIndicators = ",[]{}"
+
+// token reads up to white space or one of the bytes in stop.
+func (r *yamlReader) token(stop string) string {
+	from := r.p
+	for r.p < len(r.text) && !isBlank(r.text[r.p]) && strings.IndexByte(stop, r.text[r.p]) < 0 {
+		r.p++
+	}
+	return r.text[from:r.p]
+}
+
+// noTab rejects tabs in the indentation of the current line.
 func (r *yamlReader) noTab() {
 	start := r.lineStart()
 	if tab := strings.IndexByte(r.text[start:r.p], '\t'); tab >= 0 && strings.Trim(r.text[start:start+tab], " ") == "" {
 		r.p = start + tab
-		r.fail("a tab is used to indent", "use spaces")
+		r.fail("the line is indented with a tab", "use spaces")
 	}
 }
 
@@ -124,15 +126,12 @@ func (r *yamlReader) marker(m string) bool {
 	return r.column() == 0 && strings.HasPrefix(r.text[r.p:], m) && r.blankAt(r.p+3)
 }
 
-// node reads the value that begins behind a colon or a dash, or the document.
-// Its lines are indented by more than parent; as a value of a key, a list may
-// stand at the key's own column, list. compact says that a map or list may
-// begin on this line.
+// node reads the value after a colon or a dash, or the document. Its lines are
+// indented by more than parent, except that a list may be at column list, the
+// column of its key. compact allows a map or list to begin on this line.
 func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
-	if depth > maxDepth {
-		r.fail("values are nested more than 200 deep", "")
-	}
-	behind := r.p
+	r.failIfDeep(depth)
+	after := r.p
 	sameLine := parent >= 0
 	n := &node{}
 	r.space()
@@ -142,9 +141,9 @@ func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
 			r.blank()
 			sameLine = false
 			if c := r.column(); r.p >= len(r.text) || r.marker("---") || r.marker("...") || c <= parent && !(c == list && r.dash()) {
-				n.absent, n.start, n.end, n.props = true, behind, behind, int32(behind)
+				n.absent, n.start, n.end, n.props = true, after, after, int32(after)
 				if props >= 0 {
-					// An anchor or a tag with nothing behind it.
+					// An anchor or a tag without a value.
 					n.start, n.end, n.props = r.lastContent(), r.lastContent(), int32(props)
 				}
 				return r.finish(n)
@@ -156,22 +155,18 @@ func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
 			break
 		}
 		if !sameLine || compact || parent < 0 {
-			// An anchor before a key on the same line is the key's own, which
-			// we do not take.
+			// An anchor before a key on the same line belongs to the key, which
+			// is not supported.
 			if r.keyAhead() {
-				r.fail("a name has an anchor or a tag", "edit this file by hand")
+				r.fail("anchors and tags on keys are not supported", "edit this file by hand")
 			}
 		}
 		if props < 0 {
 			props = r.p
 		}
-		from := r.p
-		for r.p < len(r.text) && !isBlank(r.text[r.p]) {
-			r.p++
-		}
-		if word := r.text[from:r.p]; c == '&' {
+		if word := r.token(""); c == '&' {
 			if n.anchor != "" || len(word) == 1 || strings.ContainsAny(word, "[]{},") {
-				r.fail("this anchor is not understood", "edit this file by hand")
+				r.fail("this anchor is not supported", "edit this file by hand")
 			}
 			n.anchor = word[1:]
 			r.open[n.anchor] = true
@@ -188,14 +183,14 @@ func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
 	switch c := r.peek(); {
 	case c == '-' && r.blankAt(r.p+1):
 		if !blockHere {
-			r.fail("a list cannot begin on this line", "begin it on the next one")
+			r.fail("a list cannot start on this line", "start it on the next line")
 		}
 		r.list(n, depth)
 	case c == '?' && r.blankAt(r.p+1):
-		r.fail("names that are no plain texts are not understood", "edit this file by hand")
+		r.fail("keys that are not plain strings are not supported", "edit this file by hand")
 	case r.keyAhead():
 		if !blockHere {
-			r.fail("a second colon makes this line unclear", "put the value in quotes")
+			r.fail("a second colon makes this line ambiguous", "put the value in quotes")
 		}
 		r.mapping(n, depth)
 	case c == '[' || c == '{':
@@ -214,8 +209,8 @@ func (r *yamlReader) node(parent, list, depth int, compact bool) *node {
 
 func (r *yamlReader) dash() bool { return r.peek() == '-' && r.blankAt(r.p+1) }
 
-// lastContent is the end of the last thing before p that is neither white
-// space nor a comment on lines of its own.
+// lastContent returns the end of the last content before p, ignoring white space
+// and comments.
 func (r *yamlReader) lastContent() int {
 	at := r.p
 	for at > 0 {
@@ -227,7 +222,7 @@ func (r *yamlReader) lastContent() int {
 			}
 			return at - len(strings.TrimLeft(r.text[start:at], " \t")) + len(strings.TrimRight(line, " \t\r\n"))
 		}
-		at = before(r.text, start)
+		at = prevLineEnd(r.text, start)
 		if start == 0 {
 			break
 		}
@@ -245,7 +240,7 @@ func (r *yamlReader) finish(n *node) *node {
 		n.expanded, n.depth = n.target.expanded, n.target.depth
 	}
 	if n.depth > maxDepth || n.expanded > 1<<20 {
-		r.fail("written out, the aliases of this file are too much", "")
+		r.fail("the aliases of this file expand to too many values", "")
 	}
 	if n.anchor != "" {
 		delete(r.open, n.anchor)
@@ -254,7 +249,7 @@ func (r *yamlReader) finish(n *node) *node {
 	return n
 }
 
-// keyAhead: is there "name:" at p, on this line?
+// keyAhead reports whether "key:" follows on this line.
 func (r *yamlReader) keyAhead() bool {
 	p, end := r.p, r.lineEnd()
 	for p < end && (r.text[p] == '&' || r.text[p] == '!') {
@@ -288,7 +283,8 @@ func (r *yamlReader) keyAhead() bool {
 	return false
 }
 
-// closingQuote is behind the quote that closes the one at p, or -1.
+// closingQuote returns the position after the quote that closes the one at p, or
+// -1.
 func closingQuote(text string, p int) int {
 	quote := text[p]
 	for p++; p < len(text); p++ {
@@ -318,18 +314,18 @@ func (r *yamlReader) list(n *node, depth int) {
 			return
 		}
 		if r.column() > column {
-			r.fail("this line is indented too much", "align it with the entries above")
+			r.fail("this line is indented too far", "align it with the entries above")
 		}
 		r.noTab()
 	}
 }
 
-// endOfLine: behind a value only a comment may follow on its line.
+// endOfLine rejects anything but a comment after a value on the same line.
 func (r *yamlReader) endOfLine() {
 	if strings.Trim(r.text[r.lineStart():r.p], " ") != "" {
 		r.space()
 		if !r.atLineEnd() {
-			r.fail("there is more behind the value on this line", "put the value in quotes")
+			r.fail("unexpected content after the value on this line", "put the value in quotes")
 		}
 	}
 	r.blank()
@@ -341,15 +337,14 @@ func (r *yamlReader) mapping(n *node, depth int) {
 	seen := map[string]bool{}
 	for {
 		if c := r.peek(); c == '&' || c == '!' || c == '*' || c == '?' && r.blankAt(r.p+1) {
-			r.fail("names that are no plain texts are not understood", "edit this file by hand")
+			r.fail("keys that are not plain strings are not supported", "edit this file by hand")
 		}
 		if !r.keyAhead() {
-			r.fail("a name and a colon should be here", "write name: value")
+			r.fail("a key and a colon are expected here", "write key: value")
 		}
 		c := r.key(false)
 		if seen[c.name] {
-			r.p = c.start
-			r.fail("the name "+quoted(c.name)+" is there already", "remove one of the two, or rename it")
+			r.failDuplicate(c.start, c.name)
 		}
 		seen[c.name] = true
 		c.node = r.node(column, column, depth+1, false)
@@ -360,16 +355,16 @@ func (r *yamlReader) mapping(n *node, depth int) {
 			return
 		}
 		if r.column() > column {
-			r.fail("this line is indented too much", "align it with the names above")
+			r.fail("this line is indented too far", "align it with the keys above")
 		}
 		r.noTab()
 		if r.dash() {
-			r.fail("a list begins among names", "indent it more, or less")
+			r.fail("a list item is among the keys of a map", "change its indentation")
 		}
 	}
 }
 
-// key reads a name and its colon.
+// key reads a key and its colon.
 func (r *yamlReader) key(flow bool) child {
 	c := child{start: r.p}
 	if q := r.peek(); q == '"' || q == '\'' {
@@ -377,14 +372,14 @@ func (r *yamlReader) key(flow bool) child {
 		r.quotedScalar(k, -1)
 		c.name, c.keyEnd = k.text, r.p
 		if strings.Contains(r.text[c.start:c.keyEnd], "\n") {
-			r.fail("a name has more than one line", "edit this file by hand")
+			r.fail("keys that span several lines are not supported", "edit this file by hand")
 		}
 		r.space()
 	} else {
 		end := r.lineEnd()
-		for r.p < end && !(r.text[r.p] == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(",[]{}", r.text[r.p+1]) >= 0)) {
-			if flow && strings.IndexByte(",[]{}", r.text[r.p]) >= 0 || r.text[r.p] == '#' && isBlank(r.text[max(r.p-1, 0)]) {
-				r.fail("a colon should be behind a name", "write name: value")
+		for r.p < end && !(r.text[r.p] == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(flowIndicators, r.text[r.p+1]) >= 0)) {
+			if flow && strings.IndexByte(flowIndicators, r.text[r.p]) >= 0 || r.text[r.p] == '#' && isBlank(r.text[max(r.p-1, 0)]) {
+				r.fail("a colon is missing after the key", "write key: value")
 			}
 			r.p++
 		}
@@ -392,11 +387,11 @@ func (r *yamlReader) key(flow bool) child {
 		c.name = r.text[c.start:c.keyEnd]
 		if c.name == "" || strings.IndexByte("&*!|>%@`#", c.name[0]) >= 0 || strings.IndexByte("?-", c.name[0]) >= 0 && (len(c.name) == 1 || isBlank(c.name[1])) {
 			r.p = c.start
-			r.fail("this name is not understood", "put it in quotes")
+			r.fail("this key is not valid", "put it in quotes")
 		}
 	}
 	if r.peek() != ':' {
-		r.fail("a colon should be behind a name", "write name: value")
+		r.fail("a colon is missing after the key", "write key: value")
 	}
 	r.p++
 	c.after = r.p
@@ -405,15 +400,12 @@ func (r *yamlReader) key(flow bool) child {
 
 func (r *yamlReader) alias(n *node) {
 	from := r.p
-	for r.p < len(r.text) && !isBlank(r.text[r.p]) && strings.IndexByte(",[]{}", r.text[r.p]) < 0 {
-		r.p++
-	}
+	name := r.token(flowIndicators)[1:]
 	n.end = r.p
-	name := r.text[from+1 : r.p]
 	n.target = r.anchors[name]
 	if n.target == nil || r.open[name] || n.anchor != "" || n.tagged {
 		r.p = from
-		r.fail("there is no anchor &"+name+" before this", "")
+		r.fail("the anchor &"+name+" is not defined above this alias", "")
 	}
 	n.target.aliased = true
 	n.target = n.target.resolve()
@@ -423,9 +415,7 @@ func (r *yamlReader) alias(n *node) {
 
 // flow reads [ ] and { }. Its lines must be indented by more than parent.
 func (r *yamlReader) flow(n *node, depth, parent int) {
-	if depth > maxDepth {
-		r.fail("values are nested more than 200 deep", "")
-	}
+	r.failIfDeep(depth)
 	n.bracketed, n.kind = true, ListKind
 	closing := byte(']')
 	if r.peek() == '{' {
@@ -439,11 +429,11 @@ func (r *yamlReader) flow(n *node, depth, parent int) {
 		r.blank()
 		if r.p >= len(r.text) {
 			r.p = open
-			r.fail("this bracket is not closed", "put "+string(closing)+" at its end")
+			r.fail("this bracket is not closed", "add "+string(closing)+" at its end")
 		}
 		if r.lineStart() != line {
 			if r.column() <= parent && r.peek() != closing || r.marker("---") || r.marker("...") {
-				r.fail("this line is not indented enough", "a bracket above may not be closed")
+				r.fail("this line is not indented far enough", "a bracket above may not be closed")
 			}
 			r.noTab()
 		}
@@ -456,19 +446,18 @@ func (r *yamlReader) flow(n *node, depth, parent int) {
 		c := child{start: r.p}
 		if n.kind == MapKind {
 			if r.peek() == '?' && r.blankAt(r.p+1) || strings.IndexByte("&*![{", r.peek()) >= 0 {
-				r.fail("names that are no plain texts are not understood", "edit this file by hand")
+				r.fail("keys that are not plain strings are not supported", "edit this file by hand")
 			}
-			c = r.flowKey()
+			c = r.key(true)
 			if seen[c.name] {
-				r.p = c.start
-				r.fail("the name "+quoted(c.name)+" is there already", "remove one of the two, or rename it")
+				r.failDuplicate(c.start, c.name)
 			}
 			seen[c.name] = true
-			behind := r.p
+			after := r.p
 			skip()
 			if r.peek() == ',' || r.peek() == closing {
-				c.node = r.finish(&node{absent: true, start: behind, end: behind, props: int32(behind)})
-				r.p = behind
+				c.node = r.finish(&node{absent: true, start: after, end: after, props: int32(after)})
+				r.p = after
 			}
 		}
 		if c.node == nil {
@@ -480,7 +469,7 @@ func (r *yamlReader) flow(n *node, depth, parent int) {
 			break
 		}
 		if r.peek() != ',' {
-			r.fail("a comma or "+string(closing)+" should be here", "")
+			r.fail("a comma or "+string(closing)+" is expected here", "")
 		}
 		r.p++
 	}
@@ -488,19 +477,12 @@ func (r *yamlReader) flow(n *node, depth, parent int) {
 	n.end = r.p
 }
 
-// flowKey takes "name":value, too, as JSON has it.
-func (r *yamlReader) flowKey() child { return r.key(true) }
-
 func (r *yamlReader) flowNode(depth, parent int) *node {
 	n := &node{start: r.p, props: int32(r.p)}
 	for r.peek() == '&' || r.peek() == '!' {
-		c, from := r.peek(), r.p
-		for r.p < len(r.text) && !isBlank(r.text[r.p]) && strings.IndexByte(",[]{}", r.text[r.p]) < 0 {
-			r.p++
-		}
-		if c == '&' {
-			if n.anchor = r.text[from+1 : r.p]; n.anchor == "" {
-				r.fail("this anchor is not understood", "edit this file by hand")
+		if word := r.token(flowIndicators); word[0] == '&' {
+			if n.anchor = word[1:]; n.anchor == "" {
+				r.fail("this anchor is not supported", "edit this file by hand")
 			}
 			r.open[n.anchor] = true
 		} else {
@@ -520,7 +502,7 @@ func (r *yamlReader) flowNode(depth, parent int) *node {
 		r.plain(n, parent, true)
 	}
 	if next := skipSpace(r.text, r.p); r.at(next) == ':' {
-		r.fail("a pair without braces in a list is not understood", "put it in { }")
+		r.fail("a key: value pair without braces is not supported in a list", "put it in { }")
 	}
 	return r.finish(n)
 }

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The five ways YAML writes a text: plain, in two kinds of quotes, literal and
+// The five kinds of YAML scalars: plain, single-quoted, double-quoted, literal and
 // folded.
 
 var (
@@ -31,26 +31,26 @@ func (n *node) resolvePlain(text string) {
 	}
 }
 
-// plain reads a scalar without quotes, which may go on over several lines.
+// plain reads a scalar without quotes, which may span several lines.
 func (r *yamlReader) plain(n *node, parent int, flow bool) {
 	c := r.peek()
 	if c == 0 && r.p >= len(r.text) || strings.IndexByte(",[]{}#&*!|>'\"%@`", c) >= 0 ||
-		strings.IndexByte("-?:", c) >= 0 && (r.blankAt(r.p+1) || flow && strings.IndexByte(",[]{}", r.at(r.p+1)) >= 0) {
-		r.fail("a value cannot begin like this", "put it in quotes")
+		strings.IndexByte("-?:", c) >= 0 && (r.blankAt(r.p+1) || flow && strings.IndexByte(flowIndicators, r.at(r.p+1)) >= 0) {
+		r.fail("a value cannot start with this character", "put it in quotes")
 	}
 	var lines []string
 	for {
 		from, end := r.p, r.lineEnd()
 		for r.p < end {
 			c := r.text[r.p]
-			if c == '#' && r.p > from && isBlank(r.text[r.p-1]) || flow && strings.IndexByte(",[]{}", c) >= 0 {
+			if c == '#' && r.p > from && isBlank(r.text[r.p-1]) || flow && strings.IndexByte(flowIndicators, c) >= 0 {
 				break
 			}
-			if c == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(",[]{}", r.text[r.p+1]) >= 0) {
+			if c == ':' && (r.blankAt(r.p+1) || flow && strings.IndexByte(flowIndicators, r.text[r.p+1]) >= 0) {
 				if flow && len(lines) == 0 {
 					break
 				}
-				r.fail("a second colon makes this line unclear", "put the value in quotes")
+				r.fail("a second colon makes this line ambiguous", "put the value in quotes")
 			}
 			r.p++
 		}
@@ -61,7 +61,7 @@ func (r *yamlReader) plain(n *node, parent int, flow bool) {
 			r.p = n.end
 			break
 		}
-		// Does it go on? Empty lines count; a comment ends it.
+		// Check whether it continues. Empty lines count; a comment ends it.
 		blank, next := 0, nextLine(r.text, r.p)
 		for next < len(r.text) && endsLine(r.text, skipSpace(r.text, next)) {
 			if nextLine(r.text, next) == next || nextLine(r.text, next) >= len(r.text) {
@@ -75,7 +75,7 @@ func (r *yamlReader) plain(n *node, parent int, flow bool) {
 		back := r.p
 		r.p = start
 		stop := start >= len(r.text) || r.text[start] == '#' || start-next <= parent || r.marker("---") || r.marker("...") ||
-			flow && strings.IndexByte(",[]{}", r.text[start]) >= 0 || parent < 0 && r.keyAheadPlain(flow)
+			flow && strings.IndexByte(flowIndicators, r.text[start]) >= 0 || parent < 0 && r.keyAheadPlain(flow)
 		if stop {
 			r.p = back
 			if n.end < r.p {
@@ -93,11 +93,10 @@ func (r *yamlReader) plain(n *node, parent int, flow bool) {
 	}
 }
 
-// keyAheadPlain: at the top of a file a plain value could swallow the names
-// below it, which no reader means.
+// keyAheadPlain stops a plain value at the top of a file before the keys below it.
 func (r *yamlReader) keyAheadPlain(flow bool) bool { return !flow && r.keyAhead() }
 
-// fold joins lines: one line end is a space, more are one less.
+// fold joins lines: one newline becomes a space, n newlines become n-1.
 func fold(lines []string) string {
 	var out strings.Builder
 	empty := 0
@@ -123,7 +122,7 @@ func (r *yamlReader) quotedScalar(n *node, parent int) {
 	n.kind, n.style = StringKind, r.peek()
 	end := closingQuote(r.text, r.p)
 	if end < 0 {
-		r.fail("this text is not closed", "put "+string(n.style)+" at its end")
+		r.fail("this string is not closed", "add "+string(n.style)+" at its end")
 	}
 	inner := r.text[r.p+1 : end-1]
 	if strings.Contains(inner, "\n") {
@@ -132,13 +131,13 @@ func (r *yamlReader) quotedScalar(n *node, parent int) {
 			trimmed := strings.TrimLeft(line, " \t")
 			if i > 0 {
 				if trimmed != "" && (len(line)-len(trimmed) <= parent || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "...")) {
-					r.fail("a line of this text is not indented enough", "indent it, or close the text")
+					r.fail("a line of this string is not indented far enough", "indent it, or close the string")
 				}
 				line = trimmed
 			}
 			if i < len(lines)-1 {
 				if n.style == '"' && oddBackslashes(line) {
-					r.fail("a text that continues behind a backslash is not understood", "edit this file by hand")
+					r.fail("a line that ends with a backslash is not supported", "edit this file by hand")
 				}
 				line = strings.TrimRight(line, " \t")
 			}
@@ -171,7 +170,7 @@ func (r *yamlReader) unescape(s string) string {
 		}
 		i++
 		if i >= len(s) {
-			r.fail("a backslash in this text is not understood", `write \\, or use single quotes`)
+			r.fail("this string contains an invalid escape", `write \\, or use single quotes`)
 		}
 		if at := strings.IndexByte(plain, s[i]); at >= 0 {
 			out = append(out, meant[at])
@@ -193,21 +192,11 @@ func (r *yamlReader) unescape(s string) string {
 		}
 		digits := map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[i]]
 		if digits == 0 || i+digits >= len(s) {
-			r.fail("a backslash in this text is not understood", `write \\, or use single quotes`)
+			r.fail("this string contains an invalid escape", `write \\, or use single quotes`)
 		}
-		var v rune
-		for _, h := range []byte(s[i+1 : i+1+digits]) {
-			at := strings.IndexByte("0123456789abcdef", h|0x20)
-			if h >= '0' && h <= '9' {
-				at = int(h - '0')
-			}
-			if at < 0 || h < '0' || v > 0x10FFFF {
-				r.fail("a backslash in this text is not understood", `write \\, or use single quotes`)
-			}
-			v = v<<4 | rune(at)
-		}
-		if !utf8.ValidRune(v) {
-			r.fail("this is no character", "")
+		v, ok := hexRune(s[i+1 : i+1+digits])
+		if !ok || !utf8.ValidRune(v) {
+			r.fail("this string contains an invalid escape", `write \\, or use single quotes`)
 		}
 		out = utf8.AppendRune(out, v)
 		i += digits
@@ -215,8 +204,8 @@ func (r *yamlReader) unescape(s string) string {
 	return string(out)
 }
 
-// blockScalar reads | and >, whose text is the lines below that are indented
-// by more than parent.
+// blockScalar reads | and >: the lines below that are indented by more than
+// parent.
 func (r *yamlReader) blockScalar(n *node, parent int) {
 	n.kind, n.style = StringKind, r.peek()
 	r.p++
@@ -228,14 +217,14 @@ func (r *yamlReader) blockScalar(n *node, parent int) {
 		case c >= '1' && c <= '9' && indent == 0:
 			indent = max(parent, 0) + int(c-'0')
 		default:
-			r.fail("this block of text is not understood", "write | or > alone")
+			r.fail("this block scalar header is not valid", "write | or > alone")
 		}
 		r.p++
 	}
 	head := r.p
 	r.space()
 	if !r.atLineEnd() {
-		r.fail("the text of a block begins on the next line", "")
+		r.fail("the content of a block scalar starts on the next line", "")
 	}
 	var lines []string
 	n.end = head
@@ -287,7 +276,7 @@ func (r *yamlReader) blockScalar(n *node, parent int) {
 	}
 }
 
-// foldBlock folds as > does: lines that begin with white space stay as they are.
+// foldBlock folds like >: lines that begin with white space are kept.
 func foldBlock(lines []string) string {
 	var out strings.Builder
 	empty := 0

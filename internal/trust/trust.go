@@ -2,19 +2,19 @@
 // never by what it is called. SECURITY.md is the same table for readers.
 package trust
 
-// Source is where a value comes from, from trusted to foreign.
+// Source is where a value comes from, from most to least trusted.
 type Source int
 
 const (
 	Entry       Source = iota // the server's entry or command line, as the user wrote it
-	Expansion                 // what the entry's client expands it to, and the environment the server already has
-	OwnFolder                 // the folder that holds the server's own program
-	Machine                   // what is installed on this machine: programs, the login shell's PATH, the system's folders
-	Environment               // gauze's own environment, which the server was not given
+	Expansion                 // what the client expands the entry to, and the environment that the server already has
+	OwnFolder                 // the directory of the server's own program
+	Machine                   // what is installed on this machine: programs, the login shell's PATH, system directories
+	Environment               // gauze's own environment, which the server does not get
 	OtherEntry                // the entry of a different server
-	Project                   // a project folder: anything in a cloned repository, whichever way it is named
-	Registry                  // a package registry's answer
-	Output                    // what a server, a tool or a network peer printed or answered
+	Project                   // a project directory: anything in a cloned repository, however it is referred to
+	Registry                  // the response of a package registry
+	Output                    // output of a server, a tool or a network peer
 	Agent                     // an agent or a model
 )
 
@@ -22,19 +22,19 @@ const (
 type Use int
 
 const (
-	Start Use = iota // it decides what runs or is handed to it: command, argument, variable, working directory
-	Send             // it leaves the machine or decides where something goes: URL, query, header
-	Write            // it is written to a file of the user's
-	Show             // it is shown, as quoted text, to a person or a model
+	Start Use = iota // it decides what runs or is passed to it: command, argument, variable, working directory
+	Send             // it leaves the machine or decides where something is sent: URL, query, header
+	Write            // it is written to a file of the user
+	Show             // it is shown as quoted text to the user or a model
 )
 
-// Verdict is the answer for one source and one use.
+// Verdict is the decision for one source and one use.
 type Verdict int
 
 const (
-	Allowed Verdict = iota // done without asking
-	Asks                   // done only after a person has seen exactly what will happen and agreed
-	Never                  // not done, whoever agrees
+	Allowed Verdict = iota // done without confirmation
+	Asks                   // done only after the user has seen exactly what will happen and agreed
+	Never                  // not done, even if the user agrees
 )
 
 // table has a row for every source and a column for every use.

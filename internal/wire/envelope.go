@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a message is.
+// Kind is the kind of a message.
 type Kind int
 
 const (
@@ -18,49 +18,48 @@ const (
 	Response          // id and a result or an error
 )
 
-// Message is an inspected JSON-RPC message. Its slices point into Raw. An id, a
-// method or a key of the envelope is valid UTF-8, or two readers would disagree
-// on what the message says; all other bytes are passed on as they came.
+// Message is an inspected JSON-RPC message. Its slices point into Raw. Ids,
+// methods and keys of the envelope are valid UTF-8, because two readers could
+// disagree on anything else; all other bytes are forwarded unchanged.
 type Message struct {
 	Kind   Kind
 	Raw    []byte
-	ID     []byte // raw, quotes included; nil if there is none; `null` stays `null`
+	ID     []byte // raw, with quotes; nil if absent; `null` stays `null`
 	Method string // decoded
 	Params []byte // raw value, nil if absent
 	Result []byte
 	Error  []byte
 
-	// How it came, over HTTP.
-	Via    []byte // raw id of the request on whose stream it came; nil: on none
-	Status int    // of the HTTP response that refused the request; 0: it was not refused
+	// Set for messages received over HTTP.
+	Via    []byte // raw id of the request on whose stream it arrived; nil if on none
+	Status int    // HTTP status that rejected the request; 0 if it was not rejected
 
 	idAt int // where ID starts in Raw
 }
 
 // Scan inspects the message at the start of line. rest is what follows it on
-// the line, without white space; a well-behaved peer leaves nothing there.
-// On error the message still carries the id if one was read, so that the
-// sender can be answered.
+// the line, without leading white space; it should be empty. On error the message
+// still has its id if one was read, so that the sender gets a response.
 func Scan(line []byte) (m Message, rest []byte, err error) {
 	m, end, err := scanEnvelope(line)
 	if err != nil {
 		if !utf8.Valid(m.ID) {
-			m.ID = nil // nothing to answer to
+			m.ID = nil // it cannot be used in a response
 		}
 		return m, nil, err
 	}
 	return m, line[skipSpace(line, end):], nil
 }
 
-// Keep copies the message into room, out of its reader's buffer, and returns
-// the room, which may have grown.
+// Keep copies the message out of its reader's buffer into room and returns room,
+// which may have grown.
 func (m *Message) Keep(room []byte) (kept Message, _ []byte) {
 	room = append(room[:0], m.Raw...)
 	at := func(part []byte) []byte {
 		if part == nil {
 			return nil
 		}
-		from := cap(m.Raw) - cap(part) // all are slices of one array
+		from := cap(m.Raw) - cap(part) // all are slices of the same array
 		return room[from : from+len(part)]
 	}
 	kept = *m
@@ -68,23 +67,23 @@ func (m *Message) Keep(room []byte) (kept Message, _ []byte) {
 	return kept, room
 }
 
-// The keys JSON-RPC knows. Anything else at the top level passes untouched.
+// envelopeKeys are the keys that JSON-RPC defines. Others are forwarded unchanged.
 var envelopeKeys = [...]string{"jsonrpc", "id", "method", "params", "result", "error"}
 
 func scanEnvelope(line []byte) (m Message, end int, err error) {
 	i := skipSpace(line, 0)
 	if i >= len(line) {
-		return m, i, short(i)
+		return m, i, truncated(i)
 	}
 	if line[i] != '{' {
-		return m, i, wrong(i, "not a JSON object")
+		return m, i, syntaxError(i, "not a JSON object")
 	}
 	var seen [len(envelopeKeys)]bool
 	i = skipSpace(line, i+1)
 	if i < len(line) && line[i] == '}' {
 		i++
 		m.Raw = line[:i]
-		return m, i, wrong(i, "an empty object is no message")
+		return m, i, syntaxError(i, "an empty object is not a message")
 	}
 	for {
 		var key []byte
@@ -93,7 +92,7 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 		}
 		which, err := envelopeKey(key)
 		if err != nil {
-			return m, i, wrong(i, err.Error())
+			return m, i, syntaxError(i, err.Error())
 		}
 		from := skipSpace(line, i)
 		if i, err = scanValue(line, from); err != nil {
@@ -102,28 +101,28 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 		value := line[from:i]
 		if which >= 0 {
 			if seen[which] {
-				return m, from, wrong(from, fmt.Sprintf("key %q stands twice", envelopeKeys[which]))
+				return m, from, syntaxError(from, fmt.Sprintf("duplicate key %q", envelopeKeys[which]))
 			}
 			seen[which] = true
 			switch envelopeKeys[which] {
 			case "jsonrpc":
 				if string(value) != `"2.0"` {
-					return m, from, wrong(from, `"jsonrpc" is not "2.0"`)
+					return m, from, syntaxError(from, `"jsonrpc" must be "2.0"`)
 				}
 			case "id":
 				if c := value[0]; c != '"' && c != '-' && c != 'n' && (c < '0' || c > '9') {
-					return m, from, wrong(from, "an id is a string or a number")
+					return m, from, syntaxError(from, "the id must be a string or a number")
 				}
 				m.ID, m.idAt = value, from
 				if !utf8.Valid(value) {
-					return m, from, wrong(from, "invalid UTF-8 in an id")
+					return m, from, syntaxError(from, "invalid UTF-8 in an id")
 				}
 			case "method":
 				if string(value) == "null" {
-					break // says nothing, see forgetNulls
+					break // same as absent, see dropNulls
 				}
 				if m.Method, err = methodName(value); err != nil {
-					return m, from, wrong(from, err.Error())
+					return m, from, syntaxError(from, err.Error())
 				}
 			case "params":
 				m.Params = value
@@ -135,43 +134,43 @@ func scanEnvelope(line []byte) (m Message, end int, err error) {
 		}
 		i = skipSpace(line, i)
 		if i >= len(line) {
-			return m, i, short(i)
+			return m, i, truncated(i)
 		}
 		if line[i] == '}' {
 			i++
 			break
 		}
 		if line[i] != ',' {
-			return m, i, wrong(i, fmt.Sprintf("unexpected %q", rune(line[i])))
+			return m, i, syntaxError(i, fmt.Sprintf("unexpected %q", rune(line[i])))
 		}
 		i++
 	}
 	m.Raw = line[:i]
 	if !seen[0] {
-		return m, i, wrong(i, `"jsonrpc" is missing`)
+		return m, i, syntaxError(i, `"jsonrpc" is missing`)
 	}
-	m.forgetNulls()
+	m.dropNulls()
 	switch {
 	case m.Method != "" && (m.Result != nil || m.Error != nil):
-		return m, i, wrong(i, "a method and a result or an error: a question and an answer in one")
+		return m, i, syntaxError(i, "both a method and a result or an error")
 	case m.Method != "" && m.ID == nil:
 		m.Kind = Notification
 	case m.Method != "" && string(m.ID) != "null":
 		m.Kind = Request
 	case m.Method != "":
-		return m, i, wrong(m.idAt, "the id of a request is null")
+		return m, i, syntaxError(m.idAt, "the id of a request is null")
 	case m.ID != nil || m.Error != nil:
 		m.Kind = Response
 	default:
-		return m, i, wrong(i, "neither a method nor an id")
+		return m, i, syntaxError(i, "the message has neither a method nor an id")
 	}
 	return m, i, nil
 }
 
-// forgetNulls treats a null as an absent member where it says nothing: some
-// programs write every member of every message. A null result alone is a result,
-// and a null id makes a notification only of what is one by its method.
-func (m *Message) forgetNulls() {
+// dropNulls treats null members as absent, because some programs write every
+// member of every message. A null result without an error is still a result, and
+// a null id is dropped only from methods that are notifications.
+func (m *Message) dropNulls() {
 	if string(m.ID) == "null" && strings.HasPrefix(m.Method, "notifications/") {
 		m.ID = nil
 	}
@@ -183,9 +182,9 @@ func (m *Message) forgetNulls() {
 	}
 }
 
-// envelopeKey returns the index of key in envelopeKeys, -1 for an unknown
-// key. A key that only looks like a known one (another case, escapes) is an
-// error: encoding/json and others would take it for the known one.
+// envelopeKey returns the index of key in envelopeKeys, or -1 for an unknown key.
+// A key that differs from a known one only in case or escapes is an error:
+// encoding/json and others read it as the known one.
 func envelopeKey(key []byte) (int, error) {
 	for i, known := range envelopeKeys {
 		if string(key) == known {
@@ -198,11 +197,11 @@ func envelopeKey(key []byte) (int, error) {
 	name := string(key)
 	if bytes.IndexByte(key, '\\') >= 0 {
 		if json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
-			return -1, fmt.Errorf("key %q cannot be read", key)
+			return -1, fmt.Errorf("invalid key %q", key)
 		}
 		for _, known := range envelopeKeys {
 			if strings.EqualFold(name, known) {
-				return -1, fmt.Errorf("key %q is spelled with escapes", known)
+				return -1, fmt.Errorf("key %q is written with escapes", known)
 			}
 		}
 		return -1, nil
@@ -215,10 +214,10 @@ func envelopeKey(key []byte) (int, error) {
 	return -1, nil
 }
 
-// methodName decodes a method. The usual ones cost no allocation.
+// methodName decodes a method. It does not allocate for known methods.
 func methodName(raw []byte) (string, error) {
 	if raw[0] != '"' {
-		return "", fmt.Errorf("a method is a string")
+		return "", fmt.Errorf("the method must be a string")
 	}
 	if name, ok := known[string(raw[1:len(raw)-1])]; ok {
 		return name, nil
@@ -228,7 +227,7 @@ func methodName(raw []byte) (string, error) {
 	}
 	var name string
 	if err := json.Unmarshal(raw, &name); err != nil {
-		return "", fmt.Errorf("the method cannot be read")
+		return "", fmt.Errorf("the method is not a valid string")
 	}
 	if name == "" {
 		return "", fmt.Errorf("the method is empty")
@@ -257,12 +256,12 @@ var known = func() map[string]string {
 func SplitBatch(line []byte, limit int) ([][]byte, error) {
 	i := skipSpace(line, 0)
 	if i >= len(line) || line[i] != '[' {
-		return nil, wrong(i, "not a batch")
+		return nil, syntaxError(i, "not a batch")
 	}
 	var elements [][]byte
 	i = skipSpace(line, i+1)
 	if i < len(line) && line[i] == ']' {
-		return nil, wrong(i, "an empty batch")
+		return nil, syntaxError(i, "the batch is empty")
 	}
 	for {
 		from := skipSpace(line, i)
@@ -271,29 +270,28 @@ func SplitBatch(line []byte, limit int) ([][]byte, error) {
 			return nil, err
 		}
 		if len(elements) == limit {
-			return nil, wrong(from, fmt.Sprintf("a batch of more than %d messages", limit))
+			return nil, syntaxError(from, fmt.Sprintf("the batch has more than %d messages", limit))
 		}
 		elements = append(elements, line[from:end])
 		i = skipSpace(line, end)
 		if i >= len(line) {
-			return nil, short(i)
+			return nil, truncated(i)
 		}
 		if line[i] == ']' {
 			if skipSpace(line, i+1) != len(line) {
-				return nil, wrong(i, "text behind the batch")
+				return nil, syntaxError(i, "unexpected content after the batch")
 			}
 			return elements, nil
 		}
 		if line[i] != ',' {
-			return nil, wrong(i, "expected ',' between messages")
+			return nil, syntaxError(i, "expected ',' between messages")
 		}
 		i++
 	}
 }
 
-// OneLine makes one line, in place, of a message that was written on several.
-// Line ends stand only between the parts of a valid message: in a string they
-// are escaped.
+// OneLine replaces the newlines in a message with spaces, in place. In a valid
+// message they occur only between tokens: in strings they are escaped.
 func OneLine(message []byte) []byte {
 	if bytes.IndexByte(message, '\n') < 0 && bytes.IndexByte(message, '\r') < 0 {
 		return message

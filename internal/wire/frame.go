@@ -6,25 +6,25 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line taken for a message.
+// MaxLine is the default limit for the length of a message.
 const MaxLine = 16 << 20
 
-// Reader cuts a stream into lines. A line over the limit is skipped in
-// constant memory and reported as *TooLong; the stream goes on behind it.
+// Reader splits a stream into lines. A line over the limit is skipped in constant
+// memory and reported as *TooLong; reading continues after it.
 type Reader struct {
-	src    io.Reader
-	limit  int
-	buf    []byte
-	from   int  // start of the unread part of buf
-	to     int  // end of it
-	adrift bool // inside a line without end: what follows belongs to it
-	filled bool // the last read took all the room there was
-	err    error
+	src        io.Reader
+	limit      int
+	buf        []byte
+	from       int  // start of the unread part of buf
+	to         int  // end of it
+	inLongLine bool // inside an endless line: what follows belongs to it
+	filled     bool // the last read filled the buffer
+	err        error
 }
 
 const (
 	firstBuffer = 8 << 10  // most servers are idle most of the time
-	busyBuffer  = 64 << 10 // what a pipe holds
+	busyBuffer  = 64 << 10 // the capacity of a pipe
 	readAtLeast = 4 << 10
 )
 
@@ -36,26 +36,25 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return &Reader{src: src, limit: limit, buf: make([]byte, firstBuffer)}
 }
 
-// TooLong is a line that was skipped because of its length. Head and Tail are
-// kept so that the request it answers can be found.
+// TooLong is a line that was skipped because of its length. Head and Tail help to
+// find the request that it answers.
 type TooLong struct {
 	Length     int
 	Head, Tail []byte
-	Endless    bool // no line end came within endlessFactor times the limit
+	Endless    bool // no newline within endlessFactor times the limit
 }
 
-func (e *TooLong) Error() string { return fmt.Sprintf("a line of %d bytes", e.Length) }
+func (e *TooLong) Error() string { return fmt.Sprintf("line of %d bytes is too long", e.Length) }
 
 const (
-	keepOfTooLong = 1 << 10
-	endlessFactor = 16 // 256 MiB without a line end is a flood, not a message
+	maxTooLongKept = 1 << 10
+	endlessFactor  = 16 // 256 MiB without a newline is not a message
 )
 
-// Next returns the next line without its line end; it is valid until the
-// following call. What stands behind the last line end when the stream ends
-// is not a line: it is dropped, and Fragment tells its length.
+// Next returns the next line without its newline, valid until the next call. A
+// partial line at the end of the stream is not returned; see Fragment.
 func (r *Reader) Next() ([]byte, error) {
-	if r.adrift {
+	if r.inLongLine {
 		if long := r.skip(); long.Endless {
 			return nil, long
 		}
@@ -79,22 +78,23 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Fragment is the number of bytes behind the last line end.
+// Fragment returns the number of bytes after the last newline.
 func (r *Reader) Fragment() int { return r.to - r.from }
 
-// Unfinished is that fragment; it is valid until the following call of Next.
+// Unfinished returns the bytes after the last newline, valid until the next call
+// of Next.
 func (r *Reader) Unfinished() []byte { return r.buf[r.from:r.to] }
 
-// Buffered reports whether another whole line can be had without reading.
+// Buffered reports whether a complete line is in the buffer.
 func (r *Reader) Buffered() bool { return bytes.IndexByte(r.buf[r.from:r.to], '\n') >= 0 }
 
-// trim returns a line as it is read: without a byte order mark and a CR.
+// trim removes byte order marks and a trailing CR.
 func trim(line []byte) []byte {
 	return bytes.TrimSuffix(WithoutMark(line), []byte("\r"))
 }
 
-// WithoutMark drops byte order marks at the start of a text: PowerShell begins
-// its output with one, other runtimes every line.
+// WithoutMark removes leading byte order marks: PowerShell begins its output with
+// one, other runtimes every line.
 func WithoutMark(line []byte) []byte {
 	for len(line) > 2 && string(line[:3]) == "\xef\xbb\xbf" {
 		line = line[3:]
@@ -102,8 +102,8 @@ func WithoutMark(line []byte) []byte {
 	return line
 }
 
-// makeRoom sees to it that a good deal can be read behind the unread part,
-// which it may move to the front. It returns by how much.
+// makeRoom ensures that there is room to read after the unread part, which it may
+// move to the front. It returns how far it moved.
 func (r *Reader) makeRoom() (moved int) {
 	unread := r.to - r.from
 	if unread > 0 && len(r.buf)-r.to >= readAtLeast {
@@ -112,11 +112,11 @@ func (r *Reader) makeRoom() (moved int) {
 	size := len(r.buf)
 	switch {
 	case unread == 0 && size > 1<<20:
-		size = firstBuffer // give back what one huge message took
+		size = firstBuffer // release what one huge message needed
 	case r.filled && size < busyBuffer:
 		size = busyBuffer
 	case size-unread < readAtLeast && 2*size >= r.limit:
-		size = r.limit + firstBuffer // the last growth: a longer line is skipped
+		size = r.limit + firstBuffer // never grows further: longer lines are skipped
 	case size-unread < readAtLeast:
 		size *= 2
 	}
@@ -138,8 +138,8 @@ func (r *Reader) fill() {
 	}
 }
 
-// skip drops bytes up to the next line end, or until there are too many of
-// them; the line then goes on in the next call.
+// skip discards bytes up to the next newline or until the line counts as endless.
+// In the latter case the next call continues with it.
 func (r *Reader) skip() *TooLong {
 	long := &TooLong{}
 	for {
@@ -149,22 +149,22 @@ func (r *Reader) skip() *TooLong {
 			part = part[:n]
 		}
 		if long.Length == 0 {
-			long.Head = bytes.Clone(WithoutMark(part[:min(len(part), keepOfTooLong)]))
+			long.Head = bytes.Clone(WithoutMark(part[:min(len(part), maxTooLongKept)]))
 		}
 		long.Length += len(part)
-		part = part[max(0, len(part)-keepOfTooLong):]
-		if over := len(long.Tail) + len(part) - keepOfTooLong; over > 0 {
+		part = part[max(0, len(part)-maxTooLongKept):]
+		if over := len(long.Tail) + len(part) - maxTooLongKept; over > 0 {
 			long.Tail = append(long.Tail[:0], long.Tail[over:]...)
 		}
 		long.Tail = append(long.Tail, part...)
 		if n >= 0 {
 			r.from += n + 1
-			r.adrift = false
+			r.inLongLine = false
 			return long
 		}
 		r.from, r.to = 0, 0
 		long.Endless = long.Length > endlessFactor*r.limit
-		if r.adrift = long.Endless; long.Endless || r.err != nil {
+		if r.inLongLine = long.Endless; long.Endless || r.err != nil {
 			return long
 		}
 		r.fill()

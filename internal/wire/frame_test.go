@@ -116,7 +116,7 @@ func TestReaderKeepsTheEndsOfALineThatIsTooLong(t *testing.T) {
 			if long.Length != len(line) || long.Endless {
 				t.Errorf("%d bytes, endless %v; want %d", long.Length, long.Endless, len(line))
 			}
-			if string(long.Head) != line[:keepOfTooLong] || string(long.Tail) != line[len(line)-keepOfTooLong:] {
+			if string(long.Head) != line[:maxTooLongKept] || string(long.Tail) != line[len(line)-maxTooLongKept:] {
 				t.Errorf("head %.60q (%d bytes), tail %q", long.Head, len(long.Head), long.Tail)
 			}
 			if next, err := r.Next(); string(next) != "next" {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// What 2026-07-28 mirrors in HTTP headers, so that a gateway can route without
-// reading bodies: the method, the name of what is asked for, and the arguments
-// a tool marks with x-mcp-header. They must equal the body.
+// Protocol version 2026-07-28 repeats parts of a request in HTTP headers, so that
+// gateways can route without reading bodies: the method, the requested name, and
+// the arguments that a tool marks with x-mcp-header. They must match the body.
 
-// MirroredName is what Mcp-Name has to say: the tool's or prompt's name, or
-// the resource's URI.
+// MirroredName returns the value of Mcp-Name: the name of the tool or prompt, or
+// the URI of the resource. mirrored is false for other methods.
 func MirroredName(method string, params []byte) (name string, mirrored bool) {
 	key := "name"
 	switch method {
@@ -28,16 +28,16 @@ func MirroredName(method string, params []byte) (name string, mirrored bool) {
 	return name, true
 }
 
-// Mirror says that an argument of a tool is repeated in the header
+// Mirror is an argument of a tool that is repeated in the header
 // Mcp-Param-<Header>.
 type Mirror struct {
-	Path   []string // of property names
+	Path   []string // property names
 	Header string
 }
 
-// Mirrors reads the x-mcp-header marks of a tool's input schema. A schema that
-// breaks the rules for them has none: guessing would send an argument where it
-// does not belong.
+// Mirrors returns the arguments marked with x-mcp-header in a tool's input schema.
+// If one of the marks is invalid it returns none, because a guess could leak an
+// argument into a header.
 func Mirrors(schema []byte) []Mirror {
 	if !strings.Contains(string(schema), "x-mcp-header") {
 		return nil
@@ -54,7 +54,7 @@ func Mirrors(schema []byte) []Mirror {
 	return found
 }
 
-// marked is the part of a schema that can carry marks.
+// marked is the part of a schema that can contain marks.
 type marked struct {
 	Type       any               `json:"type"`
 	Header     json.RawMessage   `json:"x-mcp-header"`
@@ -85,7 +85,7 @@ func (s marked) mirrors(found []Mirror, path []string, seen map[string]bool) (_ 
 	return found, true
 }
 
-// HeaderName reports whether s can be the name of a header (RFC 9110, tchar).
+// HeaderName reports whether s is a valid header name (RFC 9110, token).
 func HeaderName(s string) bool {
 	for _, c := range []byte(s) {
 		letter := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
@@ -96,7 +96,7 @@ func HeaderName(s string) bool {
 	return s != ""
 }
 
-// Value is the mirrored argument, nil if it is absent or null.
+// Value returns the mirrored argument, or nil if it is absent or null.
 func (m Mirror) Value(arguments []byte) []byte {
 	value := arguments
 	for _, name := range m.Path {
@@ -108,7 +108,7 @@ func (m Mirror) Value(arguments []byte) []byte {
 	return value
 }
 
-// HeaderValue writes a JSON string, whole number or boolean as a header value.
+// HeaderValue formats a JSON string, integer or boolean as a header value.
 func HeaderValue(raw []byte) (value string, ok bool) {
 	switch {
 	case len(raw) == 0:
@@ -126,7 +126,7 @@ func HeaderValue(raw []byte) (value string, ok bool) {
 	return strconv.FormatInt(int64(number), 10), true
 }
 
-// SameValue compares a header with the JSON value it mirrors.
+// SameValue reports whether a header matches the JSON value that it mirrors.
 func SameValue(header string, raw []byte) bool {
 	decoded, ok := DecodeHeader(header)
 	if !ok || len(raw) == 0 {
@@ -144,7 +144,7 @@ func SameValue(header string, raw []byte) bool {
 	return decoded == string(raw)
 }
 
-// whole: beyond 2^53 a number is not the same in every language.
+// whole reports whether f is an integer that every language represents exactly.
 func whole(f float64) bool { return f == math.Trunc(f) && math.Abs(f) <= 1<<53-1 }
 
 const (
@@ -152,9 +152,9 @@ const (
 	encodedTail = "?="
 )
 
-// EncodeHeader makes any text safe to stand in a header: what is not plain
-// ASCII, or could be taken for an encoded value, is wrapped in base64. No line
-// end ever gets through.
+// EncodeHeader makes a string safe for a header. Anything but printable ASCII, and
+// anything that looks encoded, is encoded in base64, so the result never contains
+// a newline.
 func EncodeHeader(text string) string {
 	plain := !strings.HasPrefix(text, " ") && !strings.HasPrefix(text, "\t") && !strings.HasSuffix(text, " ") && !strings.HasSuffix(text, "\t") &&
 		!(strings.HasPrefix(text, encodedHead) && strings.HasSuffix(text, encodedTail))
@@ -167,7 +167,7 @@ func EncodeHeader(text string) string {
 	return encodedHead + base64.StdEncoding.EncodeToString([]byte(text)) + encodedTail
 }
 
-// DecodeHeader undoes EncodeHeader; ok is false for broken base64.
+// DecodeHeader reverses EncodeHeader; ok is false for invalid base64.
 func DecodeHeader(value string) (text string, ok bool) {
 	inner, head := strings.CutPrefix(value, encodedHead)
 	inner, tail := strings.CutSuffix(inner, encodedTail)

@@ -1,15 +1,15 @@
 package wire
 
-// Edit puts another value where Old stands.
+// Edit replaces Old with New.
 type Edit struct{ Old, New []byte }
 
-// Replace appends whole with each edit made, every other byte as it was. Each
-// Old is a slice of whole, as Scan and Field return them, and they come in the
-// order in which they stand there or in any other; they do not overlap.
+// Replace appends whole with each edit applied and every other byte unchanged.
+// Each Old must be a slice of whole, as returned by Scan and Field. The edits may
+// be in any order but must not overlap.
 func Replace(dst, whole []byte, edits ...Edit) []byte {
 	from := 0
 	for range edits {
-		// The next one behind what is written: there are two or three.
+		// Find the next edit; a linear search suffices for two or three.
 		var next *Edit
 		at := len(whole) + 1
 		for i := range edits {

@@ -6,12 +6,11 @@ import (
 	"fmt"
 )
 
-// MaxDepth of a payload. The scanner keeps its own stack, so a deep message
-// costs no Go stack; the limit exists because whoever reads the message after
-// us may recurse.
+// MaxDepth is the maximum nesting of a payload. The scanner itself does not
+// recurse; the limit protects the programs that read the message after us.
 const MaxDepth = 1000
 
-// SyntaxError says what is wrong with a text and where.
+// SyntaxError reports what is wrong with a text and where.
 type SyntaxError struct {
 	Reason string
 	At     int
@@ -19,14 +18,14 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Reason, e.At) }
 
-func wrong(at int, reason string) error { return &SyntaxError{Reason: reason, At: at} }
-func short(at int) error                { return wrong(at, "the text ends inside a value") }
+func syntaxError(at int, reason string) error { return &SyntaxError{Reason: reason, At: at} }
+func truncated(at int) error                  { return syntaxError(at, "unexpected end inside a value") }
 
-// scanValue checks the JSON value that starts at or after b[i] and returns
-// the index behind it. Strings are checked for structure, not for UTF-8.
+// scanValue validates the JSON value that starts at or after b[i] and returns the
+// index after it. Strings are not checked for valid UTF-8.
 func scanValue(b []byte, i int) (int, error) {
 	var (
-		nested [MaxDepth/64 + 1]uint64 // one bit a level: set for an object
+		nested [MaxDepth/64 + 1]uint64 // one bit per level, set for objects
 		depth  int
 		err    error
 	)
@@ -35,12 +34,12 @@ func scanValue(b []byte, i int) (int, error) {
 value:
 	i = skipSpace(b, i)
 	if i >= len(b) {
-		return i, short(i)
+		return i, truncated(i)
 	}
 	switch c := b[i]; c {
 	case '{', '[':
 		if depth == MaxDepth {
-			return i, wrong(i, fmt.Sprintf("nested deeper than %d", MaxDepth))
+			return i, syntaxError(i, fmt.Sprintf("nested more than %d levels deep", MaxDepth))
 		}
 		if c == '{' {
 			nested[depth/64] |= 1 << (depth % 64)
@@ -50,7 +49,7 @@ value:
 		depth++
 		i = skipSpace(b, i+1)
 		if i >= len(b) {
-			return i, short(i)
+			return i, truncated(i)
 		}
 		if b[i] == c+2 { // '{'+2 is '}', '['+2 is ']'
 			i++
@@ -73,7 +72,7 @@ value:
 		i, err = scanWord(b, i, "null")
 	default:
 		if c != '-' && (c < '0' || c > '9') {
-			return i, wrong(i, fmt.Sprintf("unexpected %q", rune(c)))
+			return i, syntaxError(i, fmt.Sprintf("unexpected %q", rune(c)))
 		}
 		i, err = scanNumber(b, i)
 	}
@@ -87,7 +86,7 @@ after:
 	}
 	i = skipSpace(b, i)
 	if i >= len(b) {
-		return i, short(i)
+		return i, truncated(i)
 	}
 	switch c := b[i]; {
 	case c == ',' && isObject():
@@ -101,7 +100,7 @@ after:
 		depth--
 		goto after
 	default:
-		return i, wrong(i, fmt.Sprintf("unexpected %q", rune(c)))
+		return i, syntaxError(i, fmt.Sprintf("unexpected %q", rune(c)))
 	}
 
 key:
@@ -111,15 +110,15 @@ key:
 	goto value
 }
 
-// scanKey reads `"key" :` and returns the index behind the colon and the raw
-// key without its quotes.
+// scanKey reads `"key" :` and returns the index after the colon and the raw key
+// without its quotes.
 func scanKey(b []byte, i int) (int, []byte, error) {
 	i = skipSpace(b, i)
 	if i >= len(b) {
-		return i, nil, short(i)
+		return i, nil, truncated(i)
 	}
 	if b[i] != '"' {
-		return i, nil, wrong(i, "expected a key")
+		return i, nil, syntaxError(i, "a key is expected")
 	}
 	end, err := scanString(b, i)
 	if err != nil {
@@ -128,10 +127,10 @@ func scanKey(b []byte, i int) (int, []byte, error) {
 	key := b[i+1 : end-1]
 	i = skipSpace(b, end)
 	if i >= len(b) {
-		return i, nil, short(i)
+		return i, nil, truncated(i)
 	}
 	if b[i] != ':' {
-		return i, nil, wrong(i, "expected ':' after a key")
+		return i, nil, syntaxError(i, "':' is expected after a key")
 	}
 	return i + 1, key, nil
 }
@@ -144,8 +143,8 @@ func skipSpace(b []byte, i int) int {
 }
 
 // scanString reads the string whose opening quote is b[i]. Payloads are mostly
-// strings, so this is the cost of a message: quotes and backslashes are found
-// by the vectorised IndexByte, control characters eight bytes at a time.
+// strings, so this dominates the cost of a message: IndexByte finds quotes and
+// backslashes, and control checks eight bytes at a time.
 func scanString(b []byte, i int) (int, error) {
 	i++
 	quote := -1
@@ -153,7 +152,7 @@ func scanString(b []byte, i int) (int, error) {
 		if quote < i {
 			n := bytes.IndexByte(b[i:], '"')
 			if n < 0 {
-				return len(b), short(len(b))
+				return len(b), truncated(len(b))
 			}
 			quote = i + n
 		}
@@ -162,7 +161,7 @@ func scanString(b []byte, i int) (int, error) {
 			end, escaped = i+n, true
 		}
 		if at := control(b[i:end]); at >= 0 {
-			return i + at, wrong(i+at, "control character in a string")
+			return i + at, syntaxError(i+at, "unescaped control character in a string")
 		}
 		if !escaped {
 			return end + 1, nil
@@ -174,8 +173,7 @@ func scanString(b []byte, i int) (int, error) {
 	}
 }
 
-// control returns the index of the first control character, -1 if there is
-// none.
+// control returns the index of the first control character, or -1.
 func control(b []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	i := 0
@@ -184,7 +182,7 @@ func control(b []byte) int {
 		w0, w1 := binary.LittleEndian.Uint64(v), binary.LittleEndian.Uint64(v[8:])
 		w2, w3 := binary.LittleEndian.Uint64(v[16:]), binary.LittleEndian.Uint64(v[24:])
 		if ((w0-ones*0x20)&^w0|(w1-ones*0x20)&^w1|(w2-ones*0x20)&^w2|(w3-ones*0x20)&^w3)&highs != 0 {
-			break // the byte by byte loop says which, and whether it is one at all
+			break // the loop below finds which byte it is, if any
 		}
 	}
 	for ; i < len(b); i++ {
@@ -198,7 +196,7 @@ func control(b []byte) int {
 // scanEscape reads the escape whose backslash is b[i].
 func scanEscape(b []byte, i int) (int, error) {
 	if i+1 >= len(b) {
-		return i, short(i)
+		return i, truncated(i)
 	}
 	switch b[i+1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -206,15 +204,15 @@ func scanEscape(b []byte, i int) (int, error) {
 	case 'u':
 		for k := i + 2; k < i+6; k++ {
 			if k >= len(b) {
-				return k, short(k)
+				return k, truncated(k)
 			}
 			if !isHex(b[k]) {
-				return k, wrong(k, "bad \\u escape")
+				return k, syntaxError(k, "invalid \\u escape")
 			}
 		}
 		return i + 6, nil
 	}
-	return i, wrong(i, "bad escape in a string")
+	return i, syntaxError(i, "invalid escape in a string")
 }
 
 func isHex(c byte) bool {
@@ -224,10 +222,10 @@ func isHex(c byte) bool {
 func scanWord(b []byte, i int, word string) (int, error) {
 	end := i + len(word)
 	if end > len(b) {
-		return i, short(len(b))
+		return i, truncated(len(b))
 	}
 	if string(b[i:end]) != word {
-		return i, wrong(i, "unknown word")
+		return i, syntaxError(i, "invalid literal")
 	}
 	return end, nil
 }
@@ -246,12 +244,12 @@ func scanNumber(b []byte, i int) (int, error) {
 	if i < len(b) && b[i] == '0' {
 		i++
 	} else if !digits() {
-		return i, wrong(i, "bad number")
+		return i, syntaxError(i, "invalid number")
 	}
 	if i < len(b) && b[i] == '.' {
 		i++
 		if !digits() {
-			return i, wrong(i, "bad number")
+			return i, syntaxError(i, "invalid number")
 		}
 	}
 	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
@@ -260,7 +258,7 @@ func scanNumber(b []byte, i int) (int, error) {
 			i++
 		}
 		if !digits() {
-			return i, wrong(i, "bad number")
+			return i, syntaxError(i, "invalid number")
 		}
 	}
 	return i, nil

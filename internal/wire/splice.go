@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendWithID appends the message with another id and a line end; every
-// other byte stays as it was.
+// AppendWithID appends the message with a different id and a newline. Every other
+// byte is unchanged.
 func (m *Message) AppendWithID(dst []byte, id []byte) []byte {
 	dst = append(dst, m.Raw[:m.idAt]...)
 	dst = append(dst, id...)
@@ -17,13 +17,13 @@ func (m *Message) AppendWithID(dst []byte, id []byte) []byte {
 	return append(dst, '\n')
 }
 
-// AroundID returns what stands before and behind the id.
-func (m *Message) AroundID() (before, behind []byte) {
+// AroundID returns the bytes before and after the id.
+func (m *Message) AroundID() (before, after []byte) {
 	return m.Raw[:m.idAt], m.Raw[m.idAt+len(m.ID):]
 }
 
-// AppendWithParam appends the message with another value for one key of its
-// params and a line end. The value must have come from Field(m.Params, ...).
+// AppendWithParam appends the message with old, which Field(m.Params, ...)
+// returned, replaced by value, and a newline.
 func (m *Message) AppendWithParam(dst []byte, old, value []byte) []byte {
 	at := cap(m.Raw) - cap(old)
 	dst = append(dst, m.Raw[:at]...)
@@ -32,9 +32,9 @@ func (m *Message) AppendWithParam(dst []byte, old, value []byte) []byte {
 	return append(dst, '\n')
 }
 
-// Field returns the raw value of one key of a JSON object that came out of
-// Scan, nil if the object has no such key or is no object. A key that stands twice, or that differs
-// only in case or by escapes, is an error: readers would disagree on it.
+// Field returns the raw value of one key of a JSON object that Scan returned, or
+// nil if the value has no such key or is not an object. A duplicate key, or one
+// that differs only in case or escapes, is an error: readers would disagree on it.
 func Field(object []byte, key string) ([]byte, error) {
 	var found [1][]byte
 	err := Fields(object, found[:], key)
@@ -63,12 +63,12 @@ func Fields(object []byte, values [][]byte, keys ...string) error {
 		for k, key := range keys {
 			if string(raw) != key {
 				if looksLike(raw, key) {
-					return wrong(from, fmt.Sprintf("key %q differs from %q only in its spelling", raw, key))
+					return syntaxError(from, fmt.Sprintf("key %q differs from %q only in case or escapes", raw, key))
 				}
 				continue
 			}
 			if values[k] != nil {
-				return wrong(from, fmt.Sprintf("key %q stands twice", key))
+				return syntaxError(from, fmt.Sprintf("duplicate key %q", key))
 			}
 			values[k] = object[from:i]
 		}
@@ -80,9 +80,8 @@ func Fields(object []byte, values [][]byte, keys ...string) error {
 	}
 }
 
-// LooseID finds the id of a text that is no message, so that its sender can be
-// answered: the first of its keys that is called id, if the text can be read
-// that far.
+// LooseID returns the id of a text that is not a valid message, so that its sender
+// gets a response: the value of the first key "id", if the text parses that far.
 func LooseID(text []byte) []byte {
 	i := skipSpace(text, 0)
 	if i >= len(text) || text[i] != '{' {
@@ -109,7 +108,7 @@ func LooseID(text []byte) []byte {
 	}
 }
 
-// skipValue finds the end of a value of a text that was scanned before: only
+// skipValue returns the end of a value in text that was already validated, so only
 // brackets and strings matter.
 func skipValue(b []byte, i int) (int, error) {
 	depth := 0
@@ -142,7 +141,7 @@ func skipValue(b []byte, i int) (int, error) {
 		}
 	}
 	if depth > 0 {
-		return i, short(i)
+		return i, truncated(i)
 	}
 	return i, nil
 }
@@ -172,7 +171,7 @@ func looksLike(raw []byte, key string) bool {
 	return len(raw) <= len(key)+8 && strings.EqualFold(string(raw), key)
 }
 
-// Text decodes a raw JSON string; ok is false if it is none.
+// Text decodes a raw JSON string; ok is false if raw is not a string.
 func Text(raw []byte) (s string, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -187,7 +186,7 @@ func Text(raw []byte) (s string, ok bool) {
 func Elements(array []byte, yield func([]byte)) error {
 	i := skipSpace(array, 0)
 	if i >= len(array) || array[i] != '[' {
-		return wrong(i, "not an array")
+		return syntaxError(i, "not an array")
 	}
 	i = skipSpace(array, i+1)
 	if i < len(array) && array[i] == ']' {

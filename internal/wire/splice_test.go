@@ -105,10 +105,10 @@ func TestField(t *testing.T) {
 		{"finds nothing in an empty object", ` { } `, ``, ""},
 		{"nor in what is no object", `[{"key":1}]`, ``, ""},
 		{"nor in nothing", ``, ``, ""},
-		{"refuses a key that stands twice", `{"key":1,"key":1}`, ``, "stands twice"},
-		{"refuses one that differs in case", `{"Key":1}`, ``, "only in its spelling"},
-		{"refuses one spelled with escapes", `{"k\u0065y":1}`, ``, "only in its spelling"},
-		{"refuses it even beside the real one", `{"key":1,"KEY":2}`, ``, "only in its spelling"},
+		{"refuses a key that duplicate key", `{"key":1,"key":1}`, ``, "duplicate key"},
+		{"refuses one that differs in case", `{"Key":1}`, ``, "only in case or escapes"},
+		{"refuses one spelled with escapes", `{"k\u0065y":1}`, ``, "only in case or escapes"},
+		{"refuses it even beside the real one", `{"key":1,"KEY":2}`, ``, "only in case or escapes"},
 		{"does not mind another key with escapes", `{"\u0061":1,"key":2}`, `2`, ""},
 	} {
 		t.Run(story.says, func(t *testing.T) {

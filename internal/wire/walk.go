@@ -2,13 +2,13 @@ package wire
 
 import "bytes"
 
-// Walk calls visit with every string of a JSON text that came out of Scan, keys included, in order:
-// raw is the string with its quotes, at its place in the text. The path leads from the text to the
-// string: a raw key without quotes for every object, nil for every array. A key's path is that of
-// its object. Walk reads the text once, however deep it is.
+// Walk calls visit for every string in JSON text that Scan returned, including
+// keys, in order. raw is the string with its quotes and at its offset. path has a
+// raw key without quotes for every enclosing object and nil for every array; the
+// path of a key is that of its object.
 func Walk(text []byte, visit func(path [][]byte, raw []byte, at int, key bool)) {
-	var path [][]byte // of the value that comes next
-	var open []byte   // the brackets around it
+	var path [][]byte // of the next value
+	var open []byte   // the enclosing brackets
 	expectsKey := false
 	for i := 0; i < len(text); {
 		switch c := text[i]; c {
@@ -35,7 +35,7 @@ func Walk(text []byte, visit func(path [][]byte, raw []byte, at int, key bool)) 
 			i = end
 			continue
 		default:
-			// Numbers and words: nothing in them matters.
+			// Skip numbers and literals.
 			if n := bytes.IndexAny(text[i:], `"{}[],`); n > 0 {
 				i += n
 				continue

@@ -11,18 +11,18 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// secondLimit is the size up to which another library is asked. Both take
-// quadratic time for some files: half a minute for four megabytes of tables.
-const secondLimit = 256 << 10
+// maxCrossCheckSize is the size up to which files are cross-checked. Both
+// libraries take quadratic time for some files: half a minute for 4 MB of tables.
+const maxCrossCheckSize = 256 << 10
 
-// secondOpinion: does another library see the same structure in the text?
-func (d *Document) secondOpinion() (err error) {
-	if len(d.text) > secondLimit || d.root.absent {
+// checkWithLibrary returns an error if another library reads the text differently.
+func (d *Document) checkWithLibrary() (err error) {
+	if len(d.text) > maxCrossCheckSize || d.root.absent {
 		return nil
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.New("it gave up")
+			err = errors.New("it panicked")
 		}
 	}()
 	switch d.format {
@@ -42,23 +42,29 @@ func (d *Document) secondOpinion() (err error) {
 				return sameYAML(d.root, document.Body)
 			}
 		}
-		return errors.New("it found nothing")
+		return errors.New("it found no document")
 	}
 	return nil
 }
 
-var errOther = errors.New("the structure differs")
+// validTime reports whether a well-formed TOML date or time exists, unlike 2020-02-30.
+func validTime(text string) bool {
+	var read map[string]any
+	return toml.Unmarshal([]byte("t = "+text), &read) == nil
+}
+
+var errDiffers = errors.New("the structure differs")
 
 func sameTOML(n *node, v any) error {
 	switch v := v.(type) {
 	case map[string]any:
 		if n.kind != MapKind || len(n.children) != len(v) {
-			return errOther
+			return errDiffers
 		}
 		for _, c := range n.children {
 			value, known := v[c.name]
 			if !known {
-				return errOther
+				return errDiffers
 			}
 			if err := sameTOML(c.node, value); err != nil {
 				return err
@@ -67,7 +73,7 @@ func sameTOML(n *node, v any) error {
 		return nil
 	case []any:
 		if n.kind != ListKind || len(n.children) != len(v) {
-			return errOther
+			return errDiffers
 		}
 		for i, c := range n.children {
 			if err := sameTOML(c.node, v[i]); err != nil {
@@ -92,13 +98,13 @@ func sameTOML(n *node, v any) error {
 			return nil
 		}
 	}
-	return errOther
+	return errDiffers
 }
 
-// sameYAML compares structure, names and texts. Whether a plain word is a
-// number or a text may differ: it is not touched.
+// sameYAML compares structure, keys and strings. Whether a plain scalar is a
+// number or a string may differ: edits do not rewrite it.
 func sameYAML(n *node, other ast.Node) error {
-	differs := func() error { return fmt.Errorf("%w in its line %d", errOther, other.GetToken().Position.Line) }
+	differs := func() error { return fmt.Errorf("%w at line %d", errDiffers, other.GetToken().Position.Line) }
 	switch o := other.(type) {
 	case *ast.AnchorNode:
 		return sameYAML(n, o.Value)

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// change is what an edit promises: this, and nothing else.
+// change is the one difference that an edit may make.
 type change struct {
 	set, remove, rename bool
 	want                any
 	name                string
 }
 
-// proven returns the new document only if it reads as the old one with exactly
-// this change, and if the second reader reads both as we do.
-func (d *Document) proven(next *Document, path []any, c change) (*Document, error) {
+// verified returns the new document only if it equals the old one with exactly
+// this change, and if the cross-check agrees with both.
+func (d *Document) verified(next *Document, path []any, c change) (*Document, error) {
 	if next == d {
 		return d, nil
 	}
-	t := twins{ordered: d.format != TOML, other: map[*node]*node{}}
+	t := comparison{ordered: d.format != TOML, pairs: map[*node]*node{}}
 	why := ""
 	switch at, ok := next.At(path...); {
 	case !t.changed(d.root, next.root, path, c):
-		why = "something else would change, too"
+		why = "another value would also change"
 	case c.set && (!ok || !equal(at.Value(), c.want)):
-		why = "the new value would be read differently"
+		why = "the new value would not be read back as written"
 	case c.remove && ok && isName(path):
-		why = "it also comes from a merge"
+		why = "a merge key also provides it"
 	default:
 		for _, document := range []*Document{d, next} {
-			if err := document.second(); err != nil {
-				why = fmt.Sprintf("another reader does not read the file as we do (%v)", err)
+			if err := document.crossCheck(); err != nil {
+				why = fmt.Sprintf("another parser reads the file differently (%v)", err)
 			}
 		}
 	}
@@ -45,22 +45,21 @@ func isName(path []any) bool {
 	return ok
 }
 
-// twins compares two trees. Members of TOML have no order: where a table is
-// written does not matter.
-type twins struct {
+// comparison compares two trees. In TOML the order of members does not matter.
+type comparison struct {
 	ordered bool
-	other   map[*node]*node // anchored nodes that are the same
+	pairs   map[*node]*node // anchored nodes that correspond
 }
 
-func (t *twins) same(a, b *node) bool {
+func (t *comparison) same(a, b *node) bool {
 	if a.anchor != "" {
-		t.other[a] = b
+		t.pairs[a] = b
 	}
 	if (a.target == nil) != (b.target == nil) {
 		return false
 	}
 	if a.target != nil {
-		return t.other[a.target] == b.target
+		return t.pairs[a.target] == b.target
 	}
 	if a.kind != b.kind || a.text != b.text || a.truth != b.truth || a.tagged != b.tagged || a.anchor != b.anchor {
 		return false
@@ -68,7 +67,7 @@ func (t *twins) same(a, b *node) bool {
 	return t.sameChildren(a, b, a.children, b.children)
 }
 
-func (t *twins) sameChildren(a, b *node, some, others []child) bool {
+func (t *comparison) sameChildren(a, b *node, some, others []child) bool {
 	if len(some) != len(others) {
 		return false
 	}
@@ -86,8 +85,8 @@ func (t *twins) sameChildren(a, b *node, some, others []child) bool {
 	return true
 }
 
-// changed: is b what a is, with this change at the end of the path?
-func (t *twins) changed(a, b *node, path []any, c change) bool {
+// changed reports whether b equals a except for the change at path.
+func (t *comparison) changed(a, b *node, path []any, c change) bool {
 	if len(path) == 0 {
 		return c.set && b.target == nil && equal(b.value(), c.want)
 	}
@@ -149,8 +148,8 @@ func (t *twins) changed(a, b *node, path []any, c change) bool {
 	case old == nil:
 		return c.set && now != nil && (newPlace == len(b.children)-1 || !t.ordered) && equal(now.node.value(), nest(path[1:], c.want))
 	case now == nil:
-		// A table of TOML that is there only because of its members goes with
-		// the last of them.
+		// A TOML table that exists only because of its members disappears with
+		// the last one.
 		return c.remove && old.node.vanishes(path[1:])
 	case t.ordered && place != newPlace:
 		return false
@@ -164,7 +163,7 @@ func (n *node) vanishes(path []any) bool {
 	if len(path) == 0 {
 		return true
 	}
-	if !n.scattered || n.born == byHeader || len(n.children) != 1 || n.step(path[0]) == nil {
+	if !n.scattered || n.origin == originHeader || len(n.children) != 1 || n.step(path[0]) == nil {
 		return false
 	}
 	return n.step(path[0]).vanishes(path[1:])
