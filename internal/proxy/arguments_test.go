@@ -244,17 +244,3 @@ func TestReceiptsKeepSecretsAndLength(t *testing.T) {
 		t.Errorf("%.3000s", receipt)
 	}
 }
-
-// Whoever reads dates knows more forms of them than we do.
-func TestAFormatIsTheServersToJudge(t *testing.T) {
-	schema := repair.Compile([]byte(`{"type":"object","properties":{"when":{"type":"string","format":"date"},"or":{"anyOf":[{"type":"string","format":"date-time"},{"type":"null"}]},"n":{"type":"integer"}}}`))
-	if out := schema.Arguments([]byte(`{"when":"tomorrow"}`), repair.Options{}); out.Verdict != repair.Refused || !out.OnlyFormats() {
-		t.Errorf("%+v", out)
-	}
-	if out := schema.Arguments([]byte(`{"or":"tomorrow"}`), repair.Options{}); out.Verdict != repair.Refused || !out.OnlyFormats() {
-		t.Errorf("%+v", out)
-	}
-	if out := schema.Arguments([]byte(`{"when":"tomorrow","n":"x"}`), repair.Options{}); out.OnlyFormats() {
-		t.Errorf("%+v", out)
-	}
-}
