@@ -101,7 +101,7 @@ func ExampleMiddleware() {
 		text := fmt.Sprintf("%s: sun for %d days", in.City, in.Days)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 	})
-	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{Repair: true}))
+	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
 
 	ctx := context.Background()
 	near, far := mcp.NewInMemoryTransports()

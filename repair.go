@@ -46,15 +46,15 @@ func RepairArguments(schema, arguments json.RawMessage, opts ...RepairOption) Re
 	for _, opt := range opts {
 		opt(&o)
 	}
-	compiled := repair.Compile(schema)
-	out := compiled.Arguments(arguments, o)
+	gate := repair.Gate{Authoritative: true}
+	d := gate.Admit(repair.Call{Tool: o.Tool, Arguments: arguments}, repair.Only{Schema: repair.Compile(schema), Safe: o.Tier == repair.Told})
 	result := RepairResult{
-		Outcome: out.Verdict.String(), Arguments: out.Arguments,
-		Changes: out.Changes, Notes: out.Notes, Reason: out.Reason,
+		Outcome: d.Verdict.String(), Arguments: d.Arguments,
+		Changes: d.Receipt.Changes, Notes: d.Receipt.Notes, Reason: d.Reason,
 	}
-	if out.Verdict == repair.Refused {
-		message := compiled.Explain(o.Tool, out, 1)
-		result.Arguments, result.Message, result.Details = nil, message.Text, message.Data
+	if d.Verdict == repair.Refused {
+		refusal := d.Refusal()
+		result.Arguments, result.Message, result.Details = nil, refusal.Message, refusal.Report
 	}
 	return result
 }

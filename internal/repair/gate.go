@@ -355,3 +355,12 @@ func (g *Gate) forget(key mistakeKey) {
 func (d *Decision) Adjusted(arguments []byte) bool {
 	return d.Tool != d.called || !bytes.Equal(d.Arguments, arguments)
 }
+
+// Only is a Catalog in which every name refers to the same tool.
+type Only Tool
+
+// Tool returns the tool.
+func (o Only) Tool(string) (Tool, bool) { return Tool(o), true }
+
+// Names returns nil: any name is accepted.
+func (o Only) Names() []string { return nil }
