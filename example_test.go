@@ -85,7 +85,7 @@ func ExampleRepairArguments() {
 	}
 	// Output:
 	// repaired {"city":"Oslo","days":5,"units":"celsius"}
-	// days: "5" became 5 (text to number)
+	// days: "5" became 5 (string to number)
 	// units: "Celsius" became "celsius" (spelling of a choice)
 }
 

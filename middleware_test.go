@@ -179,7 +179,7 @@ func TestMiddlewareRepairsAndLeavesReceipts(t *testing.T) {
 			t.Errorf("%s got %s", tool, got)
 		}
 		receipt, _ := json.Marshal(result.Meta["io.github.gauze-mcp/repair"])
-		contains(t, string(receipt), `"path":"days"`, `"before":"5"`, `"after":5`, `"rule":"text to number"`)
+		contains(t, string(receipt), `"path":"days"`, `"before":"5"`, `"after":5`, `"rule":"string to number"`)
 		if len(result.Content) != 1 {
 			t.Errorf("a repair with one reading is not worth a word: %s", said(result))
 		}

@@ -32,7 +32,7 @@ func TestGateModes(t *testing.T) {
 		note                string // a part of it; empty if there is none
 	}{
 		{false, true, ModeDefault, text, Repaired, ""},
-		{false, true, ModeReport, text, Repaired, `[gauze] The arguments were adjusted: days: "5" became 5 (text to number). Use this form next time.`},
+		{false, true, ModeReport, text, Repaired, `[gauze] The arguments were adjusted: days: "5" became 5 (string to number). Use this form next time.`},
 		{false, true, ModeOff, text, Valid, ""},
 		{false, true, ModeOff, wrong, Valid, ""},
 		{false, true, ModeDefault, list, Unverified, ""},
