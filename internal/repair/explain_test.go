@@ -253,7 +253,7 @@ func TestLongEnumsAreCut(t *testing.T) {
 	}
 	list, _ := json.Marshal(names)
 	m, data := explain(t, one(`{"enum":`+string(list)+`}`), `{"x":"city-1177"}`)
-	for _, words := range []string{`one of 200 choices, the nearest: "city-117"`, "(and 195 more)", `use "city-117"`} {
+	for _, words := range []string{`one of 200 choices, the closest: "city-117"`, "(and 195 more)", `use "city-117"`} {
 		if !strings.Contains(m.Text, words) {
 			t.Errorf("does not say %s:\n%s", words, m.Text)
 		}
@@ -271,8 +271,8 @@ func TestRepetition(t *testing.T) {
 	}
 	for text, words := range map[string][]string{
 		first.Text:  {"Arguments of `tool`:", "Call that would pass: "},
-		second.Text: {"This is the same mistake as before; change it.", "Call that would pass: ", "1. mail"},
-		third.Text:  {"7 times: stop repeating it", "ask the user", "another tool", "mail"},
+		second.Text: {"This is the same mistake as before.", "Call that would pass: ", "1. mail"},
+		third.Text:  {"7 times: stop repeating it", "ask the user", "different tool", "mail"},
 	} {
 		for _, want := range words {
 			if !strings.Contains(text, want) {
