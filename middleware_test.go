@@ -64,7 +64,7 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
-// connect is a client of the bureau. It never lists tools unless told to.
+// connect returns a client of the bureau that does not list its tools.
 func (b *bureau) connect() *mcp.ClientSession {
 	b.t.Helper()
 	near, far := mcp.NewInMemoryTransports()
@@ -88,15 +88,14 @@ func (b *bureau) call(client *mcp.ClientSession, tool, arguments string) *mcp.Ca
 	return result
 }
 
-// refused checks that the call was answered with a message and did not run,
-// and returns the message.
+// refused checks that the call was refused with a message and did not run, and returns the message.
 func (b *bureau) refused(client *mcp.ClientSession, tool, arguments string) string {
 	b.t.Helper()
 	before := b.ran.Load()
 	result := b.call(client, tool, arguments)
 	said := said(result)
 	if !result.IsError || b.ran.Load() != before {
-		b.t.Fatalf("the call ran, or is no error: %s", said)
+		b.t.Fatalf("the call ran, or is not an error: %s", said)
 	}
 	if data, ok := result.Meta["io.github.gauze-mcp/arguments"].(map[string]any); !ok || data["summary"] == "" {
 		b.t.Fatalf("no data: %v", result.Meta)
@@ -153,7 +152,7 @@ func TestMiddlewareExplainsWhatDoesNotFit(t *testing.T) {
 	for _, tool := range []string{"raw", "read", "typed"} {
 		contains(t, b.refused(client, tool, `{"city":5,"days":"five"}`), tool, "city", "days", "five")
 	}
-	contains(t, b.refused(client, "raw", `{"city":"Oslo","days":"5"}`), "days") // repair was not asked for
+	contains(t, b.refused(client, "raw", `{"city":"Oslo","days":"5"}`), "days") // repair is off
 	contains(t, b.unknown(client, "rew", `{}`), "rew", "raw")
 	contains(t, b.unknown(client, "Raw", `{"city":"Oslo","days":5}`), "raw")
 }
@@ -181,7 +180,7 @@ func TestMiddlewareRepairsAndLeavesReceipts(t *testing.T) {
 		receipt, _ := json.Marshal(result.Meta["io.github.gauze-mcp/repair"])
 		contains(t, string(receipt), `"path":"days"`, `"before":"5"`, `"after":5`, `"rule":"string to number"`)
 		if len(result.Content) != 1 {
-			t.Errorf("a repair with one reading is not worth a word: %s", said(result))
+			t.Errorf("a repair with a single reading is reported: %s", said(result))
 		}
 	}
 }
@@ -207,18 +206,18 @@ func TestMiddlewareMatchesOnlySafeNames(t *testing.T) {
 	contains(t, b.unknown(client, "rav", `{"city":"Oslo","days":5}`), "rav", "raw")
 }
 
-// The client never lists; the server's tools change under way.
+// The client never lists the tools, and they change between calls.
 func TestMiddlewareFollowsTheServersTools(t *testing.T) {
 	b := newBureau(t, gauze.MiddlewareOptions{Repair: gauze.RepairOff})
 	client := b.connect()
 	b.passed(client, "raw", `{"city":"Oslo","days":5}`)
 	b.refused(client, "raw", `{"city":"Oslo","days":[1]}`)
 
-	b.addRaw("raw", `{"type":"object","properties":{"days":{"type":"array"}}}`, nil) // takes other arguments now
+	b.addRaw("raw", `{"type":"object","properties":{"days":{"type":"array"}}}`, nil) // accepts different arguments now
 	b.passed(client, "raw", `{"city":"Oslo","days":[1]}`)
 	b.refused(client, "raw", `{"city":"Oslo","days":5}`)
 
-	b.passed(client, "typed", `{"city":"Oslo","days":5}`) // a typed one that takes less
+	b.passed(client, "typed", `{"city":"Oslo","days":5}`) // a typed one that accepts less
 	mcp.AddTool(b.server, &mcp.Tool{Name: "typed"}, func(_ context.Context, req *mcp.CallToolRequest, _ struct {
 		Days string `json:"days"`
 	}) (*mcp.CallToolResult, any, error) {
@@ -227,15 +226,15 @@ func TestMiddlewareFollowsTheServersTools(t *testing.T) {
 	})
 	contains(t, b.refused(client, "typed", `{"city":"Oslo","days":5}`), "days")
 
-	b.passed(client, "read", `{"city":"Oslo","days":5}`) // one that goes
+	b.passed(client, "read", `{"city":"Oslo","days":5}`) // one that is removed
 	b.server.RemoveTools("read")
 	contains(t, b.unknown(client, "read", `{"city":"Oslo","days":5}`), "read", "raw")
 
-	b.addRaw("new", weatherSchema, nil) // one that comes
+	b.addRaw("new", weatherSchema, nil) // one that is added
 	b.passed(client, "new", `{"city":"Oslo","days":5}`)
 }
 
-// What a client lists is learned, page by page.
+// Middleware learns from every page that a client lists.
 func TestMiddlewareLearnsFromLists(t *testing.T) {
 	var asked atomic.Int64
 	server := mcp.NewServer(&mcp.Implementation{Name: "pages", Version: "1"}, &mcp.ServerOptions{PageSize: 2})
@@ -287,8 +286,8 @@ func TestMiddlewareNamesNoToolTheCallerCannotSee(t *testing.T) {
 	}
 }
 
-// Who repeats a mistake reads less, then to stop; another client begins anew,
-// and so does who got it right.
+// A repeated mistake gets a shorter message, then one that says to stop. The count starts again for a
+// different client and after a right call.
 func TestMiddlewareCountsRepetitions(t *testing.T) {
 	b := newBureau(t, gauze.MiddlewareOptions{Repair: gauze.RepairOff})
 	one, other := b.connect(), b.connect()
@@ -298,13 +297,13 @@ func TestMiddlewareCountsRepetitions(t *testing.T) {
 		t.Errorf("first:\n%s\nsecond:\n%s\nthird:\n%s", first, second, third)
 	}
 	if again := b.refused(other, "raw", wrong); again != first {
-		t.Errorf("another client reads\n%s", again)
+		t.Errorf("a different client reads\n%s", again)
 	}
 	b.passed(one, "raw", right)
 	if again := b.refused(one, "raw", wrong); again != first {
 		t.Errorf("after a right call it reads\n%s", again)
 	}
-	for i := range 1000 { // who invents tools does not fill the memory: it is emptied
+	for i := range 1000 { // invented tools do not fill the memory
 		b.unknown(one, fmt.Sprint("invented", i), `{}`)
 	}
 	if again := b.refused(one, "raw", wrong); again != first {
@@ -312,7 +311,7 @@ func TestMiddlewareCountsRepetitions(t *testing.T) {
 	}
 }
 
-// A result that we make looks like one that the SDK makes.
+// A result of the middleware has the same form as one of the SDK.
 func TestMiddlewareAnswersAsTheEraWants(t *testing.T) {
 	b := newBureau(t, gauze.MiddlewareOptions{})
 	client := b.connect()
@@ -335,7 +334,7 @@ func TestMiddlewareAnswersAsTheEraWants(t *testing.T) {
 	}
 }
 
-// The tool's own result is not written to.
+// The tool's own result is not modified.
 func TestMiddlewareCopiesWhatItStamps(t *testing.T) {
 	shared := text("shared")
 	shared.Meta = mcp.Meta{"mine": 1}
@@ -372,7 +371,7 @@ func TestMiddlewareStandsManyCallersAndChanges(t *testing.T) {
 	callers.Wait()
 }
 
-// A tool knows more than its schema says, and has its own words for it.
+// A tool may reject more than its schema does, in its own words.
 func TestMiddlewareClarifiesTheToolsOwnComplaint(t *testing.T) {
 	b := newBureau(t, gauze.MiddlewareOptions{Repair: gauze.RepairOff})
 	words := ""
@@ -405,7 +404,7 @@ func TestMiddlewareClarifiesTheToolsOwnComplaint(t *testing.T) {
 	}
 }
 
-// An error of the server's stays an error, with our explanation after its words.
+// The server's error stays an error, with the explanation after its message.
 func TestMiddlewareKeepsTheServersError(t *testing.T) {
 	b := newBureau(t, gauze.MiddlewareOptions{})
 	const words = "Invalid params: parameter days must be integer"

@@ -113,7 +113,7 @@ func TestIsComplaint(t *testing.T) {
 		`insufficient funds`,
 	} {
 		if IsComplaint(text, true) || IsComplaint(text, false) {
-			t.Errorf("is no complaint about arguments: %s", text)
+			t.Errorf("not a complaint about arguments: %s", text)
 		}
 	}
 }

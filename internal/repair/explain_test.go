@@ -13,7 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-var update = flag.Bool("update", false, "write the golden messages anew")
+var update = flag.Bool("update", false, "rewrite the golden messages")
 
 // refuse has a call judged that is to be refused.
 func refuse(t *testing.T, schema, call string) Outcome {
@@ -142,7 +142,7 @@ func TestExplainKeywords(t *testing.T) {
 			switch {
 			case c.example == "none":
 				if data.ValidExample != nil {
-					t.Errorf("there is no valid call, but %s is shown", data.ValidExample)
+					t.Errorf("no call is valid, but %s is shown", data.ValidExample)
 				}
 			case data.ValidExample == nil:
 				t.Errorf("no example:\n%s", m.Text)
@@ -381,7 +381,7 @@ func TestSecretsAreNotEchoed(t *testing.T) {
 			m := s.Explain("tool", refuse(t, c.schema, c.call), times)
 			data := readReport(t, m)
 			checkExample(t, c.schema, data)
-			schemaSays := strings.Contains(c.schema, secret) // what the schema says is no secret
+			schemaSays := strings.Contains(c.schema, secret) // a value in the schema is not a secret
 			if strings.Contains(m.Text, "horse") && !schemaSays || bytes.Contains(data.ValidExample, []byte("horse")) || bytes.Contains(m.Data, []byte("horse")) && !schemaSays {
 				t.Errorf("%s: %s\n%s", c.name, m.Text, m.Data)
 			}
@@ -430,7 +430,7 @@ func plainText(t *testing.T, m Message) {
 	}
 	for _, line := range strings.Split(m.Text, "\n") {
 		if strings.HasPrefix(line, "2. fake") || line == "Call that would pass: {}" {
-			t.Errorf("a line of somebody else's:\n%s", m.Text)
+			t.Errorf("a line of untrusted text:\n%s", m.Text)
 		}
 	}
 	if strings.ContainsRune(string(m.Data), '\n') {

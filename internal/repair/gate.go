@@ -160,7 +160,7 @@ func (d *Decision) check(tool Tool) {
 	case out.Verdict == Refused:
 		d.outcome = &out
 		if out.onlyFormats() { // servers accept more forms of a date than the schema's format
-			d.Verdict, d.Reason = Unverified, "only formats do not match; the server decides"
+			d.Verdict, d.Reason = Unverified, "a string is not in the format that the schema names; the server decides"
 		} else if !d.gate.enforces(tool) {
 			d.Verdict, d.Reason = Unverified, "the arguments do not fit the tool's schema; the server decides"
 		}

@@ -49,7 +49,7 @@ func (s *tally) String() string {
 	return b.String()
 }
 
-// What must hold for every call, held against calls nobody thought of.
+// Properties of every call, checked with generated calls.
 func TestGeneratedCalls(t *testing.T) {
 	pairs := 100_000
 	if testing.Short() || underRace() {

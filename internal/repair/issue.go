@@ -141,7 +141,7 @@ func (d *issueFinder) visit(v violation) {
 	case *kind.Enum:
 		d.note(v, groupEnum, "it is not one of the choices", useChoice)
 	case *kind.Const:
-		d.note(v, groupEnum, "it is not the only value allowed", "send exactly "+literal(k.Want))
+		d.note(v, groupEnum, "it is not the only allowed value", "send exactly "+literal(k.Want))
 	case *kind.Format:
 		d.note(v, groupFormat, "it is not in the format "+k.Want, "send a string in the format "+k.Want)
 	case *kind.Pattern:
