@@ -11,7 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// Lines are judged side by side; the answers keep their order.
+// Lines are checked concurrently, and the answers are in the order of the lines.
 func TestRepairBatchKeepsTheOrder(t *testing.T) {
 	const n = 2000
 	var in, out bytes.Buffer
@@ -37,7 +37,7 @@ func TestRepairBatchKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// Who sends a call and waits for its answer gets it.
+// A client that waits for each answer before it sends the next call gets it.
 func TestRepairBatchAnswersWhileItReads(t *testing.T) {
 	in, calls := io.Pipe()
 	answers, out := io.Pipe()
@@ -65,7 +65,7 @@ func TestRepairBatchSkipsALineThatIsTooLong(t *testing.T) {
 		t.Error(err)
 	}
 	want := `{"id":1,"outcome":"valid","tool":"","args":{},"changes":[]}
-{"id":null,"outcome":"error","message":"line 2: is longer than 64 MB"}
+{"id":null,"outcome":"error","message":"line 2: longer than 64 MB"}
 {"id":2,"outcome":"valid","tool":"","args":{},"changes":[]}
 `
 	if out.String() != want {
@@ -111,7 +111,7 @@ func TestRepairDiffOfHugeTextsIsPlain(t *testing.T) {
 	}
 }
 
-// What a model wrote cannot paint the terminal.
+// Text of a model cannot control the terminal.
 func TestRepairShowsForeignTextHarmlessly(t *testing.T) {
 	schema := json.RawMessage(`{"properties":{"n":{"type":"integer"},"s":{"type":"string"}}}`)
 	sent := "{'n': '1', 's': '\x1b[31m\u202ered'} "

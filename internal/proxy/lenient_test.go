@@ -12,14 +12,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// beginListed starts a session in front of a plain server, with its tools listed.
+// beginListed starts a session with a plain server whose tools are listed.
 func beginListed(t *testing.T, kind string, o Options) *story {
 	t.Helper()
 	o.Spec = plainServer(kind, t.TempDir())
 	return (&story{t: t, ended: make(chan error, 1)}).run(o).initialize()
 }
 
-// oddArguments do not fit lenientSchema, or not without a change that a server that does not check
+// oddArguments do not fit lenientSchema, or only after a change that a server that does not validate
 // could notice.
 var oddArguments = []string{
 	`{"city":"Oslo","verbose":true}`,
@@ -70,14 +70,14 @@ var oddArguments = []string{
 	`7`,
 }
 
-// direct are the answers of a plain server to these lines, without gauze.
+// direct returns the responses of a plain server to these lines, without gauze.
 func direct(serve func(in *bytes.Reader, out *bytes.Buffer), lines []string) []string {
 	var out bytes.Buffer
 	serve(bytes.NewReader([]byte(strings.Join(lines, "\n")+"\n")), &out)
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
-// A server may accept what its schema does not allow. Then nobody can tell the wrap from no wrap.
+// If a server accepts what its schema does not allow, its responses are the same as without gauze.
 func TestACallTheServerAcceptsIsNotRefused(t *testing.T) {
 	s := beginListed(t, "lenient", quick())
 	var params []string
@@ -103,7 +103,7 @@ func TestACallTheServerAcceptsIsNotRefused(t *testing.T) {
 	s.want(event.Failed, 0)
 }
 
-// What has one reading for a server that checks and for one that does not is still repaired.
+// Repairs that mean the same to a server that does not validate are made before any rejection.
 func TestHarmlessRepairsNeedNoProof(t *testing.T) {
 	s := beginListed(t, "lenient", quick())
 	for sent, want := range map[string]string{
@@ -123,7 +123,7 @@ func TestHarmlessRepairsNeedNoProof(t *testing.T) {
 	}
 }
 
-// splitError is an error of the server with what was added to it.
+// splitError returns what was added to an error of the server.
 func splitError(t *testing.T, m message, original string) (ours string) {
 	t.Helper()
 	var direct struct {
@@ -137,7 +137,7 @@ func splitError(t *testing.T, m message, original string) (ours string) {
 		t.Fatal(err)
 	}
 	if m.Error == nil || m.Error.Code != direct.Error.Code {
-		t.Fatalf("an error became something else: %s", m.raw)
+		t.Fatalf("the error is not the server's: %s", m.raw)
 	}
 	ours, ok := strings.CutPrefix(m.Error.Message, direct.Error.Message)
 	if !ok {
@@ -188,7 +188,7 @@ func TestARejectedCallIsExplainedAfterTheServersWords(t *testing.T) {
 	}
 }
 
-// A failure that is not about arguments is the server's alone, whatever the call looked like.
+// Nothing is added to a failure that is not about arguments.
 func TestAFailureOfAnotherKindIsNotExplained(t *testing.T) {
 	s := beginListed(t, "checking", quick())
 	for _, city := range []string{"internal", "failing"} {
@@ -199,8 +199,8 @@ func TestAFailureOfAnotherKindIsNotExplained(t *testing.T) {
 	}
 }
 
-// After the server itself has rejected a call of a tool for its values, its schema counts, for that
-// tool: what may have two readings is repaired where a mistake does no harm.
+// After the server has rejected a call for its values, its schema is enforced for that tool: repairs
+// with two readings are made for safe tools.
 func TestARejectionProvesThatTheSchemaCounts(t *testing.T) {
 	s := beginListed(t, "checking", quick())
 	const single, null = `{"city":"zod","tags":"a"}`, `{"city":"zod","tags":null}`
@@ -220,7 +220,7 @@ func TestARejectionProvesThatTheSchemaCounts(t *testing.T) {
 	}
 }
 
-// What another tool rejects, and a complaint that is not about values, prove nothing.
+// A rejection by a different tool, or one that is not about values, proves nothing.
 func TestARejectionProvesNoMoreThanItSays(t *testing.T) {
 	for said, want := range map[string]repair.Aspect{
 		`MCP error -32602: Invalid arguments for tool x: [{"code":"invalid_type","expected":"string","received":"undefined","path":["city"]}]`: repair.Keys | repair.Values,
@@ -236,13 +236,13 @@ func TestARejectionProvesNoMoreThanItSays(t *testing.T) {
 	s := beginListed(t, "checking", quick())
 	s.answer(s.start("write", `{"city":"zod","tags":"a"}`))
 	if m := s.answer(s.start("read", `{"city":"zod","tags":"a"}`)); m.Error == nil {
-		t.Errorf("repaired by what another tool does: %s", m.raw)
+		t.Errorf("repaired because of a different tool: %s", m.raw)
 	}
 	s.answer(s.start("read", `{"city":"bare","days":"five"}`))
 }
 
-// A name that is not listed goes to the server. After the server has rejected it, the tool that was
-// provably meant is called instead.
+// A call of a tool that is not listed is sent. After the server has rejected it, the only tool that can
+// be meant is called instead.
 func TestAToolNameIsCorrectedAfterTheServerRejectedIt(t *testing.T) {
 	s := beginListed(t, "checking", quick())
 	ours := splitError(t, s.answer(s.start("mcp.read", `{"city":"Oslo"}`)), `"error":{"code":-32602,"message":"Unknown tool: mcp.read"}`)
@@ -253,7 +253,7 @@ func TestAToolNameIsCorrectedAfterTheServerRejectedIt(t *testing.T) {
 	if !strings.Contains(r.Content[0].Text, `"name":"read"`) || r.Meta.Repair.Called != "mcp.read" {
 		t.Errorf("%+v", r)
 	}
-	for range 2 { // near is not enough
+	for range 2 { // a similar name is not enough
 		splitError(t, s.answer(s.start("reed", `{"city":"Oslo"}`)), `"error":{"code":-32602,"message":"Unknown tool: reed"}`)
 	}
 }

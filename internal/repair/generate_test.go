@@ -422,7 +422,7 @@ func (g *generator) tree() shape {
 	return shape{ref, func() any { return sample(2) }}
 }
 
-// spot is where a value stands inside of arguments.
+// spot is the place of a value in the arguments.
 type spot struct {
 	value  any
 	put    func(any)

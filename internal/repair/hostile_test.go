@@ -22,7 +22,7 @@ func hangs() time.Duration {
 	return 10 * time.Second
 }
 
-// hostile is input somebody made to do harm.
+// hostile is input made to do harm.
 type hostile struct {
 	name   string
 	schema string
@@ -40,7 +40,7 @@ func (h hostile) judged(t *testing.T) Outcome {
 		if out.Verdict == Refused {
 			schema.Explain(toolName, out, 1)
 		}
-		schema.Text(h.sent, Options{Tool: toolName, Tier: Told})
+		schema.Arguments([]byte(h.sent), Options{Tool: toolName, Tier: Told})
 		schema.Complaint(toolName, []byte(h.sent), "invalid arguments", 1)
 		done <- out
 	}()
@@ -183,7 +183,7 @@ func TestHostilePatterns(t *testing.T) {
 		{"look-ahead in names", `{"propertyNames":{"pattern":"(?!a)"}}`, `{"x":"b"}`, unverified},
 		{"look-ahead in patternProperties", `{"patternProperties":{"^(?!a)":{"type":"string"}},"additionalProperties":false}`, `{"x":5}`, unverified},
 		{"back-reference in patternProperties", `{"patternProperties":{"(.)\\1":false}}`, `{"aa":5}`, unverified},
-		{"look-ahead in a schema that is no keyword", `{"foo":{"pattern":"(?!a)"},"properties":{"x":{"$ref":"#/foo"}}}`, `{"x":"a"}`, unverified},
+		{"look-ahead in a schema outside any keyword", `{"foo":{"pattern":"(?!a)"},"properties":{"x":{"$ref":"#/foo"}}}`, `{"x":"a"}`, unverified},
 		{"2 KB", pattern(strings.Repeat("a?", 1024)), `{"x":"a"}`, unverified},
 		{"a repeat of repeats", pattern(`((a{1,100}){1,100}){1,100}`), `{"x":"a"}`, unverified},
 		{"nested quantifiers on 60 KB", pattern(`(a+)+$`), long(60_000), refused},
@@ -355,7 +355,7 @@ func TestHostileSchemas(t *testing.T) {
 	})
 }
 
-// The same schema, held against good and bad calls at once.
+// The same schema, checked with good and bad calls at the same time.
 func TestConcurrentCallsOfOneTool(t *testing.T) {
 	g := newGenerator(99)
 	made := g.tool()

@@ -33,7 +33,7 @@ func (e ruleCase) run(t *testing.T) {
 	t.Helper()
 	t.Run(e.name, func(t *testing.T) {
 		schema := Compile([]byte(closedTool(e.properties)))
-		if why := schema.Unverifiable(); why != "" {
+		if why := schema.Ready().why; why != "" {
 			t.Fatalf("%s: %s", closedTool(e.properties), why)
 		}
 		least := max(e.tier, Silent)
@@ -81,7 +81,7 @@ func TestNumbersInText(t *testing.T) {
 		{name: "spaces around it", properties: anInteger, sent: `{"n":" 5 "}`, want: `{"n":5}`, tier: Silent},
 		{name: "a fraction", properties: aNumber, sent: `{"n":"2.5"}`, want: `{"n":2.5}`, rule: RuleNumberText, tier: Silent},
 		{name: "digits are kept", properties: aNumber, sent: `{"n":"0.10"}`, want: `{"n":0.10}`, tier: Silent},
-		{name: "a fraction is no integer", properties: anInteger, sent: `{"n":"2.5"}`},
+		{name: "a fraction is not an integer", properties: anInteger, sent: `{"n":"2.5"}`},
 		{name: "rounding", properties: anInteger, sent: `{"n":2.5}`},
 		{name: "leading zeros", properties: anInteger, sent: `{"n":"007"}`},
 		{name: "leading zeros of a number", properties: aNumber, sent: `{"n":"00.5"}`},
@@ -181,9 +181,9 @@ func TestNothing(t *testing.T) {
 		{name: "empty is a text", properties: `"n":{"type":"string"}`, sent: `{"n":""}`, want: `{"n":""}`},
 		{name: "null that is taken", properties: `"n":{"type":["string","null"]}`, sent: `{"n":null}`, want: `{"n":null}`},
 		{name: "null that is nullable", properties: `"n":{"type":"string","nullable":true}`, sent: `{"n":null}`, want: `{"n":null}`},
-		{name: "a required null is no text", properties: aText, sent: `{"n":null}`},
-		{name: "a required null is no list", properties: aList, sent: `{"n":null}`},
-		{name: "a required null is no object", properties: anObject, sent: `{"n":null}`},
+		{name: "a required null is not a string", properties: aText, sent: `{"n":null}`},
+		{name: "a required null is not an array", properties: aList, sent: `{"n":null}`},
+		{name: "a required null is not an object", properties: anObject, sent: `{"n":null}`},
 		{name: "a required empty text", properties: `"!n":{"type":"string","minLength":1}`, sent: `{"n":""}`},
 		{name: "null inside of a list", properties: aList, sent: `{"n":["a",null]}`},
 		{name: "0 is not nothing", properties: optionals, sent: `{"l":0}`, want: `{"l":[0]}`, rule: RuleToList},
@@ -202,9 +202,9 @@ func TestSpellingOfChoices(t *testing.T) {
 		{name: "separators", properties: aUnit, sent: `{"n":"In Progress"}`, want: `{"n":"in_progress"}`, rule: RuleChoice, tier: Silent},
 		{name: "const", properties: `"!n":{"const":"Rev1.0"}`, sent: `{"n":"rev1.0"}`, want: `{"n":"Rev1.0"}`, rule: RuleChoice, tier: Silent},
 		{name: "two letters", properties: `"!n":{"enum":["en","de"]}`, sent: `{"n":"EN"}`, want: `{"n":"en"}`, rule: RuleChoice, tier: Silent},
-		{name: "a minute is no month", properties: `"!n":{"enum":["1h","1d","1M"]}`, sent: `{"n":"1m"}`},
+		{name: "a minute is not a month", properties: `"!n":{"enum":["1h","1d","1M"]}`, sent: `{"n":"1m"}`},
 		{name: "one letter", properties: `"!n":{"enum":["Y","M","D"]}`, sent: `{"n":"m"}`},
-		{name: "bits are no bytes", properties: `"!n":{"enum":["KB","MB"]}`, sent: `{"n":"Mb"}`},
+		{name: "bits are not bytes", properties: `"!n":{"enum":["KB","MB"]}`, sent: `{"n":"Mb"}`},
 		{name: "the order of a sort", properties: `"!n":{"enum":["name","created"]}`, sent: `{"n":"-name"}`},
 		{name: "the other order of a sort", properties: `"!n":{"enum":["name","-created"]}`, sent: `{"n":"created"}`},
 		{name: "a path", properties: `"!n":{"enum":["/a","b"]}`, sent: `{"n":"a"}`},
@@ -309,7 +309,7 @@ func TestWrappers(t *testing.T) {
 		{name: "in a list", properties: anInteger, sent: `[{"n":1}]`, want: `{"n":1}`, rule: RuleOneElement},
 		{name: "in a list of two", properties: anInteger, sent: `[{"n":1},{"n":2}]`},
 		{name: "encoded twice", properties: anInteger, sent: `"{\"n\":1}"`, want: `{"n":1}`, rule: RuleEncodedTwice, tier: Silent},
-		{name: "a text that is no object", properties: anInteger, sent: `"1"`},
+		{name: "a string that is not an object", properties: anInteger, sent: `"1"`},
 		{name: "a number", properties: anInteger, sent: `1`},
 	} {
 		e.run(t)
