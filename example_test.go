@@ -57,9 +57,9 @@ func ExampleTransport_events() {
 		Env:     append(os.Environ(), env...),
 		OnEvent: func(e gauze.Event) {
 			switch e.Kind {
-			case "started":
+			case gauze.EventStarted:
 				pids <- e.PID
-			case "restored":
+			case gauze.EventRestored:
 				restored <- e.Generation
 			}
 		},

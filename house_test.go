@@ -15,7 +15,8 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors says which room may import which. Everyone may import fault and event.
 var doors = map[string][]string{
-	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
+	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair"},
+	"repair":                           {"internal/repair"},
 	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup"},
 	"internal/agenttools":              {"internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/upstream", "internal/trust"},
 	"internal/trust":                   {},

@@ -185,10 +185,10 @@ func (d *desk) send(ctx context.Context, req *mcp.CallToolRequest, name string, 
 // what was changed of its call.
 func withReceipt(answer *mcp.CallToolResult, called, name string, out repair.Outcome) *mcp.CallToolResult {
 	receipt := struct {
-		Called  string   `json:"called,omitempty"`
-		Tool    string   `json:"tool,omitempty"`
-		Changes []Change `json:"changes,omitempty"`
-		Notes   []string `json:"notes,omitempty"`
+		Called  string          `json:"called,omitempty"`
+		Tool    string          `json:"tool,omitempty"`
+		Changes []repair.Change `json:"changes,omitempty"`
+		Notes   []string        `json:"notes,omitempty"`
 	}{Changes: out.Changes, Notes: out.Notes}
 	var told []string
 	if called != name {

@@ -3,58 +3,28 @@ package gauze
 import (
 	"encoding/json"
 
-	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/repair"
 )
 
-// Change is a receipt of one repair: where, what was there, what is there
-// now, and by which rule.
+// RepairResult is the result of [RepairArguments].
+type RepairResult = repair.Result
+
+// Change is a receipt for one repair.
 type Change = repair.Change
 
-// RepairResult is what became of the arguments of one call.
-type RepairResult struct {
-	Outcome   string          // valid, repaired, refused or unverified
-	Arguments json.RawMessage // what to send: the very bytes that came, if nothing was changed; nil if refused
-	Changes   []Change        // of repaired arguments: all that was changed
-	Notes     []string        // what the caller may want to know although the arguments fit, such as a misspelt key
-	Message   string          // of refused arguments: what the model that made the call should read
-	Details   json.RawMessage // the same for programs: type, summary, issues, schema, suggestions, validExample
-	Reason    string          // of unverified arguments: why they could not be checked, or not in full
-}
+// RepairOption configures [RepairArguments].
+type RepairOption = repair.Option
 
-// RepairOption says more about a call.
-type RepairOption func(*repair.Options)
+// ForTool is [repair.ForTool].
+func ForTool(name string) RepairOption { return repair.ForTool(name) }
 
-// ForTool names the tool, for the message, and because models wrap arguments
-// in it.
-func ForTool(name string) RepairOption { return func(o *repair.Options) { o.Tool = name } }
+// SilentOnly is [repair.SilentOnly].
+func SilentOnly() RepairOption { return repair.SilentOnly() }
 
-// SilentOnly keeps to repairs that have one reading only. It is meant for
-// tools that are neither read-only nor idempotent.
-func SilentOnly() RepairOption { return func(o *repair.Options) { o.Tier = repair.Silent } }
-
-// RepairArguments holds the arguments of a tool call against the tool's input
-// schema. What can be repaired without changing its meaning is repaired, with
-// a receipt for each change: "5" for 5, Celsius for celsius, null for an
-// optional, Python for JSON. The rest is refused with a message that a model
-// can act on. Valid arguments are never touched.
-//
-// arguments may be nil for a call without any, and need not be JSON: it is
-// what a model wrote. A schema that cannot be checked safely is no error; the
-// outcome is then unverified. Schemas are compiled once and remembered.
+// RepairArguments is [repair.Arguments]: it validates the arguments of a tool call against the tool's
+// input schema, repairs what it can without changing the meaning, and explains the rest to the model.
+// Programs that use nothing else of this package import package repair, which does not link the
+// supervisor.
 func RepairArguments(schema, arguments json.RawMessage, opts ...RepairOption) RepairResult {
-	o := repair.Options{Tier: repair.Told}
-	for _, opt := range opts {
-		opt(&o)
-	}
-	compiled := repair.Compile(schema)
-	out := compiled.Arguments(arguments, o)
-	result := RepairResult{
-		Outcome: out.Verdict.String(), Arguments: out.Arguments,
-		Changes: out.Changes, Notes: out.Notes, Reason: out.Reason,
-	}
-	if out.Verdict == repair.Refused {
-		message := compiled.Explain(o.Tool, out, 1)
-		result.Arguments, result.Message, result.Details = nil, message.Text, message.Data
-	}
-	return result
+	return repair.Arguments(schema, arguments, opts...)
 }

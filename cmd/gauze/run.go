@@ -52,7 +52,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o.Stderr = serverLog(os.Stderr)
-	o.Events = event.New(256)
+	o.Events = event.New()
 	told := func() {}
 	if !f.quiet {
 		told = narrate(o.Events, os.Stderr)
