@@ -3,11 +3,9 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -91,7 +89,7 @@ func (h *headerAdder) CloseIdleConnections() {
 const maxRefusalBytes = 64 << 10
 
 // authorized reports whether a request that was answered with res can be sent again because it was
-// authorized meanwhile. If not, res can still be read, and says why authorization failed.
+// authorized meanwhile. If not, res can still be read.
 func (r *Remote) authorized(ctx context.Context, res *http.Response) bool {
 	if r.authorize == nil || res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
 		return false
@@ -103,10 +101,17 @@ func (r *Remote) authorized(ctx context.Context, res *http.Response) bool {
 	if err == nil {
 		return true
 	}
-	res.Header.Set("Content-Type", "text/plain")
-	res.Body = io.NopCloser(strings.NewReader(fmt.Sprintf("authorization failed: %v", err)))
+	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: err}
 	return false
 }
+
+// unauthorizedBody is the body of a response to a request that could not be authorized.
+type unauthorizedBody struct {
+	io.Reader
+	reason error
+}
+
+func (*unauthorizedBody) Close() error { return nil }
 
 // remoteSecrets holds the values that no message about a server may show: those of its Spec, and
 // the latest values of headers that change.

@@ -71,6 +71,9 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 			l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, kind)
 		}
 	}
+	if body, ok := res.Body.(*unauthorizedBody); ok {
+		l.Detail = "authorization failed: " + fault.Quote(body.reason.Error()) + "; " + l.Detail
+	}
 	if l.After > retryAfterMost {
 		l.Final = true
 		l.Detail += fmt.Sprintf("; it asks to wait for %v", l.After)
