@@ -16,9 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Every value that an internal package can report has a public constant, and every public constant
@@ -30,25 +33,31 @@ func TestEveryInternalConstantHasAPublicOne(t *testing.T) {
 		}
 		return values
 	}
-	for public, internal := range map[string][]string{
-		"EventKind": constants(t, "internal/event", "Kind"),
-		"Code":      constants(t, "internal/fault", "Code"),
-		"Advice":    constants(t, "internal/fault", "Advice"),
-		"Delivery":  numbered("internal/fault", "Delivery", func(i int) string { return fault.Delivery(i).String() }),
-		"State":     numbered("internal/health", "State", func(i int) string { return health.State(i).String() }),
+	type public struct{ dir, kind string }
+	for public, want := range map[public][]string{
+		{".", "EventKind"}:       constants(t, "internal/event", "Kind"),
+		{".", "Code"}:            constants(t, "internal/fault", "Code"),
+		{".", "Advice"}:          constants(t, "internal/fault", "Advice"),
+		{".", "Delivery"}:        numbered("internal/fault", "Delivery", func(i int) string { return fault.Delivery(i).String() }),
+		{".", "State"}:           numbered("internal/health", "State", func(i int) string { return health.State(i).String() }),
+		{"repair", "Outcome"}:    numbered("internal/repair", "Verdict", func(i int) string { return repair.Verdict(i).String() }),
+		{"doctor", "Category"}:   constants(t, "internal/doctor", "Category"),
+		{"doctor", "Stage"}:      numbered("internal/upstream", "Stage", func(i int) string { return upstream.Stage(i).String() }),
+		{"doctor", "State"}:      constants(t, "internal/fleet", "State"),
+		{"doctor", "StepResult"}: {doctor.Healed, doctor.Helped, doctor.Undone},
 	} {
-		want, got := slices.Sorted(slices.Values(internal)), slices.Sorted(slices.Values(constants(t, ".", public)))
+		got := constants(t, public.dir, public.kind)
 		if len(want) < 3 {
-			t.Errorf("%s: only %d internal constants found", public, len(want))
+			t.Errorf("%s: only %d internal constants found", public.kind, len(want))
 		}
 		for _, value := range want {
 			if !slices.Contains(got, value) {
-				t.Errorf("add to package gauze: a constant of type %s with the value %q", public, value)
+				t.Errorf("add to %s: a constant of type %s with the value %q", public.dir, public.kind, value)
 			}
 		}
 		for _, value := range got {
 			if !slices.Contains(want, value) {
-				t.Errorf("remove from package gauze: the constant of type %s with the value %q, which is never reported", public, value)
+				t.Errorf("remove from %s: the constant of type %s with the value %q, which is never reported", public.dir, public.kind, value)
 			}
 		}
 	}
@@ -200,4 +209,3 @@ func TestAnErrorWithAFaultKeepsItsTextAndItsChain(t *testing.T) {
 		t.Error("an error was made out of nil")
 	}
 }
-

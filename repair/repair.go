@@ -57,8 +57,8 @@ func (c Change) String() string {
 type Tier int
 
 const (
-	TierSilent Tier = Tier(repair.Silent) // the repair is the only reading of the value, such as 5 for "5"
-	TierTold   Tier = Tier(repair.Told)   // there may be other readings, so the model should be told
+	TierSilent Tier = 1 // the repair is the only reading of the value, such as 5 for "5"
+	TierTold   Tier = 2 // there may be other readings, so the model should be told
 )
 
 // Option configures [Arguments].
