@@ -85,7 +85,7 @@ func ExampleRepairArguments() {
 	}
 	// Output:
 	// repaired {"city":"Oslo","days":5,"units":"celsius"}
-	// days: "5" became 5 (text to number)
+	// days: "5" became 5 (string to number)
 	// units: "Celsius" became "celsius" (spelling of a choice)
 }
 
@@ -101,7 +101,7 @@ func ExampleMiddleware() {
 		text := fmt.Sprintf("%s: sun for %d days", in.City, in.Days)
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 	})
-	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{Repair: true}))
+	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
 
 	ctx := context.Background()
 	near, far := mcp.NewInMemoryTransports()

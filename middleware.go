@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -19,306 +18,222 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// MiddlewareOptions of Middleware. The zero value gives messages only.
+// MiddlewareOptions configures Middleware.
 type MiddlewareOptions struct {
-	// Repair sends on what can be repaired without changing its meaning, and
-	// tells so in the result: receipts in its _meta under
-	// "io.github.gauze-mcp/repair", and in a line of text what the model should
-	// know. Tools that are neither read-only nor idempotent get only repairs
-	// that have one reading.
-	Repair bool
+	// Repair is what happens to calls that do not match their tool's input schema. Since the schema
+	// is the server's own, a call that cannot be repaired is refused in every mode, and
+	// RepairDefault and RepairStrict are the same. With RepairOff no call is changed, so every call
+	// that does not match is refused.
+	Repair RepairMode
 }
 
-// Middleware gives a server built with the official SDK our messages: a call
-// whose arguments do not fit the tool's input schema, or whose tool does not
-// exist, is answered with everything that is wrong with it, what to change and
-// a call that would pass, as an isError result that the model reads. The tool
-// does not run. A call that fits is not touched.
+// Middleware repairs and explains tool calls in a server built with the official SDK. A call whose
+// arguments do not match the tool's input schema is repaired if that does not change its meaning.
+// Tools that are neither read-only nor idempotent get only repairs with a single reading. What was
+// changed is reported in the _meta of the result under "io.github.gauze-mcp/repair", and, depending
+// on the mode, in a line of text for the model.
 //
-//	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{Repair: true}))
+// A call that cannot be repaired does not run. Its result is an error that tells the model
+// everything that is wrong, what to change, and a call that would pass. An unknown tool stays a
+// protocol error, with the closest names in its message. A call that matches is not changed.
 //
-// It learns the tools from tools/list: from those that pass, and by asking
-// itself before it changes or refuses a call. It does not ask before each
-// call, so that other middleware sees none it need not; a tool added by
-// Server.AddTool, which checks nothing itself, and replaced by a stricter one
-// may get calls that fit the old one until the next list.
+//	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
 //
-// Install it after middleware that hides tools from some clients: it asks for
-// tools/list in the name of the caller, and so names only tools the caller can
-// see.
+// Middleware learns the tools from tools/list responses that pass through it, and lists the tools
+// itself before it changes or refuses a call. It does not list them before every call, so a tool
+// that is replaced by a stricter one may receive calls that match the old schema until the next
+// list, if it was added with Server.AddTool, which does not validate.
+//
+// Install it after middleware that hides tools from some clients: it lists the tools in the name of
+// the caller, so that it names only tools that the caller can see.
 func Middleware(o MiddlewareOptions) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		d := &desk{MiddlewareOptions: o, next: next, mistakes: map[mistaker]mistake{}}
-		return d.handle
+		m := &middleware{mode: repair.Mode(o.Repair), next: next, gate: repair.Gate{Authoritative: true}}
+		return m.handle
 	}
 }
 
-const (
-	firstModern  = "2026-07-28" // protocol version in which results say that they are complete
-	mostPages    = 1000         // of a tools/list: a server that never ends is not followed for ever
-	mostMistakes = 1000         // remembered, of callers that invent tools
-)
+// maxToolPages limits the pages of one tools/list.
+const maxToolPages = 1000
 
-// desk is where calls are looked at before the server sees them.
-type desk struct {
-	MiddlewareOptions
+// middleware passes the tool calls of a server through the repair gate.
+type middleware struct {
+	mode repair.Mode
 	next mcp.MethodHandler
+	gate repair.Gate
 
-	mu       sync.Mutex
-	tools    map[string]deskTool // as last listed: good for saying yes, not for saying no
-	mistakes map[mistaker]mistake
+	mu    sync.Mutex
+	tools map[string]listedTool // as last listed; replaced, never modified
 }
 
-// deskTool is what is known of a tool.
-type deskTool struct {
-	listed *mcp.Tool // where it is from: the SDK hands out the same one until it changes
+// toolList is the tools of the server as the repair gate reads them.
+type toolList struct {
+	mode  repair.Mode
+	tools map[string]listedTool
+}
+
+type listedTool struct {
+	source *mcp.Tool // the SDK returns the same pointer until the tool changes
 	schema *repair.Schema
-	safe   bool // it only reads, or may be repeated
+	safe   bool
 }
 
-// mistaker is who makes mistakes with what. It does not keep a session alive.
-type mistaker struct {
-	session weak.Pointer[mcp.ServerSession]
-	tool    string
+// Tool returns a tool by its name.
+func (l toolList) Tool(name string) (repair.Tool, bool) {
+	tool, listed := l.tools[name]
+	return repair.Tool{Schema: tool.schema, Safe: tool.safe, Mode: l.mode}, listed
 }
 
-// mistake is the last one made, and how often in a row.
-type mistake struct {
-	sum   uint64
-	times int
-}
+// Names returns the names of all tools, in order.
+func (l toolList) Names() []string { return slices.Sorted(maps.Keys(l.tools)) }
 
-func (d *desk) handle(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+func (m *middleware) handle(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 	if call, ok := req.(*mcp.CallToolRequest); ok && call.Params != nil {
-		return d.call(ctx, call)
+		return m.call(ctx, call)
 	}
-	result, err := d.next(ctx, method, req)
+	result, err := m.next(ctx, method, req)
 	if list, ok := result.(*mcp.ListToolsResult); ok && err == nil && list != nil {
 		request, _ := req.(*mcp.ListToolsRequest)
-		d.learn(list.Tools, request == nil || request.Params == nil || request.Params.Cursor == "")
+		m.learn(list.Tools, request == nil || request.Params == nil || request.Params.Cursor == "")
 	}
 	return result, err
 }
 
-// call is the story of one call. What was listed before may be out of date, as
-// nobody tells us when the server's tools change. So it is believed where it
-// lets a call pass, which the server then checks itself, and the server is
-// asked anew before a call is changed or refused.
-func (d *desk) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, error) {
-	d.mu.Lock()
-	tool, known := d.tools[req.Params.Name]
-	d.mu.Unlock()
-	if known {
-		if out := d.judge(tool, req.Params.Name, req); out.Verdict == repair.Valid || out.Verdict == repair.Unverified {
-			result, err := d.send(ctx, req, req.Params.Name, out)
-			if !turnedAway(result, err) || !d.changed(ctx, req, tool) {
-				return d.settle(req, tool, out.Arguments, result, err)
+// call handles one tool call. The tools may have changed since they were listed, so the last list is
+// only used to let a call pass. The server is asked again before a call is changed or refused.
+func (m *middleware) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, error) {
+	m.mu.Lock()
+	tools := m.tools
+	m.mu.Unlock()
+	if known, ok := tools[req.Params.Name]; ok {
+		if d := m.admit(req, tools); d.Verdict == repair.Valid || d.Verdict == repair.Unverified {
+			result, err := m.send(ctx, req, d)
+			if !rejectedBySDK(result, err) || !m.changed(ctx, req, known) {
+				return answered(d, result, err)
 			}
 		}
 	}
-	return d.decide(ctx, req)
+	tools, err := m.list(ctx, req)
+	if err != nil || len(tools) == 0 {
+		return m.next(ctx, "tools/call", req)
+	}
+	d := m.admit(req, tools)
+	if d.Verdict == repair.Refused {
+		return refused(req, d.Refusal())
+	}
+	result, err := m.send(ctx, req, d)
+	return answered(d, result, err)
 }
 
-// changed is whether the server has another tool of that name by now, or none.
-func (d *desk) changed(ctx context.Context, req *mcp.CallToolRequest, tool deskTool) bool {
-	tools, err := d.list(ctx, req)
+// admit asks the gate. Mistakes are counted for each session, without keeping it alive.
+func (m *middleware) admit(req *mcp.CallToolRequest, tools map[string]listedTool) *repair.Decision {
+	call := repair.Call{Caller: weak.Make(req.Session), Tool: req.Params.Name, Arguments: req.Params.Arguments}
+	d := m.gate.Admit(call, toolList{m.mode, tools})
+	return &d
+}
+
+// changed reports whether the server's tool of that name is a different one now, or gone.
+func (m *middleware) changed(ctx context.Context, req *mcp.CallToolRequest, tool listedTool) bool {
+	tools, err := m.list(ctx, req)
 	return err == nil && tools[req.Params.Name].schema != tool.schema
 }
 
-// decide judges a call by what the server says now.
-func (d *desk) decide(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, error) {
-	tools, err := d.list(ctx, req)
-	if err != nil || len(tools) == 0 {
-		return d.next(ctx, "tools/call", req) // nothing to judge by: the server has its own words
+// send passes a call to the server as the gate decided.
+func (m *middleware) send(ctx context.Context, req *mcp.CallToolRequest, d *repair.Decision) (mcp.Result, error) {
+	if d.Adjusted(req.Params.Arguments) {
+		params := *req.Params
+		params.Name, params.Arguments = d.Tool, d.Arguments
+		req = &mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra}
 	}
-	name := req.Params.Name
-	if _, ok := tools[name]; !ok {
-		names := slices.Sorted(maps.Keys(tools))
-		meant, ok := repair.ToolName(name, names)
-		if !ok || !d.Repair {
-			return d.refuse(req, fault.Fault{Code: fault.ToolUnknown}, func(times int) repair.Message {
-				return repair.UnknownTool(name, names, times)
-			}), nil
+	return m.next(ctx, "tools/call", req)
+}
+
+// refused returns the response to a call that is not sent.
+func refused(req *mcp.CallToolRequest, f *fault.Fault) (mcp.Result, error) {
+	if f.Code == fault.ToolUnknown {
+		var rpc jsonrpc.Error
+		if err := json.Unmarshal(f.RPCError(), &rpc); err != nil {
+			return nil, err
 		}
-		name = meant
+		return nil, &rpc
 	}
-	tool := tools[name]
-	out := d.judge(tool, name, req)
-	if out.Verdict == repair.Refused && !out.OnlyFormats() { // whether it is a date is for the tool to say
-		return d.refuse(req, fault.Fault{Code: fault.ArgumentsInvalid}, func(times int) repair.Message {
-			return tool.schema.Explain(name, out, times)
-		}), nil
-	}
-	result, err := d.send(ctx, req, name, out)
-	return d.settle(req, tool, out.Arguments, result, err)
-}
-
-func (d *desk) judge(tool deskTool, name string, req *mcp.CallToolRequest) repair.Outcome {
-	o := repair.Options{Tool: name, Tier: repair.Off}
-	if d.Repair {
-		o.Tier = repair.Silent
-		if tool.safe {
-			o.Tier = repair.Told
-		}
-	}
-	return tool.schema.Arguments(req.Params.Arguments, o)
-}
-
-// send hands a call to the server, and receipts to the caller.
-func (d *desk) send(ctx context.Context, req *mcp.CallToolRequest, name string, out repair.Outcome) (mcp.Result, error) {
-	if !d.Repair || name == req.Params.Name && len(out.Changes) == 0 && len(out.Notes) == 0 {
-		return d.next(ctx, "tools/call", req)
-	}
-	params := *req.Params
-	params.Name = name
-	if out.Verdict == repair.Repaired {
-		params.Arguments = out.Arguments
-	}
-	result, err := d.next(ctx, "tools/call", &mcp.CallToolRequest{Session: req.Session, Params: &params, Extra: req.Extra})
-	if answer, ok := result.(*mcp.CallToolResult); ok && err == nil && answer != nil {
-		return withReceipt(answer, req.Params.Name, name, out), nil
-	}
-	return result, err
-}
-
-// withReceipt is a copy of a result, which may be the tool's own, that says
-// what was changed of its call.
-func withReceipt(answer *mcp.CallToolResult, called, name string, out repair.Outcome) *mcp.CallToolResult {
-	receipt := struct {
-		Called  string          `json:"called,omitempty"`
-		Tool    string          `json:"tool,omitempty"`
-		Changes []repair.Change `json:"changes,omitempty"`
-		Notes   []string        `json:"notes,omitempty"`
-	}{Changes: out.Changes, Notes: out.Notes}
-	var told []string
-	if called != name {
-		receipt.Called, receipt.Tool = called, name
-		told = append(told, "the tool is called "+name+", not "+fault.Quote(called))
-	}
-	for _, change := range out.Changes {
-		if change.Tier > repair.Silent {
-			told = append(told, change.String())
-		}
-	}
-	told = append(told, out.Notes...)
-	stamped := *answer
-	stamped.Meta = maps.Clone(answer.Meta)
-	if stamped.Meta == nil {
-		stamped.Meta = mcp.Meta{}
-	}
-	stamped.Meta[fault.ReceiptKey] = receipt
-	if len(told) > 0 && answer.InputRequests == nil { // a result that asks back has no content
-		text := fault.ModelMark + "] The call was adjusted: " + strings.Join(told, "; ") + ". Use this form next time."
-		stamped.Content = append(slices.Clone(answer.Content), &mcp.TextContent{Text: text})
-	}
-	return &stamped
-}
-
-// refuse answers a call that is not sent on, or that was turned away. Who makes the same mistake again
-// reads less, and at last to stop.
-func (d *desk) refuse(req *mcp.CallToolRequest, f fault.Fault, explain func(times int) repair.Message) *mcp.CallToolResult {
-	message := explain(1)
-	if times := d.remember(req, message.Text); times > 1 {
-		message = explain(times)
-	}
-	f.Tool, f.Message, f.Report = req.Params.Name, message.Text, message.Data
+	const resultTypeVersion = "2026-07-28" // the first protocol version with resultType
 	var result mcp.CallToolResult
-	if err := json.Unmarshal(f.ToolResult(req.ProtocolVersion() >= firstModern), &result); err != nil {
-		result.SetError(&f) // cannot happen: it is JSON of our own
+	if err := json.Unmarshal(f.ToolResult(req.ProtocolVersion() >= resultTypeVersion), &result); err != nil {
+		return nil, err
 	}
-	result.Meta = mcp.Meta{fault.MetaKey: json.RawMessage(f.JSON())} // as it was written: decoding makes numbers inexact
-	if message.Data != nil {
-		result.Meta[fault.ReportKey] = message.Data
-	}
-	return &result
+	// Decoded numbers would be inexact.
+	result.Meta = mcp.Meta{fault.MetaKey: json.RawMessage(f.JSON()), fault.ReportKey: json.RawMessage(f.Report)}
+	return &result, nil
 }
 
-var mistakeSeed = maphash.MakeSeed()
-
-// remember counts how often in a row a caller made the same mistake.
-func (d *desk) remember(req *mcp.CallToolRequest, message string) (times int) {
-	who, sum := mistaker{weak.Make(req.Session), req.Params.Name}, maphash.String(mistakeSeed, message)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.mistakes) >= mostMistakes {
-		clear(d.mistakes)
-	}
-	last := d.mistakes[who]
-	if last.sum != sum {
-		last = mistake{sum: sum}
-	}
-	last.times++
-	d.mistakes[who] = last
-	return last.times
-}
-
-// forgive ends a row of mistakes.
-func (d *desk) forgive(req *mcp.CallToolRequest) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.mistakes) > 0 {
-		delete(d.mistakes, mistaker{weak.Make(req.Session), req.Params.Name})
-	}
-}
-
-// settle hands on what became of a call. A complaint about arguments that we
-// let pass, by the tool or the SDK, is put into words that help.
-func (d *desk) settle(req *mcp.CallToolRequest, tool deskTool, sent []byte, result mcp.Result, err error) (mcp.Result, error) {
-	said := complaint(result, err)
+// answered adds to a response what the gate has to say about the call. An error stays an error. A
+// result is copied first, because it may be the tool's own.
+func answered(d *repair.Decision, result mcp.Result, err error) (mcp.Result, error) {
+	added := d.Answered(d.Arguments, failure(result, err))
 	var rpc *jsonrpc.Error
-	coded := errors.As(err, &rpc) && rpc.Code == jsonrpc.CodeInvalidParams
-	if said == "" || !repair.IsComplaint(said, coded) || tool.schema.Complaint(tool.listed.Name, sent, said, 1).Text == "" {
-		d.forgive(req)
+	if added.Explanation != "" && errors.As(err, &rpc) {
+		explained := *rpc
+		explained.Message += "\n\n" + added.Explanation
+		if explained.Data == nil {
+			explained.Data, _ = json.Marshal(map[string]json.RawMessage{fault.ReportKey: added.Report})
+		}
+		return result, &explained
+	}
+	answer, ok := result.(*mcp.CallToolResult)
+	if !ok || err != nil || answer == nil || added.Receipt == nil && added.Report == nil {
 		return result, err
 	}
-	explained := d.refuse(req, fault.Fault{Code: fault.ArgumentsInvalid, Delivery: fault.Answered}, func(times int) repair.Message {
-		return tool.schema.Complaint(tool.listed.Name, sent, said, times)
-	})
-	if err != nil {
-		return explained, nil
+	stamped := *answer
+	stamped.Meta = mcp.Meta{}
+	maps.Copy(stamped.Meta, answer.Meta)
+	if added.Receipt != nil {
+		stamped.Meta[fault.ReceiptKey] = added.Receipt
 	}
-	// What the tool said stays; ours comes behind it.
-	answer := *result.(*mcp.CallToolResult)
-	answer.Content = append(slices.Clone(answer.Content), explained.Content...)
-	answer.Meta = maps.Clone(answer.Meta)
-	if answer.Meta == nil {
-		answer.Meta = mcp.Meta{}
+	if added.Report != nil {
+		stamped.Meta[fault.ReportKey] = added.Report
 	}
-	maps.Copy(answer.Meta, explained.Meta)
-	return &answer, nil
+	stamped.Content = slices.Clone(answer.Content)
+	for _, text := range []string{added.Note, added.Explanation} {
+		if text != "" && answer.InputRequests == nil { // a result that requests input has no content
+			stamped.Content = append(stamped.Content, &mcp.TextContent{Text: text})
+		}
+	}
+	return &stamped, nil
 }
 
-// turnedAway is whether the SDK itself did not let the tool run, so that the
-// call may be judged and sent once more.
-func turnedAway(result mcp.Result, err error) bool {
-	said := complaint(result, err)
-	return strings.HasPrefix(said, `validating "arguments":`) || err != nil && strings.HasPrefix(said, "unknown tool ")
+// rejectedBySDK reports whether the SDK rejected a call before the tool ran, so that it can be
+// decided about and sent again.
+func rejectedBySDK(result mcp.Result, err error) bool {
+	text := failure(result, err).Text
+	return strings.HasPrefix(text, `validating "arguments":`) || err != nil && strings.HasPrefix(text, "unknown tool ")
 }
 
-// complaint is the text in which a call is said to have failed.
-func complaint(result mcp.Result, err error) string {
+// failure reads how the server says that a call failed.
+func failure(result mcp.Result, err error) repair.Response {
 	var rpc *jsonrpc.Error
-	if errors.As(err, &rpc) && (rpc.Code == jsonrpc.CodeInvalidParams || rpc.Code == jsonrpc.CodeInternalError) {
-		return rpc.Message
+	if errors.As(err, &rpc) {
+		return repair.Response{Text: rpc.Message, Code: int(rpc.Code)}
 	}
 	answer, ok := result.(*mcp.CallToolResult)
 	if !ok || err != nil || answer == nil || !answer.IsError || len(answer.Content) != 1 {
-		return ""
+		return repair.Response{}
 	}
-	if text, ok := answer.Content[0].(*mcp.TextContent); ok {
-		return text.Text
+	text, ok := answer.Content[0].(*mcp.TextContent)
+	if !ok {
+		return repair.Response{}
 	}
-	return ""
+	return repair.Response{Text: text.Text}
 }
 
 // list asks the server for its tools, as the caller would.
-func (d *desk) list(ctx context.Context, req *mcp.CallToolRequest) (map[string]deskTool, error) {
+func (m *middleware) list(ctx context.Context, req *mcp.CallToolRequest) (map[string]listedTool, error) {
 	meta := maps.Clone(req.Params.Meta)
-	delete(meta, "progressToken") // it is the call's
+	delete(meta, "progressToken") // it belongs to the call
 	var tools []*mcp.Tool
 	cursor := ""
-	for range mostPages {
-		result, err := d.next(ctx, "tools/list", &mcp.ListToolsRequest{
+	for range maxToolPages {
+		result, err := m.next(ctx, "tools/list", &mcp.ListToolsRequest{
 			Session: req.Session, Extra: req.Extra, Params: &mcp.ListToolsParams{Meta: meta, Cursor: cursor},
 		})
 		if err != nil {
@@ -326,47 +241,44 @@ func (d *desk) list(ctx context.Context, req *mcp.CallToolRequest) (map[string]d
 		}
 		page, ok := result.(*mcp.ListToolsResult)
 		if !ok || page == nil {
-			return nil, errors.New("tools/list was answered with something else")
+			return nil, errors.New("the response to tools/list is not a list of tools")
 		}
 		tools = append(tools, page.Tools...)
 		if cursor = page.NextCursor; cursor == "" {
-			return d.learn(tools, true), nil
+			return m.learn(tools, true), nil
 		}
 	}
-	return nil, errors.New("tools/list does not end")
+	return nil, errors.New("tools/list has too many pages")
 }
 
-// learn keeps what a list says and returns all that is known. The first page
-// begins anew.
-func (d *desk) learn(listed []*mcp.Tool, first bool) map[string]deskTool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	known := map[string]deskTool{}
+// learn remembers listed tools and returns all that are known. The first page of a list replaces
+// what was known before.
+func (m *middleware) learn(listed []*mcp.Tool, first bool) map[string]listedTool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := map[string]listedTool{}
 	if !first {
-		maps.Copy(known, d.tools)
+		maps.Copy(known, m.tools)
 	}
 	for _, t := range listed {
 		if t == nil {
 			continue
 		}
-		tool := d.tools[t.Name]
-		if tool.listed != t {
-			tool = newDeskTool(t)
+		tool := m.tools[t.Name]
+		if tool.source != t {
+			tool = newListedTool(t)
 		}
 		known[t.Name] = tool
 	}
-	d.tools = known // whoever holds the old one may go on reading it
+	m.tools = known
 	return known
 }
 
-func newDeskTool(t *mcp.Tool) deskTool {
+func newListedTool(t *mcp.Tool) listedTool {
 	raw, err := json.Marshal(t.InputSchema)
 	if err != nil || bytes.Equal(raw, []byte("null")) {
-		raw = nil // then anything fits
+		raw = nil // any arguments match
 	}
 	hints := t.Annotations
-	return deskTool{
-		listed: t, schema: repair.Compile(raw),
-		safe: hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint),
-	}
+	return listedTool{t, repair.Compile(raw), hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint)}
 }

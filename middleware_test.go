@@ -3,12 +3,14 @@ package gauze_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
@@ -102,6 +104,19 @@ func (b *bureau) refused(client *mcp.ClientSession, tool, arguments string) stri
 	return said
 }
 
+// unknown checks that the call was answered with a protocol error and did not run, and returns the
+// message.
+func (b *bureau) unknown(client *mcp.ClientSession, tool, arguments string) string {
+	b.t.Helper()
+	before := b.ran.Load()
+	result, err := client.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) || rpc.Code != jsonrpc.CodeInvalidParams || b.ran.Load() != before {
+		b.t.Fatalf("not a protocol error: %v, %v", err, result)
+	}
+	return rpc.Message
+}
+
 // passed checks that the call ran, and returns the arguments it ran with.
 func (b *bureau) passed(client *mcp.ClientSession, tool, arguments string) (string, *mcp.CallToolResult) {
 	b.t.Helper()
@@ -133,18 +148,18 @@ func contains(t *testing.T, text string, parts ...string) {
 }
 
 func TestMiddlewareExplainsWhatDoesNotFit(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{})
+	b := newBureau(t, gauze.MiddlewareOptions{Repair: gauze.RepairOff})
 	client := b.connect()
 	for _, tool := range []string{"raw", "read", "typed"} {
 		contains(t, b.refused(client, tool, `{"city":5,"days":"five"}`), tool, "city", "days", "five")
 	}
 	contains(t, b.refused(client, "raw", `{"city":"Oslo","days":"5"}`), "days") // repair was not asked for
-	contains(t, b.refused(client, "rew", `{}`), "rew", "raw")
-	contains(t, b.refused(client, "Raw", `{"city":"Oslo","days":5}`), "raw")
+	contains(t, b.unknown(client, "rew", `{}`), "rew", "raw")
+	contains(t, b.unknown(client, "Raw", `{"city":"Oslo","days":5}`), "raw")
 }
 
 func TestMiddlewareLeavesAValidCallAlone(t *testing.T) {
-	for _, o := range []gauze.MiddlewareOptions{{}, {Repair: true}} {
+	for _, o := range []gauze.MiddlewareOptions{{}, {Repair: gauze.RepairOff}} {
 		b := newBureau(t, o)
 		client := b.connect()
 		const sent = `{"days":5,"city":"Oslo","more":[1.50,1e3]}`
@@ -156,7 +171,7 @@ func TestMiddlewareLeavesAValidCallAlone(t *testing.T) {
 }
 
 func TestMiddlewareRepairsAndLeavesReceipts(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{Repair: true})
+	b := newBureau(t, gauze.MiddlewareOptions{})
 	client := b.connect()
 	for _, tool := range []string{"raw", "read", "typed"} {
 		got, result := b.passed(client, tool, `{"city":"Oslo","days":"5"}`)
@@ -164,7 +179,7 @@ func TestMiddlewareRepairsAndLeavesReceipts(t *testing.T) {
 			t.Errorf("%s got %s", tool, got)
 		}
 		receipt, _ := json.Marshal(result.Meta["io.github.gauze-mcp/repair"])
-		contains(t, string(receipt), `"path":"days"`, `"before":"5"`, `"after":5`, `"rule":"text to number"`)
+		contains(t, string(receipt), `"path":"days"`, `"before":"5"`, `"after":5`, `"rule":"string to number"`)
 		if len(result.Content) != 1 {
 			t.Errorf("a repair with one reading is not worth a word: %s", said(result))
 		}
@@ -172,7 +187,7 @@ func TestMiddlewareRepairsAndLeavesReceipts(t *testing.T) {
 }
 
 func TestMiddlewareTellsWhatHasAnotherReadingAndNeverDoesItToUnsafeTools(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{Repair: true})
+	b := newBureau(t, gauze.MiddlewareOptions{})
 	client := b.connect()
 	got, result := b.passed(client, "read", `{"city":"Oslo","days":[5]}`)
 	if got != `{"city":"Oslo","days":5}` {
@@ -183,18 +198,18 @@ func TestMiddlewareTellsWhatHasAnotherReadingAndNeverDoesItToUnsafeTools(t *test
 }
 
 func TestMiddlewareMatchesOnlySafeNames(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{Repair: true})
+	b := newBureau(t, gauze.MiddlewareOptions{})
 	client := b.connect()
 	_, result := b.passed(client, "weather.Raw", `{"city":"Oslo","days":5}`)
 	receipt, _ := json.Marshal(result.Meta["io.github.gauze-mcp/repair"])
 	contains(t, string(receipt), `"called":"weather.Raw"`, `"tool":"raw"`)
 	contains(t, said(result), "sunny", "the tool is called raw, not weather.Raw")
-	contains(t, b.refused(client, "rav", `{"city":"Oslo","days":5}`), "rav", "raw")
+	contains(t, b.unknown(client, "rav", `{"city":"Oslo","days":5}`), "rav", "raw")
 }
 
 // The client never lists; the server's tools change under way.
 func TestMiddlewareFollowsTheServersTools(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{})
+	b := newBureau(t, gauze.MiddlewareOptions{Repair: gauze.RepairOff})
 	client := b.connect()
 	b.passed(client, "raw", `{"city":"Oslo","days":5}`)
 	b.refused(client, "raw", `{"city":"Oslo","days":[1]}`)
@@ -214,7 +229,7 @@ func TestMiddlewareFollowsTheServersTools(t *testing.T) {
 
 	b.passed(client, "read", `{"city":"Oslo","days":5}`) // one that goes
 	b.server.RemoveTools("read")
-	contains(t, b.refused(client, "read", `{"city":"Oslo","days":5}`), "read", "raw")
+	contains(t, b.unknown(client, "read", `{"city":"Oslo","days":5}`), "read", "raw")
 
 	b.addRaw("new", weatherSchema, nil) // one that comes
 	b.passed(client, "new", `{"city":"Oslo","days":5}`)
@@ -236,7 +251,7 @@ func TestMiddlewareLearnsFromLists(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	})
-	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
+	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{Repair: gauze.RepairOff}))
 	client := b.connect()
 	for _, err := range client.Tools(t.Context(), nil) {
 		if err != nil {
@@ -246,7 +261,7 @@ func TestMiddlewareLearnsFromLists(t *testing.T) {
 	if b.passed(client, "tool4", `{"city":"Oslo","days":5}`); asked.Load() != 3 {
 		t.Errorf("%d lists for three pages", asked.Load())
 	}
-	contains(t, b.refused(client, "tool9", `{}`), "tool0", "tool4")
+	contains(t, b.unknown(client, "tool9", `{}`), "tool0", "tool4")
 	if asked.Load() != 6 {
 		t.Errorf("%d lists after a doubt", asked.Load())
 	}
@@ -265,8 +280,8 @@ func TestMiddlewareNamesNoToolTheCallerCannotSee(t *testing.T) {
 			return result, err
 		}
 	})
-	b.server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{Repair: true}))
-	message := b.refused(b.connect(), "secret", `{}`)
+	b.server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
+	message := b.unknown(b.connect(), "secret", `{}`)
 	if contains(t, message, "open"); strings.Contains(message, "secret_tool") {
 		t.Errorf("told: %s", message)
 	}
@@ -275,7 +290,7 @@ func TestMiddlewareNamesNoToolTheCallerCannotSee(t *testing.T) {
 // Who repeats a mistake reads less, then to stop; another client begins anew,
 // and so does who got it right.
 func TestMiddlewareCountsRepetitions(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{})
+	b := newBureau(t, gauze.MiddlewareOptions{Repair: gauze.RepairOff})
 	one, other := b.connect(), b.connect()
 	const wrong, right = `{"city":"Oslo","days":"five"}`, `{"city":"Oslo","days":5}`
 	first, second, third := b.refused(one, "raw", wrong), b.refused(one, "raw", wrong), b.refused(one, "raw", wrong)
@@ -290,7 +305,7 @@ func TestMiddlewareCountsRepetitions(t *testing.T) {
 		t.Errorf("after a right call it reads\n%s", again)
 	}
 	for i := range 1000 { // who invents tools does not fill the memory: it is emptied
-		b.call(one, fmt.Sprint("invented", i), `{}`)
+		b.unknown(one, fmt.Sprint("invented", i), `{}`)
 	}
 	if again := b.refused(one, "raw", wrong); again != first {
 		t.Errorf("after a thousand others it reads\n%s", again)
@@ -299,7 +314,7 @@ func TestMiddlewareCountsRepetitions(t *testing.T) {
 
 // A result that we make looks like one that the SDK makes.
 func TestMiddlewareAnswersAsTheEraWants(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{Repair: true})
+	b := newBureau(t, gauze.MiddlewareOptions{})
 	client := b.connect()
 	kind := func(result *mcp.CallToolResult) any {
 		var fields map[string]any
@@ -324,7 +339,7 @@ func TestMiddlewareAnswersAsTheEraWants(t *testing.T) {
 func TestMiddlewareCopiesWhatItStamps(t *testing.T) {
 	shared := text("shared")
 	shared.Meta = mcp.Meta{"mine": 1}
-	b := newBureau(t, gauze.MiddlewareOptions{Repair: true})
+	b := newBureau(t, gauze.MiddlewareOptions{})
 	b.server.AddTool(&mcp.Tool{Name: "shares", InputSchema: json.RawMessage(weatherSchema), Annotations: &mcp.ToolAnnotations{IdempotentHint: true}},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return shared, nil })
 	result := b.call(b.connect(), "shares", `{"city":"Oslo","days":["5"]}`)
@@ -337,7 +352,7 @@ func TestMiddlewareCopiesWhatItStamps(t *testing.T) {
 }
 
 func TestMiddlewareStandsManyCallersAndChanges(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{Repair: true})
+	b := newBureau(t, gauze.MiddlewareOptions{})
 	var callers sync.WaitGroup
 	for i := range 4 {
 		client := b.connect()
@@ -359,7 +374,7 @@ func TestMiddlewareStandsManyCallersAndChanges(t *testing.T) {
 
 // A tool knows more than its schema says, and has its own words for it.
 func TestMiddlewareClarifiesTheToolsOwnComplaint(t *testing.T) {
-	b := newBureau(t, gauze.MiddlewareOptions{})
+	b := newBureau(t, gauze.MiddlewareOptions{Repair: gauze.RepairOff})
 	words := ""
 	b.server.AddTool(&mcp.Tool{Name: "picky", InputSchema: json.RawMessage(weatherSchema)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -375,10 +390,10 @@ func TestMiddlewareClarifiesTheToolsOwnComplaint(t *testing.T) {
 		t.Errorf("the tool's own words: %v", result.Content)
 	}
 	contains(t, result.Content[1].(*mcp.TextContent).Text, "picky", "units", "celsius")
-	ours, _ := json.Marshal(result.Meta["io.github.gauze-mcp/fault"])
-	contains(t, string(ours), `"code":"arguments-invalid"`)
-	if strings.Contains(string(ours), `"delivery":"unsent"`) {
-		t.Errorf("the tool did run: %s", ours)
+	ours, _ := json.Marshal(result.Meta["io.github.gauze-mcp/arguments"])
+	contains(t, string(ours), `"type":"invalid_arguments"`, `"units"`)
+	if result.Meta["io.github.gauze-mcp/fault"] != nil {
+		t.Errorf("the tool's own error became a fault: %v", result.Meta)
 	}
 	if again := b.call(client, "picky", `{"city":"Oslo","days":5}`); again.Content[1].(*mcp.TextContent).Text == result.Content[1].(*mcp.TextContent).Text {
 		t.Errorf("the second time it reads the same: %s", said(again))
@@ -387,5 +402,44 @@ func TestMiddlewareClarifiesTheToolsOwnComplaint(t *testing.T) {
 	words = "the weather service is down"
 	if result := b.call(client, "picky", `{"city":"Oslo","days":5}`); said(result) != words || len(result.Meta) > 1 {
 		t.Errorf("%s, %v", said(result), result.Meta)
+	}
+}
+
+// An error of the server's stays an error, with our explanation after its words.
+func TestMiddlewareKeepsTheServersError(t *testing.T) {
+	b := newBureau(t, gauze.MiddlewareOptions{})
+	const words = "Invalid params: parameter days must be integer"
+	b.server.AddTool(&mcp.Tool{Name: "coded", InputSchema: json.RawMessage(weatherSchema)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: words}
+		})
+	_, err := b.connect().CallTool(t.Context(), &mcp.CallToolParams{Name: "coded", Arguments: json.RawMessage(`{"city":"Oslo","days":5}`)})
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) || rpc.Code != jsonrpc.CodeInvalidParams {
+		t.Fatalf("not the server's error: %v", err)
+	}
+	if !strings.HasPrefix(rpc.Message, words+"\n\n[gauze] The server rejected the call to `coded`") {
+		t.Errorf("%s", rpc.Message)
+	}
+	contains(t, string(rpc.Data), `"io.github.gauze-mcp/arguments":{"type":"invalid_arguments"`)
+}
+
+func TestMiddlewareModes(t *testing.T) {
+	const number, list = `{"city":"Oslo","days":"5"}`, `{"city":"Oslo","days":[5]}`
+	for _, c := range []struct {
+		mode      gauze.RepairMode
+		arguments string
+		told      bool
+	}{
+		{gauze.RepairDefault, number, false}, {gauze.RepairDefault, list, true},
+		{gauze.RepairStrict, number, false}, {gauze.RepairStrict, list, true},
+		{gauze.RepairReport, number, true}, {gauze.RepairReport, list, true},
+		{gauze.RepairSilent, number, false}, {gauze.RepairSilent, list, false},
+	} {
+		b := newBureau(t, gauze.MiddlewareOptions{Repair: c.mode})
+		got, result := b.passed(b.connect(), "read", c.arguments)
+		if got != `{"city":"Oslo","days":5}` || result.Meta["io.github.gauze-mcp/repair"] == nil || (len(result.Content) == 2) != c.told {
+			t.Errorf("%q, %s: %s, %v, %s", c.mode, c.arguments, got, result.Meta, said(result))
+		}
 	}
 }

@@ -23,7 +23,7 @@ func TestRepairArgumentsHasFourOutcomes(t *testing.T) {
 		{schema, `{"days":[5],"city":"Oslo"}`, "refused", ``, []gauze.RepairOption{gauze.SilentOnly()}},
 		{schema, `{"days":"five","city":"Oslo"}`, "refused", ``, nil},
 		{schema, ``, "refused", ``, nil},
-		{json.RawMessage(`{"type":"object"}`), ``, "repaired", `{}`, nil},
+		{json.RawMessage(`{"type":"object"}`), ``, "valid", `{}`, nil},
 		{json.RawMessage(`{"$ref":"https://example.com/s"}`), `{"a":1}`, "unverified", `{"a":1}`, nil},
 	} {
 		got := gauze.RepairArguments(c.schema, json.RawMessage(c.arguments), c.opts...)

@@ -64,15 +64,18 @@ const (
 // Option configures [Arguments].
 type Option func(*options)
 
-type options struct{ repair.Options }
+type options struct {
+	tool       string
+	silentOnly bool
+}
 
 // ForTool sets the name of the tool. It is used in messages, and to recognize arguments that are
 // wrapped in an object with that name.
-func ForTool(name string) Option { return func(o *options) { o.Tool = name } }
+func ForTool(name string) Option { return func(o *options) { o.tool = name } }
 
 // SilentOnly allows only repairs of [TierSilent]. Use it for tools that are neither read-only nor
 // idempotent.
-func SilentOnly() Option { return func(o *options) { o.Tier = repair.Silent } }
+func SilentOnly() Option { return func(o *options) { o.silentOnly = true } }
 
 // Arguments validates the arguments of a tool call against the tool's input schema. Arguments that
 // do not match are repaired if that does not change their meaning: "5" becomes 5, Celsius becomes
@@ -83,19 +86,19 @@ func SilentOnly() Option { return func(o *options) { o.Tier = repair.Silent } }
 // schema that cannot be checked safely is not an error; the outcome is then [Unverified]. Compiled
 // schemas are cached.
 func Arguments(schema, arguments json.RawMessage, opts ...Option) Result {
-	o := options{repair.Options{Tier: repair.Told}}
+	var o options
 	for _, opt := range opts {
 		opt(&o)
 	}
-	compiled := repair.Compile(schema)
-	out := compiled.Arguments(arguments, o.Options)
-	result := Result{Outcome: Outcome(out.Verdict.String()), Arguments: out.Arguments, Notes: out.Notes, Reason: out.Reason}
-	for _, c := range out.Changes {
+	gate := repair.Gate{Authoritative: true}
+	d := gate.Admit(repair.Call{Tool: o.tool, Arguments: arguments}, repair.Only{Schema: repair.Compile(schema), Safe: !o.silentOnly})
+	result := Result{Outcome: Outcome(d.Verdict.String()), Arguments: d.Arguments, Notes: d.Receipt.Notes, Reason: d.Reason}
+	for _, c := range d.Receipt.Changes {
 		result.Changes = append(result.Changes, Change{Path: c.Path, Before: c.Before, After: c.After, Rule: c.Rule, Tier: Tier(c.Tier)})
 	}
-	if out.Verdict == repair.Refused {
-		message := compiled.Explain(o.Tool, out, 1)
-		result.Arguments, result.Message, result.Details = nil, message.Text, message.Data
+	if d.Verdict == repair.Refused {
+		refusal := d.Refusal()
+		result.Arguments, result.Message, result.Details = nil, refusal.Message, refusal.Report
 	}
 	return result
 }

@@ -30,7 +30,9 @@ func ExampleArguments() {
 func ExampleArguments_refused() {
 	schema := json.RawMessage(`{"type":"object","required":["days"],"properties":{"days":{"type":"integer"}}}`)
 	result := repair.Arguments(schema, json.RawMessage(`{"days":"some"}`), repair.ForTool("get_weather"))
-	var details struct{ Issues []struct{ Field, Expected string } }
+	var details struct {
+		Issues []struct{ Field, Expected string }
+	}
 	if err := json.Unmarshal(result.Details, &details); err != nil {
 		panic(err)
 	}

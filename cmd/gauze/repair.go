@@ -17,33 +17,35 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// repairFlags are the settings of gauze repair.
+// repairFlags are the flags of gauze repair.
 type repairFlags struct {
 	schema, tool, batch, tier string
 	json                      bool
 }
 
-// repairCommand shows what Gauze makes of a call's arguments.
+// repairCommand shows how Gauze repairs the arguments of a call.
 func repairCommand() *cobra.Command {
 	f := &repairFlags{}
 	cmd := &cobra.Command{
 		Use:   "repair --schema FILE [--tool NAME] [ARGS]",
-		Short: "Check the arguments of a tool call against its schema, and repair what has one reading",
-		Long: "Hold ARGS, the arguments of a tool call as a model wrote them, against the tool's own schema. What can be repaired\n" +
-			"without changing its meaning is repaired, and each change is shown; the rest is explained as the model would read it.\n" +
-			"FILE holds a JSON Schema, a tool, or what tools/list answered; - is stdin. Without ARGS they are read from stdin.",
+		Short: "Check and repair the arguments of a tool call",
+		Long: "Check ARGS, the arguments of a tool call as a model wrote them, against the\n" +
+			"tool's input schema. Repairs what can be repaired without changing its meaning,\n" +
+			"and shows each change. Explains the rest as the model would read it.\n\n" +
+			"FILE is a JSON Schema, a tool with its inputSchema, or the response to\n" +
+			"tools/list; - is stdin. Without ARGS, the arguments are read from stdin.",
 		Example: "gauze repair --schema tools.json --tool get_weather '{\"city\": \"Oslo\", \"days\": \"5\"}'\n" +
 			"gauze repair --batch calls.jsonl > answers.jsonl",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.schema, "schema", "", "file with the schema, the tool or the list of tools; - for stdin")
-	flags.StringVar(&f.tool, "tool", "", "name of the tool, as the model called it")
-	flags.StringVar(&f.batch, "batch", "", "file of calls, one JSON object a line (id, tool, called, tools, schema, args); - for stdin")
-	flags.StringVar(&f.tier, "tier", "told", "how far repair may go: silent (what has one reading) or told (what the caller should hear of, too);\n"+
-		"in gauze run, tools that are neither read-only nor idempotent get silent only. Default:")
-	flags.BoolVar(&f.json, "json", false, "one line of JSON, as --batch gives")
+	flags.StringVar(&f.schema, "schema", "", "file with the schema, the tool or the tools; - for stdin")
+	flags.StringVar(&f.tool, "tool", "", "name of the tool that the model called")
+	flags.StringVar(&f.batch, "batch", "", "file of calls, one JSON object per line: id, tool, called,\ntools, schema, args; - for stdin")
+	flags.StringVar(&f.tier, "tier", "told", "silent (only repairs with a single reading) or told (also\n"+
+		"repairs that are reported to the model). gauze run uses\nsilent for tools that are neither read-only nor idempotent")
+	flags.BoolVar(&f.json, "json", false, "print one line of JSON, as with --batch")
 	return cmd
 }
 
@@ -73,27 +75,27 @@ func (f *repairFlags) run(cmd *cobra.Command, args []string) error {
 
 func (f *repairFlags) runBatch(cmd *cobra.Command, args []string, tier repair.Tier) error {
 	if f.schema != "" || f.tool != "" || len(args) > 0 {
-		return errors.New("with --batch each line has its own tool, schema and arguments: leave --schema, --tool and ARGS out")
+		return errors.New("cannot combine --batch with --schema, --tool or ARGS: each line has its own tool, schema and arguments")
 	}
 	if f.batch == "-" {
 		return repairBatch(cmd.InOrStdin(), cmd.OutOrStdout(), tier)
 	}
 	in, err := os.Open(f.batch)
 	if err != nil {
-		return cannotRead(err, "--batch wants a file with one call a line, or - for stdin")
+		return cannotRead(err, "--batch requires a file with one call per line, or - for stdin")
 	}
 	defer in.Close()
 	return repairBatch(in, cmd.OutOrStdout(), tier)
 }
 
-// call puts together what is to be judged; sent is the text of the arguments.
+// call returns the call to check, and its arguments as they were written.
 func (f *repairFlags) call(stdin io.Reader, args []string) (call repairCall, sent string, err error) {
 	if f.schema == "" {
-		return call, "", errors.New("no schema: name a file with --schema. It " + wantSchema)
+		return call, "", errors.New("missing --schema: " + schemaForms)
 	}
 	fromStdin := len(args) == 0 || args[0] == "-"
 	if fromStdin && f.schema == "-" {
-		return call, "", errors.New("stdin cannot hold both the schema and the arguments: write the arguments, in quotes, as the last word")
+		return call, "", errors.New("stdin cannot contain both the schema and the arguments: pass the arguments as the last argument, in quotes")
 	}
 	if call, err = f.readSchema(stdin); err != nil {
 		return call, "", err
@@ -107,31 +109,31 @@ func (f *repairFlags) call(stdin io.Reader, args []string) (call repairCall, sen
 	return call, sent, err
 }
 
-const wantSchema = "may hold a JSON Schema, a tool with its inputSchema, or what tools/list answered"
+const schemaForms = "the schema file must be a JSON Schema, a tool with its inputSchema, or the response to tools/list"
 
 func (f *repairFlags) readSchema(stdin io.Reader) (call repairCall, err error) {
-	name, text := "what came on stdin", []byte(nil)
+	name, text := "stdin", []byte(nil)
 	if f.schema == "-" {
 		text, err = io.ReadAll(stdin)
 	} else {
-		name = "the file " + f.schema
+		name = "file " + f.schema
 		text, err = os.ReadFile(f.schema)
 	}
 	if err != nil {
-		return call, cannotRead(err, "the file of --schema "+wantSchema)
+		return call, cannotRead(err, schemaForms)
 	}
-	text = bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")) // Windows shells begin files with it
+	text = bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff")) // PowerShell writes a byte order mark
 	if len(text) == 0 {
-		return call, fmt.Errorf("%s is empty: it %s", name, wantSchema)
+		return call, fmt.Errorf("%s is empty: %s", name, schemaForms)
 	}
 	if call, err = parseSchema(text); err != nil {
-		return call, fmt.Errorf("%s %s: it %s", name, notJSON(text, err), wantSchema)
+		return call, fmt.Errorf("%s %s: %s", name, notJSON(text, err), schemaForms)
 	}
 	call.Called = f.tool
 	return call, f.pick(name, &call)
 }
 
-// parseSchema tells the forms of the file apart.
+// parseSchema reads a schema file in any of its forms.
 func parseSchema(text []byte) (call repairCall, err error) {
 	if text[0] == '[' {
 		return call, json.Unmarshal(text, &call.Tools)
@@ -141,7 +143,7 @@ func parseSchema(text []byte) (call repairCall, err error) {
 		InputSchema json.RawMessage `json:"inputSchema"`
 		Result      struct {
 			Tools []repairTool `json:"tools"`
-		} `json:"result"` // of a whole answer, as it is copied from a log
+		} `json:"result"` // a whole response, as copied from a log
 	}
 	if text[0] == '{' {
 		if err := json.Unmarshal(text, &form); err != nil {
@@ -157,20 +159,20 @@ func parseSchema(text []byte) (call repairCall, err error) {
 		call.Tools = make([]repairTool, 1)
 		return call, json.Unmarshal(text, &call.Tools[0])
 	case text[0] != '{' && string(text) != "true" && string(text) != "false":
-		err = json.Unmarshal(text, &form) // which it cannot be, and this says why
+		err = json.Unmarshal(text, &form) // fails, and says why
 	default:
 		call.Schema = text
 	}
 	return call, err
 }
 
-// pick makes sure that it is clear which tool of a list is meant.
+// pick returns an error if it is not clear which tool was called.
 func (f *repairFlags) pick(source string, call *repairCall) error {
 	switch {
 	case call.Schema != nil || f.tool != "" && len(call.Tools) > 0:
 		return nil
 	case len(call.Tools) == 0:
-		return fmt.Errorf("%s holds an empty list of tools: it needs the one that was called", source)
+		return fmt.Errorf("%s contains no tools: it must contain the tool that was called", source)
 	case len(call.Tools) == 1:
 		call.Called = call.Tools[0].Name
 		return nil
@@ -180,34 +182,34 @@ func (f *repairFlags) pick(source string, call *repairCall) error {
 	if len(names) > 20 {
 		list += fmt.Sprintf(" and %d more", len(names)-20)
 	}
-	return fmt.Errorf("%s holds %d tools: name the one that was called with --tool. There are %s", source, len(names), fault.Clean(list))
+	return fmt.Errorf("%s contains %d tools: set --tool to one of %s", source, len(names), fault.Clean(list))
 }
 
 func readArguments(stdin io.Reader) (string, error) {
 	if f, ok := stdin.(*os.File); ok && term.IsTerminal(f.Fd()) {
-		return "", errors.New("no arguments: write them, in quotes, as the last word, or send them on stdin")
+		return "", errors.New("missing ARGS: pass the arguments as the last argument, in quotes, or on stdin")
 	}
 	text, err := io.ReadAll(stdin)
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
-		err = errors.New("there is nothing on stdin: send the arguments there, or write them, in quotes, as the last word ('' for none)")
+		err = errors.New("stdin is empty: pass the arguments there, or as the last argument, in quotes ('' for none)")
 	}
 	return string(text), err
 }
 
-// cannotRead says which file, why, and what was wanted.
-func cannotRead(err error, want string) error {
+// cannotRead reports which file cannot be read, why, and what is expected.
+func cannotRead(err error, expected string) error {
 	var where *fs.PathError
 	if errors.As(err, &where) && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no file %s: %s", where.Path, want)
+		return fmt.Errorf("file %s does not exist: %s", where.Path, expected)
 	}
-	return fmt.Errorf("%w: %s", err, want)
+	return fmt.Errorf("%w: %s", err, expected)
 }
 
-// notJSON says what is wrong with a text, and where.
+// notJSON describes what is wrong with a JSON text, and where.
 func notJSON(text []byte, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
-		return "is JSON of another form"
+		return "is JSON of a different form"
 	}
 	before := text[:min(max(syntax.Offset-1, 0), int64(len(text)))]
 	line := bytes.Count(before, []byte("\n")) + 1
@@ -222,5 +224,5 @@ func parseTier(text string) (repair.Tier, error) {
 	case "told":
 		return repair.Told, nil
 	}
-	return repair.Off, fmt.Errorf("the flag --tier is %q: want silent or told", text)
+	return repair.Off, fmt.Errorf("invalid --tier %q: must be silent or told", text)
 }

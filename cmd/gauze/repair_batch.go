@@ -10,26 +10,27 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// maxBatchLine is how long a line of a batch may be.
+// maxBatchLine limits the bytes of a line of a batch.
 const maxBatchLine = 64 << 20
 
-// repairCall is one call to judge: a line of a batch.
+// repairCall is one call to check: a line of a batch.
 type repairCall struct {
 	ID     json.RawMessage `json:"id"`
 	Tool   string          `json:"tool"`
-	Called string          `json:"called"` // the name the model used; Tool if absent
+	Called string          `json:"called"` // the name that the model used; default Tool
 	Tools  []repairTool    `json:"tools"`
-	Schema json.RawMessage `json:"schema"`
-	Args   json.RawMessage `json:"args"` // a JSON string is the text a model wrote
+	Schema json.RawMessage `json:"schema"` // default: the schema of the called tool
+	Args   json.RawMessage `json:"args"`   // a JSON string is the text that a model wrote
 }
 
-// repairTool is a tool as tools/list has it. A batch may give its name alone.
+// repairTool is a tool as in tools/list. A batch may contain only its name.
 type repairTool struct {
 	Name        string
 	InputSchema json.RawMessage
@@ -48,95 +49,94 @@ func (t *repairTool) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// repairAnswer is what became of a call: a line of the output.
+// repairAnswer is the result of checking a call: a line of the output.
 type repairAnswer struct {
 	ID      json.RawMessage `json:"id"`
 	Outcome string          `json:"outcome"`
 	Tool    string          `json:"tool"`
-	Args    json.RawMessage `json:"args,omitempty"` // what to send; absent if nothing is to be sent
+	Args    json.RawMessage `json:"args,omitempty"` // the arguments to send; absent if the call was refused
 	Changes []repair.Change `json:"changes"`
 	Notes   []string        `json:"notes,omitempty"`
 	Message string          `json:"message,omitempty"`
 }
 
-// judge is the one judgement behind all forms of the command.
+// judge passes a call through the repair gate. The arguments of an unknown tool are still checked
+// if the call has a schema.
 func (c repairCall) judge(tier repair.Tier) repairAnswer {
-	a := repairAnswer{ID: c.ID, Changes: []repair.Change{}}
-	called := cmp.Or(c.Called, c.Tool)
-	var known bool
-	if a.Tool, known = resolveTool(called, c.Tools); !known {
-		a.Message = repair.UnknownTool(called, toolNames(c.Tools), 1).Text
+	gate := repair.Gate{Authoritative: true}
+	call := repair.Call{Tool: cmp.Or(c.Called, c.Tool), Arguments: c.arguments()}
+	d := gate.Admit(call, c.catalog(tier))
+	a := repairAnswer{ID: c.ID, Tool: d.Tool}
+	if d.Verdict == repair.Refused {
+		refusal := d.Refusal()
+		a.Message = refusal.Message
+		if refusal.Code == fault.ToolUnknown {
+			a.Tool = ""
+			if compiled := compile(c.Schema); compiled != nil {
+				d = gate.Admit(call, repair.Only{Schema: compiled, Safe: tier == repair.Told})
+				if d.Verdict == repair.Refused {
+					a.Message = joined(a.Message, d.Refusal().Message)
+				}
+			}
+		}
 	}
-	raw := c.Schema
-	if isNothing(raw) {
-		raw = schemaOf(a.Tool, c.Tools)
+	if d.Verdict == repair.Valid && !d.Checked() {
+		d.Verdict, d.Reason = repair.Unverified, "there is no schema to check the arguments against"
 	}
-	switch {
-	case isNothing(raw) && !known:
-		a.Outcome = repair.Refused.String()
-	case isNothing(raw):
-		a.Outcome, a.Args, a.Message = repair.Unverified.String(), c.Args, "there is no schema to hold the arguments against"
-	default:
-		c.hold(repair.Compile(raw), repair.Options{Tool: called, Tier: tier}, &a)
+	a.Outcome, a.Notes, a.Changes = d.Verdict.String(), d.Receipt.Notes, d.Receipt.Changes
+	if a.Changes == nil {
+		a.Changes = []repair.Change{}
+	}
+	switch d.Verdict {
+	case repair.Unverified:
+		a.Args, a.Message = c.Args, joined(a.Message, d.Reason)
+		if json.Valid(d.Arguments) {
+			a.Args = d.Arguments
+		}
+	case repair.Valid, repair.Repaired:
+		a.Args = d.Arguments
 	}
 	return a
 }
 
-// hold holds the arguments against the schema.
-func (c repairCall) hold(schema *repair.Schema, o repair.Options, a *repairAnswer) {
-	out := judgeText(schema, c.Args, o)
-	a.Outcome, a.Notes = out.Verdict.String(), out.Notes
-	if len(out.Changes) > 0 {
-		a.Changes = out.Changes
-	}
-	more := ""
-	switch out.Verdict {
-	case repair.Refused:
-		more = schema.Explain(cmp.Or(a.Tool, o.Tool), out, 1).Text
-	case repair.Unverified:
-		a.Args, more = asSent(out.Arguments, c.Args), out.Reason
-	default:
-		a.Args = out.Arguments
-	}
-	if a.Message != "" && more != "" {
-		a.Message += "\n\n"
-	}
-	a.Message += more
-}
+// joined puts two messages into two paragraphs.
+func joined(a, b string) string { return strings.TrimSpace(a + "\n\n" + b) }
 
-// judgeText takes a JSON string for the text a model wrote, anything else for
-// the arguments themselves.
-func judgeText(schema *repair.Schema, args json.RawMessage, o repair.Options) repair.Outcome {
+// arguments returns the arguments as the model wrote them.
+func (c repairCall) arguments() []byte {
 	var text string
-	if len(args) == 0 || args[0] != '"' || json.Unmarshal(args, &text) != nil {
-		return schema.Arguments(args, o)
+	if len(c.Args) == 0 || c.Args[0] != '"' || json.Unmarshal(c.Args, &text) != nil {
+		return c.Args
 	}
-	if text == "" {
-		return schema.Arguments(nil, o)
-	}
-	return schema.Text(text, o)
+	return []byte(text)
 }
 
-// asSent is what could not be checked, as JSON: text that is none stays text.
-func asSent(arguments []byte, sent json.RawMessage) json.RawMessage {
-	if json.Valid(arguments) {
-		return arguments
+// catalog returns the tools of a call as the repair gate reads them. If none are known, any name is
+// accepted.
+func (c repairCall) catalog(tier repair.Tier) repair.Catalog {
+	only := repair.Tool{Schema: compile(c.Schema), Safe: tier == repair.Told}
+	if len(c.Tools) == 0 {
+		return repair.Only(only)
 	}
-	return sent
+	return repairTools{c.Tools, only}
 }
 
-// resolveTool finds the tool that was called. Where no tools are known, any
-// name is right.
-func resolveTool(called string, tools []repairTool) (name string, known bool) {
-	names := toolNames(tools)
-	if len(names) == 0 || slices.Contains(names, called) {
-		return called, true
-	}
-	if name, ok := repair.ToolName(called, names); ok {
-		return name, true
-	}
-	return "", false
+// repairTools is a list of tools. The schema of the call, if any, applies to all of them.
+type repairTools struct {
+	tools []repairTool
+	all   repair.Tool
 }
+
+func (l repairTools) Tool(name string) (repair.Tool, bool) {
+	i := slices.IndexFunc(l.tools, func(t repairTool) bool { return t.Name == name })
+	tool := l.all
+	if i >= 0 && tool.Schema == nil {
+		tool.Schema = compile(l.tools[i].InputSchema)
+	}
+	return tool, i >= 0
+}
+
+func (l repairTools) Names() []string { return toolNames(l.tools) }
 
 func toolNames(tools []repairTool) (names []string) {
 	for _, t := range tools {
@@ -145,26 +145,23 @@ func toolNames(tools []repairTool) (names []string) {
 	return names
 }
 
-func schemaOf(name string, tools []repairTool) json.RawMessage {
-	for _, t := range tools {
-		if t.Name == name {
-			return t.InputSchema
-		}
+// compile returns the schema, or nil if there is none.
+func compile(schema json.RawMessage) *repair.Schema {
+	if len(schema) == 0 || string(schema) == "null" {
+		return nil
 	}
-	return nil
+	return repair.Compile(schema)
 }
 
-func isNothing(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-// line is the answer as one line of JSON.
+// line encodes the answer as one line of JSON.
 func (a repairAnswer) line() []byte { return jsonLine(a) }
 
-// jsonLine encodes what every command prints with --json: one line, in which < and & stay readable and no character is
-// unseen.
+// jsonLine encodes what every command prints with --json: one line, in which < and & are not escaped
+// and every character is visible.
 func jsonLine(value any) []byte {
 	text, err := fault.EncodeJSON(value, "")
 	if err != nil {
-		return brokenLine(nil, "the answer cannot be written: "+err.Error())
+		return brokenLine(nil, "cannot encode the answer: "+err.Error())
 	}
 	return append(text, '\n')
 }
@@ -177,14 +174,14 @@ func brokenLine(id json.RawMessage, message string) []byte {
 	}{id, "error", message})
 }
 
-// batchResult is one line of output.
+// batchResult is one line of the output.
 type batchResult struct {
 	line   []byte
 	broken bool
 }
 
-// repairBatch answers every line of in with one line on out, in the same
-// order. Lines are judged side by side, as many as there are processors.
+// repairBatch answers every line of in with one line on out, in the same order. It checks as many
+// lines at the same time as there are processors.
 func repairBatch(in io.Reader, out io.Writer, tier repair.Tier) error {
 	pending := make(chan chan batchResult, runtime.GOMAXPROCS(0))
 	stop := make(chan struct{})
@@ -210,19 +207,19 @@ func repairBatch(in io.Reader, out io.Writer, tier repair.Tier) error {
 			broken++
 		}
 		if _, err := w.Write(r.line); err != nil {
-			return fmt.Errorf("writing the answers: %w", err)
+			return fmt.Errorf("cannot write the answers: %w", err)
 		}
-		if len(pending) == 0 { // whoever sends line by line gets answers line by line
+		if len(pending) == 0 { // answer a client that sends line by line immediately
 			if err := w.Flush(); err != nil {
-				return fmt.Errorf("writing the answers: %w", err)
+				return fmt.Errorf("cannot write the answers: %w", err)
 			}
 		}
 	}
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("writing the answers: %w", err)
+		return fmt.Errorf("cannot write the answers: %w", err)
 	}
 	if reading != nil {
-		return fmt.Errorf("reading the batch: %w", reading)
+		return fmt.Errorf("cannot read the batch: %w", reading)
 	}
 	if broken > 0 {
 		return exitStatus(1)
@@ -234,9 +231,9 @@ func answerLine(number int, line []byte, tooLong bool, tier repair.Tier) batchRe
 	var call repairCall
 	problem := ""
 	if tooLong {
-		problem = fmt.Sprintf("is longer than %d MB", maxBatchLine>>20)
+		problem = fmt.Sprintf("longer than %d MB", maxBatchLine>>20)
 	} else if !utf8.Valid(line) {
-		problem = "is not UTF-8"
+		problem = "not valid UTF-8"
 	} else if err := json.Unmarshal(line, &call); err != nil {
 		problem = explainLine(err)
 	}
@@ -246,20 +243,21 @@ func answerLine(number int, line []byte, tooLong bool, tier repair.Tier) batchRe
 	return batchResult{call.judge(tier).line(), false}
 }
 
-// explainLine says what is wrong with a line.
+// explainLine describes what is wrong with a line.
 func explainLine(err error) string {
+	const form = `{"id", "tool", "called", "tools", "schema", "args"}`
 	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) && kind.Field != "" {
-		return fmt.Sprintf("%s is a %s: want {\"id\", \"tool\", \"called\", \"tools\", \"schema\", \"args\"}, with names as text", kind.Field, kind.Value)
+	switch {
+	case errors.As(err, &kind) && kind.Field != "":
+		return fmt.Sprintf("%s is a JSON %s: a line must be an object %s, and names must be strings", kind.Field, kind.Value, form)
+	case errors.As(err, &kind):
+		return fmt.Sprintf("a JSON %s: a line must be an object %s", kind.Value, form)
 	}
-	if errors.As(err, &kind) {
-		return fmt.Sprintf("is a JSON %s: want an object {\"id\", \"tool\", \"called\", \"tools\", \"schema\", \"args\"}", kind.Value)
-	}
-	return "is not JSON: " + err.Error()
+	return "not JSON: " + err.Error()
 }
 
-// eachLine calls f with every line that is not blank, until it returns false.
-// Of a line that is too long only the number is given.
+// eachLine calls f with every line that is not blank, until f returns false. A line that is too long
+// is passed without its text.
 func eachLine(in io.Reader, f func(number int, line []byte, tooLong bool) bool) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for number := 1; ; number++ {
@@ -276,7 +274,7 @@ func eachLine(in io.Reader, f func(number int, line []byte, tooLong bool) bool) 
 	}
 }
 
-// readLine reads one line; one that is too long is skipped to its end.
+// readLine reads one line. It skips a line that is too long.
 func readLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')

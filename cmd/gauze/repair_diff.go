@@ -10,23 +10,23 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// show is the answer for people. sent is the text of the arguments.
+// show formats the answer for a terminal. sent is the arguments as they were written.
 func (a repairAnswer) show(called, sent string, p paint) string {
 	var b strings.Builder
 	if a.Tool != "" && a.Tool != called {
-		fmt.Fprintf(&b, "%s was read as %s: the only tool it can mean\n\n", fault.Clean(called), fault.Clean(a.Tool))
+		fmt.Fprintf(&b, "tool %s resolved to %s, the only match\n\n", fault.Clean(called), fault.Clean(a.Tool))
 	}
 	switch a.Outcome {
 	case repair.Valid.String():
-		b.WriteString(p.green("fits") + ": the arguments are sent as they are\n")
+		b.WriteString(p.green("valid") + ": the arguments are sent unchanged\n")
 	case repair.Repaired.String():
-		b.WriteString(p.green("repaired") + ": the arguments fit after " + count(len(a.Changes), "change") + "\n\n")
+		b.WriteString(p.green("repaired") + ": the arguments match the schema after " + count(len(a.Changes), "change") + "\n\n")
 		b.WriteString(showDiff(sent, a.Args, p) + "\n")
 		for _, change := range a.Changes {
 			b.WriteString(showChange(change) + "\n")
 		}
 	case repair.Unverified.String():
-		b.WriteString("not checked: " + fault.Clean(a.Message) + "; the arguments are sent as they are\n")
+		b.WriteString("unverified: " + fault.Clean(a.Message) + "\nThe arguments are sent unchanged.\n")
 	default:
 		for line := range strings.Lines(a.Message) {
 			b.WriteString(cleanLine(line) + "\n")
@@ -38,10 +38,10 @@ func (a repairAnswer) show(called, sent string, p paint) string {
 	return b.String()
 }
 
-// showChange says what was changed, and why.
+// showChange describes one change.
 func showChange(c repair.Change) string {
 	if c.Tier == repair.Told {
-		return fault.Clean(c.String()) + "; the caller is told"
+		return fault.Clean(c.String()) + "; reported to the model"
 	}
 	return fault.Clean(c.String())
 }
@@ -53,8 +53,7 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// showDiff shows both texts as one: what was taken out, what was put in, and
-// three lines around each.
+// showDiff returns a diff of two texts with three lines of context.
 func showDiff(before string, after []byte, p paint) string {
 	const around = 3
 	lines := diff(prettyLines(before), prettyLines(string(after)))
@@ -81,7 +80,7 @@ func showDiff(before string, after []byte, p paint) string {
 	return b.String()
 }
 
-// prettyLines are the lines of a text, set out if it is JSON.
+// prettyLines splits a text into lines, after indenting it if it is JSON.
 func prettyLines(text string) []string {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, []byte(text), "", "  ") == nil {
@@ -90,28 +89,28 @@ func prettyLines(text string) []string {
 	return strings.Split(strings.TrimSpace(text), "\n")
 }
 
-// cleanLine is a line fit for a terminal, with its indent.
+// cleanLine makes a line safe for a terminal, and keeps its indent.
 func cleanLine(line string) string {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	return line[:indent] + fault.Clean(line)
 }
 
-// diffLine is a line of a diff: kept, taken out (-) or put in (+).
+// diffLine is a line of a diff: kept ( ), removed (-) or added (+).
 type diffLine struct {
 	mark rune
 	text string
 }
 
-// maxDiff bounds the table of a diff; larger texts are shown one after the other.
+// maxDiff limits the table of a diff. Larger texts are shown one after the other.
 const maxDiff = 1 << 22
 
-// diff finds the longest run of lines that both texts have.
+// diff compares two texts by their longest common subsequence of lines.
 func diff(before, after []string) (lines []diffLine) {
 	n, m := len(before), len(after)
 	if n*m > maxDiff {
 		return append(marked('-', before), marked('+', after)...)
 	}
-	common := make([][]int, n+1) // of what follows line i and line j
+	common := make([][]int, n+1) // length of the longest one after line i and line j
 	for i := range common {
 		common[i] = make([]int, m+1)
 	}
@@ -147,10 +146,10 @@ func marked(mark rune, texts []string) (lines []diffLine) {
 	return lines
 }
 
-// sameLine does not count the comma that a line has only because another follows.
+// sameLine compares lines without the comma that depends on whether another line follows.
 func sameLine(a, b string) bool { return strings.TrimSuffix(a, ",") == strings.TrimSuffix(b, ",") }
 
-// paint is whether to colour.
+// paint reports whether to use colors.
 type paint bool
 
 func (p paint) red(s string) string   { return p.in("31", s) }

@@ -65,7 +65,7 @@ func TestRepairBatchSkipsALineThatIsTooLong(t *testing.T) {
 		t.Error(err)
 	}
 	want := `{"id":1,"outcome":"valid","tool":"","args":{},"changes":[]}
-{"id":null,"outcome":"error","message":"line 2: is longer than 64 MB"}
+{"id":null,"outcome":"error","message":"line 2: longer than 64 MB"}
 {"id":2,"outcome":"valid","tool":"","args":{},"changes":[]}
 `
 	if out.String() != want {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
@@ -18,7 +19,7 @@ func (d *desk) addTell() {
 		"Say why an MCP server failed, from a log of its client or what it wrote to stderr: the cause, how sure, the evidence, what to do. Runs nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).diagnose)
 	add(d, "repair_arguments", "Repair the arguments of a tool call",
-		"Hold the arguments of a tool call against the tool's input schema. What can be repaired without changing its meaning is, with a receipt for each change; the rest is refused with all that is wrong and a call that would pass. Calls nothing.",
+		"Check the arguments of a tool call against the tool's input schema, and repair what can be repaired without changing its meaning. Returns the arguments to send and a receipt for each change, or what is wrong and a call that would pass. Does not call the tool.",
 		hints{readOnly: true, idempotent: true}, (*call).repair)
 	add(d, "search_servers", "Search for MCP servers",
 		"Search the MCP registry for servers by words: what they are, what they need, how to add them. Looks through answers kept on this machine; with online it asks the registry, if the user started gauze mcp with --online. Nobody has checked what it says: it is the publishers' own.",
@@ -54,31 +55,32 @@ func (c *call) diagnose(in diagnoseIn) (Diagnosis, error) {
 }
 
 type repairIn struct {
-	Schema    map[string]any `json:"schema" jsonschema:"the tool's inputSchema"`
-	Arguments any            `json:"arguments,omitempty" jsonschema:"what was sent, or is to be: an object, or the text that a model wrote"`
-	Tool      string         `json:"tool,omitempty" jsonschema:"the tool's name, for the message"`
-	Silent    bool           `json:"silent_only,omitempty" jsonschema:"keep to repairs that have one reading only: for tools with side effects"`
+	Schema    map[string]json.RawMessage `json:"schema" jsonschema:"the tool's inputSchema"`
+	Arguments json.RawMessage            `json:"arguments,omitempty" jsonschema:"the arguments: an object, or the text that a model wrote"`
+	Tool      string                     `json:"tool,omitempty" jsonschema:"the tool's name, for the message"`
+	Silent    bool                       `json:"silent_only,omitempty" jsonschema:"make only repairs that have a single reading: for tools with side effects"`
 }
 
-// Repaired is what became of the arguments.
+// Repaired is the result of repair_arguments.
 type Repaired struct {
 	Outcome   string   `json:"outcome" jsonschema:"valid, repaired, refused or unverified"`
-	Arguments any      `json:"arguments,omitempty" jsonschema:"what to send"`
+	Arguments any      `json:"arguments,omitempty" jsonschema:"the arguments to send"`
 	Changes   []string `json:"changes,omitempty" jsonschema:"a receipt for each repair"`
-	Notes     []string `json:"notes,omitempty"`
-	Message   string   `json:"message,omitempty" jsonschema:"of refused arguments: what is wrong, and a call that would pass"`
-	Reason    string   `json:"reason,omitempty" jsonschema:"of unverified arguments: why they could not be checked"`
+	Notes     []string `json:"notes,omitempty" jsonschema:"likely mistakes in arguments that fit the schema"`
+	Message   string   `json:"message,omitempty" jsonschema:"if refused: what is wrong, and a call that would pass"`
+	Reason    string   `json:"reason,omitempty" jsonschema:"if unverified: why the arguments could not be checked"`
 }
 
 func (r Repaired) text() string {
-	switch {
-	case r.Message != "":
+	if r.Message != "" {
 		return r.Message
-	case r.Reason != "":
-		return "Not verified: " + r.Reason
 	}
-	text, _ := json.Marshal(r.Arguments)
-	return strings.TrimSpace(fmt.Sprintf("%s\n%s\n%s", r.Outcome, text, strings.Join(r.Changes, "\n")))
+	outcome := r.Outcome
+	if r.Reason != "" {
+		outcome += ": " + r.Reason
+	}
+	arguments, _ := json.Marshal(r.Arguments)
+	return strings.Join(slices.Concat([]string{outcome, string(arguments)}, r.Changes, r.Notes), "\n")
 }
 
 func (c *call) repair(in repairIn) (out Repaired, err error) {
@@ -86,34 +88,25 @@ func (c *call) repair(in repairIn) (out Repaired, err error) {
 	if err != nil {
 		return out, err
 	}
-	compiled, options := repair.Compile(schema), repair.Options{Tool: in.Tool, Tier: repair.Told}
-	if in.Silent {
-		options.Tier = repair.Silent
+	arguments := []byte(in.Arguments)
+	var text string
+	if json.Unmarshal(arguments, &text) == nil {
+		arguments = []byte(text)
 	}
-	var judged repair.Outcome
-	if text, ok := in.Arguments.(string); ok {
-		judged = compiled.Text(text, options)
-	} else {
-		raw := json.RawMessage(nil)
-		if in.Arguments != nil {
-			if raw, err = json.Marshal(in.Arguments); err != nil {
-				return out, err
-			}
-		}
-		judged = compiled.Arguments(raw, options)
-	}
-	out = Repaired{Outcome: judged.Verdict.String(), Notes: judged.Notes, Reason: fault.Passage(judged.Reason)}
-	for _, change := range compiled.Shown(judged.Changes) {
+	gate := repair.Gate{Authoritative: true}
+	d := gate.Admit(repair.Call{Tool: in.Tool, Arguments: arguments}, repair.Only{Schema: repair.Compile(schema), Safe: !in.Silent})
+	out = Repaired{Outcome: d.Verdict.String(), Notes: d.Receipt.Notes, Reason: fault.Passage(d.Reason)}
+	for _, change := range d.Receipt.Changes {
 		out.Changes = append(out.Changes, change.String())
 	}
-	if judged.Verdict == repair.Refused {
-		out.Message = compiled.Explain(in.Tool, judged, 1).Text
+	if d.Verdict == repair.Refused {
+		out.Message = d.Refusal().Message
 		return out, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(judged.Arguments))
+	decoder := json.NewDecoder(bytes.NewReader(d.Arguments))
 	decoder.UseNumber()
-	if len(judged.Arguments) > 0 && decoder.Decode(&out.Arguments) != nil {
-		out.Arguments = string(judged.Arguments) // unverified, and no JSON
+	if len(d.Arguments) > 0 && decoder.Decode(&out.Arguments) != nil {
+		out.Arguments = string(d.Arguments) // unverified, and not JSON
 	}
 	return out, nil
 }

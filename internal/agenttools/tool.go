@@ -1,12 +1,14 @@
 package agenttools
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -100,7 +102,7 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 
 // schemaOf is the schema of a type. Lists are lists and never null.
 func schemaOf[T any]() *jsonschema.Schema {
-	s, err := jsonschema.For[T](nil)
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
 	if err != nil {
 		panic(err) // of our own types
 	}
@@ -196,7 +198,9 @@ func (c *call) answered(out answer) *mcp.CallToolResult {
 	data, err := json.Marshal(out)
 	var value any
 	if err == nil {
-		err = json.Unmarshal(data, &value)
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber() // a float64 would round the numbers in arguments
+		err = decoder.Decode(&value)
 	}
 	if err != nil {
 		return c.failed(err)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
 // Policy is what the user decided for one tool; it overrides the server's own
@@ -60,21 +62,10 @@ func (p *Policy) Set(key, value string) (err error) {
 	return nil
 }
 
-// What a user may say of the repair of calls.
-const (
-	repairOff    = "off"    // calls go as they are, whatever the schema says
-	repairSilent = "silent" // the model is told nothing; receipts are in _meta
-	repairReport = "report" // the model is told every change
-	repairStrict = "strict" // calls that do not fit and cannot be repaired are refused before they are sent
-)
-
-// CheckRepair refuses what is no such word.
-func CheckRepair(value string) error {
-	switch value {
-	case repairOff, repairSilent, repairReport, repairStrict:
-		return nil
-	}
-	return fmt.Errorf("repair is %q: must be off, silent, report or strict", value)
+// CheckRepair reports whether a repair mode has this name.
+func CheckRepair(name string) error {
+	_, err := repair.ParseMode(name)
+	return err
 }
 
 // repairMode is the user's word for the tool, or else for all of them.

@@ -13,6 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -145,9 +146,8 @@ type Session struct {
 	budget     budget
 	memory     memory
 	catalog    catalog
-	mistakes   map[string]mistake // the last with each tool
-	rejections rejections         // what the server itself rejects
-	unverified map[string]string  // tools whose calls pass unchecked, and why
+	gate       repair.Gate       // decides about tool calls; guards itself
+	unverified map[string]string // tools whose calls pass unchecked, and why
 	notices    notices
 	pulse      pulse
 	dozing     bool          // watch waits for wake
@@ -184,7 +184,6 @@ func New(o Options) *Session {
 		late:       map[uint64]bool{},
 		questions:  map[string]*question{},
 		catalog:    newCatalog(),
-		mistakes:   map[string]mistake{},
 		unverified: map[string]string{},
 		wake:       make(chan struct{}, 1),
 	}

@@ -2,10 +2,8 @@ package repair
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -61,15 +59,6 @@ type Outcome struct {
 	text       string // it
 }
 
-// Change is a receipt: nothing is altered without one.
-type Change struct {
-	Path   string          `json:"path"`
-	Before json.RawMessage `json:"before,omitempty"` // absent: there was nothing
-	After  json.RawMessage `json:"after,omitempty"`  // absent: it was left out
-	Rule   string          `json:"rule"`
-	Tier   Tier            `json:"tier"`
-}
-
 // Arguments judges the arguments of one call and repairs them if it can. raw
 // is the JSON that came; nil if the call had none.
 func (s *Schema) Arguments(raw []byte, o Options) Outcome {
@@ -99,18 +88,6 @@ func (s *Schema) checked(raw []byte, o Options) Outcome {
 		return s.text(string(raw), o)
 	}
 	return s.judge(out, doc, nil, o)
-}
-
-// Text judges arguments that came as text a model wrote, which may be no JSON.
-func (s *Schema) Text(text string, o Options) Outcome {
-	if doc, err := decode(text); err == nil && doc.twice == "" {
-		return s.Arguments([]byte(text), o)
-	}
-	s.Ready()
-	if s.why != "" {
-		return Outcome{Arguments: []byte(text)}.unverified(s.why)
-	}
-	return s.text(text, o)
 }
 
 func (s *Schema) text(text string, o Options) Outcome {
@@ -218,9 +195,9 @@ func onlyOverlaps(list []violation, value any) bool {
 	return len(list) > 0
 }
 
-// OnlyFormats reports whether all that is wrong is the format of texts, which
-// many servers do not check and others read more widely.
-func (out Outcome) OnlyFormats() bool { return onlyFormats(out.violations) }
+// onlyFormats reports whether the only violations are string formats. Many servers do not check
+// formats, or accept more than the format's definition.
+func (out *Outcome) onlyFormats() bool { return onlyFormats(out.violations) }
 
 func onlyFormats(list []violation) bool {
 	for _, v := range list {
@@ -242,61 +219,4 @@ func (s *Schema) notChecked() string {
 		return ""
 	}
 	return s.partial[0]
-}
-
-// quoted is a text as a JSON string, of a length fit for a receipt.
-func quoted(text string) json.RawMessage {
-	return encode(bounded(text, 400), nil)
-}
-
-// mostShown bounds a list of receipts; who wants to know more can compare.
-const mostShown = 50
-
-// Shown are the first changes without secrets and without length, for whoever
-// reads along.
-func (s *Schema) Shown(changes []Change) []Change {
-	changes = changes[:min(len(changes), mostShown)]
-	shown := make([]Change, len(changes))
-	for i, c := range changes {
-		shown[i] = c
-		shown[i].Before, shown[i].After = s.shownValue(c, c.Before), s.shownValue(c, c.After)
-	}
-	return shown
-}
-
-func (s *Schema) shownValue(c Change, raw json.RawMessage) json.RawMessage {
-	if raw == nil {
-		return nil
-	}
-	doc, err := decode(string(raw))
-	if err != nil {
-		return quoted(hiddenMark)
-	}
-	path := strings.Split(c.Path, ".")
-	if c.Path == Path(nil) || c.Rule == RuleKey {
-		path = path[:len(path)-1] // the value has its keys itself
-	}
-	if text, ok := doc.value.(string); ok && looksLikeContainer(text) {
-		if inner, ok := opened(text); ok {
-			if known := s.secretive(inner.value); len(known.values) > 0 {
-				return quoted(known.in(bounded(text, 400)))
-			}
-		}
-	}
-	value := encode(s.secretive(doc.value).safe(doc.value, path), doc.rank)
-	if len(value) > 500 {
-		return quoted(string(value))
-	}
-	return value
-}
-
-// String says a change in one line.
-func (c Change) String() string {
-	switch {
-	case c.After == nil:
-		return c.Path + " was left out (" + c.Rule + ")"
-	case c.Before == nil:
-		return c.Path + " became " + bounded(string(c.After), 80) + " (" + c.Rule + ")"
-	}
-	return c.Path + ": " + bounded(string(c.Before), 80) + " became " + bounded(string(c.After), 80) + " (" + c.Rule + ")"
 }

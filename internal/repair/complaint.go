@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,17 +101,17 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	if err != nil {
 		doc = document{value: map[string]any{}}
 	}
-	m := message{schema: s, tool: tool, times: times, said: doc.value, rank: doc.rank, known: s.secretive(doc.value)}
+	m := message{schema: s, tool: tool, times: times, rejected: true, said: doc.value, rank: doc.rank, known: s.secretive(doc.value)}
 	d := s.blamed(doc.value, said)
 	if len(d.found) == 0 {
 		return Message{}
 	}
 	m.shown = s.corrected(doc, d.found, m.known)
 	m.issues, m.tops = d.issues(m.known, m.shown), d.tops
-	m.summary = fmt.Sprintf("The server refused the arguments of the call to `%s`; change them before you call again.", shownTool(tool))
+	m.summary = m.fate() + ": its arguments need a change."
 	words := fault.Redact(m.known.in(fault.Clean(said)))
 	m.label = fittingCall
-	m.quoted = []string{"The server's words, quoted as data: " + string(encode(bounded(words, 600), nil))}
+	m.quoted = []string{"The server's message, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
 }
 
@@ -127,7 +126,7 @@ func (s *Schema) blamed(sent any, said string) *detective {
 			f := d.at(path)
 			f.need = s.need(path[:len(path)-1], path[len(path)-1])
 		case there && known:
-			d.note(violation{path: path}, groupType, "the server names it in its complaint", "send what is expected here and the server's words ask for")
+			d.note(violation{path: path}, groupType, "the server's message names it", "send the value that the server's message asks for")
 		case there && s.root != nil:
 			d.extra(violation{path: path[:len(path)-1]}, path[len(path)-1:])
 		}

@@ -146,7 +146,7 @@ func TestComplaint(t *testing.T) {
 			t.Errorf("%s: the field named is %s:\n%s", c.name, c.field, m.Text)
 			continue
 		}
-		if !strings.HasPrefix(m.Text, "The server refused the arguments of the call to `forecast`; ") || data.Type != "invalid_arguments" {
+		if !strings.HasPrefix(m.Text, "The server rejected the call to `forecast`: ") || data.Type != "invalid_arguments" {
 			t.Errorf("%s: %s", c.name, m.Text)
 		}
 		checkExample(t, forecast, data)

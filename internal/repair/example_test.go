@@ -38,7 +38,7 @@ func TestSampleNumbers(t *testing.T) {
 		`{"type":"number","minimum":1e10}`, `{"type":"integer","exclusiveMaximum":0}`, `{"type":"number","maximum":0.1,"minimum":0.1}`,
 	} {
 		for _, call := range []string{`{}`, `{"x":"none at all"}`, `{"x":-1000.123}`, `{"x":99999}`} {
-			out := Compile([]byte(one(schema))).Text(call, Options{})
+			out := Compile([]byte(one(schema))).Arguments([]byte(call), Options{})
 			if out.Verdict == Refused {
 				if _, data := explain(t, one(schema), call); data.ValidExample == nil {
 					t.Errorf("%s %s: no example", schema, call)

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden messages anew")
 // refuse has a call judged that is to be refused.
 func refuse(t *testing.T, schema, call string) Outcome {
 	t.Helper()
-	out := Compile([]byte(schema)).Text(call, Options{Tool: "tool", Tier: Told})
+	out := Compile([]byte(schema)).Arguments([]byte(call), Options{Tool: "tool", Tier: Told})
 	if out.Verdict != Refused {
 		t.Fatalf("%s: %s %s", call, out.Verdict, out.Reason)
 	}
@@ -306,7 +306,7 @@ func TestSameFaultSameBytes(t *testing.T) {
 		var first Message
 		for i := range 50 {
 			s := &Schema{raw: []byte(account)}
-			out := s.Text(call, Options{Tier: Told})
+			out := s.Arguments([]byte(call), Options{Tier: Told})
 			m := s.Explain("tool", out, 1)
 			if i == 0 {
 				first = m

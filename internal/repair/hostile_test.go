@@ -40,7 +40,7 @@ func (h hostile) judged(t *testing.T) Outcome {
 		if out.Verdict == Refused {
 			schema.Explain(toolName, out, 1)
 		}
-		schema.Text(h.sent, Options{Tool: toolName, Tier: Told})
+		schema.Arguments([]byte(h.sent), Options{Tool: toolName, Tier: Told})
 		schema.Complaint(toolName, []byte(h.sent), "invalid arguments", 1)
 		done <- out
 	}()

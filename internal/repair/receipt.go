@@ -1,0 +1,119 @@
+package repair
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Receipt reports what was changed in a call.
+type Receipt struct {
+	Called  string   `json:"called,omitempty"` // the name that the caller used, if the tool has a different one
+	Tool    string   `json:"tool,omitempty"`   // the tool's name, if Called is set
+	Changes []Change `json:"changes,omitempty"`
+	Notes   []string `json:"notes,omitempty"` // likely mistakes in arguments that were sent unchanged
+}
+
+func (r *Receipt) empty() bool { return r.Called == "" && len(r.Changes) == 0 && len(r.Notes) == 0 }
+
+// Limits of a note to the model.
+const (
+	maxNoteLen     = 1500 // characters
+	maxNoteChanges = 5
+)
+
+// note words a receipt for the model, as far as the mode asks for it.
+func (d *Decision) note() string {
+	if d.mode == ModeSilent {
+		return ""
+	}
+	what := "The arguments were adjusted: "
+	var changed, parts []string
+	if d.Receipt.Called != "" {
+		what = "The call was adjusted: "
+		changed = append(changed, "the tool is called "+fault.Quote(d.Tool)+", not "+fault.Quote(d.Receipt.Called))
+	}
+	for _, change := range d.Receipt.Changes {
+		if change.Tier > Silent || d.mode == ModeReport {
+			changed = append(changed, change.String())
+		}
+	}
+	if more := len(changed) - maxNoteChanges; more > 0 {
+		changed = append(changed[:maxNoteChanges], fmt.Sprintf("and %d more", more))
+	}
+	if len(changed) > 0 {
+		parts = append(parts, what+strings.Join(changed, "; ")+". Use this form next time.")
+	}
+	if len(d.Receipt.Notes) > 0 {
+		parts = append(parts, "The arguments were sent unchanged, but "+strings.Join(d.Receipt.Notes, "; ")+".")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return fault.ModelMark + "] " + bounded(fault.Clean(strings.Join(parts, " ")), maxNoteLen)
+}
+
+// Change is the receipt for one repair. Nothing is changed without one.
+type Change struct {
+	Path   string          `json:"path"`
+	Before json.RawMessage `json:"before,omitempty"` // absent if the field was added
+	After  json.RawMessage `json:"after,omitempty"`  // absent if the field was removed
+	Rule   string          `json:"rule"`
+	Tier   Tier            `json:"tier"`
+}
+
+// quoted encodes text as a JSON string, shortened for a receipt.
+func quoted(text string) json.RawMessage { return encode(bounded(text, 400), nil) }
+
+// maxChanges limits the changes in a receipt.
+const maxChanges = 50
+
+// shown returns the first changes, with secrets masked and long values shortened.
+func (s *Schema) shown(changes []Change) []Change {
+	changes = changes[:min(len(changes), maxChanges)]
+	shown := make([]Change, len(changes))
+	for i, c := range changes {
+		shown[i] = c
+		shown[i].Before, shown[i].After = s.shownValue(c, c.Before), s.shownValue(c, c.After)
+	}
+	return shown
+}
+
+func (s *Schema) shownValue(c Change, raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	doc, err := decode(string(raw))
+	if err != nil {
+		return quoted(hiddenMark)
+	}
+	path := strings.Split(c.Path, ".")
+	if c.Path == Path(nil) || c.Rule == RuleKey {
+		path = path[:len(path)-1] // the value contains its own key
+	}
+	if text, ok := doc.value.(string); ok && looksLikeContainer(text) {
+		if inner, ok := opened(text); ok {
+			if known := s.secretive(inner.value); len(known.values) > 0 {
+				return quoted(known.in(bounded(text, 400)))
+			}
+		}
+	}
+	value := encode(s.secretive(doc.value).safe(doc.value, path), doc.rank)
+	if len(value) > 500 {
+		return quoted(string(value))
+	}
+	return value
+}
+
+// String describes the change on one line.
+func (c Change) String() string {
+	switch {
+	case c.After == nil:
+		return c.Path + " was removed (" + c.Rule + ")"
+	case c.Before == nil:
+		return c.Path + " was set to " + bounded(string(c.After), 80) + " (" + c.Rule + ")"
+	}
+	return c.Path + ": " + bounded(string(c.Before), 80) + " became " + bounded(string(c.After), 80) + " (" + c.Rule + ")"
+}
