@@ -71,12 +71,13 @@ type Event struct {
 func (e Event) String() string { return internalEvent(e).String() }
 
 // LogValue implements [slog.LogValuer].
-func (e Event) LogValue() slog.Value { return slog.GroupValue(e.attrs()...) }
+func (e Event) LogValue() slog.Value {
+	return slog.GroupValue(append([]slog.Attr{slog.String("kind", string(e.Kind))}, e.attrs()...)...)
+}
 
-// attrs returns the fields that are set, without secrets.
-func (e Event) attrs() []slog.Attr {
+// attrs returns the fields that are set, except Kind, without secrets.
+func (e Event) attrs() (attrs []slog.Attr) {
 	clean := internalEvent(e).Quoted()
-	attrs := []slog.Attr{slog.String("kind", string(clean.Kind))}
 	text := func(key, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(key, value))
@@ -103,12 +104,17 @@ func (e Event) attrs() []slog.Attr {
 	return attrs
 }
 
-// level returns the level at which an event is logged.
-func (k EventKind) level() slog.Level {
+// level returns the level at which an event is logged. stopping is whether the server is being
+// stopped, which is no reason to warn of its end.
+func (k EventKind) level(stopping bool) slog.Level {
 	switch k {
+	case EventDied:
+		if !stopping {
+			return slog.LevelWarn
+		}
 	case EventGaveUp:
 		return slog.LevelError
-	case EventDied, EventOpened, EventHung, EventRefused, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
+	case EventOpened, EventHung, EventRefused, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
 		return slog.LevelWarn
 	case EventServed, EventProbeMissed, EventStray, EventDropped:
 		return slog.LevelDebug

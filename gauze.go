@@ -87,10 +87,12 @@ func (w *Wrap) observe(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		stopping := false
 		for internal := range events {
 			e := publicEvent(internal)
+			stopping = stopping || e.Kind == EventStopping
 			if logger != nil {
-				logger.LogAttrs(ctx, e.Kind.level(), "gauze: "+string(e.Kind), e.attrs()...)
+				logger.LogAttrs(ctx, e.Kind.level(stopping), "gauze: "+string(e.Kind), e.attrs()...)
 			}
 			if onEvent != nil {
 				onEvent(e)

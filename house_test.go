@@ -49,6 +49,10 @@ var doors = map[string][]string{
 	"internal/realtest":                {},
 	"bench":                            {"internal/repair", "bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
 	"bench/history":                    {},
+	"examples":                         {},
+	"examples/agent":                   {},
+	"examples/healedclient":            {},
+	"examples/server":                  {},
 	"bench/sdkserver":                  {},
 }
 
