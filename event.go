@@ -16,7 +16,7 @@ const (
 	EventDied          EventKind = "died"           // the process exited or the connection was lost
 	EventWaiting       EventKind = "waiting"        // gauze waits before the next start
 	EventOpened        EventKind = "opened"         // crash loop: restarts are paused
-	EventGaveUp        EventKind = "gave-up"        // the failure is permanent, and there will be no further start
+	EventGaveUp        EventKind = "gave-up"        // the failure is permanent, and the server is not started again
 	EventHealthChanged EventKind = "health-changed" // the state changed from From to To
 	EventProbeMissed   EventKind = "probe-missed"   // a liveness probe timed out
 	EventHung          EventKind = "hung"           // the server is unresponsive and idle, and is being replaced
@@ -30,7 +30,6 @@ const (
 
 // Events of a call.
 const (
-	EventServed      EventKind = "served"      // the call was answered
 	EventReplayed    EventKind = "replayed"    // the call was sent again
 	EventUnknown     EventKind = "unknown"     // the call was answered with CodeOutcomeUnknown
 	EventFailed      EventKind = "failed"      // the call was answered with another Fault
@@ -105,7 +104,7 @@ func (e Event) attrs() (attrs []slog.Attr) {
 }
 
 // level returns the level at which an event is logged. stopping is whether the server is being
-// stopped, which is no reason to warn of its end.
+// stopped, so that its exit is expected.
 func (k EventKind) level(stopping bool) slog.Level {
 	switch k {
 	case EventDied:
@@ -116,7 +115,7 @@ func (k EventKind) level(stopping bool) slog.Level {
 		return slog.LevelError
 	case EventOpened, EventHung, EventRefused, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
 		return slog.LevelWarn
-	case EventServed, EventProbeMissed, EventStray, EventDropped:
+	case EventProbeMissed, EventStray, EventDropped:
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

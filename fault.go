@@ -14,65 +14,63 @@ type Code string
 
 // The server cannot be started or reached.
 const (
-	CodeServerUnavailable    Code = "server-unavailable"
-	CodeServerStarting       Code = "server-starting"
-	CodeCommandNotFound      Code = "command-not-found"
-	CodeCommandNotExecutable Code = "command-not-executable"
-	CodeCommandBadFormat     Code = "command-bad-format"
-	CodeWorkdirMissing       Code = "workdir-missing"
-	CodeServerExitsEarly     Code = "server-exits-early"
-	CodeStartTimeout         Code = "start-timeout"
-	CodeCrashLoop            Code = "crash-loop"
-	CodeSpawnFailed          Code = "spawn-failed"
-	CodeSessionChanged       Code = "session-changed"
-	CodeMethodUnknownEra     Code = "discover-unanswered"
-	CodeStopping             Code = "stopping"
-	CodeServerUnreachable    Code = "server-unreachable"
-	CodeHostNotFound         Code = "host-not-found"
-	CodeTLSFailed            Code = "tls-failed"
+	CodeServerUnavailable    Code = "server-unavailable"     // the server is down and is being restarted
+	CodeServerStarting       Code = "server-starting"        // the server is still starting
+	CodeCommandNotFound      Code = "command-not-found"      // the command does not exist
+	CodeCommandNotExecutable Code = "command-not-executable" // the command must not be executed
+	CodeCommandBadFormat     Code = "command-bad-format"     // the command is not a program for this system
+	CodeWorkdirMissing       Code = "workdir-missing"        // the working directory does not exist
+	CodeServerExitsEarly     Code = "server-exits-early"     // the server exits immediately after every start
+	CodeStartTimeout         Code = "start-timeout"          // the server did not answer in time when it was started
+	CodeCrashLoop            Code = "crash-loop"             // the server keeps crashing, and restarts are paused
+	CodeSpawnFailed          Code = "spawn-failed"           // the system cannot start another process
+	CodeSessionChanged       Code = "session-changed"        // the server restarted with a different protocol version
+	CodeDiscoverUnanswered   Code = "discover-unanswered"    // the server did not answer server/discover
+	CodeStopping             Code = "stopping"               // gauze is stopping
+	CodeServerUnreachable    Code = "server-unreachable"     // the host does not accept connections
+	CodeHostNotFound         Code = "host-not-found"         // the host name does not exist
+	CodeTLSFailed            Code = "tls-failed"             // the certificate or the TLS handshake is invalid
 )
 
 // The server at a URL rejected the request.
 const (
-	CodeAuthRequired    Code = "auth-required"
-	CodeAuthDenied      Code = "auth-denied"
-	CodeRateLimited     Code = "rate-limited"
-	CodeHTTPUnavailable Code = "http-unavailable"
-	CodeHTTPRefused     Code = "http-refused"
-	CodeRedirectRefused Code = "redirect-refused"
-	CodeNotMCP          Code = "not-mcp"
-	CodeAnswerMissing   Code = "answer-missing"
+	CodeAuthRequired    Code = "auth-required"    // the credential is missing, wrong or expired
+	CodeAuthDenied      Code = "auth-denied"      // the credential does not permit the request
+	CodeRateLimited     Code = "rate-limited"     // the server accepts no further requests for a while
+	CodeHTTPUnavailable Code = "http-unavailable" // the server, or a gateway before it, reported a failure
+	CodeHTTPRefused     Code = "http-refused"     // the server rejected the request with another status
+	CodeRedirectRefused Code = "redirect-refused" // the server redirects to a different origin
+	CodeNotMCP          Code = "not-mcp"          // the URL is not that of an MCP server
+	CodeAnswerMissing   Code = "answer-missing"   // the HTTP response ended without the JSON-RPC response
 )
 
 // A call failed.
 const (
-	// CodeOutcomeUnknown means that the server was lost with the call in flight: the call may or
-	// may not have taken effect. Check before repeating it.
-	CodeOutcomeUnknown   Code = "outcome-unknown"
-	CodeCallTimeout      Code = "call-timeout"
-	CodeServerHung       Code = "server-hung"
-	CodeReplayExhausted  Code = "replay-exhausted"
-	CodeCallQuarantined  Code = "call-quarantined"
-	CodeRetryBudgetSpent Code = "retry-budget-spent"
-	CodeServerBusy       Code = "server-busy"
-	CodeToolChanged      Code = "tool-changed"
-	CodeArgumentsInvalid Code = "arguments-invalid"
-	CodeToolUnknown      Code = "tool-unknown"
+	CodeOutcomeUnknown   Code = "outcome-unknown"    // the server was lost with the call in flight: it may or may not have taken effect
+	CodeCallTimeout      Code = "call-timeout"       // the server did not answer in time
+	CodeServerHung       Code = "server-hung"        // the server hung and was replaced
+	CodeReplayExhausted  Code = "replay-exhausted"   // the server crashed every time it ran the call
+	CodeCallQuarantined  Code = "call-quarantined"   // the call is rejected because the server crashed with it twice
+	CodeRetryBudgetSpent Code = "retry-budget-spent" // too many calls were sent again recently
+	CodeServerBusy       Code = "server-busy"        // too many calls are waiting
+	CodeToolChanged      Code = "tool-changed"       // the tool changed when the server restarted
+	CodeArgumentsInvalid Code = "arguments-invalid"  // the arguments do not match the tool's input schema
+	CodeToolUnknown      Code = "tool-unknown"       // the server has no tool with this name
 )
 
 // A message cannot be forwarded.
 const (
-	CodeResponseTooLarge Code = "response-too-large"
-	CodeRequestTooLarge  Code = "request-too-large"
-	CodeResponseInvalid  Code = "response-invalid"
-	CodeMessageInvalid   Code = "message-invalid"
-	CodeIDInUse          Code = "id-in-use"
+	CodeResponseTooLarge Code = "response-too-large" // the server's response is too large
+	CodeRequestTooLarge  Code = "request-too-large"  // the request is too large
+	CodeResponseInvalid  Code = "response-invalid"   // the server's response is not a valid message
+	CodeMessageInvalid   Code = "message-invalid"    // the client's message is not valid
+	CodeIDInUse          Code = "id-in-use"          // the request ID is already in use
 )
 
 // The gateway, gauze serve, rejected the client.
 const (
-	CodeSessionLimit Code = "session-limit"
-	CodeBodyLimit    Code = "body-limit"
+	CodeSessionLimit Code = "session-limit" // too many clients have a session
+	CodeBodyLimit    Code = "body-limit"    // too many large requests are in progress
 )
 
 // Delivery is how far a request got.
@@ -147,11 +145,8 @@ func (f *Fault) Error() string {
 // an [*mcp.CallToolResult] or an error of a client session:
 //
 //	result, err := session.CallTool(ctx, params)
-//	if err != nil {
-//		return gauze.FaultOf(err), err
-//	}
 //	if f := gauze.FaultOf(result); f != nil && f.Code == gauze.CodeOutcomeUnknown {
-//		// Check whether the call took effect.
+//		// Check whether the call took effect before repeating it.
 //	}
 //
 // It works with every client of a server behind gauze: a [Transport], gauze run or gauze serve.

@@ -6,7 +6,7 @@ import "time"
 type State string
 
 const (
-	StateDead         State = "dead"         // there is no connection; calls wait
+	StateDead         State = "dead"         // not connected; calls wait
 	StateUnresponsive State = "unresponsive" // several probes or calls in a row got no response
 	StateDegraded     State = "degraded"     // connected, but slow, failing or only just restored
 	StateHealthy      State = "healthy"      // connected, and recent calls were answered

@@ -83,8 +83,8 @@ type Options struct {
 	Stderr io.Writer
 	// Logger receives every event as a record. Default: events are not logged.
 	Logger *slog.Logger
-	// OnEvent is called for every event, in order and from one goroutine. If it falls more than a
-	// thousand events behind it misses the oldest.
+	// OnEvent is called for every event, in order and from one goroutine. If more than a thousand
+	// events are waiting for it, the oldest are dropped.
 	OnEvent func(Event)
 
 	connected *Wrap // the latest connection of a Transport; guarded by connectedMu

@@ -15,16 +15,17 @@ type Change = repair.Change
 // RepairOption configures [RepairArguments].
 type RepairOption = repair.Option
 
-// ForTool is [repair.ForTool].
+// ForTool sets the name of the tool. It is used in messages, and to recognize arguments that are
+// wrapped in an object with that name.
 func ForTool(name string) RepairOption { return repair.ForTool(name) }
 
-// SilentOnly is [repair.SilentOnly].
+// SilentOnly allows only repairs that are the only reading of a value. Use it for tools that are
+// neither read-only nor idempotent.
 func SilentOnly() RepairOption { return repair.SilentOnly() }
 
-// RepairArguments is [repair.Arguments]: it validates the arguments of a tool call against the tool's
-// input schema, repairs what it can without changing the meaning, and explains the rest to the model.
-// Programs that use nothing else of this package import package repair, which does not link the
-// supervisor.
+// RepairArguments validates the arguments of a tool call against the tool's input schema. It repairs
+// what it can without changing the meaning, and explains to the model what cannot be repaired. It is
+// Arguments of package [github.com/gauze-mcp/gauze/repair], which has the details.
 func RepairArguments(schema, arguments json.RawMessage, opts ...RepairOption) RepairResult {
 	return repair.Arguments(schema, arguments, opts...)
 }

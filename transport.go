@@ -21,8 +21,8 @@ type Transport Options
 // connectedMu guards Options.connected, so that Options can be copied.
 var connectedMu sync.Mutex
 
-// Connect implements [mcp.Transport]. The server runs until the connection is closed; that ctx is
-// done does not stop it.
+// Connect implements [mcp.Transport]. The server runs until the connection is closed; canceling ctx
+// does not stop it.
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	wrap, err := New(Options(*t))
 	if err != nil {

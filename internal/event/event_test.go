@@ -148,7 +148,7 @@ func TestManyWritersAndReadersAtOnce(t *testing.T) {
 	for range writers {
 		writing.Go(func() {
 			for range each {
-				s.Emit(event.Event{Kind: event.Served, Time: noon})
+				s.Emit(event.Event{Kind: event.Replayed, Time: noon})
 			}
 		})
 	}
@@ -165,6 +165,6 @@ func BenchmarkEmit(b *testing.B) {
 	defer stop()
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Emit(event.Event{Kind: event.Served, Time: noon})
+		s.Emit(event.Event{Kind: event.Replayed, Time: noon})
 	}
 }

@@ -11,7 +11,7 @@ const (
 	Died          Kind = "died"           // the process exited or the connection was lost
 	Waiting       Kind = "waiting"        // gauze waits before the next start
 	Opened        Kind = "opened"         // crash loop: restarts are paused
-	GaveUp        Kind = "gave-up"        // the failure is permanent, and there will be no further start
+	GaveUp        Kind = "gave-up"        // the failure is permanent, and the server is not started again
 	HealthChanged Kind = "health-changed" // the state changed from From to To
 	ProbeMissed   Kind = "probe-missed"   // a liveness probe timed out
 	Hung          Kind = "hung"           // the server is unresponsive and idle, and is being replaced
@@ -25,7 +25,6 @@ const (
 
 // Events of a call.
 const (
-	Served      Kind = "served"      // the call was answered
 	Replayed    Kind = "replayed"    // the call was sent again
 	Unknown     Kind = "unknown"     // the call was answered with outcome-unknown
 	Failed      Kind = "failed"      // the call was answered with another fault
