@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/oauth2"
@@ -180,5 +183,54 @@ func TestACallThroughABufferingHTTPClientRunsAtMostOnce(t *testing.T) {
 	}
 	if n := server.Effects()["k"]; n != 1 {
 		t.Errorf("the call ran %d times", n)
+	}
+}
+
+// A server that repeats the token in its error page does not make gauze show it.
+func TestATokenOfHeaderFuncIsNotShown(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.WriteHeader(http.StatusConflict)
+		fmt.Fprint(w, "bad key ", req.Header.Get("X-Key"))
+	}))
+	defer web.Close()
+	const key = "zq81-plain-words-only"
+	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &gauze.Transport{URL: web.URL, HeaderFunc: func(context.Context) (http.Header, error) {
+			return http.Header{"X-Key": {key}}, nil
+		}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "bad key") || strings.Contains(fmt.Sprintf("%v %+v", err, gauze.FaultOf(err)), key) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAClosedSessionLeavesNoConnectionOpen(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	web := httptest.NewUnstartedServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	changes := make(chan int, 1000)
+	web.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			changes <- 1
+		case http.StateClosed, http.StateHijacked:
+			changes <- -1
+		}
+	}
+	web.Start()
+	defer web.Close()
+	session := connect(t, &gauze.Transport{URL: web.URL, HeaderFunc: func(context.Context) (http.Header, error) { return nil, nil }})
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // less than idle connections are kept
+	defer cancel()
+	open := 0
+	for len(changes) > 0 || open > 0 {
+		select {
+		case change := <-changes:
+			open += change
+		case <-ctx.Done():
+			t.Fatalf("%d connections are open", open)
+		}
 	}
 }

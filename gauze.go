@@ -39,6 +39,7 @@ import (
 // the server usable. It is what gauze run does. Go clients use a [Transport].
 type Wrap struct {
 	session *proxy.Session
+	remote  *upstream.Remote // nil if the session has its own
 	events  *event.Stream
 	options Options
 }
@@ -54,6 +55,7 @@ func New(o Options) (*Wrap, error) {
 	}
 	events := event.New()
 	return &Wrap{
+		remote:  remote,
 		events:  events,
 		options: o,
 		session: proxy.New(proxy.Options{
@@ -74,6 +76,9 @@ func New(o Options) (*Wrap, error) {
 // server could not be kept running; [FaultOf] returns its details.
 func (w *Wrap) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer w.observe(ctx)()
+	if w.remote != nil {
+		defer w.remote.Close()
+	}
 	return withFault(w.session.Serve(ctx, in, out))
 }
 

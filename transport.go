@@ -24,7 +24,11 @@ var connectedMu sync.Mutex
 // Connect implements [mcp.Transport]. The server runs until the connection is closed; canceling ctx
 // does not stop it.
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
-	wrap, err := New(Options(*t))
+	connectedMu.Lock()
+	o := Options(*t)
+	connectedMu.Unlock()
+	o.connected = nil
+	wrap, err := New(o)
 	if err != nil {
 		return nil, err
 	}

@@ -93,12 +93,19 @@ func TestLoggerReceivesEveryEvent(t *testing.T) {
 	transport := faulty(t.TempDir(), "both")
 	transport.Logger = slog.New(logged)
 	var events []string
-	transport.OnEvent = func(e gauze.Event) { events = append(events, "gauze: "+string(e.Kind)) }
+	restored := make(chan struct{})
+	transport.OnEvent = func(e gauze.Event) {
+		events = append(events, "gauze: "+string(e.Kind))
+		if e.Kind == gauze.EventRestored {
+			close(restored)
+		}
+	}
 	session := connect(t, transport)
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "die", Arguments: map[string]any{"when": "after-effect"}})
 	if err != nil || gauze.FaultOf(result) == nil {
 		t.Fatalf("%v, %+v", err, result)
 	}
+	<-restored
 	if err := session.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -128,4 +135,24 @@ func TestAnEventIsLoggedWithoutSecrets(t *testing.T) {
 	if got := text.String(); strings.Contains(got, "hunter2") || !strings.Contains(got, "event.kind=stray") || !strings.Contains(got, "event.pid=7") || strings.Contains(got, "tool") {
 		t.Error(got)
 	}
+}
+
+// Run with -race. A Transport may be connected and asked from several goroutines.
+func TestATransportMayBeUsedConcurrently(t *testing.T) {
+	transport := faulty(t.TempDir(), "both")
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			conn, err := transport.Connect(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			transport.Health()
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
