@@ -98,30 +98,30 @@ type Diagnosis struct {
 type Category string
 
 const (
-	CommandNotFound      Category = "command_not_found"
-	ConnectionRefused    Category = "connection_refused"
-	Timeout              Category = "timeout"
-	AuthFailed           Category = "auth_failed"
-	MissingEnvVar        Category = "missing_env_var"
-	TransportMismatch    Category = "transport_mismatch"
-	PermissionDenied     Category = "permission_denied"
-	PackageNotFound      Category = "package_not_found"
-	RuntimeTooOld        Category = "runtime_missing_or_too_old"
-	DependencyMissing    Category = "dependency_missing"
-	ConfigMalformed      Category = "config_malformed"
-	StdoutPollution      Category = "stdout_pollution"
-	ProtocolMismatch     Category = "protocol_mismatch"
-	SessionLost          Category = "session_lost"
-	Crashed              Category = "crashed"
-	PortInUse            Category = "port_in_use"
-	TLSOrProxy           Category = "tls_or_proxy"
-	DNSOrNetwork         Category = "dns_or_network"
-	RateLimited          Category = "rate_limited"
-	InvalidToolSchema    Category = "invalid_tool_schema"
-	ToolArgumentsInvalid Category = "tool_arguments_invalid"
-	ResourceExhausted    Category = "resource_exhausted"
-	PathNotFound         Category = "path_not_found"
-	Unknown              Category = "unknown"
+	CategoryCommandNotFound      Category = "command_not_found"          // the command does not exist, or is not on the PATH
+	CategoryConnectionRefused    Category = "connection_refused"         // the host does not accept connections on this port
+	CategoryTimeout              Category = "timeout"                    // the server did not answer in time
+	CategoryAuthFailed           Category = "auth_failed"                // the credential is missing, wrong or expired
+	CategoryMissingEnvVar        Category = "missing_env_var"            // a required environment variable is not set
+	CategoryTransportMismatch    Category = "transport_mismatch"         // the server uses a different transport than the client
+	CategoryPermissionDenied     Category = "permission_denied"          // the system denied access to a file, directory or port
+	CategoryPackageNotFound      Category = "package_not_found"          // the package, version or image does not exist
+	CategoryRuntimeTooOld        Category = "runtime_missing_or_too_old" // the language runtime is missing or too old
+	CategoryDependencyMissing    Category = "dependency_missing"         // a library that the server needs is missing
+	CategoryConfigMalformed      Category = "config_malformed"           // the configuration cannot be read, or has invalid values
+	CategoryStdoutPollution      Category = "stdout_pollution"           // the server writes to stdout what is not a message
+	CategoryProtocolMismatch     Category = "protocol_mismatch"          // client and server have no protocol version in common
+	CategorySessionLost          Category = "session_lost"               // the server no longer knows the session
+	CategoryCrashed              Category = "crashed"                    // the server exited because of an error
+	CategoryPortInUse            Category = "port_in_use"                // another process uses the port that the server needs
+	CategoryTLSOrProxy           Category = "tls_or_proxy"               // the certificate is not trusted, or a proxy is in the way
+	CategoryDNSOrNetwork         Category = "dns_or_network"             // the host name does not exist, or the network is down
+	CategoryRateLimited          Category = "rate_limited"               // the server accepts no further requests for a while
+	CategoryInvalidToolSchema    Category = "invalid_tool_schema"        // a client or model rejects the schema of a tool
+	CategoryToolArgumentsInvalid Category = "tool_arguments_invalid"     // the arguments of a call do not match the tool
+	CategoryResourceExhausted    Category = "resource_exhausted"         // memory, disk space or another resource is used up
+	CategoryPathNotFound         Category = "path_not_found"             // a file or directory that the server needs does not exist
+	CategoryUnknown              Category = "unknown"                    // the evidence does not show the cause
 )
 
 // TestOptions configures [Test]. The zero value tests the server as it is.

@@ -114,7 +114,7 @@ func TestAServerThatDoesNotWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Works || r.Stage != doctor.StageNowhere || r.Diagnosis == nil || r.Diagnosis.Category != doctor.CommandNotFound || r.Next == "" || r.Stopped == "" {
+	if r.Works || r.Stage != doctor.StageNowhere || r.Diagnosis == nil || r.Diagnosis.Category != doctor.CategoryCommandNotFound || r.Next == "" || r.Stopped == "" {
 		t.Errorf("%+v", r)
 	}
 	if text, _ := json.Marshal(r); strings.Contains(string(text), "4711") {
@@ -248,7 +248,7 @@ func TestConfigureAddsAServerThatWorks(t *testing.T) {
 func TestConfigureDoesNotAddAServerThatDoesNotWork(t *testing.T) {
 	user(t)
 	report, plan, err := doctor.Configure(t.Context(), doctor.NewServer{Name: "notes", Command: []string{"no-such-bin-xyz"}, Clients: []string{"cursor"}})
-	if err != nil || report.Works || !plan.Empty() || report.Diagnosis.Category != doctor.CommandNotFound {
+	if err != nil || report.Works || !plan.Empty() || report.Diagnosis.Category != doctor.CategoryCommandNotFound {
 		t.Errorf("%v, %+v, %+v", err, report, plan)
 	}
 	report, plan, err = doctor.Configure(t.Context(), doctor.NewServer{Name: "notes", Command: []string{"no-such-bin-xyz"}, Clients: []string{"cursor"}, Untested: true})
