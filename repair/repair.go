@@ -15,7 +15,7 @@ type Outcome string
 const (
 	Valid      Outcome = "valid"      // the arguments match the schema and were not changed
 	Repaired   Outcome = "repaired"   // the arguments were changed and match the schema now
-	Refused    Outcome = "refused"    // the arguments do not match the schema and cannot be repaired
+	Refused    Outcome = "refused"    // the arguments do not match the schema, and cannot be repaired
 	Unverified Outcome = "unverified" // the schema cannot be checked, or not completely
 )
 
@@ -26,7 +26,7 @@ type Result struct {
 	// Arguments is what to send. If nothing was changed it is the input, byte for byte. It is nil if
 	// the arguments were refused.
 	Arguments json.RawMessage
-	// Changes lists every change, in the order in which they were made.
+	// Changes lists every change, in the order in which they were made. Secrets are masked.
 	Changes []Change
 	// Notes lists what is odd about arguments that match the schema, such as a misspelled key.
 	Notes []string
@@ -82,9 +82,9 @@ func SilentOnly() Option { return func(o *options) { o.silentOnly = true } }
 // celsius, null for an optional field is removed, a Python literal becomes JSON. What cannot be
 // repaired is refused with a message that a model can act on. Valid arguments are not changed.
 //
-// A call without arguments has nil arguments. They are what a model wrote, and need not be JSON. A
-// schema that cannot be checked safely is not an error; the outcome is then [Unverified]. Compiled
-// schemas are cached.
+// arguments is what a model wrote, and need not be JSON; it is nil if the call has none. If the schema
+// cannot be checked safely, or only formats such as dates do not match, the outcome is [Unverified].
+// Compiled schemas are cached.
 func Arguments(schema, arguments json.RawMessage, opts ...Option) Result {
 	var o options
 	for _, opt := range opts {

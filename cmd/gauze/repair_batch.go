@@ -81,7 +81,7 @@ func (c repairCall) judge(tier repair.Tier) repairAnswer {
 		}
 	}
 	if d.Verdict == repair.Valid && !d.Checked() {
-		d.Verdict, d.Reason = repair.Unverified, "there is no schema to check the arguments against"
+		d.Verdict, d.Reason = repair.Unverified, "no schema to check the arguments against"
 	}
 	a.Outcome, a.Notes, a.Changes = d.Verdict.String(), d.Receipt.Notes, d.Receipt.Changes
 	if a.Changes == nil {

@@ -84,7 +84,7 @@ func (s *Session) rewrite(c *call, name string, before, after []byte) error {
 	case bytes.Equal(before, after):
 	case before != nil:
 		edits = append(edits, wire.Edit{Old: before, New: after})
-	default: // there were no arguments: insert them first
+	default: // the call had none: insert them first
 		open := c.msg.Params[bytes.IndexByte(c.msg.Params, '{'):]
 		edits = append(edits, wire.Edit{Old: open[:1], New: slices.Concat([]byte(`{"arguments":`), after, []byte{','})})
 	}

@@ -8,59 +8,58 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Verdict is what became of a call's arguments.
+// Verdict is the result of checking the arguments of a call.
 type Verdict int
 
 const (
-	Valid      Verdict = iota // they fit as they are
-	Repaired                  // they fit now, and the receipts say what was changed
-	Refused                   // they do not fit, and the issues say why
-	Unverified                // they could not be checked, and go on as they are
+	Valid      Verdict = iota // the arguments fit and are not changed
+	Repaired                  // the arguments fit after the changes in the receipts
+	Refused                   // the arguments do not fit and cannot be repaired
+	Unverified                // the arguments could not be checked and are not changed
 )
 
 func (v Verdict) String() string {
 	return [...]string{"valid", "repaired", "refused", "unverified"}[v]
 }
 
-// Tier is how far repair may go.
+// Tier limits the repairs of a call.
 type Tier int
 
 const (
-	Off    Tier = iota // nothing is changed
-	Silent             // what has one reading only: for every tool
-	Told               // what the caller should hear of: for tools that do no harm
+	Off    Tier = iota // repair nothing
+	Silent             // repairs with a single reading, for every tool
+	Told               // also repairs that the model should know about, for safe tools
 )
 
-// Options is what is known of a call besides its arguments.
+// Options is what Schema.Arguments has to know besides the arguments.
 type Options struct {
-	Tool string // its name: models wrap arguments in it
-	Tier Tier   // how far repair may go
+	Tool string // its name, because models wrap arguments in it
+	Tier Tier   // the repairs that are allowed
 
-	// Lenient is what the server is not known to enforce of its schema. There, only what cannot
-	// hurt is repaired: the server may accept the arguments as they came.
+	// Lenient is what the server is not known to enforce. It may accept such arguments as they are,
+	// so only harmless repairs are made there.
 	Lenient Aspect
 }
 
-// Outcome is the judgement over the arguments of one call.
+// Outcome is the result of Schema.Arguments.
 type Outcome struct {
 	Verdict   Verdict
-	Arguments []byte   // what to send: the very bytes that came, if nothing was changed
-	Changes   []Change // receipts, in the order the changes were made
-	Notes     []string // what a caller may want to know although it validates
-	Reason    string   // why it could not be checked, or not in full
+	Arguments []byte   // the arguments to send; the original bytes if nothing was changed
+	Changes   []Change // in the order they were made
+	Notes     []string // likely mistakes in arguments that fit
+	Reason    string   // why the arguments could not be checked completely
 
-	// of a refused call, for Explain
-	said       any
+	// The rest is set for refused arguments, for Explain.
+	sent       any
 	rank       map[string]int
-	near       any // as far as repair came
-	nearBy     []Change
+	closest    any // the value after as much repair as possible
 	violations []violation
-	unreadable string // why the text is no JSON
-	text       string // it
+	unreadable string // why the text cannot be read as JSON
+	text       string // the arguments as they were written
 }
 
-// Arguments judges the arguments of one call and repairs them if it can. raw
-// is the JSON that came; nil if the call had none.
+// Arguments checks the arguments of one call and repairs them if it can. raw is JSON, or text that
+// a model wrote as JSON; nil if the call has no arguments.
 func (s *Schema) Arguments(raw []byte, o Options) Outcome {
 	if s.Ready().plain.fits(raw) {
 		return Outcome{Arguments: raw}
@@ -68,18 +67,18 @@ func (s *Schema) Arguments(raw []byte, o Options) Outcome {
 	return s.checked(raw, o)
 }
 
-// checked is Arguments for what does not plainly fit.
+// checked is Arguments for arguments that the fast path does not accept.
 func (s *Schema) checked(raw []byte, o Options) Outcome {
 	out := Outcome{Arguments: raw}
 	if s.why != "" {
 		return out.unverified(s.why)
 	}
 	doc, err := decode(string(raw))
-	if _, ok := err.(tooMuch); ok {
+	if _, ok := err.(limitError); ok {
 		return out.unverified(err.Error())
 	}
 	if err == nil && doc.twice != "" {
-		return out.unverified("the key " + bounded(doc.twice, 60) + " is there twice, and servers differ in which one they take")
+		return out.unverified("the key " + bounded(doc.twice, 60) + " occurs twice, and servers differ in which value they use")
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		doc, err = document{value: absent{}}, nil
@@ -90,35 +89,36 @@ func (s *Schema) checked(raw []byte, o Options) Outcome {
 	return s.judge(out, doc, nil, o)
 }
 
+// text is Arguments for text that is not JSON.
 func (s *Schema) text(text string, o Options) Outcome {
 	doc, err := decodeLoosely(text)
-	if _, ok := err.(tooMuch); ok {
+	if _, ok := err.(limitError); ok {
 		return Outcome{Arguments: []byte(text)}.unverified(err.Error())
 	}
 	if err == nil && doc.twice != "" {
-		err = errors.New("the key " + bounded(doc.twice, 60) + " is there twice")
+		err = errors.New("the key " + bounded(doc.twice, 60) + " occurs twice")
 	}
 	if err != nil {
 		return Outcome{Verdict: Refused, Arguments: []byte(text), unreadable: err.Error(), text: text}
 	}
 	read := Change{Path: Path(nil), Before: quoted(text), Rule: RuleReadText, Tier: Silent}
-	if slices.Contains(doc.loose, missingEnd) {
+	if slices.Contains(doc.loose, missingBrackets) {
 		read.Tier = Told
 	}
 	if read.Tier > o.Tier {
-		return Outcome{Verdict: Refused, Arguments: []byte(text), unreadable: "the JSON ends in the middle", text: text}
+		return Outcome{Verdict: Refused, Arguments: []byte(text), unreadable: "the JSON is incomplete", text: text}
 	}
 	return s.judge(Outcome{Arguments: []byte(text)}, doc, []Change{read}, o)
 }
 
-// absent stands for arguments that did not come at all.
+// absent is the value of arguments or a field that is not there.
 type absent struct{}
 
-// judge is the story: validate, mend a copy, validate, compare.
+// judge validates the arguments, repairs a copy, validates it again and compares the two.
 func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Outcome {
 	m := mender{schema: s, options: o, rank: doc.rank, changes: before}
 	value := doc.value
-	if _, none := value.(absent); none || value == nil && !s.takesNull() {
+	if _, none := value.(absent); none || value == nil && !s.acceptsNull() {
 		if o.Tier > Off {
 			m.supply(value)
 		}
@@ -128,16 +128,16 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 	why := s.session(func() {
 		out.violations = s.violations(s.root, value)
 		checked = true
-		if len(out.violations) > 0 && o.Tier > Off && weigh(out.violations) <= mostComplaints {
+		if len(out.violations) > 0 && o.Tier > Off && weigh(out.violations) <= maxViolations {
 			m.value = clone(value)
-			mended = m.mend(out.violations) && faithful(value, m.value, m.granted) && o.allows(m.changes)
+			mended = m.mend(out.violations) && keepsValues(value, m.value, m.granted) && o.allows(m.changes)
 		}
 	})
 	switch {
 	case !checked:
 		return out.unverified(why)
 	case onlyOverlaps(out.violations, value):
-		return out.unverified("it fits more than one form of a oneOf, which many servers take")
+		return out.unverified("the arguments match more than one branch of a oneOf, which many servers accept")
 	case len(out.violations) == 0 && len(m.changes) == 0:
 		out.Reason = s.notChecked()
 		out.Notes = s.unknownKeys(value)
@@ -156,23 +156,22 @@ func (s *Schema) judge(out Outcome, doc document, before []Change, o Options) Ou
 		out.settle()
 	default:
 		out.Verdict = Refused
-		out.said, out.rank, out.near, out.nearBy = value, doc.rank, m.value, m.changes
+		out.sent, out.rank, out.closest = value, doc.rank, m.value
 		if m.value == nil {
-			out.near = value
+			out.closest = value
 		}
 	}
 	return out
 }
 
-// takesNull reports whether a call may have null for arguments; hardly any.
-func (s *Schema) takesNull() bool {
+// acceptsNull reports whether the arguments of a call may be null, which is rare.
+func (s *Schema) acceptsNull() bool {
 	takes := false
 	s.session(func() { takes = s.root.Validate(nil) == nil })
 	return takes
 }
 
-// settle completes the receipt of a text that was read: what it was read as
-// is known only now.
+// settle completes the receipt of text that was read as JSON with the final value.
 func (out *Outcome) settle() {
 	for i := range out.Changes {
 		if out.Changes[i].Rule == RuleReadText && out.Changes[i].After == nil {
@@ -181,8 +180,8 @@ func (out *Outcome) settle() {
 	}
 }
 
-// onlyOverlaps reports whether all that is wrong is that a scalar fits more
-// than one branch of a oneOf, as an integer does where numbers are one, too.
+// onlyOverlaps reports whether the only violations are scalars that match more than one branch of a
+// oneOf, as an integer matches both integer and number.
 func onlyOverlaps(list []violation, value any) bool {
 	for _, v := range list {
 		if k, ok := v.kind.(*kind.OneOf); !ok || len(k.Subschemas) < 2 {

@@ -5,10 +5,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// closest is the branch of anyOf or oneOf a value is nearest to: the one with
-// the fewest complaints, where one about a fixed field (the kind of a shape)
-// weighs more. It is none if no branch takes values of this type, and none
-// for a scalar, where the branches are better told side by side.
+// closest returns the branch of anyOf or oneOf that a value is closest to: the one with the fewest
+// violations, where a violation of a fixed field, such as the type of a shape, counts more. There
+// is none if no branch accepts values of this type, nor for a scalar, where it is better to
+// describe all branches.
 func closest(v violation, at any) (int, bool) {
 	if !isObject(at) && !isList(at) {
 		return 0, false
@@ -16,9 +16,9 @@ func closest(v violation, at any) (int, bool) {
 	best, least := -1, 0
 	nodes := branchesOf(v)
 	for i, branch := range v.branches {
-		far, ok := farness(branch, len(v.path))
+		far, ok := branchDistance(branch, len(v.path))
 		if object, is := at.(map[string]any); is && i < len(nodes) {
-			far += 7 * strangers(object, nodes[i])
+			far += 7 * undeclaredKeys(object, nodes[i])
 		}
 		if ok && (best < 0 || far < least) {
 			best, least = i, far
@@ -27,7 +27,7 @@ func closest(v violation, at any) (int, bool) {
 	return best, best >= 0
 }
 
-// branchesOf are the schemas that belong to the branches of a complaint.
+// branchesOf returns the schemas of the branches of a violation.
 func branchesOf(v violation) []*jsonschema.Schema {
 	if _, one := v.kind.(*kind.OneOf); one {
 		return v.node.OneOf
@@ -35,8 +35,8 @@ func branchesOf(v violation) []*jsonschema.Schema {
 	return v.node.AnyOf
 }
 
-// strangers counts the keys of an object that a schema does not declare.
-func strangers(object map[string]any, node *jsonschema.Schema) int {
+// undeclaredKeys counts the keys of an object that a schema does not declare.
+func undeclaredKeys(object map[string]any, node *jsonschema.Schema) int {
 	d := gather(node)
 	n := 0
 	for key := range object {
@@ -47,9 +47,9 @@ func strangers(object map[string]any, node *jsonschema.Schema) int {
 	return n
 }
 
-// farness weighs complaints; not ok if the value as a whole has the wrong type.
-func farness(complaints []violation, depth int) (far int, ok bool) {
-	for _, v := range complaints {
+// branchDistance weighs violations. It reports false if the value as a whole has the wrong type.
+func branchDistance(violations []violation, depth int) (far int, ok bool) {
+	for _, v := range violations {
 		weight := 10 - min(len(v.path)-depth, 5) // deeper is closer
 		switch k := v.kind.(type) {
 		case *kind.Type, *kind.FalseSchema:
@@ -69,7 +69,7 @@ func farness(complaints []violation, depth int) (far int, ok bool) {
 		case *kind.AnyOf, *kind.OneOf:
 			inner := 0
 			for i, branch := range v.branches {
-				if far, ok := farness(branch, len(v.path)); ok && (i == 0 || far < inner) {
+				if far, ok := branchDistance(branch, len(v.path)); ok && (i == 0 || far < inner) {
 					inner = far
 				}
 			}

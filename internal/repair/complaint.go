@@ -9,11 +9,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// refusals are how the libraries of servers begin when they turn a call away
-// before its tool has run. A tool that did its work says much the same of what
-// it worked on, a compiler's output, a config file, another API's answer, but
-// not so, at the very beginning.
-var refusals = sync.OnceValue(func() *regexp.Regexp {
+// rejectionPrefixes matches how the libraries of servers begin when they reject a call before its
+// tool has run. The output of a tool, such as that of a compiler, may contain the same phrases, but
+// not at its beginning.
+var rejectionPrefixes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 		`(?:MCP error -32602: |Error: |Error executing tool (?P<tool>\S+): |Error calling tool '[^']{1,100}': |invalid params: )*(?:` + strings.Join([]string{
 			`invalid (?:tool )?arguments for tool\b`,
@@ -26,16 +25,15 @@ var refusals = sync.OnceValue(func() *regexp.Regexp {
 			`unknown (?:parameter|argument)s?\b`,
 		}, "|") + `)`,
 		`MCP error -32602\b`,
-		`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // zod's issues and nothing else
+		`\[\s*\{\s*"(?:code|expected|received|validation)":\s*"`, // only zod's issues
 	}, "|") + `)`)
 })
 
-// complaints are how servers say that the arguments of a call do not fit,
-// once the code of their error says that it is about that. Each is a whole
-// phrase of the library that says it.
-var complaints = sync.OnceValue(func() *regexp.Regexp {
+// complaintPhrases matches how servers say that the arguments of a call do not fit, once the error
+// code says so. Each is a whole phrase of a library.
+var complaintPhrases = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)` + strings.Join([]string{
-		// MCP's own SDKs
+		// MCP SDKs
 		`\binvalid (?:tool )?arguments for (?:tool|prompt|function)\b`,
 		`\binput validation error\b`,
 		`\bInvalid (?:params|parameters|input|arguments?)\b[^.\n]{0,40}\b(?:schema|validation|expected|required|missing|must)\b`,
@@ -55,10 +53,10 @@ var complaints = sync.OnceValue(func() *regexp.Regexp {
 		// pydantic
 		`\b\d+ validation errors? for \S`,
 		`\bInput should be (?:a |an |greater|less|one of|'|")`, `^\s*Field required\b`, `\[type=[a-z_]+, input_value=`, `\bExtra inputs are not permitted\b`,
-		// jsonschema of Python
+		// Python's jsonschema
 		`\bis not of types? '`, `'\S{1,80}' is a required property\b`, `\bAdditional properties are not allowed\b`, `\bis not one of \['`,
 		`\bis (?:less than the minimum|greater than the maximum) of\b`, `\bFailed validating '`,
-		// calls of functions
+		// function calls
 		`\b(?:got|received) an? unexpected keyword argument\b`, `\bunexpected keyword argument '`,
 		`\bmissing \d+ required (?:positional|keyword-only)? ?arguments?\b`,
 		`\bMissing required (?:arguments?|parameters?|params?|propert(?:y|ies)|fields?)\b`,
@@ -70,25 +68,24 @@ var complaints = sync.OnceValue(func() *regexp.Regexp {
 	}, "|"))
 })
 
-// maxSaid bounds how much of a server's text is read.
-const maxSaid = 2 << 10
+// maxServerText limits how much of a server's text is read, in bytes.
+const maxServerText = 2 << 10
 
-// longestComplaint: a longer text is the result of work.
-const longestComplaint = 4 << 10
+// maxComplaintLen is the length of the longest rejection, in bytes. Longer text is the output of a
+// tool.
+const maxComplaintLen = 4 << 10
 
-// IsComplaint reports whether what a server says is a complaint about the
-// arguments of the call and not about what the tool did. coded is whether
-// the error's code says so, too.
+// IsComplaint reports whether a server's text rejects the arguments of a call, rather than
+// describing what the tool did. coded is whether the error code says so.
 func IsComplaint(text string, coded bool) bool {
-	if len(text) > longestComplaint {
+	if len(text) > maxComplaintLen {
 		return false
 	}
-	return refusals().MatchString(strings.TrimSpace(text)) || coded && complaints().MatchString(text)
+	return rejectionPrefixes().MatchString(strings.TrimSpace(text)) || coded && complaintPhrases().MatchString(text)
 }
 
-// Complaint tells the caller what a server's own complaint means: raw are the
-// arguments that were sent, said is what the server said. It is empty if the
-// server names no argument.
+// Complaint explains a server's rejection of the arguments raw. The message is empty if the
+// server's text names no argument.
 func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (told Message) {
 	defer func() {
 		if recover() != nil {
@@ -96,28 +93,28 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 		}
 	}()
 	s.Ready()
-	said = said[:min(len(said), maxSaid)]
+	said = said[:min(len(said), maxServerText)]
 	doc, err := decode(string(raw))
 	if err != nil {
 		doc = document{value: map[string]any{}}
 	}
-	m := message{schema: s, tool: tool, times: times, rejected: true, said: doc.value, rank: doc.rank, known: s.secretive(doc.value)}
+	m := message{schema: s, tool: tool, times: times, rejected: true, sent: doc.value, rank: doc.rank, known: s.masker(doc.value)}
 	d := s.blamed(doc.value, said)
 	if len(d.found) == 0 {
 		return Message{}
 	}
 	m.shown = s.corrected(doc, d.found, m.known)
-	m.issues, m.tops = d.issues(m.known, m.shown), d.tops
-	m.summary = m.fate() + ": its arguments need a change."
+	m.issues, m.affected = d.issues(m.known, m.shown), d.affected
+	m.summary = m.status() + ": its arguments need a change."
 	words := fault.Redact(m.known.in(fault.Clean(said)))
-	m.label = fittingCall
+	m.label = fittingCallLabel
 	m.quoted = []string{"The server's message, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
 }
 
-// blamed are the fields a server's text names.
-func (s *Schema) blamed(sent any, said string) *detective {
-	d := s.inquire(sent, nil)
+// blamed returns findings for the fields that a server's text names.
+func (s *Schema) blamed(sent any, said string) *issueFinder {
+	d := s.findIssues(sent, nil)
 	for _, path := range s.named(sent, said) {
 		_, there := present(sent, path)
 		switch known := len(s.nodesAt(path)) > 0; {
@@ -134,9 +131,8 @@ func (s *Schema) blamed(sent any, said string) *detective {
 	return d
 }
 
-// corrected is another call, with other values where the server complained;
-// nil if that is no other call.
-func (s *Schema) corrected(doc document, found []*finding, known *secretive) *example {
+// corrected returns a call with different values for the given fields, or nil if there is none.
+func (s *Schema) corrected(doc document, found []*finding, known *masker) *example {
 	shown := s.example(doc.value, doc.rank, known, func(b *builder) {
 		for _, f := range found {
 			b.reconsider(f)
@@ -148,7 +144,8 @@ func (s *Schema) corrected(doc document, found []*finding, known *secretive) *ex
 	return shown
 }
 
-// reconsider finds another value where one was refused that the schema takes.
+// reconsider finds a different value for a field that the server rejected although it fits the
+// schema.
 func (b *builder) reconsider(f *finding) {
 	parent, key := f.path[:len(f.path)-1], f.path[len(f.path)-1]
 	at, there := present(b.value, f.path)
@@ -170,7 +167,7 @@ func (b *builder) reconsider(f *finding) {
 	}
 }
 
-// Where servers write a path: as a list, with dots or brackets, with slashes.
+// The forms in which servers write a path: a list, dots or brackets, slashes.
 var (
 	pathList   = regexp.MustCompile(`(?:"path"|'loc'|"loc"):\s*[\[(]([^\])]+)[\])]`)
 	pathDotted = regexp.MustCompile(`[A-Za-z_$][\w$-]*(?:\.[\w$-]+|\[['"]?[\w$-]+['"]?\])+`)
@@ -178,8 +175,8 @@ var (
 	pathPart   = regexp.MustCompile(`[\w$-]+`)
 )
 
-// named are the paths a text names that the schema or the call has, each once,
-// in the order of the text.
+// named returns the paths that a text names and that the schema or the call has, without duplicates
+// and in the order of the text.
 func (s *Schema) named(sent any, said string) (paths [][]string) {
 	type place struct {
 		at   int
@@ -204,7 +201,7 @@ func (s *Schema) named(sent any, said string) (paths [][]string) {
 	}
 	slices.SortStableFunc(places, func(a, b place) int { return a.at - b.at })
 	for _, p := range places {
-		// What is inside of it is more exact than the argument alone.
+		// A path inside an argument is more exact than the argument.
 		covered := func(other place) bool {
 			return len(other.path) > len(p.path) && slices.Equal(other.path[:len(p.path)], p.path)
 		}
@@ -216,8 +213,8 @@ func (s *Schema) named(sent any, said string) (paths [][]string) {
 	return paths[:min(len(paths), maxIssues)]
 }
 
-// known is the part of a path the schema knows: servers put words of their
-// own in front, and the words of a schema in between.
+// known returns the end of a path that the schema knows. Servers add their own words before it, and
+// keywords of the schema in between.
 func (s *Schema) known(sent any, parts []string) []string {
 	for len(parts) > 0 {
 		for _, path := range [][]string{parts, withoutKeywords(parts)} {
@@ -234,7 +231,7 @@ func withoutKeywords(parts []string) []string {
 	return slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "properties" || part == "items" })
 }
 
-// candidateNames are the arguments the tool has or was sent, in order.
+// candidateNames returns the arguments that the tool declares or that were sent, in order.
 func (s *Schema) candidateNames(sent any) []string {
 	names := map[string]any{}
 	for name := range s.declared {
@@ -248,9 +245,9 @@ func (s *Schema) candidateNames(sent any) []string {
 	return orderedKeys(names, nil)
 }
 
-// mention is where a text names an argument, -1 if nowhere. A word of prose
-// is no mention: it has to stand in quotes or alone at the start of a line, and
-// not be a key of the server's own JSON.
+// mention returns the index at which a text names an argument, or -1. A word in a sentence does not
+// count: the name must be in quotes or alone at the start of a line, and must not be a key of JSON
+// that the server prints.
 func mention(said, name string) int {
 	if name == "" || len(name) > 100 {
 		return -1
@@ -286,7 +283,7 @@ func isMention(before, after string) bool {
 	return alone && (strings.TrimSpace(rest) == "" || strings.HasPrefix(rest, ":")) || namedAfter(line, rest)
 }
 
-// namedAfter recognises `parameter days is`, `arguments: days, units`.
+// namedAfter recognizes `parameter days is` and `arguments: days, units`.
 func namedAfter(line, rest string) bool {
 	if !listHead.MatchString(line) {
 		return false

@@ -9,34 +9,33 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is read. What is beyond them is passed on unverified.
+// Limits of a document. Larger ones are passed on unverified.
 const (
-	maxDepth  = 100     // containers inside of each other
+	maxDepth  = 100     // nested containers
 	maxValues = 100_000 // values in one document
-	maxDigits = 400     // characters of a number: arithmetic on longer ones is an attack
+	maxDigits = 400     // characters of a number; arithmetic on longer ones is too slow
 	maxPower  = 400     // exponent of a number, for the same reason
 )
 
-// tooMuch says that a document is beyond our limits, which is no fault of it.
-type tooMuch string
+// limitError reports that a document exceeds a limit. The document may still be valid.
+type limitError string
 
-func (t tooMuch) Error() string { return string(t) }
+func (t limitError) Error() string { return string(t) }
 
-// document is JSON as the validator wants it: map[string]any, []any, string,
+// document is decoded JSON, as the validator expects it: map[string]any, []any, string,
 // json.Number, bool and nil.
 type document struct {
 	value any
-	rank  map[string]int // the order in which keys appeared
-	loose []string       // what was read that is not JSON, each once
-	twice string         // a key that appeared twice in one object
+	rank  map[string]int // position of each key in the text
+	loose []string       // deviations from JSON, without duplicates
+	twice string         // a key that occurs twice in one object
 }
 
 // decode reads strict JSON.
 func decode(text string) (document, error) { return read(text, false) }
 
-// decodeLoosely also reads what models write instead of JSON: a fenced block,
-// Python's literals, comments, trailing commas, keys without quotes. It never
-// guesses at an end that is missing.
+// decodeLoosely also reads what models write instead of JSON: a fenced block, Python literals,
+// comments, trailing commas, keys without quotes. It never guesses the rest of an incomplete value.
 func decodeLoosely(text string) (document, error) { return read(unfenced(text), true) }
 
 func read(text string, loose bool) (document, error) {
@@ -50,7 +49,7 @@ func read(text string, loose bool) (document, error) {
 	return r.document, err
 }
 
-// unfenced takes the text out of a Markdown fence.
+// unfenced returns the text inside a Markdown fence.
 func unfenced(text string) string {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	inner, ok := strings.CutPrefix(text, "```")
@@ -62,14 +61,13 @@ func unfenced(text string) string {
 		return text
 	}
 	if first, rest, ok := strings.Cut(inner, "\n"); ok && !strings.ContainsAny(first, "{}[]\"'") {
-		inner = rest // the language
+		inner = rest // skip the language
 	}
 	return strings.TrimSpace(inner)
 }
 
-// missingEnd is the one liberty that is not for every tool: more may be
-// missing than the brackets.
-const missingEnd = "a missing bracket at the end"
+// missingBrackets is a deviation that not every tool allows: more than the brackets may be missing.
+const missingBrackets = "a missing bracket at the end"
 
 type reader struct {
 	document
@@ -84,7 +82,7 @@ func (r *reader) fail(what string) error {
 	return fmt.Errorf("%s at character %d", what, r.pos+1)
 }
 
-// took notes a liberty and reports whether it may be taken.
+// took records a deviation from JSON and reports whether it is allowed.
 func (r *reader) took(what string) bool {
 	if !r.loosely {
 		return false
@@ -142,14 +140,14 @@ func (r *reader) comment() bool {
 func (r *reader) end() error {
 	r.space()
 	if r.pos < len(r.text) {
-		return r.fail("text after the end of the JSON")
+		return r.fail("text after the JSON")
 	}
 	return nil
 }
 
 func (r *reader) value() (any, error) {
 	if r.values++; r.values > maxValues {
-		return nil, tooMuch(fmt.Sprintf("the arguments hold more than %d values", maxValues))
+		return nil, limitError(fmt.Sprintf("the arguments contain more than %d values", maxValues))
 	}
 	r.space()
 	switch c := r.peek(); {
@@ -164,7 +162,7 @@ func (r *reader) value() (any, error) {
 	case c == '-' || c >= '0' && c <= '9' || c == '.' && r.loosely:
 		return r.number()
 	case c == 0 && r.pos >= len(r.text):
-		return nil, r.fail("the JSON ends in the middle")
+		return nil, r.fail("the JSON is incomplete")
 	default:
 		return r.word()
 	}
@@ -200,7 +198,7 @@ func (r *reader) name() string {
 
 func (r *reader) enter() error {
 	if r.depth++; r.depth > maxDepth {
-		return tooMuch(fmt.Sprintf("the arguments are nested deeper than %d", maxDepth))
+		return limitError(fmt.Sprintf("the arguments are nested deeper than %d", maxDepth))
 	}
 	r.pos++
 	return nil
@@ -260,14 +258,14 @@ func (r *reader) array(closing byte) (any, error) {
 		array = append(array, value)
 		if more, err := r.more(closing); err != nil || !more {
 			if closing == ')' && len(array) == 1 && err == nil {
-				return nil, r.fail("an expression in brackets")
+				return nil, r.fail("an expression in parentheses")
 			}
 			return array, err
 		}
 	}
 }
 
-// more reads what follows an element: a comma, or the end.
+// more reads what follows an element: a comma or the closing bracket.
 func (r *reader) more(closing byte) (bool, error) {
 	r.space()
 	switch c := r.peek(); {
@@ -278,19 +276,19 @@ func (r *reader) more(closing byte) (bool, error) {
 		r.pos++
 		return false, nil
 	case c == '"' && r.loosely && r.pos > 0 && r.text[r.pos-1] != '"':
-		// a quote too many: {"a":1"}
+		// An extra quote: {"a":1"}
 		rest := strings.TrimLeft(r.text[r.pos+1:], " \t\r\n")
 		if rest != "" && (rest[0] == ',' || rest[0] == closing) && r.took("a stray quote") {
 			r.pos++
 			return r.more(closing)
 		}
 	case r.pos >= len(r.text):
-		// Only brackets are missing, behind a whole text, list or object. A
-		// number or a word could go on, a text without its end even more so.
-		if last := strings.TrimRight(r.text, " \t\r\n"); strings.IndexByte("\"'}])", last[len(last)-1]) >= 0 && r.took(missingEnd) {
+		// Only brackets may be missing, after a complete string, array or object. A number, a
+		// word or an open string could continue.
+		if last := strings.TrimRight(r.text, " \t\r\n"); strings.IndexByte("\"'}])", last[len(last)-1]) >= 0 && r.took(missingBrackets) {
 			return false, nil
 		}
-		return false, r.fail("the JSON ends in the middle")
+		return false, r.fail("the JSON is incomplete")
 	}
 	return false, r.fail("a comma or " + string(closing) + " is missing")
 }
@@ -316,7 +314,7 @@ func (r *reader) key() (key string, err error) {
 	return key, nil
 }
 
-// string reads a quoted text. Without escapes it is a piece of the source.
+// string reads a quoted string. Without escapes it is a substring of the source.
 func (r *reader) string(quote byte) (string, error) {
 	r.pos++
 	start := r.pos
@@ -330,17 +328,17 @@ func (r *reader) string(quote byte) (string, error) {
 		}
 	}
 	r.pos = len(r.text)
-	return "", r.fail("a text has no end")
+	return "", r.fail("a string is not closed")
 }
 
 func (r *reader) utf8(text string) error {
 	if !utf8.ValidString(text) {
-		return r.fail("a text is not UTF-8")
+		return r.fail("a string is not valid UTF-8")
 	}
 	return nil
 }
 
-// escaped goes on from the first escape at i.
+// escaped continues string at its first escape, at i.
 func (r *reader) escaped(quote byte, start, i int) (string, error) {
 	var b strings.Builder
 	b.WriteString(r.text[start:i])
@@ -351,8 +349,8 @@ func (r *reader) escaped(quote byte, start, i int) (string, error) {
 			r.pos = i + 1
 			return b.String(), r.utf8(b.String())
 		case c < ' ':
-			if r.pos = i; !r.took("control characters in text") {
-				return "", r.fail("a control character in a text")
+			if r.pos = i; !r.took("control characters in strings") {
+				return "", r.fail("a control character in a string")
 			}
 			b.WriteByte(c)
 			i++
@@ -363,23 +361,23 @@ func (r *reader) escaped(quote byte, start, i int) (string, error) {
 			r.pos = i
 			char, size := r.escape(r.text[i:])
 			if size < 0 {
-				return "", tooMuch("the arguments hold half a character, which every reader replaces in its own way")
+				return "", limitError("the arguments contain half of a surrogate pair, which servers decode differently")
 			}
 			if size == 0 {
-				return "", r.fail("an escape that JSON does not have")
+				return "", r.fail("an invalid escape")
 			}
 			b.WriteRune(char)
 			i += size
 		}
 	}
 	r.pos = len(r.text)
-	return "", r.fail("a text has no end")
+	return "", r.fail("a string is not closed")
 }
 
 var escapes = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape reads one escape at the start of text; size 0: there is none, below:
-// it is half a character.
+// escape reads one escape at the start of text. size is 0 if there is none and -1 if it is half of
+// a surrogate pair.
 func (r *reader) escape(text string) (char rune, size int) {
 	if len(text) < 2 {
 		return 0, 0
@@ -396,7 +394,7 @@ func (r *reader) escape(text string) (char rune, size int) {
 		if utf16.IsSurrogate(char) {
 			low, ok := hex(text, 8, 4)
 			if char = utf16.DecodeRune(char, low); !ok || text[6:8] != `\u` || char == utf8.RuneError {
-				return 0, -1 // half a pair: no text can hold it
+				return 0, -1 // half of a surrogate pair
 			}
 			return char, 12
 		}
@@ -433,15 +431,15 @@ func (r *reader) number() (any, error) {
 			return json.Number(text + "0"), nil
 		}
 		r.pos = start
-		return nil, r.fail("a number JSON does not have")
+		return nil, r.fail("an invalid number")
 	}
 	if hugeNumber(text) {
-		return nil, tooMuch("the arguments hold a number of more than " + strconv.Itoa(maxDigits) + " digits")
+		return nil, limitError("the arguments contain a number of more than " + strconv.Itoa(maxDigits) + " digits")
 	}
 	return json.Number(text), nil
 }
 
-// isNumber reports whether text is a number in JSON's spelling.
+// isNumber reports whether text is a number in the syntax of JSON.
 func isNumber(text string) bool {
 	text = strings.TrimPrefix(text, "-")
 	whole := digits(text)
@@ -474,7 +472,7 @@ func digits(text string) int {
 	return n
 }
 
-// hugeNumber reports whether arithmetic on a number would be an attack.
+// hugeNumber reports whether arithmetic on a number would take too long.
 func hugeNumber(text string) bool {
 	if len(text) > maxDigits {
 		return true

@@ -96,7 +96,7 @@ func TestLimitsOfDecoding(t *testing.T) {
 		}
 		if _, err := decode(c.not); err == nil {
 			t.Errorf("%s: no limit", name)
-		} else if _, ok := err.(tooMuch); !ok {
+		} else if _, ok := err.(limitError); !ok {
 			t.Errorf("%s: %v is said to be the caller's fault", name, err)
 		}
 	}

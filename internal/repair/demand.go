@@ -8,33 +8,32 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// demand is what several schemas together ask of one value. It is what a
-// description is written from and what a sample is made from; a sample is
-// still held against the schemas themselves.
+// demand is what several schemas together require of one value. Descriptions and samples are
+// derived from it; a sample is still validated against the schemas.
 type demand struct {
-	nodes []*jsonschema.Schema // everything that holds for the value
+	nodes []*jsonschema.Schema // schemas that apply to the value
 
-	types    []string // nil: any
-	choices  []any    // of const and enum
-	chosen   bool     // there are choices, maybe none
+	types    []string // nil if any
+	choices  []any    // from const and enum
+	chosen   bool     // there is a const or enum; choices may still be empty
 	format   string
 	patterns []jsonschema.Regexp
 
-	least, most           *big.Rat // of a number
-	leastIsOut, mostIsOut bool     // the bound itself is not allowed
-	steps                 []*big.Rat
+	least, most                   *big.Rat // bounds of a number
+	exclusiveLeast, exclusiveMost bool     // the bound itself is excluded
+	steps                         []*big.Rat
 
 	length, items, properties span
-	different                 bool // items
+	different                 bool // items must be unique
 }
 
-// span is a number of characters, items or properties.
+// span is a range of lengths: of characters, items or properties.
 type span struct {
 	least int
-	most  int // -1: no bound
+	most  int // -1 if unlimited
 }
 
-// closure adds a schema and the schemas that hold wherever it does.
+// closure adds a schema and the schemas that apply wherever it does.
 func closure(list []*jsonschema.Schema, node *jsonschema.Schema) []*jsonschema.Schema {
 	if node == nil || slices.Contains(list, node) || len(list) > 100 {
 		return list
@@ -51,11 +50,11 @@ func closure(list []*jsonschema.Schema, node *jsonschema.Schema) []*jsonschema.S
 	return list
 }
 
-// certain are the schemas that hold for the value at a path in any case: those
-// of branches and conditions are not among them.
+// certain returns the schemas that always apply to the value at a path, without those of branches
+// and conditions.
 func (s *Schema) certain(path []string) []*jsonschema.Schema { return s.follow(path, closure) }
 
-// gather sums up what schemas ask.
+// gather combines the requirements of schemas.
 func gather(nodes ...*jsonschema.Schema) demand {
 	d := demand{length: span{0, -1}, items: span{0, -1}, properties: span{0, -1}}
 	for _, node := range nodes {
@@ -110,7 +109,7 @@ func (d *demand) limitTypes(types []string) {
 			both = append(both, "integer")
 		}
 	}
-	if both != nil { // nothing fits: the first list is as good as any
+	if both != nil { // no value fits both: keep the first list
 		d.types = both
 	}
 }
@@ -127,13 +126,13 @@ func (d *demand) limitChoices(choices []any) {
 
 func (d *demand) above(bound *big.Rat, out bool) {
 	if bound != nil && (d.least == nil || bound.Cmp(d.least) > 0 || bound.Cmp(d.least) == 0 && out) {
-		d.least, d.leastIsOut = bound, out
+		d.least, d.exclusiveLeast = bound, out
 	}
 }
 
 func (d *demand) below(bound *big.Rat, out bool) {
 	if bound != nil && (d.most == nil || bound.Cmp(d.most) < 0 || bound.Cmp(d.most) == 0 && out) {
-		d.most, d.mostIsOut = bound, out
+		d.most, d.exclusiveMost = bound, out
 	}
 }
 
@@ -146,8 +145,8 @@ func (s *span) narrow(least, most *int) {
 	}
 }
 
-// kinds are the types a value may have, guessed from the other keywords if
-// the schema does not say.
+// kinds returns the types that a value may have, inferred from other keywords if the schema does
+// not name any.
 func (d *demand) kinds() []string {
 	if d.types != nil {
 		return d.types
@@ -168,13 +167,13 @@ func (d *demand) kinds() []string {
 	return nil
 }
 
-// takes reports whether a value of a type may stand here.
-func (d *demand) takes(name string) bool {
+// accepts reports whether a value of a type is allowed.
+func (d *demand) accepts(name string) bool {
 	kinds := d.kinds()
 	return kinds == nil || slices.Contains(kinds, name) || name == "integer" && slices.Contains(kinds, "number")
 }
 
-// branches are the alternatives of the first anyOf or oneOf.
+// branches returns the alternatives of the first anyOf or oneOf.
 func (d *demand) branches() []*jsonschema.Schema {
 	for _, node := range d.nodes {
 		if len(node.AnyOf) > 0 {
@@ -187,7 +186,8 @@ func (d *demand) branches() []*jsonschema.Schema {
 	return nil
 }
 
-// required are the keys an object must have, each once, in the schema's order.
+// required returns the keys that an object must have, without duplicates and in the order of the
+// schema.
 func (d *demand) required() []string {
 	var keys []string
 	for _, node := range d.nodes {
@@ -200,7 +200,7 @@ func (d *demand) required() []string {
 	return keys
 }
 
-// inside are the schemas of a property or an element.
+// inside returns the schemas of a property or an item.
 func (d *demand) inside(part string) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	for _, node := range d.nodes {
@@ -209,7 +209,7 @@ func (d *demand) inside(part string) []*jsonschema.Schema {
 	return list
 }
 
-// same compares two JSON values.
+// same reports whether two JSON values are equal.
 func same(a, b any) bool {
 	x, okX := a.(json.Number)
 	y, okY := b.(json.Number)
@@ -219,7 +219,7 @@ func same(a, b any) bool {
 	return typeName(a) == typeName(b) && string(encode(a, nil)) == string(encode(b, nil))
 }
 
-// typeName is a value's type as schemas call it.
+// typeName returns the JSON Schema type of a value.
 func typeName(value any) string {
 	switch v := value.(type) {
 	case nil:

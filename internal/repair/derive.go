@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// derived are readings of what was received that may be what was meant. None
-// of them is ever applied: they are offered, in the order of their likeliness.
+// derived returns values that the caller may have meant, the likeliest first. They are only
+// offered, never applied.
 func derived(received any, d *demand) []any {
 	switch v := received.(type) {
 	case string:
@@ -20,7 +20,7 @@ func derived(received any, d *demand) []any {
 	case json.Number:
 		return derivedFromNumber(v, d)
 	case bool:
-		if d.takes("string") {
+		if d.accepts("string") {
 			return []any{strconv.FormatBool(v)}
 		}
 	case []any:
@@ -28,7 +28,7 @@ func derived(received any, d *demand) []any {
 			return v
 		}
 	}
-	if d.takes("array") && received != nil && !isList(received) {
+	if d.accepts("array") && received != nil && !isList(received) {
 		return []any{[]any{received}}
 	}
 	return nil
@@ -39,12 +39,12 @@ func derivedFromText(text string, d *demand) (list []any) {
 	if len(trimmed) > maxSpelled {
 		return d.cut(trimmed)
 	}
-	if d.takes("number") || d.takes("integer") {
+	if d.accepts("number") || d.accepts("integer") {
 		if n, ok := numberIn(trimmed); ok {
 			list = append(append(list, n), derivedFromNumber(n, d)...)
 		}
 	}
-	if d.takes("boolean") {
+	if d.accepts("boolean") {
 		switch strings.ToLower(trimmed) {
 		case "yes", "y", "on", "1":
 			list = append(list, true)
@@ -52,10 +52,10 @@ func derivedFromText(text string, d *demand) (list []any) {
 			list = append(list, false)
 		}
 	}
-	if d.takes("array") && trimmed != "" {
+	if d.accepts("array") && trimmed != "" {
 		list = append(list, splitItems(trimmed), []any{text})
 	}
-	if d.takes("string") {
+	if d.accepts("string") {
 		list = append(list, derivedTexts(text, trimmed, d)...)
 	}
 	return list
@@ -80,9 +80,9 @@ func derivedTexts(text, trimmed string, d *demand) (list []any) {
 	return append(list, d.cut(trimmed)...)
 }
 
-// cut shortens a text to the length allowed.
+// cut shortens a string to the allowed length.
 func (d *demand) cut(text string) []any {
-	if d.length.most < 0 || d.length.most > maxSpelled || !d.takes("string") {
+	if d.length.most < 0 || d.length.most > maxSpelled || !d.accepts("string") {
 		return nil
 	}
 	for i := range text {
@@ -95,7 +95,7 @@ func (d *demand) cut(text string) []any {
 
 var formatPrefixes = map[string][]string{"uri": {"https://"}, "url": {"https://"}}
 
-// splitItems takes a text for a list with commas.
+// splitItems splits a string at its commas.
 func splitItems(text string) []any {
 	var items []any
 	for item := range strings.SplitSeq(text, ",") {
@@ -111,7 +111,7 @@ var (
 	numberWords = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
 )
 
-// numberIn is the only number in a text: "7 days", "1,000", "five".
+// numberIn returns the only number in a string, as in "7 days", "1,000" and "five".
 func numberIn(text string) (json.Number, bool) {
 	for i, word := range numberWords {
 		if strings.EqualFold(text, word) {
@@ -128,31 +128,31 @@ func numberIn(text string) (json.Number, bool) {
 	return number(strings.NewReplacer(",", "", "_", "").Replace(found[0]))
 }
 
-// derivedFromNumber are the numbers nearest to one that the schema takes.
+// derivedFromNumber returns the allowed numbers that are closest to a number.
 func derivedFromNumber(n json.Number, d *demand) (list []any) {
 	value, ok := new(big.Rat).SetString(n.String())
 	if !ok {
 		return nil
 	}
-	if d.takes("number") || d.takes("integer") {
+	if d.accepts("number") || d.accepts("integer") {
 		if near, ok := d.nearNumber(value); ok {
 			list = append(list, near)
 		}
 	}
-	if d.takes("string") {
+	if d.accepts("string") {
 		list = append(list, n.String())
 	}
-	if d.takes("boolean") && (n == "0" || n == "1") {
+	if d.accepts("boolean") && (n == "0" || n == "1") {
 		list = append(list, n == "1")
 	}
-	if d.takes("array") {
+	if d.accepts("array") {
 		list = append(list, []any{n})
 	}
 	return list
 }
 
-// nearNumber moves a number to the nearest one that is in range and a
-// multiple; whether it is both is for the validator to say.
+// nearNumber moves a number to the closest one that is in range and a multiple. The validator
+// decides whether it is both.
 func (d *demand) nearNumber(value *big.Rat) (json.Number, bool) {
 	step := d.step()
 	if d.least != nil && value.Cmp(d.least) < 0 {
@@ -168,16 +168,16 @@ func (d *demand) nearNumber(value *big.Rat) (json.Number, bool) {
 	if grain == nil {
 		grain = d.grain()
 	}
-	if d.least != nil && (value.Cmp(d.least) < 0 || d.leastIsOut && value.Cmp(d.least) == 0) {
+	if d.least != nil && (value.Cmp(d.least) < 0 || d.exclusiveLeast && value.Cmp(d.least) == 0) {
 		value = new(big.Rat).Add(value, grain)
 	}
-	if d.most != nil && (value.Cmp(d.most) > 0 || d.mostIsOut && value.Cmp(d.most) == 0) {
+	if d.most != nil && (value.Cmp(d.most) > 0 || d.exclusiveMost && value.Cmp(d.most) == 0) {
 		value = new(big.Rat).Sub(value, grain)
 	}
 	return jsonNumber(value)
 }
 
-// step is what a number must be a multiple of; nil if of nothing.
+// step returns what a number must be a multiple of, or nil.
 func (d *demand) step() *big.Rat {
 	var step *big.Rat
 	if d.types != nil && !d.onlyIntegers() && len(d.steps) == 0 {
@@ -203,8 +203,8 @@ func (d *demand) onlyIntegers() bool {
 	return len(d.types) > 0
 }
 
-// commonMultiple is the least number that both divide: lcm(a/b, c/d) is
-// lcm(a, c) / gcd(b, d) for fractions in lowest terms.
+// commonMultiple returns the least common multiple: for fractions in lowest terms, lcm(a/b, c/d) is
+// lcm(a, c) / gcd(b, d).
 func commonMultiple(a, b *big.Rat) *big.Rat {
 	if a == nil {
 		return b
@@ -217,7 +217,7 @@ func commonMultiple(a, b *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(top, new(big.Int).GCD(nil, nil, a.Denom(), b.Denom()))
 }
 
-// grain is a distance from a bound that stays inside of the range.
+// grain returns a distance from a bound that stays within the range.
 func (d *demand) grain() *big.Rat {
 	grain := big.NewRat(1, 1)
 	if d.least == nil || d.most == nil {
@@ -235,18 +235,18 @@ func (d *demand) grain() *big.Rat {
 
 func roundTo(value, step *big.Rat) *big.Rat {
 	half := new(big.Rat).Add(new(big.Rat).Quo(value, step), big.NewRat(1, 2))
-	whole := new(big.Int).Div(half.Num(), half.Denom()) // Euclidean, so down: the denominator is positive
+	whole := new(big.Int).Div(half.Num(), half.Denom()) // rounds down, because the denominator is positive
 	return new(big.Rat).Mul(new(big.Rat).SetInt(whole), step)
 }
 
-// jsonNumber writes a number every reader holds; larger ones are not offered.
+// jsonNumber encodes a number that every JSON parser can represent, and rejects larger ones.
 func jsonNumber(r *big.Rat) (json.Number, bool) {
 	text := ratText(r)
 	f, _ := r.Float64()
 	return json.Number(text), isNumber(text) && math.Abs(f) < 1<<53
 }
 
-// dates reads a text as a day, in the ways people write one and mean one.
+// dates parses a string as a day, in the usual unambiguous notations.
 func dates(text string) (found []time.Time) {
 	if len(text) > 40 {
 		return nil

@@ -1,9 +1,7 @@
-// Package repair makes the arguments of a tool call fit the tool's own schema
-// without changing what they mean, or says exactly why they do not. It is
-// pure: bytes in, an Outcome out, nothing read, nothing kept but compiled
-// schemas.
+// Package repair makes the arguments of a tool call fit the tool's input schema without changing
+// what they mean, or explains why they do not fit. It does no I/O.
 //
-// The story of one call is Schema.Arguments in arguments.go: decode, validate,
-// mend only what the validator complained about, validate again, and accept
-// the result only if no value was lost or invented on the way.
+// A Gate (gate.go) decides about calls and words what is added to their responses. Schema.Arguments
+// (arguments.go) checks the arguments of one call: decode, validate, repair only what the validator
+// reports, validate again, and accept the result only if no value was lost or invented.
 package repair

@@ -8,7 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Documentation is a tool's schema, as much of it as is worth reading.
+// Documentation describes the arguments of a tool.
 type Documentation struct {
 	Description string                    `json:"description,omitempty"`
 	Required    []string                  `json:"required"`
@@ -26,7 +26,7 @@ const (
 
 func (s *Schema) documentation() *Documentation { return s.documented(0) }
 
-// less is the same with less detail; nil if there is no less.
+// less returns the same with less detail, or nil.
 func (d *Documentation) less() *Documentation {
 	if d.brevity >= 3 {
 		return nil
@@ -34,8 +34,8 @@ func (d *Documentation) less() *Documentation {
 	return d.schema.documented(d.brevity + 1)
 }
 
-// documented describes the arguments: with everything, without what is inside
-// of them, without words, or only what is required.
+// documented describes the arguments: completely, without nested values, without descriptions, or
+// only the required ones.
 func (s *Schema) documented(brevity int) *Documentation {
 	doc := &Documentation{Required: []string{}, Properties: map[string]map[string]any{}, brevity: brevity, schema: s}
 	if s.root == nil {
@@ -65,8 +65,8 @@ func (s *Schema) documented(brevity int) *Documentation {
 	return doc
 }
 
-// argumentNames are the declared arguments, required ones first, each group
-// in the order of the schema's text.
+// argumentNames returns the declared arguments, required ones first, each group in the order of the
+// schema.
 func (s *Schema) argumentNames() []string {
 	var rank map[string]int
 	if doc, err := decode(string(s.raw)); err == nil {
@@ -97,7 +97,7 @@ func (s *Schema) document(key string, depth int, words bool) map[string]any {
 	return d.document(depth, words)
 }
 
-// document writes down what a schema asks, in its own keywords.
+// document describes what the schemas require, in JSON Schema keywords.
 func (d *demand) document(depth int, words bool) map[string]any {
 	doc := map[string]any{}
 	switch {
@@ -136,15 +136,15 @@ func (d *demand) document(depth int, words bool) map[string]any {
 
 func (d *demand) documentNumbers(doc map[string]any) {
 	if d.least != nil {
-		doc[word(d.leastIsOut, "exclusiveMinimum", "minimum")] = json.Number(ratText(d.least))
+		doc[word(d.exclusiveLeast, "exclusiveMinimum", "minimum")] = json.Number(ratText(d.least))
 	}
 	if d.most != nil {
-		doc[word(d.mostIsOut, "exclusiveMaximum", "maximum")] = json.Number(ratText(d.most))
+		doc[word(d.exclusiveMost, "exclusiveMaximum", "maximum")] = json.Number(ratText(d.most))
 	}
 	if len(d.steps) > 0 {
 		doc["multipleOf"] = json.Number(ratText(d.steps[0]))
 	}
-	for key, value := range doc { // a number JSON does not have is left out
+	for key, value := range doc { // omit a number that JSON cannot express
 		if n, ok := value.(json.Number); ok && !isNumber(n.String()) {
 			delete(doc, key)
 		}
@@ -175,7 +175,7 @@ func (d *demand) documentWords(doc map[string]any) {
 }
 
 func (d *demand) documentInside(doc map[string]any, depth int, words bool) {
-	if items := gather(d.inside("0")...); len(items.nodes) > 0 && d.takes("array") {
+	if items := gather(d.inside("0")...); len(items.nodes) > 0 && d.accepts("array") {
 		doc["items"] = items.document(depth-1, words)
 	}
 	inside := map[string]any{}
@@ -213,7 +213,7 @@ func shownValues(values []any) []any {
 	return list
 }
 
-// shownValue is a value out of a schema, of a bounded length.
+// shownValue returns a value from a schema, shortened.
 func shownValue(value any) any {
 	if text := string(encode(value, nil)); len(text) > 200 {
 		return bounded(text, 120)
@@ -221,7 +221,7 @@ func shownValue(value any) any {
 	return value
 }
 
-// usage writes the documentation as lines for a reader.
+// usage returns the documentation as lines of text.
 func (s *Schema) usage() (lines []string) {
 	for _, key := range s.argumentNames() {
 		nodes := s.certain([]string{key})

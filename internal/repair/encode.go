@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// encode writes a value as compact JSON. Keys stand in the order in which
-// the caller wrote them; new ones follow by name.
+// encode writes a value as compact JSON. Keys are in the order in which the caller wrote them; new
+// keys follow, sorted by name.
 func encode(value any, rank map[string]int) []byte {
 	var b bytes.Buffer
 	write(&b, value, rank)
@@ -57,7 +57,7 @@ func writeScalar(b *bytes.Buffer, value any) {
 	}
 }
 
-// isPlain reports whether a text stands in JSON as it is.
+// isPlain reports whether a string needs no escapes in JSON.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
@@ -90,7 +90,7 @@ func orderedKeys(object map[string]any, rank map[string]int) []string {
 	return keys
 }
 
-// clone copies what mending may change.
+// clone copies the parts of a value that a repair may change.
 func clone(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -8,26 +8,25 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Limits of the search for a call that passes.
+// Limits of the search for an example.
 const (
-	maxRounds  = 24
-	longText   = 300       // characters of a text that is not repeated
-	maxExample = 6 << 10   // bytes
-	maxStart   = 200 << 10 // bytes of arguments that are worth an example
+	maxRounds    = 24
+	maxShownText = 300       // characters of a string that is repeated in a message
+	maxExample   = 6 << 10   // bytes
+	maxStart     = 200 << 10 // bytes of arguments for which an example is built
 )
 
-// example is a call that would pass, made of the one that did not.
+// example is a call that would pass, derived from one that did not.
 type example struct {
 	value   any
 	rank    map[string]int
-	guesses []string // the fields nobody but us has a value for
+	guesses []string // fields whose value is a guess
 }
 
-// example builds a call out of the caller's own arguments: only what fails is
-// replaced. It is held against the schema before it is shown; nil if nothing
-// was found that passes. Secrets are not repeated.
-func (s *Schema) example(from any, rank map[string]int, known *secretive, also func(*builder)) *example {
-	if s.root == nil || known.crowded() {
+// example builds a call from the caller's own arguments, and replaces only what is wrong. It
+// returns nil if it finds no call that passes validation. Secrets are masked.
+func (s *Schema) example(from any, rank map[string]int, known *masker, also func(*builder)) *example {
+	if s.root == nil || known.overLimit() {
 		return nil
 	}
 	var found *example
@@ -58,11 +57,11 @@ func copied(rank map[string]int) map[string]int {
 	return other
 }
 
-// text is the example on one line.
+// text returns the example on one line.
 func (e *example) text() []byte { return []byte(visible(string(encode(e.value, e.rank)))) }
 
-// builder amends one value until nothing is wrong with it. Unlike a mender it
-// may invent, because nothing of it is ever sent.
+// builder changes a value until it is valid. Unlike a mender it may invent values, because they are
+// never sent.
 type builder struct {
 	schema  *Schema
 	value   any
@@ -70,13 +69,13 @@ type builder struct {
 	guesses []string
 }
 
-// build asks the validator after each round, because what satisfies one
-// complaint may raise another. A value seen before means going in a circle.
+// build validates after each round, because a change may cause a new violation. It stops at a value
+// that it has seen before.
 func (b *builder) build() bool {
 	seen := map[string]bool{}
 	for range maxRounds {
-		complaints := b.schema.violations(b.schema.root, b.value)
-		if len(complaints) == 0 {
+		violations := b.schema.violations(b.schema.root, b.value)
+		if len(violations) == 0 {
 			return true
 		}
 		text := string(encode(b.value, nil))
@@ -84,17 +83,17 @@ func (b *builder) build() bool {
 			return false
 		}
 		seen[text] = true
-		if !b.round(complaints) {
+		if !b.round(violations) {
 			return false
 		}
 	}
 	return false
 }
 
-// round amends every complaint, but none inside of what it has just changed.
-func (b *builder) round(complaints []violation) bool {
+// round fixes every violation that is not inside a value it has just changed.
+func (b *builder) round(violations []violation) bool {
 	var done [][]string
-	for _, v := range complaints {
+	for _, v := range violations {
 		under := func(path []string) bool { return len(path) <= len(v.path) && slices.Equal(path, v.path[:len(path)]) }
 		if slices.ContainsFunc(done, under) {
 			continue
@@ -149,7 +148,7 @@ func (b *builder) amend(v violation) bool {
 	return b.replace(v, at)
 }
 
-// put sets a value; one that is not sure is a guess.
+// put sets a value, and records it as a guess if it is not sure.
 func (b *builder) put(path []string, c candidate) bool {
 	b.value = replaced(b.value, path, c.value)
 	if !c.sure {
@@ -176,7 +175,7 @@ func last(path []string) string {
 	return ""
 }
 
-// demanded are the schemas a new value at the place of a complaint must fit.
+// demanded returns the schemas that a new value at the place of a violation must match.
 func (b *builder) demanded(v violation) []*jsonschema.Schema {
 	nodes := []*jsonschema.Schema{v.node}
 	for _, node := range b.schema.certain(v.path) {
@@ -187,7 +186,7 @@ func (b *builder) demanded(v violation) []*jsonschema.Schema {
 	return nodes
 }
 
-// replace finds another value for a place, or leaves it out if it may be.
+// replace finds a different value for a field, or removes an optional field.
 func (b *builder) replace(v violation, at any) bool {
 	nodes := b.demanded(v)
 	if c, ok := pick(nodes, last(v.path), at, 0, b.unlikeOthers(v.path)); ok {
@@ -197,12 +196,12 @@ func (b *builder) replace(v violation, at any) bool {
 		return b.put(v.path, c)
 	}
 	if c, ok := pick(nodes[:1], last(v.path), at, 0, nil); ok && fitsAll(nodes[:1], c.value) {
-		return b.put(v.path, c) // the rest may depend on something else
+		return b.put(v.path, c) // other schemas may depend on a different field
 	}
 	return b.remove(v.path)
 }
 
-// unlikeOthers refuses what a list that must not repeat already has.
+// unlikeOthers returns a filter that rejects duplicates of the items in an array with unique items.
 func (b *builder) unlikeOthers(path []string) func(any) bool {
 	if len(path) == 0 {
 		return nil
@@ -217,7 +216,7 @@ func (b *builder) unlikeOthers(path []string) func(any) bool {
 	}
 }
 
-// remove leaves out an optional property, or an element.
+// remove deletes an optional property or an item.
 func (b *builder) remove(path []string) bool {
 	if len(path) == 0 {
 		return false
@@ -240,13 +239,12 @@ func (b *builder) remove(path []string) bool {
 	return false
 }
 
-// needs reports whether an object must have a key in any case.
+// needs reports whether an object must always have a key.
 func (s *Schema) needs(path []string, key string) bool {
 	return slices.ContainsFunc(s.certain(path), func(node *jsonschema.Schema) bool { return slices.Contains(node.Required, key) })
 }
 
-// need says whether a key is required or optional, and nothing if that
-// depends on the others.
+// need returns "required" or "optional", or nothing if that depends on other keys.
 func (s *Schema) need(path []string, key string) string {
 	switch {
 	case s.needs(path, key):
@@ -266,8 +264,8 @@ func (b *builder) removeItem(path []string, at any, i int) bool {
 	return true
 }
 
-// add supplies missing keys: what stands under a name much like it, or a value
-// the schema takes.
+// add supplies missing keys: the value of a similar undeclared key, or a value that the schema
+// accepts.
 func (b *builder) add(v violation, keys []string) bool {
 	object, ok := lookup(b.value, v.path).(map[string]any)
 	if !ok {
@@ -276,7 +274,7 @@ func (b *builder) add(v violation, keys []string) bool {
 	changed := false
 	for _, key := range keys {
 		path := append(slices.Clone(v.path), key)
-		if from := b.schema.misspelt(v.path, object, key); from != "" {
+		if from := b.schema.misspelled(v.path, object, key); from != "" {
 			changed = b.rename(object, from, key)
 			continue
 		}
@@ -288,7 +286,7 @@ func (b *builder) add(v violation, keys []string) bool {
 	return changed
 }
 
-// property are the schemas of a key, the complaining schema's own first.
+// property returns the schemas of a key, those of the violated schema first.
 func (s *Schema) property(v violation, key string) []*jsonschema.Schema {
 	d := gather(v.node)
 	nodes := d.inside(key)
@@ -316,7 +314,7 @@ func (b *builder) rename(object map[string]any, from, to string) bool {
 	return true
 }
 
-// drop takes undeclared keys away, or gives them the name they nearly have.
+// drop removes undeclared keys, or renames them to a similar declared key.
 func (b *builder) drop(path []string, keys []string) bool {
 	object, ok := lookup(b.value, path).(map[string]any)
 	if !ok {
@@ -332,8 +330,7 @@ func (b *builder) drop(path []string, keys []string) bool {
 	return true
 }
 
-// meantBy is the declared key, not there yet, that an undeclared one is
-// nearly spelled like; empty if none is.
+// meantBy returns the declared key that is missing and similar to an undeclared key, if any.
 func (s *Schema) meantBy(path []string, object map[string]any, key string) string {
 	declared := s.properties(path)
 	if declared[key] != nil {
@@ -353,8 +350,8 @@ func (s *Schema) meantBy(path []string, object map[string]any, key string) strin
 	return ""
 }
 
-// misspelt is the undeclared key that was sent instead of a missing one.
-func (s *Schema) misspelt(path []string, object map[string]any, missing string) string {
+// misspelled returns the undeclared key that was sent instead of a missing one, if any.
+func (s *Schema) misspelled(path []string, object map[string]any, missing string) string {
 	declared := s.properties(path)
 	var open []string
 	for name := range object {
@@ -370,13 +367,13 @@ func (s *Schema) misspelt(path []string, object map[string]any, missing string) 
 	return ""
 }
 
-// alike reports whether one name may be the other, misspelt or with a prefix.
+// alike reports whether one name may be the other, misspelled or with a prefix.
 func alike(a, b string) bool {
 	d := distance(fold(a), fold(b))
 	return d <= 2 && d < (len(fold(b))+1)/2 || sameTail(a, b)
 }
 
-// respell gives a key a name that is allowed, or drops it.
+// respell gives a key an allowed name, or removes it.
 func (b *builder) respell(v violation, key string) bool {
 	object, ok := lookup(b.value, v.path).(map[string]any)
 	if !ok {
@@ -421,7 +418,7 @@ func (b *builder) fill(v violation, at any) bool {
 	return changed
 }
 
-// thin drops properties until there are few enough, undeclared ones first.
+// thin removes properties until there are few enough, undeclared ones first.
 func (b *builder) thin(v violation, at any, most int) bool {
 	object, ok := at.(map[string]any)
 	if !ok {
@@ -442,7 +439,7 @@ func (b *builder) thin(v violation, at any, most int) bool {
 	return changed
 }
 
-// extend adds elements until there are enough of those that are asked for.
+// extend adds items until there are enough of the required kind.
 func (b *builder) extend(v violation, at any) bool {
 	list, ok := at.([]any)
 	if !ok {
@@ -457,7 +454,7 @@ func (b *builder) extend(v violation, at any) bool {
 	}
 	d := gather(b.demanded(v)...)
 	if _, few := v.kind.(*kind.MinItems); !few && d.items.most >= 0 && want > d.items.most && len(list) > 0 {
-		list = list[:len(list)-1] // no room: one has to give way
+		list = list[:len(list)-1] // no room: replace the last one
 		want--
 	}
 	list = slices.Clone(list)
@@ -479,8 +476,7 @@ func (b *builder) shorten(v violation, at any, most int) bool {
 	return b.put(v.path, candidate{value: slices.Clone(list[:most])})
 }
 
-// fork amends towards the branch that is closest, if one takes values of this
-// type at all.
+// fork changes a value toward the closest branch, if any branch accepts values of its type.
 func (b *builder) fork(v violation, at any, branches []*jsonschema.Schema) bool {
 	if i, ok := closest(v, at); ok && i < len(branches) {
 		if b.round(v.branches[i]) {
@@ -490,8 +486,8 @@ func (b *builder) fork(v violation, at any, branches []*jsonschema.Schema) bool 
 	return b.replace(v, at)
 }
 
-// decide makes a value fit one branch only, where it fits two: by leaving out
-// a key, or with a value of either.
+// decide makes a value that matches two branches match only one: by removing a key, or with a value
+// of either branch.
 func (b *builder) decide(v violation, at any, branches []*jsonschema.Schema, both []int) bool {
 	if object, ok := at.(map[string]any); ok {
 		for _, key := range orderedKeys(object, b.rank) {
@@ -512,7 +508,7 @@ func (b *builder) decide(v violation, at any, branches []*jsonschema.Schema, bot
 	return b.replace(v, at)
 }
 
-// avoid gets away from what a schema forbids.
+// avoid changes a value that matches a forbidden schema.
 func (b *builder) avoid(v violation, at any) bool {
 	if object, ok := at.(map[string]any); ok {
 		for _, key := range orderedKeys(object, b.rank) {
@@ -531,9 +527,9 @@ func (b *builder) avoid(v violation, at any) bool {
 	return b.remove(v.path)
 }
 
-// conceal replaces secrets and very long texts of the caller by a mark, or, if
-// the schema does not take that, by a sample.
-func (b *builder) conceal(known *secretive) bool {
+// conceal replaces secrets and very long strings of the caller with a mask or, if the schema does
+// not accept that, with a sample.
+func (b *builder) conceal(known *masker) bool {
 	type place struct {
 		path  []string
 		value any
@@ -541,7 +537,7 @@ func (b *builder) conceal(known *secretive) bool {
 	var places []place
 	walk(b.value, nil, func(path []string, value any) {
 		text, ok := scalarText(value)
-		if ok && (known.values[text] || len(text) > longText) {
+		if ok && (known.values[text] || len(text) > maxShownText) {
 			places = append(places, place{slices.Clone(path), value})
 		}
 	})
@@ -553,7 +549,7 @@ func (b *builder) conceal(known *secretive) bool {
 	return b.concealKeys()
 }
 
-func (b *builder) concealed(known *secretive, path []string, value any) bool {
+func (b *builder) concealed(known *masker, path []string, value any) bool {
 	fits := func(other any) bool {
 		text, _ := scalarText(other)
 		if known.values[text] || same(other, value) {
@@ -562,7 +558,7 @@ func (b *builder) concealed(known *secretive, path []string, value any) bool {
 		b.value = replaced(b.value, path, other)
 		return len(b.schema.violations(b.schema.root, b.value)) == 0
 	}
-	if fits(hiddenMark) {
+	if fits(maskText) {
 		return true
 	}
 	nodes := b.schema.certain(path)
@@ -574,7 +570,7 @@ func (b *builder) concealed(known *secretive, path []string, value any) bool {
 	return false
 }
 
-// concealKeys refuses an example with a secret for a key.
+// concealKeys reports whether no key of the example is a secret.
 func (b *builder) concealKeys() bool {
 	safe := true
 	walk(b.value, nil, func(path []string, value any) {

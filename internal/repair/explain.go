@@ -11,33 +11,32 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Message is what a caller reads who has to send a call again.
+// Message tells a caller how to correct a call.
 type Message struct {
 	Text string          // for the model
 	Data json.RawMessage // the same for programs: a Report
 }
 
-// The types of reports.
+// The values of Report.Type.
 const (
 	typeArguments = "invalid_arguments"
 	typeTool      = "unknown_tool"
 )
 
-// Explain tells the caller of a refused call what to change. times is how
-// often in a row the same mistake was made, from 1: the second text is
-// shorter, the third says to stop.
+// Explain tells the caller of a refused call what to change. times counts how many times in a row
+// the same mistake was made, from 1: the second message is shorter, and the third says to stop.
 func (s *Schema) Explain(tool string, out Outcome, times int) Message {
 	return s.explain(message{schema: s, tool: tool, times: times}, out)
 }
 
-// Rejected is Explain for a call that was sent all the same and that the server rejected.
+// Rejected is Explain for a call that was sent and that the server rejected.
 func (s *Schema) Rejected(tool string, out Outcome, times int) Message {
-	return s.explain(message{schema: s, tool: tool, times: times, rejected: true, label: fittingCall}, out)
+	return s.explain(message{schema: s, tool: tool, times: times, rejected: true, label: fittingCallLabel}, out)
 }
 
 func (s *Schema) explain(m message, out Outcome) (told Message) {
 	defer func() {
-		if recover() != nil { // whatever a schema does to us, the caller gets an answer
+		if recover() != nil { // no schema may prevent an explanation
 			told = m.plainRefusal()
 		}
 	}()
@@ -45,57 +44,56 @@ func (s *Schema) explain(m message, out Outcome) (told Message) {
 	if out.Verdict != Refused {
 		return Message{}
 	}
-	m.said, m.rank = out.said, out.rank
-	m.known = s.secretive(out.said, out.near)
+	m.sent, m.rank = out.sent, out.rank
+	m.known = s.masker(out.sent, out.closest)
 	if out.unreadable != "" {
-		m.said = map[string]any{}
-		m.shown = s.example(m.said, nil, m.known, nil)
+		m.sent = map[string]any{}
+		m.shown = s.example(m.sent, nil, m.known, nil)
 		return m.unreadable(out)
 	}
-	m.shown = s.example(out.near, out.rank, m.known, nil)
-	d := s.inquire(out.said, out.violations)
-	m.issues, m.more, m.tops = d.issues(m.known, m.shown), d.more, d.tops
-	m.summary = m.fate() + ": " + m.extent() + "."
+	m.shown = s.example(out.closest, out.rank, m.known, nil)
+	d := s.findIssues(out.sent, out.violations)
+	m.issues, m.more, m.affected = d.issues(m.known, m.shown), d.more, d.affected
+	m.summary = m.status() + ": " + m.extent() + "."
 	return m.write()
 }
 
-// fate says what became of the call.
-func (m *message) fate() string {
+// status says what happened to the call.
+func (m *message) status() string {
 	if m.rejected {
 		return fmt.Sprintf("The server rejected the call to `%s`", shownTool(m.tool))
 	}
 	return fmt.Sprintf("The call to `%s` was not run", shownTool(m.tool))
 }
 
-// fittingCall introduces an example where the server has the last word: whether it passes is for
-// the server to say.
-const fittingCall = "Call that fits the schema: "
+// fittingCallLabel introduces an example if the server may reject it although it fits the schema.
+const fittingCallLabel = "Call that fits the schema: "
 
-// plainRefusal is what is left to say if nothing else can be said.
+// plainRefusal is the message if no details are available.
 func (m *message) plainRefusal() Message {
-	summary := m.fate() + ": its arguments do not fit the tool's schema."
-	return Message{Text: summary, Data: encode(map[string]any{"type": "invalid_arguments", "summary": summary}, nil)}
+	summary := m.status() + ": its arguments do not fit the tool's schema."
+	return Message{Text: summary, Data: encode(map[string]any{"type": typeArguments, "summary": summary}, nil)}
 }
 
-// message is a message in the making.
+// message collects what a Message is written from.
 type message struct {
 	schema   *Schema
 	tool     string
 	times    int
-	rejected bool // by the server, not by us
-	said     any
+	rejected bool // by the server
+	sent     any
 	rank     map[string]int
-	known    *secretive
+	known    *masker
 	shown    *example
 	summary  string
-	label    string   // what the example is called
+	label    string   // introduces the example
 	quoted   []string // lines between the summary and the issues
 	issues   []Issue
-	more     int             // issues that are only counted
-	tops     map[string]bool // the arguments with issues
+	more     int             // number of issues that are not listed
+	affected map[string]bool // arguments with issues
 }
 
-// shownTool is a name as it may be shown between backticks.
+// shownTool returns a tool name that can be shown in backticks.
 func shownTool(name string) string {
 	return bounded(strings.ReplaceAll(fault.Redact(visible(name)), "`", "'"), 100)
 }
@@ -107,11 +105,11 @@ func (m *message) extent() string {
 			return "its arguments need a change"
 		}
 	}
-	bad := len(m.tops)
+	bad := len(m.affected)
 	all := bad
-	if object, ok := m.said.(map[string]any); ok {
+	if object, ok := m.sent.(map[string]any); ok {
 		for key := range object {
-			if !m.tops[key] {
+			if !m.affected[key] {
 				all++
 			}
 		}
@@ -119,7 +117,7 @@ func (m *message) extent() string {
 	return fmt.Sprintf("%d of %s %s a change", bad, plural(all, "argument"), word(bad == 1, "needs", "need"))
 }
 
-// write puts everything together, within the bounds.
+// write composes the message within its limits.
 func (m *message) write() Message {
 	report := Report{Type: typeArguments, Summary: m.summary, Issues: m.issues, Suggestions: suggestions(m.issues)}
 	if m.shown != nil {
@@ -132,7 +130,7 @@ func (m *message) write() Message {
 		return Message{m.stop(), report.encoded()}
 	}
 	p := page{left: maxText}
-	p.add(m.summary + word(m.times == 2, " This is the same mistake as before; change it.", ""))
+	p.add(m.summary + word(m.times == 2, " This is the same mistake as before.", ""))
 	for _, line := range m.quoted {
 		p.add(line)
 	}
@@ -145,11 +143,11 @@ func (m *message) write() Message {
 	return Message{p.text(), report.encoded()}
 }
 
-// room is what is kept for the example and what comes with it.
-const room = 1300
+// maxExampleLine limits the line with the example, in bytes. That much room is reserved for it.
+const maxExampleLine = 1300
 
 func (m *message) writeIssues(p *page) {
-	p.left -= room
+	p.left -= maxExampleLine
 	shown := 0
 	for i, issue := range m.issues {
 		if i >= maxIssues || !p.add(strconv.Itoa(i+1)+". "+issue.line) {
@@ -160,21 +158,21 @@ func (m *message) writeIssues(p *page) {
 			p.add("About " + issue.Field + ": " + string(encode(issue.about, nil)))
 		}
 	}
-	p.left += room
+	p.left += maxExampleLine
 	if more := len(m.issues) - shown + m.more; more > 0 {
 		p.add(fmt.Sprintf("And %s.", plural(more, "more issue")))
 	}
 }
 
-// writeKept names the arguments that are right.
+// writeKept lists the arguments that need no change.
 func (m *message) writeKept(p *page) {
-	object, ok := m.said.(map[string]any)
+	object, ok := m.sent.(map[string]any)
 	if !ok || slices.ContainsFunc(m.issues, func(issue Issue) bool { return issue.top == "" }) {
 		return
 	}
 	var kept []string
 	for _, key := range orderedKeys(object, m.rank) {
-		if !m.tops[key] && m.shown.has(key) {
+		if !m.affected[key] && m.shown.has(key) {
 			kept = append(kept, field([]string{key}))
 		}
 	}
@@ -187,7 +185,7 @@ func (m *message) writeKept(p *page) {
 	p.add(bounded("Kept as sent: "+strings.Join(kept, ", "), 300) + ".")
 }
 
-// has reports whether an argument is still there; in no example, all are.
+// has reports whether the example keeps an argument. Without an example, all are kept.
 func (e *example) has(key string) bool {
 	if e == nil {
 		return true
@@ -208,10 +206,10 @@ func (m *message) writeExample(p *page) {
 	if note := m.guessed(); note != "" {
 		line += "   (" + note + ")"
 	}
-	if len(line) <= room && p.add(line) {
+	if len(line) <= maxExampleLine && p.add(line) {
 		return
 	}
-	// Too long to repeat: what has to change is enough.
+	// The example is too long: show only what has to change.
 	changed := map[string]any{}
 	if object, ok := m.shown.value.(map[string]any); ok {
 		for _, issue := range m.issues {
@@ -221,12 +219,12 @@ func (m *message) writeExample(p *page) {
 		}
 	}
 	line = label + "the same with " + visible(string(encode(changed, m.shown.rank)))
-	if len(changed) > 0 && len(line) <= room {
+	if len(changed) > 0 && len(line) <= maxExampleLine {
 		p.add(line)
 	}
 }
 
-// guessed names the values nobody but us has chosen.
+// guessed lists the values of the example that are guesses or masked.
 func (m *message) guessed() string {
 	names := m.shown.guesses
 	var parts []string
@@ -236,13 +234,13 @@ func (m *message) guessed() string {
 	if len(names) > 0 {
 		parts = append(parts, strings.Join(names, ", ")+word(len(names) == 1, " is a guess; check it", " are guesses; check them"))
 	}
-	if strings.Contains(string(m.shown.text()), hiddenMark) {
-		parts = append(parts, `"`+hiddenMark+`" stands for your own value`)
+	if strings.Contains(string(m.shown.text()), maskText) {
+		parts = append(parts, `"`+maskText+`" is the value that you sent`)
 	}
 	return strings.Join(parts, "; ")
 }
 
-// writeUsage documents the arguments, once.
+// writeUsage documents the arguments.
 func (m *message) writeUsage(p *page) {
 	lines := m.schema.usage()
 	if len(lines) == 0 || !p.add("Arguments of `"+shownTool(m.tool)+"`:") {
@@ -257,22 +255,22 @@ func (m *message) writeUsage(p *page) {
 	}
 }
 
-// stop is for a caller who goes on repeating itself.
+// stop tells a caller to stop repeating the same mistake.
 func (m *message) stop() string {
 	p := page{left: maxText / 4}
-	p.add(fmt.Sprintf("%s It has failed in the same way %d times: stop repeating it.", m.summary, m.times))
+	p.add(fmt.Sprintf("%s This call has failed in the same way %d times: stop repeating it.", m.summary, m.times))
 	for i, issue := range m.issues[:min(len(m.issues), 3)] {
 		p.add(fmt.Sprintf("%d. %s: expected %s.", i+1, issue.Field, bounded(issue.Expected, 160)))
 	}
-	p.add("Change these, ask the user for what you do not know, or use another tool.")
+	p.add("Change these arguments, ask the user for what you do not know, or use a different tool.")
 	return p.text()
 }
 
 var characterAt = regexp.MustCompile(` at character (\d+)$`)
 
-// unreadable tells of a text that is no JSON, and where it stops being it.
+// unreadable explains text that is not JSON, and where the problem is.
 func (m *message) unreadable(out Outcome) Message {
-	m.summary = m.fate() + ": its arguments are not JSON."
+	m.summary = m.status() + ": its arguments are not JSON."
 	why, after := remark(out.unreadable, 200), ""
 	if found := characterAt.FindStringSubmatch(out.unreadable); found != nil {
 		text := unfenced(out.text)
@@ -282,11 +280,11 @@ func (m *message) unreadable(out Outcome) Message {
 	} else {
 		after = tail(fault.Redact(fault.Clean(out.text[max(0, len(out.text)-2000):])), 60)
 	}
-	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every text and bracket closed",
+	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
 	got := fmt.Sprintf("received %s", plural(len(out.text), "byte"))
 	if after != "" {
-		got += " that stop being JSON after " + visible(string(encode(after, nil)))
+		got += " that are not JSON after " + visible(string(encode(after, nil)))
 		issue.Received = json.RawMessage(visible(string(encode(after, nil))))
 	}
 	issue.line = fmt.Sprintf("%s - %s (%s); expected %s. Fix: %s.", issue.Field, got, why, issue.Expected, issue.Fix)
@@ -294,7 +292,7 @@ func (m *message) unreadable(out Outcome) Message {
 	return m.write()
 }
 
-// tail is the end of a text, of n characters.
+// tail returns the last n characters of a text.
 func tail(text string, n int) string {
 	if runes := []rune(text); len(runes) > n {
 		return "…" + string(runes[len(runes)-n:])
@@ -302,9 +300,9 @@ func tail(text string, n int) string {
 	return text
 }
 
-// UnknownTool tells the caller of a tool that does not exist which there are.
+// UnknownTool tells the caller of a tool that does not exist which tools there are.
 func UnknownTool(called string, tools []string, times int) Message {
-	return unknownTool(fmt.Sprintf("There is no tool `%s`. Nothing was run.", shownTool(called)), called, tools, times)
+	return unknownTool(fmt.Sprintf("The call was not run: tool `%s` does not exist.", shownTool(called)), called, tools, times)
 }
 
 // UnlistedTool is UnknownTool for a call that was sent and that the server rejected.
@@ -313,28 +311,28 @@ func UnlistedTool(called string, tools []string, times int) Message {
 }
 
 func unknownTool(summary, called string, tools []string, times int) Message {
-	near := NearestNames(called, tools, nearEnum)
+	near := NearestNames(called, tools, maxNearChoices)
 	shown := make([]string, len(near))
 	for i, name := range near {
 		shown[i] = "`" + shownTool(name) + "`"
 	}
-	expected, fix := "no tool at all: there are none", "answer without a tool"
+	expected, fix := "no tool, because the server has none", "answer without a tool"
 	if len(near) > 0 {
 		expected = "one of " + strings.Join(shown, ", ")
 		if more := len(tools) - len(near); more > 0 {
 			expected += fmt.Sprintf(" and %d more", more)
 		}
-		fix = "call the tool you mean by its exact name, e.g. " + shown[0]
+		fix = "call a tool by its exact name, e.g. " + shown[0]
 	}
-	issue := Issue{Field: "name", Problem: "there is no such tool", Received: json.RawMessage(visible(string(encode(bounded(fault.Redact(called), 100), nil)))),
+	issue := Issue{Field: "name", Problem: "this tool does not exist", Received: json.RawMessage(visible(string(encode(bounded(fault.Redact(called), 100), nil)))),
 		Expected: expected, Fix: fix, groups: []string{groupEnum}}
 	report := Report{Type: typeTool, Summary: summary, Issues: []Issue{issue}, Suggestions: suggestions([]Issue{issue})}
 	p := page{left: maxText}
 	switch {
 	case times >= 3:
-		p.add(fmt.Sprintf("%s It was called %d times: stop repeating it. Use one of the tools there are, or tell the user.", summary, times))
+		p.add(fmt.Sprintf("%s It was called %d times: stop repeating it. Use one of the tools below, or tell the user.", summary, times))
 	case times == 2:
-		p.add(summary + " This is the same mistake as before; change it.")
+		p.add(summary + " This is the same mistake as before.")
 	default:
 		p.add(summary)
 	}

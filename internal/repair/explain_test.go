@@ -79,23 +79,23 @@ func TestExplainKeywords(t *testing.T) {
 		{"format uri", one(`{"type":"string","format":"uri"}`), `{"x":"example.org/a"}`, "x", []string{"format uri"}, `{"x":"https://example.org/a"}`},
 		{"format uuid", one(`{"type":"string","format":"uuid"}`), `{"x":"12"}`, "x", []string{"format uuid"}, `{"x":"123e4567-e89b-12d3-a456-426614174000"}`},
 		{"format ipv4", one(`{"type":"string","format":"ipv4"}`), `{"x":"zzz"}`, "x", []string{"format ipv4"}, `{"x":"192.0.2.1"}`},
-		{"minItems", one(`{"type":"array","items":{"type":"integer"},"minItems":3,"uniqueItems":true}`), `{"x":[7]}`, "x", []string{"at least 3 different items", "add 2 more"}, `{"x":[7,1,2]}`},
-		{"maxItems", one(`{"type":"array","maxItems":1}`), `{"x":[1,2,3]}`, "x", []string{"at most 1 item", "leave out 2"}, `{"x":[1]}`},
-		{"uniqueItems", one(`{"type":"array","uniqueItems":true}`), `{"x":[1,2,1]}`, "x", []string{"different items", "leave out item 2"}, `{"x":[1,2]}`},
+		{"minItems", one(`{"type":"array","items":{"type":"integer"},"minItems":3,"uniqueItems":true}`), `{"x":[7]}`, "x", []string{"at least 3 unique items", "add 2 more"}, `{"x":[7,1,2]}`},
+		{"maxItems", one(`{"type":"array","maxItems":1}`), `{"x":[1,2,3]}`, "x", []string{"at most 1 item", "remove 2"}, `{"x":[1]}`},
+		{"uniqueItems", one(`{"type":"array","uniqueItems":true}`), `{"x":[1,2,1]}`, "x", []string{"unique items", "remove item 2"}, `{"x":[1,2]}`},
 		{"contains", one(`{"type":"array","contains":{"const":"a"}}`), `{"x":["b"]}`, "x", []string{`at least one of them exactly "a"`}, `{"x":["b","a"]}`},
 		{"minContains", one(`{"type":"array","contains":{"type":"integer"},"minContains":2}`), `{"x":["b",1]}`, "x", []string{"at least 2 of them integer", "add 1 more"}, `{"x":["b",1,2]}`},
 		{"maxContains", one(`{"type":"array","contains":{"type":"integer"},"maxContains":1}`), `{"x":[1,2]}`, "x", []string{"at most 1"}, `{"x":[1]}`},
 		{"prefixItems", one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer","minimum":3}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"integer from 3"}, `{"x":["a",3]}`},
-		{"items false", one(`{"type":"array","prefixItems":[{"type":"string"}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"leave it out"}, `{"x":["a"]}`},
-		{"tuple of draft 7", one(`{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`), `{"x":["a",1,2]}`, "x", []string{"leave out the last 1 item"}, `{"x":["a",1]}`},
+		{"items false", one(`{"type":"array","prefixItems":[{"type":"string"}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"remove it"}, `{"x":["a"]}`},
+		{"tuple of draft 7", one(`{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`), `{"x":["a",1,2]}`, "x", []string{"remove the last 1 item"}, `{"x":["a",1]}`},
 		{"required", one(`{"type":"string"}`), `{}`, "x", []string{"missing", "(required)"}, `{"x":"<x>"}`},
-		{"required, misspelt", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, `{"qurey":"a"}`, "query", []string{"rename qurey to query"}, `{"query":"a"}`},
+		{"required, misspelled", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, `{"qurey":"a"}`, "query", []string{"rename qurey to query"}, `{"query":"a"}`},
 		{"required, nested", one(`{"type":"object","properties":{"y":{"type":"integer","minimum":2}},"required":["y"]}`), `{"x":{}}`, "x.y", []string{"missing", "integer from 2"}, `{"x":{"y":2}}`},
-		{"additionalProperties", `{"properties":{"color":{"type":"string"},"size":{}},"additionalProperties":false}`, `{"size":1,"shade":"red"}`, "shade", []string{`"red" (string)`, "no such key; declared are size, color", "leave it out"}, `{"size":1}`},
-		{"additionalProperties, misspelt", `{"properties":{"color":{"type":"string"}},"additionalProperties":false}`, `{"colour":"red"}`, "colour", []string{"rename it to color"}, `{"color":"red"}`},
+		{"additionalProperties", `{"properties":{"color":{"type":"string"},"size":{}},"additionalProperties":false}`, `{"size":1,"shade":"red"}`, "shade", []string{`"red" (string)`, "one of the keys size, color", "remove it"}, `{"size":1}`},
+		{"additionalProperties, misspelled", `{"properties":{"color":{"type":"string"}},"additionalProperties":false}`, `{"colour":"red"}`, "colour", []string{"rename it to color"}, `{"color":"red"}`},
 		{"additionalProperties of a type", one(`{"type":"object","additionalProperties":{"type":"integer"}}`), `{"x":{"a":"b"}}`, "x.a", []string{"expected integer"}, `{"x":{"a":1}}`},
-		{"unevaluatedProperties", `{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}`, `{"a":1,"zzzz":2}`, "zzzz", []string{"leave it out"}, `{"a":1}`},
-		{"unevaluatedItems", one(`{"prefixItems":[{}],"unevaluatedItems":false}`), `{"x":[1,2]}`, "x.1", []string{"leave it out"}, `{"x":[1]}`},
+		{"unevaluatedProperties", `{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}`, `{"a":1,"zzzz":2}`, "zzzz", []string{"remove it"}, `{"a":1}`},
+		{"unevaluatedItems", one(`{"prefixItems":[{}],"unevaluatedItems":false}`), `{"x":[1,2]}`, "x.1", []string{"remove it"}, `{"x":[1]}`},
 		{"patternProperties", one(`{"type":"object","patternProperties":{"^n_":{"type":"integer"}}}`), `{"x":{"n_a":"b"}}`, "x.n_a", []string{"expected integer"}, `{"x":{"n_a":1}}`},
 		{"propertyNames", one(`{"type":"object","propertyNames":{"pattern":"^[a-z]+$"}}`), `{"x":{"Ab":1}}`, "x.Ab", []string{"^[a-z]+$"}, `{"x":{"ab":1}}`},
 		{"minProperties", one(`{"type":"object","minProperties":1}`), `{"x":{}}`, "x", []string{"at least 1 key"}, `{"x":{"key1":"<key1>"}}`},
@@ -117,13 +117,13 @@ func TestExplainKeywords(t *testing.T) {
 		{"oneOf that fits twice", `{"properties":{"id":{},"name":{}},"oneOf":[{"required":["id"]},{"required":["name"]}]}`, `{"id":1,"name":"a"}`, "(root)", []string{"only one of"}, `{"name":"a"}`},
 		{"not", one(`{"not":{"type":"string"}}`), `{"x":"s"}`, "x", []string{"anything but string"}, `{"x":["s"]}`},
 		{"not required", `{"properties":{"a":{},"b":{}},"not":{"required":["a","b"]}}`, `{"a":1,"b":2}`, "(root)", []string{"not all of a, b"}, `{"b":2}`},
-		{"false", `{"properties":{"a":false,"b":{}}}`, `{"a":1,"b":2}`, "a", []string{"leave it out"}, `{"b":2}`},
+		{"false", `{"properties":{"a":false,"b":{}}}`, `{"a":1,"b":2}`, "a", []string{"remove it"}, `{"b":2}`},
 		{"nullable", one(`{"type":"string","nullable":true,"minLength":1}`), `{"x":[1,2]}`, "x", []string{"or null"}, `{"x":"<x>"}`},
 		{"the whole", one(`{"type":"string"}`), `[1,2]`, "(root)", []string{"[1,2] (array)", "object with x (string)"}, `{"x":"<x>"}`},
 		{"examples", one(`{"type":"string","minLength":3,"examples":["a","good"]}`), `{"x":"b"}`, "x", nil, `{"x":"good"}`},
 		{"a default that does not fit", one(`{"type":"string","minLength":3,"default":"a"}`), `{"x":"b"}`, "x", nil, `{"x":"<x>"}`},
 		{"too short and too long", one(`{"type":"string","minLength":1,"maxLength":0}`), `{"x":""}`, "x", []string{"at least 1"}, "none"},
-		{"three different of two", one(`{"type":"array","items":{"enum":["a","b"]},"minItems":3,"uniqueItems":true}`), `{"x":["a"]}`, "x", []string{"3 different items"}, "none"},
+		{"three different of two", one(`{"type":"array","items":{"enum":["a","b"]},"minItems":3,"uniqueItems":true}`), `{"x":["a"]}`, "x", []string{"3 unique items"}, "none"},
 	} {
 		t.Run(c.keyword, func(t *testing.T) {
 			m, data := explain(t, c.schema, c.call)
@@ -213,7 +213,7 @@ func TestEveryIssueIsComplete(t *testing.T) {
 	for _, words := range []string{
 		"8 of 8 arguments need a change",
 		`received "X" (string); expected string of 3..20 characters`, `received "none" (string)`, "received 12 (integer); expected integer 18..120 (required)",
-		`role - missing; expected one of "owner", "editor", "reader" (required)`, "received [] (array); expected array of 1..5 different items", "array of 10..100 items",
+		`role - missing; expected one of "owner", "editor", "reader" (required)`, "received [] (array); expected array of 1..5 unique items", "array of 10..100 items",
 		`received "hot" (string); expected number above -1.5, up to 1000 (optional)`, "And ",
 	} {
 		if !strings.Contains(m.Text, words) {
@@ -253,7 +253,7 @@ func TestLongEnumsAreCut(t *testing.T) {
 	}
 	list, _ := json.Marshal(names)
 	m, data := explain(t, one(`{"enum":`+string(list)+`}`), `{"x":"city-1177"}`)
-	for _, words := range []string{`one of 200 choices, the nearest: "city-117"`, "(and 195 more)", `use "city-117"`} {
+	for _, words := range []string{`one of 200 choices, the closest: "city-117"`, "(and 195 more)", `use "city-117"`} {
 		if !strings.Contains(m.Text, words) {
 			t.Errorf("does not say %s:\n%s", words, m.Text)
 		}
@@ -271,8 +271,8 @@ func TestRepetition(t *testing.T) {
 	}
 	for text, words := range map[string][]string{
 		first.Text:  {"Arguments of `tool`:", "Call that would pass: "},
-		second.Text: {"This is the same mistake as before; change it.", "Call that would pass: ", "1. mail"},
-		third.Text:  {"7 times: stop repeating it", "ask the user", "another tool", "mail"},
+		second.Text: {"This is the same mistake as before.", "Call that would pass: ", "1. mail"},
+		third.Text:  {"7 times: stop repeating it", "ask the user", "different tool", "mail"},
 	} {
 		for _, want := range words {
 			if !strings.Contains(text, want) {
@@ -320,9 +320,9 @@ func TestSameFaultSameBytes(t *testing.T) {
 
 func TestExplainDoesNotChangeTheOutcome(t *testing.T) {
 	out := refuse(t, account, `{"login":"X","labels":["a","a"],"rows":[]}`)
-	before := string(encode(out.said, nil)) + string(encode(out.near, nil)) + fmt.Sprint(out.rank)
+	before := string(encode(out.sent, nil)) + string(encode(out.closest, nil)) + fmt.Sprint(out.rank)
 	Compile([]byte(account)).Explain("tool", out, 1)
-	if after := string(encode(out.said, nil)) + string(encode(out.near, nil)) + fmt.Sprint(out.rank); after != before {
+	if after := string(encode(out.sent, nil)) + string(encode(out.closest, nil)) + fmt.Sprint(out.rank); after != before {
 		t.Errorf("%s became %s", before, after)
 	}
 }
@@ -367,7 +367,7 @@ func TestSecretsAreNotEchoed(t *testing.T) {
 		{"by its looks", `{"properties":{"text":{"type":"integer"}}}`, `{"text":"ghp_` + secret + `0123456789"}`},
 		{"in a URL", `{"properties":{"url":{"type":"integer"}}}`, `{"url":"https://me:` + secret + `@example.com/"}`},
 		{"under an unknown key", `{"properties":{"n":{}},"additionalProperties":false}`, `{"n":1,"client_secret":"` + secret + `"}`},
-		{"under a misspelt key", `{"properties":{"password":{"type":"string"}},"required":["password"]}`, `{"pasword":"` + secret + `"}`},
+		{"under a misspelled key", `{"properties":{"password":{"type":"string"}},"required":["password"]}`, `{"pasword":"` + secret + `"}`},
 		{"write only", `{"properties":{"phrase":{"type":"integer","writeOnly":true}}}`, `{"phrase":"` + secret + `"}`},
 		{"format password", `{"properties":{"phrase":{"type":"string","format":"password","maxLength":3}}}`, `{"phrase":"` + secret + `"}`},
 		{"with an invisible character in it", `{"properties":{"text":{"type":"integer"}}}`, `{"text":"gh\u200bp_` + secret + `0123456789"}`},
@@ -453,7 +453,7 @@ func TestUnreadableText(t *testing.T) {
 func TestUnknownTool(t *testing.T) {
 	tools := []string{"get_weather", "get_time", "send_mail", "list_files", "read_file", "write_file"}
 	m := UnknownTool("get_wether", tools, 1)
-	if !strings.HasPrefix(m.Text, "There is no tool `get_wether`. Nothing was run.") || !strings.Contains(m.Text, "one of `get_weather`, ") || !strings.Contains(m.Text, "and 1 more") {
+	if !strings.HasPrefix(m.Text, "The call was not run: tool `get_wether` does not exist.") || !strings.Contains(m.Text, "one of `get_weather`, ") || !strings.Contains(m.Text, "and 1 more") {
 		t.Errorf("%s", m.Text)
 	}
 	if data := readReport(t, m); data.Type != "unknown_tool" || len(data.Issues) != 1 || len(data.Suggestions) != 1 {

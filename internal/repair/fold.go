@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// fold makes spellings equal that differ in case and in separators between
-// words only. A separator that begins or ends a text can be a sign, the order
-// of a sort, a path; one between digits belongs to a number.
+// fold makes names equal that differ only in case and in the separators between words. A separator
+// at the beginning or end of a string can be a sign, a sort order or a path; one between digits
+// belongs to a number.
 func fold(text string) string {
 	var b strings.Builder
 	last, separators := rune(0), ""
@@ -38,13 +38,13 @@ func isSeparator(r rune) bool {
 	return false
 }
 
-// foldKey is fold for names, where what stands around them says nothing.
+// foldKey is fold for names, where leading and trailing separators mean nothing.
 func foldKey(name string) string {
 	return fold(strings.TrimFunc(name, func(r rune) bool { return isSeparator(r) && r != '-' && r != '/' }))
 }
 
-// sameChoice reports whether a text is another spelling of a choice. The case
-// of one or two letters can be all there is to tell a month from a minute.
+// sameChoice reports whether a string is a different spelling of a choice. The case of one or two
+// letters can be significant, as in m for minute and M for month.
 func sameChoice(text, choice string) bool {
 	if fold(text) == "" || fold(text) != fold(choice) {
 		return false

@@ -10,9 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// formats are judged generously: what is refused here is what no server takes
-// for a date, an address, an id. Servers read dates without a zone and UUIDs
-// without dashes, and the formats not listed in too many ways to refuse
+// formats are checked leniently, and only reject what no server accepts. Servers parse dates
+// without a time zone and UUIDs without dashes, and other formats in too many ways to reject
 // anything.
 var formats = []*jsonschema.Format{
 	textFormat("date", func(text string) bool { return readsAs(text, time.DateOnly) }),

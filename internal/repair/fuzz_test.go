@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 		if err == nil && !valid {
 			t.Fatalf("%q is no JSON and was read as %v", text, doc.value)
 		}
-		if _, limit := errors.AsType[tooMuch](err); valid && err != nil && !limit && !replacedByOthers(text) {
+		if _, limit := errors.AsType[limitError](err); valid && err != nil && !limit && !replacedByOthers(text) {
 			t.Fatalf("%q is JSON: %v", text, err)
 		}
 		loose, looseErr := decodeLoosely(text)

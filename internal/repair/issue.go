@@ -14,17 +14,17 @@ import (
 type Issue struct {
 	Field    string          `json:"field"`
 	Problem  string          `json:"problem"`
-	Received json.RawMessage `json:"received,omitempty"` // absent: nothing was
+	Received json.RawMessage `json:"received,omitempty"` // absent if the field is missing
 	Expected string          `json:"expected"`
 	Fix      string          `json:"fix"`
 
-	line   string // the same on one line
-	about  string // what the tool says about the field
-	top    string // the argument it is in; empty: all of them
+	line   string // the issue on one line
+	about  string // the description of the field in the schema
+	top    string // the argument that contains the field; empty for the arguments as a whole
 	groups []string
 }
 
-// The groups of issues that are mended in the same way.
+// Groups of issues with the same kind of fix.
 const (
 	groupMissing = "missing"
 	groupType    = "type"
@@ -37,71 +37,72 @@ const (
 
 const useChoice = "use one of the choices"
 
-// finding is what is known of a field before it is put in words. All the
-// complaints about one field are one finding.
+// finding is what is known about a field before it is put into words. There is one finding for each
+// field.
 type finding struct {
 	path     []string
-	nodes    []*jsonschema.Schema // what complains
+	nodes    []*jsonschema.Schema // schemas that are violated
 	problems []string
 	groups   []string
 	fixes    []string
-	expected string // in place of what the schemas say
-	need     string // required, optional or neither
+	expected string // replaces the description of the schemas
+	need     string // required, optional or empty
 	missing  bool
 }
 
-// detective turns the validator's complaints into findings.
-type detective struct {
-	schema *Schema
-	said   any
-	found  []*finding
-	more   int             // findings that are only counted
-	tops   map[string]bool // the arguments with findings
+// issueFinder turns violations into findings.
+type issueFinder struct {
+	schema   *Schema
+	sent     any
+	found    []*finding
+	more     int             // number of findings that are not listed
+	affected map[string]bool // arguments with findings
 }
 
-// maxFindings is how many findings are put in words.
+// maxFindings limits the findings that are put into words.
 const maxFindings = 3 * maxIssues
 
-// inquire lists the findings, in the order of the complaints.
-func (s *Schema) inquire(said any, complaints []violation) *detective {
-	d := &detective{schema: s, said: said, tops: map[string]bool{}}
-	for _, v := range complaints {
-		d.look(v)
+// findIssues returns the findings, in the order of the violations.
+func (s *Schema) findIssues(sent any, violations []violation) *issueFinder {
+	d := &issueFinder{schema: s, sent: sent, affected: map[string]bool{}}
+	for _, v := range violations {
+		d.visit(v)
 	}
 	return d
 }
 
-// full counts a finding for which there is no room.
-func (d *detective) full(path []string) bool {
+// full reports whether the limit of findings is reached, and counts the finding if so.
+func (d *issueFinder) full(path []string) bool {
 	if len(d.found) < maxFindings {
 		return false
 	}
 	d.more++
 	if len(path) > 0 {
-		d.tops[path[0]] = true
+		d.affected[path[0]] = true
 	}
 	return true
 }
 
-func (d *detective) at(path []string) *finding {
+// at returns the finding for a field.
+func (d *issueFinder) at(path []string) *finding {
 	for _, f := range d.found {
 		if slices.Equal(f.path, path) {
 			return f
 		}
 	}
 	if len(path) > 0 {
-		d.tops[path[0]] = true
+		d.affected[path[0]] = true
 	}
 	f := &finding{path: slices.Clone(path)}
-	if len(path) > 0 && isObject(lookup(d.said, path[:len(path)-1])) {
+	if len(path) > 0 && isObject(lookup(d.sent, path[:len(path)-1])) {
 		f.need = d.schema.need(path[:len(path)-1], path[len(path)-1])
 	}
 	d.found = append(d.found, f)
 	return f
 }
 
-// note adds a complaint to the finding about a field.
-func (d *detective) note(v violation, group, problem, fix string) *finding {
+// note adds a problem to the finding for a field.
+func (d *issueFinder) note(v violation, group, problem, fix string) *finding {
 	f := d.at(v.path)
 	if !slices.Contains(f.problems, problem) {
 		f.problems = append(f.problems, problem)
@@ -118,9 +119,9 @@ func (d *detective) note(v violation, group, problem, fix string) *finding {
 	return f
 }
 
-func (d *detective) look(v violation) {
+func (d *issueFinder) visit(v violation) {
 	if several(v) {
-		d.lookAtKeys(v)
+		d.visitKeys(v)
 		return
 	}
 	if d.full(v.path) {
@@ -130,11 +131,11 @@ func (d *detective) look(v violation) {
 	case *kind.Type:
 		fix := "send " + article(strings.Join(reordered(k.Want), " or "))
 		if k.Got == "array" && !slices.Contains(k.Want, "object") {
-			fix = "send one " + strings.Join(reordered(k.Want), " or ") + ", not a list (for several, call once for each)"
+			fix = "send one " + strings.Join(reordered(k.Want), " or ") + ", not an array (for several values, call the tool once for each)"
 		}
 		d.note(v, groupType, "it is "+article(k.Got)+", not "+article(strings.Join(k.Want, " or ")), fix)
 	case *kind.Enum:
-		d.note(v, groupEnum, "it is none of the choices", useChoice)
+		d.note(v, groupEnum, "it is not one of the choices", useChoice)
 	case *kind.Const:
 		d.note(v, groupEnum, "it is not the only value allowed", "send exactly "+literal(k.Want))
 	case *kind.Format:
@@ -144,7 +145,7 @@ func (d *detective) look(v violation) {
 	case *kind.FalseSchema:
 		d.refused(v)
 	case *kind.PropertyNames:
-		f := d.note(violation{path: append(slices.Clone(v.path), k.Property)}, groupPattern, "the key itself is not allowed", "give the key another name, or omit it")
+		f := d.note(violation{path: append(slices.Clone(v.path), k.Property)}, groupPattern, "the key itself is not allowed", "rename the key")
 		names := gather(v.node)
 		f.expected, f.need = "a key that is "+names.words(k.Property), ""
 	case *kind.AnyOf, *kind.OneOf:
@@ -156,7 +157,7 @@ func (d *detective) look(v violation) {
 	}
 }
 
-// several reports whether a complaint is about several keys at once.
+// several reports whether a violation is about several keys.
 func several(v violation) bool {
 	switch v.kind.(type) {
 	case *kind.Required, *kind.DependentRequired, *kind.Dependency, *kind.AdditionalProperties:
@@ -165,7 +166,7 @@ func several(v violation) bool {
 	return false
 }
 
-func (d *detective) lookAtKeys(v violation) {
+func (d *issueFinder) visitKeys(v violation) {
 	switch k := v.kind.(type) {
 	case *kind.Required:
 		d.lacks(v, k.Missing, "")
@@ -178,8 +179,8 @@ func (d *detective) lookAtKeys(v violation) {
 	}
 }
 
-// bound tells of numbers that are too small or too large.
-func (d *detective) bound(v violation) {
+// bound describes numbers and lengths that are out of range.
+func (d *issueFinder) bound(v violation) {
 	problem, fix := "it is not what is expected", "send what is expected"
 	switch k := v.kind.(type) {
 	case *kind.Minimum:
@@ -199,41 +200,41 @@ func (d *detective) bound(v violation) {
 	case *kind.MinItems:
 		problem, fix = fmt.Sprintf("it has %s, too few", plural(k.Got, "item")), fmt.Sprintf("add %d more for at least %s", k.Want-k.Got, plural(k.Want, "item"))
 	case *kind.MaxItems:
-		problem, fix = fmt.Sprintf("it has %s, too many", plural(k.Got, "item")), fmt.Sprintf("leave out %d to keep at most %s", k.Got-k.Want, plural(k.Want, "item"))
+		problem, fix = fmt.Sprintf("it has %s, too many", plural(k.Got, "item")), fmt.Sprintf("remove %d to keep at most %s", k.Got-k.Want, plural(k.Want, "item"))
 	case *kind.MinProperties:
 		problem, fix = fmt.Sprintf("it has %s, too few", plural(k.Got, "key")), fmt.Sprintf("add %d more for at least %s", k.Want-k.Got, plural(k.Want, "key"))
 	case *kind.MaxProperties:
-		problem, fix = fmt.Sprintf("it has %s, too many", plural(k.Got, "key")), fmt.Sprintf("leave out %d to keep at most %s", k.Got-k.Want, plural(k.Want, "key"))
+		problem, fix = fmt.Sprintf("it has %s, too many", plural(k.Got, "key")), fmt.Sprintf("remove %d to keep at most %s", k.Got-k.Want, plural(k.Want, "key"))
 	case *kind.AdditionalItems:
-		problem, fix = fmt.Sprintf("it has %s too many", plural(k.Count, "item")), fmt.Sprintf("leave out the last %s", plural(k.Count, "item"))
+		problem, fix = fmt.Sprintf("it has %s too many", plural(k.Count, "item")), fmt.Sprintf("remove the last %s", plural(k.Count, "item"))
 	case *kind.UniqueItems:
 		i, j := k.Duplicates[0], k.Duplicates[1]
-		problem, fix = fmt.Sprintf("items %d and %d are equal", i, j), fmt.Sprintf("leave out item %d, which is equal to item %d", max(i, j), min(i, j))
+		problem, fix = fmt.Sprintf("items %d and %d are equal", i, j), fmt.Sprintf("remove item %d, which is equal to item %d", max(i, j), min(i, j))
 	case *kind.Contains:
-		problem, fix = "no item is of the kind that must be there", "add "+d.contained(v)
+		problem, fix = "a required kind of item is missing", "add "+d.contained(v)
 	case *kind.MinContains:
-		problem, fix = fmt.Sprintf("%d of the %d items needed are there", len(k.Got), k.Want), fmt.Sprintf("add %d more, each %s", k.Want-len(k.Got), d.contained(v))
+		problem, fix = fmt.Sprintf("it has %d of the %d required items", len(k.Got), k.Want), fmt.Sprintf("add %d more, each %s", k.Want-len(k.Got), d.contained(v))
 	case *kind.MaxContains:
-		problem, fix = fmt.Sprintf("%d items are there, at most %d may be", len(k.Got), k.Want), fmt.Sprintf("leave out %d of %s", len(k.Got)-k.Want, d.contained(v))
+		problem, fix = fmt.Sprintf("it has %d such items, and at most %d are allowed", len(k.Got), k.Want), fmt.Sprintf("remove %d of %s", len(k.Got)-k.Want, d.contained(v))
 	}
 	d.note(v, groupRange, problem, fix)
 }
 
-func (d *detective) contained(v violation) string {
+func (d *issueFinder) contained(v violation) string {
 	inner := gather(v.node.Contains)
 	return inner.words(nil)
 }
 
-// lacks tells of keys that are not there.
-func (d *detective) lacks(v violation, keys []string, with string) {
-	object, _ := lookup(d.said, v.path).(map[string]any)
+// lacks describes missing keys.
+func (d *issueFinder) lacks(v violation, keys []string, with string) {
+	object, _ := lookup(d.sent, v.path).(map[string]any)
 	for _, key := range keys {
 		missing := violation{path: append(slices.Clone(v.path), key)}
 		if d.full(missing.path) {
 			continue
 		}
 		fix := "add it"
-		if from := d.schema.misspelt(v.path, object, key); from != "" {
+		if from := d.schema.misspelled(v.path, object, key); from != "" {
 			fix = "rename " + field([]string{from}) + " to " + field([]string{key})
 		}
 		f := d.note(missing, groupMissing, "it is missing", fix)
@@ -245,9 +246,9 @@ func (d *detective) lacks(v violation, keys []string, with string) {
 	}
 }
 
-// extra tells of keys the object may not have.
-func (d *detective) extra(v violation, keys []string) {
-	object, _ := lookup(d.said, v.path).(map[string]any)
+// extra describes keys that are not allowed.
+func (d *issueFinder) extra(v violation, keys []string) {
+	object, _ := lookup(d.sent, v.path).(map[string]any)
 	declared := d.schema.properties(v.path)
 	names := make([]string, 0, len(declared))
 	for name := range declared {
@@ -258,77 +259,77 @@ func (d *detective) extra(v violation, keys []string) {
 		if d.full(at.path) {
 			continue
 		}
-		expected, fix := "no such key", "leave it out"
-		if near := NearestNames(key, names, nearEnum); len(near) > 0 {
+		expected, fix := "no key of this name", "remove it"
+		if near := NearestNames(key, names, maxNearChoices); len(near) > 0 {
 			shown := make([]string, len(near))
 			for i, name := range near {
 				shown[i] = field([]string{name})
 			}
-			expected += "; declared are " + strings.Join(shown, ", ")
+			expected, fix = "one of the keys "+strings.Join(shown, ", "), "use one of these keys, or remove it"
 			if more := len(names) - len(near); more > 0 {
 				expected += fmt.Sprintf(" and %d more", more)
 			}
 		}
 		if meant := d.schema.meantBy(v.path, object, key); meant != "" {
-			fix = "rename it to " + field([]string{meant}) + ", or leave it out"
+			fix = "rename it to " + field([]string{meant}) + " if that is what you mean"
 		}
-		f := d.note(at, groupExtra, "there is no such key", fix)
+		f := d.note(at, groupExtra, "the tool does not have this key", fix)
 		f.expected, f.need = expected, ""
 	}
 }
 
-// refused tells of a value no schema allows: a key or an element too many.
-func (d *detective) refused(v violation) {
+// refused describes a key or an item that no schema allows.
+func (d *issueFinder) refused(v violation) {
 	if len(v.path) == 0 {
-		d.note(v, groupExtra, "nothing is allowed here", "call another tool")
+		d.note(v, groupExtra, "the tool accepts no arguments", "use a different tool")
 		return
 	}
 	parent := v.path[:len(v.path)-1]
-	if isObject(lookup(d.said, parent)) {
+	if isObject(lookup(d.sent, parent)) {
 		d.extra(violation{path: parent}, v.path[len(v.path)-1:])
 		return
 	}
-	f := d.note(v, groupExtra, "there may be no item here", "leave it out")
+	f := d.note(v, groupExtra, "no item is allowed here", "remove it")
 	f.expected = "no item here"
 }
 
-// forbidden tells of a value that fits what it must not fit.
-func (d *detective) forbidden(v violation) {
+// forbidden describes a value that matches a forbidden schema.
+func (d *issueFinder) forbidden(v violation) {
 	inner := gather(v.node.Not)
-	if keys := inner.required(); len(keys) > 0 && isObject(lookup(d.said, v.path)) {
-		f := d.note(v, groupExtra, "keys are there that must not be there together", "leave out "+field(keys[:1]))
+	if keys := inner.required(); len(keys) > 0 && isObject(lookup(d.sent, v.path)) {
+		f := d.note(v, groupExtra, "these keys exclude each other", "remove one of "+visible(strings.Join(keys, ", ")))
 		f.expected = "not all of " + visible(strings.Join(keys, ", "))
 		return
 	}
-	f := d.note(v, groupType, "it is something that is not allowed", "send something else")
+	f := d.note(v, groupType, "this value is not allowed", "send a different value")
 	f.expected = "anything but " + inner.words(nil)
 }
 
-// fork tells of a value that fits no branch: what the closest one misses, or,
-// if none is close, all of them.
-func (d *detective) fork(v violation) {
-	at := lookup(d.said, v.path)
+// fork describes a value that matches no branch: what the closest branch requires or, if none is
+// close, all of them.
+func (d *issueFinder) fork(v violation) {
+	at := lookup(d.sent, v.path)
 	if k, ok := v.kind.(*kind.OneOf); ok && len(k.Subschemas) > 0 {
 		d.ambiguous(v, k.Subschemas)
 		return
 	}
 	if sets := onlyMissing(v); sets != nil {
-		f := d.note(v, groupMissing, "one of several sets of keys is needed", "add "+sets[0])
+		f := d.note(v, groupMissing, "one of several sets of keys is required", "add one of the sets")
 		f.expected = "one of: " + strings.Join(sets, ", or ")
 		f.nodes = nil
 		return
 	}
-	if d.kindOfShape(v) {
+	if d.discriminator(v) {
 		return
 	}
 	if i, ok := closest(v, at); ok && len(v.branches[i]) > 0 {
 		for _, inner := range v.branches[i] {
-			d.look(inner)
+			d.visit(inner)
 		}
 		return
 	}
 	forms := gather(v.node)
-	f := d.note(v, groupType, "it fits none of the forms allowed", "send one of the forms")
+	f := d.note(v, groupType, "it matches none of the allowed forms", "send one of the forms")
 	if _, chosen := forms.allChoices(); chosen {
 		f.groups = []string{groupEnum}
 	}
@@ -337,7 +338,7 @@ func (d *detective) fork(v violation) {
 	}
 }
 
-// allChoices are the choices of all branches, if every branch has some.
+// allChoices returns the choices of all branches, if every branch has some.
 func (d *demand) allChoices() (choices []any, ok bool) {
 	for _, branch := range d.branches() {
 		inner := gather(branch)
@@ -349,8 +350,8 @@ func (d *demand) allChoices() (choices []any, ok bool) {
 	return choices, len(choices) > 0
 }
 
-func (d *detective) ambiguous(v violation, both []int) {
-	f := d.note(v, groupType, "it fits two forms, and must fit exactly one", "send the fields of one form only")
+func (d *issueFinder) ambiguous(v violation, both []int) {
+	f := d.note(v, groupType, "it matches two forms, and must match exactly one", "send the fields of one form only")
 	var forms []string
 	for _, i := range both {
 		if i < len(v.node.OneOf) {
@@ -361,14 +362,13 @@ func (d *detective) ambiguous(v violation, both []int) {
 	f.expected = bounded("only one of: "+strings.Join(forms, ", or "), maxPhrase)
 }
 
-// onlyMissing are the sets of keys the branches ask for, if that is all that
-// they ask for.
+// onlyMissing returns the sets of keys that the branches require, if they require nothing else.
 func onlyMissing(v violation) (sets []string) {
 	nodes := branchesOf(v)
 	for i, branch := range v.branches {
 		if i < len(nodes) {
 			if d := gather(nodes[i]); len(d.declared()) > 0 {
-				return nil // forms of their own, of which one is the closest
+				return nil // the branches are different forms, and one is the closest
 			}
 		}
 		if len(branch) != 1 || !slices.Equal(branch[0].path, v.path) {
@@ -383,9 +383,9 @@ func onlyMissing(v violation) (sets []string) {
 	return sets
 }
 
-// kindOfShape recognises branches that are told apart by one field, when that
-// field has none of their values: only this needs to be said.
-func (d *detective) kindOfShape(v violation) bool {
+// discriminator recognizes branches that are distinguished by one field, if that field has none of
+// their values, and describes only that.
+func (d *issueFinder) discriminator(v violation) bool {
 	var path []string
 	var choices []any
 	for _, branch := range v.branches {
@@ -405,8 +405,8 @@ func (d *detective) kindOfShape(v violation) bool {
 	if len(v.branches) < 2 {
 		return false
 	}
-	f := d.note(violation{path: path}, groupEnum, "it is none of the choices", useChoice)
-	f.expected = choiceWords(choices, lookup(d.said, path))
+	f := d.note(violation{path: path}, groupEnum, "it is not one of the choices", useChoice)
+	f.expected = choiceWords(choices, lookup(d.sent, path))
 	f.need = "required"
 	return true
 }
@@ -431,17 +431,17 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// issues puts findings in words.
-func (d *detective) issues(known *secretive, shown *example) []Issue {
+// issues puts the findings into words.
+func (d *issueFinder) issues(known *masker, shown *example) []Issue {
 	list := make([]Issue, len(d.found))
 	for i, f := range d.found {
-		list[i] = d.schema.issue(d.said, f, known, shown)
+		list[i] = d.schema.issue(d.sent, f, known, shown)
 	}
 	return list
 }
 
-func (s *Schema) issue(said any, f *finding, known *secretive, shown *example) Issue {
-	received := lookup(said, f.path)
+func (s *Schema) issue(sent any, f *finding, known *masker, shown *example) Issue {
+	received := lookup(sent, f.path)
 	d := gather(append(slices.Clone(f.nodes), s.certain(f.path)...)...)
 	issue := Issue{Field: field(f.path), Problem: strings.Join(f.problems, "; "), Expected: f.expected, groups: f.groups}
 	if len(f.path) > 0 {
@@ -482,7 +482,7 @@ func (f *finding) fix(received any, shown *example, d *demand) string {
 	} else if ok && !strings.Contains(" "+text+" ", " "+value+" ") && !strings.HasPrefix(text, "rename") {
 		text += ", e.g. " + value
 	}
-	if f.need == "optional" && !f.missing {
+	if f.need == "optional" && !f.missing && isEmpty(received) {
 		text += ", or omit it"
 	}
 	return text
@@ -500,7 +500,7 @@ func (f *finding) sample(received any, shown *example) (string, bool) {
 	return text, len([]rune(text)) <= maxLiteral
 }
 
-// present is lookup that tells null from nothing.
+// present is lookup that distinguishes null from a missing field.
 func present(value any, path []string) (any, bool) {
 	if len(path) == 0 {
 		return value, true
@@ -514,7 +514,7 @@ func present(value any, path []string) (any, bool) {
 	return item, item != nil
 }
 
-// about is what the schema says about a field, in its own words.
+// about returns the description of a field in the schema.
 func (s *Schema) about(f *finding, d *demand) string {
 	if len(f.path) == 0 {
 		return ""
@@ -527,8 +527,8 @@ func (s *Schema) about(f *finding, d *demand) string {
 	return ""
 }
 
-// data is what was received, as JSON of a bounded length.
-func (k *secretive) data(value any, path []string) json.RawMessage {
+// data returns the received value as JSON, masked and shortened.
+func (k *masker) data(value any, path []string) json.RawMessage {
 	safe := encode(k.safe(value, path), nil)
 	if len(safe) > 200 {
 		safe = encode(bounded(string(safe), 200), nil)

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// Aspect is a part of a schema that a server enforces or ignores on its own.
+// Aspect is a part of a schema that a server may enforce or ignore.
 type Aspect int
 
 const (
-	Keys   Aspect = 1 << iota // which keys there must and may be
-	Values                    // what the values must be
+	Keys   Aspect = 1 << iota // which keys are required and allowed
+	Values                    // which values are allowed
 )
 
 // allows reports whether changes may be made although the server may accept the arguments as they
-// came: each either cannot hurt, or concerns what the server is known to enforce.
+// are: each change is harmless, or concerns what the server is known to enforce.
 func (o Options) allows(changes []Change) bool {
 	for _, c := range changes {
 		if o.Lenient&c.aspect() != 0 && !c.harmless() {
@@ -25,7 +25,7 @@ func (o Options) allows(changes []Change) bool {
 	return true
 }
 
-// aspect is the part of the schema that a change satisfies.
+// aspect returns the part of the schema that a change satisfies.
 func (c Change) aspect() Aspect {
 	switch c.Rule {
 	case RuleKey, RuleDefault, RuleWrapped, RuleNoArguments:
@@ -36,9 +36,9 @@ func (c Change) aspect() Aspect {
 	return Values
 }
 
-// harmless reports whether a server that does not check its arguments reads the same in both
-// forms. It does not for a null, which clears a field where an absent one keeps it, nor for a choice
-// with different separators: org-tools may be a repository beside org/tools.
+// harmless reports whether a server that does not check its arguments reads both forms the same
+// way. It may not: a null clears a field that is kept if absent, and org-tools may be a different
+// repository than org/tools.
 func (c Change) harmless() bool {
 	switch c.Rule {
 	case RuleNull:
@@ -50,7 +50,7 @@ func (c Change) harmless() bool {
 	return c.Tier <= Silent
 }
 
-// unquoted is a JSON string as text, and any other JSON as it is.
+// unquoted returns the text of a JSON string, or any other JSON as it is.
 func unquoted(raw []byte) string {
 	if doc, err := decode(string(raw)); err == nil {
 		if text, ok := doc.value.(string); ok {
@@ -60,11 +60,11 @@ func unquoted(raw []byte) string {
 	return string(raw)
 }
 
-// Enforced returns the aspects of its schema that a server enforces, judging by its complaint about
-// one call. Validation libraries enforce them all, and are recognized by their phrases; words of a
-// tool's own prove nothing but what they say.
+// Enforced returns the aspects of its schema that a server enforces, judging by its rejection of
+// one call. Validation libraries are recognized by their phrases, and enforce everything; the words
+// of a tool prove only what they say.
 func Enforced(said string) (aspects Aspect) {
-	said = said[:min(len(said), maxSaid)]
+	said = said[:min(len(said), maxServerText)]
 	for aspect, phrases := range enforcing() {
 		if phrases.MatchString(said) {
 			aspects |= aspect
@@ -76,7 +76,7 @@ func Enforced(said string) (aspects Aspect) {
 var enforcing = sync.OnceValue(func() map[Aspect]*regexp.Regexp {
 	any := func(phrases ...string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + strings.Join(phrases, "|")) }
 	return map[Aspect]*regexp.Regexp{
-		// JSON Schema and zod: one validator for everything
+		// JSON Schema and zod validate everything
 		Keys | Values: any(`\bvalidating "arguments"`, `\binput validation error\b`, `"code":\s*"invalid_(?:type|union|value)"`,
 			`\binvalid input: expected\b`, `\bexpected [a-z]+, received [a-z]+\b`),
 		Keys: any(`\bfield required\b`, `\bmissing\b.{0,40}\b(?:arguments?|parameters?|fields?|propert(?:y|ies))\b`, `\bunexpected keyword argument\b`,
@@ -87,12 +87,13 @@ var enforcing = sync.OnceValue(func() map[Aspect]*regexp.Regexp {
 	}
 })
 
-// RejectsTool reports whether a server's words say that it has no such tool.
+// RejectsTool reports whether a server's text says that it has no such tool.
 func RejectsTool(said string) bool {
 	return len(said) <= maxToolRejection && toolRejections().MatchString(said)
 }
 
-// maxToolRejection bounds what is taken for a rejection: a longer text is the result of work.
+// maxToolRejection is the length of the longest rejection of a tool name. Longer text is the output
+// of a tool.
 const maxToolRejection = 500
 
 var toolRejections = sync.OnceValue(func() *regexp.Regexp {

@@ -75,7 +75,7 @@ func TestARejectedCallIsNotSaidToBeUnsent(t *testing.T) {
 			}
 		}
 	}
-	if m := UnlistedTool("f", []string{"g"}, 1); strings.Contains(m.Text+string(m.Data), "Nothing was run") || !strings.Contains(m.Text, "`g`") {
+	if m := UnlistedTool("f", []string{"g"}, 1); strings.Contains(m.Text+string(m.Data), "was not run") || !strings.Contains(m.Text, "`g`") {
 		t.Errorf("%s", m.Text)
 	}
 }

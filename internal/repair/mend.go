@@ -10,45 +10,45 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// mostRounds ends a repair that goes on and on.
-const mostRounds = 50
+// maxRepairRounds limits the validations of one repair.
+const maxRepairRounds = 50
 
-// stepsToMend is what one try to mend counts for in the budget of a call.
-const stepsToMend = 10
+// stepsPerRepair is what one attempted repair costs in the budget of a call.
+const stepsPerRepair = 10
 
-// mender repairs one value. It owns value and changes it in place.
+// mender repairs one value in place.
 type mender struct {
 	schema  *Schema
 	options Options
 	rank    map[string]int
 	value   any
 	changes []Change
-	granted []any // what the schema itself gave: defaults
+	granted []any // values from the schema: defaults
 	within  []string
-	depth   int // branches inside of branches
+	depth   int // nested branches
 }
 
-// mend repairs what is complained about and asks the validator again, until
-// there is no complaint, or none that a rule applies to.
-func (m *mender) mend(complaints []violation) bool {
-	for range mostRounds {
-		if len(complaints) == 0 {
+// mend repairs violations and validates again, until there are none, or none that a rule applies
+// to.
+func (m *mender) mend(violations []violation) bool {
+	for range maxRepairRounds {
+		if len(violations) == 0 {
 			return true
 		}
-		if !m.unwrap(complaints) && !m.mendEach(complaints) {
+		if !m.unwrap(violations) && !m.mendEach(violations) {
 			return false
 		}
-		complaints = m.schema.violations(m.schema.root, m.value)
+		violations = m.schema.violations(m.schema.root, m.value)
 	}
 	return false
 }
 
-// mendEach repairs each complaint that a rule applies to. One above or below
-// a place that was changed is left for the next round: it may be outdated.
-func (m *mender) mendEach(complaints []violation) (any bool) {
+// mendEach repairs each violation that a rule applies to. One above or below a changed place is
+// left for the next round, because it may be outdated.
+func (m *mender) mendEach(violations []violation) (any bool) {
 	var changed []string
-	for _, v := range complaints {
-		m.schema.meter.pay(stepsToMend)
+	for _, v := range violations {
+		m.schema.meter.pay(stepsPerRepair)
 		if any && (hasPrefix(v.path, changed) || hasPrefix(changed, v.path)) {
 			continue
 		}
@@ -63,7 +63,7 @@ func hasPrefix(path, prefix []string) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
-// mendOne applies the first rule that fits a complaint.
+// mendOne applies the first matching rule to a violation.
 func (m *mender) mendOne(v violation) bool {
 	at := lookup(m.value, v.path)
 	switch k := v.kind.(type) {
@@ -91,7 +91,7 @@ func (m *mender) mendOne(v violation) bool {
 	return false
 }
 
-// set puts a value in a place and writes the receipt.
+// set changes a value and adds the receipt.
 func (m *mender) set(path []string, before, after any, rule string, tier Tier) bool {
 	if tier > m.options.Tier {
 		return false
@@ -112,7 +112,7 @@ func (m *mender) receipt(path []string, before, after any, rule string, tier Tie
 	m.changes = append(m.changes, change)
 }
 
-// replaced puts a value in a place; absent{} takes it away.
+// replaced sets the value at a path; absent{} removes it.
 func replaced(root any, path []string, value any) any {
 	if len(path) == 0 {
 		return value
@@ -133,15 +133,15 @@ func replaced(root any, path []string, value any) any {
 	return root
 }
 
-// supply stands in for arguments that did not come: an empty object.
+// supply adds the receipt for {} in place of missing arguments.
 func (m *mender) supply(nothing any) {
 	m.receipt(nil, nothing, map[string]any{}, RuleNoArguments, Silent)
 }
 
-// unwrap takes the whole arguments out of what a model wrapped them in: text,
-// a list of one, or an object with one key the tool does not have.
-func (m *mender) unwrap(complaints []violation) bool {
-	if m.depth > 0 || !slices.ContainsFunc(complaints, func(v violation) bool { return len(v.path) == 0 }) {
+// unwrap extracts the arguments from what a model wrapped them in: a string, an array of one, or an
+// object with a single key that the tool does not declare.
+func (m *mender) unwrap(violations []violation) bool {
+	if m.depth > 0 || !slices.ContainsFunc(violations, func(v violation) bool { return len(v.path) == 0 }) {
 		return false
 	}
 	switch v := m.value.(type) {
@@ -174,7 +174,7 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 			tier, ok = Silent, true
 		}
 		if !ok {
-			return false // who knows what excluding, or negating, its arguments means
+			return false // the key may change the meaning, as not or exclude would
 		}
 		inner := value
 		if text, ok := value.(string); ok {
@@ -193,14 +193,14 @@ func (m *mender) unwrapObject(object map[string]any) bool {
 	return false
 }
 
-// wrappers are the names models give to the arguments as a whole.
+// wrappers are the names that models use for the arguments as a whole.
 var wrappers = map[string]Tier{"arguments": Silent, "args": Silent, "params": Silent, "input": Silent, "parameters": Silent,
 	"kwargs": Silent, "toolinput": Silent, "toolarguments": Silent, "properties": Silent,
 	"data": Told, "body": Told, "payload": Told, "request": Told, "json": Told}
 
 func isObject(value any) bool { _, ok := value.(map[string]any); return ok }
 
-// learn keeps the order of keys that came out of a text.
+// learn remembers the order of the keys in a decoded string.
 func (m *mender) learn(doc document) {
 	for _, key := range orderedRank(doc.rank) {
 		if _, known := m.rank[key]; !known {
@@ -217,7 +217,7 @@ func orderedRank(rank map[string]int) []string {
 	return keys
 }
 
-// opened reads a text as the list or object it spells.
+// opened decodes a string that contains an array or an object.
 func opened(text string) (document, bool) {
 	if !looksLikeContainer(text) {
 		return document{}, false
@@ -233,9 +233,9 @@ func opened(text string) (document, bool) {
 	return document{}, false
 }
 
-// tier is how far one goes in reading a text as this document.
+// tier returns the tier of reading a string as this document.
 func (d document) tier(least Tier) Tier {
-	if slices.Contains(d.loose, missingEnd) {
+	if slices.Contains(d.loose, missingBrackets) {
 		return Told
 	}
 	return least
@@ -246,7 +246,7 @@ func looksLikeContainer(text string) bool {
 	return text != "" && strings.IndexByte("[{(`", text[0]) >= 0
 }
 
-// properties are those of the object at a path, in whatever branch.
+// properties returns the properties of the object at a path, in any branch.
 func (s *Schema) properties(path []string) map[string]*jsonschema.Schema {
 	found := map[string]*jsonschema.Schema{}
 	for _, node := range s.nodesAt(path) {
@@ -259,11 +259,11 @@ func (s *Schema) properties(path []string) map[string]*jsonschema.Schema {
 	return found
 }
 
-// nodesAt are the schemas that speak about the value at a path: followed
-// through references and all branches, which may promise more than holds.
+// nodesAt returns the schemas that may apply to the value at a path, through references and all
+// branches.
 func (s *Schema) nodesAt(path []string) []*jsonschema.Schema { return s.follow(path, spread) }
 
-// follow goes down a path; widen adds a schema with those that judge the same
+// follow descends along a path. widen adds a schema together with others that apply to the same
 // value.
 func (s *Schema) follow(path []string, widen func([]*jsonschema.Schema, *jsonschema.Schema) []*jsonschema.Schema) []*jsonschema.Schema {
 	nodes := widen(nil, s.root)
@@ -279,7 +279,7 @@ func (s *Schema) follow(path []string, widen func([]*jsonschema.Schema, *jsonsch
 	return nodes
 }
 
-// spread adds a schema and all schemas that judge the same value.
+// spread adds a schema and all schemas that may apply to the same value.
 func spread(list []*jsonschema.Schema, node *jsonschema.Schema) []*jsonschema.Schema {
 	if node == nil || slices.Contains(list, node) || len(list) > 200 {
 		return list
@@ -294,7 +294,7 @@ func spread(list []*jsonschema.Schema, node *jsonschema.Schema) []*jsonschema.Sc
 	return list
 }
 
-// step are the schemas of a property or an element.
+// step returns the schemas of a property or an item.
 func step(node *jsonschema.Schema, part string) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	if child := node.Properties[part]; child != nil {
@@ -329,7 +329,7 @@ func step(node *jsonschema.Schema, part string) []*jsonschema.Schema {
 	return list
 }
 
-// number is a text as the number it spells exactly.
+// number returns the number that a string spells, if it can be represented exactly.
 func number(text string) (json.Number, bool) {
 	text = strings.TrimSpace(text)
 	if !isNumber(text) || hugeNumber(text) {

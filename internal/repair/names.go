@@ -7,10 +7,9 @@ import (
 	"unicode"
 )
 
-// ToolName finds the tool that was meant by a name no tool has. Two rules are
-// safe: the names are equal but for case and separators, or one is the other
-// in a namespace (github.create_issue). Both hold only if no second tool fits.
-// Nearness is never enough; see NearestNames.
+// ToolName returns the tool that was meant by a name that no tool has. The names must be equal
+// except for case and separators, or one must be the other in a namespace (github.create_issue),
+// and only one tool may match. A similar name is never enough; see NearestNames.
 func ToolName(called string, tools []string) (name string, ok bool) {
 	for _, fits := range []func(called, tool string) bool{sameFolded, sameInNamespace} {
 		var found []string
@@ -38,8 +37,8 @@ func sameTail(called, tool string) bool {
 	return len(a) > 0 && slices.Equal(a, b[len(b)-len(a):])
 }
 
-// sameInNamespace: a prefix that is only a word may be the verb, and what is
-// to delete_user is not what is to user.
+// sameInNamespace reports whether one name is the other with a namespace. A prefix that is only a
+// word may be a verb: delete_user is not user.
 func sameInNamespace(called, tool string) bool {
 	if len(called) > len(tool) {
 		called, tool = tool, called
@@ -52,8 +51,7 @@ func sameInNamespace(called, tool string) bool {
 	return false
 }
 
-// isAction reports whether a word says what is done, or that it is not: such
-// a word is no namespace.
+// isAction reports whether a word names an action or negates one, and so cannot be a namespace.
 func isAction(word string) bool { return actions[word] }
 
 var actions = func() map[string]bool {
@@ -70,8 +68,7 @@ var actions = func() map[string]bool {
 	return set
 }()
 
-// cutNamespace is what stands behind a separator of namespaces, if text
-// begins with one.
+// cutNamespace returns the text after a namespace separator at its start, or nothing.
 func cutNamespace(text string) string {
 	for _, separator := range []string{"__", ".", ":", "/"} {
 		if rest, ok := strings.CutPrefix(text, separator); ok {
@@ -81,8 +78,8 @@ func cutNamespace(text string) string {
 	return ""
 }
 
-// segments splits a name where words end: at separators, and before a capital
-// that follows a small letter.
+// segments splits a name into words, at separators and before an upper-case letter that follows a
+// lower-case one.
 func segments(name string) []string {
 	var b strings.Builder
 	small := false
@@ -100,7 +97,7 @@ func segments(name string) []string {
 	return strings.Fields(b.String())
 }
 
-// NearestNames are at most n names, those most like the one that was used.
+// NearestNames returns the n names that are most similar to a name.
 func NearestNames(called string, names []string, n int) []string {
 	far := make(map[string]int, len(names))
 	for _, name := range names {
@@ -116,7 +113,7 @@ func NearestNames(called string, names []string, n int) []string {
 	return sorted[:min(n, len(sorted))]
 }
 
-// distance is how many characters must be put in, taken out or changed.
+// distance returns the edit distance of two strings.
 func distance(a, b string) int {
 	x, y := []rune(bounded(a, 64)), []rune(bounded(b, 64))
 	row := make([]int, len(y)+1)

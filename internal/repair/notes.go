@@ -2,9 +2,8 @@ package repair
 
 import "fmt"
 
-// unknownKeys notices keys the tool does not declare, next to a declared one
-// that is absent and spelled almost so: most schemas allow unknown keys, and
-// the server then works without the value.
+// unknownKeys returns notes about undeclared keys that are similar to a missing declared key. Most
+// schemas allow unknown keys, and the server then ignores the value.
 func (s *Schema) unknownKeys(value any) (notes []string) {
 	object, ok := value.(map[string]any)
 	if !ok || len(s.declared) == 0 {
@@ -18,16 +17,17 @@ func (s *Schema) unknownKeys(value any) (notes []string) {
 	return nil
 }
 
-// mostSuspects bounds what is looked at: who sends more unknown keys means to.
-const mostSuspects = 20
+// maxUnknownKeys limits the unknown keys that are compared. A call with more of them sends them on
+// purpose.
+const maxUnknownKeys = 20
 
 func (s *Schema) suspects(object map[string]any) (notes []string) {
 	looked := 0
 	for _, key := range orderedKeys(object, nil) {
-		if s.declared[key] != nil || len(key) > longestChoice {
+		if s.declared[key] != nil || len(key) > maxChoiceLen {
 			continue
 		}
-		if looked++; looked > mostSuspects {
+		if looked++; looked > maxUnknownKeys {
 			break
 		}
 		if near := s.nearestAbsent(object, key); near != "" {
@@ -37,7 +37,7 @@ func (s *Schema) suspects(object map[string]any) (notes []string) {
 	return notes
 }
 
-// nearestAbsent is the declared key that was meant, if one looks like it.
+// nearestAbsent returns the declared key that was meant by an undeclared one, if any.
 func (s *Schema) nearestAbsent(object map[string]any, key string) string {
 	best, found := 3, ""
 	key = fold(key)

@@ -8,16 +8,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// simple is the part of a schema that most tools consist of: types, declared
-// properties, lists, choices of text. Arguments that plainly fit it need no
-// decoding and no validator, which is nearly every call there is. What it does
-// not accept is left to the validator.
+// simple is the part of a schema that most tools consist of: types, declared properties, arrays,
+// string choices. Arguments that match it need no decoding and no validator, which is the case for
+// nearly every call. The validator decides about all others.
 type simple struct {
 	types    kinds
-	choices  []string // of a string; nil: any
-	items    *simple  // of a list
-	members  []member // of an object; any other member is not plain
-	required uint64   // those members, as bits
+	choices  []string // of a string; nil if any
+	items    *simple  // of an array
+	members  []member // of an object; no other member is accepted
+	required uint64   // a bit for each required member
 }
 
 type member struct {
@@ -40,19 +39,18 @@ const (
 
 var kindNames = map[string]kinds{"string": kindString, "number": kindNumber | kindInteger, "integer": kindInteger, "boolean": kindBoolean, "null": kindNull, "array": kindList, "object": kindObject}
 
-// maxPlainMembers is how many members the set of those seen has bits for.
+// maxPlainMembers is the number of bits in a set of members.
 const maxPlainMembers = 64
 
-// maxPlainDepth bounds the schemas below each other.
+// maxPlainDepth limits the nesting of schemas.
 const maxPlainDepth = 16
 
-// plainFields are the fields of a compiled schema that simple understands or
-// that demand nothing.
+// plainFields are the fields of a compiled schema that simple supports or that require nothing.
 var plainFields = []string{"DraftVersion", "Location", "Types", "Enum", "Required", "Properties", "AdditionalProperties", "Items", "Items2020",
 	"Title", "Description", "Default", "Comment", "ReadOnly", "WriteOnly", "Examples", "Deprecated", "Extensions"}
 
-// plainOf returns nil if the schema demands anything else. (Of Extensions there
-// is only our own, which counts steps.)
+// plainOf returns nil if the schema requires anything else. The only extension is our own, which
+// counts steps.
 func plainOf(s *jsonschema.Schema, depth int) *simple {
 	if s == nil || s.Types == nil || depth > maxPlainDepth {
 		return nil
@@ -94,8 +92,8 @@ func plainOf(s *jsonschema.Schema, depth int) *simple {
 	return p
 }
 
-// declare takes over the properties of an object. A property that is not plain
-// is left out, so that a call that has it is not plain either.
+// declare adds the properties of an object. A property that is not supported is omitted, so that
+// the validator decides about calls that have it.
 func (p *simple) declare(s *jsonschema.Schema, depth int) bool {
 	if len(s.Properties) > maxPlainMembers {
 		return false
@@ -115,7 +113,7 @@ func (p *simple) declare(s *jsonschema.Schema, depth int) bool {
 	return true
 }
 
-// fits reports whether raw is JSON that the schema plainly accepts.
+// fits reports whether raw is JSON that certainly matches the schema.
 func (p *simple) fits(raw []byte) bool {
 	if p == nil || !utf8.Valid(raw) {
 		return false
@@ -124,7 +122,7 @@ func (p *simple) fits(raw []byte) bool {
 	return ok && len(space(rest)) == 0
 }
 
-// value accepts one value at the front and returns what follows.
+// value accepts one value and returns the rest of the text.
 func (p *simple) value(b []byte) (rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, false
@@ -219,7 +217,7 @@ func unescaped(b []byte) (text, rest []byte, ok bool) {
 	return nil, nil, false
 }
 
-// integer reads a whole number of a size that every language has.
+// integer reads an integer that every language can represent.
 func integer(b []byte) (rest []byte, ok bool) {
 	i := 0
 	if b[0] == '-' {

@@ -12,27 +12,27 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// preparation looks a schema over before it is compiled: its shape against
-// the limits, the draft it is written in, and what has to be left out of it.
-type preparation struct {
+// preparer inspects a schema before it is compiled: whether it is within the limits, its draft, and
+// what has to be dropped.
+type preparer struct {
 	patterns
 	draft     *jsonschema.Draft
 	nodes     int
 	unchecked []string
 }
 
-// Where schemas stand inside of a schema. Where leaving an assertion out can
-// only let more pass is told from where it could let less pass.
+// Keywords that contain schemas. Dropping an assertion in a negated one may reject values that are
+// valid; elsewhere it can only accept more.
 var (
-	inside     = []string{"items", "additionalItems", "prefixItems", "additionalProperties", "allOf", "anyOf", "then", "else"}
-	insideMaps = []string{"properties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-	contrary   = []string{"not", "if", "oneOf", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+	keywords        = []string{"items", "additionalItems", "prefixItems", "additionalProperties", "allOf", "anyOf", "then", "else"}
+	schemaMaps      = []string{"properties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+	negatedKeywords = []string{"not", "if", "oneOf", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
 )
 
-func (p *preparation) prepare(doc any) error { return p.visit(doc, 0, refersInside(doc)) }
+func (p *preparer) prepare(doc any) error { return p.visit(doc, 0, refersInside(doc)) }
 
-// refersInside reports whether a reference leads to anything but definitions:
-// then every schema may stand where leaving out lets less pass.
+// refersInside reports whether a reference points to anything but definitions. Then every schema
+// may be in a negated position.
 func refersInside(doc any) bool {
 	found := false
 	walk(doc, nil, func(path []string, value any) {
@@ -45,10 +45,10 @@ func refersInside(doc any) bool {
 	return found
 }
 
-func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
+func (p *preparer) visit(doc any, depth int, negated bool) error {
 	if list, ok := doc.([]any); ok {
 		for _, item := range list {
-			if err := p.visit(item, depth, contraryTo); err != nil {
+			if err := p.visit(item, depth, negated); err != nil {
 				return err
 			}
 		}
@@ -59,7 +59,7 @@ func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
 		return nil
 	}
 	if p.nodes++; p.nodes > maxNodes {
-		return fmt.Errorf("the schema holds more than %d schemas", maxNodes)
+		return fmt.Errorf("the schema contains more than %d schemas", maxNodes)
 	}
 	if depth > maxDepth {
 		return fmt.Errorf("the schema is nested deeper than %d", maxDepth)
@@ -67,26 +67,26 @@ func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
 	allowNull(schema)
 	p.noticeDraft(schema)
 	if schema["format"] == "regex" {
-		delete(schema, "format") // every server has its own kind of expressions
+		delete(schema, "format") // regular expressions differ between servers
 	}
-	if err := p.checkPatterns(schema, contraryTo); err != nil {
+	if err := p.checkPatterns(schema, negated); err != nil {
 		return err
 	}
-	for _, key := range inside {
-		if err := p.visit(schema[key], depth+1, contraryTo); err != nil {
+	for _, key := range keywords {
+		if err := p.visit(schema[key], depth+1, negated); err != nil {
 			return err
 		}
 	}
-	for _, key := range insideMaps {
+	for _, key := range schemaMaps {
 		group, _ := schema[key].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(group)) {
-			// A definition may be used anywhere, also where less would pass.
-			if err := p.visit(group[name], depth+1, contraryTo || key == "$defs" || key == "definitions"); err != nil {
+			// A definition may be used anywhere, also in a negated position.
+			if err := p.visit(group[name], depth+1, negated || key == "$defs" || key == "definitions"); err != nil {
 				return err
 			}
 		}
 	}
-	for _, key := range append(contrary, "patternProperties") {
+	for _, key := range append(negatedKeywords, "patternProperties") {
 		value := schema[key]
 		if key == "patternProperties" {
 			group, _ := value.(map[string]any)
@@ -104,14 +104,14 @@ func (p *preparation) visit(doc any, depth int, contraryTo bool) error {
 	return nil
 }
 
-// allowNull says in JSON Schema what OpenAPI says with nullable.
+// allowNull translates OpenAPI's nullable to JSON Schema.
 func allowNull(schema map[string]any) {
 	if schema["nullable"] != true && schema["x-nullable"] != true {
 		return
 	}
 	for _, key := range []string{"$ref", "allOf", "anyOf", "oneOf", "const"} {
 		if schema["$defs"] != nil || schema["definitions"] != nil || schema["$id"] != nil {
-			break // others refer to what is in it
+			break // other schemas refer to its contents
 		}
 		if _, ok := schema[key]; ok {
 			eitherOrNull(schema)
@@ -131,7 +131,7 @@ func allowNull(schema map[string]any) {
 	}
 }
 
-// eitherOrNull puts what a schema says beside null.
+// eitherOrNull makes a schema accept null as well.
 func eitherOrNull(schema map[string]any) {
 	inner := maps.Clone(schema)
 	delete(inner, "nullable")
@@ -145,8 +145,8 @@ func eitherOrNull(schema map[string]any) {
 	schema["anyOf"] = []any{inner, map[string]any{"type": "null"}}
 }
 
-// noticeDraft recognises older drafts by what the newest does not have.
-func (p *preparation) noticeDraft(schema map[string]any) {
+// noticeDraft recognizes older drafts by keywords that the newest does not have.
+func (p *preparer) noticeDraft(schema map[string]any) {
 	_, tuple := schema["items"].([]any)
 	_, dependencies := schema["dependencies"]
 	_, boolMin := schema["exclusiveMinimum"].(bool)
@@ -159,9 +159,9 @@ func (p *preparation) noticeDraft(schema map[string]any) {
 	}
 }
 
-// checkPatterns takes out what our engine cannot read, where that can only
-// let more pass, and gives up on the schema where it cannot.
-func (p *preparation) checkPatterns(schema map[string]any, contraryTo bool) error {
+// checkPatterns drops patterns that cannot be compiled, if that can only accept more values. If
+// not, it returns an error.
+func (p *preparer) checkPatterns(schema map[string]any, negated bool) error {
 	group, _ := schema["patternProperties"].(map[string]any)
 	for pattern := range group {
 		if _, err := p.patterns.compile(pattern); err != nil {
@@ -175,34 +175,34 @@ func (p *preparation) checkPatterns(schema map[string]any, contraryTo bool) erro
 	if _, err := p.patterns.compile(pattern); err == nil {
 		return nil
 	}
-	if contraryTo || p.patterns.size > maxPatterns {
+	if negated || p.patterns.size > maxPatterns {
 		return fmt.Errorf("the schema has a pattern that cannot be checked: %s", bounded(pattern, 60))
 	}
 	delete(schema, "pattern")
-	p.unchecked = append(p.unchecked, "the pattern "+bounded(pattern, 60)+" is not one that can be checked safely")
+	p.unchecked = append(p.unchecked, "the pattern "+bounded(pattern, 60)+" cannot be checked safely")
 	return nil
 }
 
-// pattern is a regular expression that takes time in proportion to the text
-// and to its own size, and so takes only texts up to a limit.
+// pattern is a regular expression whose running time is proportional to the string and to its own
+// size, so the string is limited.
 type pattern struct {
 	*regexp.Regexp
 	source  string
 	limit   int
-	classes bool // has \w, \d, \s or \b: ASCII to some, Unicode to others
+	classes bool // contains \w, \d, \s or \b, which some engines apply to ASCII and others to Unicode
 }
 
 func (p pattern) String() string { return p.source }
 
 func (p pattern) MatchString(text string) bool {
 	if len(text) > p.limit {
-		panic(spent(fmt.Sprintf("a text of more than %d bytes would have to be matched against a pattern", p.limit)))
+		panic(overBudget(fmt.Sprintf("a string of more than %d bytes would have to be matched against a pattern", p.limit)))
 	}
 	if p.Regexp.MatchString(text) {
 		return true
 	}
 	if p.classes && !isASCII(text) {
-		panic(spent("what \\w, \\d and \\s take of such text differs from server to server"))
+		panic(overBudget("servers differ in what \\w, \\d and \\s match in such a string"))
 	}
 	return false
 }
@@ -211,7 +211,7 @@ func isASCII(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
 }
 
-// patterns are those of one schema, each compiled once, up to a size in all.
+// patterns are the compiled patterns of one schema, with a limit on their total size.
 type patterns struct {
 	compiled map[string]pattern
 	size     int // instructions
@@ -221,8 +221,8 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	if known, ok := p.compiled[source]; ok {
 		return known, nil
 	}
-	if len(source) > maxPattern || otherwise.MatchString(source) {
-		return nil, errors.New("a pattern that is too long, or that engines read in different ways")
+	if len(source) > maxPattern || engineSpecific.MatchString(source) {
+		return nil, errors.New("the pattern is too long, or engines interpret it differently")
 	}
 	spelled := fromECMA(source)
 	tree, err := syntax.Parse(spelled, syntax.Perl)
@@ -248,13 +248,13 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 }
 
 var (
-	classEscape = regexp.MustCompile(`\\[wWdDsSbB]`)
-	otherwise   = regexp.MustCompile(`\[\[:|\\[QEzZAC]|\{,`)
+	classEscape    = regexp.MustCompile(`\\[wWdDsSbB]`)
+	engineSpecific = regexp.MustCompile(`\[\[:|\\[QEzZAC]|\{,`)
 )
 
 var unicodeEscape = regexp.MustCompile(`\\u([0-9a-fA-F]{4})|\\u\{([0-9a-fA-F]{1,6})\}|\\\\`)
 
-// fromECMA spells what JavaScript writes differently.
+// fromECMA translates JavaScript's Unicode escapes.
 func fromECMA(source string) string {
 	if !strings.Contains(source, `\u`) {
 		return source

@@ -87,7 +87,7 @@ func (s *Schema) shownValue(c Change, raw json.RawMessage) json.RawMessage {
 	}
 	doc, err := decode(string(raw))
 	if err != nil {
-		return quoted(hiddenMark)
+		return quoted(maskText)
 	}
 	path := strings.Split(c.Path, ".")
 	if c.Path == Path(nil) || c.Rule == RuleKey {
@@ -95,12 +95,12 @@ func (s *Schema) shownValue(c Change, raw json.RawMessage) json.RawMessage {
 	}
 	if text, ok := doc.value.(string); ok && looksLikeContainer(text) {
 		if inner, ok := opened(text); ok {
-			if known := s.secretive(inner.value); len(known.values) > 0 {
+			if known := s.masker(inner.value); len(known.values) > 0 {
 				return quoted(known.in(bounded(text, 400)))
 			}
 		}
 	}
-	value := encode(s.secretive(doc.value).safe(doc.value, path), doc.rank)
+	value := encode(s.masker(doc.value).safe(doc.value, path), doc.rank)
 	if len(value) > 500 {
 		return quoted(string(value))
 	}

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a message.
+// Limits of a message: bytes of its text and of its data, and issues.
 const (
 	maxText   = 4 << 10
 	maxData   = 16 << 10
 	maxIssues = 8
 )
 
-// Report is a message for programs.
+// Report is a Message for programs.
 type Report struct {
 	Type         string          `json:"type"`
 	Summary      string          `json:"summary"`
@@ -24,22 +24,22 @@ type Report struct {
 	ValidExample json.RawMessage `json:"validExample,omitempty"`
 }
 
-// Suggestion says how to mend several fields that fail in the same way.
+// Suggestion says how to fix several fields that fail in the same way.
 type Suggestion struct {
 	Group  string   `json:"group"`
 	Fields []string `json:"fields"`
 	Text   string   `json:"text"`
 }
 
-// suggestionTexts are in the order in which suggestions are given.
+// suggestionTexts is in the order in which suggestions are given.
 var suggestionTexts = []struct{ group, text string }{
-	{groupMissing, "Add what is missing: "},
-	{groupType, "Send another type of value: "},
-	{groupFormat, "Write in the format that is expected: "},
-	{groupRange, "Stay within the bounds: "},
+	{groupMissing, "Add the missing fields: "},
+	{groupType, "Send a value of a different type: "},
+	{groupFormat, "Use the expected format: "},
+	{groupRange, "Stay within the limits: "},
 	{groupEnum, "Use one of the choices: "},
 	{groupPattern, "Match the pattern: "},
-	{groupExtra, "Leave out or rename what the tool does not have: "},
+	{groupExtra, "Rename or remove what the tool does not have: "},
 }
 
 func suggestions(issues []Issue) []Suggestion {
@@ -58,8 +58,8 @@ func suggestions(issues []Issue) []Suggestion {
 	return list
 }
 
-// encoded is the report as JSON within its bound: of the schema the detail
-// goes first, then the schema, then the last issues.
+// encoded returns the report as JSON within its limit. It drops details of the schema first, then
+// the schema, then the example, then the last issues.
 func (r Report) encoded() json.RawMessage {
 	if r.Issues == nil {
 		r.Issues = []Issue{}
@@ -99,7 +99,7 @@ type page struct {
 
 // add adds a line if there is room.
 func (p *page) add(line string) bool {
-	line = strings.TrimSpace(line) // a line of foreign text is one line in any case
+	line = strings.TrimSpace(line) // untrusted text must stay on one line
 	if !utf8.ValidString(line) {
 		line = strings.ToValidUTF8(line, "?")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// The rules, as receipts name them.
+// The rules, as they are named in receipts.
 const (
 	RuleReadText     = "read as JSON"
 	RuleNoArguments  = "missing arguments to {}"
@@ -33,8 +33,7 @@ const (
 	RuleDefault      = "default of a required field"
 )
 
-// omit leaves out an optional that is null, empty, or a word for nothing, and
-// is not taken as such.
+// omit removes an optional field that is null, empty or a word for null, where that is not allowed.
 func (m *mender) omit(v violation, at any) bool {
 	rule, tier := "", Told
 	switch at := at.(type) {
@@ -57,15 +56,15 @@ func (m *mender) omit(v violation, at any) bool {
 	}
 	key := v.path[len(v.path)-1]
 	if _, there := parent[key]; !there || m.schema.properties(v.path[:len(v.path)-1])[key] == nil {
-		return false // in a map the key itself is the content
+		return false // in a map the key is data
 	}
 	if len(parent) == 1 && len(m.within)+len(v.path) > 1 {
-		return false // an empty filter finds everything
+		return false // an empty filter matches everything
 	}
 	delete(parent, key)
 	if m.schema.mayRequire(v.path[:len(v.path)-1], key) && m.requires(v.path[:len(v.path)-1], key) {
 		parent[key] = at
-		return rule == RuleNullWord && m.takesNull(v) && m.set(v.path, at, nil, rule, tier)
+		return rule == RuleNullWord && m.acceptsNull(v) && m.set(v.path, at, nil, rule, tier)
 	}
 	m.receipt(v.path, at, absent{}, rule, tier)
 	return true
@@ -79,11 +78,10 @@ func isNothing(text string) bool {
 	return false
 }
 
-// takesNull reports whether the place of a complaint takes null.
-func (m *mender) takesNull(v violation) bool { return v.node.Validate(nil) == nil }
+// acceptsNull reports whether null is allowed at the place of a violation.
+func (m *mender) acceptsNull(v violation) bool { return v.node.Validate(nil) == nil }
 
-// mayRequire reports whether any schema of the object at a path speaks of
-// keys it must have.
+// mayRequire reports whether any schema of the object at a path may require a key.
 func (s *Schema) mayRequire(path []string, key string) bool {
 	return slices.ContainsFunc(s.nodesAt(path), func(node *jsonschema.Schema) bool {
 		return slices.Contains(node.Required, key) || node.MinProperties != nil || node.If != nil || len(node.Dependencies) > 0 ||
@@ -91,9 +89,9 @@ func (s *Schema) mayRequire(path []string, key string) bool {
 	})
 }
 
-// requires asks the validator whether the object at a path lacks a key.
+// requires reports whether the validator requires a key of the object at a path.
 func (m *mender) requires(path []string, key string) bool {
-	return slices.ContainsFunc(everyComplaint(m.schema.violations(m.schema.root, m.value)), func(v violation) bool {
+	return slices.ContainsFunc(withBranches(m.schema.violations(m.schema.root, m.value)), func(v violation) bool {
 		if !slices.Equal(v.path, path) {
 			return false
 		}
@@ -111,18 +109,18 @@ func (m *mender) requires(path []string, key string) bool {
 	})
 }
 
-// everyComplaint also lists what the branches complain about.
-func everyComplaint(list []violation) []violation {
+// withBranches adds the violations inside branches.
+func withBranches(list []violation) []violation {
 	all := slices.Clone(list)
 	for _, v := range list {
 		for _, branch := range v.branches {
-			all = append(all, everyComplaint(branch)...)
+			all = append(all, withBranches(branch)...)
 		}
 	}
 	return all
 }
 
-// convert changes the form of a value that has the wrong type.
+// convert changes the form of a value of the wrong type.
 func (m *mender) convert(v violation, at any, want []string) bool {
 	wants := func(name string) bool { return slices.Contains(want, name) }
 	switch at := at.(type) {
@@ -173,7 +171,7 @@ func (m *mender) convertText(v violation, at string, wants func(string) bool) bo
 	}
 	if doc, ok := opened(at); ok && (wants("object") && isObject(doc.value) || wants("array") && isList(doc.value)) {
 		rule, tier := RuleJSONText, doc.tier(Silent)
-		if len(doc.loose) > 1 || len(doc.loose) == 1 && doc.loose[0] != missingEnd {
+		if len(doc.loose) > 1 || len(doc.loose) == 1 && doc.loose[0] != missingBrackets {
 			rule, tier = RulePythonText, Told
 		}
 		m.learn(doc)
@@ -185,8 +183,7 @@ func (m *mender) convertText(v violation, at string, wants func(string) bool) bo
 	return false
 }
 
-// isOneItem reports whether a text is one item and not several, or the text
-// of a list.
+// isOneItem reports whether a string is a single item, not several and not an encoded array.
 func isOneItem(text string) bool {
 	text = strings.TrimSpace(text)
 	return text != "" && !looksLikeContainer(text) && !strings.ContainsAny(text, ",;|\n") && !isNothing(text)
@@ -197,25 +194,25 @@ func leadingZero(text string) bool {
 	return len(text) > 1 && text[0] == '0' && text[1] != '.' && text[1] != 'e' && text[1] != 'E'
 }
 
-// isWhole reports whether a number is an integer that every reader holds.
+// isWhole reports whether a number is an integer that every JSON parser can represent.
 func isWhole(n json.Number) bool {
 	f, err := n.Float64()
 	return err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
 }
 
-// spelledOut writes an integer as every reader of integers reads it.
+// spelledOut writes an integer without fraction and exponent.
 func spelledOut(n json.Number) json.Number {
 	f, _ := n.Float64()
 	return json.Number(strconv.FormatInt(int64(f), 10))
 }
 
-// isExact reports whether every reader makes the same number of a text.
+// isExact reports whether every JSON parser reads the same number.
 func isExact(n json.Number) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	return len(strings.Trim(strings.Replace(strings.TrimPrefix(mantissa, "-"), ".", "", 1), "0")) <= 15
 }
 
-// typedValue is x of {"type": "number", "value": x}.
+// typedValue returns x of {"type": "number", "value": x}.
 func typedValue(object map[string]any) (any, bool) {
 	value, has := object["value"]
 	name, typed := object["type"].(string)
@@ -232,32 +229,31 @@ func typedValue(object map[string]any) (any, bool) {
 	return value, true
 }
 
-// fits tries a value against a schema, repairs included, and leaves no trace.
+// fits reports whether a value fits a schema, possibly after repair.
 func (m *mender) fits(node *jsonschema.Schema, value any) bool {
 	_, _, ok := m.fitted(node, value, nil, m.options.Tier)
 	return ok
 }
 
-// fitted repairs a value against one schema alone.
+// fitted repairs a copy of a value against one schema.
 func (m *mender) fitted(node *jsonschema.Schema, value any, path []string, tier Tier) (any, *mender, bool) {
 	if m.depth >= 4 {
 		return nil, nil, false
 	}
-	m.schema.meter.pay(stepsToMend)
+	m.schema.meter.pay(stepsPerRepair)
 	inner := &mender{schema: m.schema.only(node), options: Options{Tool: m.options.Tool, Tier: tier}, rank: m.rank, value: clone(value),
 		within: append(slices.Clone(m.within), path...), depth: m.depth + 1}
 	ok := inner.mend(m.schema.violations(node, inner.value))
 	return inner.value, inner, ok
 }
 
-// only is the schema with another root, within the same session.
+// only returns the schema with a different root, within the same session.
 func (s *Schema) only(node *jsonschema.Schema) *Schema {
 	return &Schema{root: node, nodes: s.nodes, meter: s.meter}
 }
 
-// branch repairs a value against each branch of anyOf or oneOf. Of what the
-// branches make of it, it takes the one that changes least; if two of them
-// say different things, none.
+// branch repairs a value against each branch of anyOf or oneOf, and uses the result with the fewest
+// changes. If two results tie and differ, it uses none.
 func (m *mender) branch(v violation, at any) bool {
 	branches := v.node.AnyOf
 	if _, one := v.kind.(*kind.OneOf); one {
@@ -274,7 +270,7 @@ func (m *mender) branch(v violation, at any) bool {
 	several := false
 	ways := map[string]bool{}
 	for _, node := range branches {
-		value, by, ok := m.fitted(node, at, v.path, Told) // also to see what else it could be
+		value, by, ok := m.fitted(node, at, v.path, Told) // to find all readings
 		if !ok || len(by.changes) == 0 {
 			continue
 		}
@@ -299,11 +295,11 @@ func (m *mender) branch(v violation, at any) bool {
 	return true
 }
 
-// choose finds the one choice that is spelled as the value is, but for case
-// and separators; or the number a text spells.
+// choose finds the only choice that differs from the value in case and separators, or the number
+// that a string spells.
 func (m *mender) choose(v violation, at any, choices []any) bool {
 	text, ok := at.(string)
-	if len(text) > longestChoice {
+	if len(text) > maxChoiceLen {
 		return false
 	}
 	if !ok {
@@ -335,10 +331,10 @@ func (m *mender) choose(v violation, at any, choices []any) bool {
 	return m.set(v.path, at, found[0], RuleChoice, Silent)
 }
 
-// longestChoice bounds what is compared with choices: no choice is a book.
-const longestChoice = 1000
+// maxChoiceLen limits the strings that are compared with choices.
+const maxChoiceLen = 1000
 
-// chooseNumber finds a number among choices that are texts.
+// chooseNumber finds a number among choices that are strings.
 func (m *mender) chooseNumber(v violation, n json.Number, choices []any) bool {
 	for _, choice := range choices {
 		if text, ok := choice.(string); ok && text == n.String() {
@@ -348,7 +344,7 @@ func (m *mender) chooseNumber(v violation, n json.Number, choices []any) bool {
 	return false
 }
 
-// convertChoice takes the one element of a list out, if it is a choice.
+// convertChoice extracts the only item of an array if it is a choice.
 func (m *mender) convertChoice(v violation, at any, choices []any) bool {
 	list, ok := at.([]any)
 	if ok && len(list) == 1 && m.fits(v.node, list[0]) {
@@ -363,7 +359,7 @@ func sameNumber(a, b json.Number) bool {
 	return a == b || errX == nil && errY == nil && x == y
 }
 
-// missing finds a required key under another spelling, or takes its default.
+// missing finds a required key in a different spelling, or uses its default.
 func (m *mender) missing(v violation, at any, keys []string) bool {
 	object, ok := at.(map[string]any)
 	if !ok {
@@ -379,7 +375,7 @@ func (m *mender) missing(v violation, at any, keys []string) bool {
 	declared := m.schema.properties(v.path)
 	for key, value := range object {
 		if declared[key] == nil && !isEmpty(value) {
-			return false // it may be what the default would stand for, under another name
+			return false // it may be the missing value under a different name
 		}
 	}
 	for _, key := range keys {
@@ -393,9 +389,8 @@ func (m *mender) missing(v violation, at any, keys []string) bool {
 	return false
 }
 
-// rename moves what stands under another spelling of a declared key: the one
-// key that folds to it, not declared itself, while no other declared key
-// folds the same.
+// rename moves the value of a differently spelled key to the declared key. Only one undeclared key
+// may match it, and no other declared key.
 func (m *mender) rename(path []string, object map[string]any, key string) bool {
 	declared := m.schema.properties(path)
 	if _, there := object[key]; there || declared[key] == nil {
@@ -427,7 +422,7 @@ func (m *mender) rename(path []string, object map[string]any, key string) bool {
 	return true
 }
 
-// unknown handles keys the object may not have.
+// unknown handles keys that the object may not have.
 func (m *mender) unknown(v violation, at any, keys []string) bool {
 	object, ok := at.(map[string]any)
 	if !ok {
@@ -448,7 +443,7 @@ func (m *mender) unknown(v violation, at any, keys []string) bool {
 	return changed
 }
 
-// isEmpty reports whether a value holds nothing at all.
+// isEmpty reports whether a value is null or empty.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -463,7 +458,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// refusedKey handles a key that unevaluatedProperties refuses.
+// refusedKey handles a key that unevaluatedProperties rejects.
 func (m *mender) refusedKey(v violation) bool {
 	if len(v.path) == 0 {
 		return false

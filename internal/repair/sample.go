@@ -10,21 +10,21 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of what is made up.
+// Limits of invented values.
 const (
-	maxVariants = 70 // values that differ, for lists that must not repeat
-	maxInvented = 64 // elements of a list, properties of an object
-	maxInside   = 6  // containers inside of each other
+	maxVariants = 70 // different values, for arrays with unique items
+	maxInvented = 64 // items of an array, properties of an object
+	maxInside   = 6  // nested containers
 )
 
 // candidate is a value that may fit.
 type candidate struct {
 	value any
-	sure  bool // the schema leaves no choice, or the caller nearly said it
+	sure  bool // the schema allows nothing else, or the caller sent almost the same
 }
 
-// candidates are values for a place that asks for d, the likeliest first.
-// name is what the place is called, received what stood there.
+// candidates returns values that may satisfy d, the likeliest first. name is the name of the field,
+// and received its value in the call.
 func (d *demand) candidates(name string, received any, depth int) iter.Seq[candidate] {
 	return func(yield func(candidate) bool) {
 		for _, choice := range nearest(received, d.choices, len(d.choices)) {
@@ -63,7 +63,7 @@ func (d *demand) candidates(name string, received any, depth int) iter.Seq[candi
 	}
 }
 
-// isNear reports whether a value is what was received but for spelling.
+// isNear reports whether a value differs from the received one only in spelling.
 func isNear(received, value any) bool {
 	text, ok := received.(string)
 	if !ok || len(text) > 64 || typeName(value) == "array" || typeName(value) == "object" {
@@ -73,7 +73,7 @@ func isNear(received, value any) bool {
 	return a != "" && distance(a, b) <= min(2, len(a)/3)
 }
 
-// suggested are the values the schema itself offers.
+// suggested returns the values that the schema suggests.
 func (d *demand) suggested() (list []any) {
 	for _, node := range d.nodes {
 		list = append(list, node.Examples...)
@@ -86,7 +86,7 @@ func (d *demand) suggested() (list []any) {
 	return list
 }
 
-// branchesFor are the alternatives, those first that take what was received.
+// branchesFor returns the alternatives, those that accept the received value first.
 func (d *demand) branchesFor(received any) []*jsonschema.Schema {
 	branches := slices.Clone(d.branches())
 	slices.SortStableFunc(branches, func(a, b *jsonschema.Schema) int { return branchRank(a, received) - branchRank(b, received) })
@@ -96,7 +96,7 @@ func (d *demand) branchesFor(received any) []*jsonschema.Schema {
 func branchRank(node *jsonschema.Schema, received any) int {
 	d := gather(node)
 	switch {
-	case received != nil && d.takes(typeName(received)):
+	case received != nil && d.accepts(typeName(received)):
 		return 0
 	case slices.Equal(d.kinds(), []string{"null"}):
 		return 2
@@ -104,7 +104,7 @@ func branchRank(node *jsonschema.Schema, received any) int {
 	return 1
 }
 
-// withoutBranches leaves out the schemas whose alternatives were just taken.
+// withoutBranches drops the schemas whose alternatives are already used.
 func withoutBranches(nodes []*jsonschema.Schema, d *demand) []*jsonschema.Schema {
 	taken := d.branches()
 	list := make([]*jsonschema.Schema, 0, len(nodes))
@@ -119,8 +119,7 @@ func withoutBranches(nodes []*jsonschema.Schema, d *demand) []*jsonschema.Schema
 	return list
 }
 
-// kindsFor are the types that may stand here, that of the received value first
-// and null last.
+// kindsFor returns the allowed types, that of the received value first and null last.
 func (d *demand) kindsFor(received any) []string {
 	kinds := reordered(d.kinds())
 	if kinds == nil {
@@ -142,7 +141,7 @@ func (d *demand) ofKind(kind, name string, depth int) iter.Seq[any] {
 	case "number", "integer":
 		return d.numbers(kind)
 	case "boolean":
-		return slices.Values([]any{false, true}) // nothing is confirmed or forced by copying an example
+		return slices.Values([]any{false, true}) // copying an example must not confirm or force anything
 	case "array":
 		return func(yield func(any) bool) {
 			if list, ok := d.list(name, depth); ok {
@@ -155,7 +154,7 @@ func (d *demand) ofKind(kind, name string, depth int) iter.Seq[any] {
 	return slices.Values([]any{nil})
 }
 
-// formatSamples are texts of the usual formats.
+// formatSamples are strings in the usual formats.
 var formatSamples = map[string][]string{
 	"email": {"user@example.com"}, "idn-email": {"user@example.com"},
 	"uri": {"https://example.com"}, "url": {"https://example.com"}, "iri": {"https://example.com"},
@@ -166,8 +165,8 @@ var formatSamples = map[string][]string{
 	"json-pointer": {"/a"}, "relative-json-pointer": {"0/a"}, "regex": {"^a$"}, "semver": {"1.0.0"},
 }
 
-// strings are texts: of the format, of the pattern, or a placeholder that
-// nobody takes for a value.
+// strings returns strings in the format, strings that match the pattern, or a placeholder that
+// cannot be mistaken for a value.
 func (d *demand) strings(name string) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		for _, sample := range formatSamples[d.format] {
@@ -182,7 +181,7 @@ func (d *demand) strings(name string) iter.Seq[any] {
 				}
 			}
 		}
-		if len(d.patterns) > 0 && !yield(name) { // a name reads as a placeholder too
+		if len(d.patterns) > 0 && !yield(name) { // a name also reads as a placeholder
 			return
 		}
 		for _, pattern := range d.patterns {
@@ -200,7 +199,7 @@ func (d *demand) strings(name string) iter.Seq[any] {
 	}
 }
 
-// varied is another text of a format.
+// varied returns a different string in a format.
 func varied(format string, i int) string {
 	n := strconv.Itoa(i + 1)
 	switch format {
@@ -218,7 +217,7 @@ func varied(format string, i int) string {
 	return formatSamples[format][0] + "/" + n
 }
 
-// spellings are texts a pattern matches, of a length that is asked for.
+// spellings returns strings that a pattern matches, of the required length.
 func spellings(pattern string, length span) (list []string) {
 	if length.least > maxSpelled {
 		return nil
@@ -233,7 +232,7 @@ func spellings(pattern string, length span) (list []string) {
 			list = append(list, text)
 		}
 	}
-	for _, text := range slices.Clone(list) { // an end that is open takes more
+	for _, text := range slices.Clone(list) { // the pattern may allow a longer string
 		if missing := length.least - len([]rune(text)); missing > 0 {
 			list = append(list, text+strings.Repeat("a", missing), strings.Repeat("a", missing)+text)
 		}
@@ -263,7 +262,7 @@ func placeholders(name string, length span) (list []string) {
 	return append(list, "")
 }
 
-// numbers count up from the least number allowed, or down from the greatest.
+// numbers counts up from the smallest allowed number, or down from the largest.
 func (d *demand) numbers(kind string) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		whole := *d
@@ -293,7 +292,7 @@ func (d *demand) numbers(kind string) iter.Seq[any] {
 	}
 }
 
-// list makes a list of as few elements as it may have, all different.
+// list returns an array of the minimum length, with different items.
 func (d *demand) list(name string, depth int) ([]any, bool) {
 	least := d.items.least
 	for _, node := range d.nodes {
@@ -326,7 +325,7 @@ func itemList(node *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// element makes one more element for a list, unlike those it has.
+// element returns a new item for an array, different from the others.
 func (d *demand) element(list []any, name string, depth int) (any, bool) {
 	if depth >= maxInside {
 		return nil, false
@@ -353,7 +352,7 @@ func singular(name string) string {
 	return name
 }
 
-// object makes an object of the keys it must have.
+// object returns an object with the required keys.
 func (d *demand) object(depth int) map[string]any {
 	object := map[string]any{}
 	if depth >= maxInside {
@@ -370,16 +369,15 @@ func (d *demand) object(depth int) map[string]any {
 	return object
 }
 
-// maxTries bounds the candidates for one place.
+// maxTries limits the candidates for one field.
 const maxTries = 300
 
-// pick is the first candidate that every schema takes and accept does too. If
-// there is none, it is the first container: what is wrong inside of it can be
-// told, and amended. It validates, so it runs inside of a session.
+// pick returns the first candidate that every schema and accept allow. If there is none, it returns
+// the first container, whose contents can be fixed later. It must be called within a session.
 func pick(nodes []*jsonschema.Schema, name string, received any, depth int, accept func(any) bool) (candidate, bool) {
 	d := gather(nodes...)
 	if isSecret(name, received) {
-		received = nil // what is made of a secret tells it
+		received = nil // a value derived from a secret reveals it
 	}
 	var rough *candidate
 	tries := 0
@@ -394,7 +392,7 @@ func pick(nodes []*jsonschema.Schema, name string, received any, depth int, acce
 			c.value = clone(c.value)
 			return c, true
 		}
-		if rough == nil && (isObject(c.value) || isList(c.value)) && d.takes(typeName(c.value)) {
+		if rough == nil && (isObject(c.value) || isList(c.value)) && d.accepts(typeName(c.value)) {
 			rough = &candidate{value: clone(c.value)}
 		}
 	}

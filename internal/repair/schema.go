@@ -10,39 +10,38 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of what is compiled and of what one call may cost. A schema is
-// somebody else's input.
+// Limits of a schema and of the cost of checking one call. Schemas are untrusted input.
 const (
-	maxSchema    = 256 << 10       // bytes of a schema
-	maxNodes     = 5_000           // schemas inside of a schema
-	maxPatterns  = 50_000          // instructions of all patterns of a schema
-	maxPattern   = 1 << 10         // bytes of a pattern
-	maxMatching  = 4 << 20         // bytes of a text times instructions of a pattern
-	maxSubject   = 64 << 10        // bytes a pattern is matched against
-	maxSteps     = 100_000         // schemas one call may be held against
-	maxTime      = time.Second     // a net below the steps, which take a twentieth of it
-	maxShelf     = 2 << 20         // bytes of them, as they came
-	maxRemember  = 1_024           // compiled schemas kept
-	whereSchema  = "gauze:///tool" // a base that relative references lead away from
-	clockSamples = 256             // steps between two looks at the clock
+	maxSchema          = 256 << 10       // bytes of a schema
+	maxNodes           = 5_000           // schemas in a schema
+	maxPatterns        = 50_000          // instructions of all patterns of a schema
+	maxPattern         = 1 << 10         // bytes of a pattern
+	maxMatching        = 4 << 20         // bytes of a string times instructions of a pattern
+	maxSubject         = 64 << 10        // bytes of a string that is matched against a pattern
+	maxSteps           = 100_000         // schemas that the values of one call are validated against
+	maxTime            = time.Second     // in case the steps, which take a twentieth of it, are not enough
+	maxCacheBytes      = 2 << 20         // bytes of the cached schemas
+	maxCachedSchemas   = 1_024           // number of cached schemas
+	schemaURL          = "gauze:///tool" // base of relative references, which are never loaded
+	stepsPerClockCheck = 256             // steps between two checks of the clock
 )
 
-// Schema is the input schema of one tool, ready to hold calls against. It is
-// safe for concurrent use: calls of the same tool are judged one by one.
+// Schema is the input schema of one tool. It is safe for concurrent use: calls of the same tool are
+// checked one at a time.
 type Schema struct {
 	once    sync.Once
 	raw     []byte
 	size    int
 	root    *jsonschema.Schema
-	nodes   map[string]*jsonschema.Schema // by location, as errors name them
-	why     string                        // why nothing can be checked; empty: it can
-	partial []string                      // what is not checked of an otherwise usable schema
-	plain   *simple                       // decides most calls; nil: the validator decides all
+	nodes   map[string]*jsonschema.Schema // by location, as in errors
+	why     string                        // why calls cannot be checked; empty if they can
+	partial []string                      // what cannot be checked of an otherwise usable schema
+	plain   *simple                       // the fast path; nil if there is none
 
-	declared map[string]*jsonschema.Schema // the arguments it has
-	folded   map[string]string             // and their names, folded
+	declared map[string]*jsonschema.Schema // the declared arguments
+	folded   map[string]string             // their folded names
 
-	mu    sync.Mutex // guards meter, and with it everything that validates
+	mu    sync.Mutex // guards meter, and so all validation
 	meter *meter
 }
 
@@ -52,55 +51,54 @@ type meter struct {
 	until time.Time
 }
 
-// spent is thrown when the budget of a call is used up.
-type spent string
+// overBudget is the panic value when the budget of a call is exceeded.
+type overBudget string
 
-// Compile returns the schema of a tool. The same bytes are compiled once, at
-// their first use or at Ready, and shared. A schema that cannot be checked
-// safely is no error: calls then pass unverified.
+// Compile returns the schema of a tool. Equal schemas are shared, and compiled on first use or by
+// Ready. A schema that cannot be checked safely is not an error: its calls are unverified.
 func Compile(raw []byte) *Schema {
 	if len(raw) > maxSchema {
 		return tooLarge
 	}
 	key := sha256.Sum256(raw)
-	shelf.Lock()
-	defer shelf.Unlock()
-	if known := shelf.schemas[key]; known != nil {
+	schemaCache.Lock()
+	defer schemaCache.Unlock()
+	if known := schemaCache.schemas[key]; known != nil {
 		return known
 	}
-	for old, s := range shelf.schemas {
-		if len(shelf.schemas) < maxRemember && shelf.bytes+len(raw) <= maxShelf {
+	for old, s := range schemaCache.schemas {
+		if len(schemaCache.schemas) < maxCachedSchemas && schemaCache.bytes+len(raw) <= maxCacheBytes {
 			break
 		}
-		delete(shelf.schemas, old)
-		shelf.bytes -= s.size
+		delete(schemaCache.schemas, old)
+		schemaCache.bytes -= s.size
 	}
 	s := &Schema{raw: append([]byte(nil), raw...), size: len(raw)}
-	shelf.schemas[key] = s
-	shelf.bytes += s.size
+	schemaCache.schemas[key] = s
+	schemaCache.bytes += s.size
 	return s
 }
 
-// tooLarge stands for all schemas that are.
+// tooLarge is the schema of all tools whose schema exceeds maxSchema.
 var tooLarge = func() *Schema {
 	s := &Schema{why: fmt.Sprintf("the schema is larger than %d KB", maxSchema>>10)}
 	s.once.Do(func() {})
 	return s
 }()
 
-var shelf = struct {
+var schemaCache = struct {
 	sync.Mutex
 	schemas map[[sha256.Size]byte]*Schema
-	bytes   int // of the schemas as they came
+	bytes   int // total size of the schemas
 }{schemas: map[[sha256.Size]byte]*Schema{}}
 
-// Ready compiles now what would otherwise be compiled by the first call.
+// Ready compiles the schema now instead of on first use.
 func (s *Schema) Ready() *Schema {
 	s.once.Do(s.compile)
 	return s
 }
 
-// Unverifiable says why calls cannot be checked; empty if they can.
+// Unverifiable returns why calls cannot be checked, or nothing if they can.
 func (s *Schema) Unverifiable() string { return s.Ready().why }
 
 func (s *Schema) compile() {
@@ -122,7 +120,7 @@ func (s *Schema) compile() {
 		s.why = "the schema cannot be read: " + err.Error()
 		return
 	}
-	p := preparation{draft: jsonschema.Draft2020}
+	p := preparer{draft: jsonschema.Draft2020}
 	if err := p.prepare(doc.value); err != nil {
 		s.why = err.Error()
 		return
@@ -144,8 +142,8 @@ func (s *Schema) compile() {
 	}
 }
 
-// build hands the schema to the library: no loader, our formats, our meter.
-func (s *Schema) build(doc any, p *preparation) (*jsonschema.Schema, error) {
+// build compiles the schema without a loader, with our formats and our meter.
+func (s *Schema) build(doc any, p *preparer) (*jsonschema.Schema, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(p.draft)
 	compiler.UseLoader(refuseToLoad{})
@@ -158,23 +156,22 @@ func (s *Schema) build(doc any, p *preparation) (*jsonschema.Schema, error) {
 	compiler.RegisterVocabulary(&jsonschema.Vocabulary{
 		URL: "gauze:meter",
 		Compile: func(_ *jsonschema.CompilerContext, schema map[string]any) (jsonschema.SchemaExt, error) {
-			return toll{s.meter, stepsOf(schema)}, nil
+			return stepCounter{s.meter, stepsOf(schema)}, nil
 		},
 	})
-	if err := compiler.AddResource(whereSchema, doc); err != nil {
+	if err := compiler.AddResource(schemaURL, doc); err != nil {
 		return nil, err
 	}
-	return compiler.Compile(whereSchema)
+	return compiler.Compile(schemaURL)
 }
 
-// toll stands in every schema: it checks nothing and counts.
-type toll struct {
+// stepCounter is an extension of every schema. It checks nothing and counts steps.
+type stepCounter struct {
 	meter *meter
 	steps int
 }
 
-// stepsOf counts a schema and its branches: a branch that fails at once is
-// not asked for its own toll.
+// stepsOf counts a schema and its branches. A branch that fails early does not count itself.
 func stepsOf(schema map[string]any) int {
 	steps := 1
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
@@ -184,36 +181,36 @@ func stepsOf(schema map[string]any) int {
 	return steps
 }
 
-// Validate is called by the library for every schema a value is held against.
-func (t toll) Validate(*jsonschema.ValidatorContext, any) { t.meter.pay(t.steps) }
+// Validate is called by the library for every schema that a value is validated against.
+func (t stepCounter) Validate(*jsonschema.ValidatorContext, any) { t.meter.pay(t.steps) }
 
-// pay counts, and ends what takes too long.
+// pay counts steps, and panics if the budget is exceeded.
 func (m *meter) pay(steps int) {
 	before := m.steps
 	if m.steps += steps; m.steps > maxSteps {
-		panic(spent(fmt.Sprintf("checking it takes more than %d steps", maxSteps)))
+		panic(overBudget(fmt.Sprintf("checking the arguments takes more than %d steps", maxSteps)))
 	}
-	if before/clockSamples != m.steps/clockSamples && time.Now().After(m.until) {
-		panic(spent("checking it takes more than " + maxTime.String()))
+	if before/stepsPerClockCheck != m.steps/stepsPerClockCheck && time.Now().After(m.until) {
+		panic(overBudget("checking the arguments takes more than " + maxTime.String()))
 	}
 }
 
-// refuseToLoad is the loader: a schema is never fetched, from nowhere.
+// refuseToLoad is a loader that never loads anything.
 type refuseToLoad struct{}
 
 func (refuseToLoad) Load(url string) (any, error) {
-	return nil, errors.New("it refers to another document, which is never loaded")
+	return nil, errors.New("the schema refers to a different document, which is never loaded")
 }
 
 func explainCompile(err error) string {
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
-		return "the schema refers to another document, which is never loaded: " + bounded(load.URL, 80)
+		return "the schema refers to a different document, which is never loaded: " + bounded(load.URL, 80)
 	}
-	return "the schema itself is not valid JSON Schema"
+	return "the schema is not valid JSON Schema"
 }
 
-// index finds every schema by its location.
+// index records every schema by its location.
 func (s *Schema) index(node *jsonschema.Schema) {
 	if node == nil || s.nodes[node.Location] != nil {
 		return
@@ -224,7 +221,7 @@ func (s *Schema) index(node *jsonschema.Schema) {
 	}
 }
 
-// children are the schemas directly inside of a schema, references included.
+// children returns the schemas directly inside a schema, including references.
 func children(node *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{node.Ref, node.RecursiveRef, node.Not, node.If, node.Then, node.Else, node.PropertyNames,
 		node.UnevaluatedProperties, node.Contains, node.Items2020, node.UnevaluatedItems, node.ContentSchema}
@@ -260,8 +257,8 @@ func children(node *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// session gives f the schema to itself, with a fresh budget. What it returns
-// is empty, or says why f was cut short.
+// session calls f with exclusive use of the schema and a new budget. It returns why f was
+// interrupted, or nothing.
 func (s *Schema) session(f func()) (why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,10 +266,10 @@ func (s *Schema) session(f func()) (why string) {
 	defer func() {
 		switch problem := recover().(type) {
 		case nil:
-		case spent:
+		case overBudget:
 			why = string(problem)
 		default:
-			why = fmt.Sprint("checking it failed: ", problem)
+			why = fmt.Sprint("checking the arguments failed: ", problem)
 		}
 	}()
 	f()

@@ -12,11 +12,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// hiddenMark stands for a value that was sent and is not repeated.
-const hiddenMark = "<as sent>"
+// maskText replaces a secret value of the caller.
+const maskText = "<as sent>"
 
-// visible makes foreign text fit for one line: what shows nothing, breaks the
-// line or turns its direction is written as an escape of JSON.
+// visible makes untrusted text safe for one line: characters that are invisible, break the line or
+// change its direction are escaped as in JSON.
 func visible(text string) string {
 	if !strings.ContainsFunc(text, unseen) {
 		return text
@@ -38,43 +38,43 @@ func visible(text string) string {
 
 func unseen(r rune) bool { return r != ' ' && (fault.Unseen(r) || unicode.IsSpace(r)) }
 
-// remark is foreign prose on one line, without secrets.
+// remark returns untrusted prose on one line, without secrets.
 func remark(text string, n int) string { return bounded(fault.Redact(fault.Clean(text)), n) }
 
-// maxScalars is how many values of a call are looked at for secrets. A call
-// with more is not repeated as an example.
+// maxScalars limits the values of a call that are searched for secrets. A call with more is not
+// repeated as an example.
 const maxScalars = 2_000
 
-// secretive knows which of the values of a call are not to be repeated.
-type secretive struct {
+// masker knows which values of a call must not be repeated.
+type masker struct {
 	schema *Schema
-	values map[string]bool   // those found in the call
-	meant  map[string]string // by undeclared key: the declared one it looks like
+	values map[string]bool   // secrets found in the call
+	meant  map[string]string // declared key that an undeclared key resembles
 	looked int
 }
 
-func (s *Schema) secretive(calls ...any) *secretive {
-	known := &secretive{schema: s, values: map[string]bool{}, meant: map[string]string{}}
+func (s *Schema) masker(calls ...any) *masker {
+	known := &masker{schema: s, values: map[string]bool{}, meant: map[string]string{}}
 	for _, call := range calls {
 		known.collect(call, nil)
 	}
 	return known
 }
 
-func (k *secretive) collect(value any, path []string) {
+func (k *masker) collect(value any, path []string) {
 	walk(value, path, func(path []string, value any) {
 		text, ok := scalarText(value)
 		if !ok || text == "" {
 			return
 		}
-		if k.looked++; !k.crowded() && k.hides(path, text) {
+		if k.looked++; !k.overLimit() && k.hides(path, text) {
 			k.values[text] = true
 		}
 	})
 }
 
-// crowded reports whether there was more than could be looked at.
-func (k *secretive) crowded() bool { return k.looked > 2*maxScalars }
+// overLimit reports whether there were too many values to search.
+func (k *masker) overLimit() bool { return k.looked > 2*maxScalars }
 
 func scalarText(value any) (string, bool) {
 	switch value.(type) {
@@ -84,10 +84,10 @@ func scalarText(value any) (string, bool) {
 	return plain(value), true
 }
 
-// hides reports whether the text at a path is a secret: by the names on the
-// way to it, by the schema, or by its looks.
-func (k *secretive) hides(path []string, text string) bool {
-	text = bounded(text, 8<<10) // nobody shows more of it
+// hides reports whether the value at a path is a secret: by the names on the path, by the schema,
+// or by its form.
+func (k *masker) hides(path []string, text string) bool {
+	text = bounded(text, 8<<10) // more is never shown
 	for i, name := range path {
 		name = bounded(name, 200)
 		if secretName(name, text) {
@@ -107,10 +107,10 @@ func (k *secretive) hides(path []string, text string) bool {
 	return looksSecret(text)
 }
 
-// nearest is the declared key that an undeclared one looks like.
-func (k *secretive) nearest(name string) string {
+// nearest returns the declared key that an undeclared one resembles.
+func (k *masker) nearest(name string) string {
 	meant, known := k.meant[name]
-	if !known && len(k.meant) < 2*mostSuspects {
+	if !known && len(k.meant) < 2*maxUnknownKeys {
 		meant = k.schema.nearestAbsent(nil, name)
 		k.meant[name] = meant
 	}
@@ -122,8 +122,8 @@ func looksSecret(text string) bool {
 	return fault.Redact(clean) != clean
 }
 
-// secretName reports whether a name promises a secret. A bare key is rather
-// that of a map, an issue or a sort order.
+// secretName reports whether a name indicates a secret. The word key alone usually means something
+// else, such as an issue or a sort key.
 func secretName(name, value string) bool {
 	folded := fold(name)
 	if strings.Contains(folded, "authorization") || strings.Contains(folded, "cookie") || strings.Contains(folded, "bearer") {
@@ -137,18 +137,17 @@ func secretName(name, value string) bool {
 
 var keyAdjectives = []string{"api", "access", "private", "secret", "auth", "encryption", "signing", "master", "ssh", "service", "license", "account"}
 
-// maxShown is how many elements of a value are shown at most; its text is cut
-// long before.
+// maxShown limits the elements of a value that are shown.
 const maxShown = 100
 
-// safe is a value without its secrets, for showing.
-func (k *secretive) safe(value any, path []string) any {
+// safe returns a value with its secrets masked.
+func (k *masker) safe(value any, path []string) any {
 	switch v := value.(type) {
 	case map[string]any:
 		object := map[string]any{}
 		keys := orderedKeys(v, nil)
 		for _, key := range keys[:min(len(keys), maxShown)] {
-			object[fault.Redact(bounded(key, longText))] = k.safe(v[key], append(slices.Clone(path), key))
+			object[fault.Redact(bounded(key, maxShownText))] = k.safe(v[key], append(slices.Clone(path), key))
 		}
 		return object
 	case []any:
@@ -161,30 +160,30 @@ func (k *secretive) safe(value any, path []string) any {
 	text, ok := scalarText(value)
 	switch {
 	case ok && k.secret(path, text):
-		return hiddenMark
-	case len(text) > 2*longText && isText(value):
-		return bounded(text, longText)
+		return maskText
+	case len(text) > 2*maxShownText && isText(value):
+		return bounded(text, maxShownText)
 	}
 	return value
 }
 
-func (k *secretive) secret(path []string, text string) bool {
+func (k *masker) secret(path []string, text string) bool {
 	return text != "" && (k.values[text] || k.hides(path, text))
 }
 
 func isText(value any) bool { _, ok := value.(string); return ok }
 
-// show is what was received, on one line.
-func (k *secretive) show(value any, path []string) string {
+// show returns the received value on one line.
+func (k *masker) show(value any, path []string) string {
 	return bounded(visible(string(encode(k.safe(value, path), nil))), maxLiteral)
 }
 
-// field is a path as it may be shown.
+// field returns a path that can be shown.
 func field(path []string) string {
 	return bounded(fault.Redact(visible(Path(path))), 120)
 }
 
-// in hides the secrets of the call in somebody else's words.
-func (k *secretive) in(text string) string {
+// in masks the secrets of the call in untrusted text.
+func (k *masker) in(text string) string {
 	return fault.KnownSecrets(slices.Sorted(maps.Keys(k.values))...).Redact(text)
 }

@@ -6,12 +6,11 @@ import (
 	"unicode"
 )
 
-// maxSpelled bounds a text made from a pattern.
+// maxSpelled limits the length of a string made from a pattern.
 const maxSpelled = 1_000
 
-// spell writes a text that a pattern matches, repeating what may be repeated
-// more times than it must. Assertions about what stands around are not kept:
-// the text has to be checked.
+// spell returns a string that a pattern matches, with some optional repetitions. It ignores
+// assertions, so the string has to be checked.
 func spell(pattern string, more int) (string, bool) {
 	tree, err := syntax.Parse(fromECMA(pattern), syntax.Perl)
 	if err != nil {
@@ -70,7 +69,7 @@ func spellTimes(b *strings.Builder, node *syntax.Regexp, least, most, more int) 
 	return true
 }
 
-// typical is the character of a class that people would write first.
+// typical returns the character of a class that people would choose first.
 func typical(ranges []rune) (rune, bool) {
 	for _, r := range "axAX10-_. " {
 		if inRanges(ranges, r) {

@@ -10,16 +10,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// violation is one complaint of the validator.
+// violation is one error of the validator.
 type violation struct {
-	path     []string             // where in the value
-	kind     jsonschema.ErrorKind // what is wrong, with its numbers
-	node     *jsonschema.Schema   // the schema that complains
-	branches [][]violation        // of anyOf and oneOf: what each branch complains about
+	path     []string             // of the value
+	kind     jsonschema.ErrorKind // what is wrong, with details
+	node     *jsonschema.Schema   // the schema that is violated
+	branches [][]violation        // violations in each branch of an anyOf or oneOf
 }
 
-// violations holds a value against a schema and returns every complaint, in
-// an order that depends on nothing else.
+// violations validates a value against a schema and returns all violations in a deterministic
+// order.
 func (s *Schema) violations(node *jsonschema.Schema, value any) []violation {
 	err, _ := node.Validate(value).(*jsonschema.ValidationError)
 	if err == nil {
@@ -28,7 +28,7 @@ func (s *Schema) violations(node *jsonschema.Schema, value any) []violation {
 	return ordered(s.flatten(nil, err, value))
 }
 
-// ordered sorts complaints and leaves out the second of two equal ones.
+// ordered sorts violations and removes duplicates.
 func ordered(list []violation) []violation {
 	slices.SortStableFunc(list, func(a, b violation) int {
 		if n := slices.CompareFunc(a.path, b.path, comparePart); n != 0 {
@@ -45,11 +45,11 @@ func ordered(list []violation) []violation {
 	})
 }
 
-// mostComplaints bounds what is mended: who has more wrong than that has not
-// misspelt it.
-const mostComplaints = 1000
+// maxViolations limits the violations that are repaired. A call with more of them is not just
+// misspelled.
+const maxViolations = 1000
 
-// weigh counts complaints with everything that hangs on them.
+// weigh counts violations, including those inside branches.
 func weigh(list []violation) int {
 	n := len(list)
 	for _, v := range list {
@@ -72,7 +72,7 @@ func comparePart(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// flatten takes the complaints out of the library's tree.
+// flatten extracts the violations from the library's tree.
 func (s *Schema) flatten(list []violation, err *jsonschema.ValidationError, value any) []violation {
 	at := violation{path: err.InstanceLocation, kind: err.ErrorKind, node: s.nodes[err.SchemaURL]}
 	if at.node == nil {
@@ -80,7 +80,7 @@ func (s *Schema) flatten(list []violation, err *jsonschema.ValidationError, valu
 	}
 	switch k := err.ErrorKind.(type) {
 	case *kind.RefCycle:
-		panic(spent("the schema refers to itself without an end"))
+		panic(overBudget("the schema refers to itself endlessly"))
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		for _, cause := range err.Causes {
 			list = s.flatten(list, cause, value)
@@ -100,12 +100,12 @@ func (s *Schema) flatten(list []violation, err *jsonschema.ValidationError, valu
 	return append(list, at)
 }
 
-// whereKey is where the object with a refused key is: the library's own word
-// for it may have been overwritten by what it looked at next.
-func whereKey(value any, path, said []string, key string) []string {
-	if object, ok := lookup(value, said).(map[string]any); ok {
+// whereKey returns the path of the object with a rejected key. The path that the library reports
+// may have been overwritten.
+func whereKey(value any, path, reported []string, key string) []string {
+	if object, ok := lookup(value, reported).(map[string]any); ok {
 		if _, has := object[key]; has {
-			return slices.Clone(said)
+			return slices.Clone(reported)
 		}
 	}
 	var found []string
@@ -119,7 +119,7 @@ func whereKey(value any, path, said []string, key string) []string {
 	return found
 }
 
-// lookup is the value at a path, nil if there is none.
+// lookup returns the value at a path, or nil.
 func lookup(value any, path []string) any {
 	for _, part := range path {
 		switch v := value.(type) {
@@ -138,7 +138,7 @@ func lookup(value any, path []string) any {
 	return value
 }
 
-// walk calls visit for a value and everything in it, keys in order.
+// walk calls visit for a value and everything in it, with keys in order.
 func walk(value any, path []string, visit func(path []string, value any)) {
 	visit(path, value)
 	switch v := value.(type) {
@@ -153,7 +153,7 @@ func walk(value any, path []string, visit func(path []string, value any)) {
 	}
 }
 
-// Path writes a path as callers write it: items.0.id.
+// Path formats a path as items.0.id.
 func Path(path []string) string {
 	if len(path) == 0 {
 		return "(root)"
@@ -167,7 +167,7 @@ func Path(path []string) string {
 	return strings.Join(parts, ".")
 }
 
-// bounded cuts a text to n characters.
+// bounded shortens a text to n characters.
 func bounded(text string, n int) string {
 	count := 0
 	for i := range text {

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// How much of a schema is put in words.
+// Limits of the description of a schema.
 const (
-	shortEnum  = 12  // choices that are all named
-	nearEnum   = 5   // of more, the nearest
-	maxNamed   = 8   // properties named of an object
-	maxForms   = 4   // alternatives of anyOf and oneOf
-	maxNested  = 4   // forms within forms
-	maxPhrase  = 360 // characters of one description
-	maxLiteral = 80  // characters of one value
+	maxAllChoices  = 12  // choices that are all listed
+	maxNearChoices = 5   // closest choices that are listed of more
+	maxNamed       = 8   // properties of an object
+	maxForms       = 4   // alternatives of anyOf and oneOf
+	maxNested      = 4   // nested forms
+	maxPhrase      = 360 // characters of one description
+	maxLiteral     = 80  // characters of one value
 )
 
-// words describes what is expected, for a reader who sent received.
+// words describes what is expected, for a caller who sent received.
 func (d *demand) words(received any) string { return bounded(d.phrase(received, 0), maxPhrase) }
 
 func (d *demand) phrase(received any, depth int) string {
@@ -44,7 +44,7 @@ func (d *demand) phrase(received any, depth int) string {
 	for _, node := range d.nodes {
 		switch {
 		case node.Bool != nil && !*node.Bool:
-			return "nothing here"
+			return "no value"
 		case node.Not != nil:
 			inner := gather(node.Not)
 			return "anything but " + inner.phrase(nil, depth+1)
@@ -53,7 +53,7 @@ func (d *demand) phrase(received any, depth int) string {
 	return "any value"
 }
 
-// reordered puts null last: it is what is rarely meant.
+// reordered puts null last, because it is rarely meant.
 func reordered(kinds []string) []string {
 	if i := slices.Index(kinds, "null"); i >= 0 && len(kinds) > 1 {
 		kinds = append(slices.Delete(slices.Clone(kinds), i, i+1), "null")
@@ -120,14 +120,14 @@ func (d *demand) stringWords() string {
 func (d *demand) numberWords() string {
 	var parts []string
 	switch {
-	case d.least != nil && d.most != nil && !d.leastIsOut && !d.mostIsOut:
+	case d.least != nil && d.most != nil && !d.exclusiveLeast && !d.exclusiveMost:
 		parts = append(parts, ratText(d.least)+".."+ratText(d.most))
 	default:
 		if d.least != nil {
-			parts = append(parts, word(d.leastIsOut, "above ", "from ")+ratText(d.least))
+			parts = append(parts, word(d.exclusiveLeast, "above ", "from ")+ratText(d.least))
 		}
 		if d.most != nil {
-			parts = append(parts, word(d.mostIsOut, "below ", "up to ")+ratText(d.most))
+			parts = append(parts, word(d.exclusiveMost, "below ", "up to ")+ratText(d.most))
 		}
 	}
 	text := ""
@@ -149,11 +149,11 @@ func word(yes bool, a, b string) string {
 
 func (d *demand) arrayWords(depth int) string {
 	text := ""
-	noun := word(d.different, "different item", "item")
+	noun := word(d.different, "unique item", "item")
 	if words := d.items.words(noun); words != "" {
 		text = " of " + words
 	} else if d.different {
-		text = " of different items"
+		text = " of unique items"
 	}
 	if depth > 1 {
 		return text
@@ -217,7 +217,7 @@ func (d *demand) objectWords(depth int) string {
 		text += " with " + strings.Join(names, ", ")
 	} else if declared := d.declared(); len(declared) > 0 {
 		shown := declared[:min(len(declared), maxNamed)]
-		text += " with, if needed, " + visible(strings.Join(shown, ", "))
+		text += " with optional " + visible(strings.Join(shown, ", "))
 	}
 	for _, node := range d.nodes {
 		if node.PropertyNames != nil {
@@ -228,7 +228,7 @@ func (d *demand) objectWords(depth int) string {
 	return text
 }
 
-// declared are the names of an object's properties, in order.
+// declared returns the names of an object's properties, in order.
 func (d *demand) declared() []string {
 	names := map[string]bool{}
 	for _, node := range d.nodes {
@@ -239,13 +239,13 @@ func (d *demand) declared() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// words says how many; empty if any number will do.
+// words describes a range; empty if it is unlimited.
 func (s span) words(noun string) string {
 	switch {
 	case s.least <= 0 && s.most < 0:
 		return ""
 	case s.most >= 0 && s.least > s.most:
-		return fmt.Sprintf("at least %d and at most %s, which cannot be", s.least, plural(s.most, noun))
+		return fmt.Sprintf("at least %d and at most %s, which is impossible", s.least, plural(s.most, noun))
 	case s.least == s.most:
 		return "exactly " + plural(s.least, noun)
 	case s.least <= 0:
@@ -263,17 +263,17 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// choiceWords names the choices: all of a few, of many the nearest.
+// choiceWords lists the choices: all of a few, the closest of many.
 func choiceWords(choices []any, received any) string {
 	if len(choices) == 1 {
 		return "exactly " + literal(choices[0])
 	}
 	all := literals(choices)
-	if len(choices) <= shortEnum && len(strings.Join(all, ", ")) <= maxPhrase-20 {
+	if len(choices) <= maxAllChoices && len(strings.Join(all, ", ")) <= maxPhrase-20 {
 		return "one of " + strings.Join(all, ", ")
 	}
-	near := literals(nearest(received, choices, nearEnum))
-	return fmt.Sprintf("one of %d choices, %s: %s (and %d more)", len(choices), word(received == nil, "such as", "the nearest"), strings.Join(near, ", "), len(choices)-len(near))
+	near := literals(nearest(received, choices, maxNearChoices))
+	return fmt.Sprintf("one of %d choices, %s: %s (and %d more)", len(choices), word(received == nil, "such as", "the closest"), strings.Join(near, ", "), len(choices)-len(near))
 }
 
 func literals(values []any) []string {
@@ -284,12 +284,12 @@ func literals(values []any) []string {
 	return list
 }
 
-// literal is a value out of a schema, on one line.
+// literal returns a value from a schema on one line.
 func literal(value any) string {
 	return bounded(visible(string(encode(value, nil))), maxLiteral)
 }
 
-// nearest are the n choices most like a value, the most alike first.
+// nearest returns the n choices that are most similar to a value, the most similar first.
 func nearest(received any, choices []any, n int) []any {
 	sorted := slices.Clone(choices)
 	if received != nil {
@@ -298,7 +298,7 @@ func nearest(received any, choices []any, n int) []any {
 	return sorted[:min(n, len(sorted))]
 }
 
-// unlike measures how far a choice is from a value.
+// unlike measures how different a choice is from a value.
 func unlike(received, choice any) int {
 	a, b := fold(bounded(plain(received), 64)), fold(bounded(plain(choice), 64))
 	far := 2 * distance(a, b)
@@ -315,7 +315,7 @@ func unlike(received, choice any) int {
 	return far
 }
 
-// plain is a scalar as text.
+// plain returns a scalar as text.
 func plain(value any) string {
 	if text, ok := value.(string); ok {
 		return text
@@ -323,7 +323,7 @@ func plain(value any) string {
 	return string(encode(value, nil))
 }
 
-// ratText writes a number as people do.
+// ratText formats a number in the usual notation.
 func ratText(r *big.Rat) string {
 	if r.IsInt() {
 		return shortNumber(r.Num().String(), r)

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// faithful is the last gate: between what was sent and what would be sent no
-// scalar may be lost or invented, except nothing itself (null, empty text, a
-// word for nothing) and what the schema gave.
-func faithful(sent, sending any, granted []any) bool {
+// keepsValues is the last check: no scalar may be lost or invented between the sent and the
+// repaired value, except null, empty strings and words for null, and what the schema granted.
+func keepsValues(sent, sending any, granted []any) bool {
 	before, after := map[string]int{}, map[string]int{}
 	scalars(sent, before)
 	scalars(sending, after)
@@ -29,8 +28,8 @@ func faithful(sent, sending any, granted []any) bool {
 	return true
 }
 
-// scalars counts the scalars of a value, each in one spelling. A text that
-// holds a list or an object counts as what it holds.
+// scalars counts the scalars of a value, each in one spelling. A string that contains an array or
+// an object counts as that.
 func scalars(value any, into map[string]int) {
 	switch v := value.(type) {
 	case map[string]any:
