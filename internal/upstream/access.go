@@ -126,13 +126,17 @@ type remoteSecrets struct {
 // maxLatestSecrets is how many header values are remembered. Tokens expire.
 const maxLatestSecrets = 32
 
-func newRemoteSecrets(fixed fault.Secrets) *remoteSecrets {
-	s := &remoteSecrets{fixed: fixed}
+func (s *remoteSecrets) init(fixed fault.Secrets) {
+	s.fixed = fixed
 	s.all.Store(&fixed)
-	return s
 }
 
-func (s *remoteSecrets) get() fault.Secrets { return *s.all.Load() }
+func (s *remoteSecrets) get() fault.Secrets {
+	if all := s.all.Load(); all != nil {
+		return *all
+	}
+	return fault.Secrets{}
+}
 
 // Redact hides the secrets in text.
 func (s *remoteSecrets) Redact(text string) string { return s.get().Redact(text) }
