@@ -114,3 +114,60 @@ func isStructField(root ast.Node, field *ast.Field) (is bool) {
 	})
 	return is
 }
+
+// Documentation is what an API is used by: every exported name has some, and that of a declaration
+// starts with the name.
+func TestEverythingExportedIsDocumented(t *testing.T) {
+	for _, dir := range publicPackages {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := func(ident *ast.Ident, mustBegin bool, docs ...*ast.CommentGroup) {
+				if !ident.IsExported() {
+					return
+				}
+				text := ""
+				for _, doc := range docs {
+					text += doc.Text()
+				}
+				if text == "" || mustBegin && !strings.HasPrefix(text, ident.Name+" ") {
+					t.Errorf("%s: the comment of %s is %q", set.Position(ident.Pos()), ident.Name, text)
+				}
+			}
+			for _, decl := range file.Decls {
+				switch d := decl.(type) {
+				case *ast.FuncDecl:
+					if d.Recv == nil || receiverExported(d.Recv) {
+						want(d.Name, true, d.Doc)
+					}
+				case *ast.GenDecl:
+					for _, spec := range d.Specs {
+						switch s := spec.(type) {
+						case *ast.ValueSpec:
+							want(s.Names[0], false, d.Doc, s.Doc, s.Comment)
+						case *ast.TypeSpec:
+							want(s.Name, true, d.Doc)
+							if fields, ok := s.Type.(*ast.StructType); ok && s.Name.IsExported() {
+								for _, field := range fields.Fields.List {
+									for _, ident := range field.Names {
+										want(ident, false, field.Doc, field.Comment)
+									}
+								}
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

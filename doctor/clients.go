@@ -103,9 +103,9 @@ type Problem struct {
 
 // Conflict is a tool name that several servers of one client use.
 type Conflict struct {
-	Client  string
-	Tool    string
-	Servers []string
+	Client  string   // Client is the ID of the client.
+	Tool    string   // Tool is the name that is used several times.
+	Servers []string // Servers lists the names of the servers.
 }
 
 // CheckHealth reads the configuration of MCP clients, reports what is wrong in it, and tests the
@@ -282,15 +282,15 @@ type Plan struct {
 
 // Skip is a server or client that a plan leaves unchanged.
 type Skip struct {
-	Server string
-	Why    string
+	Server string // Server is CLIENT/NAME, or the client's name.
+	Why    string // Why says why it is not changed.
 }
 
 // Change is a change that was made to a file. To undo it, run gauze undo ID.
 type Change struct {
-	ID    string
-	File  string
-	About string
+	ID    string // ID identifies the change for gauze undo.
+	File  string // File is the file that was written.
+	About string // About describes the change in one line.
 }
 
 // ErrChanged means that a file was modified after the plan was made. Make a new plan.
