@@ -107,7 +107,6 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	m.issues, m.affected = d.issues(m.known, m.shown), d.affected
 	m.summary = m.status() + ": its arguments need a change."
 	words := fault.Redact(m.known.in(fault.Clean(said)))
-	m.label = fittingCallLabel
 	m.quoted = []string{"The server's message, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
 }

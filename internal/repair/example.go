@@ -107,13 +107,10 @@ func (b *builder) round(violations []violation) bool {
 
 func (b *builder) amend(v violation) bool {
 	at := lookup(b.value, v.path)
+	if keys, _ := missingKeys(v); keys != nil {
+		return b.add(v, keys)
+	}
 	switch k := v.kind.(type) {
-	case *kind.Required:
-		return b.add(v, k.Missing)
-	case *kind.DependentRequired:
-		return b.add(v, k.Missing)
-	case *kind.Dependency:
-		return b.add(v, k.Missing)
 	case *kind.AdditionalProperties:
 		return b.drop(v.path, k.Properties)
 	case *kind.FalseSchema:
@@ -489,15 +486,8 @@ func (b *builder) fork(v violation, at any, branches []*jsonschema.Schema) bool 
 // decide makes a value that matches two branches match only one: by removing a key, or with a value
 // of either branch.
 func (b *builder) decide(v violation, at any, branches []*jsonschema.Schema, both []int) bool {
-	if object, ok := at.(map[string]any); ok {
-		for _, key := range orderedKeys(object, b.rank) {
-			value := object[key]
-			delete(object, key)
-			if v.node.Validate(object) == nil && !b.schema.needs(v.path, key) {
-				return true
-			}
-			object[key] = value
-		}
+	if b.dropKey(v.path, at, func() bool { return v.node.Validate(at) == nil }) {
+		return true
 	}
 	for _, i := range both {
 		nodes := append(b.demanded(v), branches[i])
@@ -508,17 +498,24 @@ func (b *builder) decide(v violation, at any, branches []*jsonschema.Schema, bot
 	return b.replace(v, at)
 }
 
+// dropKey removes the first key of an object that is not required and without which it is valid.
+func (b *builder) dropKey(path []string, at any, valid func() bool) bool {
+	object, _ := at.(map[string]any)
+	for _, key := range orderedKeys(object, b.rank) {
+		value := object[key]
+		delete(object, key)
+		if valid() && !b.schema.needs(path, key) {
+			return true
+		}
+		object[key] = value
+	}
+	return false
+}
+
 // avoid changes a value that matches a forbidden schema.
 func (b *builder) avoid(v violation, at any) bool {
-	if object, ok := at.(map[string]any); ok {
-		for _, key := range orderedKeys(object, b.rank) {
-			value := object[key]
-			delete(object, key)
-			if v.node.Not.Validate(object) != nil && !b.schema.needs(v.path, key) {
-				return true
-			}
-			object[key] = value
-		}
+	if b.dropKey(v.path, at, func() bool { return v.node.Not.Validate(at) != nil }) {
+		return true
 	}
 	nodes := b.demanded(v)
 	if c, ok := pick(nodes, last(v.path), at, 0, func(value any) bool { return !same(value, at) }); ok && fitsAll(nodes, c.value) {

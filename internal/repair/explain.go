@@ -29,11 +29,6 @@ func (s *Schema) Explain(tool string, out Outcome, times int) Message {
 	return s.explain(message{schema: s, tool: tool, times: times}, out)
 }
 
-// Rejected is Explain for a call that was sent and that the server rejected.
-func (s *Schema) Rejected(tool string, out Outcome, times int) Message {
-	return s.explain(message{schema: s, tool: tool, times: times, rejected: true, label: fittingCallLabel}, out)
-}
-
 func (s *Schema) explain(m message, out Outcome) (told Message) {
 	defer func() {
 		if recover() != nil { // no schema may prevent an explanation
@@ -66,9 +61,6 @@ func (m *message) status() string {
 	return fmt.Sprintf("The call to `%s` was not run", shownTool(m.tool))
 }
 
-// fittingCallLabel introduces an example if the server may reject it although it fits the schema.
-const fittingCallLabel = "Call that fits the schema: "
-
 // plainRefusal is the message if no details are available.
 func (m *message) plainRefusal() Message {
 	summary := m.status() + ": its arguments do not fit the tool's schema."
@@ -86,7 +78,6 @@ type message struct {
 	known    *masker
 	shown    *example
 	summary  string
-	label    string   // introduces the example
 	quoted   []string // lines between the summary and the issues
 	issues   []Issue
 	more     int             // number of issues that are not listed
@@ -198,9 +189,9 @@ func (m *message) writeExample(p *page) {
 	if m.shown == nil {
 		return
 	}
-	label := m.label
-	if label == "" {
-		label = "Call that would pass: "
+	label := "Call that would pass: "
+	if m.rejected {
+		label = "Call that fits the schema: " // which the server may still reject
 	}
 	line := label + string(m.shown.text())
 	if note := m.guessed(); note != "" {
@@ -300,17 +291,13 @@ func tail(text string, n int) string {
 	return text
 }
 
-// UnknownTool tells the caller of a tool that does not exist which tools there are.
-func UnknownTool(called string, tools []string, times int) Message {
-	return unknownTool(fmt.Sprintf("The call was not run: tool `%s` does not exist.", shownTool(called)), called, tools, times)
-}
-
-// UnlistedTool is UnknownTool for a call that was sent and that the server rejected.
-func UnlistedTool(called string, tools []string, times int) Message {
-	return unknownTool(fmt.Sprintf("The server does not list a tool `%s`, and rejected the call.", shownTool(called)), called, tools, times)
-}
-
-func unknownTool(summary, called string, tools []string, times int) Message {
+// unknownTool tells the caller of a tool that does not exist, or that the server rejected, which
+// tools there are.
+func unknownTool(called string, tools []string, times int, rejected bool) Message {
+	summary := fmt.Sprintf("The call was not run: tool `%s` does not exist.", shownTool(called))
+	if rejected {
+		summary = fmt.Sprintf("The server does not list a tool `%s`, and rejected the call.", shownTool(called))
+	}
 	near := NearestNames(called, tools, maxNearChoices)
 	shown := make([]string, len(near))
 	for i, name := range near {

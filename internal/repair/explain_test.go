@@ -168,7 +168,7 @@ func TestExplainGolden(t *testing.T) {
 	}
 	golden(t, "unreadable.golden", s.Explain("get_weather", refuse(t, schema, `{"city":"Oslo","days":`), 1))
 	golden(t, "complaint.golden", s.Complaint("get_weather", []byte(`{"city":"Oslo","days":3,"lang":"no"}`), "1 validation error for call\nlang\n  Input should be 'en' or 'de'", 1))
-	golden(t, "unknown-tool.golden", UnknownTool("get_wether", []string{"get_weather", "get_time", "send_mail", "list_files", "read_file", "write_file", "search"}, 1))
+	golden(t, "unknown-tool.golden", unknownTool("get_wether", []string{"get_weather", "get_time", "send_mail", "list_files", "read_file", "write_file", "search"}, 1, false))
 }
 
 func golden(t *testing.T, name string, m Message) {
@@ -351,7 +351,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	} {
 		explain(t, c[0], c[1])
 	}
-	checkBounds(t, UnknownTool(long, []string{long, "b" + long}, 1))
+	checkBounds(t, unknownTool(long, []string{long, "b" + long}, 1, false))
 }
 
 func TestSecretsAreNotEchoed(t *testing.T) {
@@ -415,7 +415,7 @@ func TestHostileText(t *testing.T) {
 			plainText(t, m)
 		}
 	}
-	plainText(t, UnknownTool(evil, []string{evil + "b"}, 1))
+	plainText(t, unknownTool(evil, []string{evil + "b"}, 1, false))
 	plainText(t, Compile([]byte(one(`{}`))).Complaint(evil, []byte(`{"x":`+string(bad)+`}`), evil+" 'x' is a required property", 1))
 }
 
@@ -452,17 +452,17 @@ func TestUnreadableText(t *testing.T) {
 
 func TestUnknownTool(t *testing.T) {
 	tools := []string{"get_weather", "get_time", "send_mail", "list_files", "read_file", "write_file"}
-	m := UnknownTool("get_wether", tools, 1)
+	m := unknownTool("get_wether", tools, 1, false)
 	if !strings.HasPrefix(m.Text, "The call was not run: tool `get_wether` does not exist.") || !strings.Contains(m.Text, "one of `get_weather`, ") || !strings.Contains(m.Text, "and 1 more") {
 		t.Errorf("%s", m.Text)
 	}
 	if data := readReport(t, m); data.Type != "unknown_tool" || len(data.Issues) != 1 || len(data.Suggestions) != 1 {
 		t.Errorf("%s", m.Data)
 	}
-	if again := UnknownTool("get_wether", tools, 3); !strings.Contains(again.Text, "stop repeating") {
+	if again := unknownTool("get_wether", tools, 3, false); !strings.Contains(again.Text, "stop repeating") {
 		t.Errorf("%s", again.Text)
 	}
-	readReport(t, UnknownTool("x", nil, 1))
+	readReport(t, unknownTool("x", nil, 1, false))
 }
 
 func TestExplainAtOnce(t *testing.T) {

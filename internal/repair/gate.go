@@ -195,11 +195,7 @@ func (g *Gate) rejectedName(name string) bool {
 // Refusal returns the response to a call that must not be sent: one whose Verdict is Refused. It
 // counts the mistake: the second explanation is shorter, and the third says to stop.
 func (d *Decision) Refusal() *fault.Fault {
-	code, explain := fault.ArgumentsInvalid, func(times int) Message { return d.schema.Explain(d.Tool, *d.outcome, times) }
-	if d.names != nil {
-		code, explain = fault.ToolUnknown, func(times int) Message { return UnknownTool(d.called, d.names, times) }
-	}
-	message := d.gate.counted(d.mistakeKey(), explain)
+	code, message := d.explain(nil, Response{}, false)
 	return &fault.Fault{Code: code, Delivery: fault.Unsent, Tool: d.Tool, Message: message.Text, Report: message.Data}
 }
 
@@ -237,7 +233,9 @@ func (d *Decision) Answered(sent []byte, r Response) (a Addition) {
 	}
 	if d.rejectedBy(sent, r) {
 		d.remember(r.Text)
-		a = d.explain(sent, r)
+		if code, message := d.explain(sent, r, true); message.Text != "" {
+			a = Addition{Report: message.Data, Explanation: fault.ModelMark + "] " + message.Text, Code: code}
+		}
 	}
 	if a.Explanation == "" {
 		d.gate.forget(d.mistakeKey())
@@ -280,25 +278,21 @@ func (d *Decision) remember(said string) {
 	}
 }
 
-// explain words why the server rejected the call.
-func (d *Decision) explain(sent []byte, r Response) Addition {
-	code := fault.ArgumentsInvalid
+// explain words why the gate refused the call, or why the server rejected it, and counts the mistake.
+func (d *Decision) explain(sent []byte, r Response, rejected bool) (code fault.Code, m Message) {
+	code = fault.ArgumentsInvalid
 	if d.names != nil {
 		code = fault.ToolUnknown
 	}
-	message := d.gate.counted(d.mistakeKey(), func(times int) Message {
+	return code, d.gate.counted(d.mistakeKey(), func(times int) Message {
 		switch {
 		case d.names != nil:
-			return UnlistedTool(d.called, d.names, times)
+			return unknownTool(d.called, d.names, times, rejected)
 		case d.outcome != nil:
-			return d.schema.Rejected(d.Tool, *d.outcome, times)
+			return d.schema.explain(message{schema: d.schema, tool: d.Tool, times: times, rejected: rejected}, *d.outcome)
 		}
 		return d.schema.Complaint(d.Tool, sent, r.Text, times)
 	})
-	if message.Text == "" {
-		return Addition{}
-	}
-	return Addition{Report: message.Data, Explanation: fault.ModelMark + "] " + message.Text, Code: code}
 }
 
 // mistakeKey identifies the caller and the tool of a mistake.

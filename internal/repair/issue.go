@@ -120,8 +120,12 @@ func (d *issueFinder) note(v violation, group, problem, fix string) *finding {
 }
 
 func (d *issueFinder) visit(v violation) {
-	if several(v) {
-		d.visitKeys(v)
+	if keys, with := missingKeys(v); keys != nil {
+		d.lacks(v, keys, with)
+		return
+	}
+	if k, ok := v.kind.(*kind.AdditionalProperties); ok {
+		d.extra(v, k.Properties)
 		return
 	}
 	if d.full(v.path) {
@@ -154,28 +158,6 @@ func (d *issueFinder) visit(v violation) {
 		d.forbidden(v)
 	default:
 		d.bound(v)
-	}
-}
-
-// several reports whether a violation is about several keys.
-func several(v violation) bool {
-	switch v.kind.(type) {
-	case *kind.Required, *kind.DependentRequired, *kind.Dependency, *kind.AdditionalProperties:
-		return true
-	}
-	return false
-}
-
-func (d *issueFinder) visitKeys(v violation) {
-	switch k := v.kind.(type) {
-	case *kind.Required:
-		d.lacks(v, k.Missing, "")
-	case *kind.DependentRequired:
-		d.lacks(v, k.Missing, k.Prop)
-	case *kind.Dependency:
-		d.lacks(v, k.Missing, k.Prop)
-	case *kind.AdditionalProperties:
-		d.extra(v, k.Properties)
 	}
 }
 

@@ -69,13 +69,13 @@ func TestARejectedCallIsNotSaidToBeUnsent(t *testing.T) {
 	for _, arguments := range []string{`{"n":"x"}`, `{`} {
 		out := schema.Arguments([]byte(arguments), Options{})
 		for times := 1; times <= 3; times++ {
-			m := schema.Rejected("f", out, times)
+			m := schema.explain(message{schema: schema, tool: "f", times: times, rejected: true}, out)
 			if !strings.HasPrefix(m.Text, "The server rejected the call to `f`: ") || strings.Contains(m.Text+string(m.Data), "not run") {
 				t.Errorf("%s", m.Text)
 			}
 		}
 	}
-	if m := UnlistedTool("f", []string{"g"}, 1); strings.Contains(m.Text+string(m.Data), "was not run") || !strings.Contains(m.Text, "`g`") {
+	if m := unknownTool("f", []string{"g"}, 1, true); strings.Contains(m.Text+string(m.Data), "was not run") || !strings.Contains(m.Text, "`g`") {
 		t.Errorf("%s", m.Text)
 	}
 }

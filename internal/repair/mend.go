@@ -66,6 +66,9 @@ func hasPrefix(path, prefix []string) bool {
 // mendOne applies the first matching rule to a violation.
 func (m *mender) mendOne(v violation) bool {
 	at := lookup(m.value, v.path)
+	if keys, _ := missingKeys(v); keys != nil {
+		return m.missing(v, at, keys)
+	}
 	switch k := v.kind.(type) {
 	case *kind.Type:
 		return m.omit(v, at) || m.convert(v, at, k.Want)
@@ -75,12 +78,6 @@ func (m *mender) mendOne(v violation) bool {
 		return m.choose(v, at, []any{k.Want}) || m.omit(v, at)
 	case *kind.AnyOf, *kind.OneOf:
 		return m.branch(v, at) || m.omit(v, at)
-	case *kind.Required:
-		return m.missing(v, at, k.Missing)
-	case *kind.DependentRequired:
-		return m.missing(v, at, k.Missing)
-	case *kind.Dependency:
-		return m.missing(v, at, k.Missing)
 	case *kind.AdditionalProperties:
 		return m.unknown(v, at, k.Properties)
 	case *kind.FalseSchema:

@@ -21,12 +21,15 @@ type preparer struct {
 	unchecked []string
 }
 
-// Keywords that contain schemas. Dropping an assertion in a negated one may reject values that are
-// valid; elsewhere it can only accept more.
+// Keywords that contain schemas: a single one, a list, or a map. Dropping an assertion in a negated
+// position may reject values that are valid; elsewhere it can only accept more. A definition may be
+// used in any position.
 var (
-	keywords        = []string{"items", "additionalItems", "prefixItems", "additionalProperties", "allOf", "anyOf", "then", "else"}
-	schemaMaps      = []string{"properties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-	negatedKeywords = []string{"not", "if", "oneOf", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+	schemaMaps      = []string{"properties", "$defs", "definitions", "dependentSchemas", "dependencies", "patternProperties"}
+	negatedKeywords = []string{"$defs", "definitions", "patternProperties", "not", "if", "oneOf", "contains", "propertyNames",
+		"unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+	schemaKeywords = append([]string{"items", "additionalItems", "prefixItems", "additionalProperties", "allOf", "anyOf", "then", "else",
+		"properties", "dependentSchemas", "dependencies"}, negatedKeywords...)
 )
 
 func (p *preparer) prepare(doc any) error { return p.visit(doc, 0, refersInside(doc)) }
@@ -72,32 +75,16 @@ func (p *preparer) visit(doc any, depth int, negated bool) error {
 	if err := p.checkPatterns(schema, negated); err != nil {
 		return err
 	}
-	for _, key := range keywords {
-		if err := p.visit(schema[key], depth+1, negated); err != nil {
-			return err
-		}
-	}
-	for _, key := range schemaMaps {
-		group, _ := schema[key].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(group)) {
-			// A definition may be used anywhere, also in a negated position.
-			if err := p.visit(group[name], depth+1, negated || key == "$defs" || key == "definitions"); err != nil {
-				return err
-			}
-		}
-	}
-	for _, key := range append(negatedKeywords, "patternProperties") {
-		value := schema[key]
-		if key == "patternProperties" {
-			group, _ := value.(map[string]any)
+	for _, key := range schemaKeywords {
+		inner := schema[key]
+		if group, ok := inner.(map[string]any); ok && slices.Contains(schemaMaps, key) {
+			list := make([]any, 0, len(group))
 			for _, name := range slices.Sorted(maps.Keys(group)) {
-				if err := p.visit(group[name], depth+1, true); err != nil {
-					return err
-				}
+				list = append(list, group[name])
 			}
-			continue
+			inner = list
 		}
-		if err := p.visit(value, depth+1, true); err != nil {
+		if err := p.visit(inner, depth+1, negated || slices.Contains(negatedKeywords, key)); err != nil {
 			return err
 		}
 	}

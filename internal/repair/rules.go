@@ -92,20 +92,9 @@ func (s *Schema) mayRequire(path []string, key string) bool {
 // requires reports whether the validator requires a key of the object at a path.
 func (m *mender) requires(path []string, key string) bool {
 	return slices.ContainsFunc(withBranches(m.schema.violations(m.schema.root, m.value)), func(v violation) bool {
-		if !slices.Equal(v.path, path) {
-			return false
-		}
-		switch k := v.kind.(type) {
-		case *kind.Required:
-			return slices.Contains(k.Missing, key)
-		case *kind.DependentRequired:
-			return slices.Contains(k.Missing, key)
-		case *kind.Dependency:
-			return slices.Contains(k.Missing, key)
-		case *kind.MinProperties:
-			return true
-		}
-		return false
+		keys, _ := missingKeys(v)
+		_, tooFew := v.kind.(*kind.MinProperties)
+		return slices.Equal(v.path, path) && (tooFew || slices.Contains(keys, key))
 	})
 }
 

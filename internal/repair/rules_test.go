@@ -33,7 +33,7 @@ func (e ruleCase) run(t *testing.T) {
 	t.Helper()
 	t.Run(e.name, func(t *testing.T) {
 		schema := Compile([]byte(closedTool(e.properties)))
-		if why := schema.Unverifiable(); why != "" {
+		if why := schema.Ready().why; why != "" {
 			t.Fatalf("%s: %s", closedTool(e.properties), why)
 		}
 		least := max(e.tier, Silent)

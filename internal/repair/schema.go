@@ -98,9 +98,6 @@ func (s *Schema) Ready() *Schema {
 	return s
 }
 
-// Unverifiable returns why calls cannot be checked, or nothing if they can.
-func (s *Schema) Unverifiable() string { return s.Ready().why }
-
 func (s *Schema) compile() {
 	defer func() {
 		if problem := recover(); problem != nil {

@@ -119,6 +119,20 @@ func whereKey(value any, path, reported []string, key string) []string {
 	return found
 }
 
+// missingKeys returns the keys that a violation says are missing, and the key that requires them if
+// it is not always required.
+func missingKeys(v violation) (keys []string, with string) {
+	switch k := v.kind.(type) {
+	case *kind.Required:
+		return k.Missing, ""
+	case *kind.DependentRequired:
+		return k.Missing, k.Prop
+	case *kind.Dependency:
+		return k.Missing, k.Prop
+	}
+	return nil, ""
+}
+
 // lookup returns the value at a path, or nil.
 func lookup(value any, path []string) any {
 	for _, part := range path {
