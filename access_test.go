@@ -234,3 +234,14 @@ func TestAClosedSessionLeavesNoConnectionOpen(t *testing.T) {
 		}
 	}
 }
+
+func TestARejectedTokenOfHeaderFuncIsNotReportedAsMissing(t *testing.T) {
+	server := website(t, faultyhttp.Config{Token: accessToken})
+	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &gauze.Transport{URL: server.URL(), HeaderFunc: func(context.Context) (http.Header, error) {
+			return http.Header{"Authorization": {"Bearer expired"}}, nil
+		}}, nil)
+	if f := gauze.FaultOf(err); f == nil || f.Code != gauze.CodeAuthRequired || strings.Contains(f.Detail, "no credential") || !strings.Contains(f.Detail, "Authorization") {
+		t.Errorf("%v: %+v", err, f)
+	}
+}

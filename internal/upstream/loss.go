@@ -126,9 +126,12 @@ func credentials(res *http.Response, sent []Header) string {
 		all = append(all, h.Name+" from "+h.Source)
 	}
 	if len(all) == 0 {
-		if res.Request.URL.User != nil {
+		switch {
+		case res.Request.URL.User != nil:
 			all = append(all, "the name and password in the URL")
-		} else {
+		case res.Request.Header.Get("Authorization") != "":
+			all = append(all, "an Authorization header")
+		default:
 			all = append(all, "no credential")
 		}
 	}
