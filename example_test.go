@@ -13,8 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// A client of the official SDK, and a server that is killed in the middle of
-// its work: the client notices nothing.
+// A client of the official SDK does not notice that its server crashes.
 func ExampleTransport() {
 	ctx := context.Background()
 	state, err := os.CreateTemp("", "gauze-example-")
@@ -32,11 +31,11 @@ func ExampleTransport() {
 		log.Fatal(err)
 	}
 	defer session.Close()
-	if _, err := session.ListTools(ctx, nil); err != nil { // clients do this; it tells which tools only read
+	if _, err := session.ListTools(ctx, nil); err != nil { // the list says which tools only read
 		log.Fatal(err)
 	}
 
-	// This tool declares that it only reads. It kills its server, once.
+	// This tool declares that it only reads. It makes its server crash, once.
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "die_read", Arguments: map[string]any{"times": 1}})
 	if err != nil {
 		log.Fatal(err)
@@ -45,7 +44,55 @@ func ExampleTransport() {
 	// Output: survived
 }
 
-// What happened is told as it happens.
+// A call that was in flight when the server crashed may have taken effect. Gauze does not repeat it,
+// and says so.
+func ExampleFaultOf() {
+	ctx := context.Background()
+	program, args, env := faultyserver.Command() // stands for: npx -y some-server
+	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
+	session, err := client.Connect(ctx, &gauze.Transport{
+		Command: append([]string{program}, args...),
+		Env:     append(os.Environ(), env...),
+	}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+
+	// This tool makes its server crash.
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "die", Arguments: map[string]any{"when": "after-effect"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if f := gauze.FaultOf(result); f != nil {
+		fmt.Println(f.Code, f.Delivery, f.Retry)
+	}
+	// Output: outcome-unknown unknown verify-first
+}
+
+// A program can show how its server is doing.
+func ExampleTransport_Health() {
+	ctx := context.Background()
+	program, args, env := faultyserver.Command() // stands for: npx -y some-server
+	transport := &gauze.Transport{
+		Command: append([]string{program}, args...),
+		Env:     append(os.Environ(), env...),
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "my-agent", Version: "1.0.0"}, nil)
+	session, err := client.Connect(ctx, transport, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	health := transport.Health()
+	fmt.Println(health.State, health.Restarts)
+	session.Close()
+	fmt.Println(transport.Health().State)
+	// Output:
+	// healthy 0
+	// dead
+}
+
+// OnEvent receives what happens to the server and its calls.
 func ExampleTransport_events() {
 	ctx := context.Background()
 	program, args, env := faultyserver.Command()
@@ -57,9 +104,9 @@ func ExampleTransport_events() {
 		Env:     append(os.Environ(), env...),
 		OnEvent: func(e gauze.Event) {
 			switch e.Kind {
-			case "started":
+			case gauze.EventStarted:
 				pids <- e.PID
-			case "restored":
+			case gauze.EventRestored:
 				restored <- e.Generation
 			}
 		},
@@ -74,7 +121,7 @@ func ExampleTransport_events() {
 	// Output: session restored on generation 2
 }
 
-// A model sent text for a number, and a spelling of its own.
+// A model sent a string for a number, and a different spelling of a choice.
 func ExampleRepairArguments() {
 	schema := json.RawMessage(`{"type":"object","required":["city","days"],"properties":{
 		"city":{"type":"string"},"days":{"type":"integer"},"units":{"enum":["celsius","fahrenheit"]}}}`)
@@ -89,8 +136,7 @@ func ExampleRepairArguments() {
 	// units: "Celsius" became "celsius" (spelling of a choice)
 }
 
-// A server of the official SDK gets the messages, and here the repairs, by
-// one line.
+// A server of the official SDK repairs tool calls with one line.
 func ExampleMiddleware() {
 	type forecast struct {
 		City string `json:"city"`

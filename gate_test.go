@@ -178,7 +178,7 @@ func throughProxy(t *testing.T, mode string) *mcp.ClientSession {
 	t.Helper()
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return echoServer() }, nil))
 	t.Cleanup(web.Close)
-	return connectClient(t, &gauze.Transport{URL: web.URL, Repair: mode})
+	return connectClient(t, &gauze.Transport{URL: web.URL, Repair: gauze.RepairMode(mode)})
 }
 
 // throughMiddleware connects a client to echoServer with the middleware.

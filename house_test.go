@@ -15,7 +15,9 @@ const module = "github.com/gauze-mcp/gauze"
 
 // doors says which room may import which. Everyone may import fault, event and shell.
 var doors = map[string][]string{
-	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair"},
+	".":                                {"internal/doctor", "internal/proxy", "internal/upstream", "internal/health", "internal/repair", "repair"},
+	"repair":                           {"internal/repair"},
+	"doctor":                           {"internal/backup", "internal/clientconfig", "internal/doctor", "internal/fleet", "internal/upstream"},
 	"cmd/gauze":                        {"internal/gateway", "internal/proxy", "internal/upstream", "internal/health", "internal/demo", "internal/faultyserver", "internal/repair", "internal/doctor", "internal/registry", "internal/agenttools", "internal/fleet", "internal/clientconfig", "internal/backup", "internal/catalogue"},
 	"internal/agenttools":              {"internal/fleet", "internal/doctor", "internal/repair", "internal/registry", "internal/clientconfig", "internal/backup", "internal/upstream", "internal/trust"},
 	"internal/trust":                   {},
@@ -54,6 +56,10 @@ var doors = map[string][]string{
 	"internal/windowstest":             {},
 	"bench":                            {"internal/repair", "bench/history", "internal/faultyserver", "internal/faultyserver/faultyhttp"},
 	"bench/history":                    {},
+	"examples":                         {},
+	"examples/agent":                   {},
+	"examples/healedclient":            {},
+	"examples/server":                  {},
 	"bench/sdkserver":                  {},
 }
 

@@ -16,3 +16,19 @@ const (
 	// RepairStrict repairs and rejects what cannot be repaired before it reaches the server.
 	RepairStrict RepairMode = "strict"
 )
+
+// Replay is which calls of a tool gauze may send again after the server was lost with the call in
+// flight.
+type Replay string
+
+const (
+	// ReplayByHints follows the readOnlyHint and idempotentHint that the tool declares.
+	ReplayByHints Replay = ""
+	// ReplayNever never sends a call of the tool again.
+	ReplayNever Replay = "never"
+	// ReplaySafe always sends it again: the tool only reads.
+	ReplaySafe Replay = "safe"
+	// ReplayIdempotent sends it again unless another write was sent after it: calling the tool
+	// twice has the same effect as calling it once.
+	ReplayIdempotent Replay = "idempotent"
+)

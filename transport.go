@@ -11,38 +11,146 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Transport is an mcp.Transport that heals: an unmodified go-sdk client stays
-// connected while the server behind it is killed, stopped or restarted. It is
-// Options with a Connect method.
+// Transport is an [mcp.Transport] that keeps its server usable: a client session over it stays
+// connected while the server is restarted. It has the fields of [Options].
+//
+// Each Connect starts a server of its own. Health, Counters and Recoveries describe that of the
+// latest Connect, also after it was closed.
 type Transport Options
 
-// Connect implements mcp.Transport. The server runs until the connection is
-// closed.
+// connectedMu guards Options.connected, so that Options can be copied.
+var connectedMu sync.Mutex
+
+// Connect implements [mcp.Transport]. The server runs until the connection is closed; canceling ctx
+// does not stop it.
 func (t *Transport) Connect(ctx context.Context) (mcp.Connection, error) {
-	wrap, err := New(Options(*t))
+	connectedMu.Lock()
+	o := Options(*t)
+	connectedMu.Unlock()
+	o.connected = nil
+	wrap, err := New(o)
 	if err != nil {
 		return nil, err
 	}
+	connectedMu.Lock()
+	t.connected = wrap
+	connectedMu.Unlock()
+	return newConnection(context.WithoutCancel(ctx), wrap.Serve), nil
+}
+
+// Health returns the server's current state. It is StateDead before Connect.
+func (t *Transport) Health() Health {
+	if w := t.wrap(); w != nil {
+		return w.Health()
+	}
+	return Health{State: StateDead}
+}
+
+// Counters returns what happened to the calls so far.
+func (t *Transport) Counters() Counters {
+	if w := t.wrap(); w != nil {
+		return w.Counters()
+	}
+	return Counters{}
+}
+
+// Recoveries returns the restarts of the server so far, oldest first.
+func (t *Transport) Recoveries() []Recovery {
+	if w := t.wrap(); w != nil {
+		return w.Recoveries()
+	}
+	return nil
+}
+
+func (t *Transport) wrap() *Wrap {
+	connectedMu.Lock()
+	defer connectedMu.Unlock()
+	return t.connected
+}
+
+// connection is the client's end of a Wrap. Its messages pass through channels, so that Read and
+// Write can return when their context is done without losing or cutting a message.
+type connection struct {
+	cancel   context.CancelFunc
+	incoming chan jsonrpc.Message
+	outgoing chan []byte
+	closing  chan struct{} // closed by Close
+	close    sync.Once
+	done     chan struct{} // closed when serve has returned
+	err      error         // returned by serve; valid once done is closed
+}
+
+// newConnection runs serve, which is Wrap.Serve, until the connection is closed.
+func newConnection(ctx context.Context, serve func(context.Context, io.Reader, io.Writer) error) *connection {
 	toServer, clientWrites := io.Pipe()
 	clientReads, fromServer := io.Pipe()
-	// The session outlives the call to Connect, so its context does, too.
-	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{
-		wrap: wrap, cancel: cancel, write: clientWrites, read: clientReads,
-		messages: make(chan jsonrpc.Message), done: make(chan struct{}),
+		cancel: cancel, incoming: make(chan jsonrpc.Message), outgoing: make(chan []byte),
+		closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	go func() {
 		defer close(c.done)
-		c.err = wrap.Serve(serving, toServer, fromServer)
+		c.err = serve(ctx, toServer, fromServer)
 		fromServer.Close()
 		toServer.Close()
 	}()
-	go c.listen(bufio.NewReaderSize(clientReads, 64<<10))
-	return c, nil
+	go c.send(clientWrites)
+	go c.receive(clientReads)
+	return c
 }
 
-// unreadable stands for an answer the SDK cannot read, so that its caller does
-// not wait for ever; nil for anything else.
+// send writes messages to the server until the connection is closed.
+func (c *connection) send(w *io.PipeWriter) {
+	defer w.Close()
+	for {
+		select {
+		case line := <-c.outgoing:
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+		case <-c.closing:
+			return
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// receive decodes messages from the server until it has stopped. After Close they are discarded.
+func (c *connection) receive(r io.Reader) {
+	defer close(c.incoming)
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			<-c.done
+			return
+		}
+		if m := decode(line); m != nil {
+			select {
+			case c.incoming <- m:
+			case <-c.closing:
+			}
+		}
+	}
+}
+
+// decode returns the message in a line, or nil for one that the SDK cannot read: that must not end
+// the session. The fault that an error reports is made available to errors.As.
+func decode(line []byte) jsonrpc.Message {
+	m, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		return unreadable(line, err)
+	}
+	if response, ok := m.(*jsonrpc.Response); ok && response.Error != nil {
+		response.Error = withFault(response.Error)
+	}
+	return m
+}
+
+// unreadable returns an error response in place of one that the SDK cannot read, so that its caller
+// does not wait indefinitely, or nil for any other message.
 func unreadable(line []byte, reason error) jsonrpc.Message {
 	var envelope struct {
 		ID     any    `json:"id"`
@@ -56,81 +164,55 @@ func unreadable(line []byte, reason error) jsonrpc.Message {
 		return nil
 	}
 	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
-		Message: "gauze: the server's answer cannot be read: " + reason.Error()}}
+		Message: "gauze: the server's response cannot be decoded: " + reason.Error()}}
 }
 
-// connection is the client's end.
-type connection struct {
-	wrap     *Wrap
-	cancel   context.CancelFunc
-	write    *io.PipeWriter
-	read     *io.PipeReader
-	messages chan jsonrpc.Message
-	closing  sync.Once
-	done     chan struct{} // the wrap has ended
-	err      error         // why; valid after done
-}
-
-// listen decodes what the wrap says, so that Read can be given up on.
-func (c *connection) listen(lines *bufio.Reader) {
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			<-c.done
-			close(c.messages)
-			return
-		}
-		decoded, err := jsonrpc.DecodeMessage(line)
-		if err != nil {
-			decoded = unreadable(line, err)
-		}
-		if decoded == nil {
-			continue // what the SDK cannot read must not end its session
-		}
-		select {
-		case c.messages <- decoded:
-		case <-c.done:
-		}
-	}
-}
-
-// Read implements mcp.Connection.
+// Read implements [mcp.Connection].
 func (c *connection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case m, ok := <-c.messages:
-		if !ok {
-			if c.err != nil {
-				return nil, c.err
-			}
-			return nil, io.EOF
+	case m, ok := <-c.incoming:
+		if ok {
+			return m, nil
 		}
-		return m, nil
+		if c.err != nil {
+			return nil, c.err
+		}
+		return nil, io.EOF
 	}
 }
 
-// Write implements mcp.Connection.
+// Write implements [mcp.Connection]. A message whose context is done before the session accepted it
+// is not sent.
 func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	line, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
-	_, err = c.write.Write(append(line, '\n'))
-	return err
+	select {
+	case c.outgoing <- append(line, '\n'):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closing:
+		return io.ErrClosedPipe
+	case <-c.done:
+		return io.ErrClosedPipe
+	}
 }
 
-// Close implements mcp.Connection: it ends the server and returns when nothing
-// of it is left.
+// Close implements [mcp.Connection]. It stops the server, returns when that is done, and reports why
+// the server could not be kept running, if it could not.
 func (c *connection) Close() error {
-	c.closing.Do(func() {
-		c.write.Close()
-		go io.Copy(io.Discard, c.read) // nobody reads any more
-	})
+	c.close.Do(func() { close(c.closing) })
 	<-c.done
 	c.cancel()
-	return nil
+	return c.err
 }
 
-// SessionID implements mcp.Connection.
+// SessionID implements [mcp.Connection].
 func (c *connection) SessionID() string { return "" }

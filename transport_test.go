@@ -16,7 +16,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze"
-	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
@@ -52,7 +51,7 @@ func TestAnSDKClientStaysConnectedThroughKills(t *testing.T) {
 			transport := faulty(dir, era)
 			died := make(chan struct{}, 100)
 			transport.OnEvent = func(e gauze.Event) {
-				if e.Kind == event.Died {
+				if e.Kind == gauze.EventDied {
 					died <- struct{}{}
 				}
 			}
@@ -115,7 +114,7 @@ func TestAClosedConnectionLeavesNothingBehind(t *testing.T) {
 	transport.OnEvent = func(e gauze.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == event.Started {
+		if e.Kind == gauze.EventStarted {
 			pids = append(pids, e.PID)
 		}
 	}
@@ -166,7 +165,7 @@ func TestTransportFindsTheEndpointOfAURL(t *testing.T) {
 }
 
 func TestNoCommandIsAnErrorThatSaysWhatToDo(t *testing.T) {
-	if _, err := gauze.New(gauze.Options{}); err == nil || !strings.Contains(err.Error(), "set Command to its program") {
+	if _, err := gauze.New(gauze.Options{}); err == nil || !strings.Contains(err.Error(), "set Command") {
 		t.Errorf("error: %v", err)
 	}
 }
@@ -198,7 +197,7 @@ func TestTransportHealsAServerBehindAURL(t *testing.T) {
 
 func TestOptionsNameOneServer(t *testing.T) {
 	for words, o := range map[string]gauze.Options{
-		"one of them":        {URL: "http://localhost/mcp", Command: []string{"x"}},
+		"use one of them":    {URL: "http://localhost/mcp", Command: []string{"x"}},
 		"http://":            {URL: "localhost/mcp"},
 		"set by gauze":       {URL: "http://localhost/mcp", Header: http.Header{"Mcp-Session-Id": {"x"}}},
 		"control character":  {URL: "http://localhost/mcp", Header: http.Header{"X-A": {"a\nb"}}},

@@ -55,7 +55,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return usage(cmd, err)
 	}
 	o.Stderr = serverLog(os.Stderr)
-	o.Events = event.New(256)
+	o.Events = event.New()
 	told := func() fault.Code { return "" }
 	if !f.quiet {
 		told = narrate(o.Events, os.Stderr)

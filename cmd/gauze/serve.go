@@ -79,7 +79,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o.Stderr = serverLog(os.Stderr)
-	o.Events = event.New(256)
+	o.Events = event.New()
 	front := f.front
 	front.Session = o
 	if front.Tokens, err = f.chosenTokens(); err != nil {

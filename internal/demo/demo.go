@@ -52,7 +52,7 @@ func Run(ctx context.Context, w io.Writer, color bool) error {
 	ledger := filepath.Join(dir, "ledger")
 
 	path, args, env := faultyserver.Command("-ledger", ledger, "-state", filepath.Join(dir, "state"), "-serial", "-read-exact")
-	events := event.New(4096)
+	events := event.New()
 	session := proxy.New(proxy.Options{
 		Name: "faulty server",
 		Spec: upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},

@@ -48,7 +48,6 @@ const (
 	Spoke             // a message came out of it
 	Initialized       // it answered initialize
 	Listed            // it listed its tools
-	Called            // it answered a call
 )
 
 // Spawn is why a process was not started.

@@ -10,7 +10,7 @@ import (
 
 func TestTheLadderIsTheSame(t *testing.T) {
 	for ours, theirs := range map[Stage]upstream.Stage{Nowhere: upstream.Nowhere, Located: upstream.Located, Started: upstream.Started,
-		Spoke: upstream.Spoke, Initialized: upstream.Initialized, Listed: upstream.Listed, Called: upstream.Called} {
+		Spoke: upstream.Spoke, Initialized: upstream.Initialized, Listed: upstream.Listed} {
 		if c := FromEvidence(upstream.Spec{}, upstream.Evidence{Stage: theirs}); c.Stage != ours {
 			t.Errorf("%v became %v", theirs, c.Stage)
 		}

@@ -1,8 +1,8 @@
-// Package event is the timeline: what happened to a server and its calls, told once, never edited.
+// Package event reports what happens to a server and its calls.
 //
-//	event.go    Event and its one readable line
-//	kind.go     the kinds of thing that happen
-//	stream.go   Stream: the bounded timeline that never holds up the one who writes it
+//	event.go    Event and its one-line form
+//	kind.go     the kinds of event
+//	stream.go   Stream, which delivers events without blocking the sender
 package event
 
 import (
@@ -13,26 +13,36 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Event is something that happened. Fields that do not apply stay zero.
+// Event is something that happened. Fields that do not apply are zero.
 type Event struct {
-	Seq        uint64 // counts from 1; a gap tells a reader that it was too slow
+	Seq        uint64 // Seq counts from 1. A gap means that the reader was too slow.
 	Time       time.Time
 	Kind       Kind
 	Server     string
 	Generation int
 	Method     string
 	Tool       string
-	From, To   string // health
+	From, To   string // From and To are health states.
 	Code       fault.Code
-	Cause      fault.Cause // why the server failed, if that is known
-	Detail     string      // may hold foreign text: every voice cleans it
+	Cause      fault.Cause // Cause is why the server failed, if that is known.
+	Detail     string      // Detail may quote the server.
 	Took       time.Duration
 	Count      int
 	PID        int
 }
 
-// String is one readable line, harmless to any terminal: "12:00:01.250 died filesystem g2 pid 4131: signal: killed (3.2s)".
+// Quoted returns e with every text cleaned and redacted, so that it is safe to show.
+func (e Event) Quoted() Event {
+	for _, text := range []*string{&e.Server, &e.Method, &e.Tool, &e.From, &e.To, &e.Detail} {
+		*text = fault.Quote(*text)
+	}
+	return e
+}
+
+// String formats e as one line that is safe to print on a terminal, such as
+// "12:00:01.250 died filesystem g2 pid 4131: signal: killed (3.2s)".
 func (e Event) String() string {
+	e = e.Quoted()
 	var b strings.Builder
 	b.WriteString(e.Time.Format("15:04:05.000"))
 	word := func(s string) {
@@ -42,27 +52,27 @@ func (e Event) String() string {
 		}
 	}
 	word(string(e.Kind))
-	word(fault.Quote(e.Server))
+	word(e.Server)
 	if e.Generation > 0 {
 		word(fmt.Sprintf("g%d", e.Generation))
 	}
 	if e.PID > 0 {
 		word(fmt.Sprintf("pid %d", e.PID))
 	}
-	word(fault.Quote(e.Method))
+	word(e.Method)
 	if e.Tool != "" {
-		word(fmt.Sprintf("%q", fault.Quote(e.Tool)))
+		word(fmt.Sprintf("%q", e.Tool))
 	}
 	if e.From != "" || e.To != "" {
-		word(fault.Quote(e.From) + " -> " + fault.Quote(e.To))
+		word(e.From + " -> " + e.To)
 	}
 	if e.Count > 0 {
 		word(fmt.Sprintf("x%d", e.Count))
 	}
 	word(string(e.Code))
-	if d := fault.Quote(e.Detail); d != "" {
+	if e.Detail != "" {
 		b.WriteString(": ")
-		b.WriteString(d)
+		b.WriteString(e.Detail)
 	}
 	if e.Took > 0 {
 		fmt.Fprintf(&b, " (%s)", rounded(e.Took))
@@ -70,7 +80,7 @@ func (e Event) String() string {
 	return b.String()
 }
 
-// rounded keeps three digits: nobody reads nanoseconds in a log.
+// rounded rounds d to three digits.
 func rounded(d time.Duration) time.Duration {
 	for unit := time.Nanosecond; unit <= time.Second; unit *= 10 {
 		if d < 1000*unit {

@@ -1,44 +1,43 @@
 package event
 
-// Kind says what happened, in one stable word.
+// Kind is what happened. The values are stable.
 type Kind string
 
-// The life of the server.
+// Events of the server.
 const (
 	Started       Kind = "started"        // a process was started
 	Ready         Kind = "ready"          // the first handshake succeeded
-	Restored      Kind = "restored"       // a later generation has its session back
-	Died          Kind = "died"           // the process ended or the connection broke
-	Waiting       Kind = "waiting"        // a pause before the next start
+	Restored      Kind = "restored"       // the session was restored on a later generation
+	Died          Kind = "died"           // the process exited or the connection was lost
+	Waiting       Kind = "waiting"        // gauze waits before the next start
 	Opened        Kind = "opened"         // crash loop: restarts are paused
-	GaveUp        Kind = "gave-up"        // permanent: no more starts
-	HealthChanged Kind = "health-changed" // From and To say how
-	ProbeMissed   Kind = "probe-missed"
-	Hung          Kind = "hung"     // no sign of life and no work: it is being replaced
-	Healed        Kind = "healed"   // it is started or reached in another way now; Detail says how
-	Treating      Kind = "treating" // another way to start or reach it is being tried; Detail says which
-	Refused       Kind = "refused"  // it is there, but takes no request of ours; Detail says why
-	ListChanged   Kind = "list-changed"
-	Stopping      Kind = "stopping"
-	Stopped       Kind = "stopped"
+	GaveUp        Kind = "gave-up"        // the failure is permanent, and the server is not started again
+	HealthChanged Kind = "health-changed" // the state changed from From to To
+	ProbeMissed   Kind = "probe-missed"   // a liveness probe timed out
+	Hung          Kind = "hung"           // the server is unresponsive and idle, and is being replaced
+	Healed        Kind = "healed"         // a fix works; Detail describes it
+	Treating      Kind = "treating"       // a fix is being tried; Detail describes it
+	Refused       Kind = "refused"        // the server is reachable but rejects every request; Detail says why
+	ListChanged   Kind = "list-changed"   // the server's lists changed with a restart
+	Stopping      Kind = "stopping"       // the server is being stopped
+	Stopped       Kind = "stopped"        // the server was stopped
 )
 
-// The life of a call.
+// Events of a call.
 const (
-	Served      Kind = "served" // answered; one per call, so only emitted where somebody asked for it
-	Replayed    Kind = "replayed"
-	Unknown     Kind = "unknown" // answered with outcome-unknown
-	Failed      Kind = "failed"  // answered with another fault of ours
-	TimedOut    Kind = "timed-out"
-	Cancelled   Kind = "cancelled"
-	Quarantined Kind = "quarantined"
-	Repaired    Kind = "repaired"   // its arguments were changed, or its tool's name
-	Unverified  Kind = "unverified" // calls of this tool pass unchecked; said once
-	Explained   Kind = "explained"  // the server rejected its arguments, and what to change was added
+	Replayed    Kind = "replayed"    // the call was sent again
+	Unknown     Kind = "unknown"     // the call was answered with outcome-unknown
+	Failed      Kind = "failed"      // the call was answered with another fault
+	TimedOut    Kind = "timed-out"   // the call exceeded its timeout
+	Cancelled   Kind = "cancelled"   // the client cancelled the call
+	Quarantined Kind = "quarantined" // the call was in flight at two consecutive crashes
+	Repaired    Kind = "repaired"    // the arguments or the tool's name were repaired
+	Unverified  Kind = "unverified"  // calls of this tool cannot be validated; reported once
+	Explained   Kind = "explained"   // the server rejected the arguments, and gauze added what to change
 )
 
-// What a server sent and nobody got.
+// Events of messages that the client does not receive.
 const (
-	Stray   Kind = "stray"   // a line on stdout that is no message
-	Dropped Kind = "dropped" // a late, duplicate or foreign answer
+	Stray   Kind = "stray"   // a line on stdout that is not a message
+	Dropped Kind = "dropped" // a late, duplicate or unrequested response
 )

@@ -32,7 +32,7 @@ func TestTheWordsFollowTheDelivery(t *testing.T) {
 		{"a timed-out read may be repeated", fault.CallTimeout, fault.Unknown, true, fault.RetryNow,
 			[]string{"safe to repeat"}, []string{"may or may not", "Check before"}},
 		{"a call that never got its turn had no effect", fault.CallTimeout, fault.Unsent, false, fault.RetryLater,
-			[]string{"waited too long for its turn", "not sent", "Try again"}, []string{"did not answer", "Check before"}},
+			[]string{"waited too long to be sent", "not sent", "Try again"}, []string{"did not answer", "Check before"}},
 		{"a write lost with the server is never advised to be repeated", fault.ServerUnavailable, fault.Unknown, false, fault.VerifyFirst,
 			[]string{"may or may not have taken effect", "Check before repeating"}, []string{"Try again", "not sent"}},
 		{"a too large answer of a write means that it ran", fault.ResponseTooLarge, fault.Answered, false, fault.ChangeCall,
@@ -44,13 +44,13 @@ func TestTheWordsFollowTheDelivery(t *testing.T) {
 		{"a missing command needs a person", fault.CommandNotFound, fault.Unsent, false, fault.TellUser,
 			[]string{"not sent", "Do not retry", "Tell the user"}, []string{"Try again"}},
 		{"an unknown outcome says so in our fixed words", fault.OutcomeUnknown, fault.Unknown, false, fault.VerifyFirst,
-			[]string{"The server stopped, or was cut off, while running this call. It may or may not have taken effect. Check before repeating it."}, []string{"failed"}},
+			[]string{"The server exited, or its connection was lost, while this call was running. It may or may not have taken effect. Check before repeating it."}, []string{"failed"}},
 		{"a call that came to grief before it was taken is not to blame", fault.ReplayExhausted, fault.Unsent, false, fault.RetryLater,
-			[]string{"before it took this call", "not sent", "Try again"}, []string{"kills the server", "unchanged"}},
+			[]string{"before it received this call", "not sent", "Try again"}, []string{"kills the server", "unchanged"}},
 		{"a call that is barred had no effect", fault.CallQuarantined, fault.Unsent, false, fault.ChangeCall,
-			[]string{"did not pass this call on", "not sent", "unchanged"}, nil},
+			[]string{"did not send this call", "not sent", "unchanged"}, nil},
 		{"a call that is barred from now on may have had its effect", fault.CallQuarantined, fault.Unknown, false, fault.ChangeCall,
-			[]string{"died while running this call", "may or may not", "Check before repeating", "unchanged"}, []string{"did not pass"}},
+			[]string{"crashed while running this call", "may or may not", "Check before repeating", "unchanged"}, []string{"did not pass"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fault.Fault{Code: c.code, Delivery: c.delivery, Safe: c.safe, Method: "tools/call", At: noon}

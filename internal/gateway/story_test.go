@@ -68,7 +68,7 @@ func serveSpec(t *testing.T, o Options) *front {
 	f := &front{t: t, served: make(chan error, 1)}
 	o.Session.Name = "faulty"
 	o.Session.Restart = upstream.Restart{Backoff: time.Millisecond, Limit: -1}
-	o.Session.Events = event.New(1000)
+	o.Session.Events = event.New()
 	heard, stop := o.Session.Events.Subscribe(10_000)
 	f.events = heard
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,21 +1,23 @@
-// Package health turns outcomes into one of four states: the circuit breaker, and the only one there is.
+// Package health derives one of four states from the outcomes of calls and probes. It is the circuit
+// breaker of gauze.
 //
-//	health.go    State, Outcome, Config: the words and the numbers
-//	tracker.go   Tracker: outcomes of one generation in, state out
+//	health.go    State, Outcome and Config
+//	tracker.go   Tracker, which turns the outcomes of one generation into a state
 package health
 
 import "time"
 
-// State is what the gate reads before every call. The order is from worst to best.
+// State is how a server is doing. The order is from worst to best.
 type State int
 
 const (
-	Dead         State = iota // no process, no connection, or given up on: the gate holds calls
-	Unresponsive              // connected, but several probes or calls in a row got no answer
-	Degraded                  // connected; slow, failing, or just recovered: the gate passes, and says so
-	Healthy                   // connected, the recent score is clean: the gate passes
+	Dead         State = iota // not connected: calls wait
+	Unresponsive              // several probes or calls in a row got no response
+	Degraded                  // connected, but slow, failing or only just restored: calls pass
+	Healthy                   // connected, and recent calls were answered: calls pass
 )
 
+// String returns the state as one word.
 func (s State) String() string {
 	switch s {
 	case Dead:
@@ -30,18 +32,19 @@ func (s State) String() string {
 	return "invalid"
 }
 
-// Outcome is how one call or probe ended, as far as it tells of the server.
+// Outcome is how a call or probe ended, as far as that says something about the server.
 type Outcome int
 
 const (
-	// Excluded says nothing of the server: the client cancelled, the tool itself reported an error, or our own probe
-	// failed. It is the zero value, so that an outcome nobody judged changes nothing.
+	// Excluded says nothing about the server: the client cancelled the call, the tool reported an
+	// error, or gauze itself failed. As the zero value it changes nothing.
 	Excluded Outcome = iota
-	Answered         // a proper answer came
-	NoAnswer         // nothing came within the time: a miss
-	Broken           // something came, and it was no proper answer: the server lives, but fails
+	Answered         // the server sent a valid response
+	NoAnswer         // the server did not respond in time
+	Broken           // the response was not valid: the server is alive, but fails
 )
 
+// String returns the outcome as one word.
 func (o Outcome) String() string {
 	switch o {
 	case Excluded:
@@ -56,11 +59,18 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// Config holds the numbers; the zero value of each means its default.
+// Config configures a Tracker. The zero value of each field is its default.
 type Config struct {
-	Down int           // misses in a row that take the server down a state; 3: one is chance, two may be a pause of a collector
-	Up   int           // answers in a row that bring it back; 2: fewer than Down, for a server that answers should be used
-	Slow time.Duration // an answer that takes longer is slow; 30 s, half the call deadline; less than 0: never
+	// Down is how many missing responses in a row make a server unresponsive, and how many failures
+	// or slow responses in a row make it degraded. Default 3: one is chance, and two may be a pause
+	// of a garbage collector.
+	Down int
+	// Up is how many responses in a row improve the state. Default 2, fewer than Down, because a
+	// server that answers should be used.
+	Up int
+	// Slow is how long a response may take before it counts as slow. Default 30s; negative disables
+	// it.
+	Slow time.Duration
 }
 
 func (c Config) withDefaults() Config {

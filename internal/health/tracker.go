@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Tracker follows one server through its generations. One owner calls Connected, Record and Closed (it guards them with
-// its own lock); anybody may read State at any time. It keeps no clock: time is an argument. Generations count from 1.
+// Tracker tracks the state of one server across its generations, which count from 1. Its owner calls
+// all methods under a lock of its own, except State, which may be called at any time. A Tracker has no
+// clock: the time is an argument.
 type Tracker struct {
 	config Config
-	state  atomic.Int32 // State; atomic because the gate reads it on every call, without the owner's lock
+	state  atomic.Int32 // a State; atomic because every call reads it without the owner's lock
 
 	connected bool
 	misses    int // NoAnswer in a row
@@ -20,10 +21,10 @@ type Tracker struct {
 	seen Snapshot
 }
 
-// Snapshot is what a Tracker knows at one moment.
+// Snapshot is the state of a Tracker at one time.
 type Snapshot struct {
 	State               State
-	Since               time.Time // when State was last changed; zero until the first change
+	Since               time.Time // when State last changed; zero before the first change
 	Generation          int       // the latest generation that was connected; 0 before the first
 	ConsecutiveFailures int       // NoAnswer or Broken in a row, in this generation
 	LastSuccess         time.Time
@@ -31,27 +32,28 @@ type Snapshot struct {
 
 	Restarts   uint64 // connections after the first
 	Closures   uint64 // connections that ended
-	Recoveries uint64 // times it became healthy again
+	Recoveries uint64 // how often it became healthy again
 	Answered   uint64
 	Missed     uint64 // NoAnswer and Broken
-	Late       uint64 // outcomes of a generation that was over; ignored
+	Late       uint64 // outcomes of an earlier generation, which are ignored
 }
 
-// New makes a Tracker of a server that is not connected yet.
+// New returns a Tracker for a server that is not connected yet.
 func New(config Config) *Tracker { return &Tracker{config: config.withDefaults()} }
 
-// State is the state now. It takes no lock and costs a nanosecond.
+// State returns the current state without taking a lock.
 func (t *Tracker) State() State { return State(t.state.Load()) }
 
-// Snapshot is everything known now. It is for the owner, under the owner's lock.
+// Snapshot returns the current state with its counters.
 func (t *Tracker) Snapshot() Snapshot {
 	s := t.seen
 	s.State = t.State()
 	return s
 }
 
-// Connected says that a generation is ready for traffic. The first is healthy at once, there is nothing against it; a
-// later one is degraded until it has answered: what killed the last may kill this one. Old news changes nothing.
+// Connected records that a generation is ready for calls, and reports whether the state changed. The
+// first generation is healthy immediately. A later one is degraded until it has answered: what ended
+// the previous one may end this one as well. An earlier generation is ignored.
 func (t *Tracker) Connected(gen int, at time.Time) (changed bool) {
 	if gen <= t.seen.Generation {
 		return false
@@ -67,7 +69,8 @@ func (t *Tracker) Connected(gen int, at time.Time) (changed bool) {
 	return t.become(Degraded, at)
 }
 
-// Closed says that a generation is over. Only the current one can close, and only once.
+// Closed records that the current generation has ended, and reports whether the state changed. Any
+// other generation is ignored.
 func (t *Tracker) Closed(gen int, at time.Time) (changed bool) {
 	if gen != t.seen.Generation || !t.connected {
 		return false
@@ -78,8 +81,8 @@ func (t *Tracker) Closed(gen int, at time.Time) (changed bool) {
 	return t.become(Dead, at)
 }
 
-// Record takes the outcome of one call or probe of a generation and says whether the state changed. Latency counts
-// for Answered only.
+// Record records the outcome of a call or probe of a generation, and reports whether the state
+// changed. latency is used for Answered only.
 func (t *Tracker) Record(gen int, o Outcome, latency time.Duration, at time.Time) (changed bool) {
 	if o == Excluded {
 		return false
@@ -94,7 +97,7 @@ func (t *Tracker) Record(gen int, o Outcome, latency time.Duration, at time.Time
 	case NoAnswer:
 		t.misses++
 	case Broken:
-		// Any byte is life: a broken answer fails, but it ends a silence.
+		// Any output shows that the server is alive, so it ends a run of missing responses.
 		t.misses = 0
 	default:
 		return false
@@ -119,7 +122,7 @@ func (t *Tracker) hit(slow bool, at time.Time) (changed bool) {
 		t.seen.Recoveries++
 		return t.become(Healthy, at)
 	case state == Unresponsive && t.hits >= t.config.Up:
-		return t.become(Degraded, at) // it answers again, but some of the answers were slow
+		return t.become(Degraded, at) // it answers again, but slowly
 	case state == Healthy && t.slow >= t.config.Down:
 		return t.become(Degraded, at)
 	}
@@ -140,7 +143,7 @@ func (t *Tracker) miss(at time.Time) (changed bool) {
 	return false
 }
 
-// forget ends every run: nothing of an old generation counts in a new one.
+// forget resets the runs: outcomes of one generation do not count for the next.
 func (t *Tracker) forget() {
 	t.misses, t.hits, t.slow, t.fast = 0, 0, 0, 0
 	t.seen.ConsecutiveFailures = 0

@@ -24,7 +24,7 @@ func shortOfTime(o Options, tools ...string) Options {
 
 // details are what the events of a kind say.
 func (s *story) details(kind event.Kind) (all []string) {
-	for _, e := range s.session.Events.Recent() {
+	for _, e := range s.timeline() {
 		if e.Kind == kind {
 			all = append(all, e.Detail)
 		}
@@ -635,7 +635,7 @@ func TestFaultS26HostileStderr(t *testing.T) {
 	id := s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	s.wantFault(id, fault.ServerExitsEarly)
 	var timeline strings.Builder
-	for _, e := range s.session.Events.Recent() {
+	for _, e := range s.timeline() {
 		fmt.Fprintf(&timeline, "%+v %s\n", e, e)
 	}
 	for where, text := range map[string]string{"the client": s.said(), "the timeline": timeline.String()} {

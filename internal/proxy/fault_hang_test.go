@@ -141,7 +141,7 @@ func TestFaultH04WholeServerWedged(t *testing.T) {
 				t.Errorf("replaced after %v, the call had %v", hung.Time.Sub(began), o.Timeout)
 			}
 			missed := 0
-			for _, e := range s.session.Events.Recent() {
+			for _, e := range s.timeline() {
 				if e.Kind == event.ProbeMissed && e.Seq < hung.Seq {
 					missed++
 				}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,7 +233,7 @@ func TestFaultP11ExitsWhileIdle(t *testing.T) {
 
 // saw reports whether an event of a kind has these words.
 func (s *story) saw(kind event.Kind, words string) bool {
-	for _, e := range s.session.Events.Recent() {
+	for _, e := range s.timeline() {
 		if e.Kind == kind && strings.Contains(e.String(), words) {
 			return true
 		}
@@ -714,7 +715,7 @@ func TestFaultP26CrashLoop(t *testing.T) {
 
 // startedBefore counts the starts before an event.
 func (s *story) startedBefore(last event.Event) (n int) {
-	for _, e := range s.session.Events.Recent() {
+	for _, e := range s.timeline() {
 		if e.Kind == event.Started && e.Seq < last.Seq {
 			n++
 		}
@@ -794,7 +795,7 @@ func TestFaultP32TurnsIntoADaemon(t *testing.T) {
 	s.answer(id)
 	// Its parent is gone, so it is gone: nobody talks to what stayed behind.
 	s.wait("the end of the restarts", func() (message, bool) {
-		return message{}, s.happened(event.Opened)+s.happened(event.GaveUp) > 0
+		return message{}, slices.ContainsFunc(s.events, func(e event.Event) bool { return e.Kind == event.Opened || e.Kind == event.GaveUp })
 	})
 	call := s.start("append", `{"key":"k"}`)
 	code, delivery := s.faultOf(s.answer(call))

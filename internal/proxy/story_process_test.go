@@ -114,7 +114,7 @@ func (s *story) want(kind event.Kind, n int) {
 func (s *story) wantReplays(tool string, n int) {
 	s.t.Helper()
 	got := 0
-	for _, e := range s.session.Events.Recent() {
+	for _, e := range s.timeline() {
 		if e.Kind == event.Replayed && e.Tool == tool {
 			got++
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,6 +46,8 @@ type story struct {
 	news     sync.Cond
 	lines    []message // everything the client was told, in order
 	events   []event.Event
+	marks    int // emitted by timeline
+	marked   int // the last one collected
 	finished bool
 	lastID   int
 	reading  chan struct{} // closed: the client reads; a test may replace it to stop reading
@@ -104,7 +107,7 @@ func (s *story) run(o Options) *story {
 	s.news.L = &s.mu
 	s.reading = make(chan struct{})
 	close(s.reading)
-	o.Events = event.New(100_000)
+	o.Events = event.New()
 	heard, stopEvents := o.Events.Subscribe(100_000)
 	before := census()
 	s.session = New(o)
@@ -116,7 +119,11 @@ func (s *story) run(o Options) *story {
 	collecting.Go(func() {
 		for e := range heard {
 			s.mu.Lock()
-			s.events = append(s.events, e)
+			if e.Kind == mark {
+				s.marked = max(s.marked, e.Count)
+			} else {
+				s.events = append(s.events, e)
+			}
 			s.news.Broadcast()
 			s.mu.Unlock()
 		}
@@ -383,15 +390,38 @@ func (s *story) await(kind event.Kind, n int) event.Event {
 	return found
 }
 
-// happened counts the events of a kind so far. It asks the timeline itself:
-// what await reads comes a moment later.
+// mark is the kind of the events by which timeline knows that all earlier ones were collected.
+const mark event.Kind = "mark"
+
+// timeline returns all events so far.
+func (s *story) timeline() []event.Event {
+	s.t.Helper()
+	s.mu.Lock()
+	s.marks++
+	n := s.marks
+	s.mu.Unlock()
+	s.session.Events.Emit(event.Event{Kind: mark, Count: n})
+	var events []event.Event
+	s.wait("the events so far", func() (message, bool) {
+		events = slices.Clone(s.events)
+		return message{}, s.marked >= n
+	})
+	return events
+}
+
+// happened counts the events of a kind so far.
 func (s *story) happened(kind event.Kind) (n int) {
-	return int(s.session.Events.Count(kind))
+	for _, e := range s.timeline() {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // pid of the server's current generation.
 func (s *story) pid() int {
-	events := s.session.Events.Recent()
+	events := s.timeline()
 	for i := len(events) - 1; i >= 0; i-- {
 		if events[i].Kind == event.Started {
 			return events[i].PID

@@ -3,10 +3,8 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -25,15 +23,7 @@ type AttemptOptions struct {
 	Version  string                     // of ours, told to the server
 	Dir      string                     // where a command without a Dir starts, and what a relative Dir is relative to; empty: ours
 	Allow    func(netip.AddrPort) error // decides about every address before it is dialled; nil: all are allowed
-	Call     *ToolCall                  // made in the end; nil: none
 	Progress func(string)               // hears a line for people, at every stage and now and then in between
-}
-
-// ToolCall is one call of a tool. It is made only if the server says that the
-// tool just reads.
-type ToolCall struct {
-	Tool      string
-	Arguments json.RawMessage // default {}
 }
 
 // Attempted is how far an attempt went, what was seen, and what was found.
@@ -70,9 +60,7 @@ type Found struct {
 	Era           string // "legacy" or "modern"
 	Transport     string // "stdio", "http" or "sse"
 	Tools         []Tool
-	MoreTools     bool   // there were more than anybody can want
-	Answer        []byte // of the call, its first bytes
-	ToolError     bool   // the call's answer is an error of the tool
+	MoreTools     bool // there were more than anybody can want
 }
 
 // Tool is one of them, by what it says of itself.
@@ -170,7 +158,6 @@ type attempt struct {
 	recorder *recorder // over HTTP
 	meta     []byte    // what a modern request carries; nil: the server is legacy
 	hasTools bool      // it says so
-	schema   []byte    // of the tool to be called
 	lastID   int
 	until    time.Time // MaxWait is over
 }
@@ -204,12 +191,12 @@ func (a *attempt) reach(stage Stage, line string) {
 }
 
 // request asks and waits for the answer.
-func (a *attempt) request(method string, params []byte, header http.Header) (result []byte, err error) {
+func (a *attempt) request(method string, params []byte) (result []byte, err error) {
 	a.lastID++
 	id := strconv.Itoa(a.lastID)
 	a.witness.expect(id)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params)
-	if _, err := a.conn.QueueWith(header, line); err == nil {
+	if _, err := a.conn.Queue(line); err == nil {
 		a.conn.Flush() // otherwise it has ended, and the wait will say so
 	}
 	answer, err := a.await(method)

@@ -31,20 +31,13 @@ func (a *attempt) climb() error {
 		return err
 	}
 	a.reach(Listed, fmt.Sprintf("listed: %d tools", len(a.Found.Tools)))
-	if a.Call == nil {
-		return nil
-	}
-	if err := a.call(); err != nil {
-		return err
-	}
-	a.reach(Called, "called: "+fault.Quote(a.Call.Tool)+" answered")
 	return nil
 }
 
 // handshake begins as the legacy era does: some legacy servers exit on
 // server/discover, while a modern one says that it knows no initialize.
 func (a *attempt) handshake() error {
-	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()), nil)
+	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()))
 	if saysModern(err) {
 		a.Progress("it refused initialize: trying server/discover")
 		if a.discover() == nil {
@@ -92,7 +85,7 @@ func saysModern(err error) bool {
 func (a *attempt) discover() error {
 	a.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":%s}`,
 		modernSince, a.clientInfo())
-	result, err := a.request("server/discover", a.params(nil), nil)
+	result, err := a.request("server/discover", a.params(nil))
 	if err != nil {
 		a.meta = nil
 		return err
@@ -147,7 +140,7 @@ func (a *attempt) list() error {
 		if cursor != nil {
 			members = append([]byte(`"cursor":`), cursor...)
 		}
-		result, err := a.request("tools/list", a.params(members), nil)
+		result, err := a.request("tools/list", a.params(members))
 		var refused *RPCError
 		if errors.As(err, &refused) && refused.Code == methodNotFound && !a.hasTools {
 			a.RPC = a.RPC[:len(a.RPC)-1] // it never promised any
@@ -189,9 +182,6 @@ func (a *attempt) learnTool(raw []byte) {
 	tool.Definition = definition(raw)
 	tool.Destructive = !tool.ReadOnly && hint("destructiveHint") != "false"
 	a.Found.Tools = append(a.Found.Tools, tool)
-	if a.Call != nil && a.Call.Tool == tool.Name {
-		a.schema = bytes.Clone(schema)
-	}
 }
 
 // definition is a hash of what a tool says of itself, however it is spaced and
@@ -213,46 +203,6 @@ func definition(raw []byte) string {
 	}
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:])
-}
-
-func (a *attempt) call() error {
-	name := fault.Quote(a.Call.Tool)
-	for _, tool := range a.Found.Tools {
-		switch {
-		case tool.Name != a.Call.Tool:
-			continue
-		case !tool.ReadOnly:
-			return fmt.Errorf("its tool %s does not say that it only reads: it was not called", name)
-		}
-		arguments := []byte(a.Call.Arguments)
-		if len(arguments) == 0 {
-			arguments = []byte("{}")
-		}
-		var header http.Header
-		if a.meta != nil {
-			header = mirrored(a.schema, arguments)
-		}
-		result, err := a.request("tools/call", a.params(fmt.Appendf(nil, `"name":%s,"arguments":%s`, quoteJSON(tool.Name), wire.OneLine(arguments))), header)
-		if err != nil {
-			return err
-		}
-		a.Found.Answer = bytes.Clone(result[:min(len(result), keptText)])
-		failed, _ := wire.Field(result, "isError")
-		a.Found.ToolError = string(failed) == "true"
-		return nil
-	}
-	return fmt.Errorf("it has no tool %s", name)
-}
-
-// mirrored are the headers that repeat arguments of a tool in the modern era.
-func mirrored(schema, arguments []byte) http.Header {
-	header := http.Header{}
-	for _, m := range wire.Mirrors(schema) {
-		if value, ok := wire.HeaderValue(m.Value(arguments)); ok {
-			header.Set("Mcp-Param-"+m.Header, value)
-		}
-	}
-	return header
 }
 
 // textField is the decoded text of a member, bounded.

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -37,11 +36,9 @@ func TestAttemptClimbsOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer server.Close()
-			o := atEase
-			o.Call = &ToolCall{Tool: "echo", Arguments: json.RawMessage(`{"text":"hello"}`)}
-			a := Attempt(t.Context(), Spec{URL: server.URL()}, o)
-			if !a.OK() || a.Stage != Called || !bytes.Contains(a.Found.Answer, []byte("hello")) {
-				t.Fatalf("%v %q %s", a.Stage, a.Stopped, a.Found.Answer)
+			a := Attempt(t.Context(), Spec{URL: server.URL()}, atEase)
+			if !a.OK() || a.Stage != Listed {
+				t.Fatalf("%v %q", a.Stage, a.Stopped)
 			}
 			if f := a.Found; f.Era != story.era || f.Protocol != story.protocol || f.Transport != story.transport || f.Name != "faultyhttp" || len(f.Tools) == 0 {
 				t.Errorf("%+v", f)

@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,11 +105,9 @@ func TestAttemptClimbsToTheTop(t *testing.T) {
 		{[]string{"-stray=banner+ansi+jsonlog+idless-error+half+pretty+utf16", "-stderr=log"}, "legacy", newestLegacy, "faultyserver"},
 	} {
 		t.Run(strings.Join(story.flags, " "), func(t *testing.T) {
-			o := atEase
-			o.Call = &ToolCall{Tool: "echo", Arguments: json.RawMessage(`{"text":"hello"}`)}
-			a := attempted(t, t.Context(), faulty(story.flags...), o)
-			if !a.OK() || a.Stage != Called || !bytes.Contains(a.Found.Answer, []byte("hello")) {
-				t.Fatalf("%v %q %s", a.Stage, a.Stopped, a.Found.Answer)
+			a := attempted(t, t.Context(), faulty(story.flags...), atEase)
+			if !a.OK() || a.Stage != Listed {
+				t.Fatalf("%v %q", a.Stage, a.Stopped)
 			}
 			if f := a.Found; f.Era != story.era || f.Protocol != story.protocol || f.Name != story.name || f.Version != "1.0.0" || f.Transport != "stdio" {
 				t.Errorf("%+v", f)
@@ -178,20 +175,6 @@ func TestAttemptKeepsHowAServerFailed(t *testing.T) {
 func hung(method string) func(Attempted) bool {
 	return func(a Attempted) bool {
 		return a.Limit.Passed && a.Limit.Alive && a.Limit.Waiting == method && a.Limit.After >= soon.Timeout && a.ByUs != ""
-	}
-}
-
-func TestAttemptCallsOnlyWhatJustReads(t *testing.T) {
-	for _, story := range []struct{ tool, stopped string }{
-		{"append", "does not say that it only reads"},
-		{"no_such_tool", "it has no tool"},
-	} {
-		o := atEase
-		o.Call = &ToolCall{Tool: story.tool}
-		a := attempted(t, t.Context(), faulty(), o)
-		if a.Stage != Listed || !strings.Contains(a.Stopped, story.stopped) {
-			t.Errorf("%v %q", a.Stage, a.Stopped)
-		}
 	}
 }
 

@@ -30,6 +30,7 @@
 // Or HTTP, to a server behind a URL:
 //
 //	remote.go    what all connections to one URL share
+//	access.go    a caller's own HTTP client, headers and authorization
 //	web.go       the session that holds the exchanges together, and its end
 //	exchange.go  one message: sent, and measured how far it got
 //	answer.go    what comes back: a body, or a stream that is resumed when cut

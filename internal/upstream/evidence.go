@@ -22,11 +22,10 @@ const (
 	Spoke             // a JSON-RPC message came out of it
 	Initialized       // it agreed on a protocol
 	Listed            // it listed its tools
-	Called            // it answered a call
 )
 
 func (s Stage) String() string {
-	names := [...]string{"nowhere", "located", "started", "spoke", "initialized", "listed", "called"}
+	names := [...]string{"nowhere", "located", "started", "spoke", "initialized", "listed"}
 	if s < 0 || int(s) >= len(names) {
 		return "stage " + strconv.Itoa(int(s))
 	}

@@ -243,9 +243,20 @@ func (x *exchange) ask() (told bool) {
 	}
 }
 
-// send makes one HTTP request of the message, following a redirect once where
-// it stays at home and keeps the method.
+// send makes one HTTP request of the message, and a second one if the first was
+// not authorized and the second is.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
+	res, err := x.sendOnce(ctx)
+	if err != nil || !x.w.remote.authorized(ctx, res) {
+		return res, err
+	}
+	res.Body.Close()
+	return x.sendOnce(ctx)
+}
+
+// sendOnce makes one HTTP request of the message, following a redirect once where
+// it stays at home and keeps the method.
+func (x *exchange) sendOnce(ctx context.Context) (*http.Response, error) {
 	to := x.w.postTo()
 	res, err := x.sendTo(ctx, to)
 	if err != nil || res.StatusCode != http.StatusTemporaryRedirect && res.StatusCode != http.StatusPermanentRedirect {
@@ -282,6 +293,11 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 		GotFirstResponseByte: func() {
 			slow.Store(time.AfterFunc(x.w.remote.patient, func() { cancel(errSlowHeader) }))
 		},
+	}
+	if x.w.remote.opaque {
+		// A transport that is not ours may buffer the body, or send it again by itself, so only that
+		// it never read the closing brace proves that nothing was sent.
+		trace.GotConn, trace.WroteRequest = nil, nil
 	}
 	req := x.w.remote.request(httptrace.WithClientTrace(ctx, trace), http.MethodPost, to)
 	x.w.annotate(req.Header)

@@ -71,6 +71,9 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 			l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, kind)
 		}
 	}
+	if body, ok := res.Body.(*unauthorizedBody); ok {
+		l.Detail = "authorization failed: " + fault.Quote(body.reason.Error()) + "; " + l.Detail
+	}
 	if l.After > retryAfterMost {
 		l.Final = true
 		l.Detail += fmt.Sprintf("; it asks to wait for %v", l.After)
@@ -123,9 +126,12 @@ func credentials(res *http.Response, sent []Header) string {
 		all = append(all, h.Name+" from "+h.Source)
 	}
 	if len(all) == 0 {
-		if res.Request.URL.User != nil {
+		switch {
+		case res.Request.URL.User != nil:
 			all = append(all, "the name and password in the URL")
-		} else {
+		case res.Request.Header.Get("Authorization") != "":
+			all = append(all, "an Authorization header")
+		default:
 			all = append(all, "no credential")
 		}
 	}

@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
 // Remote is what all connections to one URL share: the pool of TCP
@@ -27,8 +25,11 @@ type Remote struct {
 	way     atomic.Int32            // one of the ways
 	served  atomic.Bool             // a request of some client was answered
 	moved   atomic.Pointer[url.URL] // where a redirect led; nil: nowhere
-	secrets fault.Secrets           // of the headers and the address: no word of ours may hold them
-	patient time.Duration           // from the first byte of an answer to the end of its header
+	secrets remoteSecrets           // of the headers and the address
+	opaque  bool                    // client's transport is not ours: when a request is written is not known
+
+	authorize func(context.Context, *http.Request, *http.Response) error // see Access
+	patient   time.Duration                                              // from the first byte of an answer to the end of its header
 }
 
 // The ways a server can speak over HTTP. They are found out by trying, once.
@@ -91,11 +92,12 @@ func newRemote(spec Spec, allow func(netip.AddrPort) error) (*Remote, error) {
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
 	}
-	remote := &Remote{header: spec.Header, secrets: spec.Secrets(), patient: headerTimeout, client: &http.Client{
+	remote := &Remote{header: spec.Header, patient: headerTimeout, client: &http.Client{
 		Transport: transport,
 		// Go would follow to any host, with the body and every header but a few.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	remote.secrets.init(spec.Secrets())
 	remote.address.Store(address)
 	return remote, nil
 }

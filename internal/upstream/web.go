@@ -251,7 +251,7 @@ const keptRefusals = 8
 
 // noteRefusal keeps an answer that was no success.
 func (w *web) noteRefusal(res *http.Response, body []byte) {
-	seen := responseOf(res, w.remote.secrets)
+	seen := responseOf(res, w.remote.secrets.get())
 	seen.Body = []byte(w.remote.secrets.Redact(string(body[:min(len(body), keptText)])))
 	w.mu.Lock()
 	defer w.mu.Unlock()

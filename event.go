@@ -1,0 +1,123 @@
+package gauze
+
+import (
+	"log/slog"
+	"time"
+)
+
+// EventKind is what happened. The values are stable.
+type EventKind string
+
+// Events of the server.
+const (
+	EventStarted       EventKind = "started"        // a server process was started
+	EventReady         EventKind = "ready"          // the first handshake succeeded
+	EventRestored      EventKind = "restored"       // the session was restored on a new server process or connection
+	EventDied          EventKind = "died"           // the process exited or the connection was lost
+	EventWaiting       EventKind = "waiting"        // gauze waits before the next start
+	EventOpened        EventKind = "opened"         // crash loop: restarts are paused
+	EventGaveUp        EventKind = "gave-up"        // the failure is permanent, and the server is not started again
+	EventHealthChanged EventKind = "health-changed" // the state changed from From to To
+	EventProbeMissed   EventKind = "probe-missed"   // a liveness probe timed out
+	EventHung          EventKind = "hung"           // the server is unresponsive and idle, and is being replaced
+	EventHealed        EventKind = "healed"         // a fix works; Detail describes it
+	EventTreating      EventKind = "treating"       // a fix is being tried; Detail describes it
+	EventRefused       EventKind = "refused"        // the server is reachable but rejects every request; Detail says why
+	EventListChanged   EventKind = "list-changed"   // the server's tools, resources or prompts changed with a restart
+	EventStopping      EventKind = "stopping"       // the server is being stopped
+	EventStopped       EventKind = "stopped"        // the server was stopped
+)
+
+// Events of a call.
+const (
+	EventReplayed    EventKind = "replayed"    // the call was sent again
+	EventUnknown     EventKind = "unknown"     // the call was answered with CodeOutcomeUnknown
+	EventFailed      EventKind = "failed"      // the call was answered with another Fault
+	EventTimedOut    EventKind = "timed-out"   // the call exceeded its timeout
+	EventCancelled   EventKind = "cancelled"   // the client cancelled the call
+	EventQuarantined EventKind = "quarantined" // the call was in flight at two consecutive crashes and is rejected for a while
+	EventRepaired    EventKind = "repaired"    // the arguments or the tool's name were repaired
+	EventUnverified  EventKind = "unverified"  // calls of this tool cannot be validated; reported once for each tool
+	EventExplained   EventKind = "explained"   // the server rejected the arguments, and gauze added what to change
+)
+
+// Events of messages that the client does not receive.
+const (
+	EventStray   EventKind = "stray"   // the server wrote a line to stdout that is not a message
+	EventDropped EventKind = "dropped" // the server sent a late, duplicate or unrequested response
+)
+
+// Event is something that happened to the server or to a call. Fields that do not apply are zero.
+type Event struct {
+	Seq        uint64        // Seq counts from 1. A gap means that OnEvent was too slow and missed events.
+	Time       time.Time     // Time is when it happened.
+	Kind       EventKind     // Kind is what happened.
+	Server     string        // Server is the server's name.
+	Generation int           // Generation counts the server's processes or connections, from 1.
+	Method     string        // Method is the MCP method of the call.
+	Tool       string        // Tool is the name of the tool that was called.
+	From, To   State         // From and To are the states of an EventHealthChanged.
+	Code       Code          // Code is the fault that the call was answered with.
+	Cause      *Cause        // Cause is why the server failed, or nil.
+	Detail     string        // Detail is free text, and may quote the server.
+	Took       time.Duration // Took is how long it took.
+	Count      int           // Count is the number of attempts, restarts or messages, depending on Kind.
+	PID        int           // PID is the server's process ID.
+}
+
+// String formats e as one line without control characters or secrets, such as
+//
+//	12:00:01.250 died filesystem g2 pid 4131: signal: killed (3.2s)
+func (e Event) String() string { return internalEvent(e).String() }
+
+// LogValue implements [slog.LogValuer].
+func (e Event) LogValue() slog.Value {
+	return slog.GroupValue(append([]slog.Attr{slog.String("kind", string(e.Kind))}, e.attrs()...)...)
+}
+
+// attrs returns the fields that are set, except Kind, without secrets.
+func (e Event) attrs() (attrs []slog.Attr) {
+	clean := internalEvent(e).Quoted()
+	text := func(key, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(key, value))
+		}
+	}
+	number := func(key string, value int) {
+		if value != 0 {
+			attrs = append(attrs, slog.Int(key, value))
+		}
+	}
+	text("server", clean.Server)
+	number("generation", clean.Generation)
+	number("pid", clean.PID)
+	text("method", clean.Method)
+	text("tool", clean.Tool)
+	text("from", clean.From)
+	text("to", clean.To)
+	number("count", clean.Count)
+	text("code", string(clean.Code))
+	text("detail", clean.Detail)
+	if clean.Took > 0 {
+		attrs = append(attrs, slog.Duration("took", clean.Took))
+	}
+	return attrs
+}
+
+// level returns the level at which an event is logged. stopping is whether the server is being
+// stopped, so that its exit is expected.
+func (k EventKind) level(stopping bool) slog.Level {
+	switch k {
+	case EventDied:
+		if !stopping {
+			return slog.LevelWarn
+		}
+	case EventGaveUp:
+		return slog.LevelError
+	case EventOpened, EventHung, EventRefused, EventUnknown, EventFailed, EventTimedOut, EventQuarantined:
+		return slog.LevelWarn
+	case EventProbeMissed, EventStray, EventDropped:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}

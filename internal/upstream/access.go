@@ -1,0 +1,154 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+)
+
+// Access changes how requests to a URL are sent. The zero value changes nothing.
+type Access struct {
+	// Client sends the requests. Its CheckRedirect is not used.
+	Client *http.Client
+	// Header returns headers to add to one request.
+	Header func(context.Context) (http.Header, error)
+	// Authorize is called with a response of status 401 or 403. If it returns nil the request is
+	// sent once more.
+	Authorize func(context.Context, *http.Request, *http.Response) error
+}
+
+// NewRemoteVia is NewRemote with requests that are sent as access says.
+func NewRemoteVia(spec Spec, access Access) (*Remote, error) {
+	r, err := NewRemote(spec)
+	if err != nil {
+		return nil, err
+	}
+	if given := access.Client; given != nil {
+		r.client.Jar, r.client.Timeout = given.Jar, given.Timeout
+		if given.Transport != nil {
+			r.client.Transport, r.opaque = given.Transport, true
+		}
+	}
+	if access.Header != nil {
+		r.client.Transport = &headerAdder{remote: r, next: r.client.Transport, header: access.Header}
+	}
+	r.authorize = access.Authorize
+	return r, nil
+}
+
+// headerAdder is a RoundTripper that adds headers which are determined for each request.
+type headerAdder struct {
+	remote *Remote
+	next   http.RoundTripper
+	header func(context.Context) (http.Header, error)
+}
+
+func (h *headerAdder) RoundTrip(req *http.Request) (*http.Response, error) {
+	added, err := h.header(req.Context())
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	for name, values := range added {
+		name = http.CanonicalHeaderKey(name)
+		for _, value := range values {
+			if err := CheckHeader(name, value); err != nil {
+				if req.Body != nil {
+					req.Body.Close()
+				}
+				return nil, err
+			}
+			h.remote.secrets.add(value)
+		}
+		if name == "Host" && len(values) > 0 {
+			req.Host = values[0]
+			continue
+		}
+		req.Header[name] = slices.Clone(values)
+	}
+	return h.next.RoundTrip(req)
+}
+
+// CloseIdleConnections lets http.Client reach the connections of the wrapped transport.
+func (h *headerAdder) CloseIdleConnections() {
+	if closer, ok := h.next.(interface{ CloseIdleConnections() }); ok {
+		closer.CloseIdleConnections()
+	}
+}
+
+// maxRefusalBytes is how much of a 401 or 403 response Authorize can read.
+const maxRefusalBytes = 64 << 10
+
+// authorized reports whether a request that was answered with res can be sent again because it was
+// authorized meanwhile. If not, res can still be read.
+func (r *Remote) authorized(ctx context.Context, res *http.Response) bool {
+	if r.authorize == nil || res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
+		return false
+	}
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxRefusalBytes))
+	res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	err := r.authorize(ctx, res.Request, res)
+	if err == nil {
+		return true
+	}
+	res.Body = &unauthorizedBody{Reader: bytes.NewReader(body), reason: err}
+	return false
+}
+
+// unauthorizedBody is the body of a response to a request that could not be authorized.
+type unauthorizedBody struct {
+	io.Reader
+	reason error
+}
+
+func (*unauthorizedBody) Close() error { return nil }
+
+// remoteSecrets holds the values that no message about a server may show: those of its Spec, and
+// the latest values of headers that change.
+type remoteSecrets struct {
+	all atomic.Pointer[fault.Secrets]
+
+	mu     sync.Mutex
+	fixed  fault.Secrets
+	latest []string
+}
+
+// maxLatestSecrets is how many header values are remembered. Tokens expire.
+const maxLatestSecrets = 32
+
+func (s *remoteSecrets) init(fixed fault.Secrets) {
+	s.fixed = fixed
+	s.all.Store(&fixed)
+}
+
+func (s *remoteSecrets) get() fault.Secrets {
+	if all := s.all.Load(); all != nil {
+		return *all
+	}
+	return fault.Secrets{}
+}
+
+// Redact hides the secrets in text.
+func (s *remoteSecrets) Redact(text string) string { return s.get().Redact(text) }
+
+func (s *remoteSecrets) add(value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.latest, value) {
+		return
+	}
+	s.latest = append(s.latest, value)
+	s.latest = s.latest[max(0, len(s.latest)-maxLatestSecrets):]
+	all := fault.JoinSecrets(s.fixed, fault.KnownSecrets(s.latest...))
+	s.all.Store(&all)
+}

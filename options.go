@@ -1,0 +1,225 @@
+package gauze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// Options configures a [Wrap] or a [Transport]. Set Command or URL; the zero value of every other
+// field is a sensible default.
+type Options struct {
+	// Command is the server's program and its arguments.
+	Command []string
+	// Dir is the working directory of Command. Default: that of the calling process.
+	Dir string
+	// Env is the environment of Command, as in [os/exec.Cmd]. Default: that of the calling process.
+	Env []string
+
+	// URL is the address of a server to reach over HTTP, instead of a Command.
+	URL string
+	// Header is added to every request to URL.
+	Header http.Header
+	// HeaderFunc returns headers to add to a request to URL, such as a token that expires. It is
+	// called for every request, possibly from several goroutines. If it returns an error the request
+	// is not sent.
+	HeaderFunc func(context.Context) (http.Header, error)
+	// OAuthHandler authorizes the requests to URL. A request that is answered with 401 or 403 is
+	// sent once more after the handler has obtained a token, which must not take longer than
+	// StartTimeout when the session is opened.
+	OAuthHandler auth.OAuthHandler
+	// HTTPClient sends the requests to URL. It must not repeat requests itself, and its Timeout also
+	// limits streams. Redirects to a different origin are not followed, whatever its CheckRedirect
+	// says. Default: a client with timeouts for connecting, TLS and response headers.
+	HTTPClient *http.Client
+
+	// Name is the server's name in messages and events. Default: its command line or URL, without
+	// secrets.
+	Name string
+
+	// Timeout is how long a call may take without progress. Default: no limit.
+	Timeout time.Duration
+	// MaxTime is how long a call may take, with or without progress. Default: no limit.
+	MaxTime time.Duration
+	// Patience is how long a call waits while the server is down. Default 30s.
+	Patience time.Duration
+	// StartTimeout is how long a starting server may take to answer. Default 60s.
+	StartTimeout time.Duration
+	// ProbeInterval is how long a server may be silent during a call before it is probed. Default
+	// 15s.
+	ProbeInterval time.Duration
+	// ProbeTimeout is how long a server may take to answer a probe. Default 5s.
+	ProbeTimeout time.Duration
+	// HangGrace is how long an unresponsive server may use no CPU before it is replaced. Default 10s.
+	HangGrace time.Duration
+
+	// Repair is what happens to calls whose arguments do not match the tool's input schema.
+	Repair RepairMode
+	// Tools overrides what tools declare about themselves, by name.
+	Tools map[string]Policy
+	// Window is the maximum number of calls in flight that are not safe to repeat. Default: no limit
+	// until the server crashes, then one, growing again slowly.
+	Window int
+	// RetryBudget is how many calls may be sent again in a burst. Default 256; negative means no
+	// limit.
+	RetryBudget int
+	// Quarantine is how long a call that was in flight at two consecutive crashes is rejected.
+	// Default 5m; negative disables it.
+	Quarantine time.Duration
+	// Restart is how a server is restarted.
+	Restart Restart
+	// NoHeal disables trying other ways to start or reach a server that fails to start. The cause is
+	// still diagnosed. With an HTTPClient, OAuthHandler or HeaderFunc no other way is tried either.
+	NoHeal bool
+
+	// Stderr receives the server's stderr. Default: it is discarded.
+	Stderr io.Writer
+	// Logger receives every event as a record. Default: events are not logged.
+	Logger *slog.Logger
+	// OnEvent is called for every event, in order and from one goroutine. If more than a thousand
+	// events are waiting for it, the oldest are dropped.
+	OnEvent func(Event)
+
+	connected *Wrap // the latest connection of a Transport; guarded by connectedMu
+}
+
+// Policy overrides what one tool declares about itself.
+type Policy struct {
+	// Replay is whether a call is sent again after the server was lost.
+	Replay Replay
+	// Timeout is how long a call may take without progress. Default: that of the Options.
+	Timeout time.Duration
+	// MaxInFlight is how many calls of the tool may be in flight. Default: no limit.
+	MaxInFlight int
+	// Repair is what happens to arguments that do not match the input schema. Default: as the
+	// Options say.
+	Repair RepairMode
+}
+
+// Restart configures how a server is restarted.
+type Restart struct {
+	// Backoff is the upper bound of the random wait before the second restart in a row. It doubles
+	// with each further one. Default 200ms; negative disables waiting.
+	Backoff time.Duration
+	// Cap is the longest wait. Default 30s.
+	Cap time.Duration
+	// Limit is how many restarts within Period may fail before restarts are paused. Default 5;
+	// negative means no limit.
+	Limit int
+	// Period is the period of Limit. Default 60s.
+	Period time.Duration
+	// Open is the length of the first pause. It doubles with each further one. Default 2s.
+	Open time.Duration
+	// OpenMax is the longest pause. Default 5m.
+	OpenMax time.Duration
+	// Healthy is how long a server must stay up for its restart to count as successful. Default 10s.
+	Healthy time.Duration
+}
+
+// invalid returns the error for an option with an unusable value.
+func invalid(field string, value any, must string) error {
+	return fmt.Errorf("gauze: invalid Options.%s %v: must be %s", field, value, must)
+}
+
+// check returns an error that names the first option that cannot be used, and what to use instead.
+func (o Options) check() error {
+	if err := o.checkServer(); err != nil {
+		return err
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{
+		{"Timeout", o.Timeout}, {"MaxTime", o.MaxTime}, {"Patience", o.Patience}, {"StartTimeout", o.StartTimeout},
+		{"ProbeInterval", o.ProbeInterval}, {"ProbeTimeout", o.ProbeTimeout}, {"HangGrace", o.HangGrace},
+		{"Restart.Cap", o.Restart.Cap}, {"Restart.Period", o.Restart.Period}, {"Restart.Open", o.Restart.Open},
+		{"Restart.OpenMax", o.Restart.OpenMax}, {"Restart.Healthy", o.Restart.Healthy},
+	} {
+		if d.value < 0 {
+			return invalid(d.field, d.value, "0 or more")
+		}
+	}
+	if o.Window < 0 {
+		return invalid("Window", o.Window, "0 or more")
+	}
+	if !o.Repair.valid() {
+		return invalid("Repair", fmt.Sprintf("%q", o.Repair), repairModes)
+	}
+	for tool, p := range o.Tools {
+		field := func(name string) string { return fmt.Sprintf("Tools[%q].%s", tool, name) }
+		switch {
+		case p.Timeout < 0:
+			return invalid(field("Timeout"), p.Timeout, "0 or more")
+		case p.MaxInFlight < 0:
+			return invalid(field("MaxInFlight"), p.MaxInFlight, "0 or more")
+		case !p.Repair.valid():
+			return invalid(field("Repair"), fmt.Sprintf("%q", p.Repair), repairModes)
+		case !p.Replay.valid():
+			return invalid(field("Replay"), fmt.Sprintf("%q", p.Replay), "never, safe, idempotent or empty")
+		}
+	}
+	return nil
+}
+
+const repairModes = "off, silent, report, strict or empty"
+
+func (m RepairMode) valid() bool {
+	switch m {
+	case RepairDefault, RepairOff, RepairSilent, RepairReport, RepairStrict:
+		return true
+	}
+	return false
+}
+
+func (r Replay) valid() bool {
+	switch r {
+	case ReplayByHints, ReplayNever, ReplaySafe, ReplayIdempotent:
+		return true
+	}
+	return false
+}
+
+// checkServer checks that the options describe one server.
+func (o Options) checkServer() error {
+	command := len(o.Command) > 0 && o.Command[0] != ""
+	switch {
+	case o.URL == "" && !command:
+		return errors.New(`gauze: no server in Options: set Command, as in []string{"npx", "-y", "some-server"}, or URL`)
+	case o.URL != "" && len(o.Command) > 0:
+		return errors.New("gauze: Options.Command and Options.URL are both set: use one of them")
+	case o.URL != "" && (o.Dir != "" || o.Env != nil):
+		return errors.New("gauze: Options.Dir and Options.Env are for a Command: leave them empty with a URL")
+	case o.URL == "" && (o.Header != nil || o.HeaderFunc != nil || o.OAuthHandler != nil || o.HTTPClient != nil):
+		return errors.New("gauze: Options.Header, HeaderFunc, OAuthHandler and HTTPClient are for a URL: leave them empty with a Command")
+	case o.URL == "":
+		return nil
+	case o.OAuthHandler != nil && o.Header.Get("Authorization") != "":
+		return errors.New("gauze: Options.OAuthHandler sets the Authorization header: remove it from Options.Header")
+	}
+	if err := upstream.CheckURL(o.URL); err != nil {
+		return fmt.Errorf("gauze: invalid Options.URL: %w", err)
+	}
+	if err := checkHeader(o.Header); err != nil {
+		return fmt.Errorf("gauze: invalid Options.Header: %w", err)
+	}
+	return nil
+}
+
+func checkHeader(header http.Header) error {
+	for name, values := range header {
+		for _, value := range values {
+			if err := upstream.CheckHeader(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package repair_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	internal "github.com/gauze-mcp/gauze/internal/repair"
+	"github.com/gauze-mcp/gauze/repair"
+)
+
+// A model sent a string for a number, and a different spelling of a choice.
+func ExampleArguments() {
+	schema := json.RawMessage(`{"type":"object","required":["city","days"],"properties":{
+		"city":{"type":"string"},"days":{"type":"integer"},"units":{"enum":["celsius","fahrenheit"]}}}`)
+	result := repair.Arguments(schema, json.RawMessage(`{"city":"Oslo","days":"5","units":"Celsius"}`))
+	fmt.Println(result.Outcome, string(result.Arguments))
+	for _, change := range result.Changes {
+		fmt.Printf("%s: %s became %s\n", change.Path, change.Before, change.After)
+	}
+	// Output:
+	// repaired {"city":"Oslo","days":5,"units":"celsius"}
+	// days: "5" became 5
+	// units: "Celsius" became "celsius"
+}
+
+// What cannot be repaired is refused, and Details says why in JSON.
+func ExampleArguments_refused() {
+	schema := json.RawMessage(`{"type":"object","required":["days"],"properties":{"days":{"type":"integer"}}}`)
+	result := repair.Arguments(schema, json.RawMessage(`{"days":"some"}`), repair.ForTool("get_weather"))
+	var details struct {
+		Issues []struct{ Field, Expected string }
+	}
+	if err := json.Unmarshal(result.Details, &details); err != nil {
+		panic(err)
+	}
+	fmt.Println(result.Outcome, details.Issues[0].Field)
+	// Output: refused days
+}
+
+func TestTiersAreThoseOfTheReceipts(t *testing.T) {
+	if repair.TierSilent != repair.Tier(internal.Silent) || repair.TierTold != repair.Tier(internal.Told) {
+		t.Error("the tiers have different numbers")
+	}
+	schema := json.RawMessage(`{"type":"object","properties":{"tags":{"type":"array","items":{"type":"string"}},"n":{"type":"integer"}}}`)
+	got := repair.Arguments(schema, json.RawMessage(`{"tags":"a","n":"1"}`))
+	tiers := map[string]repair.Tier{}
+	for _, c := range got.Changes {
+		tiers[c.Path] = c.Tier
+		if c.String() == "" {
+			t.Error("a change without a description")
+		}
+	}
+	if tiers["tags"] != repair.TierTold || tiers["n"] != repair.TierSilent {
+		t.Errorf("%+v", got.Changes)
+	}
+}
+
+// Agents that repair arguments need neither the SDK nor the supervisor.
+func TestThePackageLinksNeitherTheSDKNorTheSupervisor(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		for _, no := range []string{"modelcontextprotocol", "internal/proxy", "internal/upstream", "internal/doctor", "os/exec"} {
+			if strings.Contains(path, no) {
+				t.Errorf("it imports %s", path)
+			}
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package gauze_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/gauze-mcp/gauze"
+)
+
+func TestWriteReturnsWhenItsContextIsDone(t *testing.T) {
+	conn, err := faulty(t.TempDir(), "both").Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := conn.Write(ctx, &jsonrpc.Request{Method: "notifications/initialized"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Write returned %v, want context.Canceled", err)
+	}
+}
+
+func TestCloseReturnsWhyTheServerCouldNotBeKeptRunning(t *testing.T) {
+	gaveUp := make(chan struct{}, 100)
+	transport := &gauze.Transport{Command: []string{"no-such-bin-xyz"}, OnEvent: func(e gauze.Event) {
+		if e.Kind == "gave-up" {
+			gaveUp <- struct{}{}
+		}
+	}}
+	conn, err := transport.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-gaveUp
+	if err := conn.Close(); err == nil {
+		t.Error("Close returned nil")
+	}
+}
+
+func TestTransportReportsHealthCountersAndRecoveries(t *testing.T) {
+	transport := faulty(t.TempDir(), "both")
+	if h := transport.Health(); h.State != gauze.StateDead || transport.Counters() != (gauze.Counters{}) || transport.Recoveries() != nil {
+		t.Errorf("before Connect: %+v", h)
+	}
+	session := connect(t, transport)
+	if h := transport.Health(); h.State != gauze.StateHealthy || h.Generation != 1 {
+		t.Errorf("after Connect: %+v", h)
+	}
+	if _, err := session.ListTools(t.Context(), nil); err != nil { // it says which tools only read
+		t.Fatal(err)
+	}
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "die_read", Arguments: map[string]any{"times": 1}})
+	if err != nil || result.IsError {
+		t.Fatalf("%v, %+v", err, result)
+	}
+	if h := transport.Health(); h.Restarts != 1 || h.Generation != 2 {
+		t.Errorf("after a restart: %+v", h)
+	}
+	if c := transport.Counters(); c.Calls < 3 || c.Replayed != 1 || c.Unknown != 0 {
+		t.Errorf("%+v", c)
+	}
+	if all := transport.Recoveries(); len(all) != 1 || all[0].Took <= 0 || all[0].Start > all[0].Took {
+		t.Errorf("%+v", all)
+	}
+}
+
+// records is a slog.Handler that keeps what is logged.
+type records struct {
+	mu  sync.Mutex
+	all []slog.Record
+}
+
+func (*records) Enabled(context.Context, slog.Level) bool { return true }
+func (r *records) WithAttrs([]slog.Attr) slog.Handler     { return r }
+func (r *records) WithGroup(string) slog.Handler          { return r }
+func (r *records) Handle(_ context.Context, record slog.Record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, record)
+	return nil
+}
+
+func TestLoggerReceivesEveryEvent(t *testing.T) {
+	logged := &records{}
+	transport := faulty(t.TempDir(), "both")
+	transport.Logger = slog.New(logged)
+	var events []string
+	restored := make(chan struct{})
+	transport.OnEvent = func(e gauze.Event) {
+		events = append(events, "gauze: "+string(e.Kind))
+		if e.Kind == gauze.EventRestored {
+			close(restored)
+		}
+	}
+	session := connect(t, transport)
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "die", Arguments: map[string]any{"when": "after-effect"}})
+	if err != nil || gauze.FaultOf(result) == nil {
+		t.Fatalf("%v, %+v", err, result)
+	}
+	<-restored
+	if err := session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	levels := map[string][]slog.Level{}
+	var messages []string
+	for _, record := range logged.all {
+		messages = append(messages, record.Message)
+		levels[record.Message] = append(levels[record.Message], record.Level)
+	}
+	if !slices.Equal(messages, events) {
+		t.Errorf("logged %q\nevents %q", messages, events)
+	}
+	for message, want := range map[string][]slog.Level{
+		"gauze: started": {slog.LevelInfo, slog.LevelInfo},
+		"gauze: died":    {slog.LevelWarn, slog.LevelInfo}, // it crashed, then it was stopped
+		"gauze: unknown": {slog.LevelWarn},
+	} {
+		if got := levels[message]; !slices.Equal(got, want) {
+			t.Errorf("%s is logged at %v, want %v", message, got, want)
+		}
+	}
+}
+
+func TestAnEventIsLoggedWithoutSecrets(t *testing.T) {
+	var text strings.Builder
+	slog.New(slog.NewTextHandler(&text, nil)).Info("m", "event", gauze.Event{Kind: gauze.EventStray, Detail: "password=hunter2", PID: 7})
+	if got := text.String(); strings.Contains(got, "hunter2") || !strings.Contains(got, "event.kind=stray") || !strings.Contains(got, "event.pid=7") || strings.Contains(got, "tool") {
+		t.Error(got)
+	}
+}
+
+// Run with -race. A Transport may be connected and asked from several goroutines.
+func TestATransportMayBeUsedConcurrently(t *testing.T) {
+	transport := faulty(t.TempDir(), "both")
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			conn, err := transport.Connect(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			transport.Health()
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
