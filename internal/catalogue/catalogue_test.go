@@ -3,6 +3,7 @@ package catalogue
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -53,5 +54,30 @@ func TestACodeIsFoundHoweverItIsSpelt(t *testing.T) {
 	}
 	if near := Nearest("env_not_sett"); len(near) == 0 || near[0] != "env_not_set" {
 		t.Errorf("nearest: %v", near)
+	}
+}
+
+func TestNearestFindsWhatWasMeant(t *testing.T) {
+	for typed, want := range map[string]string{
+		"outcome-unkown":    "outcome-unknown",
+		"OUTCOME_UNKNOWN":   "outcome-unknown",
+		"outcome":           "outcome-unknown",
+		"timeout":           "call-timeout",
+		"comand-not-found":  "command-not-found",
+		"crashloop":         "crash-loop",
+		"server-unavaiable": "server-unavailable",
+		"quarantined":       "call-quarantined",
+	} {
+		if got := Nearest(typed); len(got) == 0 || len(got) > 3 || !slices.Contains(got, want) {
+			t.Errorf("%s: %q, want %s among at most three", typed, got, want)
+		}
+	}
+	if got := Nearest("outcome-unkown"); got[0] != "outcome-unknown" {
+		t.Errorf("the nearest comes first, got %q", got)
+	}
+	for _, typed := range []string{"", "x", "zzzzzzzzzzzz", strings.Repeat("a", 1<<20)} {
+		if got := Nearest(typed); len(got) != 0 {
+			t.Errorf("%.20q is near nothing, got %q", typed, got)
+		}
 	}
 }

@@ -202,10 +202,3 @@ func span(d time.Duration) string {
 	}
 	return s
 }
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

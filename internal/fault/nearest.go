@@ -5,18 +5,9 @@ import (
 	"strings"
 )
 
-// Nearest lists up to three codes that a mistyped one may have meant, the nearest first. It is empty if none is near.
-func Nearest(code string) []string {
-	var codes []string
-	for _, e := range entries {
-		codes = append(codes, string(e.Code))
-	}
-	return NearestOf(code, codes)
-}
-
-// NearestOf is Nearest for other words than codes.
+// Nearest returns up to three choices that a misspelt word may stand for, the nearest first. It is empty if none is near.
 func NearestOf(word string, choices []string) []string {
-	// Nobody types a word of this length: without a bound, the distance would cost the square of a hostile input.
+	// Longer words are not typed by people; without a limit, the distance of a hostile input would cost its square.
 	const longest = 64
 	if word == "" || len(word) > longest {
 		return nil

@@ -1,10 +1,5 @@
 package fault
 
-import (
-	"strings"
-	"unicode/utf8"
-)
-
 // The longest pieces of foreign text that any voice shows, in bytes: a line, not a page. A detail of ours may have to
 // name a whole PATH.
 const (
@@ -27,46 +22,9 @@ func Passage(text string) string { return capped(Secrets{}.hide(text), maxDetail
 // hide takes known values out first: a pattern that hides half of one would leave the other half unknown.
 func (s Secrets) hide(text string) string { return Redact(s.Redact(Clean(text))) }
 
-func (f *Fault) detail() string { return f.passage(f.Detail) }
-
-func (f *Fault) passage(s string) string { return capped(f.Secrets.hide(s), maxDetail) }
-
-func (f *Fault) foreign(s string) string {
-	if s == "" {
-		return ""
-	}
-	return f.Secrets.Quote(s)
-}
-
-// foreignLines shows the last n lines: what a program says last is usually why it died. Empty lines are no evidence.
-func (f *Fault) foreignLines(lines []string, n int) []string {
-	var out []string
-	for _, l := range hideKeys(recent(lines)) {
-		if q := f.foreign(l); q != "" {
-			out = append(out, q)
-		}
-	}
-	if len(out) > n {
-		out = out[len(out)-n:]
-	}
-	return out
-}
-
 // recent bounds the work on a long list. A private key that spans lines has to be seen from its beginning; the longest
 // in use have fewer lines than this.
 func recent(lines []string) []string {
 	const far = 256
 	return lines[max(0, len(lines)-far):]
-}
-
-// capped cuts at a character, and says that it cut.
-func capped(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	end := limit - len("…")
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return strings.TrimRight(s[:end], " ") + "…"
 }

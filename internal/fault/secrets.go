@@ -77,9 +77,9 @@ func formsOf(v string) []string {
 	hexed, query, path := hex.EncodeToString([]byte(v)), url.QueryEscape(v), url.PathEscape(v)
 	all := append(base64Forms(v), v, strings.ToUpper(v), strings.ToLower(v), hexed, strings.ToUpper(hexed),
 		query, path, lowerEscapes(query), lowerEscapes(path), strings.ReplaceAll(query, "+", "%20"), html.EscapeString(v))
-	for _, quoted := range [][]byte{encode(v), htmlSafe(v)} {
+	for _, quoted := range [][]byte{jsonOf(v), htmlSafe(v)} {
 		once := string(quoted[1 : len(quoted)-1])
-		twice := encode(once) // a message in a message
+		twice := jsonOf(once) // a message in a message
 		all = append(all, once, string(twice[1:len(twice)-1]))
 	}
 	return all
@@ -230,3 +230,12 @@ func (s Secrets) Redact(text string) string {
 func (s Secrets) String() string               { return "" }
 func (s Secrets) GoString() string             { return "fault.Secrets{}" }
 func (s Secrets) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// jsonOf returns a string as JSON.
+func jsonOf(v any) []byte {
+	text, err := EncodeJSON(v, "")
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -12,7 +12,7 @@ import (
 
 const (
 	terminalLines = 12
-	terminalWidth = 76
+	terminalWidth = plainWidth - 2
 )
 
 // Terminal returns the fault for people: what happened, since when, what was tried, the server's last output, and what
@@ -192,39 +192,6 @@ func shortened(s string, n int) string {
 }
 
 func clock(t time.Time) string { return t.Format("15:04:05") }
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-// Wrap breaks prose at spaces, at a width that every terminal has.
-func Wrap(s, indent string) string { return wrap(s, indent) }
-
-// wrap breaks prose at spaces. Words longer than a line stay whole: a broken path cannot be copied.
-func wrap(s, indent string) string {
-	var b strings.Builder
-	width := 0
-	for w := range strings.FieldsSeq(s) {
-		n := len([]rune(w))
-		switch {
-		case width == 0:
-			b.WriteString(indent)
-			width = len(indent)
-		case width+1+n > terminalWidth+2:
-			b.WriteString("\n" + indent)
-			width = len(indent)
-		default:
-			b.WriteString(" ")
-			width++
-		}
-		b.WriteString(w)
-		width += n
-	}
-	return b.String()
-}
 
 // paint is whether to colour.
 type paint bool

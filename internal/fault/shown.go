@@ -1,0 +1,27 @@
+package fault
+
+func (f *Fault) detail() string { return f.passage(f.Detail) }
+
+func (f *Fault) passage(s string) string { return capped(f.Secrets.hide(s), maxDetail) }
+
+func (f *Fault) foreign(s string) string {
+	if s == "" {
+		return ""
+	}
+	return f.Secrets.Quote(s)
+}
+
+// foreignLines returns the last n lines that are not empty, fit to be shown: a program's last output usually says why it
+// exited.
+func (f *Fault) foreignLines(lines []string, n int) []string {
+	var out []string
+	for _, l := range hideKeys(recent(lines)) {
+		if q := f.foreign(l); q != "" {
+			out = append(out, q)
+		}
+	}
+	if len(out) > n {
+		out = out[len(out)-n:]
+	}
+	return out
+}

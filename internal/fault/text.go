@@ -1,0 +1,62 @@
+package fault
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// plainWidth is the width of a line that fits every terminal.
+const plainWidth = 78
+
+// wrap breaks prose at spaces into lines that fit every terminal, each after an indent. Words longer than a line stay
+// whole: a broken path cannot be copied.
+func wrap(s, indent string) string {
+	var b strings.Builder
+	width := 0
+	for w := range strings.FieldsSeq(s) {
+		n := len([]rune(w))
+		switch {
+		case width == 0:
+			b.WriteString(indent)
+			width = len(indent)
+		case width+1+n > plainWidth:
+			b.WriteString("\n" + indent)
+			width = len(indent)
+		default:
+			b.WriteString(" ")
+			width++
+		}
+		b.WriteString(w)
+		width += n
+	}
+	return b.String()
+}
+
+// count returns a number of things: "1 tool", "2 tools".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// upperFirst returns s with its first letter in upper case.
+func upperFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// capped returns at most limit bytes of s, cut between characters and marked with an ellipsis.
+func capped(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	end := limit - len("…")
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return strings.TrimRight(s[:end], " ") + "…"
+}
