@@ -16,6 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
@@ -91,14 +92,14 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 
 func leftOver(p fleet.Plan) string {
 	if len(p.Changes) == 1 {
-		return fault.Clean(p.Changes[0].Path) + " is"
+		return plaintext.Clean(p.Changes[0].Path) + " is"
 	}
 	return fmt.Sprintf("%d files are", len(p.Changes))
 }
 
 func files(p fleet.Plan) string {
 	if len(p.Changes) == 1 {
-		return fault.Clean(p.Changes[0].Path)
+		return plaintext.Clean(p.Changes[0].Path)
 	}
 	return fmt.Sprintf("these %d files", len(p.Changes))
 }
@@ -131,7 +132,7 @@ func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
 	if all := line + words; hidden || fault.Redact(all) != all {
 		return "the same command, with --consent " + plan.Consent()
 	}
-	return fault.Clean(line + " --consent " + plan.Consent() + words)
+	return plaintext.Clean(line + " --consent " + plan.Consent() + words)
 }
 
 // asks: there is somebody at a terminal who sees the diff and can answer.
@@ -160,7 +161,7 @@ func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 		if err != nil {
 			return fmt.Errorf("it comes with the project, and %w", err)
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s comes with the project:\n\n  %s\n\n", fault.Clean(s.ID()), shown)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s comes with the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
 		switch {
 		case asks(cmd):
 			question := "Start it?"
@@ -189,7 +190,7 @@ func ask(cmd *cobra.Command, question string) bool {
 
 func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
 	for _, s := range skipped {
-		fmt.Fprintf(w, "%s %s stays as it is: %s\n", p.in("2", "–"), fault.Clean(s.Server), fault.Redact(fault.Clean(s.Why)))
+		fmt.Fprintf(w, "%s %s stays as it is: %s\n", p.in("2", "–"), plaintext.Clean(s.Server), fault.Redact(plaintext.Clean(s.Why)))
 	}
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
@@ -205,7 +206,7 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 	fmt.Fprintln(w)
 	var undo, told []string
 	for _, e := range made {
-		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), fault.Clean(fl.Tilde(e.Path)), fault.Clean(e.About))
+		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), plaintext.Clean(fl.Tilde(e.Path)), plaintext.Clean(e.About))
 		undo = append([]string{"gauze undo " + e.ID}, undo...)
 	}
 	for _, c := range plan.Changes {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // showHealth is for people: client by client, conflicts, the sum.
@@ -29,7 +30,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 			}
 		}
 		for _, file := range group.Files {
-			fmt.Fprintf(&b, "    %s %s: %s\n", mark[file.State], fault.Clean(fl.Tilde(file.File)), file.Cause)
+			fmt.Fprintf(&b, "    %s %s: %s\n", mark[file.State], plaintext.Clean(fl.Tilde(file.File)), file.Cause)
 			if file.Next != "" {
 				fmt.Fprintf(&b, "        next: %s\n", p.in("36", file.Next))
 			}

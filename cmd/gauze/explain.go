@@ -11,6 +11,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/catalogue"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // explainCommand says more about a code than fits into a message.
@@ -48,7 +49,7 @@ func listCodes(w io.Writer) error {
 			kind = e.Kind
 			fmt.Fprintf(&b, "\n%sS\n", strings.ToUpper(kind.String()))
 		}
-		fmt.Fprintf(&b, "  %s\n%s\n", e.Code, fault.Wrap(e.Title, "      "))
+		fmt.Fprintf(&b, "  %s\n%s\n", e.Code, plaintext.Wrap(e.Title, "      "))
 	}
 	b.WriteString("\nTo learn more about one of them:\n  gauze explain CODE\n")
 	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), "\n"))

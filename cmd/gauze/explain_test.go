@@ -7,6 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/catalogue"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 func explain(args ...string) (string, error) {
@@ -26,7 +27,7 @@ func TestExplainWithoutACodeListsThemAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range catalogue.All() {
-		if !strings.Contains(out, "  "+string(e.Code)+"\n"+fault.Wrap(e.Title, "      ")) {
+		if !strings.Contains(out, "  "+string(e.Code)+"\n"+plaintext.Wrap(e.Title, "      ")) {
 			t.Errorf("%s is not listed", e.Code)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // The groups of commands, in the order of the help.
@@ -43,7 +44,7 @@ func rare(flags *pflag.FlagSet, except ...string) {
 func help(cmd *cobra.Command, _ []string) {
 	w := cmd.OutOrStdout()
 	for paragraph := range strings.SplitSeq(cmp.Or(cmd.Long, cmd.Short+"."), "\n\n") {
-		fmt.Fprintf(w, "%s\n\n", fault.Wrap(paragraph, ""))
+		fmt.Fprintf(w, "%s\n\n", plaintext.Wrap(paragraph, ""))
 	}
 	fmt.Fprintf(w, "Usage:\n  %s\n", usageLine(cmd))
 	if len(cmd.Aliases) > 0 {
@@ -105,7 +106,7 @@ func helpFlags(w io.Writer, flags *pflag.FlagSet, all bool) (more bool) {
 			if f.Shorthand != "" {
 				name = "-" + f.Shorthand + ", " + name
 			}
-			fmt.Fprintf(&b, "  %s\n%s\n", strings.TrimSpace(name+" "+value), fault.Wrap(usage, "      "))
+			fmt.Fprintf(&b, "  %s\n%s\n", strings.TrimSpace(name+" "+value), plaintext.Wrap(usage, "      "))
 		}
 	})
 	if b.Len() > 0 {
@@ -145,7 +146,7 @@ func misspelt(cmd *cobra.Command, err error) error {
 		if len(unknown.GetSpecifiedName()) == 1 {
 			err = fmt.Errorf("unknown flag -%s", unknown.GetSpecifiedName())
 		}
-		if near := fault.NearestOf(unknown.GetSpecifiedName(), names); len(near) > 0 {
+		if near := plaintext.Nearest(unknown.GetSpecifiedName(), names); len(near) > 0 {
 			err = fmt.Errorf("%w; did you mean --%s?", err, near[0])
 		}
 	}
@@ -162,7 +163,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 		names = append(names, cmd.Name())
 	}
 	err := fmt.Errorf("unknown command %q", fault.Quote(args[0]))
-	if near := fault.NearestOf(args[0], names); len(near) > 0 {
+	if near := plaintext.Nearest(args[0], names); len(near) > 0 {
 		err = fmt.Errorf("%w; did you mean %q?", err, near[0])
 	}
 	return usage(root, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // listFlags are the settings of gauze list.
@@ -133,7 +134,7 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 			last = s.Client.ID
 		}
 		fmt.Fprintf(&b, "  %-*s  %s\n", wide, fault.Quote(s.Name), shortened(s.Shown(), 90))
-		where := fmt.Sprintf("%s:%d", fault.Clean(fl.Tilde(s.File)), s.Line)
+		where := fmt.Sprintf("%s:%d", plaintext.Clean(fl.Tilde(s.File)), s.Line)
 		line := p.in("2", where)
 		if standing := s.Standing(); len(standing) > 0 {
 			words := strings.Join(standing, ", ")
@@ -148,7 +149,7 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 		if i == 0 {
 			b.WriteString(before(last))
 		}
-		fmt.Fprintf(&b, "%s %s: %s\n", p.red("✗"), fault.Clean(fl.Tilde(problem.File)), problem.What)
+		fmt.Fprintf(&b, "%s %s: %s\n", p.red("✗"), plaintext.Clean(fl.Tilde(problem.File)), problem.What)
 	}
 	switch {
 	case len(view.Servers) > 0:
@@ -176,7 +177,7 @@ func showNone(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client)
 		fmt.Fprintf(&b, "There are signs of %s, but no servers in their files.\n", strings.Join(used, ", "))
 	}
 	for _, c := range view.Configs {
-		fmt.Fprintf(&b, "  read: %s\n", fault.Clean(fl.Tilde(c.Path)))
+		fmt.Fprintf(&b, "  read: %s\n", plaintext.Clean(fl.Tilde(c.Path)))
 	}
 	for i, file := range fl.Home.Places(clients...) {
 		if i == 8 {
@@ -184,7 +185,7 @@ func showNone(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client)
 			break
 		}
 		if !file.Exists {
-			fmt.Fprintf(&b, "  not there: %s (%s)\n", fault.Clean(fl.Tilde(file.Path)), file.Client.Name)
+			fmt.Fprintf(&b, "  not there: %s (%s)\n", plaintext.Clean(fl.Tilde(file.Path)), file.Client.Name)
 		}
 	}
 	b.WriteString("\nTo find a server: gauze search WORDS; to add one: gauze add NAME PACKAGE-or-URL --client CLIENT\n")
@@ -230,7 +231,7 @@ func (f *listFlags) listClients(w io.Writer, fl *fleet.Fleet, clients []*clientc
 			if file.Exists {
 				there = "there"
 			}
-			fmt.Fprintf(&b, "    %-9s  %s  %s\n", there, fault.Clean(fl.Tilde(file.Path)), p.in("2", string(file.Place.Scope)))
+			fmt.Fprintf(&b, "    %-9s  %s  %s\n", there, plaintext.Clean(fl.Tilde(file.Path)), p.in("2", string(file.Place.Scope)))
 		}
 		all = append(all, one)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // lockFlags are the settings of gauze lock, and those it shares with gauze
@@ -75,7 +75,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	out := cmd.OutOrStdout()
 	for _, c := range left {
 		v := c.Verdict()
-		fmt.Fprintf(out, "– %s is left out: %s\n", fault.Clean(c.ID()), v.Cause)
+		fmt.Fprintf(out, "– %s is left out: %s\n", plaintext.Clean(c.ID()), v.Cause)
 	}
 	if len(lock.Servers) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "gauze lock: no server could be noted, and nothing was written; gauze doctor says what is wrong")
@@ -90,13 +90,13 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 		lock = old.With(lock)
 	}
 	if err := lock.Check(view.Secrets()); err != nil {
-		return fmt.Errorf("%s: %w", fault.Clean(f.file), err)
+		return fmt.Errorf("%s: %w", plaintext.Clean(f.file), err)
 	}
 	_, err = fl.Store.Write(backup.Change{Path: f.file, Old: text, New: lock.Bytes(), Mode: 0o644, About: "lock"})
 	if err != nil && !errors.Is(err, backup.ErrSame) {
 		return err
 	}
-	fmt.Fprintf(out, "%s in %s. Later: gauze verify\n", said, fault.Clean(f.file))
+	fmt.Fprintf(out, "%s in %s. Later: gauze verify\n", said, plaintext.Clean(f.file))
 	if len(left) > 0 && len(names) > 0 {
 		return exitStatus(1)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 func TestVerifyReportsChangedValues(t *testing.T) {
@@ -65,7 +65,7 @@ func TestJSONShowsNoUnseenCharacter(t *testing.T) {
 		{"diagnose", "--json", log}, {"repair", "--json", "--schema", `{"type":"object","properties":{"a":{"type":"string","description":` + string(name) + `}}}`, "--args", `{"a":` + string(name) + `}`},
 	} {
 		said, _ := p.gauze(args...)
-		if at := strings.IndexFunc(strings.ReplaceAll(said, "\n", ""), fault.Unseen); at >= 0 {
+		if at := strings.IndexFunc(strings.ReplaceAll(said, "\n", ""), plaintext.Unseen); at >= 0 {
 			t.Errorf("gauze %q shows what nobody sees: %q", args, said)
 		}
 		if args[0] == "list" && len(args) == 2 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // narrate writes to w what was healed: one line for each thing a person would
@@ -171,7 +172,7 @@ func (h harmless) Write(b []byte) (int, error) {
 		if bytes.HasSuffix(line, []byte("\n")) {
 			end = "\n"
 		}
-		if _, err := io.WriteString(h.w, fault.Clean(string(bytes.TrimRight(line, "\r\n")))+end); err != nil {
+		if _, err := io.WriteString(h.w, plaintext.Clean(string(bytes.TrimRight(line, "\r\n")))+end); err != nil {
 			return 0, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
@@ -182,7 +182,7 @@ func (f *repairFlags) pick(source string, call *repairCall) error {
 	if len(names) > 20 {
 		list += fmt.Sprintf(" and %d more", len(names)-20)
 	}
-	return fmt.Errorf("%s contains %d tools: set --tool to one of %s", source, len(names), fault.Clean(list))
+	return fmt.Errorf("%s contains %d tools: set --tool to one of %s", source, len(names), plaintext.Clean(list))
 }
 
 func readArguments(stdin io.Reader) (string, error) {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
@@ -159,7 +160,7 @@ func (a repairAnswer) line() []byte { return jsonLine(a) }
 // jsonLine encodes what every command prints with --json: one line, in which < and & are not escaped
 // and every character is visible.
 func jsonLine(value any) []byte {
-	text, err := fault.EncodeJSON(value, "")
+	text, err := plaintext.EncodeJSON(value, "")
 	if err != nil {
 		return brokenLine(nil, "cannot encode the answer: "+err.Error())
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
@@ -14,7 +14,7 @@ import (
 func (a repairAnswer) show(called, sent string, p paint) string {
 	var b strings.Builder
 	if a.Tool != "" && a.Tool != called {
-		fmt.Fprintf(&b, "tool %s resolved to %s, the only match\n\n", fault.Clean(called), fault.Clean(a.Tool))
+		fmt.Fprintf(&b, "tool %s resolved to %s, the only match\n\n", plaintext.Clean(called), plaintext.Clean(a.Tool))
 	}
 	switch a.Outcome {
 	case repair.Valid.String():
@@ -26,14 +26,14 @@ func (a repairAnswer) show(called, sent string, p paint) string {
 			b.WriteString(showChange(change) + "\n")
 		}
 	case repair.Unverified.String():
-		b.WriteString("unverified: " + fault.Clean(a.Message) + "\nThe arguments are sent unchanged.\n")
+		b.WriteString("unverified: " + plaintext.Clean(a.Message) + "\nThe arguments are sent unchanged.\n")
 	default:
 		for line := range strings.Lines(a.Message) {
 			b.WriteString(cleanLine(line) + "\n")
 		}
 	}
 	for _, note := range a.Notes {
-		b.WriteString("note: " + fault.Clean(note) + "\n")
+		b.WriteString("note: " + plaintext.Clean(note) + "\n")
 	}
 	return b.String()
 }
@@ -41,9 +41,9 @@ func (a repairAnswer) show(called, sent string, p paint) string {
 // showChange describes one change.
 func showChange(c repair.Change) string {
 	if c.Tier == repair.Told {
-		return fault.Clean(c.String()) + "; reported to the model"
+		return plaintext.Clean(c.String()) + "; reported to the model"
 	}
-	return fault.Clean(c.String())
+	return plaintext.Clean(c.String())
 }
 
 func count(n int, thing string) string {
@@ -92,7 +92,7 @@ func prettyLines(text string) []string {
 // cleanLine makes a line safe for a terminal, and keeps its indent.
 func cleanLine(line string) string {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	return line[:indent] + fault.Clean(line)
+	return line[:indent] + plaintext.Clean(line)
 }
 
 // diffLine is a line of a diff: kept ( ), removed (-) or added (+).

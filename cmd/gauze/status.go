@@ -9,9 +9,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/robustio"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/gateway"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
@@ -55,7 +55,7 @@ func writeGatewayStatus(file string, g *gateway.Gateway) error {
 }
 
 func writeJSON(file string, s any) error {
-	text, err := fault.EncodeJSON(s, "  ")
+	text, err := plaintext.EncodeJSON(s, "  ")
 	if err != nil {
 		return err
 	}

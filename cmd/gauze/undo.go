@@ -11,6 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // undoFlags are the settings of gauze undo.
@@ -82,7 +83,7 @@ func (f *undoFlags) showOne(cmd *cobra.Command, fl *fleet.Fleet, id string, p pa
 	if err != nil {
 		return unknownChange(id, err)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nchange %s, %s: %s\n%s", entry.ID, entry.Time.Local().Format("2 January 2006 15:04"), fault.Clean(entry.About), showPatch(diff, p))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nchange %s, %s: %s\n%s", entry.ID, entry.Time.Local().Format("2 January 2006 15:04"), plaintext.Clean(entry.About), showPatch(diff, p))
 	return err
 }
 
@@ -98,7 +99,7 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze undo: %v\n", err)
 		return exitStatus(1)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is as it was before change %s. This can be taken back, too: gauze undo %s\n", fault.Clean(fl.Tilde(made.Path)), fault.Clean(id), made.ID)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is as it was before change %s. This can be taken back, too: gauze undo %s\n", plaintext.Clean(fl.Tilde(made.Path)), plaintext.Clean(id), made.ID)
 	return err
 }
 
@@ -113,7 +114,7 @@ func showChanges(fl *fleet.Fleet, changes []backup.Entry, p paint) string {
 	var b strings.Builder
 	const few = 20
 	for _, c := range changes[:min(few, len(changes))] {
-		fmt.Fprintf(&b, "%4s  %s  %s  %s\n", c.ID, p.in("2", c.Time.Local().Format("2006-01-02 15:04")), fault.Clean(fl.Tilde(c.Path)), fault.Clean(c.About))
+		fmt.Fprintf(&b, "%4s  %s  %s  %s\n", c.ID, p.in("2", c.Time.Local().Format("2006-01-02 15:04")), plaintext.Clean(fl.Tilde(c.Path)), plaintext.Clean(c.About))
 	}
 	if len(changes) > few {
 		fmt.Fprintf(&b, "      and %d older ones\n", len(changes)-few)

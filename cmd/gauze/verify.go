@@ -9,6 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // verifyFlags are the settings of gauze verify.
@@ -89,7 +90,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 
 func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 	if len(drifts) == 0 {
-		return fmt.Sprintf("%s %s as noted in %s.\n", p.green("✓"), plural(locked, "server"), fault.Clean(file))
+		return fmt.Sprintf("%s %s as noted in %s.\n", p.green("✓"), plural(locked, "server"), plaintext.Clean(file))
 	}
 	var b strings.Builder
 	for _, k := range kinds {
@@ -102,7 +103,7 @@ func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 				fmt.Fprintf(&b, "%s %s\n", p.red("✗"), p.in("1", k.title))
 				first = false
 			}
-			fmt.Fprintf(&b, "    %s: %s\n", fault.Clean(d.Client+"/"+d.Server), fault.Clean(d.What))
+			fmt.Fprintf(&b, "    %s: %s\n", plaintext.Clean(d.Client+"/"+d.Server), plaintext.Clean(d.What))
 		}
 	}
 	b.WriteString("\nIf all this is meant: gauze lock; to bring entries back: gauze restore\n")

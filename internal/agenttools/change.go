@@ -9,6 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 func (d *desk) addChange() {
@@ -38,7 +39,7 @@ type Written struct {
 }
 
 func writtenOf(e backup.Entry) Written {
-	return Written{ID: e.ID, File: fault.Clean(e.Path), About: fault.Quote(e.About), Time: e.Time.Format("2006-01-02 15:04:05Z07:00")}
+	return Written{ID: e.ID, File: plaintext.Clean(e.Path), About: fault.Quote(e.About), Time: e.Time.Format("2006-01-02 15:04:05Z07:00")}
 }
 
 func (w Written) text() string {

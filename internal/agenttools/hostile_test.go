@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/registry"
 )
 
@@ -153,7 +153,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(heard) {
-		if at := strings.IndexFunc(strings.TrimSuffix(line, "\n"), fault.Unseen); at >= 0 {
+		if at := strings.IndexFunc(strings.TrimSuffix(line, "\n"), plaintext.Unseen); at >= 0 {
 			t.Fatalf("told what nobody sees: %q", line[max(0, at-100):min(len(line), at+60)])
 		}
 	}

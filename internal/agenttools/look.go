@@ -11,6 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -54,7 +55,7 @@ func (c *call) list(in listIn) (out Listed, err error) {
 	out.More = len(chosen) - len(out.Servers)
 	out.Problems = problemsOf(fileProblems(view, in.Clients))
 	for _, config := range limited(view.Configs) {
-		out.Looked = append(out.Looked, fault.Clean(config.Path))
+		out.Looked = append(out.Looked, plaintext.Clean(config.Path))
 	}
 	return out, nil
 }
@@ -295,7 +296,7 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 	}
 	view := c.look()
 	all := c.check(view.Servers, fleet.CheckOptions{Timeout: wait})
-	out = Verified{File: fault.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: fault.Passage(c.desk.Fleet.Uncompared(lock))}
+	out = Verified{File: plaintext.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: fault.Passage(c.desk.Fleet.Uncompared(lock))}
 	for _, drift := range c.desk.Fleet.Verify(lock, all) {
 		drift.Client, drift.Server, drift.What = fault.Quote(drift.Client), fault.Quote(drift.Server), fault.Passage(drift.What)
 		out.Drifts = append(out.Drifts, drift)

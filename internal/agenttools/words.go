@@ -11,6 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/trust"
@@ -49,7 +50,7 @@ const few = 64 // of anything in a list
 
 func serverOf(s *fleet.Server) Server {
 	shown := Server{
-		ID: fault.Quote(s.ID()), Name: fault.Quote(s.Name), Client: s.Client.ID, Scope: string(s.Scope), File: fault.Clean(s.File), Line: s.Line,
+		ID: fault.Quote(s.ID()), Name: fault.Quote(s.Name), Client: s.Client.ID, Scope: string(s.Scope), File: plaintext.Clean(s.File), Line: s.Line,
 		Wrapped: s.Wrapped, Disabled: s.Disabled, Approved: !s.Foreign(), Problems: problemsOf(s.Problems),
 	}
 	if spec := s.Real(); spec.Command != "" || spec.URL != "" {
@@ -64,7 +65,7 @@ func serverOf(s *fleet.Server) Server {
 func problemsOf(all []clientconfig.Problem) (shown []Problem) {
 	for _, p := range limited(all) {
 		shown = append(shown, Problem{
-			Code: string(p.Code), Severity: p.Severity.String(), File: fault.Clean(p.File), Line: p.Line,
+			Code: string(p.Code), Severity: p.Severity.String(), File: plaintext.Clean(p.File), Line: p.Line,
 			What: fault.Passage(p.What), Why: p.Why, Next: fault.Passage(p.Next), Fixable: p.Fix != nil && p.Consent < clientconfig.Person,
 		})
 	}

@@ -24,6 +24,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // Store is a directory of backups with mode 0700 that belongs to the user.
@@ -143,7 +144,7 @@ func (s Store) write(c Change, undoes string) (Entry, error) {
 			Time:   time.Now().UTC(),
 			Path:   file.path,
 			Target: file.real,
-			About:  fault.Redact(fault.Clean(c.About)),
+			About:  fault.Redact(plaintext.Clean(c.About)),
 			Old:    hashOf(c.Old),
 			New:    hashOf(c.New),
 			Mode:   mode,

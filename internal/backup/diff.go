@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // Unified returns a complete unified diff in which nothing can hide: invisible characters are
@@ -55,7 +55,7 @@ func visible(line string) string {
 			fmt.Fprintf(&b, "‹0x%02X›", line[i])
 		case r == '\r' && i == len(line)-1:
 			b.WriteString("␍")
-		case r == '\t' || !fault.Unseen(r):
+		case r == '\t' || !plaintext.Unseen(r):
 			b.WriteString(line[i : i+size])
 		default:
 			fmt.Fprintf(&b, "‹U+%04X›", r)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // Errors that callers handle; errors.Is finds them in a Refusal.
@@ -27,12 +27,12 @@ type Refusal struct {
 
 func (r *Refusal) Error() string {
 	var b strings.Builder
-	b.WriteString(fault.Clean(r.Path))
+	b.WriteString(plaintext.Clean(r.Path))
 	b.WriteString(": ")
-	b.WriteString(fault.Clean(r.Why))
+	b.WriteString(plaintext.Clean(r.Why))
 	if r.Next != "" {
 		b.WriteString("\nnext: ")
-		b.WriteString(fault.Clean(r.Next))
+		b.WriteString(plaintext.Clean(r.Next))
 	}
 	return b.String()
 }

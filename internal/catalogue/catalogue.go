@@ -11,6 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // All returns every entry: faults, then causes, then configuration problems, each in reading order. A configuration
@@ -42,7 +43,7 @@ func Nearest(code string) []string {
 	for _, e := range All() {
 		codes = append(codes, string(e.Code))
 	}
-	return fault.NearestOf(code, codes)
+	return plaintext.Nearest(code, codes)
 }
 
 func plain(code string) string { return strings.ReplaceAll(strings.ToLower(code), "_", "-") }

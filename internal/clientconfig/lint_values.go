@@ -9,6 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
@@ -259,7 +260,7 @@ func variableName(name string) string {
 			return r
 		}
 		return '_'
-	}, strings.ToUpper(fault.Clean(name)))
+	}, strings.ToUpper(plaintext.Clean(name)))
 }
 
 // references are those the client does not expand.

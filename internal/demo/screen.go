@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // screen is the timeline a person reads.
@@ -109,12 +109,12 @@ func (s *screen) message(text string) {
 		if i == 0 {
 			mark = "?"
 		}
-		s.line(mark, yellow, fault.Clean(line))
+		s.line(mark, yellow, plaintext.Clean(line))
 	}
 }
 
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(fault.Clean(text)), " ")
+	text = strings.Join(strings.Fields(plaintext.Clean(text)), " ")
 	if runes := []rune(text); len(runes) > 96 {
 		text = string(runes[:95]) + "…"
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // How much of a text is looked at: programs say why they fail first, or last.
@@ -38,7 +38,7 @@ func legible(text string) string {
 				}
 			}
 			line = line[len(piece):]
-			if clean := fault.Clean(piece); clean != "" {
+			if clean := plaintext.Clean(piece); clean != "" {
 				b.WriteString(clean)
 				b.WriteByte('\n')
 			}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -250,7 +251,7 @@ func bare(secrets fault.Secrets, text string) string {
 // half a secret of one.
 func reason(secrets fault.Secrets, m *match) string {
 	const width = 220
-	line := fault.Redact(secrets.Redact(fault.Clean(m.said)))
+	line := fault.Redact(secrets.Redact(plaintext.Clean(m.said)))
 	if len(line) <= width {
 		return line
 	}

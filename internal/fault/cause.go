@@ -1,6 +1,10 @@
 package fault
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+)
 
 // Cause is why a server failed and what to do about it. A fault with a cause is a consequence: every voice gives
 // the cause and its remedy instead of the fault's own.
@@ -18,7 +22,7 @@ func (c Cause) Known() bool { return c.Explanation != "" }
 // configuration and is masked already: patterns would only hide placeholders such as Authorization=NAME in it.
 func (f *Fault) cause() Cause {
 	c := Cause{Code: f.Cause.Code, Explanation: f.passage(f.Cause.Explanation)}
-	c.Remedy = upperFirst(sentenceEnd(capped(f.Secrets.Redact(Clean(f.Cause.Remedy)), maxDetail)))
+	c.Remedy = plaintext.UpperFirst(sentenceEnd(plaintext.Cap(f.Secrets.Redact(plaintext.Clean(f.Cause.Remedy)), maxDetail)))
 	for _, change := range f.Cause.Changes {
 		c.Changes = append(c.Changes, f.foreign(change))
 	}

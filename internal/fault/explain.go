@@ -3,6 +3,8 @@ package fault
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // Explain is the whole entry for people: what it means, why it happens, what Gauze did, what they can do.
@@ -10,19 +12,19 @@ func (e Entry) Explain(color bool) string {
 	p := paint(color)
 	var b strings.Builder
 	headline(&b, p, string(e.Code))
-	fmt.Fprintf(&b, "%s\n", wrap(upperFirst(strings.TrimSuffix(e.Title, "."))+".", "  "))
+	fmt.Fprintf(&b, "%s\n", plaintext.Wrap(plaintext.UpperFirst(strings.TrimSuffix(e.Title, "."))+".", "  "))
 	section := func(title string) { fmt.Fprintf(&b, "\n  %s\n", p.strong(title)) }
 	for _, s := range []struct{ title, text string }{
 		{"What it means", e.Means}, {"Why it happens", e.Why}, {"What gauze did", e.Did},
 	} {
 		if s.text != "" {
 			section(s.title)
-			fmt.Fprintf(&b, "%s\n", wrap(s.text, "    "))
+			fmt.Fprintf(&b, "%s\n", plaintext.Wrap(s.text, "    "))
 		}
 	}
 	section("What you can do")
 	for _, s := range e.Do {
-		fmt.Fprintf(&b, "%s\n", wrap(s.Text, "    "))
+		fmt.Fprintf(&b, "%s\n", plaintext.Wrap(s.Text, "    "))
 		if s.Command != "" {
 			fmt.Fprintf(&b, "      %s\n", p.command(s.Command))
 		}
@@ -33,13 +35,13 @@ func (e Entry) Explain(color bool) string {
 		for _, code := range e.Follows {
 			codes = append(codes, string(code))
 		}
-		fmt.Fprintf(&b, "%s\n", wrap(strings.Join(codes, ", "), "    "))
+		fmt.Fprintf(&b, "%s\n", plaintext.Wrap(strings.Join(codes, ", "), "    "))
 	}
 	if e.Kind != KindFault {
 		return b.String()
 	}
 	section("What the caller reads")
-	fmt.Fprintf(&b, "%s\n", wrap(e.Retry.words(), "    "))
+	fmt.Fprintf(&b, "%s\n", plaintext.Wrap(e.Retry.words(), "    "))
 	fmt.Fprintf(&b, "    %s\n", p.faint(fmt.Sprintf("JSON-RPC error %d, retry advice %q", e.RPC, e.Retry)))
 	return b.String()
 }

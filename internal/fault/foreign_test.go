@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // voices is every way out of this package, for a fault that carries text everywhere text can stand.
@@ -246,11 +247,11 @@ func TestCleanIsWhatATerminalMayShow(t *testing.T) {
 		"\u202ertl\u2069":                   "rtl",
 		"non\u00a0breaking":                 "non breaking",
 	} {
-		if got := fault.Clean(in); got != want {
+		if got := plaintext.Clean(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
-	if n := len(fault.Clean(strings.Repeat("x", 10<<20))); n > 4096 {
+	if n := len(plaintext.Clean(strings.Repeat("x", 10<<20))); n > 4096 {
 		t.Errorf("%d bytes are left of 10 MB", n)
 	}
 }
@@ -258,7 +259,7 @@ func TestCleanIsWhatATerminalMayShow(t *testing.T) {
 func TestACutNeverLeavesHalfASecretAtTheEnd(t *testing.T) {
 	for pad := 4060; pad < 4100; pad++ {
 		s := strings.Repeat("x", pad) + " ghp_Zq7Xw2Lk9Vb4Nm6Tp1Rs8Yd3"
-		if got := fault.Redact(fault.Clean(s)); strings.Contains(got, "Zq7") {
+		if got := fault.Redact(plaintext.Clean(s)); strings.Contains(got, "Zq7") {
 			t.Fatalf("pad %d: …%s", pad, got[len(got)-40:])
 		}
 	}
@@ -294,8 +295,8 @@ func FuzzQuoteIsAlwaysHarmless(f *testing.F) {
 		if again := fault.Redact(fault.Redact(s)); again != fault.Redact(s) {
 			t.Fatalf("not at rest: %q became %q", fault.Redact(s), again)
 		}
-		if again := fault.Clean(fault.Clean(s)); again != fault.Clean(s) {
-			t.Fatalf("not at rest: %q became %q", fault.Clean(s), again)
+		if again := plaintext.Clean(plaintext.Clean(s)); again != plaintext.Clean(s) {
+			t.Fatalf("not at rest: %q became %q", plaintext.Clean(s), again)
 		}
 	})
 }

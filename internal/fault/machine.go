@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // machineLines is how much evidence travels: enough to diagnose from, too little to flood a client.
@@ -125,7 +127,7 @@ func stamp(t time.Time) string {
 
 // encode cannot fail: the values are strings, numbers and JSON of our own.
 func encode(v any) []byte {
-	text, err := EncodeJSON(v, "")
+	text, err := plaintext.EncodeJSON(v, "")
 	if err != nil {
 		panic("fault: " + err.Error())
 	}

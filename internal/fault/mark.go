@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // The marks by which clients, models and people recognize what gauze itself says. A server can write them as well, so
@@ -48,7 +50,7 @@ func FindMark(text, mark string) (at, open int) {
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[i:])
 		}
-		n := sequence(text[i:], r)
+		n := plaintext.Sequence(text[i:], r)
 		switch {
 		case endsLine(r) || r != '\t' && (n > 0 || unicode.IsControl(r)):
 			from := i
@@ -62,7 +64,7 @@ func FindMark(text, mark string) (at, open int) {
 				at = from // the sequence may not be complete
 			}
 			continue
-		case fresh && (r == ' ' || r == '\t'), r >= utf8.RuneSelf && Unseen(r):
+		case fresh && (r == ' ' || r == '\t'), r >= utf8.RuneSelf && plaintext.Unseen(r):
 		case (fresh || matched > 0) && lower(r) == rune(mark[matched]):
 			if matched == 0 {
 				at = i

@@ -1,6 +1,10 @@
 package fault
 
-import "regexp"
+import (
+	"regexp"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+)
 
 var (
 	keyBegin = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY`)
@@ -14,7 +18,7 @@ func hideKeys(lines []string) []string {
 	var out []string
 	inside := false
 	for _, l := range lines {
-		l = Clean(l)
+		l = plaintext.Clean(l)
 		switch {
 		case keyBegin.MatchString(l) && !keyEnd.MatchString(l):
 			inside = true

@@ -1,5 +1,7 @@
 package fault
 
+import "github.com/gauze-mcp/gauze/internal/plaintext"
+
 // The longest pieces of foreign text that any voice shows, in bytes: a line, not a page. A detail of ours may have to
 // name a whole PATH.
 const (
@@ -13,14 +15,14 @@ func Quote(s string) string { return Secrets{}.Quote(s) }
 
 // Quote is the package's Quote that also knows these values.
 func (s Secrets) Quote(text string) string {
-	return capped(s.hide(text), maxQuote)
+	return plaintext.Cap(s.hide(text), maxQuote)
 }
 
 // Passage is Quote for a few sentences.
-func Passage(text string) string { return capped(Secrets{}.hide(text), maxDetail) }
+func Passage(text string) string { return plaintext.Cap(Secrets{}.hide(text), maxDetail) }
 
 // hide takes known values out first: a pattern that hides half of one would leave the other half unknown.
-func (s Secrets) hide(text string) string { return Redact(s.Redact(Clean(text))) }
+func (s Secrets) hide(text string) string { return Redact(s.Redact(plaintext.Clean(text))) }
 
 // recent bounds the work on a long list. A private key that spans lines has to be seen from its beginning; the longest
 // in use have fewer lines than this.

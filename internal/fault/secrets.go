@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // Secrets are values that no output may show. They are hidden in plain and in the encodings in which programs repeat
@@ -233,7 +235,7 @@ func (s Secrets) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
 // jsonOf returns a string as JSON.
 func jsonOf(v any) []byte {
-	text, err := EncodeJSON(v, "")
+	text, err := plaintext.EncodeJSON(v, "")
 	if err != nil {
 		return nil
 	}

@@ -1,8 +1,10 @@
 package fault
 
+import "github.com/gauze-mcp/gauze/internal/plaintext"
+
 func (f *Fault) detail() string { return f.passage(f.Detail) }
 
-func (f *Fault) passage(s string) string { return capped(f.Secrets.hide(s), maxDetail) }
+func (f *Fault) passage(s string) string { return plaintext.Cap(f.Secrets.hide(s), maxDetail) }
 
 func (f *Fault) foreign(s string) string {
 	if s == "" {

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 const (
 	terminalLines = 12
-	terminalWidth = plainWidth - 2
+	terminalWidth = plaintext.Width - 2
 )
 
 // Terminal returns the fault for people: what happened, since when, what was tried, the server's last output, and what
@@ -30,12 +31,12 @@ func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 	if cause.Known() {
 		code = cmp.Or(cause.Code, code)
 		headline(&b, p, code)
-		fmt.Fprintf(&b, "%s\n\n", wrap(cause.Explanation, "  "))
+		fmt.Fprintf(&b, "%s\n\n", plaintext.Wrap(cause.Explanation, "  "))
 	} else {
 		headline(&b, p, code)
-		fmt.Fprintf(&b, "%s\n\n", wrap(upperFirst(e.Title)+".", "  "))
+		fmt.Fprintf(&b, "%s\n\n", plaintext.Wrap(plaintext.UpperFirst(e.Title)+".", "  "))
 		if d := f.detail(); d != "" {
-			fmt.Fprintf(&b, "%s\n\n", wrap(d, "  "))
+			fmt.Fprintf(&b, "%s\n\n", plaintext.Wrap(d, "  "))
 		}
 	}
 
@@ -82,7 +83,7 @@ func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 		steps = cause.steps()
 	}
 	for _, s := range steps {
-		fmt.Fprintf(&b, "%s\n", wrap(s.Text, "  "))
+		fmt.Fprintf(&b, "%s\n", plaintext.Wrap(s.Text, "  "))
 		if s.Command != "" {
 			fmt.Fprintf(&b, "    %s\n", p.command(f.fill(s.Command)))
 		}
@@ -137,7 +138,7 @@ func (f *Fault) since() string {
 func (f *Fault) tried() string {
 	var tried []string
 	if f.Attempts > 0 {
-		tried = append(tried, count(f.Attempts, "start"))
+		tried = append(tried, plaintext.Count(f.Attempts, "start"))
 	}
 	if f.Waited > 0 {
 		tried = append(tried, "waited "+span(f.Waited))

@@ -31,6 +31,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -135,7 +136,7 @@ func (s *Server) Real() upstream.Spec {
 // Shown is how the server is started or reached, fit to be shown: no secrets
 // of its environment, its arguments or its address.
 func (s *Server) Shown() string {
-	return s.Hide(fault.Clean(s.Real().Shown()))
+	return s.Hide(plaintext.Clean(s.Real().Shown()))
 }
 
 // Secrets are the values that no output about any of these servers shows.

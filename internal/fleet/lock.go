@@ -16,6 +16,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -116,7 +117,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 		l.Package, l.Version = f.Machine.Resolved(spec)
 	}
 	found := c.Attempt.Found
-	l.Server = c.Hide(fault.Clean(strings.TrimSpace(found.Name + " " + found.Version)))
+	l.Server = c.Hide(plaintext.Clean(strings.TrimSpace(found.Name + " " + found.Version)))
 	for _, tool := range slices.SortedFunc(slices.Values(found.Tools), func(a, b upstream.Tool) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Definition, b.Definition))
 	}) {
@@ -150,7 +151,7 @@ func (s *Server) sets() (names []string) {
 
 // Bytes is the lock as a file.
 func (l Lock) Bytes() []byte {
-	text, _ := fault.EncodeJSON(l, "  ") // of such a value it cannot fail
+	text, _ := plaintext.EncodeJSON(l, "  ") // of such a value it cannot fail
 	return append(text, '\n')
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -148,7 +149,7 @@ func Hiding(spec upstream.Spec) func(string) string {
 }
 
 // word is how a person names this server on a command line.
-func (s *Server) word() string { return fault.Clean(shell.Here().Quote(s.ID())) }
+func (s *Server) word() string { return plaintext.Clean(shell.Here().Quote(s.ID())) }
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -86,7 +87,7 @@ func rendered(s upstream.Spec, sends []string, header func(value string) string,
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
-		if r == '\n' || fault.Unseen(r) {
+		if r == '\n' || plaintext.Unseen(r) {
 			fmt.Fprintf(&b, "‹U+%04X›", r)
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // rejectionPrefixes matches how the libraries of servers begin when they reject a call before its
@@ -106,7 +107,7 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	m.shown = s.corrected(doc, d.found, m.known)
 	m.issues, m.affected = d.issues(m.known, m.shown), d.affected
 	m.summary = m.status() + ": its arguments need a change."
-	words := fault.Redact(m.known.in(fault.Clean(said)))
+	words := fault.Redact(m.known.in(plaintext.Clean(said)))
 	m.quoted = []string{"The server's message, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
 }

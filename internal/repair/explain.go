@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // Message tells a caller how to correct a call.
@@ -267,9 +268,9 @@ func (m *message) unreadable(out Outcome) Message {
 		text := unfenced(out.text)
 		at, _ := strconv.Atoi(found[1])
 		at = min(max(at-1, 0), len(text))
-		after = tail(fault.Redact(fault.Clean(text[max(0, at-2000):at])), 60)
+		after = tail(fault.Redact(plaintext.Clean(text[max(0, at-2000):at])), 60)
 	} else {
-		after = tail(fault.Redact(fault.Clean(out.text[max(0, len(out.text)-2000):])), 60)
+		after = tail(fault.Redact(plaintext.Clean(out.text[max(0, len(out.text)-2000):])), 60)
 	}
 	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // Receipt reports what was changed in a call.
@@ -52,7 +53,7 @@ func (d *Decision) note() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fault.ModelMark + "] " + bounded(fault.Clean(strings.Join(parts, " ")), maxNoteLen)
+	return fault.ModelMark + "] " + bounded(plaintext.Clean(strings.Join(parts, " ")), maxNoteLen)
 }
 
 // Change is the receipt for one repair. Nothing is changed without one.

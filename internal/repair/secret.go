@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
 // maskText replaces a secret value of the caller.
@@ -36,10 +37,10 @@ func visible(text string) string {
 	return b.String()
 }
 
-func unseen(r rune) bool { return r != ' ' && (fault.Unseen(r) || unicode.IsSpace(r)) }
+func unseen(r rune) bool { return r != ' ' && (plaintext.Unseen(r) || unicode.IsSpace(r)) }
 
 // remark returns untrusted prose on one line, without secrets.
-func remark(text string, n int) string { return bounded(fault.Redact(fault.Clean(text)), n) }
+func remark(text string, n int) string { return bounded(fault.Redact(plaintext.Clean(text)), n) }
 
 // maxScalars limits the values of a call that are searched for secrets. A call with more is not
 // repeated as an example.
@@ -118,7 +119,7 @@ func (k *masker) nearest(name string) string {
 }
 
 func looksSecret(text string) bool {
-	clean := fault.Clean(text)
+	clean := plaintext.Clean(text)
 	return fault.Redact(clean) != clean
 }
 

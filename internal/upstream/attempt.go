@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -174,7 +175,7 @@ func (a *attempt) connect(watchdog *guard) (err error) {
 	}
 	a.Program = inspect(a.spec)
 	if a.Program.Path != "" {
-		a.reach(Located, "found "+fault.Clean(a.Program.Path))
+		a.reach(Located, "found "+plaintext.Clean(a.Program.Path))
 	}
 	a.Found.Transport = "stdio"
 	if a.conn, err = launch(a.spec, 1, a.witness, io.Discard, watchdog); err != nil {

@@ -1,4 +1,4 @@
-package fault
+package plaintext
 
 import (
 	"slices"
@@ -6,7 +6,7 @@ import (
 )
 
 // Nearest returns up to three choices that a misspelt word may stand for, the nearest first. It is empty if none is near.
-func NearestOf(word string, choices []string) []string {
+func Nearest(word string, choices []string) []string {
 	// Longer words are not typed by people; without a limit, the distance of a hostile input would cost its square.
 	const longest = 64
 	if word == "" || len(word) > longest {

@@ -1,4 +1,4 @@
-package fault
+package plaintext
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 )
 
 // plainWidth is the width of a line that fits every terminal.
-const plainWidth = 78
+const Width = 78
 
 // wrap breaks prose at spaces into lines that fit every terminal, each after an indent. Words longer than a line stay
 // whole: a broken path cannot be copied.
-func wrap(s, indent string) string {
+func Wrap(s, indent string) string {
 	var b strings.Builder
 	width := 0
 	for w := range strings.FieldsSeq(s) {
@@ -20,7 +20,7 @@ func wrap(s, indent string) string {
 		case width == 0:
 			b.WriteString(indent)
 			width = len(indent)
-		case width+1+n > plainWidth:
+		case width+1+n > Width:
 			b.WriteString("\n" + indent)
 			width = len(indent)
 		default:
@@ -34,7 +34,7 @@ func wrap(s, indent string) string {
 }
 
 // count returns a number of things: "1 tool", "2 tools".
-func count(n int, noun string) string {
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -42,7 +42,7 @@ func count(n int, noun string) string {
 }
 
 // upperFirst returns s with its first letter in upper case.
-func upperFirst(s string) string {
+func UpperFirst(s string) string {
 	if s == "" {
 		return s
 	}
@@ -50,7 +50,7 @@ func upperFirst(s string) string {
 }
 
 // capped returns at most limit bytes of s, cut between characters and marked with an ellipsis.
-func capped(s string, limit int) string {
+func Cap(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -1,4 +1,4 @@
-package fault
+package plaintext
 
 import (
 	"strings"
@@ -25,7 +25,7 @@ func Clean(s string) string {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if n := sequence(s[i:], r); n > 0 {
+		if n := Sequence(s[i:], r); n > 0 {
 			i += n
 			continue
 		}
@@ -67,7 +67,7 @@ func Unseen(r rune) bool {
 }
 
 // sequence is the length of the terminal sequence at the start of s, or 0. The grammar is ECMA-48's.
-func sequence(s string, r rune) int {
+func Sequence(s string, r rune) int {
 	const esc = 0x1b
 	i := utf8.RuneLen(r)
 	kind := byte(0)
