@@ -9,8 +9,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -58,7 +58,7 @@ const maxStderrLines = 6
 func publicReport(server string, a upstream.Attempted, r doctor.Report, hide func(string) string) *Report {
 	a = a.Hidden(hide)
 	report := &Report{
-		Works: r.Healthy, Server: hide(server), Stage: Stage(a.Stage.String()), Took: a.Took, Stopped: fault.Quote(a.Stopped),
+		Works: r.Healthy, Server: hide(server), Stage: Stage(a.Stage.String()), Took: a.Took, Stopped: redact.Quote(a.Stopped),
 		Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport,
 		Next: hide(r.Todo), Fixable: r.Fixable,
 	}
@@ -75,7 +75,7 @@ func publicReport(server string, a upstream.Attempted, r doctor.Report, hide fun
 	}
 	report.Exit = a.Exit
 	for _, line := range a.Stderr[max(0, len(a.Stderr)-maxStderrLines):] {
-		report.Stderr = append(report.Stderr, fault.Quote(line))
+		report.Stderr = append(report.Stderr, redact.Quote(line))
 	}
 	if r.Diagnosis != nil {
 		d := publicDiagnosis(*r.Diagnosis, hide)

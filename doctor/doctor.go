@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -161,8 +161,8 @@ func Diagnose(log string, server Server) Diagnosis {
 	if len(server.Command) > 0 {
 		c.Command = server.Command
 	}
-	c.Secrets = fault.JoinSecrets(fault.EnvironSecrets(os.Environ()), fault.EnvironSecrets(server.Env))
-	return publicDiagnosis(doctor.Diagnose(c), fault.Redact)
+	c.Secrets = redact.JoinSecrets(redact.EnvironSecrets(os.Environ()), redact.EnvironSecrets(server.Env))
+	return publicDiagnosis(doctor.Diagnose(c), redact.Text)
 }
 
 // spec returns the server as internal packages know it.

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
@@ -113,7 +113,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // secrets are the values that were given for the server.
-func (f *addFlags) secrets() fault.Secrets {
+func (f *addFlags) secrets() redact.Secrets {
 	var values []string
 	for _, pair := range f.Env {
 		_, value, _ := strings.Cut(pair, "=")
@@ -125,7 +125,7 @@ func (f *addFlags) secrets() fault.Secrets {
 		_, token, _ := strings.Cut(value, " ")
 		values = append(values, value, token)
 	}
-	return fault.KnownSecrets(values...)
+	return redact.KnownSecrets(values...)
 }
 
 // parse reads NAME and what it is.

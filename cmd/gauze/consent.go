@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
@@ -129,7 +129,7 @@ func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
 		}
 		words += " " + shell.Here().Quote(arg)
 	}
-	if all := line + words; hidden || fault.Redact(all) != all {
+	if all := line + words; hidden || redact.Text(all) != all {
 		return "the same command, with --consent " + plan.Consent()
 	}
 	return plaintext.Clean(line + " --consent " + plan.Consent() + words)
@@ -190,7 +190,7 @@ func ask(cmd *cobra.Command, question string) bool {
 
 func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
 	for _, s := range skipped {
-		fmt.Fprintf(w, "%s %s stays as it is: %s\n", p.in("2", "–"), plaintext.Clean(s.Server), fault.Redact(plaintext.Clean(s.Why)))
+		fmt.Fprintf(w, "%s %s stays as it is: %s\n", p.in("2", "–"), plaintext.Clean(s.Server), redact.Text(plaintext.Clean(s.Why)))
 	}
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // diagnoseFlags are the settings of gauze diagnose.
@@ -67,7 +67,7 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 	if len(command) > 0 {
 		c.Command = command
 	}
-	c.Secrets = fault.EnvironSecrets(os.Environ())
+	c.Secrets = redact.EnvironSecrets(os.Environ())
 	d, out := doctor.Diagnose(c), cmd.OutOrStdout()
 	if f.json {
 		_, err = out.Write(jsonLine(d))

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // showHealth is for people: client by client, conflicts, the sum.
@@ -24,7 +24,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		for _, c := range group.Servers {
 			v := c.Verdict()
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
-			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, fault.Quote(c.Name), strings.ReplaceAll(fold(v.Cause), "\n", margin))
+			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), strings.ReplaceAll(fold(v.Cause), "\n", margin))
 			if v.Next != "" {
 				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", v.Next))
 			}
@@ -67,11 +67,11 @@ func showConflicts(all []fleet.Conflict, p paint) string {
 	tools := map[string][]string{}
 	var order []string
 	for _, c := range all {
-		who := fmt.Sprintf("%s (%s)", fault.Quote(strings.Join(c.Servers, ", ")), c.Client)
+		who := fmt.Sprintf("%s (%s)", redact.Quote(strings.Join(c.Servers, ", ")), c.Client)
 		if tools[who] == nil {
 			order = append(order, who)
 		}
-		tools[who] = append(tools[who], fault.Quote(c.Tool))
+		tools[who] = append(tools[who], redact.Quote(c.Tool))
 	}
 	if len(order) == 0 {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -83,7 +83,7 @@ func together(show func(string)) func(string) {
 
 // showExamined is one server in a few lines.
 func showExamined(e examined, p paint) string {
-	name := fault.Quote(shownServer(e.spec))
+	name := redact.Quote(shownServer(e.spec))
 	if e.report.Healthy {
 		line := fmt.Sprintf("%s %s  %s\n", p.green("[✓]"), name, p.in("2", fmt.Sprintf("%d tools, %s", len(e.last.Found.Tools), e.last.Took.Round(time.Millisecond))))
 		for _, step := range e.report.Steps {

@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/catalogue"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // explainCommand says more about a code than fits into a message.
@@ -68,9 +69,9 @@ func explainCode(w io.Writer, code string, colour bool) error {
 func unknownCode(code string) error {
 	near := catalogue.Nearest(code)
 	if len(near) == 0 {
-		return fmt.Errorf("unknown code %q; `gauze explain` lists all codes", fault.Quote(code))
+		return fmt.Errorf("unknown code %q; `gauze explain` lists all codes", redact.Quote(code))
 	}
-	return fmt.Errorf("unknown code %q; did you mean %s?", fault.Quote(code), strings.Join(near, " or "))
+	return fmt.Errorf("unknown code %q; did you mean %s?", redact.Quote(code), strings.Join(near, " or "))
 }
 
 // colourful is whether w is a terminal whose owner did not ask for plain text (no-color.org).

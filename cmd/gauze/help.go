@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // The groups of commands, in the order of the help.
@@ -162,7 +162,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	for _, cmd := range root.Commands() {
 		names = append(names, cmd.Name())
 	}
-	err := fmt.Errorf("unknown command %q", fault.Quote(args[0]))
+	err := fmt.Errorf("unknown command %q", redact.Quote(args[0]))
 	if near := plaintext.Nearest(args[0], names); len(near) > 0 {
 		err = fmt.Errorf("%w; did you mean %q?", err, near[0])
 	}

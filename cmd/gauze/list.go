@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // listFlags are the settings of gauze list.
@@ -133,7 +133,7 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 			fmt.Fprintf(&b, "%s%s %s\n", before(last), p.in("1", s.Client.Name), p.in("2", s.Client.ID))
 			last = s.Client.ID
 		}
-		fmt.Fprintf(&b, "  %-*s  %s\n", wide, fault.Quote(s.Name), shortened(s.Shown(), 90))
+		fmt.Fprintf(&b, "  %-*s  %s\n", wide, redact.Quote(s.Name), shortened(s.Shown(), 90))
 		where := fmt.Sprintf("%s:%d", plaintext.Clean(fl.Tilde(s.File)), s.Line)
 		line := p.in("2", where)
 		if standing := s.Standing(); len(standing) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // narrate writes to w what was healed: one line for each thing a person would
@@ -83,7 +84,7 @@ func (n *narrator) tell(e event.Event) {
 
 func (n *narrator) say(line string) {
 	if line != "" {
-		fmt.Fprintln(n.w, fault.LogMark+" "+fault.Passage(line))
+		fmt.Fprintln(n.w, fault.LogMark+" "+redact.Passage(line))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
@@ -66,7 +66,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 	case ctx.Err() != nil:
 		return interrupted
 	case err != nil:
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze search: %v\nWhat was found before can be searched without it: gauze search --offline %s\n", err, fault.Quote(strings.Join(args, " ")))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze search: %v\nWhat was found before can be searched without it: gauze search --offline %s\n", err, redact.Quote(strings.Join(args, " ")))
 		return exitStatus(1)
 	}
 	out := cmd.OutOrStdout()
@@ -87,7 +87,7 @@ func (f *searchFlags) check(args []string) error {
 	switch {
 	case strings.TrimSpace(words) == "":
 		return errors.New("nothing to look for: name a word or two, as in `gauze search airtable`")
-	case fault.Redact(words) != words:
+	case redact.Text(words) != words:
 		return errors.New("this looks like a key and not like words to search for; it was not sent to anybody")
 	case f.limit < 1 || f.limit > 100:
 		return fmt.Errorf("invalid --limit %d: must be between 1 and 100", f.limit)
@@ -146,7 +146,7 @@ func showFound(found registry.Found, words string, offline bool, p paint) string
 	case offline && found.Kept.IsZero():
 		b.WriteString("Nothing is kept from earlier searches: search without --offline once.\n")
 	default:
-		fmt.Fprintf(&b, "No server found for %s. The registry knows servers by their names: try one word of it.\n", fault.Quote(words))
+		fmt.Fprintf(&b, "No server found for %s. The registry knows servers by their names: try one word of it.\n", redact.Quote(words))
 	}
 	if found.Trouble != nil {
 		fmt.Fprintf(&b, "This may not be all: %v.\n", found.Trouble)

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/proxy"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -104,7 +104,7 @@ func (f *serverFlags) spec(command string, args []string) (spec upstream.Spec, e
 	spec = f.Spec
 	switch {
 	case spec.URL != "" && len(args) > 0:
-		return spec, fmt.Errorf("both --url and the command %q are given; use one of them", fault.Quote(args[0]))
+		return spec, fmt.Errorf("both --url and the command %q are given; use one of them", redact.Quote(args[0]))
 	case spec.URL == "" && len(f.headers)+len(f.headersFromEnv) > 0:
 		return spec, errors.New("--header and --header-env require --url; give a command its settings as environment variables")
 	case spec.URL == "" && len(args) == 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -106,7 +106,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
 	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
 	if !report.Healthy {
-		t.Stop, t.Exit, t.Stderr = fault.Quote(a.Stopped), a.Exit, lastWords(a)
+		t.Stop, t.Exit, t.Stderr = redact.Quote(a.Stopped), a.Exit, lastWords(a)
 	}
 	if a.Found.Protocol != "" {
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
@@ -125,7 +125,7 @@ func shownServer(spec upstream.Spec) string {
 func lastWords(a upstream.Attempted) (lines []string) {
 	const few = 6
 	for _, line := range a.Evidence.Stderr[max(0, len(a.Evidence.Stderr)-few):] {
-		lines = append(lines, fault.Quote(line))
+		lines = append(lines, redact.Quote(line))
 	}
 	return lines
 }
@@ -154,7 +154,7 @@ var climbed = []struct {
 // showTest is for people: how far it went, what was tried, what is left to do.
 func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, healing bool, p paint) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", p.in("1", fault.Quote(shownServer(spec))))
+	fmt.Fprintf(&b, "%s\n\n", p.in("1", redact.Quote(shownServer(spec))))
 	for _, step := range climbed {
 		if a.Stage < step.stage {
 			fmt.Fprintf(&b, "  %s %s\n", p.red("✗"), step.no)
@@ -186,8 +186,8 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 			d.Fix, d.Command = report.Todo, report.Command
 		}
 		if d.Category == doctor.Unknown {
-			d.Explanation = "It went no further, and nothing it said or did tells why: " + fault.Quote(a.Stopped) + "."
-			d.Fix = "Run it in a terminal, without Gauze, and see what it says: " + fault.Quote(shownServer(spec))
+			d.Explanation = "It went no further, and nothing it said or did tells why: " + redact.Quote(a.Stopped) + "."
+			d.Fix = "Run it in a terminal, without Gauze, and see what it says: " + redact.Quote(shownServer(spec))
 			if words := lastWords(a); len(words) > 0 {
 				d.Reasons = words
 			}
@@ -198,7 +198,7 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 			if spec.URL != "" {
 				how = "--url "
 			}
-			b.WriteString("\nA fix can be tried without changing anything for good:\n\n    gauze test --heal " + how + fault.Quote(shownServer(spec)) + "\n")
+			b.WriteString("\nA fix can be tried without changing anything for good:\n\n    gauze test --heal " + how + redact.Quote(shownServer(spec)) + "\n")
 		}
 	}
 	return b.String()
@@ -208,7 +208,7 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 func factOf(stage upstream.Stage, a upstream.Attempted) string {
 	switch stage {
 	case upstream.Initialized:
-		return fault.Quote(strings.TrimSpace(a.Found.Name+" "+a.Found.Version) + ", protocol " + a.Found.Protocol + " over " + a.Found.Transport)
+		return redact.Quote(strings.TrimSpace(a.Found.Name+" "+a.Found.Version) + ", protocol " + a.Found.Protocol + " over " + a.Found.Transport)
 	case upstream.Listed:
 		names := toolsOf(a)
 		const few = 6
@@ -216,7 +216,7 @@ func factOf(stage upstream.Stage, a upstream.Attempted) string {
 		if len(names) > few {
 			text += ", …"
 		}
-		return fault.Quote(text)
+		return redact.Quote(text)
 	}
 	return ""
 }
@@ -228,7 +228,7 @@ func progressOn(w io.Writer, quiet bool) func(string) {
 		return func(string) {}
 	}
 	return func(line string) {
-		text := []rune(fault.Quote(line))
+		text := []rune(redact.Quote(line))
 		fmt.Fprintf(file, "\r\x1b[K%s", string(text[:min(len(text), 78)]))
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // undoFlags are the settings of gauze undo.
@@ -105,7 +105,7 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 
 func unknownChange(id string, err error) error {
 	if errors.Is(err, backup.ErrUnknown) {
-		return fmt.Errorf("there is no change %q; gauze undo --list shows all", fault.Quote(id))
+		return fmt.Errorf("there is no change %q; gauze undo --list shows all", redact.Quote(id))
 	}
 	return err
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // verifyFlags are the settings of gauze verify.
@@ -79,7 +79,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	} else {
 		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, paint(colourful(out))))
 		if uncompared != "" && err == nil {
-			_, err = io.WriteString(out, fold(fault.Passage(uncompared))+"\n")
+			_, err = io.WriteString(out, fold(redact.Passage(uncompared))+"\n")
 		}
 	}
 	if err == nil && len(drifts) > 0 {

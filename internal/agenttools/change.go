@@ -7,9 +7,9 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 func (d *desk) addChange() {
@@ -39,7 +39,7 @@ type Written struct {
 }
 
 func writtenOf(e backup.Entry) Written {
-	return Written{ID: e.ID, File: plaintext.Clean(e.Path), About: fault.Quote(e.About), Time: e.Time.Format("2006-01-02 15:04:05Z07:00")}
+	return Written{ID: e.ID, File: plaintext.Clean(e.Path), About: redact.Quote(e.About), Time: e.Time.Format("2006-01-02 15:04:05Z07:00")}
 }
 
 func (w Written) text() string {
@@ -53,7 +53,7 @@ const (
 
 func skippedOf(p fleet.Plan) (all []string) {
 	for _, s := range limited(p.Skipped) {
-		all = append(all, fault.Quote(s.Server)+": "+fault.Passage(s.Why))
+		all = append(all, redact.Quote(s.Server)+": "+redact.Passage(s.Why))
 	}
 	return all
 }
@@ -127,7 +127,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	c.knowsOf(in.wanted)
 	scope := clientconfig.Scope(in.Scope)
 	if in.Scope != "" && !slices.Contains([]clientconfig.Scope{clientconfig.User, clientconfig.Project, clientconfig.Local}, scope) {
-		return out, mistake(fmt.Sprintf("scope is %q", fault.Quote(in.Scope)), "want user, project or local, or leave it out")
+		return out, mistake(fmt.Sprintf("scope is %q", redact.Quote(in.Scope)), "want user, project or local, or leave it out")
 	}
 	request := in.request()
 	request.Name, request.Clients, request.Scope, request.Replace = in.Name, in.Clients, scope, in.Replace
@@ -296,7 +296,7 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 	if in.List || in.ID == "" && len(all) == 0 {
 		out.Status, out.How = done, fmt.Sprintf("%d changes.", len(all))
 		if trouble != nil {
-			out.How += " " + fault.Passage(trouble.Error())
+			out.How += " " + redact.Passage(trouble.Error())
 		}
 		for _, e := range limited(all) {
 			out.Changes = append(out.Changes, writtenOf(e))

@@ -12,8 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -116,7 +116,7 @@ func ask[Out any, P interface {
 	if len(q.full) > longest {
 		s.Status, s.Diff = needsPerson, ""
 		s.How = fmt.Sprintf("Nothing was done: there are %d kB to agree to, more than anybody reads in a dialog. The user can look at it in a terminal: %s", len(q.full)>>10, q.typed)
-		s.How = fault.Passage(s.How)
+		s.How = redact.Passage(s.How)
 		return out, nil
 	}
 	switch c.asks() {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
@@ -164,7 +164,7 @@ func (c *call) health(in healthIn) (out Health, err error) {
 			out.Servers = append(out.Servers, checkedOf(view, one))
 		}
 		for _, x := range limited(fleet.Conflicts(all)) {
-			out.Conflicts = append(out.Conflicts, fmt.Sprintf("%s: the tool %s is in %s", x.Client, fault.Quote(x.Tool), fault.Quote(strings.Join(x.Servers, ", "))))
+			out.Conflicts = append(out.Conflicts, fmt.Sprintf("%s: the tool %s is in %s", x.Client, redact.Quote(x.Tool), redact.Quote(strings.Join(x.Servers, ", "))))
 		}
 		return out, c.ctx.Err()
 	}
@@ -205,13 +205,13 @@ func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Che
 // checkedOf reports a server's verdict in terms of our tools.
 func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	v := c.Verdict()
-	shown := Checked{ID: fault.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
+	shown := Checked{ID: redact.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
 	if c.Tried {
 		shown.Report = healingOf(c.Real(), c.Attempt, c.Report)
 	}
 	switch v.Action {
 	case fleet.ByHand:
-		shown.Next = fault.Passage(v.Next)
+		shown.Next = redact.Passage(v.Next)
 	case fleet.Heal, fleet.Repair:
 		shown.Next = fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
 	case fleet.Rewrap:
@@ -223,7 +223,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 		shown.Why = c.Not
 	}
 	if shown.State == "degraded" {
-		shown.Why = fault.Passage(v.Cause)
+		shown.Why = redact.Passage(v.Cause)
 		if len(c.Report.Steps) > 0 {
 			shown.Diff = view.Keep([]*fleet.Checked{c}).Diff()
 		}
@@ -296,9 +296,9 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 	}
 	view := c.look()
 	all := c.check(view.Servers, fleet.CheckOptions{Timeout: wait})
-	out = Verified{File: plaintext.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: fault.Passage(c.desk.Fleet.Uncompared(lock))}
+	out = Verified{File: plaintext.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: redact.Passage(c.desk.Fleet.Uncompared(lock))}
 	for _, drift := range c.desk.Fleet.Verify(lock, all) {
-		drift.Client, drift.Server, drift.What = fault.Quote(drift.Client), fault.Quote(drift.Server), fault.Passage(drift.What)
+		drift.Client, drift.Server, drift.What = redact.Quote(drift.Client), redact.Quote(drift.Server), redact.Passage(drift.What)
 		out.Drifts = append(out.Drifts, drift)
 	}
 	out.Same = len(out.Drifts) == 0
@@ -308,7 +308,7 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 func readLock(path string) (fleet.Lock, error) {
 	lock, _, err := fleet.OpenLock(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return lock, mistake("there is no lock file at "+fault.Quote(path), "the user makes one with `gauze lock`; one of another name is {\"file\": \"PATH\"}")
+		return lock, mistake("there is no lock file at "+redact.Quote(path), "the user makes one with `gauze lock`; one of another name is {\"file\": \"PATH\"}")
 	}
 	return lock, err
 }

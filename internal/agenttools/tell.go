@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/trust"
@@ -49,7 +49,7 @@ func (c *call) diagnose(in diagnoseIn) (Diagnosis, error) {
 		in.Log = in.Log[:longestLog/2] + "\n" + in.Log[len(in.Log)-longestLog/2:]
 	}
 	seen := doctor.FromLog(in.Command, in.Log)
-	seen.Secrets = fault.EnvironSecrets(c.desk.Fleet.Home.Environ)
+	seen.Secrets = redact.EnvironSecrets(c.desk.Fleet.Home.Environ)
 	d := doctor.Diagnose(seen)
 	return *diagnosisOf(&d), nil
 }
@@ -95,7 +95,7 @@ func (c *call) repair(in repairIn) (out Repaired, err error) {
 	}
 	gate := repair.Gate{Authoritative: true}
 	d := gate.Admit(repair.Call{Tool: in.Tool, Arguments: arguments}, repair.Only{Schema: repair.Compile(schema), Safe: !in.Silent})
-	out = Repaired{Outcome: d.Verdict.String(), Notes: d.Receipt.Notes, Reason: fault.Passage(d.Reason)}
+	out = Repaired{Outcome: d.Verdict.String(), Notes: d.Receipt.Notes, Reason: redact.Passage(d.Reason)}
 	for _, change := range d.Receipt.Changes {
 		out.Changes = append(out.Changes, change.String())
 	}
@@ -155,7 +155,7 @@ func (c *call) search(in searchIn) (out FoundServers, err error) {
 	switch {
 	case strings.TrimSpace(in.Query) == "":
 		return out, mistake("query is empty", `for example {"query": "airtable"}`)
-	case fault.Redact(in.Query) != in.Query || c.hide(in.Query) != in.Query:
+	case redact.Text(in.Query) != in.Query || c.hide(in.Query) != in.Query:
 		return out, mistake("query looks like a key and not like words to search for; it was not sent to anybody", `for example {"query": "airtable"}`)
 	case in.Limit < 0 || in.Limit > 50:
 		return out, mistake(fmt.Sprintf("limit is %d: want 1 to 50", in.Limit), `for example {"query": "airtable", "limit": 5}`)
@@ -193,7 +193,7 @@ func (c *call) searchNote(in searchIn, found registry.Found) string {
 		notes = append(notes, "The registry was not asked: the user has not started gauze mcp with --online. They can search with: gauze search "+commandLine(in.Query))
 	}
 	if found.Trouble != nil {
-		notes = append(notes, "The registry could not be asked: "+fault.Passage(found.Trouble.Error()))
+		notes = append(notes, "The registry could not be asked: "+redact.Passage(found.Trouble.Error()))
 	}
 	switch {
 	case !found.Kept.IsZero():

@@ -16,8 +16,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
@@ -60,7 +60,7 @@ func add[In any, Out answer](d *desk, name, title, about string, h hints, run fu
 		}
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
-			return c.failed(mistake("the arguments are not what "+name+" takes: "+fault.Quote(err.Error()), "send a JSON object with the members of the input schema")), nil
+			return c.failed(mistake("the arguments are not what "+name+" takes: "+redact.Quote(err.Error()), "send a JSON object with the members of the input schema")), nil
 		}
 		return finish(c, arguments, func() (Out, error) { return run(c, in) })
 	})
@@ -136,7 +136,7 @@ type call struct {
 	mu      sync.Mutex
 	steps   int
 	told    time.Time
-	secrets []fault.Secrets // values that no answer may hold
+	secrets []redact.Secrets // values that no answer may hold
 }
 
 func (d *desk) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
@@ -144,7 +144,7 @@ func (d *desk) newCall(ctx context.Context, tool string, request *mcp.CallToolRe
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(d.ctx, cancel) // the SDK waits for calls at the end, and does not end them
 	c.ctx, c.stop = ctx, func() { stop(); cancel() }
-	c.secrets = []fault.Secrets{fault.EnvironSecrets(d.Fleet.Home.Environ)}
+	c.secrets = []redact.Secrets{redact.EnvironSecrets(d.Fleet.Home.Environ)}
 	return c
 }
 
@@ -188,7 +188,7 @@ func (c *call) tell(format string, args ...any) {
 	c.steps++
 	c.told = time.Now()
 	_ = c.request.Session.NotifyProgress(c.ctx, &mcp.ProgressNotificationParams{
-		ProgressToken: token, Progress: float64(c.steps), Message: fault.Quote(c.hide(fmt.Sprintf(format, args...))),
+		ProgressToken: token, Progress: float64(c.steps), Message: redact.Quote(c.hide(fmt.Sprintf(format, args...))),
 	}) // nobody is listening any more
 }
 
@@ -233,7 +233,7 @@ func (c *call) combed(value any) any {
 
 // failed is a result the model can act on.
 func (c *call) failed(err error) *mcp.CallToolResult {
-	text := c.hide(fault.Redact(err.Error()))
+	text := c.hide(redact.Text(err.Error()))
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
 		text += "\nnext: call list_servers for all names; a server of one client is CLIENT/NAME"

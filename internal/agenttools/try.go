@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -54,7 +54,7 @@ func (w wanted) request() (r fleet.Request) {
 // person to fill in.
 func (w wanted) flags() (words []string) {
 	for _, pair := range w.request().Env {
-		if name, value, has := strings.Cut(pair, "="); has && fault.NamesSecret(name, value) && len(fleet.References(value)) == 0 {
+		if name, value, has := strings.Cut(pair, "="); has && redact.NamesSecret(name, value) && len(fleet.References(value)) == 0 {
 			pair = name + "=…"
 		}
 		words = append(words, "--env", pair)
@@ -83,7 +83,7 @@ func (w wanted) words() []string {
 func (c *call) knowsOf(w wanted) {
 	var values []string
 	for name, value := range w.Env {
-		if value != nil && fault.NamesSecret(name, *value) {
+		if value != nil && redact.NamesSecret(name, *value) {
 			values = append(values, *value)
 		}
 	}
@@ -95,7 +95,7 @@ func (c *call) knowsOf(w wanted) {
 			}
 		}
 	}
-	c.secrets = append(c.secrets, fault.KnownSecrets(values...), upstream.Spec{URL: w.URL}.Secrets())
+	c.secrets = append(c.secrets, redact.KnownSecrets(values...), upstream.Spec{URL: w.URL}.Secrets())
 }
 
 type testIn struct {
@@ -154,7 +154,7 @@ func (c *call) test(in testIn) (out Tested, err error) {
 	c.knowsOf(in.wanted)
 	if in.Name != "" {
 		if in.Package != "" || in.URL != "" || in.Command != "" {
-			return out, mistake("name is a configured server; package, url and command are others", `for example {"name": %q}`, fault.Quote(in.Name))
+			return out, mistake("name is a configured server; package, url and command are others", `for example {"name": %q}`, redact.Quote(in.Name))
 		}
 		return c.testConfigured(in, fleet.CheckOptions{Heal: or(in.Heal, true), Timeout: wait})
 	}
@@ -178,7 +178,7 @@ func (c *call) test(in testIn) (out Tested, err error) {
 		if err != nil {
 			return out, err
 		}
-		out.Status, out.Server = done, fault.Passage(fleet.Masked(fleet.Outline(resolved.Spec), tried.Spec.Secrets()))
+		out.Status, out.Server = done, redact.Passage(fleet.Masked(fleet.Outline(resolved.Spec), tried.Spec.Secrets()))
 		out.Works, out.Report, out.Needs = tried.Report.Healthy, healingOf(tried.Report.Spec, tried.Attempt, tried.Report), neededOf(tried)
 		return out, nil
 	})
@@ -197,7 +197,7 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 		if c.ctx.Err() != nil {
 			return out, c.ctx.Err()
 		}
-		out.Status, out.Server = done, fault.Quote(s.ID())
+		out.Status, out.Server = done, redact.Quote(s.ID())
 		if !one.Tried {
 			return out, mistake(out.Server+" was not tried: "+one.Not, "call list_servers to see its entry")
 		}

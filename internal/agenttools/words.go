@@ -9,9 +9,9 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/trust"
@@ -50,14 +50,14 @@ const few = 64 // of anything in a list
 
 func serverOf(s *fleet.Server) Server {
 	shown := Server{
-		ID: fault.Quote(s.ID()), Name: fault.Quote(s.Name), Client: s.Client.ID, Scope: string(s.Scope), File: plaintext.Clean(s.File), Line: s.Line,
+		ID: redact.Quote(s.ID()), Name: redact.Quote(s.Name), Client: s.Client.ID, Scope: string(s.Scope), File: plaintext.Clean(s.File), Line: s.Line,
 		Wrapped: s.Wrapped, Disabled: s.Disabled, Approved: !s.Foreign(), Problems: problemsOf(s.Problems),
 	}
 	if spec := s.Real(); spec.Command != "" || spec.URL != "" {
-		shown.Starts = fault.Passage(s.Shown())
+		shown.Starts = redact.Passage(s.Shown())
 	}
 	for _, name := range limited(s.Variables()) {
-		shown.Variables = append(shown.Variables, fault.Quote(name))
+		shown.Variables = append(shown.Variables, redact.Quote(name))
 	}
 	return shown
 }
@@ -66,7 +66,7 @@ func problemsOf(all []clientconfig.Problem) (shown []Problem) {
 	for _, p := range limited(all) {
 		shown = append(shown, Problem{
 			Code: string(p.Code), Severity: p.Severity.String(), File: plaintext.Clean(p.File), Line: p.Line,
-			What: fault.Passage(p.What), Why: p.Why, Next: fault.Passage(p.Next), Fixable: p.Fix != nil && p.Consent < clientconfig.Person,
+			What: redact.Passage(p.What), Why: p.Why, Next: redact.Passage(p.Next), Fixable: p.Fix != nil && p.Consent < clientconfig.Person,
 		})
 	}
 	return shown
@@ -114,12 +114,12 @@ func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 	if d == nil {
 		return nil
 	}
-	shown := &Diagnosis{Category: string(d.Category), Cause: d.Cause, Confidence: d.Confidence, Explanation: fault.Passage(d.Explanation), Fix: fault.Passage(d.Fix)}
+	shown := &Diagnosis{Category: string(d.Category), Cause: d.Cause, Confidence: d.Confidence, Explanation: redact.Passage(d.Explanation), Fix: redact.Passage(d.Fix)}
 	for _, reason := range limited(d.Reasons) {
-		shown.Said = append(shown.Said, fault.Quote(reason))
+		shown.Said = append(shown.Said, redact.Quote(reason))
 	}
 	for _, other := range limited(d.Others) {
-		shown.Others = append(shown.Others, other.Cause+": "+fault.Quote(other.Explanation))
+		shown.Others = append(shown.Others, other.Cause+": "+redact.Quote(other.Explanation))
 	}
 	return shown
 }
@@ -130,20 +130,20 @@ func healingOf(spec upstream.Spec, a upstream.Attempted, r doctor.Report) *Heali
 	a = a.Hidden(secrets.Redact)
 	h := &Healing{
 		Works: r.Healthy, Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), ToolCount: len(a.Found.Tools),
-		Server: secrets.Quote(strings.TrimSpace(a.Found.Name + " " + a.Found.Version)), Protocol: fault.Quote(a.Found.Protocol), Transport: a.Found.Transport,
+		Server: secrets.Quote(strings.TrimSpace(a.Found.Name + " " + a.Found.Version)), Protocol: redact.Quote(a.Found.Protocol), Transport: a.Found.Transport,
 		Diagnosis: diagnosisOf(r.Diagnosis),
 	}
 	for _, tool := range limited(a.Found.Tools) {
 		h.Tools = append(h.Tools, secrets.Quote(tool.Name))
 	}
 	for _, s := range r.Steps {
-		h.Steps = append(h.Steps, Step{s.Fix, fault.Passage(s.About), s.Result, fault.Passage(s.Next)})
+		h.Steps = append(h.Steps, Step{s.Fix, redact.Passage(s.About), s.Result, redact.Passage(s.Next)})
 	}
 	if r.Healthy {
 		return h
 	}
 	h.Stopped = secrets.Quote(a.Stopped)
-	if h.Next = fault.Passage(r.Todo); h.Next == "" && h.Diagnosis != nil {
+	if h.Next = redact.Passage(r.Todo); h.Next == "" && h.Diagnosis != nil {
 		h.Next = h.Diagnosis.Fix
 	}
 	const last = 6
@@ -184,7 +184,7 @@ func commandLine(words ...string) string {
 	for i, word := range words {
 		line[i] = shell.Here().Quote(fleet.Visible(word))
 	}
-	return fault.Redact(strings.Join(line, " "))
+	return redact.Text(strings.Join(line, " "))
 }
 
 // named is a server that an agent names, as a candidate. A public https address

@@ -23,8 +23,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Store is a directory of backups with mode 0700 that belongs to the user.
@@ -144,7 +144,7 @@ func (s Store) write(c Change, undoes string) (Entry, error) {
 			Time:   time.Now().UTC(),
 			Path:   file.path,
 			Target: file.real,
-			About:  fault.Redact(plaintext.Clean(c.About)),
+			About:  redact.Text(plaintext.Clean(c.About)),
 			Old:    hashOf(c.Old),
 			New:    hashOf(c.New),
 			Mode:   mode,

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
@@ -106,7 +106,7 @@ func (l entryLinter) withheld(given []string) {
 	hay := strings.ToUpper(strings.Join(append([]string{l.e.Name, l.e.Spec.Command}, l.e.Spec.Args...), " "))
 	for _, pair := range l.Home.Environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if value == "" || slices.Contains(given, name) || l.Client.handsOn(name) || !fault.NamesSecret(name, value) || !meantFor(name, hay, l.e.Spec.Args) {
+		if value == "" || slices.Contains(given, name) || l.Client.handsOn(name) || !redact.NamesSecret(name, value) || !meantFor(name, hay, l.e.Spec.Args) {
 			continue
 		}
 		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not hand %s on to its servers", l.Client.Name, quoted(name)), l.handOn(name), l.passOn(name)...)
@@ -239,11 +239,11 @@ func secretValue(v value) bool {
 	const shortest = 6
 	switch v.part {
 	case reference.Environment, reference.Headers:
-		if len(v.text) >= shortest && fault.NamesSecret(v.name, v.text) {
+		if len(v.text) >= shortest && redact.NamesSecret(v.name, v.text) {
 			return true
 		}
 	}
-	return fault.Redact(v.text) != v.text
+	return redact.Text(v.text) != v.text
 }
 
 func (l entryLinter) hide(v value) string {
@@ -396,7 +396,7 @@ func shownReference(r reference.Reference) string {
 // isVariable tells names of variables, as people write them, from anything else.
 func isVariable(name string) bool {
 	const longest = 48
-	return name != "" && len(name) <= longest && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && fault.Redact(name) == name
+	return name != "" && len(name) <= longest && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && redact.Text(name) == name
 }
 
 // respell writes references in the client's own way.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Problem is something in a client's file that keeps a server from working, or
@@ -146,7 +147,7 @@ func Codes() []Code {
 }
 
 // quoted makes foreign text fit to stand in a Problem.
-func quoted(text string) string { return "“" + fault.Quote(text) + "”" }
+func quoted(text string) string { return "“" + redact.Quote(text) + "”" }
 
 func sortProblems(all []Problem) {
 	slices.SortStableFunc(all, func(a, b Problem) int {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
@@ -13,20 +13,20 @@ import (
 // are meant as they are used and as they are written: a diff shows the file.
 // What may be a command is not among them, whatever stands before it: who
 // agrees to run something has to see it whole.
-func (e Entry) Secrets() fault.Secrets {
+func (e Entry) Secrets() redact.Secrets {
 	known, suspected := []string{}, slices.Clone(e.referred)
 	own := e.Variables()
 	for _, pair := range e.Spec.Env {
 		name, value, _ := strings.Cut(pair, "=")
 		switch {
-		case fault.NamesSecret(name, value):
+		case redact.NamesSecret(name, value):
 			known = append(known, value)
 		case slices.Contains(own, name) && !strings.HasPrefix(value, "/"):
 			suspected = append(suspected, value)
 		default:
 			continue
 		}
-		known = append(known, fault.InnerSecrets(value)...)
+		known = append(known, redact.InnerSecrets(value)...)
 	}
 	for _, h := range e.Spec.Header {
 		known = append(known, h.Value)
@@ -36,21 +36,21 @@ func (e Entry) Secrets() fault.Secrets {
 			suspected = append(suspected, written(m)...)
 		}
 	}
-	all := []fault.Secrets{
-		fault.KnownSecrets(known...), fault.SuspectedSecrets(slices.DeleteFunc(suspected, e.seen)...),
-		fault.VisibleCommandSecrets(append([]string{e.Spec.Command}, e.Spec.Args...)),
-		fault.AddressSecrets(e.Spec.URL), fault.AddressSecrets(e.url()),
+	all := []redact.Secrets{
+		redact.KnownSecrets(known...), redact.SuspectedSecrets(slices.DeleteFunc(suspected, e.seen)...),
+		redact.VisibleCommandSecrets(append([]string{e.Spec.Command}, e.Spec.Args...)),
+		redact.AddressSecrets(e.Spec.URL), redact.AddressSecrets(e.url()),
 	}
 	if e.Inner != nil {
-		all = append(all, fault.AddressSecrets(e.Inner.URL), fault.VisibleCommandSecrets(append([]string{e.Inner.Command}, e.Inner.Args...)))
+		all = append(all, redact.AddressSecrets(e.Inner.URL), redact.VisibleCommandSecrets(append([]string{e.Inner.Command}, e.Inner.Args...)))
 	}
 	if args, ok := member(e.node, e.fields.Args); ok {
-		all = append(all, fault.VisibleCommandSecrets(append([]string{e.Spec.Command}, words(args)...)))
+		all = append(all, redact.VisibleCommandSecrets(append([]string{e.Spec.Command}, words(args)...)))
 		if line, ok := text(args); ok { // which is wrong, and happens
-			all = append(all, fault.VisibleCommandSecrets(append([]string{e.Spec.Command}, strings.Fields(line)...)))
+			all = append(all, redact.VisibleCommandSecrets(append([]string{e.Spec.Command}, strings.Fields(line)...)))
 		}
 	}
-	return fault.JoinSecrets(all...)
+	return redact.JoinSecrets(all...)
 }
 
 // seen are values that whoever agrees to a change has to see: what decides

@@ -1,7 +1,7 @@
 package clientconfig
 
 import (
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -31,4 +31,4 @@ func (e Entry) Sends() []string {
 }
 
 // Used returns the values of the user's environment that an entry refers to.
-func (e Entry) Used() fault.Secrets { return fault.KnownSecrets(e.used...) }
+func (e Entry) Used() redact.Secrets { return redact.KnownSecrets(e.used...) }

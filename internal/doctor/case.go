@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Case is what was seen of a server that failed. Everything is optional; the
@@ -29,7 +29,7 @@ type Case struct {
 
 	Unfilled []string // variables that the values of others and headers refer to, as the server got them
 
-	Secrets fault.Secrets // never shown
+	Secrets redact.Secrets // never shown
 }
 
 // asksForCredential: a server that wants to know who we are is the one that

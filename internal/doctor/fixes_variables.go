@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -69,7 +69,7 @@ func loads(name string) bool {
 
 // confidential tells whether a value must not stand where others can read it.
 func confidential(name, value string) bool {
-	return value != "" && (fault.EnvironSecrets([]string{name + "=" + value}).Redact(value) != value || fault.Redact(value) != value)
+	return value != "" && (redact.EnvironSecrets([]string{name + "=" + value}).Redact(value) != value || redact.Text(value) != value)
 }
 
 // source is where a value was found.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -213,7 +213,7 @@ func (x *exam) typed() string {
 	if len(x.Command) == 0 || x.URL != "" || webAddress.FindString(x.Command[0]) == x.Command[0] {
 		return ""
 	}
-	line := x.Secrets.Quote(x.typing().Line(fault.MaskWords(x.Command)...))
+	line := x.Secrets.Quote(x.typing().Line(redact.MaskWords(x.Command)...))
 	if strings.HasSuffix(line, "…") {
 		return ""
 	}
@@ -225,7 +225,7 @@ const longestName = 160
 
 // shown is a name out of the evidence, fit to be put into a command that may be
 // copied.
-func shown(secrets fault.Secrets, text string) string {
+func shown(secrets redact.Secrets, text string) string {
 	text = bare(secrets, text)
 	if strings.ContainsAny(text, ";|&$`<>()\\*?") {
 		text = "'" + strings.ReplaceAll(text, "'", "") + "'"
@@ -234,7 +234,7 @@ func shown(secrets fault.Secrets, text string) string {
 }
 
 // bare is a name out of the evidence, without what stands around it.
-func bare(secrets fault.Secrets, text string) string {
+func bare(secrets redact.Secrets, text string) string {
 	text = strings.TrimRight(strings.Trim(secrets.Quote(text), " \"'`‘’“”"), ".,;: \"'`")
 	if len(text) > longestName {
 		cut := longestName
@@ -249,9 +249,9 @@ func bare(secrets fault.Secrets, text string) string {
 // reason is a line of the evidence, fit to be shown. Of a long one the part
 // around the hit is shown; it is redacted whole before, so that no cut can make
 // half a secret of one.
-func reason(secrets fault.Secrets, m *match) string {
+func reason(secrets redact.Secrets, m *match) string {
 	const width = 220
-	line := fault.Redact(secrets.Redact(plaintext.Clean(m.said)))
+	line := redact.Text(secrets.Redact(plaintext.Clean(m.said)))
 	if len(line) <= width {
 		return line
 	}
@@ -265,7 +265,7 @@ func reason(secrets fault.Secrets, m *match) string {
 	for from < len(line) && !utf8.RuneStart(line[from]) {
 		from++
 	}
-	text := fault.Quote(line[from:])
+	text := redact.Quote(line[from:])
 	if from > 0 {
 		text = "…" + text
 	}

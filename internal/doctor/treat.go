@@ -3,7 +3,7 @@ package doctor
 import (
 	"context"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -83,7 +83,7 @@ func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
 			return report
 		}
 		tried[diagnosis.Cause+"\n"+fix.Name] = true
-		fix.About, fix.Next = fault.Quote(fix.About), fault.Quote(fix.Next) // they name files, and who knows who named those
+		fix.About, fix.Next = redact.Quote(fix.About), redact.Quote(fix.Next) // they name files, and who knows who named those
 		t.tell(fix.About)
 		candidate := fix.Apply(report.Spec)
 		now := t.Probe(ctx, candidate)
@@ -126,7 +126,7 @@ func (t Treatment) next(d Diagnosis, c Case, spec upstream.Spec, tried map[strin
 func (t Treatment) todo(d Diagnosis, c Case, spec upstream.Spec) (todo, command string) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk > t.Allow && fix.Next != "" {
-			return fault.Quote(fix.Next), fix.Command // it names files, and a project may have named those
+			return redact.Quote(fix.Next), fix.Command // it names files, and a project may have named those
 		}
 	}
 	return d.Fix, d.Command

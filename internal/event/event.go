@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Event is something that happened. Fields that do not apply are zero.
@@ -34,7 +35,7 @@ type Event struct {
 // Quoted returns e with every text cleaned and redacted, so that it is safe to show.
 func (e Event) Quoted() Event {
 	for _, text := range []*string{&e.Server, &e.Method, &e.Tool, &e.From, &e.To, &e.Detail} {
-		*text = fault.Quote(*text)
+		*text = redact.Quote(*text)
 	}
 	return e
 }

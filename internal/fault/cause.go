@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Cause is why a server failed and what to do about it. A fault with a cause is a consequence: every voice gives
@@ -22,7 +23,7 @@ func (c Cause) Known() bool { return c.Explanation != "" }
 // configuration and is masked already: patterns would only hide placeholders such as Authorization=NAME in it.
 func (f *Fault) cause() Cause {
 	c := Cause{Code: f.Cause.Code, Explanation: f.passage(f.Cause.Explanation)}
-	c.Remedy = plaintext.UpperFirst(sentenceEnd(plaintext.Cap(f.Secrets.Redact(plaintext.Clean(f.Cause.Remedy)), maxDetail)))
+	c.Remedy = plaintext.UpperFirst(sentenceEnd(plaintext.Cap(f.Secrets.Redact(plaintext.Clean(f.Cause.Remedy)), redact.MaxPassage)))
 	for _, change := range f.Cause.Changes {
 		c.Changes = append(c.Changes, f.foreign(change))
 	}

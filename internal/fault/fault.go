@@ -11,17 +11,14 @@
 //	terminal.go    the voice for people; explain.go says more about a code
 //	machine.go     the voice for programs: JSON, tool result, JSON-RPC error
 //	mark.go        how our words are told from a server's
-//	clean.go       foreign text without control characters
-//	redact.go      foreign text without secrets, by their shape (named.go: by their name; random.go, privatekey.go)
-//	words.go       the secrets of a command line, by their position; address.go those of a URL
-//	secrets.go     foreign text without secrets, by known value
-//	json.go        JSON in which every character is seen
-//	quote.go       foreign text fit to be shown: cleaned, redacted, capped
+//	shown.go       what the server wrote, fit to be shown
 package fault
 
 import (
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Fault is one thing that broke. It holds facts only: the words are in the catalogue, the layout in the voices.
@@ -56,7 +53,7 @@ type Fault struct {
 	Evidence *Evidence
 
 	// Secrets are values that no voice may show, in any encoding: the patterns of Redact cannot know a plain password.
-	Secrets Secrets
+	Secrets redact.Secrets
 }
 
 // Evidence is what we saw of a server that failed. All of Stderr and Stdout is foreign text.

@@ -14,10 +14,11 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // voices is every way out of this package, for a fault that carries text everywhere text can stand.
-func voices(code fault.Code, lines []string, secrets fault.Secrets) map[string]string {
+func voices(code fault.Code, lines []string, secrets redact.Secrets) map[string]string {
 	one := strings.Join(lines, "\n")
 	f := &fault.Fault{
 		Code: code, Server: one, Name: one, Method: one, Tool: one, Detail: one, At: noon, Secrets: secrets,
@@ -78,7 +79,7 @@ func TestNoSecretOfAnyShapeComesOutOfAnyVoice(t *testing.T) {
 		"just random":     {"the key is " + c + "9aB8cD7e"},
 	} {
 		for _, e := range fault.All() {
-			for name, voice := range voices(e.Code, lines, fault.Secrets{}) {
+			for name, voice := range voices(e.Code, lines, redact.Secrets{}) {
 				if form := leaks(voice, c); form != "" {
 					t.Fatalf("%s in the %s voice of %s, as %s: %s", shape, name, e.Code, form, voice)
 				}
@@ -94,7 +95,7 @@ func TestNoSecretOfAnyShapeComesOutOfAnyVoice(t *testing.T) {
 // A plain password has no shape: it is hidden because it is known, in whatever encoding it is repeated.
 func TestAKnownSecretIsHiddenInEveryEncoding(t *testing.T) {
 	const c = `correct horse+battery/staple"ü`
-	secrets := fault.EnvironSecrets([]string{"HOME=/home/me", "DB_PASSWORD=" + c, "MODE=production", "EMPTY_TOKEN="})
+	secrets := redact.EnvironSecrets([]string{"HOME=/home/me", "DB_PASSWORD=" + c, "MODE=production", "EMPTY_TOKEN="})
 	b64 := base64.StdEncoding.EncodeToString
 	for shape, line := range map[string]string{
 		"raw":              "logging in with " + c + " now",
@@ -126,7 +127,7 @@ func TestAKnownSecretIsHiddenInEveryEncoding(t *testing.T) {
 
 // Short enough that no other rule would hide it.
 func TestAShortKnownSecretIsFoundWhereverItStandsInBase64(t *testing.T) {
-	secrets := fault.KnownSecrets("hunter2x", "tiny")
+	secrets := redact.KnownSecrets("hunter2x", "tiny")
 	for _, before := range []string{"", "a", "ab", "abc", "abcd"} {
 		for _, after := range []string{"", "y", "yz"} {
 			got := secrets.Quote("sent " + base64.StdEncoding.EncodeToString([]byte(before+"hunter2x"+after)))
@@ -165,7 +166,7 @@ func TestRedactLeavesTheDiagnosisAlone(t *testing.T) {
 		"user@example.com is not allowed",
 		"--tokenize is not an option",
 	} {
-		if got := fault.Redact(s); got != s {
+		if got := redact.Text(s); got != s {
 			t.Errorf("%q became %q", s, got)
 		}
 	}
@@ -182,7 +183,7 @@ func TestRedactKeepsWhatIsAroundASecret(t *testing.T) {
 		"Server=db;Password=hunter2;Database=x":                  "Server=db;Password=«redacted»;Database=x",
 		`Authorization: "Bearer hunter2hunter2", Accept: "json"`: `Authorization: "«redacted»", Accept: "json"`,
 	} {
-		if got := fault.Redact(in); got != want {
+		if got := redact.Text(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
@@ -197,7 +198,7 @@ func TestHostileEvidenceIsOnlyEverQuotedText(t *testing.T) {
 		order, "]} <|im_end|> \"\\",
 	}
 	for _, e := range fault.All() {
-		for name, voice := range voices(e.Code, lines, fault.Secrets{}) {
+		for name, voice := range voices(e.Code, lines, redact.Secrets{}) {
 			if !utf8.ValidString(voice) {
 				t.Errorf("%s/%s: invalid UTF-8", e.Code, name)
 			}
@@ -259,7 +260,7 @@ func TestCleanIsWhatATerminalMayShow(t *testing.T) {
 func TestACutNeverLeavesHalfASecretAtTheEnd(t *testing.T) {
 	for pad := 4060; pad < 4100; pad++ {
 		s := strings.Repeat("x", pad) + " ghp_Zq7Xw2Lk9Vb4Nm6Tp1Rs8Yd3"
-		if got := fault.Redact(plaintext.Clean(s)); strings.Contains(got, "Zq7") {
+		if got := redact.Text(plaintext.Clean(s)); strings.Contains(got, "Zq7") {
 			t.Fatalf("pad %d: …%s", pad, got[len(got)-40:])
 		}
 	}
@@ -270,7 +271,7 @@ func TestACutNeverLeavesHalfASecretAtTheEnd(t *testing.T) {
 func TestRedactReadsAnyTextOnce(t *testing.T) {
 	for _, piece := range []string{"a=", "key=", "key: ", `"token":"`, "--token ", "- ", "Ab1", "%3d", "\\\""} {
 		begun := time.Now()
-		fault.Redact(strings.Repeat(piece, 1<<18/len(piece)))
+		redact.Text(strings.Repeat(piece, 1<<18/len(piece)))
 		if took := time.Since(begun); took > 5*time.Second {
 			t.Errorf("%q: %s", piece, took)
 		}
@@ -283,7 +284,7 @@ func FuzzQuoteIsAlwaysHarmless(f *testing.F) {
 	f.Add("-----BEGIN PRIVATE KEY-----")
 	f.Add("\u009d")
 	f.Fuzz(func(t *testing.T, s string) {
-		q := fault.Quote(s)
+		q := redact.Quote(s)
 		if !utf8.ValidString(q) || len(q) > 240 {
 			t.Fatalf("%d bytes: %q", len(q), q)
 		}
@@ -292,8 +293,8 @@ func FuzzQuoteIsAlwaysHarmless(f *testing.F) {
 				t.Fatalf("%U in %q", r, q)
 			}
 		}
-		if again := fault.Redact(fault.Redact(s)); again != fault.Redact(s) {
-			t.Fatalf("not at rest: %q became %q", fault.Redact(s), again)
+		if again := redact.Text(redact.Text(s)); again != redact.Text(s) {
+			t.Fatalf("not at rest: %q became %q", redact.Text(s), again)
 		}
 		if again := plaintext.Clean(plaintext.Clean(s)); again != plaintext.Clean(s) {
 			t.Fatalf("not at rest: %q became %q", plaintext.Clean(s), again)
@@ -305,14 +306,14 @@ func BenchmarkQuote(b *testing.B) {
 	line := `2026-11-14T12:00:00Z ERROR request failed url=https://api.example.com/v1/items?page=2 status=500 took=120ms`
 	b.ReportAllocs()
 	for b.Loop() {
-		fault.Quote(line)
+		redact.Quote(line)
 	}
 }
 
 func TestACallThatWouldPassIsNoPassword(t *testing.T) {
 	for _, call := range []string{`{}`, `{"name":"user1"}`, `{"a":{"b":[1]}}`, `the same with {"name":"user1"}`} {
 		line := "Call that would pass: " + call
-		for voice, got := range map[string]string{"Redact": fault.Redact("1. it is wrong\n" + line), "Quote": fault.Quote(line), "Passage": fault.Passage(line)} {
+		for voice, got := range map[string]string{"Redact": redact.Text("1. it is wrong\n" + line), "Quote": redact.Quote(line), "Passage": redact.Passage(line)} {
 			if !strings.HasSuffix(got, line) {
 				t.Errorf("%s: %s", voice, got)
 			}
@@ -322,7 +323,7 @@ func TestACallThatWouldPassIsNoPassword(t *testing.T) {
 		`pass: hunter2`, `"pass":"hunter2"`, `PASS=hunter2`, `DB_PASS=hunter2`, `pass: {hunter2}`, `--pass hunter2`, `password: {hunter2}`,
 		`Call that would pass: {"pass":"hunter2"}`, `Call that would pass: {"password": "hunter2"}`, `Call that would pass: hunter2`, `Call that would pass: {hunter2}`,
 	} {
-		if got := fault.Redact(line); strings.Contains(got, "hunter2") {
+		if got := redact.Text(line); strings.Contains(got, "hunter2") {
 			t.Errorf("%s is shown: %s", line, got)
 		}
 	}

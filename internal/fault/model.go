@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // What a model reads is paid by the token and believed by default, so it is short, and the words are ours.
@@ -89,7 +90,7 @@ var (
 // telling removes lines that name no cause, such as stack frames: the error is above them.
 func telling(lines []string) []string {
 	var out []string
-	for _, l := range recent(lines) {
+	for _, l := range redact.Recent(lines) {
 		l = plaintext.Clean(l)
 		if !frame.MatchString(l) && !wordless.MatchString(l) {
 			out = append(out, l)

@@ -1,10 +1,13 @@
 package fault
 
-import "github.com/gauze-mcp/gauze/internal/plaintext"
+import (
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
+)
 
 func (f *Fault) detail() string { return f.passage(f.Detail) }
 
-func (f *Fault) passage(s string) string { return plaintext.Cap(f.Secrets.hide(s), maxDetail) }
+func (f *Fault) passage(s string) string { return plaintext.Cap(f.Secrets.Hide(s), redact.MaxPassage) }
 
 func (f *Fault) foreign(s string) string {
 	if s == "" {
@@ -17,7 +20,7 @@ func (f *Fault) foreign(s string) string {
 // exited.
 func (f *Fault) foreignLines(lines []string, n int) []string {
 	var out []string
-	for _, l := range hideKeys(recent(lines)) {
+	for _, l := range redact.PrivateKeys(redact.Recent(lines)) {
 		if q := f.foreign(l); q != "" {
 			out = append(out, q)
 		}

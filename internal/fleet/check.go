@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -171,7 +171,7 @@ func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 // send it what it asks for.
 func (s *Server) NotAgreed() error {
 	if sends := s.Sends(); len(sends) > 0 {
-		return fmt.Errorf("it comes with the project, and would send the value of %s to %s", fault.Quote(strings.Join(sends, ", ")), fault.Quote(s.Written().String()))
+		return fmt.Errorf("it comes with the project, and would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
 	}
 	return errors.New("it comes with the project, and nobody has agreed to run it")
 }
@@ -189,7 +189,7 @@ func (s *Server) untried(o CheckOptions) string {
 	case s.Config.Place.Old != "":
 		return "the client does not read this file any more"
 	case len(s.Waiting) > 0:
-		return "only its client can fill in " + fault.Quote(s.Waiting[0])
+		return "only its client can fill in " + redact.Quote(s.Waiting[0])
 	case !s.Foreign():
 		return ""
 	case o.Ask == nil:

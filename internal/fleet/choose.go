@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Choice is which servers are meant: by name, by client, or all.
@@ -27,11 +27,11 @@ type NotFoundError struct {
 func (e *NotFoundError) Error() string {
 	switch {
 	case len(e.Near) > 0:
-		return fmt.Sprintf("no client has a server called %q; did you mean %s?", fault.Quote(e.Name), strings.Join(e.Near, " or "))
+		return fmt.Sprintf("no client has a server called %q; did you mean %s?", redact.Quote(e.Name), strings.Join(e.Near, " or "))
 	case len(e.Have) > 0:
-		return fmt.Sprintf("no client has a server called %q; there are %s (gauze list shows all)", fault.Quote(e.Name), strings.Join(e.Have, ", "))
+		return fmt.Sprintf("no client has a server called %q; there are %s (gauze list shows all)", redact.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("no client has a server called %q, nor any other: gauze list says where was looked", fault.Quote(e.Name))
+	return fmt.Sprintf("no client has a server called %q, nor any other: gauze list says where was looked", redact.Quote(e.Name))
 }
 
 // Choose finds the servers that are meant. A name that nobody has is an error;
@@ -134,7 +134,7 @@ func unknownClient(id string) error {
 		}
 	}
 	if len(nearest) > 0 {
-		return fmt.Errorf("no client is called %q; did you mean %s?", fault.Quote(id), strings.Join(nearest, " or "))
+		return fmt.Errorf("no client is called %q; did you mean %s?", redact.Quote(id), strings.Join(nearest, " or "))
 	}
-	return fmt.Errorf("no client is called %q; known are %s", fault.Quote(id), strings.Join(known, ", "))
+	return fmt.Errorf("no client is called %q; known are %s", redact.Quote(id), strings.Join(known, ", "))
 }

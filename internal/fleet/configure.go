@@ -11,7 +11,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/trust"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -65,7 +65,7 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 // and plans to write what was found to work. Nothing is written here.
 func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err error) {
 	if !serverName.MatchString(r.Name) {
-		return c, fmt.Errorf("%q cannot be the name of a server: want up to 64 letters, digits, dots, dashes and underscores", fault.Quote(r.Name))
+		return c, fmt.Errorf("%q cannot be the name of a server: want up to 64 letters, digits, dots, dashes and underscores", redact.Quote(r.Name))
 	}
 	clients, err := f.clientsFor(r.Clients)
 	if err != nil {
@@ -296,7 +296,7 @@ func lasting(written, before, healed upstream.Spec, wrapped bool) upstream.Spec 
 	written.Command, written.Args = healed.Command, healed.Args
 	for _, pair := range healed.Env {
 		name, value, _ := strings.Cut(pair, "=")
-		if slices.Contains(before.Env, pair) || fault.NamesSecret(name, value) {
+		if slices.Contains(before.Env, pair) || redact.NamesSecret(name, value) {
 			continue
 		}
 		if name == "PATH" || quietVariable(name) {

@@ -30,8 +30,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -52,7 +52,7 @@ type View struct {
 	Configs  []*clientconfig.Config
 	Servers  []*Server
 	Problems []clientconfig.Problem // of files, and of several together; those of a server are with it
-	secrets  fault.Secrets          // of all entries and of our environment: a server may say what another one was given
+	secrets  redact.Secrets         // of all entries and of our environment: a server may say what another one was given
 }
 
 // Server is one entry of one file.
@@ -70,19 +70,19 @@ func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 		v.Configs = append(v.Configs, f.Home.Read(file))
 	}
 	var problems []clientconfig.Problem
-	var secrets []fault.Secrets
-	secrets = append(secrets, fault.EnvironSecrets(f.Home.Environ))
+	var secrets []redact.Secrets
+	secrets = append(secrets, redact.EnvironSecrets(f.Home.Environ))
 	for _, c := range v.Configs {
 		secrets = append(secrets, secretsOf(c)...)
 		for _, e := range c.Entries {
-			secrets = append(secrets, fault.CommandSecrets(append([]string{e.Spec.Command}, e.Spec.Args...)))
+			secrets = append(secrets, redact.CommandSecrets(append([]string{e.Spec.Command}, e.Spec.Args...)))
 		}
 		problems = append(problems, c.Lint()...)
 		for i := range c.Entries {
 			v.Servers = append(v.Servers, &Server{Entry: &c.Entries[i], Config: c, view: v})
 		}
 	}
-	v.secrets = fault.JoinSecrets(secrets...)
+	v.secrets = redact.JoinSecrets(secrets...)
 	for _, p := range append(problems, clientconfig.Across(v.Configs)...) {
 		if s := v.of(p); s != nil {
 			s.Problems = append(s.Problems, p)
@@ -120,7 +120,7 @@ func (v *View) of(p clientconfig.Problem) *Server {
 }
 
 // shown is a server's name as problems write it.
-func (s *Server) shown() string { return fault.Quote(s.Name) }
+func (s *Server) shown() string { return redact.Quote(s.Name) }
 
 // ID names a server among all: its client and its name.
 func (s *Server) ID() string { return s.Client.ID + "/" + s.Name }
@@ -140,7 +140,7 @@ func (s *Server) Shown() string {
 }
 
 // Secrets are the values that no output about any of these servers shows.
-func (v *View) Secrets() fault.Secrets { return v.secrets }
+func (v *View) Secrets() redact.Secrets { return v.secrets }
 
 // Foreign reports whether the entry comes with a project and the user has not
 // agreed to run it. That a file is meant for one person does not keep a project
@@ -173,8 +173,8 @@ func (s *Server) Errors() (all []clientconfig.Problem) {
 // secretsOf returns the values of all entries of a file that no output shows.
 // What a project wrote hides nothing, or it could hide its own command; what its
 // entries take from the user's environment does.
-func secretsOf(c *clientconfig.Config) []fault.Secrets {
-	var all []fault.Secrets
+func secretsOf(c *clientconfig.Config) []redact.Secrets {
+	var all []redact.Secrets
 	for i := range c.Entries {
 		if c.InProject() {
 			all = append(all, c.Entries[i].Used())

@@ -16,7 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -403,7 +403,7 @@ func TestAHiddenChangeIsTold(t *testing.T) {
 	path := filepath.Join(h.dir, ".cursor/mcp.json")
 	old := files[".cursor/mcp.json"]
 	c := Change{Change: backup.Change{Path: path, Old: []byte(old), New: []byte(strings.Replace(old, secret, secret+"x", 1))},
-		secrets: append(secretsOf(h.fleet.Look().Servers[0].Config), fault.KnownSecrets(secret, secret+"x"))}
+		secrets: append(secretsOf(h.fleet.Look().Servers[0].Config), redact.KnownSecrets(secret, secret+"x"))}
 	if diff := c.Diff(); !strings.Contains(diff, `-    "notes": {"command": "npx", "args": ["-y", "notes-mcp@1.2.0"], "env": {"NOTES_TOKEN": "«secret 1»"}}`) ||
 		!strings.Contains(diff, `+    "notes": {"command": "npx", "args": ["-y", "notes-mcp@1.2.0"], "env": {"NOTES_TOKEN": "«secret 2»"}}`) || strings.Contains(diff, secret) {
 		t.Error(diff)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Made shows what one change of the past did, without the values that are
@@ -22,7 +22,7 @@ func (f *Fleet) Made(id string) (backup.Entry, string, error) {
 // difference shows one text of a file against another, without the values that
 // are secret in either.
 func (f *Fleet) difference(entry backup.Entry, from, to []byte) string {
-	var secrets []fault.Secrets
+	var secrets []redact.Secrets
 	for _, file := range f.readings(entry.Path) {
 		for _, text := range [][]byte{from, to} {
 			if text != nil {

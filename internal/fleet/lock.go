@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -79,10 +79,10 @@ func (e *SecretError) Error() string {
 // Check returns a SecretError if the lock holds a secret of any server. What a
 // server says is cleared of them before, but not what names an entry: it would
 // not be found again.
-func (l Lock) Check(secrets fault.Secrets) error {
+func (l Lock) Check(secrets redact.Secrets) error {
 	certain := secrets.Certain()
 	for _, s := range l.Servers {
-		id := certain.Redact(fault.Quote(s.Client + "/" + s.Name))
+		id := certain.Redact(redact.Quote(s.Client + "/" + s.Name))
 		for _, field := range []struct {
 			name  string
 			texts []string
@@ -105,13 +105,13 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	if spec.URL != "" {
 		l.URL = c.Hide(spec.Shown())
 		if u, err := url.Parse(spec.URL); err == nil && (u.RawQuery != "" || u.User != nil) {
-			l.URL += "?" + fault.Redacted // what is left out there is not to be forgotten
+			l.URL += "?" + redact.Redacted // what is left out there is not to be forgotten
 		}
 		for _, h := range spec.Header {
 			l.Headers = append(l.Headers, h.Name)
 		}
 	} else {
-		for _, word := range fault.MaskWords(append([]string{spec.Command}, spec.Args...)) {
+		for _, word := range redact.MaskWords(append([]string{spec.Command}, spec.Args...)) {
 			l.Command = append(l.Command, c.Hide(word))
 		}
 		l.Package, l.Version = f.Machine.Resolved(spec)
@@ -165,19 +165,19 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 	var cannot *fs.PathError
 	switch {
 	case errors.As(err, &cannot):
-		return l, nil, fmt.Errorf("%s: %w", fault.Quote(path), cannot.Err) // its own words would show the path as it is
+		return l, nil, fmt.Errorf("%s: %w", redact.Quote(path), cannot.Err) // its own words would show the path as it is
 	case err != nil:
 		return l, nil, err
 	case !info.Mode().IsRegular():
-		return l, nil, fmt.Errorf("%s is not a regular file; make a lock with: gauze lock", fault.Quote(path))
+		return l, nil, fmt.Errorf("%s is not a regular file; make a lock with: gauze lock", redact.Quote(path))
 	case info.Size() > maxLockBytes:
-		return l, nil, fmt.Errorf("%s has %d bytes; a lock file has at most %d", fault.Quote(path), info.Size(), maxLockBytes)
+		return l, nil, fmt.Errorf("%s has %d bytes; a lock file has at most %d", redact.Quote(path), info.Size(), maxLockBytes)
 	}
 	if text, err = os.ReadFile(path); err != nil {
 		return l, nil, err
 	}
 	if l, err = ReadLock(text); err != nil {
-		return l, nil, fmt.Errorf("%s: %w", fault.Quote(path), err)
+		return l, nil, fmt.Errorf("%s: %w", redact.Quote(path), err)
 	}
 	return l, text, nil
 }
@@ -299,7 +299,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		case !c.Tried:
 			drift("broken", "it was not tried: "+c.Not)
 		case !c.Report.Healthy:
-			drift("broken", "it does not work now: "+c.Hide(fault.Quote(c.Attempt.Stopped)))
+			drift("broken", "it does not work now: "+c.Hide(redact.Quote(c.Attempt.Stopped)))
 		default:
 			versions(was, now, drift)
 			tools(was.Tools, now.Tools, drift)
@@ -314,12 +314,12 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 }
 
 func configured(was, now Locked, drift func(kind, what string)) {
-	list := func(all []string) string { return fault.Quote(strings.Join(all, " ")) }
+	list := func(all []string) string { return redact.Quote(strings.Join(all, " ")) }
 	switch {
 	case !slices.Equal(was.Command, now.Command):
 		drift("config", fmt.Sprintf("the command was %s, and is %s", list(was.Command), list(now.Command)))
 	case was.URL != now.URL:
-		drift("config", fmt.Sprintf("the address was %s, and is %s", fault.Quote(was.URL), fault.Quote(now.URL)))
+		drift("config", fmt.Sprintf("the address was %s, and is %s", redact.Quote(was.URL), redact.Quote(now.URL)))
 	}
 	if !slices.Equal(was.Env, now.Env) {
 		drift("config", fmt.Sprintf("the variables were %s, and are %s", list(was.Env), list(now.Env)))
@@ -343,7 +343,7 @@ func values(was, now Locked, drift func(kind, what string)) {
 		header, isHeader := strings.CutPrefix(what, "header ")
 		gone := what == inFront && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
 		if was.Values[what] != now.Values[what] && !visible[what] && !gone {
-			drift("config", cmp.Or(words[what], "the value of the "+fault.Quote(what)+" changed"))
+			drift("config", cmp.Or(words[what], "the value of the "+redact.Quote(what)+" changed"))
 		}
 	}
 	if _, had := was.Values["working directory"]; !had && now.Values["working directory"] != "" {
@@ -354,9 +354,9 @@ func values(was, now Locked, drift func(kind, what string)) {
 func versions(was, now Locked, drift func(kind, what string)) {
 	switch {
 	case was.Version != now.Version:
-		drift("version", fmt.Sprintf("%s was %s, and is %s", fault.Quote(was.Package), fault.Quote(was.Version), fault.Quote(now.Version)))
+		drift("version", fmt.Sprintf("%s was %s, and is %s", redact.Quote(was.Package), redact.Quote(was.Version), redact.Quote(now.Version)))
 	case was.Server != now.Server:
-		drift("version", fmt.Sprintf("it called itself %s, and now %s", fault.Quote(was.Server), fault.Quote(now.Server)))
+		drift("version", fmt.Sprintf("it called itself %s, and now %s", redact.Quote(was.Server), redact.Quote(now.Server)))
 	}
 }
 
@@ -365,14 +365,14 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 		hash, there := now[name]
 		switch {
 		case !there:
-			drift("tools", "the tool "+fault.Quote(name)+" is gone")
+			drift("tools", "the tool "+redact.Quote(name)+" is gone")
 		case hash != was[name]:
-			drift("tools", "the tool "+fault.Quote(name)+" is described otherwise: read it before you trust it")
+			drift("tools", "the tool "+redact.Quote(name)+" is described otherwise: read it before you trust it")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if _, known := was[name]; !known {
-			drift("tools", "there is a new tool, "+fault.Quote(name))
+			drift("tools", "there is a new tool, "+redact.Quote(name))
 		}
 	}
 }
@@ -390,7 +390,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			d.skip(id, "no client of that name is known")
 			continue
 		}
-		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, fault.Redacted) || fault.Redact(word) != word }) {
+		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word }) {
 			d.skip(id, "a secret stood in its command line or address, and locks hold none: write it by hand")
 			continue
 		}

@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Masked takes secrets out of a text of several lines. A reference to a
 // variable is none: whether a value or a reference is written is what people
 // look for in a diff.
-func Masked(text string, secrets ...fault.Secrets) string {
-	all := fault.JoinSecrets(secrets...)
-	hide := func(line string) string { return fault.Redact(all.Redact(line)) }
+func Masked(text string, secrets ...redact.Secrets) string {
+	all := redact.JoinSecrets(secrets...)
+	hide := func(line string) string { return redact.Text(all.Redact(line)) }
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if bare := plainReference.ReplaceAllString(line, ""); hide(bare) != bare || bare == line {
@@ -29,7 +29,7 @@ var plainReference = regexp.MustCompile(`\$?\{(env:)?[A-Z_][A-Z0-9_]{0,63}\}`)
 // diffSecrets returns the values that a diff of a file does not show. Somebody
 // may have put a key into a project's file, so those of its entries count, too:
 // all but those of an entry that would hide a part of a command with them.
-func diffSecrets(c *clientconfig.Config) []fault.Secrets {
+func diffSecrets(c *clientconfig.Config) []redact.Secrets {
 	all := secretsOf(c)
 	if !c.InProject() {
 		return all
@@ -44,7 +44,7 @@ func diffSecrets(c *clientconfig.Config) []fault.Secrets {
 
 // hidesCommand reports whether secrets would mask a word of a command in a file
 // that is not simply the key that a flag names.
-func hidesCommand(c *clientconfig.Config, secrets fault.Secrets) bool {
+func hidesCommand(c *clientconfig.Config, secrets redact.Secrets) bool {
 	for i := range c.Entries {
 		s, flag := c.Written(&c.Entries[i]), ""
 		for _, word := range append([]string{s.Command}, s.Args...) {
@@ -52,7 +52,7 @@ func hidesCommand(c *clientconfig.Config, secrets fault.Secrets) bool {
 			if !joined {
 				name, value = flag, word
 			}
-			isKey := strings.HasPrefix(name, "-") && fault.NamesSecret(strings.TrimLeft(name, "-"), value) && keyShape.MatchString(value)
+			isKey := strings.HasPrefix(name, "-") && redact.NamesSecret(strings.TrimLeft(name, "-"), value) && keyShape.MatchString(value)
 			if !isKey && secrets.Redact(word) != word {
 				return true
 			}
@@ -64,7 +64,7 @@ func hidesCommand(c *clientconfig.Config, secrets fault.Secrets) bool {
 
 // maskedDiff is Masked for a diff, with a number for each secret: whoever agrees
 // to a diff sees whether a hidden value stays, changes or moves elsewhere.
-func maskedDiff(diff string, secrets ...fault.Secrets) string {
+func maskedDiff(diff string, secrets ...redact.Secrets) string {
 	numbers := map[string]int{}
 	numbered := func(secret string) string {
 		if numbers[secret] == 0 {
@@ -91,7 +91,7 @@ func maskedDiff(diff string, secrets ...fault.Secrets) string {
 // renamed puts a name of its own in the place of each mask in a line. A mask's
 // secret is what the line has between the words around it.
 func renamed(line, masked string, name func(secret string) string) string {
-	words := strings.Split(masked, fault.Redacted)
+	words := strings.Split(masked, redact.Redacted)
 	rest, ok := strings.CutPrefix(line, words[0])
 	if !ok || len(words) == 1 {
 		return masked

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Plan is a change to files that nobody has made yet.
@@ -27,7 +27,7 @@ type Change struct {
 	Servers []string             // whose entries are touched
 	Consent clientconfig.Consent // the most that any part of it needs
 	Shared  bool                 // others get the file, too: it lies in a project, or in a repository of somebody's settings
-	secrets []fault.Secrets
+	secrets []redact.Secrets
 	file    *clientconfig.Config
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -64,13 +64,13 @@ func (c *Checked) Verdict() Verdict {
 	case len(c.Errors()) > 0:
 		return c.ofProblem(command, Broken, c.Errors()[0])
 	case c.Gone:
-		return command(Broken, "wrapped, but gauze is no longer at "+fault.Quote(c.Entry.Spec.Command), Rewrap)
+		return command(Broken, "wrapped, but gauze is no longer at "+redact.Quote(c.Entry.Spec.Command), Rewrap)
 	case c.Tried && !c.Report.Healthy && d == nil:
-		return command(Broken, c.Hide(fault.Quote(c.Attempt.Stopped)), Nothing)
+		return command(Broken, c.Hide(redact.Quote(c.Attempt.Stopped)), Nothing)
 	case c.Tried && !c.Report.Healthy:
 		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.Hide(cmp.Or(c.Report.Todo, d.Fix))}
 		if d.Category == doctor.Unknown {
-			v.Cause = "stopped here without giving a reason: " + c.Hide(fault.Quote(c.Attempt.Stopped))
+			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped))
 		}
 		if c.Report.Fixable {
 			return command(Broken, v.Cause, Heal)
@@ -140,12 +140,12 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 }
 
 // Hide takes the secrets of all entries out of what a server or a program said.
-func (s *Server) Hide(text string) string { return fault.Redact(s.view.secrets.Redact(text)) }
+func (s *Server) Hide(text string) string { return redact.Text(s.view.secrets.Redact(text)) }
 
 // Hiding takes the secrets of a server that is in no file out of what it said.
 func Hiding(spec upstream.Spec) func(string) string {
 	secrets := spec.Secrets()
-	return func(text string) string { return fault.Redact(secrets.Redact(text)) }
+	return func(text string) string { return redact.Text(secrets.Redact(text)) }
 }
 
 // word is how a person names this server on a command line.

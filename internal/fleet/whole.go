@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -38,13 +38,13 @@ func Whole(s upstream.Spec, sends ...string) (string, error) {
 func Outline(s upstream.Spec, sends ...string) string {
 	header := func(value string) string {
 		if !strings.ContainsAny(value, "${") { // a reference is no key
-			return fault.Redacted
+			return redact.Redacted
 		}
 		return value
 	}
 	variable := func(name, value string) string {
 		if isKey(name, value) {
-			return fault.Redacted
+			return redact.Redacted
 		}
 		return value
 	}
@@ -54,7 +54,7 @@ func Outline(s upstream.Spec, sends ...string) string {
 // isKey reports whether a value is nothing but a key. What could be a command
 // or the path of one is not.
 func isKey(name, value string) bool {
-	return fault.NamesSecret(name, value) && keyShape.MatchString(value) && strings.ContainsAny(value, "0123456789")
+	return redact.NamesSecret(name, value) && keyShape.MatchString(value) && strings.ContainsAny(value, "0123456789")
 }
 
 var keyShape = regexp.MustCompile(`^[A-Za-z0-9_.~+=-]{12,}$`)

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 const (
@@ -70,7 +70,7 @@ func (g *Gateway) state(ctx context.Context) (now state) {
 	if alive > 0 {
 		now.Upstream, now.Ready = worst.String(), worst >= health.Degraded
 	} else if err := g.ready.look(ctx, g.Reachable); err != nil {
-		now.Upstream, now.Reason = "unreachable", fault.Quote(err.Error())
+		now.Upstream, now.Reason = "unreachable", redact.Quote(err.Error())
 	} else {
 		now.Upstream, now.Ready = "reachable", true
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -96,12 +97,12 @@ func (r *restoring) legacy(m memory, uris []string) error {
 		return err
 	}
 	if answer.Error != nil {
-		return fmt.Errorf("it refused to be initialised again: %s", fault.Quote(string(answer.Error)))
+		return fmt.Errorf("it refused to be initialised again: %s", redact.Quote(string(answer.Error)))
 	}
 	// A server must not be spoken to in another version than the client uses.
 	if version, _ := wire.Field(answer.Result, "protocolVersion"); string(version) != m.version {
 		return &fault.Fault{Code: fault.SessionChanged,
-			Detail: fmt.Sprintf("it came back with protocol version %s, the session uses %s", fault.Quote(string(version)), m.version)}
+			Detail: fmt.Sprintf("it came back with protocol version %s, the session uses %s", redact.Quote(string(version)), m.version)}
 	}
 	r.s.mu.Lock()
 	r.s.greet(r.conn)
@@ -146,7 +147,7 @@ func (r *restoring) modern(m memory) error {
 			return err
 		}
 		if answer.Error != nil {
-			return fmt.Errorf("it refused server/discover: %s", fault.Quote(string(answer.Error)))
+			return fmt.Errorf("it refused server/discover: %s", redact.Quote(string(answer.Error)))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -505,7 +506,7 @@ func (s *Session) Stray(conn *upstream.Conn, line []byte) {
 	s.spoilt(conn, idOfAnswer(line, line[max(0, len(line)-1024):]), fault.ResponseInvalid, "a line that is no valid message")
 	s.count(func(n *Counters) { n.Stray++ })
 	s.Events.Emit(event.Event{Kind: event.Stray, Server: s.Name, Generation: conn.Generation,
-		Detail: fault.Quote(string(line[:min(len(line), 200)]))})
+		Detail: redact.Quote(string(line[:min(len(line), 200)]))})
 }
 
 // spoilt ends the call whose answer cannot be passed on, if it is known.

@@ -13,6 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
@@ -102,7 +103,7 @@ type Session struct {
 	label   string // for models
 	up      *upstream.Upstream
 	out     outlet
-	secrets atomic.Pointer[fault.Secrets]
+	secrets atomic.Pointer[redact.Secrets]
 
 	mu      sync.Mutex // guards everything below
 	conn    *upstream.Conn

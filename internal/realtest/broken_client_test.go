@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // withoutHealing are the flags of a gauze run that leaves a broken server as it is.
@@ -45,7 +45,7 @@ func TestBrokenSetupsInARealClient(t *testing.T) {
 			b := newBench(t, web)
 			s.build(b)
 			seen := b.gauze().Report
-			want := []string{fault.Quote(seen.Diagnosis.Explanation), fault.Quote(seen.Todo)}
+			want := []string{redact.Quote(seen.Diagnosis.Explanation), redact.Quote(seen.Todo)}
 			for name, connect := range clientsOfBroken {
 				if name == "ts-v1" && i%3 > 0 {
 					continue // what gauze says is the same for all; that a client shows it, a third of them shows

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Limits of one request.
@@ -127,7 +127,7 @@ func unreachable(host string, err error) error {
 		}
 		err = outer.Err
 	}
-	return fmt.Errorf("the registry at %s cannot be reached: %s", host, fault.Quote(err.Error()))
+	return fmt.Errorf("the registry at %s cannot be reached: %s", host, redact.Quote(err.Error()))
 }
 
 // plainTag returns tag if it can be sent back unchanged, otherwise "".

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -125,12 +125,12 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 }
 
 // shown returns the text for display: one line, cleaned, truncated.
-func (t text) shown() string { return fault.Quote(string(t)) }
+func (t text) shown() string { return redact.Quote(string(t)) }
 
 // exact returns the text as a value, or "" if it is not safe to use as it is: a cleaned or
 // truncated value would be a different value.
 func (t text) exact() string {
-	if fault.Quote(string(t)) != string(t) {
+	if redact.Quote(string(t)) != string(t) {
 		return ""
 	}
 	return string(t)
@@ -280,7 +280,7 @@ func limited(inputs []input) []input { return inputs[:min(maxVariables, len(inpu
 
 // variable converts an input whose name is valid.
 func (in input) variable(name string) Variable {
-	v := Variable{Name: name, About: in.Description.shown(), Required: in.Required, Secret: in.Secret || fault.NamesSecret(name, "value"), Value: in.Value.exact()}
+	v := Variable{Name: name, About: in.Description.shown(), Required: in.Required, Secret: in.Secret || redact.NamesSecret(name, "value"), Value: in.Value.exact()}
 	for _, blank := range in.Variables {
 		v.Required, v.Secret = v.Required || blank.Required, v.Secret || blank.Secret
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // rejectionPrefixes matches how the libraries of servers begin when they reject a call before its
@@ -107,7 +107,7 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	m.shown = s.corrected(doc, d.found, m.known)
 	m.issues, m.affected = d.issues(m.known, m.shown), d.affected
 	m.summary = m.status() + ": its arguments need a change."
-	words := fault.Redact(m.known.in(plaintext.Clean(said)))
+	words := redact.Text(m.known.in(plaintext.Clean(said)))
 	m.quoted = []string{"The server's message, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
 }

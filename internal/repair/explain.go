@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Message tells a caller how to correct a call.
@@ -87,7 +87,7 @@ type message struct {
 
 // shownTool returns a tool name that can be shown in backticks.
 func shownTool(name string) string {
-	return bounded(strings.ReplaceAll(fault.Redact(visible(name)), "`", "'"), 100)
+	return bounded(strings.ReplaceAll(redact.Text(visible(name)), "`", "'"), 100)
 }
 
 // extent says how much of the call has to change.
@@ -268,9 +268,9 @@ func (m *message) unreadable(out Outcome) Message {
 		text := unfenced(out.text)
 		at, _ := strconv.Atoi(found[1])
 		at = min(max(at-1, 0), len(text))
-		after = tail(fault.Redact(plaintext.Clean(text[max(0, at-2000):at])), 60)
+		after = tail(redact.Text(plaintext.Clean(text[max(0, at-2000):at])), 60)
 	} else {
-		after = tail(fault.Redact(plaintext.Clean(out.text[max(0, len(out.text)-2000):])), 60)
+		after = tail(redact.Text(plaintext.Clean(out.text[max(0, len(out.text)-2000):])), 60)
 	}
 	issue := Issue{Field: Path(nil), Problem: why, Expected: "a JSON object", Fix: "send the whole object as JSON, with every string and bracket closed",
 		groups: []string{groupFormat}}
@@ -312,7 +312,7 @@ func unknownTool(called string, tools []string, times int, rejected bool) Messag
 		}
 		fix = "call a tool by its exact name, e.g. " + shown[0]
 	}
-	issue := Issue{Field: "name", Problem: "this tool does not exist", Received: json.RawMessage(visible(string(encode(bounded(fault.Redact(called), 100), nil)))),
+	issue := Issue{Field: "name", Problem: "this tool does not exist", Received: json.RawMessage(visible(string(encode(bounded(redact.Text(called), 100), nil)))),
 		Expected: expected, Fix: fix, groups: []string{groupEnum}}
 	report := Report{Type: typeTool, Summary: summary, Issues: []Issue{issue}, Suggestions: suggestions([]Issue{issue})}
 	p := page{left: maxText}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden messages")
@@ -290,7 +290,7 @@ func TestTheExampleOutlivesRedaction(t *testing.T) {
 	const label = "Call that would pass: "
 	for _, call := range []string{`{"login":"abc","mail":"none","age":20,"role":"owner"}`, `{}`, `{"logn":"abc"}`} {
 		m := Compile([]byte(account)).Explain("tool", refuse(t, account, call), 1)
-		_, after, found := strings.Cut(fault.Redact(m.Text), label)
+		_, after, found := strings.Cut(redact.Text(m.Text), label)
 		var example map[string]any
 		if err := json.NewDecoder(strings.NewReader(after)).Decode(&example); !found || err != nil {
 			t.Errorf("%s: %v:\n%s", call, err, after)

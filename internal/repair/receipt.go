@@ -7,6 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Receipt reports what was changed in a call.
@@ -34,7 +35,7 @@ func (d *Decision) note() string {
 	var changed, parts []string
 	if d.Receipt.Called != "" {
 		what = "The call was adjusted: "
-		changed = append(changed, "the tool is called "+fault.Quote(d.Tool)+", not "+fault.Quote(d.Receipt.Called))
+		changed = append(changed, "the tool is called "+redact.Quote(d.Tool)+", not "+redact.Quote(d.Receipt.Called))
 	}
 	for _, change := range d.Receipt.Changes {
 		if change.Tier > Silent || d.mode == ModeReport {

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // maskText replaces a secret value of the caller.
@@ -40,7 +40,7 @@ func visible(text string) string {
 func unseen(r rune) bool { return r != ' ' && (plaintext.Unseen(r) || unicode.IsSpace(r)) }
 
 // remark returns untrusted prose on one line, without secrets.
-func remark(text string, n int) string { return bounded(fault.Redact(plaintext.Clean(text)), n) }
+func remark(text string, n int) string { return bounded(redact.Text(plaintext.Clean(text)), n) }
 
 // maxScalars limits the values of a call that are searched for secrets. A call with more is not
 // repeated as an example.
@@ -120,7 +120,7 @@ func (k *masker) nearest(name string) string {
 
 func looksSecret(text string) bool {
 	clean := plaintext.Clean(text)
-	return fault.Redact(clean) != clean
+	return redact.Text(clean) != clean
 }
 
 // secretName reports whether a name indicates a secret. The word key alone usually means something
@@ -133,7 +133,7 @@ func secretName(name, value string) bool {
 	if words := segments(name); len(words) > 0 && words[len(words)-1] == "key" {
 		return len(words) > 1 && slices.Contains(keyAdjectives, words[len(words)-2])
 	}
-	return fault.NamesSecret(name, value)
+	return redact.NamesSecret(name, value)
 }
 
 var keyAdjectives = []string{"api", "access", "private", "secret", "auth", "encryption", "signing", "master", "ssh", "service", "license", "account"}
@@ -148,7 +148,7 @@ func (k *masker) safe(value any, path []string) any {
 		object := map[string]any{}
 		keys := orderedKeys(v, nil)
 		for _, key := range keys[:min(len(keys), maxShown)] {
-			object[fault.Redact(bounded(key, maxShownText))] = k.safe(v[key], append(slices.Clone(path), key))
+			object[redact.Text(bounded(key, maxShownText))] = k.safe(v[key], append(slices.Clone(path), key))
 		}
 		return object
 	case []any:
@@ -181,10 +181,10 @@ func (k *masker) show(value any, path []string) string {
 
 // field returns a path that can be shown.
 func field(path []string) string {
-	return bounded(fault.Redact(visible(Path(path))), 120)
+	return bounded(redact.Text(visible(Path(path))), 120)
 }
 
 // in masks the secrets of the call in untrusted text.
 func (k *masker) in(text string) string {
-	return fault.KnownSecrets(slices.Sorted(maps.Keys(k.values))...).Redact(text)
+	return redact.KnownSecrets(slices.Sorted(maps.Keys(k.values))...).Redact(text)
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Access changes how requests to a URL are sent. The zero value changes nothing.
@@ -116,26 +116,26 @@ func (*unauthorizedBody) Close() error { return nil }
 // remoteSecrets holds the values that no message about a server may show: those of its Spec, and
 // the latest values of headers that change.
 type remoteSecrets struct {
-	all atomic.Pointer[fault.Secrets]
+	all atomic.Pointer[redact.Secrets]
 
 	mu     sync.Mutex
-	fixed  fault.Secrets
+	fixed  redact.Secrets
 	latest []string
 }
 
 // maxLatestSecrets is how many header values are remembered. Tokens expire.
 const maxLatestSecrets = 32
 
-func (s *remoteSecrets) init(fixed fault.Secrets) {
+func (s *remoteSecrets) init(fixed redact.Secrets) {
 	s.fixed = fixed
 	s.all.Store(&fixed)
 }
 
-func (s *remoteSecrets) get() fault.Secrets {
+func (s *remoteSecrets) get() redact.Secrets {
 	if all := s.all.Load(); all != nil {
 		return *all
 	}
-	return fault.Secrets{}
+	return redact.Secrets{}
 }
 
 // Redact hides the secrets in text.
@@ -149,6 +149,6 @@ func (s *remoteSecrets) add(value string) {
 	}
 	s.latest = append(s.latest, value)
 	s.latest = s.latest[max(0, len(s.latest)-maxLatestSecrets):]
-	all := fault.JoinSecrets(s.fixed, fault.KnownSecrets(s.latest...))
+	all := redact.JoinSecrets(s.fixed, redact.KnownSecrets(s.latest...))
 	s.all.Store(&all)
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -84,7 +84,7 @@ type RPCError struct {
 }
 
 func (e *RPCError) Error() string {
-	return fmt.Sprintf("it answered %s with error %d: %s", e.Method, e.Code, fault.Quote(e.Message))
+	return fmt.Sprintf("it answered %s with error %d: %s", e.Method, e.Code, redact.Quote(e.Message))
 }
 
 // lostError is a request over HTTP that had no answer.

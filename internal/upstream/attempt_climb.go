@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -26,7 +26,7 @@ func (a *attempt) climb() error {
 	if err := a.handshake(); err != nil {
 		return err
 	}
-	a.reach(Initialized, fmt.Sprintf("initialized: %s, protocol %s", fault.Quote(a.Found.Name+" "+a.Found.Version), fault.Quote(a.Found.Protocol)))
+	a.reach(Initialized, fmt.Sprintf("initialized: %s, protocol %s", redact.Quote(a.Found.Name+" "+a.Found.Version), redact.Quote(a.Found.Protocol)))
 	if err := a.list(); err != nil {
 		return err
 	}

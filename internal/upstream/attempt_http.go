@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Response is one answer of a server behind a URL, or why there was none. The
@@ -38,7 +38,7 @@ const keptResponses = 64
 type recorder struct {
 	remote *Remote
 	next   http.RoundTripper
-	secret fault.Secrets
+	secret redact.Secrets
 
 	mu    sync.Mutex
 	stage Stage // of the network: Nowhere, Located, Started
@@ -93,7 +93,7 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // responseOf is what an answer says beside its body.
-func responseOf(res *http.Response, secret fault.Secrets) Response {
+func responseOf(res *http.Response, secret redact.Secrets) Response {
 	header := func(name string) string { return cleaned(res.Header.Get(name), secret) }
 	seen := Response{
 		Method: res.Request.Method, URL: openly(res.Request.URL), Status: res.StatusCode,
@@ -121,7 +121,7 @@ func (r *recorder) note(seen *Response) {
 }
 
 // cleaned is a header's value, without secrets and bounded.
-func cleaned(text string, secret fault.Secrets) string {
+func cleaned(text string, secret redact.Secrets) string {
 	text = secret.Redact(text)
 	return text[:min(len(text), keptText)]
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -102,7 +103,7 @@ func (s *strays) add(line []byte) {
 // stray: the line is evidence, and it goes where logs belong.
 func (c *Conn) stray(line []byte) {
 	c.strays.add(line)
-	io.WriteString(c.logs, fault.Quote(string(line[:min(len(line), 1000)]))+"\n")
+	io.WriteString(c.logs, redact.Quote(string(line[:min(len(line), 1000)]))+"\n")
 	c.hear.Stray(c, line)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Loss is how one request ended without an answer while the connection goes
@@ -61,7 +62,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		l.Code, l.Final = fault.HTTPUnavailable, false
 	case status >= 300 && status < 400:
 		l.Code = fault.RedirectRefused
-		l.Detail = fmt.Sprintf("HTTP %d to %s", status, fault.Quote(target(res)))
+		l.Detail = fmt.Sprintf("HTTP %d to %s", status, redact.Quote(target(res)))
 	case status >= 200 && status < 300:
 		// It may have run, whatever this is. Of a page only its type is told, if
 		// it is one.
@@ -72,7 +73,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		}
 	}
 	if body, ok := res.Body.(*unauthorizedBody); ok {
-		l.Detail = "authorization failed: " + fault.Quote(body.reason.Error()) + "; " + l.Detail
+		l.Detail = "authorization failed: " + redact.Quote(body.reason.Error()) + "; " + l.Detail
 	}
 	if l.After > retryAfterMost {
 		l.Final = true
@@ -96,7 +97,7 @@ func refuses(status int) bool {
 func (r *Remote) statusLine(res *http.Response, body []byte) string {
 	line := fmt.Sprintf("HTTP %d", res.StatusCode)
 	if kind := contentType(res); len(body) > 0 && (kind == "text/plain" || kind == "application/json") {
-		line += ": " + fault.Quote(r.secrets.Redact(string(bytes.TrimSpace(body[:min(len(body), 300)]))))
+		line += ": " + redact.Quote(r.secrets.Redact(string(bytes.TrimSpace(body[:min(len(body), 300)]))))
 	}
 	return line
 }
@@ -138,9 +139,9 @@ func credentials(res *http.Response, sent []Header) string {
 	text := fmt.Sprintf("HTTP %d; sent was %s", res.StatusCode, strings.Join(all, ", "))
 	if asked := res.Header.Get("WWW-Authenticate"); asked != "" {
 		scheme, rest, _ := strings.Cut(asked[:min(len(asked), 300)], " ")
-		text += "; the server asks for the scheme " + fault.Quote(scheme)
+		text += "; the server asks for the scheme " + redact.Quote(scheme)
 		if rest != "" { // on its own: behind the scheme it would look like a credential
-			text += " with " + fault.Quote(rest)
+			text += " with " + redact.Quote(rest)
 		}
 	}
 	return text

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Restart says how eagerly a server is brought back. The zero value holds the
@@ -230,7 +231,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 func notFound(err error) string {
 	var look *exec.Error
 	if errors.As(err, &look) {
-		return fmt.Sprintf("\"%s\" was not found in PATH (%s)", look.Name, fault.Quote(os.Getenv("PATH"))) // some are longer than what follows may be
+		return fmt.Sprintf("\"%s\" was not found in PATH (%s)", look.Name, redact.Quote(os.Getenv("PATH"))) // some are longer than what follows may be
 	}
 	return err.Error()
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
@@ -79,15 +79,15 @@ var ourHeaders = map[string]bool{"Accept": true, "Content-Type": true, "Content-
 	"Transfer-Encoding": true, "Upgrade": true, "Last-Event-Id": true, "Idempotency-Key": true, "X-Idempotency-Key": true}
 
 // Secrets are the values no output may show: of the environment, of headers, of the command line, of the address.
-func (s Spec) Secrets() fault.Secrets {
+func (s Spec) Secrets() redact.Secrets {
 	if s.URL == "" {
-		return fault.JoinSecrets(fault.EnvironSecrets(s.Environment()), fault.CommandSecrets(s.argv()))
+		return redact.JoinSecrets(redact.EnvironSecrets(s.Environment()), redact.CommandSecrets(s.argv()))
 	}
 	var headers []string
 	for _, h := range s.Header {
 		headers = append(headers, h.Value)
 	}
-	return fault.JoinSecrets(fault.KnownSecrets(headers...), fault.AddressSecrets(s.URL))
+	return redact.JoinSecrets(redact.KnownSecrets(headers...), redact.AddressSecrets(s.URL))
 }
 
 func (s Spec) argv() []string { return append([]string{s.Command}, s.Args...) }
@@ -112,9 +112,9 @@ func (s Spec) Shown() string { return s.ShownIn(shell.Here()) }
 // ShownIn is Shown for the shell of a given platform.
 func (s Spec) ShownIn(words shell.Words) string {
 	if s.URL != "" {
-		return fault.MaskAddress(s.String())
+		return redact.MaskAddress(s.String())
 	}
-	return words.Line(fault.MaskWords(s.argv())...)
+	return words.Line(redact.MaskWords(s.argv())...)
 }
 
 // Label is a short name for a server that was given none: its program or its host. It is what a model reads.

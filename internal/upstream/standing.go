@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -232,7 +232,7 @@ func (w *web) openOld(x *exchange) bool {
 	to = w.remote.address.Load().ResolveReference(to)
 	if !sameOrigin(w.remote.address.Load(), to) {
 		res.Body.Close()
-		return failed(errors.New("it wants its messages posted to another host, " + fault.Quote(to.Host)))
+		return failed(errors.New("it wants its messages posted to another host, " + redact.Quote(to.Host)))
 	}
 	to.User = w.remote.address.Load().User
 	w.mu.Lock()

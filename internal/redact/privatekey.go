@@ -1,4 +1,4 @@
-package fault
+package redact
 
 import (
 	"regexp"
@@ -14,7 +14,7 @@ var (
 
 // hideKeys hides private keys that span lines, also when only the first or the last part of one is there. Redact sees one
 // line at a time, and the middle of a key looks like nothing.
-func hideKeys(lines []string) []string {
+func PrivateKeys(lines []string) []string {
 	var out []string
 	inside := false
 	for _, l := range lines {

@@ -1,4 +1,4 @@
-package fault
+package redact
 
 import (
 	"regexp"
@@ -10,10 +10,10 @@ const Redacted = "«redacted»"
 
 const mark = Redacted
 
-// Redact hides what looks like a secret. It is generous: a word too many hidden costs a little diagnosis, a secret
+// Text returns s without what looks like a secret. It is generous: one word too many costs a little diagnosis, a secret
 // shown cannot be taken back. The expressions are RE2, so hostile text cannot make them slow, and each is tried only
 // if its hint is there, so plain text costs next to nothing.
-func Redact(s string) string {
+func Text(s string) string {
 	lower := strings.ToLower(s)
 	for _, r := range shapes {
 		if hinted(lower, r.hints) {
