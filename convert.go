@@ -10,19 +10,20 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // spec returns the server that valid options describe.
-func (o Options) spec() upstream.Spec {
+func (o Options) spec() launch.Spec {
 	if o.URL == "" {
-		return upstream.Spec{Command: o.Command[0], Args: o.Command[1:], Dir: o.Dir, Env: o.Env}
+		return launch.Spec{Command: o.Command[0], Args: o.Command[1:], Dir: o.Dir, Env: o.Env}
 	}
-	spec := upstream.Spec{URL: o.URL}
+	spec := launch.Spec{URL: o.URL}
 	for name, values := range o.Header {
 		for _, value := range values {
-			spec.Header = append(spec.Header, upstream.Header{Name: name, Value: value, Source: "Options.Header"})
+			spec.Header = append(spec.Header, launch.Header{Name: name, Value: value, Source: "Options.Header"})
 		}
 	}
 	return spec

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Options configures a [Wrap] or a [Transport]. Set Command or URL; the zero value of every other
@@ -204,7 +204,7 @@ func (o Options) checkServer() error {
 	case o.OAuthHandler != nil && o.Header.Get("Authorization") != "":
 		return errors.New("gauze: Options.OAuthHandler sets the Authorization header: remove it from Options.Header")
 	}
-	if err := upstream.CheckURL(o.URL); err != nil {
+	if err := launch.CheckURL(o.URL); err != nil {
 		return fmt.Errorf("gauze: invalid Options.URL: %w", err)
 	}
 	if err := checkHeader(o.Header); err != nil {
@@ -216,7 +216,7 @@ func (o Options) checkServer() error {
 func checkHeader(header http.Header) error {
 	for name, values := range header {
 		for _, value := range values {
-			if err := upstream.CheckHeader(name, value); err != nil {
+			if err := launch.CheckHeader(name, value); err != nil {
 				return err
 			}
 		}

@@ -20,8 +20,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Server is how a server is started or reached. Set Command or URL.
@@ -166,7 +166,7 @@ func Diagnose(log string, server Server) Diagnosis {
 }
 
 // spec returns the server as internal packages know it.
-func (s Server) spec() (spec upstream.Spec, err error) {
+func (s Server) spec() (spec launch.Spec, err error) {
 	command := len(s.Command) > 0 && s.Command[0] != ""
 	switch {
 	case s.URL == "" && !command:
@@ -174,18 +174,18 @@ func (s Server) spec() (spec upstream.Spec, err error) {
 	case s.URL != "" && len(s.Command) > 0:
 		return spec, errors.New("doctor: Server.Command and Server.URL are both set: use one of them")
 	case s.URL == "":
-		return upstream.Spec{Command: s.Command[0], Args: s.Command[1:], Dir: s.Dir, Env: s.Env}, nil
+		return launch.Spec{Command: s.Command[0], Args: s.Command[1:], Dir: s.Dir, Env: s.Env}, nil
 	}
-	if err := upstream.CheckURL(s.URL); err != nil {
+	if err := launch.CheckURL(s.URL); err != nil {
 		return spec, fmt.Errorf("doctor: invalid Server.URL: %w", err)
 	}
 	spec.URL = s.URL
 	for name, values := range s.Header {
 		for _, value := range values {
-			if err := upstream.CheckHeader(name, value); err != nil {
+			if err := launch.CheckHeader(name, value); err != nil {
 				return spec, fmt.Errorf("doctor: invalid Server.Header: %w", err)
 			}
-			spec.Header = append(spec.Header, upstream.Header{Name: name, Value: value, Source: "Server.Header"})
+			spec.Header = append(spec.Header, launch.Header{Name: name, Value: value, Source: "Server.Header"})
 		}
 	}
 	return spec, nil

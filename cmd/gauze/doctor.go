@@ -12,8 +12,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/shell"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // doctorFlags are the settings of gauze doctor.
@@ -80,18 +80,18 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 // specsOf tells command lines and URLs from names of servers.
-func specsOf(args []string) (specs []upstream.Spec, names []string, err error) {
+func specsOf(args []string) (specs []launch.Spec, names []string, err error) {
 	for i, arg := range args {
 		switch words := doctor.SplitCommand(arg); {
 		case len(words) == 0:
 			return nil, nil, fmt.Errorf("server %d is empty", i+1)
 		case strings.ContainsAny(arg, " \t"):
-			specs = append(specs, upstream.Spec{Command: words[0], Args: words[1:]})
+			specs = append(specs, launch.Spec{Command: words[0], Args: words[1:]})
 		case strings.Contains(arg, "://"):
-			if err := upstream.CheckURL(arg); err != nil {
+			if err := launch.CheckURL(arg); err != nil {
 				return nil, nil, fmt.Errorf("server %d: %w", i+1, err)
 			}
-			specs = append(specs, upstream.Spec{URL: arg})
+			specs = append(specs, launch.Spec{URL: arg})
 		default:
 			names = append(names, arg)
 		}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // runSpecs examines what was named on the command line itself.
-func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []upstream.Spec) error {
+func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	show := together(progressOn(cmd.ErrOrStderr(), f.json))
@@ -63,7 +64,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []upstream.Spec) error 
 
 // examined is one server and what came out.
 type examined struct {
-	spec   upstream.Spec
+	spec   launch.Spec
 	last   upstream.Attempted
 	report doctor.Report
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/gateway"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -191,7 +192,7 @@ func loopback(host string) bool {
 }
 
 // resolvable reports whether the server's command is there.
-func resolvable(spec upstream.Spec) error {
+func resolvable(spec launch.Spec) error {
 	command := spec.Command
 	if spec.Dir != "" && !filepath.IsAbs(command) && strings.ContainsRune(command, filepath.Separator) {
 		command = filepath.Join(spec.Dir, command)

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // serverFlags are what a user can say about the server behind us and how it
@@ -100,7 +100,7 @@ func spareMemory() {
 }
 
 // spec is the server: a command or a URL, and not both.
-func (f *serverFlags) spec(command string, args []string) (spec upstream.Spec, err error) {
+func (f *serverFlags) spec(command string, args []string) (spec launch.Spec, err error) {
 	spec = f.Spec
 	switch {
 	case spec.URL != "" && len(args) > 0:
@@ -118,7 +118,7 @@ func (f *serverFlags) spec(command string, args []string) (spec upstream.Spec, e
 	case spec.Dir != "":
 		return spec, errors.New("--cwd cannot be used with --url: the server runs elsewhere")
 	}
-	if err := upstream.CheckURL(spec.URL); err != nil {
+	if err := launch.CheckURL(spec.URL); err != nil {
 		return spec, fmt.Errorf("invalid --url: %w", err)
 	}
 	spec.Header, err = f.header()
@@ -126,14 +126,14 @@ func (f *serverFlags) spec(command string, args []string) (spec upstream.Spec, e
 }
 
 // header reads the headers for the URL. Their values are never shown.
-func (f *serverFlags) header() (all []upstream.Header, err error) {
+func (f *serverFlags) header() (all []launch.Header, err error) {
 	for _, text := range f.headers {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
 			return nil, errors.New("invalid --header: must be 'Name: value', such as 'X-Team: blue'")
 		}
-		all = append(all, upstream.Header{Name: name, Value: value, Source: "--header"})
+		all = append(all, launch.Header{Name: name, Value: value, Source: "--header"})
 	}
 	for _, text := range f.headersFromEnv {
 		name, variable, ok := strings.Cut(text, "=")
@@ -144,10 +144,10 @@ func (f *serverFlags) header() (all []upstream.Header, err error) {
 		if value == "" {
 			return nil, fmt.Errorf("invalid --header-env %s: the variable %s is not set", text, variable)
 		}
-		all = append(all, upstream.Header{Name: name, Value: value, Source: "the variable " + variable})
+		all = append(all, launch.Header{Name: name, Value: value, Source: "the variable " + variable})
 	}
 	for _, h := range all {
-		if err := upstream.CheckHeader(h.Name, h.Value); err != nil {
+		if err := launch.CheckHeader(h.Name, h.Value); err != nil {
 			return nil, fmt.Errorf("invalid header: %w", err)
 		}
 	}

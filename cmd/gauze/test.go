@@ -13,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -103,7 +104,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) tested {
+func testedOf(spec launch.Spec, a upstream.Attempted, report doctor.Report) tested {
 	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
 	if !report.Healthy {
 		t.Stop, t.Exit, t.Stderr = redact.Quote(a.Stopped), a.Exit, lastWords(a)
@@ -116,7 +117,7 @@ func testedOf(spec upstream.Spec, a upstream.Attempted, report doctor.Report) te
 
 // shownServer is the server's command line or address, without the keys that
 // people put into arguments.
-func shownServer(spec upstream.Spec) string {
+func shownServer(spec launch.Spec) string {
 	return fleet.Hiding(spec)(spec.Shown())
 }
 
@@ -152,7 +153,7 @@ var climbed = []struct {
 }
 
 // showTest is for people: how far it went, what was tried, what is left to do.
-func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, healing bool, p paint) string {
+func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, healing bool, p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", p.in("1", redact.Quote(shownServer(spec))))
 	for _, step := range climbed {

@@ -13,9 +13,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // question is what a person is asked before something is done.
@@ -242,8 +242,8 @@ func (d *desk) take(key string) *asked {
 // or reached.
 type candidate struct {
 	from  trust.Source
-	spec  upstream.Spec // as it is written
-	sends []string      // variables of the user's environment whose values go to its URL
+	spec  launch.Spec // as it is written
+	sends []string    // variables of the user's environment whose values go to its URL
 }
 
 func (s candidate) deed() deed {
@@ -261,7 +261,7 @@ func agreedTo[Out any, P interface {
 }](c *call, servers []candidate, typed string, then func(*call) (Out, error)) (out Out, err error) {
 	q := question{title: "May Gauze run this on your machine, to see whether it works?", typed: typed, plain: true}
 	sum := sha256.New()
-	var open []upstream.Spec
+	var open []launch.Spec
 	var shown, full []string
 	for _, s := range servers {
 		if c.verdict(s.deed()) == trust.Allowed || c.desk.agreed(s.spec) {
@@ -290,13 +290,13 @@ func agreedTo[Out any, P interface {
 }
 
 // agreed reports whether somebody agreed to this very spec before.
-func (d *desk) agreed(s upstream.Spec) bool {
+func (d *desk) agreed(s launch.Spec) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.approved[s.Fingerprint()]
 }
 
-func (d *desk) approve(specs []upstream.Spec) {
+func (d *desk) approve(specs []launch.Spec) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range specs {

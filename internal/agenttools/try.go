@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func (d *desk) addTry() {
@@ -95,7 +95,7 @@ func (c *call) knowsOf(w wanted) {
 			}
 		}
 	}
-	c.secrets = append(c.secrets, redact.KnownSecrets(values...), upstream.Spec{URL: w.URL}.Secrets())
+	c.secrets = append(c.secrets, redact.KnownSecrets(values...), launch.Spec{URL: w.URL}.Secrets())
 }
 
 type testIn struct {

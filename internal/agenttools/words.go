@@ -10,6 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
@@ -125,7 +126,7 @@ func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 }
 
 // healingOf is the report of one attempt or several at the same server.
-func healingOf(spec upstream.Spec, a upstream.Attempted, r doctor.Report) *Healing {
+func healingOf(spec launch.Spec, a upstream.Attempted, r doctor.Report) *Healing {
 	secrets := spec.Secrets()
 	a = a.Hidden(secrets.Redact)
 	h := &Healing{
@@ -190,7 +191,7 @@ func commandLine(words ...string) string {
 // named is a server that an agent names, as a candidate. A public https address
 // on a host that the user's own files name is the user's, as long as it carries
 // nothing but itself.
-func (c *call) named(s upstream.Spec) []candidate {
+func (c *call) named(s launch.Spec) []candidate {
 	one := candidate{from: trust.Agent, spec: s}
 	for _, h := range s.Header {
 		one.sends = append(one.sends, fleet.References(h.Value)...)

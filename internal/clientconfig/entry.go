@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Entry is one server in a file.
@@ -21,16 +21,16 @@ type Entry struct {
 	Path         []any // in the document
 	Line, Column int
 
-	Spec      upstream.Spec // as the client would start or reach it: secrets are in it
+	Spec      launch.Spec // as the client would start or reach it: secrets are in it
 	Transport Transport
 	Disabled  bool
-	Builtin   string         // the client's own: its word for it
-	Wrapped   bool           // the command is gauze run
-	Inner     *upstream.Spec // if it is: the server behind it
-	Timeout   time.Duration  // of a call; zero: not said
-	Start     time.Duration  // of the start
-	Unset     []string       // variables it refers to and that are not set
-	Waiting   []string       // references that a person, a file or a program answers
+	Builtin   string        // the client's own: its word for it
+	Wrapped   bool          // the command is gauze run
+	Inner     *launch.Spec  // if it is: the server behind it
+	Timeout   time.Duration // of a call; zero: not said
+	Start     time.Duration // of the start
+	Unset     []string      // variables it refers to and that are not set
+	Waiting   []string      // references that a person, a file or a program answers
 
 	uses     []string // variables of the environment that it refers to
 	used     []string // their values, less those that every program has
@@ -59,7 +59,7 @@ func (e Entry) Raw() splice.Map {
 
 // unwrapped tells what stands behind gauze run, if it is there. variable looks
 // up one that the entry does not set.
-func unwrapped(s upstream.Spec, variable func(string) (string, bool)) (bool, *upstream.Spec) {
+func unwrapped(s launch.Spec, variable func(string) (string, bool)) (bool, *launch.Spec) {
 	if !isGauze(s.Command) || len(s.Args) < 2 || s.Args[0] != "run" {
 		return false, nil
 	}
@@ -83,7 +83,7 @@ func unwrapped(s upstream.Spec, variable func(string) (string, bool)) (bool, *up
 }
 
 // headersByEnv are the headers that --header-env names.
-func headersByEnv(flags, env []string, variable func(string) (string, bool)) (all []upstream.Header) {
+func headersByEnv(flags, env []string, variable func(string) (string, bool)) (all []launch.Header) {
 	for i, word := range flags[:max(0, len(flags)-1)] {
 		name, from, ok := strings.Cut(flags[i+1], "=")
 		if word != "--header-env" || !ok {
@@ -99,7 +99,7 @@ func headersByEnv(flags, env []string, variable func(string) (string, bool)) (al
 			value, set = inherited, true
 		}
 		if set {
-			all = append(all, upstream.Header{Name: name, Value: value, Source: "the variable " + from})
+			all = append(all, launch.Header{Name: name, Value: value, Source: "the variable " + from})
 		}
 	}
 	return all

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // defect spoils an entry as people do; it reports whether it found something
@@ -191,12 +191,12 @@ func (g *generator) json(v any, comments bool) string {
 }
 
 // servers are entries for a place, some of them spoiled.
-func (g *generator) servers(t *testing.T, f File, fields Fields) (all splice.Map, spoiled map[string][]string, want map[string]upstream.Spec) {
-	spoiled, want = map[string][]string{}, map[string]upstream.Spec{}
+func (g *generator) servers(t *testing.T, f File, fields Fields) (all splice.Map, spoiled map[string][]string, want map[string]launch.Spec) {
+	spoiled, want = map[string][]string{}, map[string]launch.Spec{}
 	for i := range 1 + g.IntN(4) {
-		spec := upstream.Spec{Command: "/usr/bin/uvx", Args: []string{"acme", "--n", fmt.Sprint(g.IntN(99))}, Env: []string{"MODE=ro"}}
+		spec := launch.Spec{Command: "/usr/bin/uvx", Args: []string{"acme", "--n", fmt.Sprint(g.IntN(99))}, Env: []string{"MODE=ro"}}
 		if g.pick(3) {
-			spec = upstream.Spec{URL: "https://a.example/mcp", Header: []upstream.Header{{Name: "X-Team", Value: "blue"}}}
+			spec = launch.Spec{URL: "https://a.example/mcp", Header: []launch.Header{{Name: "X-Team", Value: "blue"}}}
 		}
 		name := fmt.Sprintf("server-%d", i)
 		entry, err := f.Client.Render(spec, RenderOptions{Fields: &fields, Name: name, Timeout: time.Minute})
@@ -216,7 +216,7 @@ func (g *generator) servers(t *testing.T, f File, fields Fields) (all splice.Map
 }
 
 // file writes a whole file; whole tells that it was spoiled as such.
-func (g *generator) file(t *testing.T, f File, fields Fields) (text []byte, spoiled map[string][]string, want map[string]upstream.Spec, whole bool) {
+func (g *generator) file(t *testing.T, f File, fields Fields) (text []byte, spoiled map[string][]string, want map[string]launch.Spec, whole bool) {
 	servers, spoiled, want := g.servers(t, f, fields)
 	key := f.Place.Keys[len(f.Place.Keys)-1]
 	if len(key) == 0 {
@@ -341,7 +341,7 @@ var onlySpelled = []string{"cmd", "command", "executable", "arguments", "environ
 	"type", "no type", "streamable-http", "streamableHttp", "remote", "local", "stdio", "http", "timeout text", "timeout negative", "timeout large", "a slip", "another slip", "source"}
 
 // sameAgain compares the servers of entries that were spelled wrong in one way.
-func sameAgain(t *testing.T, f File, before, after *Config, spoiled map[string][]string, want map[string]upstream.Spec) (count int) {
+func sameAgain(t *testing.T, f File, before, after *Config, spoiled map[string][]string, want map[string]launch.Spec) (count int) {
 	t.Helper()
 	for _, e := range after.Entries {
 		names := spoiled[e.Name]

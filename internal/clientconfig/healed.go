@@ -4,15 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Healed writes into an entry what made its server work: another word for the
 // program, words before its arguments, an address, variables it is started
 // with (Env: only those), a transport. Members that need not change stay as
 // they are, references in them too; what cannot be written so is not ok.
-func (c *Config) Healed(e *Entry, s upstream.Spec, spoken Transport) (edit Edit, ok bool) {
+func (c *Config) Healed(e *Entry, s launch.Spec, spoken Transport) (edit Edit, ok bool) {
 	f, path := e.fields, e.Path
 	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
 		path = below(path, f.Nest)
@@ -47,7 +47,7 @@ func (c *Config) Healed(e *Entry, s upstream.Spec, spoken Transport) (edit Edit,
 
 // healedWords changes the words of the command; arguments that were there stay
 // as they are written, at the end.
-func (c *Config) healedWords(e *Entry, s upstream.Spec, path []any) (Edit, bool) {
+func (c *Config) healedWords(e *Entry, s launch.Spec, path []any) (Edit, bool) {
 	added := len(s.Args) - len(e.Spec.Args)
 	if added < 0 || !slices.Equal(s.Args[added:], e.Spec.Args) {
 		return nil, false
@@ -85,7 +85,7 @@ func (c *Config) urlMember(e *Entry) string {
 // Become writes another command, or another address, into an entry and leaves
 // its other members alone. It is not ok where one would have to become the
 // other, or where variables and headers would change.
-func (c *Config) Become(e *Entry, s upstream.Spec) (edit Edit, ok bool) {
+func (c *Config) Become(e *Entry, s launch.Spec) (edit Edit, ok bool) {
 	f, path := e.fields, e.Path
 	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
 		path = below(path, f.Nest)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // entryLinter looks at one server of a file.
@@ -220,7 +220,7 @@ func (l entryLinter) address() {
 	if len(l.e.Unset)+len(l.e.Waiting) == 0 && len(l.dialect().Foreign(address, reference.URL)) == 0 {
 		if _, err := url.Parse(l.e.Spec.URL); err != nil {
 			l.report("bad-url", where, "the URL cannot be read", "write it as https://host/path")
-		} else if err := upstream.CheckURL(l.e.Spec.URL); err != nil {
+		} else if err := launch.CheckURL(l.e.Spec.URL); err != nil {
 			l.report("bad-url", where, quoted(err.Error()), "write it as https://host/path")
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -225,7 +225,7 @@ func TestHeadersOfAWrappedServerInAnyOrder(t *testing.T) {
 		{"run", "--header-env", "X-A=TOKEN", "--url", "https://a.example/mcp"},
 		{"run", "--url", "https://a.example/mcp", "--header-env", "X-A=TOKEN"},
 	} {
-		_, inner := unwrapped(upstream.Spec{Command: "gauze", Args: args, Env: []string{"TOKEN=t"}}, func(string) (string, bool) { return "", false })
+		_, inner := unwrapped(launch.Spec{Command: "gauze", Args: args, Env: []string{"TOKEN=t"}}, func(string) (string, bool) { return "", false })
 		if inner == nil || len(inner.Header) != 1 || inner.Header[0].Name != "X-A" || inner.Header[0].Value != "t" {
 			t.Errorf("%q: %+v", args, inner)
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // RenderOptions is what a Spec does not say. The zero value is sensible.
@@ -28,7 +28,7 @@ var ErrNoReference = errors.New("the client cannot refer to a variable there")
 // Render writes an entry for a client. Env is what the entry is to set and
 // nothing more. ${NAME} in a value is a reference, whatever the client's own way to write it
 // is: a secret given so stays out of the file.
-func (c *Client) Render(s upstream.Spec, o RenderOptions) (splice.Map, error) {
+func (c *Client) Render(s launch.Spec, o RenderOptions) (splice.Map, error) {
 	f := c.Fields
 	if o.Fields != nil {
 		f = *o.Fields
@@ -58,7 +58,7 @@ func (c *Client) Render(s upstream.Spec, o RenderOptions) (splice.Map, error) {
 // Alters tells whether the client would expand something that is no reference
 // of ours: the $w of a password, say. Clients that expand $NAME know no way to
 // write a dollar as such.
-func (c *Client) Alters(s upstream.Spec) (alters bool) {
+func (c *Client) Alters(s launch.Spec) (alters bool) {
 	look := func(text string, in reference.Part) {
 		for _, r := range reference.Find(text) {
 			alters = alters || r.Form&c.Dialect.Forms&reference.Bare != 0 && c.Dialect.In&in != 0
@@ -81,11 +81,11 @@ func (c *Client) Alters(s upstream.Spec) (alters bool) {
 
 // throughGauze is the same server, reached by us. Values of headers go through
 // the environment: arguments can be read by everybody on the machine.
-func throughGauze(s upstream.Spec, gauze string) upstream.Spec {
+func throughGauze(s launch.Spec, gauze string) launch.Spec {
 	if gauze == "" {
 		gauze = "gauze"
 	}
-	local := upstream.Spec{Command: gauze, Args: []string{"run"}}
+	local := launch.Spec{Command: gauze, Args: []string{"run"}}
 	for i, h := range s.Header {
 		variable := headerVariable(i)
 		local.Args = append(local.Args, "--header-env", h.Name+"="+variable)
@@ -113,7 +113,7 @@ func (w *writer) put(name string, value any) {
 	w.entry = append(w.entry, splice.Member{Name: outer, Value: value})
 }
 
-func (w *writer) local(s upstream.Spec) {
+func (w *writer) local(s launch.Spec) {
 	f := w.f
 	if f.TypeFor == ForAll {
 		w.put(f.Type, f.Stdio[0])
@@ -162,7 +162,7 @@ func (w *writer) environment(env []string) {
 	}
 }
 
-func (w *writer) remote(s upstream.Spec, t Transport) {
+func (w *writer) remote(s launch.Spec, t Transport) {
 	f := w.f
 	words := f.spelled(HTTP)
 	if t == SSE {
@@ -250,8 +250,8 @@ func (w *writer) timeout(limit time.Duration) {
 
 // written is an entry's server as it stands in the file: nothing expanded,
 // nothing inherited.
-func (e Entry) written() upstream.Spec {
-	s := upstream.Spec{Command: textOf(e.node, e.fields.Command), URL: e.url(), Dir: textOf(e.node, e.fields.Cwd)}
+func (e Entry) written() launch.Spec {
+	s := launch.Spec{Command: textOf(e.node, e.fields.Command), URL: e.url(), Dir: textOf(e.node, e.fields.Cwd)}
 	if args, ok := member(e.node, e.fields.Args); ok && e.fields.Args != "" {
 		s.Args = words(args)
 	}
@@ -265,6 +265,6 @@ func (e Entry) written() upstream.Spec {
 		}
 	}
 	each(e.fields.Env, func(name, value string) { s.Env = append(s.Env, name+"="+value) })
-	each(e.fields.Headers, func(name, value string) { s.Header = append(s.Header, upstream.Header{Name: name, Value: value}) })
+	each(e.fields.Headers, func(name, value string) { s.Header = append(s.Header, launch.Header{Name: name, Value: value}) })
 	return s
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // empty is a file of a place with nothing in it.
@@ -40,7 +40,7 @@ func TestAServerIsAddedAndTakenOut(t *testing.T) {
 		home := homeOf(a.Archive)
 		for _, f := range home.Find(client) {
 			before := home.Read(f)
-			entry, err := client.Render(upstream.Spec{Command: "/usr/bin/uvx", Args: []string{"acme"}}, RenderOptions{Fields: f.Place.Fields, Name: "acme"})
+			entry, err := client.Render(launch.Spec{Command: "/usr/bin/uvx", Args: []string{"acme"}}, RenderOptions{Fields: f.Place.Fields, Name: "acme"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,10 +73,10 @@ func TestAServerIsAddedAndTakenOut(t *testing.T) {
 func TestWhatIsRenderedIsReadBack(t *testing.T) {
 	a := readArchive(t, "testdata/render.txtar")
 	home := Home{OS: "linux", Home: "/home/me", Environ: []string{"PATH=/bin", "LOGIN_TOKEN=canary"}, Disk: memory{}}
-	local := upstream.Spec{Command: "/usr/bin/uvx", Args: []string{"acme", "--root", "/srv/a b"}, Env: []string{"MODE=ro"}}
-	secret := upstream.Spec{Command: "/usr/bin/uvx", Args: []string{"acme"}, Env: []string{"LOGIN_TOKEN=${LOGIN_TOKEN}"}}
-	remote := upstream.Spec{URL: "https://a.example/mcp", Header: []upstream.Header{{Name: "X-Team", Value: "blue"}}}
-	login := upstream.Spec{URL: "https://a.example/mcp", Header: []upstream.Header{{Name: "Authorization", Value: "Bearer ${LOGIN_TOKEN}"}}}
+	local := launch.Spec{Command: "/usr/bin/uvx", Args: []string{"acme", "--root", "/srv/a b"}, Env: []string{"MODE=ro"}}
+	secret := launch.Spec{Command: "/usr/bin/uvx", Args: []string{"acme"}, Env: []string{"LOGIN_TOKEN=${LOGIN_TOKEN}"}}
+	remote := launch.Spec{URL: "https://a.example/mcp", Header: []launch.Header{{Name: "X-Team", Value: "blue"}}}
+	login := launch.Spec{URL: "https://a.example/mcp", Header: []launch.Header{{Name: "Authorization", Value: "Bearer ${LOGIN_TOKEN}"}}}
 	for _, client := range clients {
 		var b strings.Builder
 		for _, f := range home.Places(client) {
@@ -85,7 +85,7 @@ func TestWhatIsRenderedIsReadBack(t *testing.T) {
 			}
 			for _, spec := range []struct {
 				name string
-				upstream.Spec
+				launch.Spec
 			}{{"local", local}, {"secret", secret}, {"remote", remote}, {"login", login}} {
 				entry, err := client.Render(spec.Spec, RenderOptions{Fields: f.Place.Fields, Name: "acme", Timeout: 90 * time.Second})
 				if errors.Is(err, ErrNoReference) {
@@ -117,7 +117,7 @@ func TestWhatIsRenderedIsReadBack(t *testing.T) {
 	}
 }
 
-func sameServer(t *testing.T, who string, e Entry, want upstream.Spec) {
+func sameServer(t *testing.T, who string, e Entry, want launch.Spec) {
 	t.Helper()
 	got := e.Spec
 	if e.Inner != nil && e.Inner.URL != "" { // through gauze
@@ -126,7 +126,7 @@ func sameServer(t *testing.T, who string, e Entry, want upstream.Spec) {
 			if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "GAUZE_HEADER_") {
 				i := slices.IndexFunc(e.Spec.Args, func(w string) bool { return strings.HasSuffix(w, "="+name) })
 				header, _, _ := strings.Cut(e.Spec.Args[i], "=")
-				got.Header = append(got.Header, upstream.Header{Name: header, Value: value})
+				got.Header = append(got.Header, launch.Header{Name: header, Value: value})
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func sameServer(t *testing.T, who string, e Entry, want upstream.Spec) {
 	}
 	for _, h := range want.Header {
 		value := strings.Replace(h.Value, "${LOGIN_TOKEN}", "canary", 1)
-		if !slices.ContainsFunc(got.Header, func(g upstream.Header) bool { return g.Name == h.Name && g.Value == value }) {
+		if !slices.ContainsFunc(got.Header, func(g launch.Header) bool { return g.Name == h.Name && g.Value == value }) {
 			t.Errorf("%s: header %s is missing", who, h.Name)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/splice"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // reader fills in the Spec of an entry.
@@ -125,7 +125,7 @@ func (r reader) command() {
 
 func (r reader) headers() {
 	add := func(name, value, source string) {
-		r.Spec.Header = append(r.Spec.Header, upstream.Header{Name: name, Value: value, Source: source})
+		r.Spec.Header = append(r.Spec.Header, launch.Header{Name: name, Value: value, Source: source})
 	}
 	if m, ok := member(r.node, r.fields.Headers); ok {
 		for name, value := range m.Members() {

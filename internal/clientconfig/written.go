@@ -1,17 +1,17 @@
 package clientconfig
 
 import (
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Written returns how the server of an entry is started or reached as the file
 // says it: references are not expanded, and Env holds only what the entry sets.
 // No value of the user's environment is in it. Of a wrapped entry it is the
 // server behind gauze run.
-func (c *Config) Written(e *Entry) upstream.Spec {
+func (c *Config) Written(e *Entry) launch.Spec {
 	plain := *e
-	plain.Spec = upstream.Spec{}
+	plain.Spec = launch.Spec{}
 	r := reader{Home: c.Home, Entry: &plain, written: true}
 	r.spec()
 	if _, inner := unwrapped(plain.Spec, r.variable); inner != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -55,7 +56,7 @@ func Run(ctx context.Context, w io.Writer, color bool) error {
 	events := event.New()
 	session := proxy.New(proxy.Options{
 		Name: "faulty server",
-		Spec: upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
+		Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
 		// The same rules as ever, on a shorter clock: nobody wants to watch a
 		// server hang for a minute.
 		Timeout: 20 * time.Second, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // message is one line from the server, with the bytes of its parts.
@@ -252,7 +252,7 @@ func (c command) start(t testing.TB) peer {
 func (c command) session() peer {
 	toSession, in := io.Pipe()
 	out, fromSession := io.Pipe()
-	s := proxy.New(proxy.Options{Spec: upstream.Spec{Command: c.argv[0], Args: c.argv[1:], Env: c.environment(), Dir: c.dir}})
+	s := proxy.New(proxy.Options{Spec: launch.Spec{Command: c.argv[0], Args: c.argv[1:], Env: c.environment(), Dir: c.dir}})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // FromEvidence makes a case of what we saw ourselves.
-func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
+func FromEvidence(spec launch.Spec, e upstream.Evidence) Case {
 	c := Case{
 		URL:     spec.URL,
 		Live:    true,
@@ -61,15 +62,15 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 }
 
 // keyed tells whether a header that lets somebody in goes to the URL.
-func keyed(spec upstream.Spec) bool {
-	return slices.ContainsFunc(spec.Header, func(h upstream.Header) bool { return h.Value != "" && keyHeader.MatchString(h.Name) })
+func keyed(spec launch.Spec) bool {
+	return slices.ContainsFunc(spec.Header, func(h launch.Header) bool { return h.Value != "" && keyHeader.MatchString(h.Name) })
 }
 
 var keyHeader = &wording{source: `(?i)^(?:proxy-)?authorization$|api-?key|token|secret|cookie`}
 
 // unfilled are the variables that stand as references in the place of a whole
 // value, or of a whole key in a header. Half a value may mean what it says.
-func unfilled(spec upstream.Spec) (names []string) {
+func unfilled(spec launch.Spec) (names []string) {
 	note := func(value string) {
 		if all := references(value); len(all) == 1 && !all[0].bare && all[0].from == 0 && all[0].to == len(value) {
 			names = append(names, all[0].name)
@@ -90,7 +91,7 @@ func unfilled(spec upstream.Spec) (names []string) {
 
 // spawnOf reads the operating system's error. It says ENOENT for a program, an
 // interpreter and a folder alike; which of them is meant, the disk tells.
-func spawnOf(spec upstream.Spec, e upstream.Evidence) Spawn {
+func spawnOf(spec launch.Spec, e upstream.Evidence) Spawn {
 	s := Spawn{Errno: e.Errno, Path: spec.Command, Of: "command"}
 	if s.Errno == "" {
 		s.Errno = errnoOf(e.Spawn)

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 func TestTheLadderIsTheSame(t *testing.T) {
 	for ours, theirs := range map[Stage]upstream.Stage{Nowhere: upstream.Nowhere, Located: upstream.Located, Started: upstream.Started,
 		Spoke: upstream.Spoke, Initialized: upstream.Initialized, Listed: upstream.Listed} {
-		if c := FromEvidence(upstream.Spec{}, upstream.Evidence{Stage: theirs}); c.Stage != ours {
+		if c := FromEvidence(launch.Spec{}, upstream.Evidence{Stage: theirs}); c.Stage != ours {
 			t.Errorf("%v became %v", theirs, c.Stage)
 		}
 	}
@@ -62,7 +63,7 @@ func TestACaseHoldsWhatWasSeen(t *testing.T) {
 			{Method: "initialize", Phase: upstream.Started, Code: -32022}, {Method: "server/discover", Phase: upstream.Started, Code: -32601}}},
 			func(c Case) bool { return len(c.RPC) == 1 && c.RPC[0].Method == "initialize" }},
 	} {
-		if c := FromEvidence(upstream.Spec{Command: "/srv/run"}, story.seen); !story.holds(c) {
+		if c := FromEvidence(launch.Spec{Command: "/srv/run"}, story.seen); !story.holds(c) {
 			t.Errorf("%s: %+v", what, c)
 		}
 	}

@@ -9,25 +9,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // What we see ourselves leads to the same causes as a log.
 func TestOwnEvidence(t *testing.T) {
-	npx := upstream.Spec{Command: "npx", Args: []string{"-y", "notes"}, Env: []string{"NOTES_TOKEN=abcdef123456"}}
+	npx := launch.Spec{Command: "npx", Args: []string{"-y", "notes"}, Env: []string{"NOTES_TOKEN=abcdef123456"}}
 	for what, c := range map[string]struct {
-		spec upstream.Spec
+		spec launch.Spec
 		seen upstream.Evidence
 		want string
 	}{
 		"no such program":  {npx, upstream.Evidence{Spawn: &exec.Error{Name: "npx", Err: exec.ErrNotFound}}, "gui_path_missing"},
 		"no such folder":   {npx, upstream.Evidence{Spawn: &fs.PathError{Op: "chdir", Path: "/none", Err: syscall.ENOENT}}, "cwd_does_not_exist"},
-		"not executable":   {upstream.Spec{Command: "/srv/run"}, upstream.Evidence{Spawn: &fs.PathError{Op: "fork/exec", Path: "/srv/run", Err: syscall.EACCES}}, "missing_exec_bit"},
+		"not executable":   {launch.Spec{Command: "/srv/run"}, upstream.Evidence{Spawn: &fs.PathError{Op: "fork/exec", Path: "/srv/run", Err: syscall.EACCES}}, "missing_exec_bit"},
 		"npm's number":     {npx, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 243", Code: 243, Ran: time.Second}, "npm_cache_root_owned"},
 		"stderr":           {npx, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, Stderr: []string{"Error: NOTES_URL is not set"}}, "env_not_set"},
 		"noise":            {npx, upstream.Evidence{Stage: upstream.Spoke, Stray: []string{"Welcome to notes!"}}, "stdout_log_pollution"},
 		"killed":           {npx, upstream.Evidence{Stage: upstream.Started, Exit: "signal: killed", Code: -1}, "ended_without_reason"},
-		"nobody listens":   {upstream.Spec{URL: "http://127.0.0.1:1/mcp"}, upstream.Evidence{Remote: true, Spawn: errors.New("dial tcp 127.0.0.1:1: connect: connection refused")}, "local_http_server_not_running"},
+		"nobody listens":   {launch.Spec{URL: "http://127.0.0.1:1/mcp"}, upstream.Evidence{Remote: true, Spawn: errors.New("dial tcp 127.0.0.1:1: connect: connection refused")}, "local_http_server_not_running"},
 		"nothing was said": {npx, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1}, "ended_without_reason"},
 	} {
 		d := Diagnose(FromEvidence(c.spec, c.seen))
@@ -38,7 +39,7 @@ func TestOwnEvidence(t *testing.T) {
 }
 
 func TestKnownSecretsAreNotShown(t *testing.T) {
-	spec := upstream.Spec{Command: "npx", Args: []string{"notes"}, Env: []string{"NOTES_TOKEN=plainword77"}}
+	spec := launch.Spec{Command: "npx", Args: []string{"notes"}, Env: []string{"NOTES_TOKEN=plainword77"}}
 	d := Diagnose(FromEvidence(spec, upstream.Evidence{Exit: "exit status 1", Code: 1, Stderr: []string{"Bad credentials: plainword77"}}))
 	if d.Category != AuthFailed || strings.Contains(strings.Join(d.Reasons, ""), "plainword77") {
 		t.Errorf("%+v", d)

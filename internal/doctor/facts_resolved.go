@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Resolved is the package a command runs and the version of it that this
 // machine has, as far as caches tell: what was run last.
-func (m *Machine) Resolved(spec upstream.Spec) (name, version string) {
+func (m *Machine) Resolved(spec launch.Spec) (name, version string) {
 	x := &exam{Case: Case{Command: append([]string{spec.Command}, spec.Args...)}}
 	asked := x.packageName()
 	if asked == "" {

@@ -3,8 +3,8 @@ package doctor
 import (
 	"slices"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Risk is what a fix touches, and so whose consent it needs.
@@ -29,7 +29,7 @@ type Fix struct {
 	Risk    Risk
 	About   string // what it changes and why, in one line
 	Guess   bool   // only a server that speaks shows that it was right
-	Apply   func(upstream.Spec) upstream.Spec
+	Apply   func(launch.Spec) launch.Spec
 	Takes   []Taken // where the values that Apply puts in come from
 	Next    string  // what a person does to make it permanent; models read it
 	Command string  // the command for it that only a person may be shown, see Diagnosis

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Fixes offers what may help against a diagnosis on a machine, most likely
@@ -17,8 +17,8 @@ import (
 // that package trust allows: judged sees to that, for all of them. It never
 // changes what is run: no other package, version or runner, no variable that
 // loads code, no other host.
-func Fixes(m *Machine) func(Diagnosis, Case, upstream.Spec) []Fix {
-	return func(d Diagnosis, c Case, spec upstream.Spec) []Fix {
+func Fixes(m *Machine) func(Diagnosis, Case, launch.Spec) []Fix {
+	return func(d Diagnosis, c Case, spec launch.Spec) []Fix {
 		p := newPlan(m, d, c, spec)
 		var fixes []Fix
 		for _, r := range remedies()[d.Cause] {
@@ -42,14 +42,14 @@ type plan struct {
 	*Machine
 	d    Diagnosis
 	c    Case
-	spec upstream.Spec
+	spec launch.Spec
 	env  []string          // what the server gets
 	said map[string]string // what the cause's clue caught: foreign text
 }
 
 type remedy func(*plan) []Fix
 
-func newPlan(m *Machine, d Diagnosis, c Case, spec upstream.Spec) *plan {
+func newPlan(m *Machine, d Diagnosis, c Case, spec launch.Spec) *plan {
 	p := &plan{Machine: m, d: d, c: c, spec: spec, env: spec.Environment(), said: map[string]string{}}
 	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
 	x.text = c.words()
@@ -156,7 +156,7 @@ func (p *plan) runner() string {
 }
 
 // copied is a Spec of its own: what is done to it does not show in the other.
-func copied(s upstream.Spec) upstream.Spec {
+func copied(s launch.Spec) launch.Spec {
 	s.Args, s.Header = slices.Clone(s.Args), slices.Clone(s.Header)
 	s.Env = slices.Clone(s.Environment())
 	return s
@@ -187,7 +187,7 @@ func set(env []string, name, value string, fold bool) []string {
 }
 
 // inFront puts a folder first on the PATH of a Spec.
-func (m *Machine) inFront(s upstream.Spec, dir string) upstream.Spec {
+func (m *Machine) inFront(s launch.Spec, dir string) launch.Spec {
 	fold := m.OS == "windows"
 	old := filepath.SplitList(value(s.Env, "PATH", fold))
 	old = slices.DeleteFunc(old, func(d string) bool { return d == dir })

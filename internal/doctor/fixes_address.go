@@ -7,19 +7,19 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // commandToURL reaches a server by the address that was given as a command.
 func commandToURL(p *plan) []Fix {
 	address := strings.TrimSpace(p.spec.Command)
-	if p.spec.URL != "" || len(p.spec.Args) > 0 || upstream.CheckURL(address) != nil {
+	if p.spec.URL != "" || len(p.spec.Args) > 0 || launch.CheckURL(address) != nil {
 		return nil
 	}
 	return []Fix{{Name: "command-to-url", Takes: sends(trust.Entry), About: "reaches the server by the address that was given as a command",
-		Next: "give the address as a URL: gauze run --url " + upstream.Spec{URL: address}.String(),
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Next: "give the address as a URL: gauze run --url " + launch.Spec{URL: address}.String(),
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Command, s.URL = "", address
 			return s
@@ -55,7 +55,7 @@ func followRedirect(p *plan) (fixes []Fix, left bool) {
 				return []Fix{p.at(place)}, false
 			}
 		}
-		where := upstream.Spec{URL: to.String()}.String()
+		where := launch.Spec{URL: to.String()}.String()
 		return []Fix{{Name: "moved " + where, Risk: Config, About: "the server redirects to " + shown(p.c.Secrets, where) + ", which is a different address from yours",
 			Next: "if the server's documentation names that address, use it instead of yours"}}, !sameOrigin(from, to)
 	}
@@ -130,10 +130,10 @@ func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
 // at reaches the server at another path of the same host.
 func (p *plan) at(to *url.URL) Fix {
 	address := to.String()
-	where := shown(p.c.Secrets, upstream.Spec{URL: address}.String())
+	where := shown(p.c.Secrets, launch.Spec{URL: address}.String())
 	return Fix{Name: "endpoint " + to.Path, Takes: sends(trust.Entry), About: "asks at " + where + " instead",
 		Next: "use that address: gauze run --url " + where,
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.URL = address
 			return s
@@ -149,7 +149,7 @@ func localSpelling(p *plan) (fixes []Fix) {
 		spellings = append(spellings, "host.docker.internal")
 	}
 	for _, spelling := range spellings {
-		apply := func(s upstream.Spec) upstream.Spec {
+		apply := func(s launch.Spec) launch.Spec {
 			return p.relocated(s, func(a localAddress) (string, int) {
 				if a.host == spelling || !p.Takes(strings.Trim(spelling, "[]"), a.port) {
 					return a.host, 0
@@ -187,7 +187,7 @@ func composePort(p *plan) (fixes []Fix) {
 			about := fmt.Sprintf("nobody listens on port %d, but %s publishes that port of %s as %d", published.Inner, published.File, shown(p.c.Secrets, published.Service), published.Outer)
 			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Takes: starts(p.of(published.File)),
 				Next: fmt.Sprintf("if the server means the service that %s publishes, use port %d instead of %d in its settings", published.File, published.Outer, published.Inner)}
-			apply := func(s upstream.Spec) upstream.Spec {
+			apply := func(s launch.Spec) launch.Spec {
 				return p.relocated(s, func(a localAddress) (string, int) {
 					if a.port == published.Inner {
 						return a.host, published.Outer

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // containerRun is where "run" stands in the arguments of docker or podman, or -1.
@@ -73,7 +73,7 @@ func keepStdin(p *plan) []Fix {
 	}
 	return []Fix{{Name: "container-stdin", Takes: starts(trust.Entry), About: "starts the container with -i and without a terminal, so that the server hears what is said to it",
 		Next: `add "-i" to "args", right behind "run", and leave "-t" out`,
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			end := run + 1 + len(options)
 			now := slices.Clone(s.Args[:run+1])
@@ -123,7 +123,7 @@ func forwardVariable(p *plan) []Fix {
 	list := strings.Join(f.names, ", ")
 	return []Fix{{Name: "forward " + list, Takes: starts(f.sources...), About: "passes " + list + " on into the container",
 		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args", right after "run"`, f.names[0])),
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Args = slices.Insert(s.Args, run+1, add...)
 			for name, v := range values {
@@ -167,7 +167,7 @@ func hostOfContainer(p *plan) []Fix {
 	if run < 0 {
 		return localSpelling(p)
 	}
-	apply := func(s upstream.Spec) upstream.Spec {
+	apply := func(s launch.Spec) launch.Spec {
 		s = copied(s)
 		changed := false
 		replace := func(text string) string {

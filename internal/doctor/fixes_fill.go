@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // fillIn puts values in for references that the client left as they are. What
@@ -28,20 +28,20 @@ func fillIn(p *plan) (fixes []Fix) {
 		fixes = append(fixes, Fix{Name: "fill-in " + strings.Join(inside.names, " "), Takes: starts(inside.sources...),
 			About: fmt.Sprintf("puts the value in for %s, which the client left as it is written (from %s)", list, strings.Join(inside.from, ", ")),
 			Next:  inside.next("use the client's own way to refer to a variable, or start the server with gauze run, which fills in " + list),
-			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p, may: may}).fill(s, false) }})
+			Apply: func(s launch.Spec) launch.Spec { return (&filling{plan: p, may: may}).fill(s, false) }})
 	}
 	outside := filling{plan: p, may: any}
 	if then := outside.fill(now, true); !sameSpec(then, now, now.Environment()) {
 		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret, Takes: append(starts(outside.sources...), sends(outside.sources...)...),
 			About: fmt.Sprintf("puts the value of %s into the command line, the URL or a header", strings.Join(outside.names, ", ")),
 			Next:  outside.next(openly(p.spec, outside.names)),
-			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p, may: any}).fill(s, true) }})
+			Apply: func(s launch.Spec) launch.Spec { return (&filling{plan: p, may: any}).fill(s, true) }})
 	}
 	return fixes
 }
 
 // openly is what a person does instead: the value goes where it is not seen.
-func openly(s upstream.Spec, names []string) string {
+func openly(s launch.Spec, names []string) string {
 	for _, h := range s.Header {
 		if len(references(h.Value)) > 0 {
 			return fmt.Sprintf("let gauze read the header from a variable: gauze run --url %s --header-env %s=%s", s, h.Name, names[0])
@@ -50,7 +50,7 @@ func openly(s upstream.Spec, names []string) string {
 	return fmt.Sprintf("put the value of %s in yourself, or use the variable the server reads it from", strings.Join(names, ", "))
 }
 
-func sameSpec(a, b upstream.Spec, env []string) bool {
+func sameSpec(a, b launch.Spec, env []string) bool {
 	return a.Command == b.Command && a.Dir == b.Dir && a.URL == b.URL && slices.Equal(a.Args, b.Args) && slices.Equal(a.Header, b.Header) && slices.Equal(a.Environment(), env)
 }
 
@@ -78,7 +78,7 @@ func (f *filling) next(text string) string {
 }
 
 // fill fills in what may stay inside, or also what goes out.
-func (f *filling) fill(s upstream.Spec, openly bool) upstream.Spec {
+func (f *filling) fill(s launch.Spec, openly bool) launch.Spec {
 	s = copied(s)
 	for i, pair := range s.Env {
 		if name, v, ok := strings.Cut(pair, "="); ok && !loads(name) {

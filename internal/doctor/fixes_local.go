@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // localAddress is an address of this machine in some text.
@@ -75,7 +75,7 @@ func relocate(text string, to func(localAddress) (host string, port int)) string
 // relocated changes the addresses of this machine in the arguments, the
 // environment and the URL of a Spec, and the ports that stand alone in a
 // variable next to a host that is this machine.
-func (p *plan) relocated(s upstream.Spec, to func(localAddress) (string, int)) upstream.Spec {
+func (p *plan) relocated(s launch.Spec, to func(localAddress) (string, int)) launch.Spec {
 	s = copied(s)
 	s.URL = relocate(s.URL, to)
 	for i, word := range s.Args {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // missing is the program that was not found. A path's name counts only for
@@ -59,12 +59,12 @@ func (p *plan) startFrom(path string) Fix {
 		return Fix{Name: "path-front " + dir, Takes: starts(trust.Machine),
 			About: fmt.Sprintf("puts %s, where %s is, first on the server's PATH", dir, name),
 			Next:  fmt.Sprintf(`add %s to PATH in the "env" part of the server's entry`, dir),
-			Apply: func(s upstream.Spec) upstream.Spec { return p.inFront(copied(s), dir) }}
+			Apply: func(s launch.Spec) launch.Spec { return p.inFront(copied(s), dir) }}
 	}
 	return Fix{Name: "absolute-path " + path, Takes: starts(trust.Machine),
 		About: fmt.Sprintf("starts %s, which is not on the PATH the client gives, and puts its folder first there", path),
 		Next:  "use the absolute path as the command: " + path,
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = p.inFront(copied(s), dir)
 			s.Command = path
 			return s
@@ -86,7 +86,7 @@ func otherPython(p *plan) (fixes []Fix) {
 		fixes = append(fixes, Fix{Name: "other-name " + path, Takes: starts(trust.Machine),
 			About: fmt.Sprintf("starts %s: Python is called %s here", path, other),
 			Next:  "use " + other + " as the command",
-			Apply: func(s upstream.Spec) upstream.Spec {
+			Apply: func(s launch.Spec) launch.Spec {
 				s = p.inFront(copied(s), dir)
 				s.Command = path
 				return s
@@ -160,7 +160,7 @@ func (p *plan) with(kind string, found Interpreter) Fix {
 		About: fmt.Sprintf("runs the server with %s %s, which is installed in %s", kind, number, dir),
 		Next:  fmt.Sprintf("use %s, or put its folder first on PATH in the \"env\" part of the server's entry", found.Path)}
 	runner := program(p.spec.Command)
-	fix.Apply = func(s upstream.Spec) upstream.Spec {
+	fix.Apply = func(s launch.Spec) launch.Spec {
 		s = p.inFront(copied(s), dir)
 		switch neighbour := filepath.Join(dir, filepath.Base(s.Command)); {
 		case kind == "python" && strings.HasPrefix(runner, "python"):
@@ -206,7 +206,7 @@ func projectPython(p *plan) []Fix {
 				return []Fix{{Name: "project-python " + path, Takes: starts(from),
 					About: "starts the script with the Python of its own project: " + path,
 					Next:  "use it as the command: " + path,
-					Apply: func(s upstream.Spec) upstream.Spec {
+					Apply: func(s launch.Spec) launch.Spec {
 						s = p.inFront(copied(s), filepath.Dir(path))
 						s.Command = path
 						return s

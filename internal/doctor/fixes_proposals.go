@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // proposal is what only a person may do, in the diagnosis' own words, with
@@ -106,7 +106,7 @@ func pinLibrary(p *plan) []Fix {
 	if p.runner() != "uvx" || program(p.spec.Command) != "uvx" || slices.Contains(p.spec.Args, "--with") || !strings.Contains(p.c.words(), "mcp") {
 		return p.advice(Config)
 	}
-	apply := func(s upstream.Spec) upstream.Spec {
+	apply := func(s launch.Spec) launch.Spec {
 		s = copied(s)
 		s.Args = slices.Insert(s.Args, 0, "--with", "mcp<2")
 		return s
@@ -150,7 +150,7 @@ func (p *plan) address() string {
 		return p.spec.URL
 	}
 	for _, word := range p.spec.Args {
-		if upstream.CheckURL(word) == nil {
+		if launch.CheckURL(word) == nil {
 			return word
 		}
 	}

@@ -3,8 +3,8 @@ package doctor
 import (
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // quietVariables keep what is no message away from stdout. They change what
@@ -37,7 +37,7 @@ func (p *plan) setting(name, about string, variables [][2]string) []Fix {
 	}
 	text := strings.Join(list, " ")
 	return []Fix{{Name: name, Takes: starts(trust.Entry), About: about + ": " + text, Next: `add to the "env" part of the server's entry: ` + text,
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for _, v := range lacking {
 				s.Env = set(s.Env, v[0], v[1], p.OS == "windows")

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // What must never happen, over all fixes of all troubles and all causes.
@@ -28,7 +28,7 @@ func TestAFixKeepsToTheRules(t *testing.T) {
 	}
 }
 
-func keepsToTheRules(t *testing.T, name string, f *fakeMachine, spec upstream.Spec, fixes []Fix) {
+func keepsToTheRules(t *testing.T, name string, f *fakeMachine, spec launch.Spec, fixes []Fix) {
 	t.Helper()
 	for _, fix := range fixes {
 		bad := func(format string, args ...any) {
@@ -64,7 +64,7 @@ func keepsToTheRules(t *testing.T, name string, f *fakeMachine, spec upstream.Sp
 }
 
 // runtimeOnly is SECURITY.md's list, for what is done without asking.
-func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now upstream.Spec) {
+func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now launch.Spec) {
 	w := watcher{bad: bad, f: f, old: old, now: now}
 	w.strays()
 	w.program()
@@ -78,12 +78,12 @@ func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now upstream.Spe
 type watcher struct {
 	bad      func(string, ...any)
 	f        *fakeMachine
-	old, now upstream.Spec
+	old, now launch.Spec
 }
 
 // strays: what is somebody else's stays where it is.
 func (w watcher) strays() {
-	type all upstream.Spec // its String leaves out what is not to be shown
+	type all launch.Spec // its String leaves out what is not to be shown
 	if strings.Contains(fmt.Sprintf("%+v", all(w.now)), stray) {
 		w.bad("takes what is not the server's: %+v", all(w.now))
 	}
@@ -91,7 +91,7 @@ func (w watcher) strays() {
 
 // words are a command line, word by word, with what the user's own variables
 // and folders mean.
-func (w watcher) words(s upstream.Spec) []string {
+func (w watcher) words(s launch.Spec) []string {
 	words := append([]string{s.Command}, s.Args...)
 	if !isFile(s.Command) {
 		words = append(SplitCommand(s.Command), s.Args...)
@@ -297,21 +297,21 @@ func TestTheRulesAreWatched(t *testing.T) {
 	evil := f.file("home/me/.local/bin/evil", "")
 	elsewhere := f.file("elsewhere/npx", "")
 	venv := f.file("elsewhere/.venv/bin/python", "Python 3.12.0")
-	stdio := upstream.Spec{Command: "npx", Args: []string{"weather"}, Env: []string{"PATH=/given", "MODE=a"}}
-	python := upstream.Spec{Command: "python3", Args: []string{f.file("home/me/project/server.py", "")}, Env: []string{"PATH=/given"}}
-	docker := upstream.Spec{Command: "docker", Args: []string{"run", "-i", "--rm", "weather/github"}, Env: []string{"PATH=/given"}}
-	web := upstream.Spec{URL: "https://example.com/mcp", Env: []string{"PATH=/given"}}
-	word := func(i int, text string) func(*upstream.Spec) { return func(s *upstream.Spec) { s.Args[i] = text } }
-	insert := func(i int, words ...string) func(*upstream.Spec) {
-		return func(s *upstream.Spec) { s.Args = slices.Insert(s.Args, i, words...) }
+	stdio := launch.Spec{Command: "npx", Args: []string{"weather"}, Env: []string{"PATH=/given", "MODE=a"}}
+	python := launch.Spec{Command: "python3", Args: []string{f.file("home/me/project/server.py", "")}, Env: []string{"PATH=/given"}}
+	docker := launch.Spec{Command: "docker", Args: []string{"run", "-i", "--rm", "weather/github"}, Env: []string{"PATH=/given"}}
+	web := launch.Spec{URL: "https://example.com/mcp", Env: []string{"PATH=/given"}}
+	word := func(i int, text string) func(*launch.Spec) { return func(s *launch.Spec) { s.Args[i] = text } }
+	insert := func(i int, words ...string) func(*launch.Spec) {
+		return func(s *launch.Spec) { s.Args = slices.Insert(s.Args, i, words...) }
 	}
-	give := func(pairs ...string) func(*upstream.Spec) {
-		return func(s *upstream.Spec) { s.Env = append(s.Env, pairs...) }
+	give := func(pairs ...string) func(*launch.Spec) {
+		return func(s *launch.Spec) { s.Env = append(s.Env, pairs...) }
 	}
-	run := func(command string) func(*upstream.Spec) { return func(s *upstream.Spec) { s.Command = command } }
+	run := func(command string) func(*launch.Spec) { return func(s *launch.Spec) { s.Command = command } }
 	for name, c := range map[string]struct {
-		spec upstream.Spec
-		do   func(*upstream.Spec)
+		spec launch.Spec
+		do   func(*launch.Spec)
 	}{
 		"runner":                   {stdio, run("bunx")},
 		"a file of another name":   {stdio, run(evil)},
@@ -321,21 +321,21 @@ func TestTheRulesAreWatched(t *testing.T) {
 		"version":                  {stdio, word(0, "weather@latest")},
 		"yes":                      {stdio, insert(0, "-y")},
 		"another argument":         {stdio, insert(1, "--allow-all")},
-		"an argument less":         {stdio, func(s *upstream.Spec) { s.Args = nil }},
+		"an argument less":         {stdio, func(s *launch.Spec) { s.Args = nil }},
 		"script":                   {python, word(0, f.file("home/me/project/other.py", ""))},
-		"python from elsewhere":    {upstream.Spec{Command: "uvx", Args: []string{"pkg"}}, insert(0, "--python", venv)},
-		"folder":                   {stdio, func(s *upstream.Spec) { s.Dir = f.path("elsewhere") }},
+		"python from elsewhere":    {launch.Spec{Command: "uvx", Args: []string{"pkg"}}, insert(0, "--python", venv)},
+		"folder":                   {stdio, func(s *launch.Spec) { s.Dir = f.path("elsewhere") }},
 		"image":                    {docker, word(3, "weather/other")},
 		"privileged":               {docker, insert(1, "--privileged")},
 		"volume":                   {docker, insert(1, "-v", "/:/host")},
 		"network":                  {docker, insert(1, "--network=host")},
 		"host":                     {docker, insert(1, "--add-host=api.example:10.0.0.1")},
 		"entrypoint":               {docker, insert(1, "--entrypoint=sh")},
-		"key into a container": {docker, func(s *upstream.Spec) {
+		"key into a container": {docker, func(s *launch.Spec) {
 			insert(1, "-e", "GITHUB_TOKEN")(s)
 			give("GITHUB_TOKEN=" + canary)(s)
 		}},
-		"address into a container": {docker, func(s *upstream.Spec) {
+		"address into a container": {docker, func(s *launch.Spec) {
 			insert(1, "-e", "WEATHER_HOST")(s)
 			give("WEATHER_HOST=api.example")(s)
 		}},
@@ -343,30 +343,30 @@ func TestTheRulesAreWatched(t *testing.T) {
 		"secret":                    {stdio, insert(1, "--key="+canary)},
 		"key of another service":    {stdio, give("STRIPE_SECRET_KEY=" + canary)},
 		"any value of our own":      {stdio, give("WEATHER_MODE=" + "fast")},
-		"a folder of ours":          {upstream.Spec{Command: "npx", Args: []string{"${workspaceFolder}"}}, word(0, f.Dir)},
+		"a folder of ours":          {launch.Spec{Command: "npx", Args: []string{"${workspaceFolder}"}}, word(0, f.Dir)},
 		"key of the user's project": {stdio, give("WEATHER_KEY=" + canary)},
 		"address":                   {stdio, give("WEATHER_HOST=api.example")},
 		"endpoint":                  {stdio, give("WEATHER_API_ENDPOINT=https://api.example")},
-		"setting":                   {stdio, func(s *upstream.Spec) { s.Env[1] = "MODE=b" }},
+		"setting":                   {stdio, func(s *launch.Spec) { s.Env[1] = "MODE=b" }},
 		"a stray value":             {stdio, give("ANYTHING=" + stray)},
-		"a stray command":           {upstream.Spec{Command: "${RUNNER}"}, run("/x/" + stray)},
-		"a stray package":           {upstream.Spec{Command: "npx", Args: []string{"${PKG}"}}, word(0, stray)},
-		"a command filled in":       {upstream.Spec{Command: "${RUNNER}"}, run(evil)},
-		"a package filled in":       {upstream.Spec{Command: "npx", Args: []string{"${PKG}"}}, word(0, "weather")},
-		"an image filled in":        {upstream.Spec{Command: "docker", Args: []string{"run", "-i", "${IMAGE}"}}, word(2, "weather")},
+		"a stray command":           {launch.Spec{Command: "${RUNNER}"}, run("/x/" + stray)},
+		"a stray package":           {launch.Spec{Command: "npx", Args: []string{"${PKG}"}}, word(0, stray)},
+		"a command filled in":       {launch.Spec{Command: "${RUNNER}"}, run(evil)},
+		"a package filled in":       {launch.Spec{Command: "npx", Args: []string{"${PKG}"}}, word(0, "weather")},
+		"an image filled in":        {launch.Spec{Command: "docker", Args: []string{"run", "-i", "${IMAGE}"}}, word(2, "weather")},
 		"loader":                    {stdio, give("NODE_OPTIONS=--require=x")},
 		"registry":                  {stdio, give("npm_config_registry=x")},
 		"tls":                       {stdio, give("NODE_TLS_REJECT_UNAUTHORIZED=0")},
 		"proxy":                     {stdio, give("HTTPS_PROXY=x")},
-		"path":                      {stdio, func(s *upstream.Spec) { s.Env[0] = "PATH=/elsewhere:/given" }},
-		"path of our own":           {stdio, func(s *upstream.Spec) { s.Env[0] = "PATH=" + filepath.Dir(elsewhere) + ":/given" }},
-		"dropped":                   {stdio, func(s *upstream.Spec) { s.Env = []string{} }},
-		"a URL for a command":       {stdio, func(s *upstream.Spec) { s.Command, s.Args, s.URL = "", nil, "https://example.org/mcp" }},
-		"scheme":                    {web, func(s *upstream.Spec) { s.URL = "http://example.com/mcp" }},
-		"other host":                {web, func(s *upstream.Spec) { s.URL = "https://example.org/mcp" }},
-		"port":                      {web, func(s *upstream.Spec) { s.URL = "https://example.com:8443/mcp" }},
-		"query":                     {web, func(s *upstream.Spec) { s.URL += "?key=" + canary }},
-		"header":                    {web, func(s *upstream.Spec) { s.Header = []upstream.Header{{Name: "Authorization", Value: "x"}} }},
+		"path":                      {stdio, func(s *launch.Spec) { s.Env[0] = "PATH=/elsewhere:/given" }},
+		"path of our own":           {stdio, func(s *launch.Spec) { s.Env[0] = "PATH=" + filepath.Dir(elsewhere) + ":/given" }},
+		"dropped":                   {stdio, func(s *launch.Spec) { s.Env = []string{} }},
+		"a URL for a command":       {stdio, func(s *launch.Spec) { s.Command, s.Args, s.URL = "", nil, "https://example.org/mcp" }},
+		"scheme":                    {web, func(s *launch.Spec) { s.URL = "http://example.com/mcp" }},
+		"other host":                {web, func(s *launch.Spec) { s.URL = "https://example.org/mcp" }},
+		"port":                      {web, func(s *launch.Spec) { s.URL = "https://example.com:8443/mcp" }},
+		"query":                     {web, func(s *launch.Spec) { s.URL += "?key=" + canary }},
+		"header":                    {web, func(s *launch.Spec) { s.Header = []launch.Header{{Name: "Authorization", Value: "x"}} }},
 	} {
 		now, seen := deepCopy(c.spec), 0
 		c.do(&now)
@@ -389,13 +389,13 @@ func count(words []string, word string) (n int) {
 	return n
 }
 
-func deepCopy(s upstream.Spec) upstream.Spec {
+func deepCopy(s launch.Spec) launch.Spec {
 	s.Args, s.Env, s.Header = slices.Clone(s.Args), slices.Clone(s.Env), slices.Clone(s.Header)
 	return s
 }
 
 // scribble writes over everything a Spec holds.
-func scribble(s *upstream.Spec) {
+func scribble(s *launch.Spec) {
 	for i := range s.Args {
 		s.Args[i] = "scribbled"
 	}

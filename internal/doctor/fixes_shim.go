@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // throughCmd starts a script of Windows through cmd.exe, which helps only if
@@ -23,7 +23,7 @@ func throughCmd(p *plan) []Fix {
 	}
 	return []Fix{{Name: "cmd-c", Takes: starts(trust.Entry), About: "starts it through cmd /c: on Windows " + program(p.spec.Command) + " is a script",
 		Next: "start it through the shell: cmd /c " + p.spec.ShownIn(p.typing()),
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Command, s.Args = "cmd", append([]string{"/c", s.Command}, s.Args...)
 			return s
@@ -47,7 +47,7 @@ func passSystemVariables(p *plan) []Fix {
 	list := strings.Join(lacking, ", ")
 	return []Fix{{Name: "system-variables", Takes: starts(trust.Machine), About: "passes Windows' own variables on, which the server does not get: " + list,
 		Next: `add them to the "env" part of the server's entry: ` + list,
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for _, name := range lacking {
 				s.Env = set(s.Env, name, p.variable(name), true)

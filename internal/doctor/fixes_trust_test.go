@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // row is one source of the values of a fix, their use, and what follows.
@@ -126,7 +126,7 @@ func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 
 // What cannot be judged is not done.
 func TestAFixThatDoesNotSayWhereItsValuesComeFromIsNotApplied(t *testing.T) {
-	same := func(s upstream.Spec) upstream.Spec { return s }
+	same := func(s launch.Spec) launch.Spec { return s }
 	for name, takes := range map[string][]Taken{"nothing": nil, "output": starts(trust.Output), "output among others": append(starts(trust.Entry), sends(trust.Output)...), "unknown": starts(trust.Agent + 1)} {
 		if f := judged(Fix{Apply: same, Takes: takes}); f.Apply != nil || f.Risk == Runtime {
 			t.Errorf("%s: %+v", name, f)
@@ -145,16 +145,16 @@ func TestAFixThatDoesNotSayWhereItsValuesComeFromIsNotApplied(t *testing.T) {
 // scenes are set-ups besides troubles in which the other remedies have
 // something to offer.
 func scenes() []trouble {
-	seen := func(c Case) func(*fakeMachine, upstream.Spec) Case {
-		return func(*fakeMachine, upstream.Spec) Case { return c }
+	seen := func(c Case) func(*fakeMachine, launch.Spec) Case {
+		return func(*fakeMachine, launch.Spec) Case { return c }
 	}
-	web := upstream.Spec{URL: "https://mcp.example.invalid/mcp", Env: []string{}}
-	plain := func(s upstream.Spec) func(*fakeMachine) upstream.Spec {
-		return func(*fakeMachine) upstream.Spec { return s }
+	web := launch.Spec{URL: "https://mcp.example.invalid/mcp", Env: []string{}}
+	plain := func(s launch.Spec) func(*fakeMachine) launch.Spec {
+		return func(*fakeMachine) launch.Spec { return s }
 	}
 	var inner, outer int
-	compose := func(s upstream.Spec) func(*fakeMachine) upstream.Spec {
-		return func(f *fakeMachine) upstream.Spec {
+	compose := func(s launch.Spec) func(*fakeMachine) launch.Spec {
+		return func(f *fakeMachine) launch.Spec {
 			outer, inner = listen(f.t), closedPort(f.t)
 			f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", outer, inner))
 			f.file("home/me/project/server.js", "")
@@ -163,40 +163,40 @@ func scenes() []trouble {
 		}
 	}
 	return []trouble{
-		{name: "Windows", spec: func(f *fakeMachine) upstream.Spec {
+		{name: "Windows", spec: func(f *fakeMachine) launch.Spec {
 			f.OS, f.env["APPDATA"] = "windows", `C:\Users\me\AppData\Roaming`
-			return upstream.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{`Path=C:\x`}}
+			return launch.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{`Path=C:\x`}}
 		}, seen: seen(Case{Log: "Error: spawn EINVAL"})},
 		{name: "a redirect", spec: plain(web), seen: seen(Case{URL: web.URL, HTTP: []HTTP{{Status: 307, Location: "/mcp/"}}})},
 		{name: "a redirect elsewhere", spec: plain(web), seen: seen(Case{URL: web.URL, HTTP: []HTTP{{Status: 307, Location: "https://evil.example/"}}})},
-		{name: "compose of its own", spec: compose(upstream.Spec{Command: "node", Args: []string{"server.js"}}), seen: seen(said("connect ECONNREFUSED"))},
-		{name: "compose of a project", spec: compose(upstream.Spec{Command: "uvx", Args: []string{"db-mcp"}}), seen: seen(said("connect ECONNREFUSED"))},
-		{name: "the other loopback", spec: func(f *fakeMachine) upstream.Spec {
-			return upstream.Spec{URL: fmt.Sprintf("http://[::1]:%d/mcp", listen(f.t)), Env: []string{}}
+		{name: "compose of its own", spec: compose(launch.Spec{Command: "node", Args: []string{"server.js"}}), seen: seen(said("connect ECONNREFUSED"))},
+		{name: "compose of a project", spec: compose(launch.Spec{Command: "uvx", Args: []string{"db-mcp"}}), seen: seen(said("connect ECONNREFUSED"))},
+		{name: "the other loopback", spec: func(f *fakeMachine) launch.Spec {
+			return launch.Spec{URL: fmt.Sprintf("http://[::1]:%d/mcp", listen(f.t)), Env: []string{}}
 		}, seen: seen(Case{Log: "connect: connection refused"})},
-		{name: "a module in its folder", spec: func(f *fakeMachine) upstream.Spec {
+		{name: "a module in its folder", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/project/notes.py", "")
 			f.file("home/me/project/.venv/bin/python", "Python 3.12.0")
-			return upstream.Spec{Command: "python3", Args: []string{"-m", "notes"}, Dir: f.Dir, Env: []string{"PATH=/given"}}
+			return launch.Spec{Command: "python3", Args: []string{"-m", "notes"}, Dir: f.Dir, Env: []string{"PATH=/given"}}
 		}, seen: seen(said("ModuleNotFoundError: No module named 'mcp'"))},
-		{name: "a module from elsewhere", spec: func(f *fakeMachine) upstream.Spec {
+		{name: "a module from elsewhere", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/project/.venv/bin/python", "Python 3.12.0")
-			return upstream.Spec{Command: "python3", Args: []string{"-m", "notes"}, Dir: f.Dir, Env: []string{"PATH=/given"}}
+			return launch.Spec{Command: "python3", Args: []string{"-m", "notes"}, Dir: f.Dir, Env: []string{"PATH=/given"}}
 		}, seen: seen(said("ModuleNotFoundError: No module named 'notes'"))},
-		{name: "a uv project", spec: func(f *fakeMachine) upstream.Spec {
+		{name: "a uv project", spec: func(f *fakeMachine) launch.Spec {
 			f.file("home/me/server/pyproject.toml", "")
 			f.file("home/me/server/.env", "EXAMPLE_TOKEN="+canary)
-			return upstream.Spec{Command: "uv", Args: []string{"--directory", f.path("home/me/server"), "run", "notes"}, Env: []string{"PATH=/given"}}
+			return launch.Spec{Command: "uv", Args: []string{"--directory", f.path("home/me/server"), "run", "notes"}, Env: []string{"PATH=/given"}}
 		}, seen: seen(said("Error: EXAMPLE_TOKEN environment variable is required"))},
-		{name: "the home folder", spec: plain(upstream.Spec{Command: "server", Env: []string{"PATH=/given", "X=${userHome}/x"}}), seen: seen(said("Error: ${userHome}/x"))},
-		{name: "a key in an argument", spec: plain(upstream.Spec{Command: "server", Args: []string{"--key=${MY_TOKEN}"}, Env: []string{"MY_TOKEN=" + canary}}), seen: seen(said("Error: invalid api key"))},
-		{name: "uv's cache", spec: func(f *fakeMachine) upstream.Spec {
+		{name: "the home folder", spec: plain(launch.Spec{Command: "server", Env: []string{"PATH=/given", "X=${userHome}/x"}}), seen: seen(said("Error: ${userHome}/x"))},
+		{name: "a key in an argument", spec: plain(launch.Spec{Command: "server", Args: []string{"--key=${MY_TOKEN}"}, Env: []string{"MY_TOKEN=" + canary}}), seen: seen(said("Error: invalid api key"))},
+		{name: "uv's cache", spec: func(f *fakeMachine) launch.Spec {
 			f.folder("home/me/.cache/uv/wheels-v5/pypi/notes")
-			return upstream.Spec{Command: "uvx", Args: []string{"notes"}, Env: []string{"PATH=/given", "HTTP_PROXY=http://p.example"}}
+			return launch.Spec{Command: "uvx", Args: []string{"notes"}, Env: []string{"PATH=/given", "HTTP_PROXY=http://p.example"}}
 		}, seen: seen(said("error: Failed to read metadata from archive-v0"))},
-		{name: "a file that may not be started", spec: func(f *fakeMachine) upstream.Spec {
-			return upstream.Spec{Command: f.file("home/me/project/server.sh", ""), Env: []string{"PATH=/given"}}
-		}, seen: func(_ *fakeMachine, s upstream.Spec) Case {
+		{name: "a file that may not be started", spec: func(f *fakeMachine) launch.Spec {
+			return launch.Spec{Command: f.file("home/me/project/server.sh", ""), Env: []string{"PATH=/given"}}
+		}, seen: func(_ *fakeMachine, s launch.Spec) Case {
 			return Case{Spawn: Spawn{Errno: "EACCES", Path: s.Command, Of: "command"}, Limit: Limit{Listening: 8000}}
 		}},
 	}

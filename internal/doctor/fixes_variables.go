@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // aliases are names under which one and the same key goes. Each line is one
@@ -164,7 +164,7 @@ func findVariable(p *plan) []Fix {
 	return []Fix{{Name: "set " + strings.Join(f.names, " "), Takes: starts(f.sources...),
 		About: fmt.Sprintf("gives the server %s (from %s)", list, strings.Join(f.from, ", ")),
 		Next:  f.next(fmt.Sprintf(`add %s to the "env" part of the server's entry`, list)),
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for name, v := range values {
 				s.Env = set(s.Env, name, v.Reveal(), p.OS == "windows")
@@ -191,7 +191,7 @@ func argumentToVariable(p *plan) []Fix {
 	}
 	return []Fix{{Name: "argument-to-variable " + name, Takes: starts(trust.Entry), About: "gives " + name + " as a variable: the server does not read it from its arguments",
 		Next: fmt.Sprintf(`move %s from "args" to the "env" part of the server's entry`, name),
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for _, word := range s.Args {
 				if given(word) {
@@ -221,7 +221,7 @@ func startInProject(p *plan) []Fix {
 		if isFile(filepath.Join(dir, ".env")) {
 			return []Fix{{Name: "start-in " + dir, Takes: starts(p.of(filepath.Join(dir, ".env"))), About: "starts the server in its own folder, where its .env is: " + dir,
 				Next: `set "cwd" of the server's entry to ` + dir,
-				Apply: func(s upstream.Spec) upstream.Spec {
+				Apply: func(s launch.Spec) launch.Spec {
 					s.Dir = dir
 					return copied(s)
 				}}}

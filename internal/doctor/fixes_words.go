@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // requirementShapes are how tools say which version they want.
@@ -39,7 +39,7 @@ func splitLine(p *plan) []Fix {
 	return []Fix{{Name: "split-command", Takes: starts(trust.Entry),
 		About: "takes the command line, which was given as one word, apart into the program and its arguments",
 		Next:  `write the program alone as "command" and each argument as an entry of "args"`,
-		Apply: func(s upstream.Spec) upstream.Spec {
+		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			words := SplitCommand(s.Command)
 			s.Command, s.Args = words[0], append(words[1:], s.Args...)
@@ -67,7 +67,7 @@ func (m *Machine) atHome(word string) string {
 
 // expandTilde puts the home folder in for ~ in command, arguments and folder.
 func expandTilde(p *plan) []Fix {
-	apply := func(s upstream.Spec) upstream.Spec {
+	apply := func(s launch.Spec) launch.Spec {
 		s = copied(s)
 		s.Command, s.Dir = p.atHome(s.Command), p.atHome(s.Dir)
 		for i, word := range s.Args {
@@ -96,7 +96,7 @@ func joinSpaces(p *plan) []Fix {
 			}
 			return []Fix{{Name: "join-path", Takes: starts(trust.Entry), About: "puts the path together that was cut at its space: " + path,
 				Next: "give the path as one entry, without quotes of its own: " + path,
-				Apply: func(s upstream.Spec) upstream.Spec {
+				Apply: func(s launch.Spec) launch.Spec {
 					s = copied(s)
 					now := slices.Concat(words[:from], []string{path}, words[to:])
 					s.Command, s.Args = now[0], now[1:]

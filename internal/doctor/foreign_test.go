@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // steered are the fixes that would, without asking, put text into a Spec.
-func steered(fixes []Fix, spec upstream.Spec, text string) (names []string) {
+func steered(fixes []Fix, spec launch.Spec, text string) (names []string) {
 	for _, fix := range fixes {
 		if fix.Risk != Runtime || fix.Apply == nil {
 			continue
@@ -46,7 +47,7 @@ func TestAForeignDotenvDecidesNothing(t *testing.T) {
 		"AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_ENDPOINT_URL", "KUBECONFIG", "OPENSSL_CONF", "LESSOPEN", "API_KEY", "MY_TOKEN", "REGION", "PLUGINS", "CONFIG", "MODEL", "LOG_FILE",
 		"SCRIPT", "WORKSPACE", "DATABASE", "ELECTRON_RUN_AS_NODE", "XDG_CONFIG_HOME", "TMPDIR", "VITE_CONFIG", "MAVEN_OPTS"} {
 		file := func(f *fakeMachine) string { return f.file("home/me/project/.env", name+"=./"+stray+"\n") }
-		for what, spec := range map[string]upstream.Spec{
+		for what, spec := range map[string]launch.Spec{
 			"environment": {Command: "npx", Args: []string{"-y", "notes"}, Env: []string{"PATH=/given", "PGPASSWORD=" + canary, name + "=${" + name + "}"}},
 			"container":   {Command: "docker", Args: []string{"run", "-i", "-e", name + "=${" + name + "}", "notes"}, Env: []string{"PATH=/given"}},
 			"bridge":      {Command: "npx", Args: []string{"mcp-remote", "https://a.example/mcp", "--header", "X:${" + name + "}"}, Env: []string{"PATH=/given"}},
@@ -70,7 +71,7 @@ func TestAForeignDotenvDecidesNothing(t *testing.T) {
 // The folder gauze was started in is not what an entry means by its workspace.
 func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 	f := newFakeMachine(t)
-	spec := upstream.Spec{Command: "npx", Args: []string{"notes", "${workspaceFolder}/src"}, Env: []string{"PATH=/given"}}
+	spec := launch.Spec{Command: "npx", Args: []string{"notes", "${workspaceFolder}/src"}, Env: []string{"PATH=/given"}}
 	c := said("Error: no such folder ${workspaceFolder}/src")
 	c.Command = append([]string{spec.Command}, spec.Args...)
 	fixes := Fixes(f.Machine)(Diagnosis{Cause: "env_placeholder_not_expanded"}, c, spec)
@@ -91,7 +92,7 @@ func TestAForeignComposeFileMovesNoPort(t *testing.T) {
 	outer, inner := listen(t), closedPort(t)
 	f := newFakeMachine(t)
 	path := f.file("home/me/project/compose.yaml", fmt.Sprintf("services:\n  db:\n    ports: ['%d:%d']\n", outer, inner))
-	spec := upstream.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{"PATH=/given", "DB_PORT=" + strconv.Itoa(inner)}}
+	spec := launch.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{"PATH=/given", "DB_PORT=" + strconv.Itoa(inner)}}
 	c := said(fmt.Sprintf("Error: connect ECONNREFUSED 127.0.0.1:%d", inner))
 	c.Command = []string{"uvx", "db-mcp"}
 	fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
@@ -123,7 +124,7 @@ func TestAServerStartsInItsOwnFolderOnly(t *testing.T) {
 		for i := range words {
 			words[i] = strings.NewReplacer("DATA", data, "SCRIPT", script).Replace(words[i])
 		}
-		spec := upstream.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given", "A=${A}"}}
+		spec := launch.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given", "A=${A}"}}
 		for cause, text := range map[string]string{"dotenv_not_loaded": "Error: .env file not found", "env_not_set": "Error: A environment variable is required", "venv_not_used": "ModuleNotFoundError: No module named 'notes'"} {
 			c := said(text)
 			c.Command = words
@@ -152,7 +153,7 @@ func TestOurOwnEnvironmentIsNotHandedOver(t *testing.T) {
 		f.Dir = f.Home
 		f.env["GITHUB_TOKEN"], f.env["GITHUB_REGION"] = stray, stray
 		for _, variable := range []string{"GITHUB_TOKEN", "GITHUB_REGION"} {
-			spec := upstream.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given"}}
+			spec := launch.Spec{Command: words[0], Args: words[1:], Env: []string{"PATH=/given"}}
 			c := said("Error: " + variable + " environment variable is required")
 			c.Command = words
 			fixes := Fixes(f.Machine)(Diagnose(c), c, spec)
@@ -171,7 +172,7 @@ func TestOurOwnEnvironmentIsNotHandedOver(t *testing.T) {
 func TestARedirectChoosesAmongOurOwnAddresses(t *testing.T) {
 	f := newFakeMachine(t)
 	f.Machine.Dial = nil // nobody is asked
-	spec := upstream.Spec{URL: "https://example.com/mcp"}
+	spec := launch.Spec{URL: "https://example.com/mcp"}
 	for location, want := range map[string]string{"/mcp/": "https://example.com/mcp/", "https://EXAMPLE.com:443/mcp/": "https://example.com/mcp/", "/other-tenant/mcp": "", "/mcp/?to=" + stray: "", "https://me@example.com/mcp/": "",
 		"https://evil.example/mcp": "", "http://example.com/mcp/": "", "https://example.com:8443/mcp": ""} {
 		c := Case{URL: spec.URL, HTTP: []HTTP{{Status: 307, Location: location}}}
@@ -188,7 +189,7 @@ func TestATreatmentIsNotSharedBetweenServers(t *testing.T) {
 	server := played(t, "server with a key")
 	doctor := Live(f.Machine, true)
 	for _, key := range []string{"one-" + canary, "two-" + canary} {
-		spec := upstream.Spec{Command: server[0], Args: server[1:], Env: []string{"SystemRoot=" + os.Getenv("SystemRoot"), "API_KEY=${MY_KEY}", "MY_KEY=" + key}}
+		spec := launch.Spec{Command: server[0], Args: server[1:], Env: []string{"SystemRoot=" + os.Getenv("SystemRoot"), "API_KEY=${MY_KEY}", "MY_KEY=" + key}}
 		seen := upstream.Attempt(t.Context(), spec, upstream.AttemptOptions{})
 		treated := doctor.Treat(t.Context(), spec, seen.Evidence, func(string) {})
 		if !treated.Changed || value(treated.Spec.Env, "API_KEY", false) != key || value(treated.Spec.Env, "MY_KEY", false) != key {
@@ -228,7 +229,7 @@ func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	}
 	doctor := Live(newFakeMachine(t).Machine, false)
 	for _, line := range []string{"permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock", "npm error Your cache folder contains root-owned files", "ENOSPC: System limit for number of file watchers reached"} {
-		cause := doctor.Diagnose(upstream.Spec{Command: "docker", Args: []string{"run", "-i", "img"}}, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, Stderr: []string{line}})
+		cause := doctor.Diagnose(launch.Spec{Command: "docker", Args: []string{"run", "-i", "img"}}, upstream.Evidence{Stage: upstream.Started, Exit: "exit status 1", Code: 1, Stderr: []string{line}})
 		if cause.Remedy == "" || forPeople.MatchString(cause.Remedy) {
 			t.Errorf("%s: %q", line, cause.Remedy)
 		}

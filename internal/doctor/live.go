@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -47,12 +48,12 @@ const (
 	mostShared = 256
 )
 
-func (l *attending) Diagnose(spec upstream.Spec, e upstream.Evidence) fault.Cause {
+func (l *attending) Diagnose(spec launch.Spec, e upstream.Evidence) fault.Cause {
 	d := Diagnose(FromEvidence(spec, e))
 	return causeOf(&d, d.Fix)
 }
 
-func (l *attending) Treat(ctx context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+func (l *attending) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
 	c := FromEvidence(spec, e)
 	if !l.heal {
 		d := Diagnose(c)
@@ -81,12 +82,12 @@ func (l *attending) shared(key string) *shared {
 	return l.known[key]
 }
 
-func (l *attending) treat(ctx context.Context, spec upstream.Spec, c Case, trying func(string)) upstream.Treated {
+func (l *attending) treat(ctx context.Context, spec launch.Spec, c Case, trying func(string)) upstream.Treated {
 	ctx, cancel := context.WithTimeout(ctx, treatMost)
 	defer cancel()
 	r := Treat(ctx, spec, Treatment{
 		Allow: Runtime, OneStep: true, Fixes: Fixes(l.machine), First: &Seen{Case: c}, Tell: trying,
-		Probe: func(ctx context.Context, spec upstream.Spec) Seen {
+		Probe: func(ctx context.Context, spec launch.Spec) Seen {
 			tried := upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: probeMost, MaxWait: probeMost})
 			return Seen{Case: FromEvidence(spec, tried.Evidence), Healthy: tried.OK()}
 		},

@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // A command that is shown to be copied has no secret in it, also where the secret looks like a word.
 func TestCommandsToCopyAreMasked(t *testing.T) {
-	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "srv", "-p", "sesame", "--bearer", "abc"}}
+	spec := launch.Spec{Command: "npx", Args: []string{"-y", "srv", "-p", "sesame", "--bearer", "abc"}}
 	x := &exam{Case: Case{Command: append([]string{spec.Command}, spec.Args...)}}
 	p := &plan{Machine: &Machine{OS: "linux"}, spec: spec}
 	shown := []string{x.typed(), shownLine(p)}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // A Go program that says "not found in %PATH%" has tried npx.cmd as well, so
@@ -33,7 +33,7 @@ func TestTheScriptOfWindowsIsStartedOnlyIfItIsThere(t *testing.T) {
 	f := newFakeMachine(t)
 	f.OS = "windows"
 	f.env["APPDATA"] = f.folder("home/me/AppData/Roaming")
-	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"PATH=" + f.folder("given")}}
+	spec := launch.Spec{Command: "npx", Args: []string{"-y", "pkg"}, Env: []string{"PATH=" + f.folder("given")}}
 	c := FromLog("npx -y pkg", `Error: spawn npx ENOENT`)
 	c.OS = "windows"
 	d := Diagnose(c)

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // fill puts names into a sentence: {port}, or {port|its port} with what is
@@ -125,7 +125,7 @@ func (x *exam) advised(key string, m *match) string {
 		case "turned":
 			address = turned(address)
 		}
-		return x.Secrets.Quote(x.typing().Quote(upstream.Spec{URL: address.String()}.String()))
+		return x.Secrets.Quote(x.typing().Quote(launch.Spec{URL: address.String()}.String()))
 	case "port", "hash", "variable", "flag":
 		if shapes[key].MatchString(caught) && !loads(caught) {
 			return caught

@@ -3,17 +3,17 @@ package doctor
 import (
 	"context"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Treatment is how a server is treated.
 type Treatment struct {
 	Attempts int  // fixes tried at most; default 3, below zero: none
 	Allow    Risk // the most a fix may touch; what needs more is only named
-	Probe    func(context.Context, upstream.Spec) Seen
+	Probe    func(context.Context, launch.Spec) Seen
 	First    *Seen // what was seen already; nil: it is probed
-	Fixes    func(Diagnosis, Case, upstream.Spec) []Fix
+	Fixes    func(Diagnosis, Case, launch.Spec) []Fix
 	Tell     func(string) // what is going on, for people; nil: nobody
 	OneStep  bool         // return with the first fix that helped
 }
@@ -26,13 +26,13 @@ type Seen struct {
 
 // Report is the whole story of a treatment.
 type Report struct {
-	Healthy   bool          `json:"healthy"`
-	Steps     []Step        `json:"steps"`
-	Diagnosis *Diagnosis    `json:"diagnosis,omitempty"` // of what is left
-	Todo      string        `json:"todo,omitempty"`      // the one thing a person has to do
-	Command   string        `json:"-"`                   // the command for it that only a person is shown
-	Fixable   bool          `json:"fixable,omitempty"`   // there is a fix that was allowed and not tried
-	Spec      upstream.Spec `json:"-"`                   // as it is best started now
+	Healthy   bool        `json:"healthy"`
+	Steps     []Step      `json:"steps"`
+	Diagnosis *Diagnosis  `json:"diagnosis,omitempty"` // of what is left
+	Todo      string      `json:"todo,omitempty"`      // the one thing a person has to do
+	Command   string      `json:"-"`                   // the command for it that only a person is shown
+	Fixable   bool        `json:"fixable,omitempty"`   // there is a fix that was allowed and not tried
+	Spec      launch.Spec `json:"-"`                   // as it is best started now
 }
 
 // Step is one fix that was tried.
@@ -56,7 +56,7 @@ const defaultAttempts = 3
 // Treat probes, diagnoses, tries one fix on a copy and probes again, until the
 // server works, nothing is left to try or the attempts are used up. A fix is
 // kept only if the trouble it was for is gone and no ground was lost.
-func Treat(ctx context.Context, spec upstream.Spec, t Treatment) Report {
+func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 	if t.Attempts == 0 {
 		t.Attempts = defaultAttempts
 	}
@@ -112,7 +112,7 @@ func (r *Report) conclude(d Diagnosis, todo, command string) {
 }
 
 // next is the first fix that may be tried and was not yet, for this trouble.
-func (t Treatment) next(d Diagnosis, c Case, spec upstream.Spec, tried map[string]bool) (Fix, bool) {
+func (t Treatment) next(d Diagnosis, c Case, spec launch.Spec, tried map[string]bool) (Fix, bool) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk <= t.Allow && fix.Apply != nil && !tried[d.Cause+"\n"+fix.Name] {
 			return fix, true
@@ -123,7 +123,7 @@ func (t Treatment) next(d Diagnosis, c Case, spec upstream.Spec, tried map[strin
 
 // todo is what is left for a person: the best fix that needs one, or what the
 // diagnosis says.
-func (t Treatment) todo(d Diagnosis, c Case, spec upstream.Spec) (todo, command string) {
+func (t Treatment) todo(d Diagnosis, c Case, spec launch.Spec) (todo, command string) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk > t.Allow && fix.Next != "" {
 			return redact.Quote(fix.Next), fix.Command // it names files, and a project may have named those

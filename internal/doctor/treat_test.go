@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // patient is a server that needs its fixes in order; each shows what is wrong
@@ -18,13 +18,13 @@ type patient struct {
 }
 
 func adding(name string, risk Risk) Fix {
-	return Fix{Name: name, Risk: risk, About: "adds " + name, Next: "add " + name + " yourself", Apply: func(s upstream.Spec) upstream.Spec {
+	return Fix{Name: name, Risk: risk, About: "adds " + name, Next: "add " + name + " yourself", Apply: func(s launch.Spec) launch.Spec {
 		s.Args = append(slices.Clone(s.Args), name)
 		return s
 	}}
 }
 
-func (p *patient) probe(_ context.Context, s upstream.Spec) Seen {
+func (p *patient) probe(_ context.Context, s launch.Spec) Seen {
 	p.probes = append(p.probes, s.String())
 	for i, want := range p.wants {
 		if !slices.Contains(s.Args, want) {
@@ -41,8 +41,8 @@ var (
 
 func treat(t *testing.T, p *patient, allow Risk) Report {
 	t.Helper()
-	fixes := func(d Diagnosis, _ Case, _ upstream.Spec) []Fix { return p.offers[d.Cause] }
-	return Treat(t.Context(), upstream.Spec{Command: "npx"}, Treatment{Allow: allow, Probe: p.probe, Fixes: fixes})
+	fixes := func(d Diagnosis, _ Case, _ launch.Spec) []Fix { return p.offers[d.Cause] }
+	return Treat(t.Context(), launch.Spec{Command: "npx"}, Treatment{Allow: allow, Probe: p.probe, Fixes: fixes})
 }
 
 func TestTreatFixesOneThingAfterTheOther(t *testing.T) {

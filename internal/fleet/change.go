@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Wrap plans to put gauze run in front of servers; remote: also in front of
@@ -233,7 +233,7 @@ func needs(p clientconfig.Problem, c *clientconfig.Config) string {
 // NewServer is a server that is to be added.
 type NewServer struct {
 	Name      string
-	Spec      upstream.Spec // Env: only what the entry is to set; ${NAME} is a reference
+	Spec      launch.Spec // Env: only what the entry is to set; ${NAME} is a reference
 	Transport clientconfig.Transport
 	Timeout   time.Duration
 	Wrapped   bool

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -113,7 +114,7 @@ func (s *Server) gone() bool {
 
 // examine tries the server. What its report says has none of the entry's
 // secrets in it.
-func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec upstream.Spec, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
+func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
 	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
 		report.Spec = least(ctx, m, spec, report.Spec, o)
@@ -147,7 +148,7 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec upstream.S
 // least is what a healed spec really needs: with the whole path of its program
 // a server often does without another PATH, and a PATH that is written down
 // grows old.
-func least(ctx context.Context, m *doctor.Machine, before, healed upstream.Spec, o doctor.ExamineOptions) upstream.Spec {
+func least(ctx context.Context, m *doctor.Machine, before, healed launch.Spec, o doctor.ExamineOptions) launch.Spec {
 	if healed.URL != "" || healed.Command == before.Command || healed.Env == nil {
 		return healed
 	}

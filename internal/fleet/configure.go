@@ -11,6 +11,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/trust"
@@ -41,7 +42,7 @@ type Request struct {
 // Configured is what came of it: how the server does, and what would be
 // written where.
 type Configured struct {
-	Spec    upstream.Spec // as it would be written, references in it
+	Spec    launch.Spec // as it would be written, references in it
 	Tried   bool
 	Attempt upstream.Attempted
 	Report  doctor.Report
@@ -133,7 +134,7 @@ func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 
 // specOf is how the server is started or reached, with references for what
 // was given as one.
-func (f *Fleet) specOf(ctx context.Context, r Request) (spec upstream.Spec, facts *registry.Facts, err error) {
+func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts *registry.Facts, err error) {
 	given := 0
 	for _, is := range []bool{r.Package != "", len(r.Command) > 0, r.URL != ""} {
 		if is {
@@ -183,20 +184,20 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec upstream.Spec, fact
 	if len(env) > 0 {
 		return spec, nil, errors.New("variables go with a command; a server behind an address gets its settings from headers")
 	}
-	if err := upstream.CheckURL(address); err != nil {
+	if err := launch.CheckURL(address); err != nil {
 		return spec, nil, err
 	}
-	spec = upstream.Spec{URL: address}
+	spec = launch.Spec{URL: address}
 	for _, text := range r.Header {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
 			return spec, nil, errors.New("a header is written 'Name: value', as in 'Authorization: Bearer ${TOKEN}'")
 		}
-		if err := upstream.CheckHeader(name, value); err != nil {
+		if err := launch.CheckHeader(name, value); err != nil {
 			return spec, nil, err
 		}
-		spec.Header = append(spec.Header, upstream.Header{Name: name, Value: value, Source: "the request"})
+		spec.Header = append(spec.Header, launch.Header{Name: name, Value: value, Source: "the request"})
 	}
 	return spec, facts, nil
 }
@@ -220,7 +221,7 @@ func variables(all []string) (env []string, err error) {
 
 // missing are the variables and headers a registry calls required and nobody
 // gave.
-func missing(facts *registry.Facts, spec upstream.Spec) (all []registry.Variable) {
+func missing(facts *registry.Facts, spec launch.Spec) (all []registry.Variable) {
 	if facts == nil {
 		return nil
 	}
@@ -230,7 +231,7 @@ func missing(facts *registry.Facts, spec upstream.Spec) (all []registry.Variable
 		}
 	}
 	for _, v := range registry.Required(facts.Headers) {
-		if !slices.ContainsFunc(spec.Header, func(h upstream.Header) bool { return strings.EqualFold(h.Name, v.Name) }) {
+		if !slices.ContainsFunc(spec.Header, func(h launch.Header) bool { return strings.EqualFold(h.Name, v.Name) }) {
 			all = append(all, v)
 		}
 	}
@@ -255,7 +256,7 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 }
 
 // filled is a spec as it would be started: references have their values.
-func (f *Fleet) filled(s upstream.Spec) upstream.Spec {
+func (f *Fleet) filled(s launch.Spec) launch.Spec {
 	fill := func(text string) string {
 		return reference.ReplaceAllStringFunc(text, func(whole string) string {
 			if value := f.Home.Getenv(whole[2 : len(whole)-1]); value != "" {
@@ -284,7 +285,7 @@ var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 // lasting is what is written of a healed spec. Under gauze run most of it is
 // found again at every start; values that healing found elsewhere, such as in
 // a .env, stay there.
-func lasting(written, before, healed upstream.Spec, wrapped bool) upstream.Spec {
+func lasting(written, before, healed launch.Spec, wrapped bool) launch.Spec {
 	written.URL, written.Dir = healed.URL, healed.Dir
 	if healed.URL != "" {
 		written.Command, written.Args, written.Env = "", nil, nil

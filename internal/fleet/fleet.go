@@ -30,10 +30,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Fleet is where the servers are looked for, and what changes need.
@@ -126,7 +126,7 @@ func (s *Server) shown() string { return redact.Quote(s.Name) }
 func (s *Server) ID() string { return s.Client.ID + "/" + s.Name }
 
 // Spec is the server itself, without us in between.
-func (s *Server) Real() upstream.Spec {
+func (s *Server) Real() launch.Spec {
 	if s.Inner != nil {
 		return *s.Inner
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -179,7 +180,7 @@ func TestAServerIsAddedInEachClientsOwnWay(t *testing.T) {
 		}
 		clients = append(clients, c)
 	}
-	spec := upstream.Spec{Command: "uvx", Args: []string{"mcp-server-fetch"}}
+	spec := launch.Spec{Command: "uvx", Args: []string{"mcp-server-fetch"}}
 	plan, err := view.Add(NewServer{Name: "fetch", Spec: spec, Wrapped: true}, clients)
 	if err != nil || len(plan.Skipped) > 0 || len(plan.Changes) != len(clients) {
 		t.Fatalf("%v %+v %d", err, plan.Skipped, len(plan.Changes))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Keep plans to have for good what healed servers when they were tried: gauze
@@ -49,7 +49,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	if steps := c.healedBy(); len(steps) > 0 {
 		what = steps[0].About
 	}
-	edit, ok := now.Healed(&now.Entries[i], lasting(upstream.Spec{}, c.Real(), c.Report.Spec, false), c.otherTransport())
+	edit, ok := now.Healed(&now.Entries[i], lasting(launch.Spec{}, c.Real(), c.Report.Spec, false), c.otherTransport())
 	switch {
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {

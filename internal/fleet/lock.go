@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -405,15 +406,15 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			}
 			wrapped = v.Servers[i].Wrapped
 		}
-		s := NewServer{Name: was.Name, Scope: clientconfig.Scope(was.Scope), Replace: i >= 0, Wrapped: wrapped, Spec: upstream.Spec{URL: was.URL}}
+		s := NewServer{Name: was.Name, Scope: clientconfig.Scope(was.Scope), Replace: i >= 0, Wrapped: wrapped, Spec: launch.Spec{URL: was.URL}}
 		if len(was.Command) > 0 {
-			s.Spec = upstream.Spec{Command: was.Command[0], Args: was.Command[1:]}
+			s.Spec = launch.Spec{Command: was.Command[0], Args: was.Command[1:]}
 		}
 		for _, name := range was.Env {
 			s.Spec.Env = append(s.Spec.Env, name+"="+v.value(i, name))
 		}
 		for _, name := range was.Headers {
-			s.Spec.Header = append(s.Spec.Header, upstream.Header{Name: name, Value: v.header(i, name)})
+			s.Spec.Header = append(s.Spec.Header, launch.Header{Name: name, Value: v.header(i, name)})
 		}
 		if i >= 0 && v.become(d, v.Servers[i], was, s.Spec) {
 			continue
@@ -431,7 +432,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 
 // become changes only what is run or reached, if that is all that is
 // different; a wrapped server stays wrapped.
-func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
+func (v *View) become(d *draft, s *Server, was Locked, spec launch.Spec) bool {
 	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
 		return false
 	}

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // A lock is meant for git, and a variable's value may be a short password: a
@@ -115,7 +115,7 @@ func (s *Server) noted(key []byte) map[string]string {
 }
 
 // valueIn is a variable of a spec as the server gets it.
-func valueIn(spec upstream.Spec, name string) string {
+func valueIn(spec launch.Spec, name string) string {
 	for _, pair := range spec.Env {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {
 			return value

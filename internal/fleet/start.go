@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // folder returns where servers start that name no folder of their own. Those of
@@ -53,7 +53,7 @@ func (f *Fleet) machine(inProject bool) *doctor.Machine {
 // start returns the Spec as it is started in dir: it is told of the folder the
 // way a shell would, and a server that is not of the project finds no programs
 // there. (npm and direnv put folders of the project on the PATH.)
-func (f *Fleet) start(s upstream.Spec, dir string, inProject bool) upstream.Spec {
+func (f *Fleet) start(s launch.Spec, dir string, inProject bool) launch.Spec {
 	if s = startIn(s, dir); inProject || s.URL != "" {
 		return s
 	}
@@ -76,7 +76,7 @@ func (f *Fleet) outside(path string) string {
 }
 
 // startIn tells a server the folder it starts in the way a shell would.
-func startIn(s upstream.Spec, dir string) upstream.Spec {
+func startIn(s launch.Spec, dir string) launch.Spec {
 	if s.URL != "" || s.Env == nil {
 		return s
 	}

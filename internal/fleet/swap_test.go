@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
@@ -98,7 +98,7 @@ func TestALinkInPlaceOfNoFileIsNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := h.fleet.Look(clients...)
-	plan, err := view.Add(NewServer{Name: "new", Spec: upstream.Spec{Command: "npx"}}, clients)
+	plan, err := view.Add(NewServer{Name: "new", Spec: launch.Spec{Command: "npx"}}, clients)
 	if err != nil || plan.Empty() {
 		t.Fatal(err, plan.Skipped)
 	}

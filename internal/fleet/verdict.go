@@ -7,6 +7,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/shell"
@@ -143,7 +144,7 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 func (s *Server) Hide(text string) string { return redact.Text(s.view.secrets.Redact(text)) }
 
 // Hiding takes the secrets of a server that is in no file out of what it said.
-func Hiding(spec upstream.Spec) func(string) string {
+func Hiding(spec launch.Spec) func(string) string {
 	secrets := spec.Secrets()
 	return func(text string) string { return redact.Text(secrets.Redact(text)) }
 }

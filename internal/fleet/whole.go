@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // maxShown is the longest text that somebody is asked to agree to: nobody reads
@@ -16,7 +16,7 @@ const maxShown = 32 << 10
 
 // Written returns how the server is started or reached as its file says it,
 // references not expanded.
-func (s *Server) Written() upstream.Spec { return s.Config.Written(s.Entry) }
+func (s *Server) Written() launch.Spec { return s.Config.Written(s.Entry) }
 
 // Whole returns everything that decides what runs, or what is sent where, for a
 // person who is to agree to it: nothing is masked, cut or expanded.
@@ -25,7 +25,7 @@ func (s *Server) Whole() (string, error) { return Whole(s.Written(), s.Sends()..
 // Whole renders a spec as it is written, for a person who is to agree to it.
 // sends names variables of the user's environment whose values leave with it.
 // What is too long to be read is refused.
-func Whole(s upstream.Spec, sends ...string) (string, error) {
+func Whole(s launch.Spec, sends ...string) (string, error) {
 	text := rendered(s, sends, func(value string) string { return value }, func(_, value string) string { return value })
 	if len(text) > maxShown {
 		return "", fmt.Errorf("it is %d kB long, too much to be read before it is agreed to", len(text)>>10)
@@ -35,7 +35,7 @@ func Whole(s upstream.Spec, sends ...string) (string, error) {
 
 // Outline is Whole without keys in headers and variables, for an agent. The
 // command, its arguments and what could be one are whole.
-func Outline(s upstream.Spec, sends ...string) string {
+func Outline(s launch.Spec, sends ...string) string {
 	header := func(value string) string {
 		if !strings.ContainsAny(value, "${") { // a reference is no key
 			return redact.Redacted
@@ -60,7 +60,7 @@ func isKey(name, value string) bool {
 var keyShape = regexp.MustCompile(`^[A-Za-z0-9_.~+=-]{12,}$`)
 
 // rendered is the one place that says what a server is to somebody who decides.
-func rendered(s upstream.Spec, sends []string, header func(value string) string, variable func(name, value string) string) string {
+func rendered(s launch.Spec, sends []string, header func(value string) string, variable func(name, value string) string) string {
 	var b strings.Builder
 	if s.URL != "" {
 		b.WriteString(Visible(s.URL))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/proxy"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -50,7 +51,7 @@ func serve(t *testing.T, o Options, flags ...string) *front {
 	t.Helper()
 	ledger := filepath.Join(t.TempDir(), "ledger")
 	path, args, env := faultyserver.Command(append(flags, "-ledger", ledger)...)
-	o.Session.Spec = upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+	o.Session.Spec = launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
 	f := serveSpec(t, o)
 	f.ledger = ledger
 	return f
@@ -59,7 +60,7 @@ func serve(t *testing.T, o Options, flags ...string) *front {
 // serveURL starts a gateway in front of the server at an address.
 func serveURL(t *testing.T, o Options, address string) *front {
 	t.Helper()
-	o.Session.Spec = upstream.Spec{URL: address}
+	o.Session.Spec = launch.Spec{URL: address}
 	return serveSpec(t, o)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -377,7 +378,7 @@ func TestFaultW17Unauthorized(t *testing.T) {
 	for name, f := range map[string]faultyhttp.Fault{"401": faultyhttp.Status401, "W18 metadata elsewhere": faultyhttp.Status401Elsewhere, "W20 403": faultyhttp.Status403} {
 		t.Run(name, func(t *testing.T) {
 			o := unprobed()
-			o.Spec.Header = []upstream.Header{{Name: "Authorization", Value: "Bearer " + canary, Source: "the variable TEST_TOKEN"}}
+			o.Spec.Header = []launch.Header{{Name: "Authorization", Value: "Bearer " + canary, Source: "the variable TEST_TOKEN"}}
 			cfg := stateful
 			cfg.Token = canary
 			s := beginWeb(t, cfg, o)
@@ -512,7 +513,7 @@ func TestFaultW28RedirectElsewhere(t *testing.T) {
 	cfg := stateful
 	cfg.RedirectTo = other.URL()
 	o := unprobed()
-	o.Spec.Header = []upstream.Header{{Name: "X-API-Key", Value: canary, Source: "--header"}}
+	o.Spec.Header = []launch.Header{{Name: "X-API-Key", Value: canary, Source: "--header"}}
 	s := beginWeb(t, cfg, o)
 	s.initialize()
 	s.wantFault(s.faulty("append", "k", faultyhttp.RedirectOther), fault.RedirectRefused)

@@ -15,6 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
@@ -109,7 +110,7 @@ func TestFaultP04WorkingDirectoryMissing(t *testing.T) {
 	missing := filepath.Join(plainDir(t), "no", "such")
 	o := quick()
 	path, args, env := faultyserver.Command()
-	o.Spec = upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...), Dir: missing}
+	o.Spec = launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...), Dir: missing}
 	s := begin(t, o)
 	s.wantNoStart(fault.WorkdirMissing, missing)
 	if _, err := os.Stat(missing); !os.IsNotExist(err) {

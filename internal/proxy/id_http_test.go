@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // A server behind a URL that keeps ids as strings, and begins its answers with
@@ -39,7 +39,7 @@ func TestAnOddlyEncodedAnswerOverHTTP(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	o := unprobed()
-	o.Spec = upstream.Spec{URL: server.URL}
+	o.Spec = launch.Spec{URL: server.URL}
 	s := (&story{t: t, ended: make(chan error, 1)}).run(o).initialize()
 	if got := s.call("go", ""); got != "went" {
 		t.Errorf("answered %q", got)

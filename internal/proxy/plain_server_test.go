@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // A second server of the tests, for what the faulty one does not have: tasks,
@@ -21,12 +21,12 @@ const plainServerEnv = "GAUZE_PLAIN_SERVER"
 
 // plainServer is how it is started: kind is one of plainServers, dir is where
 // it keeps files.
-func plainServer(kind, dir string) upstream.Spec {
+func plainServer(kind, dir string) launch.Spec {
 	path, err := os.Executable()
 	if err != nil {
 		path = os.Args[0]
 	}
-	return upstream.Spec{Command: path, Env: append(os.Environ(), plainServerEnv+"="+kind, "PLAIN_DIR="+dir,
+	return launch.Spec{Command: path, Env: append(os.Environ(), plainServerEnv+"="+kind, "PLAIN_DIR="+dir,
 		"GORACE=atexit_sleep_ms=0")} // see faultyserver
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/repair"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -21,7 +22,7 @@ import (
 
 // Options of a Session; the zero value of each is the sensible default.
 type Options struct {
-	Spec   upstream.Spec
+	Spec   launch.Spec
 	Remote *upstream.Remote  // of a URL: what sessions with the same server share; default its own
 	Name   string            // shown to people; default the command line or the address, secrets masked
 	Tools  map[string]Policy // by tool name
@@ -219,7 +220,7 @@ type consulted struct {
 	s *Session
 }
 
-func (d *consulted) Treat(ctx context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+func (d *consulted) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
 	treated := d.Doctor.Treat(ctx, spec, e, trying)
 	if treated.Changed {
 		known := treated.Spec.Secrets()

@@ -9,26 +9,27 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // quack is a doctor whose treatments are written down.
 type quack struct {
-	treat func(asked int, spec upstream.Spec) upstream.Treated
+	treat func(asked int, spec launch.Spec) upstream.Treated
 	asked chan int
 }
 
-func doctorWith(treat func(asked int, spec upstream.Spec) upstream.Treated) *quack {
+func doctorWith(treat func(asked int, spec launch.Spec) upstream.Treated) *quack {
 	q := &quack{treat: treat, asked: make(chan int, 1)}
 	q.asked <- 0
 	return q
 }
 
-func (q *quack) Diagnose(upstream.Spec, upstream.Evidence) fault.Cause {
+func (q *quack) Diagnose(launch.Spec, upstream.Evidence) fault.Cause {
 	return fault.Cause{Code: "unwell", Explanation: "It is unwell.", Remedy: "Let it rest."}
 }
 
-func (q *quack) Treat(_ context.Context, spec upstream.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+func (q *quack) Treat(_ context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
 	n := <-q.asked + 1
 	q.asked <- n
 	trying("something")
@@ -44,16 +45,16 @@ func (q *quack) count() int {
 }
 
 // failing is a server that says this on stderr and exits with code 3.
-func failing(stderr string, flags ...string) upstream.Spec {
+func failing(stderr string, flags ...string) launch.Spec {
 	path, args, env := faultyserver.Command(append([]string{"-exit-at-start=code=3,stderr=" + stderr}, flags...)...)
-	return upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+	return launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
 }
 
 func TestAServerIsHealedWhileItsClientWaits(t *testing.T) {
 	path, args, env := faultyserver.Command()
 	o := quick()
-	q := doctorWith(func(_ int, spec upstream.Spec) upstream.Treated {
-		return upstream.Treated{Changed: true, Healed: true, Did: "starts the real one", Spec: upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}}
+	q := doctorWith(func(_ int, spec launch.Spec) upstream.Treated {
+		return upstream.Treated{Changed: true, Healed: true, Did: "starts the real one", Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}}
 	})
 	o.Doctor = q
 	s := beginCommand(t, o, "no-such-bin-xyz").initialize()
@@ -68,7 +69,7 @@ func TestAServerIsHealedWhileItsClientWaits(t *testing.T) {
 // What only helped is kept: the server's own next way of failing is what the client is told, with what was changed.
 func TestAFixThatOnlyHelpsIsKeptAndTold(t *testing.T) {
 	o := quick()
-	o.Doctor = doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
+	o.Doctor = doctorWith(func(asked int, spec launch.Spec) upstream.Treated {
 		if asked == 1 {
 			return upstream.Treated{Changed: true, Did: "found it elsewhere", Spec: failing("broken")}
 		}
@@ -89,7 +90,7 @@ func TestAFixThatOnlyHelpsIsKeptAndTold(t *testing.T) {
 // A change that does not help the server is taken back, and is not told as one.
 func TestAFixThatDoesNotHoldIsUndone(t *testing.T) {
 	o := quick()
-	q := doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
+	q := doctorWith(func(asked int, spec launch.Spec) upstream.Treated {
 		return upstream.Treated{Changed: true, Healed: true, Did: "gives it a hat", Spec: failing("", "-lax")}
 	})
 	o.Doctor = q
@@ -108,7 +109,7 @@ func TestAFixThatDoesNotHoldIsUndone(t *testing.T) {
 // A server that fails in ever new ways, each of them "helped", comes to an end.
 func TestTreatmentsAreBounded(t *testing.T) {
 	o := quick()
-	q := doctorWith(func(asked int, spec upstream.Spec) upstream.Treated {
+	q := doctorWith(func(asked int, spec launch.Spec) upstream.Treated {
 		word := strings.Repeat("x", asked)
 		return upstream.Treated{Changed: true, Did: "tries " + word, Spec: failing(word)}
 	})

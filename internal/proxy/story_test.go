@@ -19,6 +19,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -89,7 +90,7 @@ func begin(t *testing.T, o Options, flags ...string) *story {
 	flags = append(flags, "-ledger", s.ledger, "-state", filepath.Join(dir, "state"))
 	path, args, env := faultyserver.Command(flags...)
 	if o.Spec.Command == "" {
-		o.Spec = upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+		o.Spec = launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
 	}
 	return s.run(o)
 }
@@ -97,7 +98,7 @@ func begin(t *testing.T, o Options, flags ...string) *story {
 // beginCommand is begin with another server.
 func beginCommand(t *testing.T, o Options, command string, args ...string) *story {
 	t.Helper()
-	o.Spec = upstream.Spec{Command: command, Args: args}
+	o.Spec = launch.Spec{Command: command, Args: args}
 	s := &story{t: t, ended: make(chan error, 1)}
 	return s.run(o)
 }

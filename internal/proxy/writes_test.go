@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -26,7 +27,7 @@ func TestARepetitionYieldsToAWriteOfAnotherSession(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var writes atomic.Uint64
-			s := New(Options{Spec: upstream.Spec{Command: "none"}, Writes: &writes})
+			s := New(Options{Spec: launch.Spec{Command: "none"}, Writes: &writes})
 			c := &call{class: test.class}
 			s.noteSent(c)
 			if ok, _ := mayRepeat(c, upstream.Loss{Delivery: fault.Unknown}, s.laterWrite(c)); !ok {
@@ -47,7 +48,7 @@ func TestARepetitionYieldsToAWriteOfAnotherSession(t *testing.T) {
 // A call that was never read did not happen yet: sending it is no repetition.
 func TestAnUnreadCallIsSentAfterAWriteOfAnotherSession(t *testing.T) {
 	var writes atomic.Uint64
-	s := New(Options{Spec: upstream.Spec{Command: "none"}, Writes: &writes})
+	s := New(Options{Spec: launch.Spec{Command: "none"}, Writes: &writes})
 	c := &call{class: Idempotent, arrived: time.Now()}
 	s.noteSent(c)
 	writes.Add(1)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/realparts"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -15,14 +16,14 @@ import (
 func TestAttemptReachesARealServer(t *testing.T) {
 	for _, way := range []struct {
 		transport string
-		spec      func(t *testing.T) upstream.Spec
+		spec      func(t *testing.T) launch.Spec
 	}{
-		{"stdio", func(t *testing.T) upstream.Spec {
+		{"stdio", func(t *testing.T) launch.Spec {
 			argv := realparts.Need(t, realparts.Everything)
-			return upstream.Spec{Command: argv[0], Args: argv[1:]}
+			return launch.Spec{Command: argv[0], Args: argv[1:]}
 		}},
-		{"http", func(t *testing.T) upstream.Spec { return upstream.Spec{URL: everythingHTTP.start(t).url()} }},
-		{"sse", func(t *testing.T) upstream.Spec { return upstream.Spec{URL: everythingSSE.start(t).url()} }},
+		{"http", func(t *testing.T) launch.Spec { return launch.Spec{URL: everythingHTTP.start(t).url()} }},
+		{"sse", func(t *testing.T) launch.Spec { return launch.Spec{URL: everythingSSE.start(t).url()} }},
 	} {
 		t.Run(way.transport, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +40,7 @@ func TestAttemptSeesThatARealServerListens(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
 	argv, env := everythingHTTP.command(t, newWorkplace(t), port)
-	a := upstream.Attempt(t.Context(), upstream.Spec{Command: argv[0], Args: argv[1:], Env: append(os.Environ(), env...)}, upstream.AttemptOptions{Timeout: 3 * time.Second, MaxWait: 30 * time.Second})
+	a := upstream.Attempt(t.Context(), launch.Spec{Command: argv[0], Args: argv[1:], Env: append(os.Environ(), env...)}, upstream.AttemptOptions{Timeout: 3 * time.Second, MaxWait: 30 * time.Second})
 	if a.OK() || !a.Limit.Passed || len(a.Limit.Ports) != 1 || a.Limit.Ports[0] != port || a.Limit.Downloading != "" {
 		t.Errorf("%v %q %+v\n%s", a.Stage, a.Stopped, a.Limit, a.StderrTail)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // fleet is what gauze sees of the house.
@@ -108,7 +108,7 @@ func TestJudgesTakeWhatIsAddedAndWrapped(t *testing.T) {
 				h.add("plain", "--env", "GREETING=hello 'world'", "--env", "LEVEL=2", "--", h.witness("plain"), "one", "two words", `"quoted" \ ü`)
 				want["plain"] = seen{args: []string{"one", "two words", `"quoted" \ ü`}, env: map[string]string{"GREETING": "hello 'world'", "LEVEL": "2"}}
 				dollar := "GREETING=pa$$word and $HOME"
-				if !h.known(t).Alters(upstream.Spec{Env: []string{dollar}}) { // else it is refused
+				if !h.known(t).Alters(launch.Spec{Env: []string{dollar}}) { // else it is refused
 					h.add("dollar", "--env", dollar, "--", h.witness("dollar"))
 					want["dollar"] = seen{env: map[string]string{"GREETING": "pa$$word and $HOME"}}
 				}

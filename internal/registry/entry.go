@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Limits of one entry.
@@ -267,7 +267,7 @@ func (a address) clean() (Facts, error) {
 	u.Host = strings.ToLower(u.Host)
 	f.Name = u.String()
 	for _, in := range limited(a.Headers) {
-		if name := string(in.Name); !header.MatchString(name) || upstream.CheckHeader(name, "") != nil || strings.EqualFold(name, "Host") {
+		if name := string(in.Name); !header.MatchString(name) || launch.CheckHeader(name, "") != nil || strings.EqualFold(name, "Host") {
 			f.note("ignored: the header %q, which a registry may not set", in.Name.shown())
 		} else {
 			f.Headers = append(f.Headers, in.variable(name))

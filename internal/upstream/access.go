@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -24,7 +25,7 @@ type Access struct {
 }
 
 // NewRemoteVia is NewRemote with requests that are sent as access says.
-func NewRemoteVia(spec Spec, access Access) (*Remote, error) {
+func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 	r, err := NewRemote(spec)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (h *headerAdder) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range added {
 		name = http.CanonicalHeaderKey(name)
 		for _, value := range values {
-			if err := CheckHeader(name, value); err != nil {
+			if err := launch.CheckHeader(name, value); err != nil {
 				if req.Body != nil {
 					req.Body.Close()
 				}

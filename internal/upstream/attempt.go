@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/wire"
@@ -99,8 +99,8 @@ func (e *lostError) Error() string { return e.method + " had no answer: " + e.De
 // start, initialize, list the tools, call one. It runs the spec's own command
 // or contacts its own URL and nothing else, and nothing of it is left when it
 // returns.
-func Attempt(ctx context.Context, spec Spec, o AttemptOptions) Attempted {
-	a := &attempt{AttemptOptions: o.withDefaults(spec), ctx: ctx, spec: spec.in(o.Dir), witness: newWitness()}
+func Attempt(ctx context.Context, spec launch.Spec, o AttemptOptions) Attempted {
+	a := &attempt{AttemptOptions: o.withDefaults(spec), ctx: ctx, spec: spec.In(o.Dir), witness: newWitness()}
 	began := time.Now()
 	var watchdog guard
 	defer watchdog.close()
@@ -119,12 +119,12 @@ func Attempt(ctx context.Context, spec Spec, o AttemptOptions) Attempted {
 	return a.Attempted
 }
 
-func (o AttemptOptions) withDefaults(spec Spec) AttemptOptions {
+func (o AttemptOptions) withDefaults(spec launch.Spec) AttemptOptions {
 	if o.Timeout <= 0 {
 		o.Timeout = spec.StartTimeout()
 	}
 	if o.MaxWait <= 0 {
-		o.MaxWait = StartTimeoutMax
+		o.MaxWait = launch.StartTimeoutMax
 	}
 	o.MaxWait = max(o.MaxWait, o.Timeout)
 	if o.Protocol == "" {
@@ -139,21 +139,12 @@ func (o AttemptOptions) withDefaults(spec Spec) AttemptOptions {
 	return o
 }
 
-// in returns the Spec with its folder seen from dir, which is where it starts
-// if it names none.
-func (s Spec) in(dir string) Spec {
-	if dir != "" && s.URL == "" && !filepath.IsAbs(s.Dir) {
-		s.Dir = filepath.Join(dir, s.Dir)
-	}
-	return s
-}
-
 // attempt is one under way.
 type attempt struct {
 	AttemptOptions
 	Attempted
 	ctx      context.Context
-	spec     Spec
+	spec     launch.Spec
 	conn     *Conn
 	witness  *witness
 	recorder *recorder // over HTTP
@@ -178,7 +169,7 @@ func (a *attempt) connect(watchdog *guard) (err error) {
 		a.reach(Located, "found "+plaintext.Clean(a.Program.Path))
 	}
 	a.Found.Transport = "stdio"
-	if a.conn, err = launch(a.spec, 1, a.witness, io.Discard, watchdog); err != nil {
+	if a.conn, err = launchConn(a.spec, 1, a.witness, io.Discard, watchdog); err != nil {
 		return err
 	}
 	a.reach(Started, fmt.Sprintf("started, process %d", a.conn.PID()))

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -45,7 +46,7 @@ type recorder struct {
 	all   []*Response
 }
 
-func newRecorder(spec Spec, allow func(netip.AddrPort) error) (*recorder, error) {
+func newRecorder(spec launch.Spec, allow func(netip.AddrPort) error) (*recorder, error) {
 	remote, err := newRemote(spec, allow)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 func TestAttemptClimbsOverHTTP(t *testing.T) {
@@ -36,7 +37,7 @@ func TestAttemptClimbsOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer server.Close()
-			a := Attempt(t.Context(), Spec{URL: server.URL()}, atEase)
+			a := Attempt(t.Context(), launch.Spec{URL: server.URL()}, atEase)
 			if !a.OK() || a.Stage != Listed {
 				t.Fatalf("%v %q", a.Stage, a.Stopped)
 			}
@@ -135,7 +136,7 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 				story.serve(w, r)
 			}))
 			defer server.Close()
-			spec := Spec{URL: server.URL + "/mcp?key=" + secret, Header: []Header{{Name: "Authorization", Value: "Bearer " + secret, Source: "a test"}}}
+			spec := launch.Spec{URL: server.URL + "/mcp?key=" + secret, Header: []launch.Header{{Name: "Authorization", Value: "Bearer " + secret, Source: "a test"}}}
 			o := atEase
 			if story.says == "silence" || strings.HasPrefix(story.says, "half") {
 				o = soon
@@ -192,7 +193,7 @@ func TestAttemptSaysWhoCannotBeReached(t *testing.T) {
 		{"no URL at all", "localhost:8000/mcp", Nowhere, func(a Attempted) bool { return a.Spawn != nil && len(a.HTTP) == 0 }},
 	} {
 		t.Run(story.says, func(t *testing.T) {
-			a := attempted(t, t.Context(), Spec{URL: story.url}, atEase)
+			a := attempted(t, t.Context(), launch.Spec{URL: story.url}, atEase)
 			if a.OK() || a.Stage != story.stage || !a.Remote || !story.check(a) {
 				t.Errorf("%v %q %s %+v", a.Stage, a.Stopped, a.Errno, a.HTTP)
 			}
@@ -211,7 +212,7 @@ func TestAttemptOverHTTPIsCancelled(t *testing.T) {
 	ctx, cancel := contextUntil(t, asked)
 	defer cancel()
 	began := time.Now()
-	a := Attempt(ctx, Spec{URL: server.URL}, atEase)
+	a := Attempt(ctx, launch.Spec{URL: server.URL}, atEase)
 	if a.OK() || a.Limit.Passed || a.Stage != Started || time.Since(began) > 10*time.Second {
 		t.Errorf("%v %q %+v after %v", a.Stage, a.Stopped, a.Limit, time.Since(began))
 	}
@@ -240,7 +241,7 @@ func TestAttemptSaysWhoDoesNotSpeakHTTP(t *testing.T) {
 		}
 	}()
 	for range 20 {
-		a := Attempt(t.Context(), Spec{URL: "http://" + listener.Addr().String() + "/mcp"}, soon)
+		a := Attempt(t.Context(), launch.Spec{URL: "http://" + listener.Addr().String() + "/mcp"}, soon)
 		if len(a.HTTP) == 0 || a.HTTP[0].Failed != `malformed HTTP response "-ERR unknown command"` {
 			t.Fatalf("%+v, %s", a.HTTP, a.Stopped)
 		}

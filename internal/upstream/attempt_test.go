@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
@@ -34,13 +35,13 @@ func init() {
 var atEase = AttemptOptions{Timeout: 30 * time.Second}
 
 // faulty is the spec of a faulty server.
-func faulty(flags ...string) Spec {
+func faulty(flags ...string) launch.Spec {
 	path, args, env := faultyserver.Command(flags...)
-	return Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
+	return launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
 }
 
 // attempted makes an attempt and sees to it that nothing is left of it.
-func attempted(t *testing.T, ctx context.Context, spec Spec, o AttemptOptions) Attempted {
+func attempted(t *testing.T, ctx context.Context, spec launch.Spec, o AttemptOptions) Attempted {
 	t.Helper()
 	before := countHeads()
 	var lines []string
@@ -293,11 +294,11 @@ func TestInspectKnowsBinaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := inspect(Spec{Command: own}); p.Format != nativeFormat() || p.Arch != runtime.GOARCH || p.Foreign || !p.Executable {
+	if p := inspect(launch.Spec{Command: own}); p.Format != nativeFormat() || p.Arch != runtime.GOARCH || p.Foreign || !p.Executable {
 		t.Errorf("%+v", p)
 	}
 	if runtime.GOOS == "linux" {
-		if p := inspect(Spec{Command: "/bin/sh"}); !strings.Contains(p.Interpreter, "ld") || p.InterpreterPath == "" {
+		if p := inspect(launch.Spec{Command: "/bin/sh"}); !strings.Contains(p.Interpreter, "ld") || p.InterpreterPath == "" {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -319,11 +320,11 @@ func TestInspectKnowsBinaries(t *testing.T) {
 		if err := os.WriteFile(path, []byte(story.text), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if p := inspect(Spec{Command: path}); p.Format != story.format || p.Arch != story.arch {
+		if p := inspect(launch.Spec{Command: path}); p.Format != story.format || p.Arch != story.arch {
 			t.Errorf("%s: %+v", story.name, p)
 		}
 	}
-	if p := inspect(Spec{Command: t.TempDir() + "/npx.cmd"}); p.Shim {
+	if p := inspect(launch.Spec{Command: t.TempDir() + "/npx.cmd"}); p.Shim {
 		t.Errorf("a shim that does not exist: %+v", p)
 	}
 }

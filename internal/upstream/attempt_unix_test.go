@@ -8,16 +8,18 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // scriptSpec is a server made of a few lines of shell.
-func scriptSpec(t *testing.T, lines string) Spec {
+func scriptSpec(t *testing.T, lines string) launch.Spec {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "server")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+lines+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return Spec{Command: path}
+	return launch.Spec{Command: path}
 }
 
 func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
@@ -101,26 +103,26 @@ func TestAttemptSaysWhatCannotBeStarted(t *testing.T) {
 	other := "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 11) + "\x16\x00" + strings.Repeat("\x00", 60) // s390x
 	for _, story := range []struct {
 		says  string
-		spec  Spec
+		spec  launch.Spec
 		stage Stage
 		errno string
 		check func(Program) bool
 	}{
-		{"no such name", Spec{Command: "no-such-command-xyz"}, Nowhere, "ENOENT", func(p Program) bool { return p.Path == "" && !p.Exists && p.DirExists }},
-		{"no such path", Spec{Command: dir + "/none"}, Nowhere, "ENOENT", func(p Program) bool { return !p.Exists }},
-		{"a link to nothing", Spec{Command: dangling}, Located, "ENOENT", func(p Program) bool { return p.Dangling && !p.Exists }},
-		{"not executable", Spec{Command: dir + "/plain"}, Located, "EACCES", func(p Program) bool { return p.Exists && !p.Executable }},
-		{"not executable, by name", Spec{Command: "plain"}, Located, "ENOENT", func(p Program) bool { return p.Exists && !p.Executable && p.Path == dir+"/plain" }},
-		{"a folder", Spec{Command: dir}, Located, "EISDIR", func(p Program) bool { return p.Directory && !p.Executable }},
-		{"no such working directory", Spec{Command: "sh", Dir: dir + "/none"}, Located, "ENOENT", func(p Program) bool { return !p.DirExists && p.Exists && p.Dir != "" }},
-		{"no such interpreter", Spec{Command: write("lost", "#!/no/such/python3 -u\n", 0o755)}, Located, "ENOENT", func(p Program) bool {
+		{"no such name", launch.Spec{Command: "no-such-command-xyz"}, Nowhere, "ENOENT", func(p Program) bool { return p.Path == "" && !p.Exists && p.DirExists }},
+		{"no such path", launch.Spec{Command: dir + "/none"}, Nowhere, "ENOENT", func(p Program) bool { return !p.Exists }},
+		{"a link to nothing", launch.Spec{Command: dangling}, Located, "ENOENT", func(p Program) bool { return p.Dangling && !p.Exists }},
+		{"not executable", launch.Spec{Command: dir + "/plain"}, Located, "EACCES", func(p Program) bool { return p.Exists && !p.Executable }},
+		{"not executable, by name", launch.Spec{Command: "plain"}, Located, "ENOENT", func(p Program) bool { return p.Exists && !p.Executable && p.Path == dir+"/plain" }},
+		{"a folder", launch.Spec{Command: dir}, Located, "EISDIR", func(p Program) bool { return p.Directory && !p.Executable }},
+		{"no such working directory", launch.Spec{Command: "sh", Dir: dir + "/none"}, Located, "ENOENT", func(p Program) bool { return !p.DirExists && p.Exists && p.Dir != "" }},
+		{"no such interpreter", launch.Spec{Command: write("lost", "#!/no/such/python3 -u\n", 0o755)}, Located, "ENOENT", func(p Program) bool {
 			return p.Format == "script" && p.Interpreter == "/no/such/python3" && p.InterpreterPath == ""
 		}},
-		{"lines of Windows", Spec{Command: write("crlf", "#!/bin/sh\r\necho\r\n", 0o755)}, Located, "ENOENT", func(p Program) bool {
+		{"lines of Windows", launch.Spec{Command: write("crlf", "#!/bin/sh\r\necho\r\n", 0o755)}, Located, "ENOENT", func(p Program) bool {
 			return p.InterpreterReturn && p.Interpreter == "/bin/sh"
 		}},
-		{"no format", Spec{Command: write("text", "hello\n", 0o755)}, Located, "ENOEXEC", func(p Program) bool { return p.Format == "" && p.Executable }},
-		{"another processor", Spec{Command: write("other", other, 0o755)}, Located, "ENOEXEC", func(p Program) bool {
+		{"no format", launch.Spec{Command: write("text", "hello\n", 0o755)}, Located, "ENOEXEC", func(p Program) bool { return p.Format == "" && p.Executable }},
+		{"another processor", launch.Spec{Command: write("other", other, 0o755)}, Located, "ENOEXEC", func(p Program) bool {
 			return p.Foreign && p.Arch == "s390x"
 		}},
 	} {
@@ -146,7 +148,7 @@ func TestAttemptLooksForWhatEnvWouldLookFor(t *testing.T) {
 	if err := os.WriteFile(path, []byte("#!/usr/bin/env -S FOO=1 some-runtime --flag\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Command: path, Env: []string{"PATH=/usr/bin:/bin"}}
+	spec := launch.Spec{Command: path, Env: []string{"PATH=/usr/bin:/bin"}}
 	a := attempted(t, t.Context(), spec, atEase)
 	if a.Stage != Started || a.Code != 127 || a.Program.Interpreter != "some-runtime" || a.Program.InterpreterPath != "" {
 		t.Errorf("%v %d %+v", a.Stage, a.Code, a.Program)

@@ -11,19 +11,20 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // behaving returns a Spec that starts this test binary with a behaviour of
 // behaveAsAsked.
-func behaving(how string, env ...string) Spec {
-	return Spec{Command: os.Args[0], Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+how)...)}
+func behaving(how string, env ...string) launch.Spec {
+	return launch.Spec{Command: os.Args[0], Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+how)...)}
 }
 
 // launched starts a server and ends it with the test.
-func launched(t *testing.T, spec Spec) *Conn {
+func launched(t *testing.T, spec launch.Spec) *Conn {
 	t.Helper()
 	watchdog := &guard{}
-	c, err := launch(spec, 1, newWitness(), io.Discard, watchdog)
+	c, err := launchConn(spec, 1, newWitness(), io.Discard, watchdog)
 	if err != nil {
 		t.Fatal(err)
 	}

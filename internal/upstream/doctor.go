@@ -7,16 +7,17 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Doctor knows why a server cannot be kept running, and may find another way
 // to start the same program or to reach the same server.
 type Doctor interface {
 	// Diagnose names the cause, from the evidence alone.
-	Diagnose(Spec, Evidence) fault.Cause
+	Diagnose(launch.Spec, Evidence) fault.Cause
 	// Treat looks for a way around it, and may start the server to try one.
 	// trying hears what is being tried.
-	Treat(ctx context.Context, spec Spec, e Evidence, trying func(string)) Treated
+	Treat(ctx context.Context, spec launch.Spec, e Evidence, trying func(string)) Treated
 }
 
 // Treated is what a treatment came to.
@@ -24,7 +25,7 @@ type Treated struct {
 	Cause   fault.Cause
 	Changed bool // the server should be started or reached as Spec says
 	Healed  bool // and works then; otherwise it only fails later, or of something else
-	Spec    Spec
+	Spec    launch.Spec
 	Did     string // what was changed, in one line
 }
 
@@ -35,7 +36,7 @@ const mostChanges = 5
 // treatment is what the doctor said about one way of failing.
 type treatment struct {
 	Treated
-	before Spec
+	before launch.Spec
 }
 
 // inspected is evidence with a closer look at what was to be started, as an
@@ -120,7 +121,7 @@ func (u *Upstream) onlyAway(verdict *fault.Fault) bool {
 
 // adopt makes the server be started or reached in another way, if that is up
 // to us alone.
-func (u *Upstream) adopt(spec Spec) bool {
+func (u *Upstream) adopt(spec launch.Spec) bool {
 	if u.Remote != nil {
 		if u.ownRemote {
 			u.Remote.Close()
@@ -134,7 +135,7 @@ func (u *Upstream) adopt(spec Spec) bool {
 }
 
 // relocate leads everybody who shares it to another path of the same server.
-func (r *Remote) relocate(from, to Spec) bool {
+func (r *Remote) relocate(from, to launch.Spec) bool {
 	next, err := url.Parse(to.URL)
 	if err != nil || r.served.Load() || !sameOrigin(r.address.Load(), next) || !slices.Equal(from.Header, to.Header) {
 		return false

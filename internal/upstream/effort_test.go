@@ -3,6 +3,8 @@ package upstream
 import (
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 func TestEffortTellsWorkFromTimers(t *testing.T) {
@@ -88,7 +90,7 @@ type stillLink struct {
 func (l *stillLink) vitals() Vitals { return Vitals{Known: true, CPU: l.cpu(l.now)} }
 
 func TestStartPatienceIsLearned(t *testing.T) {
-	u := New(Options{Spec: Spec{Command: "server"}}, nil)
+	u := New(Options{Spec: launch.Spec{Command: "server"}}, nil)
 	if got := u.StartPatience(); got != time.Minute {
 		t.Errorf("at first %v, want 1m", got)
 	}
@@ -102,7 +104,7 @@ func TestStartPatienceIsLearned(t *testing.T) {
 	if got := u.StartPatience(); got != maxStart {
 		t.Errorf("at last %v, want %v", got, maxStart)
 	}
-	u = New(Options{Spec: Spec{Command: "server"}}, nil)
+	u = New(Options{Spec: launch.Spec{Command: "server"}}, nil)
 	c := newConn(1, time.Now(), nil, nil)
 	c.spoke.Store(int64(40 * time.Second))
 	u.connected(c)

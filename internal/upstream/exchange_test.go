@@ -15,6 +15,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -28,7 +29,7 @@ func exchanged(t *testing.T, handle http.HandlerFunc) (*exchange, *http.Response
 
 func exchangedAt(t *testing.T, address string, patient time.Duration) (*exchange, *http.Response, error) {
 	t.Helper()
-	remote, err := NewRemote(Spec{URL: address})
+	remote, err := NewRemote(launch.Spec{URL: address})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func TestWhatWaitsToBeSentCanBeDropped(t *testing.T) {
 	sent := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent <- struct{}{} }))
 	defer server.Close()
-	remote, err := NewRemote(Spec{URL: server.URL})
+	remote, err := NewRemote(launch.Spec{URL: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

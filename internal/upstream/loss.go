@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -121,7 +122,7 @@ func contentType(res *http.Response) string {
 
 // credentials says which credential was sent, from where, and what the server
 // asked for. Never a value.
-func credentials(res *http.Response, sent []Header) string {
+func credentials(res *http.Response, sent []launch.Header) string {
 	var all []string
 	for _, h := range sent {
 		all = append(all, h.Name+" from "+h.Source)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // What a status says of the request: did it run, and is it worth a second try?
@@ -59,7 +60,7 @@ func TestRetryAfterInBothForms(t *testing.T) {
 
 func TestACredentialIsNamedNeverShown(t *testing.T) {
 	res := &http.Response{StatusCode: 401, Header: http.Header{"Www-Authenticate": {`Bearer realm="x", error="invalid_token"`}}, Request: &http.Request{URL: &url.URL{}}}
-	got := (&Remote{header: []Header{{Name: "Authorization", Value: "Bearer s3cret-value", Source: "the variable TOKEN"}}}).refusal(res, nil, time.Time{}).Detail
+	got := (&Remote{header: []launch.Header{{Name: "Authorization", Value: "Bearer s3cret-value", Source: "the variable TOKEN"}}}).refusal(res, nil, time.Time{}).Detail
 	for _, word := range []string{"401", "Authorization from the variable TOKEN", "Bearer", `realm="x"`} {
 		if !strings.Contains(got, word) {
 			t.Errorf("%q does not say %q", got, word)
@@ -74,21 +75,21 @@ func TestWhichHeadersAUserMaySet(t *testing.T) {
 	for name, value := range map[string]string{
 		"Mcp-Session-Id": "x", "mcp-method": "x", "Content-Type": "x", "Idempotency-Key": "x", "X\r\nY": "x", "": "x", "X-A": "a\r\nb", "Accept": "x", "Connection": "x",
 	} {
-		if CheckHeader(name, value) == nil {
+		if launch.CheckHeader(name, value) == nil {
 			t.Errorf("%q: %q may be set", name, value)
 		}
 	}
 	for _, name := range []string{"Authorization", "X-API-Key", "Cookie"} {
-		if err := CheckHeader(name, "v"); err != nil {
+		if err := launch.CheckHeader(name, "v"); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, address := range []string{"", "example.com/mcp", "ftp://example.com", "http://", "http://a b/", "https://x/#y", "://", "127.0.0.1:7300/mcp", "http://host:99999/mcp", "http://host:0/"} {
-		if CheckURL(address) == nil {
+		if launch.CheckURL(address) == nil {
 			t.Errorf("%q is a URL", address)
 		}
 	}
-	if err := CheckURL("http://user:hunter2hunter2@[::1"); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if err := launch.CheckURL("http://user:hunter2hunter2@[::1"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
 	}
 }

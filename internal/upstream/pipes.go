@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -30,7 +31,7 @@ type pipes struct {
 }
 
 // launch starts the server as generation number and begins to listen.
-func launch(spec Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
+func launchConn(spec launch.Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
 	guard.arm()
 	proc, err := start(spec)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // process is a started server with its three pipes. It leads its own process
@@ -25,7 +27,7 @@ type process struct {
 // start launches the server. Files are handed over as they are, so no
 // goroutine of os/exec stands between the server and us, and Wait returns at
 // the leader's exit even if a grandchild holds a pipe.
-func start(spec Spec) (_ *process, err error) {
+func start(spec launch.Spec) (_ *process, err error) {
 	if spec.Dir != "" {
 		if info, err := os.Stat(spec.Dir); err != nil || !info.IsDir() {
 			return nil, &WorkdirError{Dir: spec.Dir}
@@ -81,7 +83,7 @@ func start(spec Spec) (_ *process, err error) {
 
 // locate finds the program: a bare name in the server's own PATH, anything else
 // where it says, seen from the server's own directory.
-func locate(spec Spec) (path string, err error) {
+func locate(spec launch.Spec) (path string, err error) {
 	command := spec.Command
 	switch {
 	case filepath.Base(command) == command && spec.Env != nil:

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 func init() {
@@ -244,7 +245,7 @@ func TestABatchFilePassesEveryWordOn(t *testing.T) {
 		{"&calc", "|calc", `"&calc`, `" & calc & "`, `\"&calc`},
 		{"tab\there", "umlaut ä", "日本"},
 	} {
-		p, err := start(Spec{Command: "npx", Args: words, Env: append(os.Environ(), "PATH="+dir, "GAUZE_TEST_BEHAVE=argv")})
+		p, err := start(launch.Spec{Command: "npx", Args: words, Env: append(os.Environ(), "PATH="+dir, "GAUZE_TEST_BEHAVE=argv")})
 		if err != nil {
 			t.Errorf("%q: %v", words, err)
 			continue
@@ -274,7 +275,7 @@ func TestABatchFileCannotBeGivenALineBreak(t *testing.T) {
 		"a\x00b":                    `argument 2, "a\x00b", contains a line break or a NUL`,
 		strings.Repeat("x", 10_000): "too long for a batch file (tool.bat)",
 	} {
-		if _, err := start(Spec{Command: batch, Args: []string{"-y", word}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := start(launch.Spec{Command: batch, Args: []string{"-y", word}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -301,7 +302,7 @@ func TestTheInterpreterIsTheSystems(t *testing.T) {
 }
 
 func TestAJobEndsWhatTheServerStarted(t *testing.T) {
-	p, err := start(Spec{Command: "cmd.exe", Args: []string{"/c", "start /b ping -n 60 127.0.0.1 & ping -n 60 127.0.0.1"}})
+	p, err := start(launch.Spec{Command: "cmd.exe", Args: []string{"/c", "start /b ping -n 60 127.0.0.1 & ping -n 60 127.0.0.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +315,7 @@ func TestAJobEndsWhatTheServerStarted(t *testing.T) {
 }
 
 func TestAMissingCommandIsSaidToBeMissing(t *testing.T) {
-	if _, err := start(Spec{Command: "no-such-bin-xyz"}); err == nil || !strings.Contains(err.Error(), exec.ErrNotFound.Error()) {
+	if _, err := start(launch.Spec{Command: "no-such-bin-xyz"}); err == nil || !strings.Contains(err.Error(), exec.ErrNotFound.Error()) {
 		t.Errorf("error: %v", err)
 	}
 }

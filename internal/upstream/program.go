@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Program is what was to be started, as it lies on the disk: the system says
@@ -37,7 +39,7 @@ type Program struct {
 
 // inspect looks at what start would start. It reads a few bytes and runs
 // nothing.
-func inspect(spec Spec) Program {
+func inspect(spec launch.Spec) Program {
 	p := Program{Asked: spec.Command, Dir: spec.Dir, DirExists: true}
 	if spec.Dir != "" {
 		info, err := os.Stat(spec.Dir)
@@ -70,7 +72,7 @@ func inspect(spec Spec) Program {
 
 // unusable finds the file that would be started if it could be: the first of
 // that name, executable or not.
-func unusable(spec Spec) string {
+func unusable(spec launch.Spec) string {
 	command := spec.Command
 	if command == "" {
 		return ""
@@ -95,7 +97,7 @@ func unusable(spec Spec) string {
 }
 
 // read looks into the file.
-func (p *Program) read(spec Spec) {
+func (p *Program) read(spec launch.Spec) {
 	file, err := os.Open(p.Path)
 	if err != nil {
 		return
@@ -122,7 +124,7 @@ func (p *Program) read(spec Spec) {
 }
 
 // shebang reads the first line: #! interpreter [argument].
-func (p *Program) shebang(text []byte, spec Spec) {
+func (p *Program) shebang(text []byte, spec launch.Spec) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if len(line) > 0 && line[len(line)-1] == '\r' {
 		p.InterpreterReturn = runtime.GOOS != "windows"

@@ -14,13 +14,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // Remote is what all connections to one URL share: the pool of TCP
 // connections, and how the server turned out to speak.
 type Remote struct {
 	address atomic.Pointer[url.URL]
-	header  []Header
+	header  []launch.Header
 	client  *http.Client
 	way     atomic.Int32            // one of the ways
 	served  atomic.Bool             // a request of some client was answered
@@ -48,11 +50,11 @@ const (
 )
 
 // NewRemote prepares to reach the server of a spec with a URL.
-func NewRemote(spec Spec) (*Remote, error) { return newRemote(spec, nil) }
+func NewRemote(spec launch.Spec) (*Remote, error) { return newRemote(spec, nil) }
 
 // newRemote is NewRemote with a say about every address before it is dialled.
-func newRemote(spec Spec, allow func(netip.AddrPort) error) (*Remote, error) {
-	if err := CheckURL(spec.URL); err != nil {
+func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, error) {
+	if err := launch.CheckURL(spec.URL); err != nil {
 		return nil, err
 	}
 	address, err := url.Parse(spec.URL)

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 func TestSpecIsShownAsAPersonWouldTypeIt(t *testing.T) {
-	for want, spec := range map[string]Spec{
+	for want, spec := range map[string]launch.Spec{
 		`npx -y server`:      {Command: "npx", Args: []string{"-y", "server"}},
 		`server`:             {Command: "server"},
 		`sh -c 'echo $HOME'`: {Command: "sh", Args: []string{"-c", "echo $HOME"}},
@@ -25,7 +27,7 @@ func TestSpecIsShownAsAPersonWouldTypeIt(t *testing.T) {
 func TestTheServerDoesNotSeeOurOwnSettings(t *testing.T) {
 	t.Setenv("GAUZE_SECRET_SETTING", "x")
 	t.Setenv("ITS_OWN_SETTING", "y")
-	env := Spec{Command: "a"}.Environment()
+	env := launch.Spec{Command: "a"}.Environment()
 	if !slices.Contains(env, "ITS_OWN_SETTING=y") {
 		t.Error("its own setting is missing")
 	}
@@ -37,7 +39,7 @@ func TestTheServerDoesNotSeeOurOwnSettings(t *testing.T) {
 	if len(env) >= len(os.Environ()) {
 		t.Errorf("%d variables of %d", len(env), len(os.Environ()))
 	}
-	given := Spec{Command: "a", Env: []string{"GAUZE_X=1"}}
+	given := launch.Spec{Command: "a", Env: []string{"GAUZE_X=1"}}
 	if got := given.Environment(); !slices.Equal(got, given.Env) {
 		t.Errorf("%q instead of what was given", got)
 	}
@@ -48,7 +50,7 @@ func TestACommandThatMayDownloadHasMoreTime(t *testing.T) {
 		"npx": time.Minute, "/usr/local/bin/uvx": time.Minute, "docker": time.Minute, "NPX.CMD": time.Minute, "uv.exe": time.Minute,
 		"server": 10 * time.Second, "/opt/npx/server": 10 * time.Second, "python3": 10 * time.Second, "node": 10 * time.Second,
 	} {
-		if got := (Spec{Command: command}).StartTimeout(); got != want {
+		if got := (launch.Spec{Command: command}).StartTimeout(); got != want {
 			t.Errorf("%s: %v, want %v", command, got, want)
 		}
 	}
@@ -56,7 +58,7 @@ func TestACommandThatMayDownloadHasMoreTime(t *testing.T) {
 
 // Every field counts, and no two different Specs are written the same way.
 func TestFingerprintCoversEveryField(t *testing.T) {
-	specs := []Spec{
+	specs := []launch.Spec{
 		{},
 		{Command: "a"},
 		{Command: "a b"},
@@ -73,21 +75,21 @@ func TestFingerprintCoversEveryField(t *testing.T) {
 		{URL: "https://example.com/mcp"},
 		{URL: "https://example.com/mcp?key=one"},
 		{URL: "https://example.com/mcp?key=two"},
-		{URL: "https://example.com/mcp", Header: []Header{{Name: "A", Value: "one"}}},
-		{URL: "https://example.com/mcp", Header: []Header{{Name: "A", Value: "two"}}},
-		{URL: "https://example.com/mcp", Header: []Header{{Name: "A", Value: "two", Source: "$TOKEN"}}},
+		{URL: "https://example.com/mcp", Header: []launch.Header{{Name: "A", Value: "one"}}},
+		{URL: "https://example.com/mcp", Header: []launch.Header{{Name: "A", Value: "two"}}},
+		{URL: "https://example.com/mcp", Header: []launch.Header{{Name: "A", Value: "two", Source: "$TOKEN"}}},
 	}
-	seen := map[string]Spec{}
+	seen := map[string]launch.Spec{}
 	for _, s := range specs {
 		if other, ok := seen[s.Fingerprint()]; ok {
 			t.Errorf("%#v and %#v have the same fingerprint", s, other)
 		}
 		seen[s.Fingerprint()] = s
 	}
-	if fields := reflect.TypeFor[Spec]().NumField(); fields != 6 {
+	if fields := reflect.TypeFor[launch.Spec]().NumField(); fields != 6 {
 		t.Errorf("Spec has %d fields: add a Spec for each new one above", fields)
 	}
-	if (Spec{Command: "a"}).Fingerprint() != (Spec{Command: "a", Args: []string{}, Header: []Header{}}).Fingerprint() {
+	if (launch.Spec{Command: "a"}).Fingerprint() != (launch.Spec{Command: "a", Args: []string{}, Header: []launch.Header{}}).Fingerprint() {
 		t.Error("no arguments and an empty list of arguments are the same server")
 	}
 }

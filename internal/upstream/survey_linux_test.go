@@ -12,10 +12,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // called is a spec that runs this test binary under another name.
-func called(t *testing.T, name, behave, address string, env ...string) Spec {
+func called(t *testing.T, name, behave, address string, env ...string) launch.Spec {
 	t.Helper()
 	own, err := os.Executable()
 	if err != nil {
@@ -25,7 +27,7 @@ func called(t *testing.T, name, behave, address string, env ...string) Spec {
 	if err := os.Symlink(own, path); err != nil {
 		t.Fatal(err)
 	}
-	return Spec{Command: path, Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+behave, "GAUZE_TEST_ADDRESS="+address)...)}
+	return launch.Spec{Command: path, Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+behave, "GAUZE_TEST_ADDRESS="+address)...)}
 }
 
 func TestAttemptSeesThatAServerListensInstead(t *testing.T) {
@@ -144,7 +146,7 @@ func TestNothingIsLeftOfAnAttemptThatIsKilled(t *testing.T) {
 		Attempt(t.Context(), faulty("-ignore-initialize", "-ignore-eof", "-ignore-sigterm"), AttemptOptions{Timeout: time.Minute, Progress: func(line string) { fmt.Println(line) }})
 		return
 	}
-	outer, err := start(Spec{Command: own, Args: []string{"-test.run=^" + t.Name() + "$", "-test.v"}, Env: append(os.Environ(), "GAUZE_TEST_ATTEMPT=1")})
+	outer, err := start(launch.Spec{Command: own, Args: []string{"-test.run=^" + t.Name() + "$", "-test.v"}, Env: append(os.Environ(), "GAUZE_TEST_ATTEMPT=1")})
 	if err != nil {
 		t.Fatal(err)
 	}

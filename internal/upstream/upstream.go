@@ -12,6 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // User is who uses the server. Prepare, Up, Down and Unreachable come from
@@ -47,7 +48,7 @@ type Trouble struct {
 
 // Options of an Upstream; the zero value of each is a sensible default.
 type Options struct {
-	Spec         Spec
+	Spec         launch.Spec
 	Remote       *Remote // of a spec with a URL: what other upstreams share with this one; default its own
 	Name         string  // shown to people; default the command line
 	Restart      Restart
@@ -240,7 +241,7 @@ func isGone(c *Conn) bool {
 // connect starts the server, or gets ready to reach it.
 func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Conn, error) {
 	if u.Spec.URL == "" {
-		return launch(u.Spec, generation, u.user, logs, watchdog)
+		return launchConn(u.Spec, generation, u.user, logs, watchdog)
 	}
 	if u.Remote == nil {
 		remote, err := NewRemote(u.Spec)

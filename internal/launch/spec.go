@@ -1,4 +1,4 @@
-package upstream
+package launch
 
 import (
 	"crypto/sha256"
@@ -175,3 +175,11 @@ func (s Spec) StartTimeout() time.Duration {
 // StartTimeoutMax ends the extension by activity: a download that takes longer
 // than three minutes is better explained than waited for.
 const StartTimeoutMax = 180 * time.Second
+
+// In returns the Spec with its directory resolved against dir, in which it starts if it names none.
+func (s Spec) In(dir string) Spec {
+	if dir != "" && s.URL == "" && !filepath.IsAbs(s.Dir) {
+		s.Dir = filepath.Join(dir, s.Dir)
+	}
+	return s
+}
