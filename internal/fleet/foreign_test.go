@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
