@@ -35,3 +35,9 @@ func classOf(method string) Class {
 	}
 	return Unsafe
 }
+
+// reads reports whether the request cannot change anything.
+func (c Class) reads() bool { return c == Reads || c == ReadOnly }
+
+// writes reports whether the request may change something.
+func (c Class) writes() bool { return c == Unsafe || c == Idempotent }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -114,32 +113,27 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	if conn := s.connection(); conn != nil && c.tool != "" {
 		conn.Settle(c.arrived)
 	}
-	s.mu.Lock()
-	defer s.unlock()
+	s.update(func() { s.accept(c) })
+}
+
+// accept answers a call without the server, or lets it go its way.
+func (s *Session) accept(c *call) {
 	s.counters.Calls++
 	if s.ended {
-		c.over = true
-		s.later(func() { s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent}) })
+		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent})
 		return
 	}
 	if s.calls[string(c.id)] != nil {
 		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
 		return
 	}
-	s.arrivals++
-	c.seq = s.arrivals
 	s.classify(c)
 	if f := c.fitting.refusal; f != nil {
-		c.over = true
-		s.later(func() { s.fail(c, f) })
+		s.fail(c, f)
 		return
 	}
 	if s.answerWithoutServer(c) {
 		return
-	}
-	s.calls[string(c.id)] = c
-	if c.token != "" {
-		s.tokens[c.token] = c
 	}
 	s.dispatch(c)
 	if c.tool != "" && s.conn != nil {
@@ -214,10 +208,7 @@ func (s *Session) answerWithoutServer(c *call) bool {
 	now := c.arrived
 	if until, barred := s.quarantine.barred[c.sign]; barred && c.msg.Method == "tools/call" {
 		if now.Before(until) {
-			c.over = true
-			s.later(func() {
-				s.fail(c, &fault.Fault{Code: fault.CallQuarantined, Delivery: fault.Unsent, NextTry: until})
-			})
+			s.fail(c, &fault.Fault{Code: fault.CallQuarantined, Delivery: fault.Unsent, NextTry: until})
 			return true
 		}
 		delete(s.quarantine.barred, c.sign)
@@ -226,18 +217,15 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		return false
 	}
 	if page := s.catalog.cached(c.msg.Method, cursorOf(c.msg.Params)); page != nil {
-		// The client has this list already; it is told if the next process
-		// shows another one.
-		c.over = true
+		// The client has this list already, and is told if the next process shows a different one.
+		s.move(c, done)
 		s.counters.FromCache++
 		s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
 		return true
 	}
 	if s.hopeless(c) {
-		c.over = true
-		trouble := s.trouble
 		s.up.Ask()
-		s.later(func() { s.fail(c, troubled(trouble, c, time.Now())) })
+		s.fail(c, troubled(s.trouble, c, time.Now()))
 		return true
 	}
 	return false
@@ -251,8 +239,10 @@ const rootsChanged = "notifications/roots/list_changed"
 // a call that is held, or the server, may be waiting for overtakes: a cancel, the
 // progress of an answer.
 func (s *Session) noticeFromClient(m *wire.Message) {
-	s.mu.Lock()
-	defer s.unlock()
+	s.update(func() { s.notify(m) })
+}
+
+func (s *Session) notify(m *wire.Message) {
 	switch m.Method {
 	case "notifications/cancelled":
 		s.cancelFromClient(m)
@@ -274,7 +264,7 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 		}
 		return
 	}
-	if s.conn != nil && len(s.held) == 0 {
+	if s.conn != nil && len(s.queue) == 0 {
 		s.pass(m)
 		return
 	}
@@ -302,35 +292,22 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 		return // answered already; initialize must not be cancelled
 	}
 	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
-	conn := c.conn
+	withServer := c.state == sent
 	s.abandon(c)
-	if conn != nil && conn.Remote() {
+	if !withServer {
+		return
+	}
+	conn := c.conn
+	if conn.Remote() {
 		conn.Drop(c.end)
 	}
-	if conn == nil || conn != s.conn {
-		return // it was not sent, or its server is gone
+	if conn != s.conn {
+		return // its server is gone
 	}
 	s.gaveUp = time.Now()
-	if !conn.Remote() || !c.modern { // over modern HTTP hanging up is the cancel, and there is no other
-		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idRoom[:0], c.n))
+	if !conn.Remote() || !c.modern { // over modern HTTP closing the exchange is the cancel, and the only one
+		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idBuffer[:0], c.n))
 		conn.Queue(s.scratch)
-	}
-	s.release()
-}
-
-// answerFromClient is the client's answer to a question of the server's.
-func (s *Session) answerFromClient(m *wire.Message) {
-	s.mu.Lock()
-	defer s.unlock()
-	q := s.questions[string(m.ID)]
-	if q == nil {
-		return // its server is gone, or nobody asked
-	}
-	s.settleQuestion(string(m.ID), q)
-	s.scratch = m.AppendWithID(s.scratch[:0], q.id)
-	q.conn.Queue(s.scratch)
-	if q.conn != s.conn {
-		q.conn.Flush()
 	}
 }
 
@@ -354,12 +331,4 @@ func (s *Session) free(id []byte) []byte {
 		return nil
 	}
 	return id
-}
-
-// question is a request of the server's on its way to the client.
-type question struct {
-	id    []byte // the server's, raw
-	conn  *upstream.Conn
-	about []byte // the client's request it was asked for, if that is known
-	call  *call  // the call it certainly belongs to; nil: not known
 }

@@ -21,7 +21,7 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
 	m := s.memory
 	uris := append([]string(nil), m.order...)
-	depends := slices.ContainsFunc(s.repeats, func(c *call) bool { return c.shape != 0 })
+	depends := slices.ContainsFunc(s.queue, func(c *call) bool { return c.shape != 0 && c.repeated() })
 	s.mu.Unlock()
 	if !m.known() {
 		return nil // nothing was agreed with anyone yet
@@ -278,8 +278,10 @@ func (s *Session) changed(methods []string, m memory) (lines [][]byte) {
 // hinted are the hints for all open streams: of these notices, or, without
 // any, of the resources.
 func (s *Session) hinted(notices map[string]bool) (lines [][]byte) {
-	for _, stream := range s.streams {
-		lines = append(lines, stream.hints(func(notice string) bool { return notices[notice] }, notices == nil)...)
+	for _, c := range s.calls {
+		if c.open() {
+			lines = append(lines, c.hints(func(notice string) bool { return notices[notice] }, notices == nil)...)
+		}
 	}
 	return lines
 }
@@ -321,9 +323,7 @@ func (s *Session) ownCall(method string, params []byte) *call {
 // ask sends one; it does not flush. request waits for the answer, too.
 func (s *Session) ask(conn *upstream.Conn, method string, params []byte) *call {
 	c := s.ownCall(method, params)
-	s.mu.Lock()
-	defer s.unlock()
-	s.transmit(c, conn)
+	s.update(func() { s.transmit(c, conn) })
 	return c
 }
 

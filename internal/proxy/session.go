@@ -119,28 +119,27 @@ type Session struct {
 	writes    uint64 // this session's part of Writes
 	rootsEnd  int64  // of the last roots/list_changed on this connection
 	scratch   []byte
-	said      atomic.Int64 // bytes of the client's since we last looked whether the server reads them
-	idRoom    [48]byte
+	idBuffer  [48]byte
+	said      atomic.Int64 // bytes of the client's since we last checked whether the server reads them
 
-	calls   map[string]*call // unanswered, by the client's raw id
-	flight  map[uint64]*call // sent, by our id
-	streams map[string]*call // subscriptions/listen, by the client's raw id
-	opened  map[uint64]*call // the same, by our id
-	tokens  map[string]*call // by raw progress token
-	tasks   map[string]bool  // raw progress tokens of tasks, valid beyond the answer
-	late    map[uint64]bool  // cancelled or timed out: an answer may still come
-	waiting []*call          // for a connection, in order of arrival
-	repeats []*call          // the same, but they were sent before
-	held    []*call          // for admission
-	queued  int              // bytes in waiting and held
-	roomy   sync.Cond        // on mu: queued is small again, or the session ends
+	// The calls, by their state. Only move changes these.
+	calls       map[string]*call // not done, by the client's raw id
+	tokens      map[string]*call // the same, by raw progress token
+	queue       []*call          // queued, in the order in which they go
+	queuedBytes int              // in queue
+	flight      map[uint64]*call // sent, by our id; without streams
+	opened      map[uint64]*call // sent streams, by our id
+	freed       bool             // a call left: one that is queued may go
+
+	roomy sync.Cond       // on mu: queuedBytes is small again, or the session ends
+	tasks map[string]bool // raw progress tokens of tasks, valid beyond the answer
+	late  map[uint64]bool // cancelled or timed out: an answer may still come
 
 	questions map[string]*question // from the server, by our id
 	askedAt   time.Time            // when the user was asked the first of the questions that are open
-	rooms     rooms                // guards itself
+	buffers   buffers              // guards itself
 
 	admission
-	suspects []*call
 	quarantine
 	budget     budget
 	memory     memory
@@ -158,13 +157,15 @@ type Session struct {
 
 	news              [][]byte // what a restored session has to tell the client
 	greetedGeneration int
-	deferred          []func() // to run once mu is free
+	effects           []func() // to run once mu is free
 	counters          Counters
 }
 
 // Counters of a session.
 type Counters struct {
 	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired uint64
+
+	IllegalMoves uint64 // of a call, which its state does not allow; 0 unless gauze has a bug
 }
 
 // New prepares a Session; Serve runs it.
@@ -177,7 +178,6 @@ func New(o Options) *Session {
 		label:      label,
 		calls:      map[string]*call{},
 		flight:     map[uint64]*call{},
-		streams:    map[string]*call{},
 		opened:     map[uint64]*call{},
 		tokens:     map[string]*call{},
 		tasks:      map[string]bool{},
@@ -324,14 +324,20 @@ func (s *Session) finish(ctx context.Context) {
 	}
 }
 
-// checkEmptied tells finish that nothing is due any more.
+// checkEmptied tells finish that nothing is due any more. Open streams are never due.
 func (s *Session) checkEmptied() {
-	if s.emptied != nil && len(s.calls) == len(s.streams) {
-		select {
-		case <-s.emptied:
-		default:
-			close(s.emptied)
+	if s.emptied == nil {
+		return
+	}
+	for _, c := range s.calls {
+		if !c.open() {
+			return
 		}
+	}
+	select {
+	case <-s.emptied:
+	default:
+		close(s.emptied)
 	}
 }
 
@@ -377,7 +383,7 @@ func (s *Session) holdUp(size int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.queued > s.maxQueued && !s.closing && !s.ended {
+	for s.queuedBytes > s.maxQueued && !s.closing && !s.ended {
 		s.roomy.Wait()
 	}
 }
@@ -396,39 +402,56 @@ func (s *Session) connection() *upstream.Conn {
 	return s.conn
 }
 
-// later leaves what is to be said until the lock is free; unlock says it.
-func (s *Session) later(f func()) { s.deferred = append(s.deferred, f) }
+// update changes the session: it runs change with the lock held and draws the consequences. What
+// change left with later happens once the lock is free.
+func (s *Session) update(change func()) { run(s.locked(change)) }
 
-func (s *Session) takeDeferred() []func() {
-	deferred := s.deferred
-	s.deferred = nil
-	return deferred
+// updateAndTell is update for what is passed on to the client: tell puts it into the outlet, whose
+// lock is held from before the change, so nothing about a call can follow its answer.
+func (s *Session) updateAndTell(change, tell func()) {
+	s.out.Lock()
+	effects := s.locked(change)
+	tell()
+	s.out.Unlock()
+	run(effects)
 }
 
-// unlock releases the lock and then says what was decided under it.
-func (s *Session) unlock() {
-	deferred := s.takeDeferred()
-	s.mu.Unlock()
-	for _, f := range deferred {
-		f()
+func (s *Session) locked(change func()) (effects []func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	if s.freed {
+		s.release()
+		s.freed = false
+	}
+	if s.dozing && s.due() {
+		s.dozing = false
+		s.wake <- struct{}{} // there is room: watch takes one for each time it dozes
+	}
+	if inTests != nil {
+		inTests(s)
+	}
+	effects, s.effects = s.effects, nil
+	return effects
+}
+
+// later leaves an effect (what is sent, told or recorded) until the lock is free.
+func (s *Session) later(effect func()) { s.effects = append(s.effects, effect) }
+
+func run(effects []func()) {
+	for _, effect := range effects {
+		effect()
 	}
 }
 
 // abandonAll answers what is left when the session ends.
 func (s *Session) abandonAll() {
-	s.mu.Lock()
-	s.ended = true
-	var left []*call
-	for _, c := range s.calls {
-		left = append(left, c)
-	}
-	for _, c := range left {
-		s.retire(c)
-	}
-	s.unlock()
-	for _, c := range left {
-		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)})
-	}
+	s.update(func() {
+		s.ended = true
+		for _, c := range s.calls {
+			s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)})
+		}
+	})
 }
 
 // Upstream is the server's supervisor: its health and its counters.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -63,22 +64,17 @@ func (s *Session) watch(ctx context.Context) {
 	}
 }
 
-// doze reports whether nothing will be due before something new happens; rouse
-// then has to be called when it does.
+// doze reports whether nothing will be due before something new happens; update then wakes watch.
 func (s *Session) doze() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dozing = len(s.flight) == 0 && len(s.held) == 0 && len(s.waiting) == 0 && len(s.repeats) == 0 &&
-		len(s.notices.pending) == 0 && !s.pulse.wedged
+	s.dozing = !s.due()
 	return s.dozing
 }
 
-// rouse wakes watch. The caller holds the lock.
-func (s *Session) rouse() {
-	if s.dozing {
-		s.dozing = false
-		s.wake <- struct{}{} // there is room: watch takes one for each time it dozes
-	}
+// due reports whether time has to be watched for something.
+func (s *Session) due() bool {
+	return len(s.flight) > 0 || len(s.queue) > 0 || len(s.notices.pending) > 0 || s.pulse.wedged
 }
 
 // tickEvery is fine enough for the shortest time we keep, and no finer.
@@ -98,64 +94,52 @@ func (s *Session) tickEvery() time.Duration {
 }
 
 func (s *Session) tick(now time.Time) {
-	s.mu.Lock()
-	s.endWaits(now)
-	s.release()
-	for _, line := range s.notices.overdue(now) {
-		s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
-	}
-	conn := s.conn
-	s.endLingering(now)
-	if conn != nil {
+	s.update(func() {
+		s.endWaits(now)
+		s.release()
+		for _, line := range s.notices.overdue(now) {
+			s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
+		}
+		conn := s.conn
+		s.endLingering(now)
+		if conn == nil {
+			return
+		}
 		s.takePulse(conn, now)
-	}
-	if conn != nil && s.conn == conn { // it may just have been replaced
-		s.endOverdue(conn, now)
-	}
-	s.unlock()
-	if conn != nil {
-		conn.Flush()
+		if s.conn == conn { // it may just have been replaced
+			s.endOverdue(conn, now)
+		}
+		s.later(conn.Flush)
+	})
+}
+
+// endWaits fails the calls that waited long enough for a server that is down, or for their turn.
+func (s *Session) endWaits(now time.Time) {
+	// How long a start may take is up to the restart rules; a server that
+	// cannot be reached does not even begin to.
+	unreached := s.trouble != nil && s.trouble.Evidence.Remote
+	for _, c := range slices.Clone(s.queue) {
+		limit := s.Patience
+		if s.conn != nil {
+			limit = s.turnTimeout(c)
+		}
+		if c.id == nil || limit == 0 || c.class == Start && !unreached || now.Sub(c.waitsSince()) <= limit {
+			continue
+		}
+		if s.conn != nil {
+			s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: limit})
+		} else {
+			s.fail(c, troubled(s.trouble, c, now))
+		}
 	}
 }
 
-// endWaits fails the calls that waited long enough for a server that is down,
-// or were held for too long.
-func (s *Session) endWaits(now time.Time) {
-	trouble := s.trouble
-	// How long a start may take is up to the restart rules; a server that
-	// cannot be reached does not even begin to.
-	unreached := trouble != nil && trouble.Evidence.Remote
-	giveUp := func(queue []*call, patience func(*call) time.Duration, why func(*call) *fault.Fault) []*call {
-		kept := queue[:0]
-		for _, c := range queue {
-			limit := patience(c)
-			switch {
-			case c.over:
-			case c.id != nil && limit > 0 && (c.class != Start || unreached) && now.Sub(c.waitsSince()) > limit:
-				s.retire(c)
-				s.later(func() { s.fail(c, why(c)) })
-			default:
-				kept = append(kept, c)
-			}
-		}
-		clear(queue[len(kept):])
-		return kept
+// turnTimeout returns how long a call may wait for its turn; 0: no limit.
+func (s *Session) turnTimeout(c *call) time.Duration {
+	if own := s.timeout(c); own > 0 {
+		return max(own, s.Patience)
 	}
-	unavailable := func(c *call) *fault.Fault { return troubled(trouble, c, now) }
-	if s.conn == nil {
-		patience := func(*call) time.Duration { return s.Patience }
-		s.repeats = giveUp(s.repeats, patience, unavailable)
-		s.waiting = giveUp(s.waiting, patience, unavailable)
-	}
-	turn := func(c *call) time.Duration {
-		if own := s.timeout(c); own > 0 {
-			return max(own, s.Patience)
-		}
-		return 0 // as long as it takes
-	}
-	s.held = giveUp(s.held, turn, func(c *call) *fault.Fault {
-		return &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: turn(c)}
-	})
+	return 0
 }
 
 // timeout returns how long a call may take without progress; 0: no limit.
@@ -196,24 +180,22 @@ var never = time.Unix(1<<40, 0)
 func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 	for _, c := range s.flight {
 		switch {
-		case c.conn != conn || c.own != nil || c.over:
+		case c.conn != conn || c.own != nil:
 		case c.class == Start || conn.Starting():
 			c.heard = now // its own time begins when it is read
 			if patience := s.up.StartPatience(); conn.Overdue(c.sent, now, patience) {
 				s.up.StartOverdue()
-				s.retire(c)
-				seen, shown := conn.Stuck(c.msg.Method, c.sent), conn.Glimpse()
-				s.later(func() {
-					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Detail: s.up.Explain("", seen),
-						Waited: now.Sub(c.sent), Limit: patience, Evidence: shown})
-				})
+				f := &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: patience, Evidence: conn.Glimpse()}
+				stuck := conn.Stuck(c.msg.Method, c.sent)
+				s.later(func() { f.Detail = s.up.Explain("", stuck) }) // it takes its time, and runs before the fault is sent
+				s.fail(c, f)
 				s.replace(conn, "it did not answer "+c.msg.Method)
 				return
 			}
 		case c.msg.Method == "server/discover" && !s.memory.known():
 			if s.discoverOverdue(conn, c, now) {
-				s.abandon(c)
-				s.later(func() { s.refuseDiscover(c) })
+				s.expectLate(c)
+				s.refuseDiscover(c)
 			}
 		default:
 			at, limit := s.deadline(c)
@@ -229,29 +211,23 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 					continue // busy or hung will show in a moment; if hung, the call may yet be answered by the next one
 				}
 			}
-			s.abandon(c)
+			s.expectLate(c)
 			s.cancelUpstream(conn, c)
 			s.up.Record(conn.Generation, health.NoAnswer, 0, now)
-			s.later(func() {
-				s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
-			})
+			s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
 		}
 	}
-	s.release()
 }
 
 // endLingering times out the calls that go on with a connection that is over.
 func (s *Session) endLingering(now time.Time) {
 	for _, c := range s.flight {
-		if c.conn == s.conn || c.own != nil || c.over || !c.conn.Lingers(c.end) {
+		if c.conn == s.conn || c.own != nil || !c.conn.Lingers(c.end) {
 			continue
 		}
 		if at, limit := s.deadline(c); !now.Before(at) {
-			s.retire(c)
 			c.conn.Drop(c.end)
-			s.later(func() {
-				s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
-			})
+			s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
 		}
 	}
 }
@@ -311,7 +287,7 @@ func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
 		since = heard
 	}
 	for _, c := range s.flight {
-		if c.conn == conn && c.own == nil && !c.over && c.heard.Before(since) {
+		if c.conn == conn && c.own == nil && c.heard.Before(since) {
 			since = c.heard
 		}
 	}
@@ -385,7 +361,7 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 // wait for the next one; an answer that still comes is delivered.
 func (s *Session) replace(conn *upstream.Conn, why string) {
 	conn.End(why, true)
-	s.conn = nil
+	s.disconnect()
 	s.admission.crash(time.Now())
 }
 
@@ -406,18 +382,14 @@ func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) b
 	return conn.Overdue(since, now, min(discoverPatience, patience)) || now.Sub(c.heard) > patience
 }
 
-// discoverRefused: some legacy servers exit on server/discover. After the
-// second time the client is better told to initialise.
-func (s *Session) discoverRefused(c *call) bool {
-	if c.msg.Method == "server/discover" && !s.memory.known() && c.deaths > 1 {
-		s.retire(c)
-		return true
-	}
-	return false
-}
-
+// refuseDiscover ends a server/discover with the answer of a legacy server: the client initializes.
 func (s *Session) refuseDiscover(c *call) {
-	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
-	f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}
-	s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
+	if !s.move(c, done) {
+		return
+	}
+	s.later(func() {
+		s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
+		f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}
+		s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
+	})
 }

@@ -11,7 +11,7 @@ func (s *Session) noteSent(c *call) {
 	if c.deaths == 0 {
 		c.others = s.otherWrites()
 	}
-	if c.class == Unsafe || c.class == Idempotent {
+	if c.class.writes() {
 		s.lastWrite = s.sends
 		s.writes++
 		s.Writes.Add(1)

@@ -1,0 +1,198 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// Message takes one message of the server's. It is called from the
+// connection's own goroutine, and never after its Down.
+func (s *Session) Message(conn *upstream.Conn, m *wire.Message) {
+	m = disown(m)
+	switch m.Kind {
+	case wire.Response:
+		s.response(conn, m)
+	case wire.Request:
+		s.questionFromServer(conn, m)
+	case wire.Notification:
+		s.noticeFromServer(conn, m)
+	}
+}
+
+// Rest: nothing more to read at the moment, so what was collected goes out.
+func (s *Session) Rest(*upstream.Conn) {
+	s.out.Lock()
+	s.out.flush()
+	s.out.Unlock()
+}
+
+// response is the last step of a call.
+func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
+	valid := (m.Result == nil) != (m.Error == nil)
+	var c *call
+	s.updateAndTell(func() {
+		if c = s.awaiting(conn, m.ID); c == nil {
+			s.unexpected(conn, m)
+			return
+		}
+		s.keepQuestions(c)
+		s.move(c, done)
+		if c.own == nil && valid {
+			s.noteAnswered(conn, c, m)
+		}
+	}, func() {
+		if c != nil {
+			s.tellAnswer(conn, c, m, valid)
+		}
+	})
+}
+
+// tellAnswer passes an answer on to whoever asked.
+func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, valid bool) {
+	now := conn.LastHeard() // of its last byte: no need to look at the clock again
+	outcome := health.Answered
+	if !valid {
+		outcome = health.Broken
+	}
+	s.up.Record(conn.Generation, outcome, now.Sub(c.sent), now)
+	if c.own != nil {
+		c.own <- keep(m)
+		return
+	}
+	if !valid {
+		s.out.buf = append(append(s.out.buf, s.faultAnswer(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
+			Detail: "a response with both a result and an error, or with neither"})...), '\n')
+	} else {
+		if c.class == Stream {
+			m = endOfStream(c, m)
+		}
+		s.out.buf = s.appendAnswer(s.out.buf, c, m)
+	}
+	s.out.end(Told{About: c.id, Answer: true, Status: m.Status})
+	if valid {
+		s.discard(c)
+	}
+}
+
+// noteAnswered remembers what a valid answer to a call of the client's says about the call and the
+// server.
+func (s *Session) noteAnswered(conn *upstream.Conn, c *call, m *wire.Message) {
+	conn.Answered(c.class == Start || c.msg.Method == "server/discover")
+	s.counters.Answered++
+	s.budget.earn()
+	if c.task && c.token != "" && len(s.tasks) < maxTasks {
+		s.tasks[c.token] = true
+	}
+	s.quarantine.clear(c.sign)
+	if m.Result != nil && s.remembers(c) {
+		s.learn(c, m.Result)
+	}
+}
+
+// keep copies a message of the server's.
+func keep(m *wire.Message) wire.Message {
+	kept, _ := m.Keep(nil)
+	return kept
+}
+
+// maxTasks bounds what we remember of tasks.
+const maxTasks = 10_000
+
+// remembers spares the usual tool call a second look at its params.
+func (s *Session) remembers(c *call) bool {
+	return c.msg.Method != "tools/call" || c.modern && !s.memory.modern
+}
+
+// awaiting finds the call a response belongs to: strictly by our own id, and
+// only on the connection it was sent on.
+func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
+	n, _ := parseID(id)
+	c := s.flight[n]
+	if c == nil {
+		c = s.opened[n]
+	}
+	if upstream.Seeded("no-fence") && c == nil {
+		return s.ghost(id)
+	}
+	if c == nil || c.conn != conn {
+		return nil
+	}
+	return c
+}
+
+// unexpected drops an answer nobody waits for, and counts it.
+func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
+	detail := "an answer to a request that was never made"
+	if n, ours := parseID(m.ID); ours && s.late[n] {
+		delete(s.late, n)
+		s.counters.Late++
+		detail = "an answer that came too late"
+	} else {
+		s.counters.Foreign++
+		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {
+			detail = "an error without an id: " + string(m.Error[:min(len(m.Error), 200)])
+		}
+	}
+	s.Events.Emit(event.Event{Kind: event.Dropped, Server: s.Name, Generation: conn.Generation, Detail: detail})
+}
+
+// TooLong: the answer to some call was longer than we take.
+func (s *Session) TooLong(conn *upstream.Conn, long *wire.TooLong) {
+	detail := fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine)
+	if !s.spoilt(conn, idOfAnswer(long.Head, long.Tail), fault.ResponseTooLarge, detail) {
+		s.Stray(conn, []byte("(a line of "+detail+")"))
+	}
+}
+
+// Stray: a line on stdout that is no message. If it was meant as an answer,
+// no better one will come: the call ends here, not at its deadline.
+func (s *Session) Stray(conn *upstream.Conn, line []byte) {
+	s.spoilt(conn, idOfAnswer(line, line[max(0, len(line)-1024):]), fault.ResponseInvalid, "a line that is no valid message")
+	s.count(func(n *Counters) { n.Stray++ })
+	s.Events.Emit(event.Event{Kind: event.Stray, Server: s.Name, Generation: conn.Generation,
+		Detail: fault.Quote(string(line[:min(len(line), 200)]))})
+}
+
+// spoilt ends the call whose answer cannot be passed on, if it is known.
+func (s *Session) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail string) bool {
+	var c *call
+	s.update(func() {
+		if c = s.awaiting(conn, id); c != nil {
+			s.fail(c, &fault.Fault{Code: code, Delivery: fault.Answered, Detail: detail})
+		}
+	})
+	if c == nil {
+		return false
+	}
+	s.up.Record(conn.Generation, health.Broken, 0, time.Now())
+	return true
+}
+
+// idOfAnswer finds the id in a broken answer by its ends: near the start, or
+// at the very end, where the TypeScript SDK puts it. A log line that quotes a
+// request or an answer is neither, nor is one that only has an id and a result.
+func idOfAnswer(head, tail []byte) []byte {
+	if version := []byte(`"jsonrpc"`); !answerHead.Match(head) || !bytes.Contains(head, version) && !bytes.Contains(tail, version) {
+		return nil
+	}
+	if m, _, _ := wire.Scan(head); m.ID != nil {
+		return m.ID
+	}
+	if id := answerTail.FindSubmatch(tail); id != nil {
+		return id[1]
+	}
+	return nil
+}
+
+var (
+	answerHead = regexp.MustCompile(`^\s*\{\s*(("jsonrpc"\s*:\s*"2\.0"|"id"\s*:\s*` + idPattern + `)\s*,\s*){0,2}"(result|error)"\s*:`)
+	answerTail = regexp.MustCompile(`"id"\s*:\s*(` + idPattern + `)\s*(,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+)
