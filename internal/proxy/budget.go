@@ -4,9 +4,9 @@ import "time"
 
 // budget is a token bucket: repetitions must not become a storm of their own.
 type budget struct {
-	size   float64 // 0: no limit
-	tokens float64
-	at     time.Time
+	size float64 // 0: no limit
+	left float64
+	at   time.Time
 }
 
 const (
@@ -19,19 +19,19 @@ const (
 // few repetitions for many calls.
 func (b *budget) earn() {
 	if !b.at.IsZero() {
-		b.tokens = min(b.size, b.tokens+budgetEarned)
+		b.left = min(b.size, b.left+budgetEarned)
 	}
 }
 
 // has reports whether a repetition is left.
 func (b *budget) has(now time.Time) bool {
 	if b.at.IsZero() {
-		b.tokens = b.size
+		b.left = b.size
 	} else {
-		b.tokens = min(b.size, b.tokens+now.Sub(b.at).Seconds()*budgetRefill)
+		b.left = min(b.size, b.left+now.Sub(b.at).Seconds()*budgetRefill)
 	}
 	b.at = now
-	return b.size <= 0 || b.tokens >= 1
+	return b.size <= 0 || b.left >= 1
 }
 
 // take uses a repetition, if one is left.
@@ -39,6 +39,6 @@ func (b *budget) take(now time.Time) bool {
 	if !b.has(now) {
 		return false
 	}
-	b.tokens--
+	b.left--
 	return true
 }

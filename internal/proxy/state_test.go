@@ -2,8 +2,13 @@ package proxy
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -135,4 +140,56 @@ func TestAnIllegalMovePanicsInTests(t *testing.T) {
 		}
 	}()
 	s.move(&call{}, cut)
+}
+
+// The state of a call and the tables that follow from it are changed by move and its helpers alone.
+func TestOnlyMoveChangesTheTables(t *testing.T) {
+	tables := []string{"state", "calls", "tokens", "queue", "queuedBytes", "flight", "opened", "effects", "freed"}
+	allowed := []string{"move", "register", "forget", "dequeue", "locked", "later"}
+	files := token.NewFileSet()
+	seen := 0
+	check := func(function string, changed ast.Expr) {
+		if index, ok := changed.(*ast.IndexExpr); ok {
+			changed = index.X
+		}
+		selector, ok := changed.(*ast.SelectorExpr)
+		if !ok || !slices.Contains(tables, selector.Sel.Name) {
+			return
+		}
+		if seen++; !slices.Contains(allowed, function) {
+			t.Errorf("%s: %s changes %s", files.Position(changed.Pos()), function, selector.Sel.Name)
+		}
+	}
+	names, _ := filepath.Glob("*.go")
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declaration := range file.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(function, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.AssignStmt:
+					for _, left := range n.Lhs {
+						check(function.Name.Name, left)
+					}
+				case *ast.CallExpr:
+					if name, ok := n.Fun.(*ast.Ident); ok && (name.Name == "delete" || name.Name == "clear") {
+						check(function.Name.Name, n.Args[0])
+					}
+				}
+				return true
+			})
+		}
+	}
+	if seen == 0 {
+		t.Error("nothing was checked")
+	}
 }
