@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// admission limits how many unsafe calls are in flight after a crash, because
-// each of them is an "outcome unknown" if the server dies again. A server that
-// has not crashed has no limit. It is an economy, not a safeguard: unless the
-// user fixed the window, no call is held longer than maxHold for it, so a
-// tool that waits for another call's effect cannot be locked out.
+// admission limits how many unsafe calls are in flight after a crash, because the outcome of each of
+// them is unknown if the server dies again. A server that has not crashed has no limit. The limit is
+// an economy, not a safeguard: unless the user fixed the window, no call is held longer than maxHold
+// for it, so a tool that waits for the effect of a different call is not locked out.
 type admission struct {
-	fixed   int // set by the user; 0: not
+	fixed   int // set by the user; 0: not set
 	window  int // 0: no limit
 	unsafe  int // in flight
 	tools   map[string]int
 	clean   int       // unsafe calls answered since the window last changed
-	crashed time.Time // last death
+	crashed time.Time // the last time
 }
 
 const (
-	crashedWindow = 1                // measured: 0.7 unknown answers a crash, throughput nearly as without
-	crashedFor    = 10 * time.Minute // a server that crashed once crashes again
-	maxWindow     = 64               // beyond it there is no window
+	crashedWindow = 1                // measured: 0.7 unknown outcomes for each crash, with nearly the same throughput
+	crashedFor    = 10 * time.Minute // how long after a crash the window applies
+	maxWindow     = 64               // beyond it there is no limit
 	growAfter     = 32               // unsafe calls answered without a death
 	maxHold       = time.Second
-	suspectsApart = 200 * time.Millisecond // a poisoned call kills fast; an innocent one must not wait for a slow one
+	suspectsApart = 200 * time.Millisecond // a poisoned call kills fast, and a slow one must not hold up the others
 )
 
 // allows reports whether another unsafe call may run now.
@@ -95,18 +94,17 @@ func (s *Session) toolLimit(c *call) int {
 	return s.Tools[c.tool].MaxInFlight
 }
 
-// isBehind reports whether a call has to keep its place behind one of those
-// ahead: one client's messages reach a server in the order they were sent. A
-// call that waits because of its own tool's max-in-flight holds up that tool
-// only. Over HTTP every request is on its own, and direct keeps no order.
+// isBehind reports whether a call has to wait for one of those ahead: on a pipe, messages reach the
+// server in the order they were sent. A call that waits for its own tool's max-in-flight holds up
+// that tool only. Over HTTP requests have no order, with or without gauze.
 func (s *Session) isBehind(ahead []*call, c *call) bool {
-	if s.conn.Remote() || c.msg.Method == "ping" { // a ping has no effect that could come too early
+	if s.conn.Remote() || c.msg.Method == "ping" { // a ping has no effect
 		return false
 	}
 	return slices.ContainsFunc(ahead, func(other *call) bool { return other.tool == c.tool || !s.atLimit(other) })
 }
 
-// occupy counts a call in that was sent.
+// occupy counts a call that was sent.
 func (s *Session) occupy(c *call) {
 	if c.own != nil {
 		return
@@ -119,7 +117,7 @@ func (s *Session) occupy(c *call) {
 	}
 }
 
-// vacate counts it out, unless its connection is gone and with it the count.
+// vacate reverts occupy, unless the connection is gone and the count with it.
 func (s *Session) vacate(c *call) {
 	if c.own != nil || c.conn != s.conn {
 		return
@@ -133,16 +131,16 @@ func (s *Session) vacate(c *call) {
 	}
 }
 
-// wouldOvertake reports whether an idempotent call that is to be repeated still
-// waits: a write that came later must not go before it, or it would be undone.
+// wouldOvertake reports whether a write came after an idempotent call that is still to be repeated:
+// sent before it, the write would be undone.
 func (s *Session) wouldOvertake(c *call) bool {
 	return c.class.writes() && slices.ContainsFunc(s.queue, func(other *call) bool {
 		return other.class == Idempotent && other.deaths > 0 && other.seq < c.seq
 	})
 }
 
-// suspectMayGo keeps repeated calls apart, so that a second death points at one of them. Everything
-// else waits behind them, so there is an end to it: maxHold after the server came back they all go.
+// suspectMayGo keeps the repetitions of calls that the server died with apart, so that a second death
+// points at one of them. Other calls wait for them, so this ends maxHold after the server came back.
 func (s *Session) suspectMayGo() bool {
 	for _, other := range s.flight {
 		if other.suspect && other.conn == s.conn && time.Since(other.sent) < suspectsApart {

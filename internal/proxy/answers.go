@@ -13,8 +13,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Message takes one message of the server's. It is called from the
-// connection's own goroutine, and never after its Down.
+// Message handles one message from the server. It is called from the connection's own goroutine, and
+// never after its Down.
 func (s *Session) Message(conn *upstream.Conn, m *wire.Message) {
 	m = disown(m)
 	switch m.Kind {
@@ -27,7 +27,7 @@ func (s *Session) Message(conn *upstream.Conn, m *wire.Message) {
 	}
 }
 
-// Rest: nothing more to read at the moment, so what was collected goes out.
+// Rest writes what was collected for the client: there is nothing more to read at the moment.
 func (s *Session) Rest(*upstream.Conn) {
 	s.out.Lock()
 	s.out.flush()
@@ -55,9 +55,9 @@ func (s *Session) response(conn *upstream.Conn, m *wire.Message) {
 	})
 }
 
-// tellAnswer passes an answer on to whoever asked.
+// tellAnswer passes an answer on to the client, or to the part of gauze that made the request.
 func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, valid bool) {
-	now := conn.LastHeard() // of its last byte: no need to look at the clock again
+	now := conn.LastHeard() // when its last byte came, which saves reading the clock
 	outcome := health.Answered
 	if !valid {
 		outcome = health.Broken
@@ -82,8 +82,7 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, vali
 	}
 }
 
-// noteAnswered remembers what a valid answer to a call of the client's says about the call and the
-// server.
+// noteAnswered records what a valid answer to the client says about the call and the server.
 func (s *Session) noteAnswered(conn *upstream.Conn, c *call, m *wire.Message) {
 	conn.Answered(c.class == Start || c.msg.Method == "server/discover")
 	s.counters.Answered++
@@ -97,22 +96,22 @@ func (s *Session) noteAnswered(conn *upstream.Conn, c *call, m *wire.Message) {
 	}
 }
 
-// keep copies a message of the server's.
+// keep copies a message from the server.
 func keep(m *wire.Message) wire.Message {
 	kept, _ := m.Keep(nil)
 	return kept
 }
 
-// maxTasks bounds what we remember of tasks.
+// maxTasks bounds how many progress tokens of tasks are remembered.
 const maxTasks = 10_000
 
-// remembers spares the usual tool call a second look at its params.
+// remembers reports whether learn has something to learn from the call: most tool calls are skipped.
 func (s *Session) remembers(c *call) bool {
 	return c.msg.Method != "tools/call" || c.modern && !s.memory.modern
 }
 
-// awaiting finds the call a response belongs to: strictly by our own id, and
-// only on the connection it was sent on.
+// awaiting returns the call a response belongs to: strictly by our own id, and only on the connection
+// it was sent on.
 func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
 	n, _ := parseID(id)
 	c := s.flight[n]
@@ -128,13 +127,13 @@ func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
 	return c
 }
 
-// unexpected drops an answer nobody waits for, and counts it.
+// unexpected counts a response that no call waits for.
 func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
-	detail := "an answer to a request that was never made"
+	detail := "a response to a request that was never sent"
 	if n, ours := parseID(m.ID); ours && s.late[n] {
 		delete(s.late, n)
 		s.counters.Late++
-		detail = "an answer that came too late"
+		detail = "a response that came too late"
 	} else {
 		s.counters.Foreign++
 		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {
@@ -144,7 +143,7 @@ func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
 	s.Events.Emit(event.Event{Kind: event.Dropped, Server: s.Name, Generation: conn.Generation, Detail: detail})
 }
 
-// TooLong: the answer to some call was longer than we take.
+// TooLong handles a message above the size limit, which may be the answer to a call.
 func (s *Session) TooLong(conn *upstream.Conn, long *wire.TooLong) {
 	detail := fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine)
 	if !s.spoilt(conn, idOfAnswer(long.Head, long.Tail), fault.ResponseTooLarge, detail) {
@@ -152,16 +151,16 @@ func (s *Session) TooLong(conn *upstream.Conn, long *wire.TooLong) {
 	}
 }
 
-// Stray: a line on stdout that is no message. If it was meant as an answer,
-// no better one will come: the call ends here, not at its deadline.
+// Stray handles a line on stdout that is not a message. If it was meant as an answer, no better one
+// will come: the call ends now, not at its deadline.
 func (s *Session) Stray(conn *upstream.Conn, line []byte) {
-	s.spoilt(conn, idOfAnswer(line, line[max(0, len(line)-1024):]), fault.ResponseInvalid, "a line that is no valid message")
+	s.spoilt(conn, idOfAnswer(line, line[max(0, len(line)-1024):]), fault.ResponseInvalid, "a line that is not a valid message")
 	s.count(func(n *Counters) { n.Stray++ })
 	s.Events.Emit(event.Event{Kind: event.Stray, Server: s.Name, Generation: conn.Generation,
 		Detail: fault.Quote(string(line[:min(len(line), 200)]))})
 }
 
-// spoilt ends the call whose answer cannot be passed on, if it is known.
+// spoilt fails the call whose answer cannot be passed on. It reports whether there is such a call.
 func (s *Session) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail string) bool {
 	var c *call
 	s.update(func() {
@@ -176,9 +175,8 @@ func (s *Session) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail
 	return true
 }
 
-// idOfAnswer finds the id in a broken answer by its ends: near the start, or
-// at the very end, where the TypeScript SDK puts it. A log line that quotes a
-// request or an answer is neither, nor is one that only has an id and a result.
+// idOfAnswer returns the id of a broken answer by its ends: near the start, or at the very end, where
+// the TypeScript SDK puts it. It returns nil for log lines, such as one that quotes a message.
 func idOfAnswer(head, tail []byte) []byte {
 	if version := []byte(`"jsonrpc"`); !answerHead.Match(head) || !bytes.Contains(head, version) && !bytes.Contains(tail, version) {
 		return nil

@@ -128,9 +128,9 @@ func (s *Session) discard(c *call) {
 	c.room = nil
 }
 
-// move changes the state of a call, and with it every table that follows from the state. Whoever
-// moves a call to done gives the one answer to it. move refuses what is not in moves: it returns
-// false and changes nothing.
+// move changes the state of a call, and with it every table that follows from the state. To move a
+// call to done is to answer it, so a call has one answer. A move that is not in moves changes nothing
+// and returns false.
 func (s *Session) move(c *call, to state) bool {
 	from := c.state
 	if !slices.Contains(moves[from], to) {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"net/http"
@@ -14,12 +15,12 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// FromClientHTTP is FromClient for a message that came with headers of its
-// own, of which those that repeat arguments (Mcp-Param-*) go on with it.
+// FromClientHTTP is FromClient for a message that came over HTTP. params are the headers that repeat
+// its arguments (Mcp-Param-*); they are sent on with it.
 func (s *Session) FromClientHTTP(line []byte, params http.Header) { s.fromClient(line, params) }
 
-// Mirrors are the arguments of a tool that HTTP repeats in headers; known
-// reports whether the server has shown the tool yet.
+// Mirrors returns the arguments of a tool that HTTP repeats in headers. known reports whether the
+// server has listed the tool yet.
 func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,8 +28,8 @@ func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
 	return t.mirrors, known
 }
 
-// FromClient takes one line of the client's. It keeps nothing of line. It blocks
-// while too much waits for the server, as a full pipe would.
+// FromClient handles one line from the client, and does not keep it. It blocks while too much waits
+// for the server, as a full pipe would.
 func (s *Session) FromClient(line []byte) { s.fromClient(line, nil) }
 
 func (s *Session) fromClient(line []byte, mirrors http.Header) {
@@ -42,7 +43,7 @@ func (s *Session) fromClient(line []byte, mirrors http.Header) {
 	}
 	m, rest, err := wire.Scan(line)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("more than one message on a line")
+		err = errors.New("more than one message on a line")
 	}
 	if err != nil {
 		s.refuse(s.free(wire.LooseID(line)), fault.MessageInvalid, err.Error())
@@ -58,13 +59,13 @@ func (s *Session) fromClient(line []byte, mirrors http.Header) {
 	}
 }
 
-// batchFromClient: batches exist in 2025-03-26 only.
+// batchFromClient handles a batch, which only protocol version 2025-03-26 has.
 func (s *Session) batchFromClient(line []byte) {
 	s.mu.Lock()
 	version := s.memory.version
 	s.mu.Unlock()
 	if version != `"2025-03-26"` {
-		s.refuse(nil, fault.MessageInvalid, "a batch, which this version of the protocol does not have")
+		s.refuse(nil, fault.MessageInvalid, "this protocol version does not support batches")
 		return
 	}
 	messages, err := wire.SplitBatch(line, 100)
@@ -74,14 +75,14 @@ func (s *Session) batchFromClient(line []byte) {
 	}
 	for _, message := range messages {
 		if message[0] == '[' {
-			s.refuse(nil, fault.MessageInvalid, "a batch inside a batch")
+			s.refuse(nil, fault.MessageInvalid, "a batch inside a batch is not allowed")
 			continue
 		}
 		s.FromClient(message)
 	}
 }
 
-// refuse answers a message that is not forwarded.
+// refuse answers a message that is not passed on.
 func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 	about := id
 	if id == nil {
@@ -95,9 +96,9 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 // requestFromClient is the first step of a call.
 func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	if strings.HasPrefix(m.Method, "notifications/") {
-		// A server that goes by the method alone would act on it, and nothing
-		// in it was translated: the id it names may be another client's.
-		s.refuse(m.ID, fault.MessageInvalid, fmt.Sprintf("%q is a notification, and a notification has no id", m.Method))
+		// A server that only reads the method would act on it, and the id in its params, which
+		// was not translated, may belong to a different client.
+		s.refuse(m.ID, fault.MessageInvalid, fmt.Sprintf("%q is a notification and must not have an id", m.Method))
 		return
 	}
 	c := s.newCall(m)
@@ -116,7 +117,7 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	s.update(func() { s.accept(c) })
 }
 
-// accept answers a call without the server, or lets it go its way.
+// accept answers a new call without the server, or dispatches it.
 func (s *Session) accept(c *call) {
 	s.counters.Calls++
 	if s.ended {
@@ -141,8 +142,8 @@ func (s *Session) accept(c *call) {
 	}
 }
 
-// inspect reads the parts of the params that decisions need. What is
-// ambiguous in a tool call is refused: the server might read it otherwise.
+// inspect reads the params that decisions depend on. It rejects an ambiguous tool call: the server
+// might read it differently.
 func (s *Session) inspect(c *call) error {
 	const name, meta, task, input, state, arguments = 0, 1, 2, 3, 4, 5
 	var values [6][]byte
@@ -157,8 +158,8 @@ func (s *Session) inspect(c *call) error {
 		c.sign = sign(c.tool, values[arguments])
 	}
 	if c.task = values[task] != nil; c.task || values[input] != nil || values[state] != nil {
-		// Creating a task, or answering half of a dialogue, is not repeated
-		// on the strength of a method or of a tool's hints.
+		// Whatever its method or tool says, creating a task or answering a part of a dialogue is
+		// not safe to repeat.
 		c.class = Unsafe
 	}
 	var inner [2][]byte
@@ -169,8 +170,8 @@ func (s *Session) inspect(c *call) error {
 	return nil
 }
 
-// tokenKey makes one key of all spellings of a progress token: a server that
-// decodes it may write it with other escapes.
+// tokenKey returns the same key for all spellings of a progress token: a server that decodes and
+// encodes it may use different escapes.
 func tokenKey(raw []byte) string {
 	if text, ok := wire.Text(raw); ok {
 		return `"` + text
@@ -187,8 +188,7 @@ func sign(tool string, arguments []byte) uint64 {
 	return hash.Sum64()
 }
 
-// classify settles what a tool call may do, by the tool's hints as they are
-// now and the user's policy.
+// classify decides what a tool call may do, by the tool's current hints and the user's policy.
 func (s *Session) classify(c *call) {
 	if c.msg.Method != "tools/call" {
 		return
@@ -203,7 +203,7 @@ func (s *Session) classify(c *call) {
 	}
 }
 
-// answerWithoutServer handles what need not, or must not, reach it.
+// answerWithoutServer answers a call that need not, or must not, reach the server.
 func (s *Session) answerWithoutServer(c *call) bool {
 	now := c.arrived
 	if until, barred := s.quarantine.barred[c.sign]; barred && c.msg.Method == "tools/call" {
@@ -231,13 +231,12 @@ func (s *Session) answerWithoutServer(c *call) bool {
 	return false
 }
 
-// rootsChanged is the client's notification that is kept for a server that is
-// down: the next one has to ask for the roots again.
+// rootsChanged is the notification that is kept while the server is down: the next process has to
+// list the roots again.
 const rootsChanged = "notifications/roots/list_changed"
 
-// noticeFromClient passes a notification on in its place among the calls. What
-// a call that is held, or the server, may be waiting for overtakes: a cancel, the
-// progress of an answer.
+// noticeFromClient passes a notification on in its place among the calls. Cancellations and progress
+// overtake queued calls, because a call or the server may be waiting for them.
 func (s *Session) noticeFromClient(m *wire.Message) {
 	s.update(func() { s.notify(m) })
 }
@@ -252,14 +251,14 @@ func (s *Session) notify(m *wire.Message) {
 		if s.conn != nil {
 			s.greet(s.conn)
 		}
-		return // otherwise the next connection gets it, behind its initialize
+		return // without a connection, the next one gets it after initialize
 	case rootsChanged:
 		if s.conn == nil {
 			s.memory.rootsChanged = true // one is enough
 			return
 		}
 	case "notifications/progress":
-		if s.conn != nil { // otherwise it is about a question that died with its server
+		if s.conn != nil { // otherwise it belongs to a question of a server that is gone
 			s.pass(m)
 		}
 		return
@@ -271,7 +270,7 @@ func (s *Session) notify(m *wire.Message) {
 	s.dispatch(s.newCall(m))
 }
 
-// pass sends a notification as it is: it has no id to translate.
+// pass sends a notification unchanged: it has no id to translate.
 func (s *Session) pass(m *wire.Message) {
 	s.scratch = append(append(s.scratch[:0], m.Raw...), '\n')
 	end, err := s.conn.Queue(s.scratch)
@@ -283,8 +282,7 @@ func (s *Session) pass(m *wire.Message) {
 	}
 }
 
-// cancelFromClient: from now on nobody waits for the call. It is not repeated,
-// and if the server answers all the same, that is dropped.
+// cancelFromClient cancels a call: it is not repeated, and an answer that still comes is dropped.
 func (s *Session) cancelFromClient(m *wire.Message) {
 	id, err := wire.Field(m.Params, "requestId")
 	c := s.calls[string(id)]
@@ -319,11 +317,10 @@ func (s *Session) tooLongFromClient(long *wire.TooLong) {
 	s.refuse(s.free(id), fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine))
 }
 
-// requestTail finds the id of a request that has it at its end.
+// requestTail matches the id at the end of a request.
 var requestTail = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
-// free returns id unless a request with this id is in flight: that one is to
-// get its own answer.
+// free returns id unless a request with this id is in flight, which gets an answer of its own.
 func (s *Session) free(id []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

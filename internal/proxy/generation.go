@@ -11,7 +11,9 @@ import (
 // Up publishes a connection. Open streams are opened again under the same id (their second
 // acknowledgement is swallowed); then repetitions, in their order, then what waited, then new traffic.
 func (s *Session) Up(conn *upstream.Conn) {
-	for _, line := range s.takeNews() {
+	var news [][]byte
+	s.update(func() { news, s.news = s.news, nil })
+	for _, line := range news {
 		s.out.send(Told{Line: line})
 	}
 	s.update(func() {
@@ -54,20 +56,12 @@ func (s *Session) disconnect() {
 	s.admission.empty()
 }
 
-// greet sends the client's notifications/initialized, once a connection.
+// greet sends the client's notifications/initialized, once for each connection.
 func (s *Session) greet(conn *upstream.Conn) {
 	if s.memory.greeting != nil && s.greetedGeneration != conn.Generation {
 		s.greetedGeneration = conn.Generation
 		conn.Queue(s.memory.greeting)
 	}
-}
-
-func (s *Session) takeNews() [][]byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	news := s.news
-	s.news = nil
-	return news
 }
 
 // toolChanged reports whether a call that was sent before would now reach a different tool of the
@@ -82,6 +76,7 @@ func (c *call) refusedIn(conn *upstream.Conn) bool {
 	return c.class == Unsafe && c.loss != nil && c.loss.Session && c.conn.SameSession(conn)
 }
 
+// deliveryOf returns how far a call that is not in flight got.
 func deliveryOf(c *call) fault.Delivery {
 	if c.deaths > 0 {
 		return fault.Unknown
@@ -89,8 +84,8 @@ func deliveryOf(c *call) fault.Delivery {
 	return fault.Unsent
 }
 
-// overall is how far a call got at all, if it got this far the last time: what
-// was sent once is not unsent because a repetition was not.
+// overall returns how far a call got in all its attempts, given the last: what was sent once does not
+// become unsent because its repetition was not sent.
 func overall(c *call, last fault.Delivery) fault.Delivery {
 	if last == fault.Unsent {
 		return deliveryOf(c)
@@ -98,7 +93,7 @@ func overall(c *call, last fault.Delivery) fault.Delivery {
 	return last
 }
 
-// Unreachable is told that there is no connection, and why.
+// Unreachable is called while the server is down: calls that cannot wait any longer fail.
 func (s *Session) Unreachable(t upstream.Trouble) {
 	s.update(func() {
 		s.trouble = &t
@@ -111,14 +106,13 @@ func (s *Session) Unreachable(t upstream.Trouble) {
 	})
 }
 
-// hopeless reports whether the server will not be tried again while the call
-// may wait for it.
+// hopeless reports whether the server will not be started or reached again while the call may wait.
 func (s *Session) hopeless(c *call) bool {
 	t := s.trouble
 	return t != nil && (t.Permanent || t.Open && (t.NextTry.IsZero() || t.NextTry.After(c.waitsSince().Add(s.Patience))))
 }
 
-// troubled is the fault of a call that cannot wait for the server any longer.
+// troubled returns the fault of a call that cannot wait for the server any longer.
 func troubled(t *upstream.Trouble, c *call, now time.Time) *fault.Fault {
 	f := &fault.Fault{Code: fault.ServerStarting, Delivery: deliveryOf(c), Waited: now.Sub(c.waitsSince())}
 	if t != nil {

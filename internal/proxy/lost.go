@@ -223,7 +223,7 @@ func (s *Session) reopen(c *call, conn *upstream.Conn, now time.Time) {
 	}
 	time.AfterFunc(delay, func() {
 		s.update(func() {
-			if conn := s.conn; conn != nil && c.state == cut { // otherwise Up sees to it
+			if conn := s.conn; conn != nil && c.state == cut { // without a connection, Up opens it
 				s.transmit(c, conn)
 				s.later(conn.Flush)
 			}
@@ -233,11 +233,11 @@ func (s *Session) reopen(c *call, conn *upstream.Conn, now time.Time) {
 
 const (
 	reopenBase = 200 * time.Millisecond
-	reopenCalm = 5 * time.Second // a stream that was open this long was not refused
+	reopenCalm = 5 * time.Second // a stream that was open this long was not rejected
 )
 
-// hintAfterGap tells the listener of a stream that is open again what may have
-// changed. The caller holds both locks.
+// hintAfterGap tells the listener of a stream that is open again what may have changed. The caller
+// holds both locks.
 func (s *Session) hintAfterGap(id []byte) {
 	c := s.calls[string(id)]
 	if c == nil || !c.stream.gap {
@@ -257,7 +257,7 @@ func (s *Session) Gap(*upstream.Conn) {
 		for method := range s.catalog.lists {
 			seen = append(seen, method)
 		}
-		for _, line := range append(s.changed(seen, s.memory), s.updated(s.memory, s.memory.order)...) {
+		for _, line := range append(s.changed(seen, s.memory), s.updated(s.memory)...) {
 			s.later(func() { s.out.send(Told{Line: line}) })
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// noticeFromServer passes a notification on, if someone listens for it.
+// noticeFromServer passes a notification on, unless it concerns nothing the client waits for.
 func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	var about, old, value []byte
 	s.updateAndTell(func() {
@@ -54,10 +54,9 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	})
 }
 
-// about finds the client's request that a request or notification of the
-// server's belongs to, for clients that have a stream for each (HTTP). Its
-// progress token or its stream may say so; over stdio nothing says which call
-// made the server ask or log, but it is nearly always the latest.
+// about returns the id of the client's request that a request or notification from the server belongs
+// to, for clients that have a stream for each (HTTP). Its progress token or its stream may say so.
+// Over stdio nothing does, but it is nearly always the latest call.
 func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 	if s.out.tell == nil {
 		return nil
@@ -73,7 +72,7 @@ func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 	switch m.Method {
 	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
 		"notifications/resources/updated":
-		return nil // about no request
+		return nil // they belong to no request
 	case "notifications/progress":
 		token, _ := wire.Field(m.Params, "progressToken")
 		if c := s.tokens[tokenKey(token)]; c != nil {
@@ -82,21 +81,18 @@ func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 		return nil
 	}
 	if conn.Remote() {
-		return nil // it came on no request's stream
+		return nil // it did not come on a request's stream
 	}
-	var latest *call
+	latest := &call{}
 	for _, c := range s.flight {
-		if c.conn == conn && c.own == nil && (latest == nil || c.order > latest.order) {
+		if c.conn == conn && c.own == nil && c.order > latest.order {
 			latest = c
 		}
-	}
-	if latest == nil {
-		return nil
 	}
 	return latest.id
 }
 
-// noticeAbout is the stream a notification names by itself.
+// noticeAbout returns the id of the stream that a notification names.
 func noticeAbout(line []byte) []byte {
 	m, _, err := wire.Scan(line)
 	if err != nil {
@@ -105,8 +101,8 @@ func noticeAbout(line []byte) []byte {
 	return subscriptionOf(m.Params)
 }
 
-// progress extends the deadline of its call. It is passed on if the call is
-// still open and the value goes up: after a repetition the server counts anew.
+// progress extends the deadline of its call. It reports whether to pass the notification on: the call
+// must be open, and the value must increase, because a repeated call starts again at zero.
 func (s *Session) progress(m *wire.Message) bool {
 	var values [2][]byte
 	if wire.Fields(m.Params, values[:], "progressToken", "progress") != nil {
@@ -114,12 +110,12 @@ func (s *Session) progress(m *wire.Message) bool {
 	}
 	c := s.tokens[tokenKey(values[0])]
 	if c == nil || c.state != sent {
-		return s.tasks[tokenKey(values[0])] // a task reports beyond its call's answer
+		return s.tasks[tokenKey(values[0])] // a task reports progress after its call's answer
 	}
 	c.heard = time.Now()
 	value, err := strconv.ParseFloat(string(values[1]), 64)
 	if err != nil {
-		return true // not ours to judge
+		return true // whether it is valid is up to the client
 	}
 	if value <= c.progress && c.deaths > 0 {
 		return false
@@ -128,7 +124,8 @@ func (s *Session) progress(m *wire.Message) bool {
 	return true
 }
 
-// swallowed tells the acknowledgement of a stream we opened again.
+// swallowed reports whether an acknowledgement is of a stream we opened again, which the client must
+// not see.
 func (s *Session) swallowed(m *wire.Message) bool {
 	c := s.calls[string(subscriptionOf(m.Params))]
 	if c == nil || !c.open() {
@@ -139,23 +136,22 @@ func (s *Session) swallowed(m *wire.Message) bool {
 	return swallow
 }
 
-// subscriptionOf is the raw id of the stream a notification belongs to.
+// subscriptionOf returns the raw id of the stream a notification belongs to.
 func subscriptionOf(params []byte) []byte {
 	meta, _ := wire.Field(params, "_meta")
 	id, _ := wire.Field(meta, "io.modelcontextprotocol/subscriptionId")
 	return id
 }
 
-// notices keeps a flood of list_changed from the client. More than floodAfter
-// of one kind within floodSpan are a flood: of the rest, one says as much as a
-// thousand.
+// notices limits list_changed notifications: of those of one kind, floodAfter are passed on within
+// floodSpan, and then one for all the rest.
 type notices struct {
-	recent  map[string]*spell
+	recent  map[string]*noticeCount
 	pending map[string][]byte
 }
 
-// spell counts the notices of one kind.
-type spell struct {
+// noticeCount counts the notices of one kind.
+type noticeCount struct {
 	began time.Time
 	count int
 }
@@ -166,11 +162,10 @@ const (
 )
 
 func newNotices() notices {
-	return notices{recent: map[string]*spell{}, pending: map[string][]byte{}}
+	return notices{recent: map[string]*noticeCount{}, pending: map[string][]byte{}}
 }
 
-// pass reports whether a notice goes to the client now. If not, one of its kind
-// is kept until the flood ends.
+// pass reports whether a notice is passed on now. If not, one of its kind is kept until the flood ends.
 func (n *notices) pass(m *wire.Message, now time.Time) bool {
 	key := m.Method + string(m.Params[:min(len(m.Params), 200)])
 	recent := n.recent[key]
@@ -178,7 +173,7 @@ func (n *notices) pass(m *wire.Message, now time.Time) bool {
 		if len(n.recent) > 1000 {
 			clear(n.recent)
 		}
-		recent = &spell{began: now}
+		recent = &noticeCount{began: now}
 		n.recent[key] = recent
 	}
 	if recent.count++; recent.count <= floodAfter {
@@ -190,7 +185,7 @@ func (n *notices) pass(m *wire.Message, now time.Time) bool {
 	return false
 }
 
-// overdue returns the notices that were held back long enough.
+// overdue returns and forgets the notices that were held back long enough.
 func (n *notices) overdue(now time.Time) (lines [][]byte) {
 	for key, line := range n.pending {
 		if recent := n.recent[key]; recent == nil || now.Sub(recent.began) >= floodSpan {
@@ -201,7 +196,7 @@ func (n *notices) overdue(now time.Time) (lines [][]byte) {
 	return lines
 }
 
-// forget drops what is held back for a stream that is over.
+// forget drops what is held back for a stream that has ended.
 func (n *notices) forget(stream []byte) {
 	for key, line := range n.pending {
 		m, _, _ := wire.Scan(line)

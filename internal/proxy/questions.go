@@ -10,16 +10,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// question is a request of the server's on its way to the client.
+// question is a request from the server to the client.
 type question struct {
 	id    []byte // the server's, raw
 	conn  *upstream.Conn
-	about []byte // the client's request it was asked for, if that is known
-	call  *call  // the call it certainly belongs to; nil: not known
+	about []byte // id of the client's request it was probably sent for; nil: not known
+	call  *call  // the call it was certainly sent for; nil: not known
 }
 
-// questionFromServer passes a request of the server's on under an id of our own: two processes count
-// from the same number.
+// questionFromServer passes a request from the server on under an id of our own: the ids of two
+// processes may be equal.
 func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	var id, about []byte
 	rejection := ""
@@ -49,11 +49,11 @@ func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
 	})
 }
 
-// maxQuestions bounds a server that asks a client that does not answer.
+// maxQuestions bounds the open requests of a server whose client does not answer.
 const maxQuestions = 1000
 
-// userAsked reports whether a question of this server's is with the client: it
-// may take as long as the user takes, and the server may wait for nothing else.
+// userAsked reports whether the client has a question of this server's. The answer takes as long as
+// the user takes, and the server may be waiting for it alone.
 func (s *Session) userAsked(conn *upstream.Conn) bool {
 	for _, q := range s.questions {
 		if q.conn == conn {
@@ -63,9 +63,8 @@ func (s *Session) userAsked(conn *upstream.Conn) bool {
 	return false
 }
 
-// askedFor is the call a question certainly belongs to: the one on whose stream
-// it came, or the only tool call in flight. Servers ask for the roots by
-// themselves.
+// askedFor returns the call a question was certainly sent for: the one on whose stream it came, or the
+// only tool call in flight. Servers list the roots without being called.
 func (s *Session) askedFor(conn *upstream.Conn, m *wire.Message) (only *call) {
 	if m.Via != nil {
 		if c := s.awaiting(conn, m.Via); c != nil && c.own == nil {
@@ -87,8 +86,7 @@ func (s *Session) askedFor(conn *upstream.Conn, m *wire.Message) (only *call) {
 	return only
 }
 
-// settleQuestion forgets a question. If it was the last one, the clocks of the
-// calls in flight go on where they stopped.
+// settleQuestion forgets a question. If it was the last one, the clocks of the calls in flight resume.
 func (s *Session) settleQuestion(id string, q *question) {
 	delete(s.questions, id)
 	if s.userAsked(q.conn) {
@@ -106,8 +104,8 @@ func (s *Session) settleQuestion(id string, q *question) {
 	}
 }
 
-// keepQuestions leaves the questions of a call that the server answered: it may
-// have others in mind with them.
+// keepQuestions detaches the questions of a call that the server answered: they may be for other calls
+// as well.
 func (s *Session) keepQuestions(c *call) {
 	for _, q := range s.questions {
 		if q.call == c {
@@ -116,9 +114,8 @@ func (s *Session) keepQuestions(c *call) {
 	}
 }
 
-// withdrawFor takes back what was asked because of a call that is over without
-// an answer of the server's: the client closes its dialog, and the server, which
-// may wait for nothing else, goes on.
+// withdrawFor withdraws the questions of a call that ended without the server's answer: the client can
+// close its dialog, and the server, which may be waiting for the user alone, continues.
 func (s *Session) withdrawFor(c *call) {
 	for id, q := range s.questions {
 		if q.call != c {
@@ -126,30 +123,30 @@ func (s *Session) withdrawFor(c *call) {
 		}
 		s.settleQuestion(id, q)
 		s.later(func() {
-			q.conn.Queue(reply(q.id, "error", []byte(`{"code":-32000,"message":"the request this was asked for is over"}`)), lineEnd)
+			q.conn.Queue(reply(q.id, "error", []byte(`{"code":-32000,"message":"the request that caused this one has ended"}`)), lineEnd)
 			q.conn.Flush()
-			s.out.send(withdrawal(id, q, "the request this was asked for is over"))
+			s.out.send(withdrawal(id, q, "the request that caused this one has ended"))
 		})
 	}
 }
 
-// withdrawal tells the client that nobody waits for its answer any more.
+// withdrawal is the message that cancels a question at the client.
 func withdrawal(id string, q *question, reason string) Told {
 	return Told{About: q.about, Line: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id +
 		`,"reason":"` + reason + `"}}`)}
 }
 
-// withdrawQuestions withdraws what a dead server asked: nothing is left to read the answer.
+// withdrawQuestions withdraws the questions of a connection that ended.
 func (s *Session) withdrawQuestions(conn *upstream.Conn) {
 	for id, q := range s.questions {
 		if q.conn == conn {
 			delete(s.questions, id)
-			s.later(func() { s.out.send(withdrawal(id, q, "the server that asked has stopped")) })
+			s.later(func() { s.out.send(withdrawal(id, q, "the server that sent this request has stopped")) })
 		}
 	}
 }
 
-// answerFromClient is the client's answer to a question of the server's.
+// answerFromClient passes the client's answer to a question on to the server that asked it.
 func (s *Session) answerFromClient(m *wire.Message) {
 	s.update(func() {
 		q := s.questions[string(m.ID)]
@@ -165,8 +162,8 @@ func (s *Session) answerFromClient(m *wire.Message) {
 	})
 }
 
-// withdrawn ends a request that the server cancelled. It returns our id of that
-// request, and the client's request it was about.
+// withdrawn ends a question that the server cancelled. It returns our id of the question, and the id
+// of the client's request it was about.
 func (s *Session) withdrawn(conn *upstream.Conn, id []byte) (ours, about []byte) {
 	for ours, q := range s.questions {
 		if q.conn == conn && bytes.Equal(q.id, id) {

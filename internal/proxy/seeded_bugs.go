@@ -4,8 +4,8 @@ package proxy
 
 import "sync"
 
-// The bug "no-fence": an answer of a server that was declared dead still counts
-// for the call it was sent, although that call was lost.
+// ghosts is the bug "no-fence": an answer of a server that was declared dead still counts for its
+// call, although that call was lost.
 var ghosts sync.Map
 
 // rememberGhost keeps a copy of a call as it was before it was lost.

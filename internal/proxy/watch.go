@@ -11,25 +11,24 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// pulse is what we know of the connection's liveness.
+// pulse is what is known about the liveness of the connection.
 type pulse struct {
-	probe     *call     // under way
+	probe     *call     // the one in flight
 	probed    time.Time // when it was sent
 	misses    int       // in a row
-	wedged    bool      // a call ran out of time, and nothing was heard since it was sent
+	wedged    bool      // a call timed out, and nothing was received since it was sent
 	vitals    upstream.Vitals
 	worked    time.Duration // CPU time used until idleSince
 	looked    time.Time     // when vitals were taken
 	idleSince time.Time     // CPU time has hardly advanced since
-	stopped   time.Time     // since when it is stopped; zero: it is not
+	stopped   time.Time     // since when the process is stopped; zero: it is not
 }
 
-// missesToKill: one silent probe is a hiccup, three in a row are not.
+// missesToKill is how many probes in a row must be missed before a server counts as hung.
 const missesToKill = 3
 
-// watch sees to everything that is due to time: deadlines, patience, probes,
-// hangs. While nothing is, it sleeps: a machine may run hundreds of idle
-// sessions.
+// watch handles everything that depends on time: deadlines, patience, probes, hangs. While there is
+// nothing to do it sleeps, because a machine may run hundreds of idle sessions.
 func (s *Session) watch(ctx context.Context) {
 	every := s.tickEvery()
 	tick := time.NewTicker(every)
@@ -54,7 +53,7 @@ func (s *Session) watch(ctx context.Context) {
 			asleep := now.Sub(last) > 4*every+time.Second
 			last = now
 			if asleep {
-				continue // we were stopped ourselves: what came meanwhile is heard first
+				continue // gauze itself was suspended: first read what came meanwhile
 			}
 			if s.out.stuck(now) {
 				continue // the client does not read: silence is not the server's fault
@@ -77,7 +76,7 @@ func (s *Session) due() bool {
 	return len(s.flight) > 0 || len(s.queue) > 0 || len(s.notices.pending) > 0 || s.pulse.wedged
 }
 
-// tickEvery is fine enough for the shortest time we keep, and no finer.
+// tickEvery returns an interval that is fine enough for the shortest timeout, and no finer.
 func (s *Session) tickEvery() time.Duration {
 	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.up.StartTimeout, 2*time.Second)
 	limit := func(d time.Duration) {
@@ -115,8 +114,8 @@ func (s *Session) tick(now time.Time) {
 
 // endWaits fails the calls that waited long enough for a server that is down, or for their turn.
 func (s *Session) endWaits(now time.Time) {
-	// How long a start may take is up to the restart rules; a server that
-	// cannot be reached does not even begin to.
+	// How long a start may take is up to the restart rules; a server that cannot be reached does
+	// not start at all.
 	unreached := s.trouble != nil && s.trouble.Evidence.Remote
 	for _, c := range slices.Clone(s.queue) {
 		limit := s.Patience
@@ -150,9 +149,8 @@ func (s *Session) timeout(c *call) time.Duration {
 	return s.Timeout
 }
 
-// deadline returns when a call in flight is ended, if the user set a limit, and
-// that limit: its timeout without progress, extended by progress up to a
-// maximum. While the user is being asked something, the clock stands still.
+// deadline returns when a call in flight times out, and the limit that applies: its timeout, extended
+// by progress up to MaxTime. It is never while the client has a question of the server's.
 func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 	limit = s.timeout(c)
 	if limit == 0 && s.MaxTime == 0 || s.userAsked(c.conn) {
@@ -160,7 +158,7 @@ func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 	}
 	heard := c.heard
 	if last := c.conn.LastHeard(); last.After(heard) && c.conn.MidLine() {
-		heard = last // half a line may be the answer to any call: as long as it grows, none stands still
+		heard = last // a partial line that grows may be the answer to any call
 	}
 	at = never
 	if limit > 0 {
@@ -175,19 +173,19 @@ func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 // never is the deadline of a call that has none.
 var never = time.Unix(1<<40, 0)
 
-// endOverdue times out the calls past their deadline. If the server is hung,
-// it is replaced instead, and its calls are judged as after any death.
+// endOverdue times out the calls past their deadline. If the server is hung, it is replaced instead,
+// and its calls are lost as after any death.
 func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 	for _, c := range s.flight {
 		switch {
 		case c.conn != conn || c.own != nil:
 		case c.class == Start || conn.Starting():
-			c.heard = now // its own time begins when it is read
+			c.heard = now // its own timeout starts when the server reads it
 			if patience := s.up.StartPatience(); conn.Overdue(c.sent, now, patience) {
 				s.up.StartOverdue()
 				f := &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: patience, Evidence: conn.Glimpse()}
 				stuck := conn.Stuck(c.msg.Method, c.sent)
-				s.later(func() { f.Detail = s.up.Explain("", stuck) }) // it takes its time, and runs before the fault is sent
+				s.later(func() { f.Detail = s.up.Explain("", stuck) }) // slow; it runs before the answer is sent
 				s.fail(c, f)
 				s.replace(conn, "it did not answer "+c.msg.Method)
 				return
@@ -208,7 +206,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 					return
 				}
 				if s.pulse.misses >= missesToKill && now.Before(at.Add(s.HangGrace)) {
-					continue // busy or hung will show in a moment; if hung, the call may yet be answered by the next one
+					continue // it will soon be clear whether it is hung; if so, the next process may answer the call
 				}
 			}
 			s.expectLate(c)
@@ -219,7 +217,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 	}
 }
 
-// endLingering times out the calls that go on with a connection that is over.
+// endLingering times out the calls that continue on a connection that was replaced.
 func (s *Session) endLingering(now time.Time) {
 	for _, c := range s.flight {
 		if c.conn == s.conn || c.own != nil || !c.conn.Lingers(c.end) {
@@ -232,13 +230,12 @@ func (s *Session) endLingering(now time.Time) {
 	}
 }
 
-// cancelUpstream tells the server that nobody waits any more: the same
-// notification in both eras over stdio.
+// cancelUpstream cancels a call at the server.
 func (s *Session) cancelUpstream(conn *upstream.Conn, c *call) {
 	if conn.Remote() {
 		conn.Drop(c.end)
 		if c.modern {
-			return // hanging up says it all
+			return // closing the exchange is the cancellation
 		}
 	}
 	line := append(s.scratch[:0], `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
@@ -253,10 +250,10 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 	p := &s.pulse
 	heard := conn.LastHeard()
 	if s.userAsked(conn) && now.After(heard) {
-		heard = now // it may wait for the user and for nothing else: that is no silence
+		heard = now // it may be waiting for the user alone
 	}
 	if heard.After(p.probed) {
-		// Any byte is life.
+		// Any byte shows that it is alive.
 		if p.probe != nil {
 			s.abandon(p.probe)
 		}
@@ -278,9 +275,8 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 	}
 }
 
-// silentSince returns since when a call waits and nothing was heard; now if no
-// call waits. An idle server is left alone: nobody would be helped by an answer,
-// and hundreds of them would be kept awake.
+// silentSince returns since when a call waits and nothing was received; now if no call waits. Idle
+// servers are not probed: it would keep hundreds of them awake for nothing.
 func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
 	since, heard := now, conn.LastHeard()
 	if s.pulse.wedged {
@@ -297,8 +293,8 @@ func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
 	return since
 }
 
-// probe asks for a sign of life: ping in the legacy era, server/discover in
-// the modern one. Any answer will do, an error too.
+// probe sends a liveness probe: ping in the legacy era, server/discover in the modern one. Any answer
+// counts, including an error.
 func (s *Session) probe(conn *upstream.Conn, now time.Time) {
 	method, params := "ping", []byte(nil)
 	if s.memory.modern {
@@ -308,15 +304,15 @@ func (s *Session) probe(conn *upstream.Conn, now time.Time) {
 	s.transmit(s.pulse.probe, conn)
 }
 
-// examine looks at the processes: stopped, or without CPU?
+// examine checks whether the server's processes are stopped or use no CPU.
 func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p := &s.pulse
 	if now.Sub(p.looked) < s.HangGrace/8 {
 		return
 	}
 	vitals := conn.Vitals()
-	p.worked = min(p.worked, vitals.CPU)                                             // the time of a process that ended is gone from the sum
-	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+upstream.CPUTick { // a server that hangs still reads our probes and tends its timers
+	p.worked = min(p.worked, vitals.CPU)                                             // the sum loses the time of a process that ended
+	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+upstream.CPUTick { // a hung server still reads our probes and runs its timers
 		p.idleSince, p.worked = now, vitals.CPU
 	}
 	if !vitals.Stopped {
@@ -327,13 +323,11 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p.vitals, p.looked = vitals, now
 }
 
-// hung replaces a server that answers no probe, uses no CPU and keeps a call
-// waiting past the call's own timeout, or for hangWait if it is stopped or the
-// client gave up on it. Silence alone proves nothing: a server that handles one
-// call at a time and waits for a slow API looks the same as a hung one, and
-// without us the client would get its answer. Where nothing is known of its
-// processes, as behind a URL, only a timeout the user set tells a hang from a
-// long call.
+// hung replaces a server that answers no probe, uses no CPU and keeps a call waiting past the call's
+// own timeout, or for hangWait if it is stopped or the client cancelled a call. Silence alone proves
+// nothing: a server that handles one call at a time and waits for a slow API looks the same, and
+// without gauze the client would get its answer. Behind a URL nothing is known of the processes, so
+// only a timeout the user set distinguishes a hang from a long call.
 func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
 	doubted := !p.stopped.IsZero() || s.gaveUp.After(conn.LastHeard())
@@ -341,14 +335,14 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	if p.misses < missesToKill || !p.wedged && !waits {
 		return false
 	}
-	why := "it does not answer and does nothing"
+	why := "it does not answer and uses no CPU"
 	switch {
 	case !p.vitals.Known:
 		why = "it does not answer"
 	case p.idleSince.IsZero() || now.Sub(p.idleSince) < s.HangGrace:
-		return false // it works, perhaps beside a helper that is stopped
+		return false // it is working, perhaps with a helper process that is stopped
 	case !p.stopped.IsZero() && now.Sub(p.stopped) < s.HangGrace:
-		return false // it has just been stopped, and may be continued
+		return false // it was stopped a moment ago, and may be continued
 	case !p.stopped.IsZero():
 		why = "it was stopped and did not continue"
 	}
@@ -357,21 +351,21 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	return true
 }
 
-// replace ends a connection that is of no use. Calls that arrive from now on
-// wait for the next one; an answer that still comes is delivered.
+// replace ends a connection to a hung server. New calls wait for the next one; an answer that still
+// comes is passed on.
 func (s *Session) replace(conn *upstream.Conn, why string) {
 	conn.End(why, true)
 	s.disconnect()
 	s.admission.crash(time.Now())
 }
 
-// discoverPatience: a legacy server may ignore server/discover for ever; the
-// client waits for our word to fall back to initialize.
+// discoverPatience is how long a server may take to answer server/discover. A legacy server may never
+// answer it, and the client then falls back to initialize.
 const discoverPatience = 3 * time.Second
 
-// discoverOverdue: a server that is still starting is not ignoring anyone, so
-// the time counts from when it read the request, as far as that can be known,
-// and from the last sign that it works.
+// discoverOverdue reports whether server/discover has had its time, which is counted from when the
+// server read the request, as far as that is known, and from when it last used CPU: a server that is
+// still starting does not ignore the request.
 func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) bool {
 	s.examine(conn, now)
 	since := c.heard
