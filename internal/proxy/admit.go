@@ -21,7 +21,7 @@ type admission struct {
 const (
 	crashedWindow = 1                // measured: 0.7 unknown outcomes for each crash, with nearly the same throughput
 	crashedFor    = 10 * time.Minute // how long after a crash the window applies
-	maxWindow     = 64               // beyond it there is no limit
+	maxWindow     = 64               // beyond it the window is unlimited
 	growAfter     = 32               // unsafe calls answered without a death
 	maxHold       = time.Second
 	suspectsApart = 200 * time.Millisecond // a poisoned call kills fast, and a slow one must not hold up the others

@@ -135,7 +135,7 @@ func (s *Session) move(c *call, to state) bool {
 	from := c.state
 	if !slices.Contains(moves[from], to) {
 		s.counters.IllegalMoves++
-		if inTests != nil {
+		if s.check != nil {
 			panic(fmt.Sprintf("%s: from %v to %v", c.msg.Method, from, to))
 		}
 		return false
@@ -167,9 +167,6 @@ func (s *Session) move(c *call, to state) bool {
 	s.freed = s.freed || from == sent || from == queued && to == done
 	return true
 }
-
-// inTests checks a session after every update. It is set by the tests, where an illegal move panics.
-var inTests func(*Session)
 
 // register enters a call of the client's under the names the client uses.
 func (s *Session) register(c *call) {
@@ -322,8 +319,8 @@ func (s *Session) reportRepetition(c *call, conn *upstream.Conn) {
 	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Tool: c.tool, Detail: detail})
 }
 
-// mirrored are the headers that repeat arguments of a tool: those the client
-// sent, or made by what the tool's schema says.
+// mirrored returns the headers that repeat arguments of a tool: those the client sent, or those the
+// tool's schema asks for.
 func (s *Session) mirrored(c *call) http.Header {
 	if c.mirrors != nil || !c.modern {
 		return c.mirrors

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -158,11 +159,11 @@ func (s *Session) repeat(c *call, kind lossKind, retryAt time.Time) {
 	}
 }
 
-// reached reports whether the server was there to be asked. How long it is worth waiting for one that
-// accepts no connection is up to the caller's patience.
+// reached reports whether the server ever accepted the connection. If not, the attempt does not count:
+// how long to wait for such a server is up to the caller's patience.
 func reached(e upstream.Evidence) bool { return !e.Remote || e.Gone }
 
-// lossFault is the answer to a call that is not sent again.
+// lossFault returns the answer to a call that is not sent again.
 func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Time) *fault.Fault {
 	f := &fault.Fault{Code: code, Delivery: overall(c, c.loss.Delivery), Detail: c.loss.Detail}
 	if c.loss.After > 0 {
@@ -177,19 +178,12 @@ func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Ti
 		f.Detail, f.Evidence = evidence.Sentence(), evidence.Shown()
 	}
 	if c.loss.Session {
-		f.Detail = joined(f.Detail, upstream.StickySessions)
+		f.Detail = strings.TrimPrefix(f.Detail+"; "+upstream.StickySessions, "; ")
 	}
 	return f
 }
 
-func joined(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
-}
-
-// retryTimeout is how long after its arrival a call may be sent again on the same connection.
+// retryTimeout returns how long after its arrival a call may be sent again on the same connection.
 func (s *Session) retryTimeout(c *call) time.Duration {
 	if c.class == Start {
 		return s.Patience
@@ -202,7 +196,7 @@ const (
 	maxRetry  = 20 * time.Second
 )
 
-// jitter is the wait before another attempt: anything up to base, doubled each time.
+// jitter returns the wait before the next attempt: anything up to base, doubled with each attempt.
 func jitter(base time.Duration, attempt int) time.Duration {
 	return time.Duration(rand.Float64() * float64(min(base<<min(attempt, 10), maxRetry)))
 }

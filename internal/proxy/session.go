@@ -149,6 +149,7 @@ type Session struct {
 	news              [][]byte // notifications for the client after a restore
 	greetedGeneration int
 	effects           []func() // to run once mu is free
+	check             func(*Session)
 	counters          Counters
 }
 
@@ -158,6 +159,10 @@ type Counters struct {
 
 	IllegalMoves uint64 // of a call, which its state does not allow; 0 unless gauze has a bug
 }
+
+// checkInTests checks a session after every update. It is nil except in tests, where an illegal move
+// panics as well.
+var checkInTests func(*Session)
 
 // New returns a Session; Serve or Attend runs it.
 func New(o Options) *Session {
@@ -178,6 +183,7 @@ func New(o Options) *Session {
 		mistakes:   map[string]mistake{},
 		unverified: map[string]string{},
 		wake:       make(chan struct{}, 1),
+		check:      checkInTests,
 	}
 	s.roomy.L = &s.mu
 	known := o.Spec.Secrets()
@@ -416,8 +422,8 @@ func (s *Session) locked(change func()) (effects []func()) {
 		s.dozing = false
 		s.wake <- struct{}{} // there is room: watch takes one for each time it dozes
 	}
-	if inTests != nil {
-		inTests(s)
+	if s.check != nil {
+		s.check(s)
 	}
 	effects, s.effects = s.effects, nil
 	return effects
