@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// admission limits how many unsafe calls are in flight after a crash, because the outcome of each of
-// them is unknown if the server dies again. A server that has not crashed has no limit. The limit is
-// an economy, not a safeguard: unless the user fixed the window, no call is held longer than maxHold
-// for it, so a tool that waits for the effect of a different call is not locked out.
+// admission limits how many unsafe calls are in flight after a crash, because the outcome of each
+// of them is unknown if the server dies again. A server that has not crashed has no limit. The
+// limit is an economy, not a safeguard: unless the user fixed the window, no call is held longer
+// than maxHold for it, so a tool that waits for the effect of a different call is not locked out.
 type admission struct {
 	fixed   int // set by the user; 0: not set
 	window  int // 0: no limit
@@ -139,8 +139,9 @@ func (s *Session) wouldOvertake(c *call) bool {
 	})
 }
 
-// suspectMayGo keeps the repetitions of calls that the server died with apart, so that a second death
-// points at one of them. Other calls wait for them, so this ends maxHold after the server came back.
+// suspectMayGo keeps the repetitions of calls that the server died with apart, so that a second
+// death points at one of them. Other calls wait for them, so this ends maxHold after the server
+// came back.
 func (s *Session) suspectMayGo() bool {
 	for _, other := range s.flight {
 		if other.suspect && other.conn == s.conn && time.Since(other.sent) < suspectsApart {

@@ -13,8 +13,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Message handles one message from the server. It is called from the connection's own goroutine, and
-// never after its Down.
+// Message handles one message from the server. It is called from the connection's own goroutine,
+// and never after its Down.
 func (s *Session) Message(conn *upstream.Conn, m *wire.Message) {
 	m = disown(m)
 	switch m.Kind {
@@ -68,18 +68,16 @@ func (s *Session) tellAnswer(conn *upstream.Conn, c *call, m *wire.Message, vali
 		return
 	}
 	if !valid {
-		s.out.buf = append(append(s.out.buf, s.faultAnswer(c, &fault.Fault{Code: fault.ResponseInvalid, Delivery: fault.Answered,
-			Detail: "a response with both a result and an error, or with neither"})...), '\n')
-	} else {
-		if c.class == Stream {
-			m = endOfStream(c, m)
-		}
-		s.out.buf = s.appendAnswer(s.out.buf, c, m)
+		s.out.put(Told{About: c.id, Answer: true, Status: m.Status, Line: s.faultAnswer(c, &fault.Fault{Code: fault.ResponseInvalid,
+			Delivery: fault.Answered, Detail: "a response with both a result and an error, or with neither"})})
+		return
 	}
+	if c.class == Stream {
+		m = endOfStream(c, m)
+	}
+	s.out.buf = s.appendAnswer(s.out.buf, c, m)
 	s.out.end(Told{About: c.id, Answer: true, Status: m.Status})
-	if valid {
-		s.discard(c)
-	}
+	s.discard(c)
 }
 
 // noteAnswered records what a valid answer to the client says about the call and the server.
@@ -110,8 +108,8 @@ func (s *Session) remembers(c *call) bool {
 	return c.msg.Method != "tools/call" || c.modern && !s.memory.modern
 }
 
-// awaiting returns the call a response belongs to: strictly by our own id, and only on the connection
-// it was sent on.
+// awaiting returns the call a response belongs to: strictly by our own id, and only on the
+// connection it was sent on.
 func (s *Session) awaiting(conn *upstream.Conn, id []byte) *call {
 	n, _ := parseID(id)
 	c := s.flight[n]
@@ -175,8 +173,9 @@ func (s *Session) spoilt(conn *upstream.Conn, id []byte, code fault.Code, detail
 	return true
 }
 
-// idOfAnswer returns the id of a broken answer by its ends: near the start, or at the very end, where
-// the TypeScript SDK puts it. It returns nil for log lines, such as one that quotes a message.
+// idOfAnswer returns the id of a broken answer by its ends: near the start, or at the very end,
+// where the TypeScript SDK puts it. It returns nil for log lines, such as one that quotes a
+// message.
 func idOfAnswer(head, tail []byte) []byte {
 	if version := []byte(`"jsonrpc"`); !answerHead.Match(head) || !bytes.Contains(head, version) && !bytes.Contains(tail, version) {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// This file is the story of one call: its states and the moves between them, how it is queued, sent,
-// sent again and answered. What a loss means is decided in decide.go.
+// This file is the story of one call: its states and the moves between them, how it is queued,
+// sent, sent again and answered. What a loss means is decided in decide.go.
 
-// state says where a call is. It is in exactly one of these, and move is the only way to another.
+// state says where a call is. It is in exactly one state, and only move changes it.
 //
 //	arrived -> queued -> sent -> done
 //	              ^-------/ \-> cut -> sent    after a loss: any call, an open stream
@@ -112,7 +112,7 @@ func (c *call) waitsSince() time.Time {
 
 var signSeed = maphash.MakeSeed()
 
-// newCall copies a message of the client's out of the reader's buffer.
+// newCall returns a call with a copy of a message from the client, which is in the reader's buffer.
 func (s *Session) newCall(m *wire.Message) *call {
 	c := &call{room: s.buffers.take(), arrived: time.Now(), progress: math.Inf(-1)}
 	c.msg, *c.room = m.Keep(*c.room)
@@ -129,8 +129,8 @@ func (s *Session) discard(c *call) {
 }
 
 // move changes the state of a call, and with it every table that follows from the state. To move a
-// call to done is to answer it, so a call has one answer. A move that is not in moves changes nothing
-// and returns false.
+// call to done is to answer it, so a call has one answer. A move that is not in moves changes
+// nothing and returns false.
 func (s *Session) move(c *call, to state) bool {
 	from := c.state
 	if !slices.Contains(moves[from], to) {
@@ -168,7 +168,7 @@ func (s *Session) move(c *call, to state) bool {
 	return true
 }
 
-// register enters a call of the client's under the names the client uses.
+// register adds a call to the tables by the client's names for it.
 func (s *Session) register(c *call) {
 	if c.own != nil || c.id == nil {
 		return
@@ -295,8 +295,8 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 	}
 	var err error
 	if c.end, err = conn.QueueWith(mirrors, before, id, after, lineEnd); err != nil {
-		// The connection is breaking; Down will find the call and, since nothing of it was
-		// written, repeat it.
+		// The connection is breaking; Down will find the call and, since nothing of it was written,
+		// repeat it.
 		c.end = 1 << 62
 	}
 	if c.id == nil && c.msg.Method == rootsChanged {
@@ -371,7 +371,7 @@ func (s *Session) fail(c *call, f *fault.Fault) {
 	})
 }
 
-// faultAnswer makes the fault known and words it as the answer to the call: a tool result where a
+// faultAnswer reports the fault and returns it as the answer to the call: a tool result where a
 // model will read it, an error everywhere else. The caller does not hold the lock.
 func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	f.Server, f.Name, f.Method, f.Tool, f.At = s.Name, s.label, c.msg.Method, c.tool, time.Now()
@@ -397,8 +397,8 @@ func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	if f.Message != "" {
 		f.At = time.Time{} // the same mistake gets the same bytes
 	}
-	// A server that ends its response without an answer has failed the protocol,
-	// not the tool, and so has a call of no tool.
+	// A server that ends its response without an answer has failed the protocol, not the tool, and
+	// so has a call of no tool.
 	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing && f.Code != fault.ToolUnknown {
 		return reply(c.id, "result", f.ToolResult(c.modern))
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// catalog is what the server has listed: the items of each list in the order the client saw them, the
-// pages as they came, and what the tools declare.
+// catalog is what the server has listed: the items of each list in the order the client saw them,
+// the pages as they came, and what the tools declare.
 type catalog struct {
 	lists map[string]*list
 	tools map[string]tool
@@ -45,8 +45,8 @@ var kinds = map[string]struct{ items, changed string }{
 
 func newCatalog() catalog { return catalog{lists: map[string]*list{}, tools: map[string]tool{}} }
 
-// learn adds one page. cursor is the raw cursor it was requested with, empty for the first page. next
-// is the raw cursor of the following page, if any.
+// learn adds one page. cursor is the raw cursor it was requested with, empty for the first page.
+// next is the raw cursor of the following page, if any.
 func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 	kind, ok := kinds[method]
 	if !ok {
@@ -87,8 +87,8 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 	return next
 }
 
-// maxReady is how many schemas are compiled in advance: of many tools few are called, and each schema
-// takes some ten kilobytes.
+// maxReady is how many schemas are compiled in advance: of many tools few are called, and each
+// schema takes some ten kilobytes.
 const maxReady = 16
 
 // makeReady compiles schemas before the first call needs them.

@@ -15,8 +15,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// FromClientHTTP is FromClient for a message that came over HTTP. params are the headers that repeat
-// its arguments (Mcp-Param-*); they are sent on with it.
+// FromClientHTTP is FromClient for a message that came over HTTP. params are the headers that
+// repeat its arguments (Mcp-Param-*); they are sent on with it.
 func (s *Session) FromClientHTTP(line []byte, params http.Header) { s.fromClient(line, params) }
 
 // Mirrors returns the arguments of a tool that HTTP repeats in headers. known reports whether the
@@ -96,8 +96,8 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 // requestFromClient is the first step of a call.
 func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	if strings.HasPrefix(m.Method, "notifications/") {
-		// A server that only reads the method would act on it, and the id in its params, which
-		// was not translated, may belong to a different client.
+		// A server that only reads the method would act on it, and the id in its params, which was
+		// not translated, may belong to a different client.
 		s.refuse(m.ID, fault.MessageInvalid, fmt.Sprintf("%q is a notification and must not have an id", m.Method))
 		return
 	}
@@ -120,25 +120,19 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 // accept answers a new call without the server, or dispatches it.
 func (s *Session) accept(c *call) {
 	s.counters.Calls++
-	if s.ended {
-		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent})
-		return
-	}
-	if s.calls[string(c.id)] != nil {
-		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
-		return
-	}
 	s.classify(c)
-	if f := c.fitting.refusal; f != nil {
-		s.fail(c, f)
-		return
-	}
-	if s.answerWithoutServer(c) {
-		return
-	}
-	s.dispatch(c)
-	if c.tool != "" && s.conn != nil {
-		s.askTools(s.conn)
+	switch {
+	case s.ended:
+		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent})
+	case s.calls[string(c.id)] != nil:
+		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
+	case c.fitting.refusal != nil:
+		s.fail(c, c.fitting.refusal)
+	case !s.answerWithoutServer(c):
+		s.dispatch(c)
+		if c.tool != "" && s.conn != nil {
+			s.askTools(s.conn)
+		}
 	}
 }
 
@@ -235,8 +229,8 @@ func (s *Session) answerWithoutServer(c *call) bool {
 // list the roots again.
 const rootsChanged = "notifications/roots/list_changed"
 
-// noticeFromClient passes a notification on in its place among the calls. Cancellations and progress
-// overtake queued calls, because a call or the server may be waiting for them.
+// noticeFromClient passes a notification on in its place among the calls. Cancellations and
+// progress overtake queued calls, because a call or the server may be waiting for them.
 func (s *Session) noticeFromClient(m *wire.Message) {
 	s.update(func() { s.notify(m) })
 }
@@ -272,8 +266,7 @@ func (s *Session) notify(m *wire.Message) {
 
 // pass sends a notification unchanged: it has no id to translate.
 func (s *Session) pass(m *wire.Message) {
-	s.scratch = append(append(s.scratch[:0], m.Raw...), '\n')
-	end, err := s.conn.Queue(s.scratch)
+	end, err := s.conn.Queue(m.Raw, lineEnd)
 	s.sends++
 	if m.Method == rootsChanged {
 		if s.rootsEnd = end; err != nil {
@@ -290,23 +283,14 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 		return // answered already; initialize must not be cancelled
 	}
 	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
-	withServer := c.state == sent
-	s.abandon(c)
-	if !withServer {
-		return
-	}
-	conn := c.conn
-	if conn.Remote() {
-		conn.Drop(c.end)
-	}
-	if conn != s.conn {
-		return // its server is gone
-	}
-	s.gaveUp = time.Now()
-	if !conn.Remote() || !c.modern { // over modern HTTP closing the exchange is the cancel, and the only one
+	if c.state == sent {
+		if c.conn == s.conn {
+			s.gaveUp = time.Now()
+		}
 		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idBuffer[:0], c.n))
-		conn.Queue(s.scratch)
+		s.cancelUpstream(c, s.scratch)
 	}
+	s.abandon(c)
 }
 
 func (s *Session) tooLongFromClient(long *wire.TooLong) {

@@ -7,8 +7,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// What becomes of a call that was lost is decided here, for the end of a connection and for one HTTP
-// exchange alike. Everything in this file is pure.
+// What becomes of a call that was lost is decided here, for the end of a connection and for one
+// HTTP exchange alike. Everything in this file is pure.
 
 // lossKind says how much was lost.
 type lossKind uint8
@@ -47,10 +47,6 @@ const (
 	refuseDiscover               // the client is told to initialize: the server is a legacy one
 	awaitDoctor                  // the server rejects what it is asked first; the call waits for a different one
 )
-
-func (a action) String() string {
-	return [...]string{"answer", "repeat", "refuse discover", "await the doctor"}[a]
-}
 
 // verdict is a decision about one lost call.
 type verdict struct {
@@ -118,8 +114,8 @@ func mayRepeat(c lostCall, kind lossKind, loss upstream.Loss) (ok bool, code fau
 		// It did not happen, whatever it is.
 		return c.proven < maxProvenRepeats, fault.ReplayExhausted
 	case loss.Session && c.deaths <= 1:
-		// A transport that does not know the session did not run the call. It is believed once,
-		// and only if this is the call's first loss.
+		// A transport that does not know the session did not run the call. It is believed once, and
+		// only if this is the call's first loss.
 		return c.class != Unsafe || !c.sameSession, ""
 	}
 	switch c.class {

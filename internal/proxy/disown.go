@@ -10,15 +10,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// disown returns a message from the server without the marks that identify gauze's own texts, so that
-// the two cannot be confused. If the server is itself wrapped by gauze, its marks are renamed as well.
+// disown returns a message from the server without the marks that identify gauze's own texts, so
+// that the two cannot be confused. If the server is itself wrapped by gauze, its marks are renamed
+// as well.
 //
 //	keys of _meta           io.github.gauze-mcp/x becomes io.github.gauze-mcp.upstream/x
 //	data.source of errors   "gauze" becomes "gauze.upstream"; the code stays
 //	text for a model        a line that begins with [gauze: or [gauze] begins with "server: "
 //
-// Every other byte stays as it is. So does the output that a tool defines itself (structuredContent),
-// which is data.
+// Every other byte stays as it is. So does the output that a tool defines itself
+// (structuredContent), which is data.
 func disown(m *wire.Message) *wire.Message {
 	if !mentionsGauze(m.Raw) {
 		return m
@@ -42,8 +43,8 @@ func disown(m *wire.Message) *wire.Message {
 	return &changed
 }
 
-// mentionsGauze reports whether JSON may contain the word gauze: in any case, with escaped letters, or
-// with invisible characters in it. It runs for every message.
+// mentionsGauze reports whether JSON may contain the word gauze: in any case, with escaped letters,
+// or with invisible characters in it. It runs for every message.
 func mentionsGauze(text []byte) bool {
 	for _, z := range [...]byte{'z', 'Z'} { // the rarest letter
 		for i := 0; ; i++ {
@@ -68,8 +69,8 @@ func mentionsGauze(text []byte) bool {
 	}
 }
 
-// mayBeGauze reports whether the z at i may be the one of gauze. Escapes and non-ASCII characters may
-// be invisible, so they end the comparison.
+// mayBeGauze reports whether the z at i may be the one of gauze. Escapes and non-ASCII characters
+// may be invisible, so they end the comparison.
 func mayBeGauze(text []byte, i int) bool {
 	if i+1 >= len(text) || text[i+1]|0x20 != 'e' && text[i+1] != '\\' && text[i+1] < utf8.RuneSelf {
 		return false

@@ -9,7 +9,8 @@ import (
 )
 
 // Up publishes a connection. Open streams are opened again under the same id (their second
-// acknowledgement is swallowed); then repetitions, in their order, then what waited, then new traffic.
+// acknowledgement is swallowed); then repetitions, in their order, then what waited, then new
+// traffic.
 func (s *Session) Up(conn *upstream.Conn) {
 	var news [][]byte
 	s.update(func() { news, s.news = s.news, nil })
@@ -84,8 +85,8 @@ func deliveryOf(c *call) fault.Delivery {
 	return fault.Unsent
 }
 
-// overall returns how far a call got in all its attempts, given the last: what was sent once does not
-// become unsent because its repetition was not sent.
+// overall returns how far a call got in all its attempts, given the last: what was sent once does
+// not become unsent because its repetition was not sent.
 func overall(c *call, last fault.Delivery) fault.Delivery {
 	if last == fault.Unsent {
 		return deliveryOf(c)

@@ -10,10 +10,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// The ids of requests to a server, and of a server's own requests to the client, are made and read in
-// this file only. Those to a server are integers, because some servers accept nothing else. A number
-// is never used twice in a session, so an answer of an earlier process matches no call. Streams get
-// such an id as well; in what a server says about them it is replaced by the client's.
+// The ids of requests to a server, and of a server's own requests to the client, are made and read
+// in this file only. Those to a server are integers, because some servers accept nothing else. A
+// number is never used twice in a session, so an answer of an earlier process matches no call.
+// Streams get such an id as well; in what a server says about them it is replaced by the client's.
 
 // RandomID returns a number to count ids from that cannot be guessed, so that clients that share a
 // server cannot name each other's requests. It is below 1<<51: ids stay exact as floating point.
@@ -64,8 +64,8 @@ func (s *Session) subscription(conn *upstream.Conn, id []byte) *call {
 	return nil
 }
 
-// forListener puts the client's id of a stream into a notification that names the stream. It returns
-// nil if no such stream is open. The caller holds the lock.
+// forListener puts the client's id of a stream into a notification that names the stream. It
+// returns nil if no such stream is open. The caller holds the lock.
 func (s *Session) forListener(conn *upstream.Conn, m *wire.Message) *wire.Message {
 	if len(s.opened) == 0 && !s.memory.modern {
 		return m // only the modern era has streams

@@ -159,8 +159,8 @@ func (s *Session) repeat(c *call, kind lossKind, retryAt time.Time) {
 	}
 }
 
-// reached reports whether the server ever accepted the connection. If not, the attempt does not count:
-// how long to wait for such a server is up to the caller's patience.
+// reached reports whether the server ever accepted the connection. If not, the attempt does not
+// count: how long to wait for such a server is up to the caller's patience.
 func reached(e upstream.Evidence) bool { return !e.Remote || e.Gone }
 
 // lossFault returns the answer to a call that is not sent again.
@@ -239,8 +239,7 @@ func (s *Session) hintAfterGap(id []byte) {
 	}
 	c.stream.gap = false
 	for _, line := range c.hints(func(string) bool { return true }, true) {
-		s.out.buf = append(append(s.out.buf, line...), '\n')
-		s.out.end(Told{About: c.id})
+		s.out.put(Told{Line: line, About: c.id})
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// memory is what is needed to restore a session on a new process: what the client sent and the server
-// accepted.
+// memory is what is needed to restore a session on a new process: what the client sent and the
+// server accepted.
 type memory struct {
 	legacy     bool
 	initialize []byte // params of the client's own initialize

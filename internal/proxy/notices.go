@@ -44,19 +44,18 @@ func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
 	}, func() {
 		switch {
 		case m == nil:
-			return
 		case value != nil:
 			s.out.buf = m.AppendWithParam(s.out.buf, old, value)
+			s.out.end(Told{About: about})
 		default:
-			s.out.buf = append(append(s.out.buf, m.Raw...), '\n')
+			s.out.put(Told{Line: m.Raw, About: about})
 		}
-		s.out.end(Told{About: about})
 	})
 }
 
-// about returns the id of the client's request that a request or notification from the server belongs
-// to, for clients that have a stream for each (HTTP). Its progress token or its stream may say so.
-// Over stdio nothing does, but it is nearly always the latest call.
+// about returns the id of the client's request that a request or notification from the server
+// belongs to, for clients that have a stream for each (HTTP). Its progress token or its stream may
+// say so. Over stdio nothing does, but it is nearly always the latest call.
 func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 	if s.out.tell == nil {
 		return nil
@@ -94,15 +93,12 @@ func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
 
 // noticeAbout returns the id of the stream that a notification names.
 func noticeAbout(line []byte) []byte {
-	m, _, err := wire.Scan(line)
-	if err != nil {
-		return nil
-	}
+	m, _, _ := wire.Scan(line)
 	return subscriptionOf(m.Params)
 }
 
-// progress extends the deadline of its call. It reports whether to pass the notification on: the call
-// must be open, and the value must increase, because a repeated call starts again at zero.
+// progress extends the deadline of its call. It reports whether to pass the notification on: the
+// call must be open, and the value must increase, because a repeated call starts again at zero.
 func (s *Session) progress(m *wire.Message) bool {
 	var values [2][]byte
 	if wire.Fields(m.Params, values[:], "progressToken", "progress") != nil {
@@ -124,8 +120,8 @@ func (s *Session) progress(m *wire.Message) bool {
 	return true
 }
 
-// swallowed reports whether an acknowledgement is of a stream we opened again, which the client must
-// not see.
+// swallowed reports whether an acknowledgement is of a stream we opened again, which the client
+// must not see.
 func (s *Session) swallowed(m *wire.Message) bool {
 	c := s.calls[string(subscriptionOf(m.Params))]
 	if c == nil || !c.open() {
@@ -199,8 +195,7 @@ func (n *notices) overdue(now time.Time) (lines [][]byte) {
 // forget drops what is held back for a stream that has ended.
 func (n *notices) forget(stream []byte) {
 	for key, line := range n.pending {
-		m, _, _ := wire.Scan(line)
-		if bytes.Equal(subscriptionOf(m.Params), stream) {
+		if bytes.Equal(noticeAbout(line), stream) {
 			delete(n.pending, key)
 		}
 	}

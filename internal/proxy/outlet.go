@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// outlet collects and writes the messages to the client. What is said about a request is decided and
-// put here under its lock, so nothing about a request can follow its response.
+// outlet collects and writes the messages to the client. What is said about a request is decided
+// and put here under its lock, so nothing about a request can follow its response.
 type outlet struct {
 	sync.Mutex
 	w    io.Writer
@@ -50,8 +50,8 @@ func (o *outlet) flush() {
 	o.buf = small(o.buf)
 }
 
-// end is called after a message was put into buf; t says what it is, except for its Line. A burst is
-// collected until it is large, or until there is nothing more to read.
+// end is called after a message was put into buf; t says what it is, except for its Line. A burst
+// is collected until it is large, or until there is nothing more to read.
 func (o *outlet) end(t Told) {
 	switch {
 	case o.tell != nil:
@@ -63,12 +63,17 @@ func (o *outlet) end(t Told) {
 	}
 }
 
+// put adds a message. The caller holds the lock.
+func (o *outlet) put(t Told) {
+	o.buf = append(append(o.buf, t.Line...), '\n')
+	o.end(t)
+}
+
 // send writes one message immediately.
 func (o *outlet) send(t Told) {
 	o.Lock()
 	defer o.Unlock()
-	o.buf = append(append(o.buf, t.Line...), '\n')
-	o.end(t)
+	o.put(t)
 	o.flush()
 }
 
@@ -83,8 +88,8 @@ func small(buf []byte) []byte {
 	return buf[:0]
 }
 
-// stuck reports whether the client has not read for a second: then silence is not the server's fault.
-// The clock is read here and not at every write.
+// stuck reports whether the client has not read for a second: then silence is not the server's
+// fault. The clock is read here and not at every write.
 func (o *outlet) stuck(now time.Time) bool {
 	writes := o.writes.Load()
 	if o.seen.Swap(writes) != writes {

@@ -63,8 +63,8 @@ func (s *Session) userAsked(conn *upstream.Conn) bool {
 	return false
 }
 
-// askedFor returns the call a question was certainly sent for: the one on whose stream it came, or the
-// only tool call in flight. Servers list the roots without being called.
+// askedFor returns the call a question was certainly sent for: the one on whose stream it came, or
+// the only tool call in flight. Servers list the roots without being called.
 func (s *Session) askedFor(conn *upstream.Conn, m *wire.Message) (only *call) {
 	if m.Via != nil {
 		if c := s.awaiting(conn, m.Via); c != nil && c.own == nil {
@@ -104,8 +104,8 @@ func (s *Session) settleQuestion(id string, q *question) {
 	}
 }
 
-// keepQuestions detaches the questions of a call that the server answered: they may be for other calls
-// as well.
+// keepQuestions detaches the questions of a call that the server answered: they may be for other
+// calls as well.
 func (s *Session) keepQuestions(c *call) {
 	for _, q := range s.questions {
 		if q.call == c {
@@ -114,8 +114,8 @@ func (s *Session) keepQuestions(c *call) {
 	}
 }
 
-// withdrawFor withdraws the questions of a call that ended without the server's answer: the client can
-// close its dialog, and the server, which may be waiting for the user alone, continues.
+// withdrawFor withdraws the questions of a call that ended without the server's answer: the client
+// can close its dialog, and the server, which may be waiting for the user alone, continues.
 func (s *Session) withdrawFor(c *call) {
 	for id, q := range s.questions {
 		if q.call != c {
@@ -162,8 +162,8 @@ func (s *Session) answerFromClient(m *wire.Message) {
 	})
 }
 
-// withdrawn ends a question that the server cancelled. It returns our id of the question, and the id
-// of the client's request it was about.
+// withdrawn ends a question that the server cancelled. It returns our id of the question, and the
+// id of the client's request it was about.
 func (s *Session) withdrawn(conn *upstream.Conn, id []byte) (ours, about []byte) {
 	for ours, q := range s.questions {
 		if q.conn == conn && bytes.Equal(q.id, id) {

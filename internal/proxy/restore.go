@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -13,9 +14,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Prepare restores the client's session on a new process, before any message of the client reaches it.
-// The lists are compared only when it is up, except for the tools if a call is to be repeated: its
-// tool must be the same.
+// Prepare restores the client's session on a new process, before any message of the client reaches
+// it. The lists are compared only when it is up, except for the tools if a call is to be repeated:
+// its tool must be the same.
 func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
 	m := s.memory
@@ -42,8 +43,8 @@ func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	return nil
 }
 
-// compare lists again, in the background, everything the client has listed, and tells the client what
-// changed when the server restarted.
+// compare lists again, in the background, everything the client has listed, and tells the client
+// what changed when the server restarted.
 func (s *Session) compare(conn *upstream.Conn) {
 	s.mu.Lock()
 	m := s.memory
@@ -113,8 +114,8 @@ func (r *restoring) legacy(m memory) error {
 	return err
 }
 
-// maxAsked bounds the requests in flight of a restore: a session may have more subscriptions than may
-// be queued for a server that does not read.
+// maxAsked bounds the requests in flight of a restore: a session may have more subscriptions than
+// may be queued for a server that does not read.
 const maxAsked = 256
 
 // awaitAll waits for all these answers.
@@ -159,8 +160,8 @@ func (r *restoring) lists(m memory) (changed []string, err error) {
 					clear(old.pages) // the client will list again immediately, perhaps before we are ready
 				}
 			} else if fresh.lists[method] != nil {
-				// What the client saw is replaced only by the same, or the client could get pages of
-				// two generations.
+				// What the client saw is replaced only by the same, or the client could get pages
+				// of two generations.
 				r.s.catalog.lists[method] = fresh.lists[method]
 			}
 		})
@@ -208,17 +209,14 @@ func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 }
 
 func listParams(m memory, cursor string) []byte {
-	params := []byte{'{'}
+	var members []string
 	if cursor != "" {
-		params = append(append(params, `"cursor":`...), cursor...)
+		members = append(members, `"cursor":`+cursor)
 	}
 	if m.modern && m.meta != nil {
-		if len(params) > 1 {
-			params = append(params, ',')
-		}
-		params = append(append(params, `"_meta":`...), m.meta...)
+		members = append(members, `"_meta":`+string(m.meta))
 	}
-	return append(params, '}')
+	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
 func metaParams(meta []byte) []byte {

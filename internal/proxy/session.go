@@ -38,12 +38,12 @@ type Options struct {
 	RetryBudget int           // repetitions in a burst; default 256, negative: no limit
 	Quarantine  time.Duration // how long a call in flight at two consecutive crashes is rejected; default 5m, negative: never
 
-	// LastID is the number that request ids count up from. Default 0; a session
-	// that several clients share sets it to RandomID().
+	// LastID is the number that request ids count up from. Default 0; a session that several
+	// clients share sets it to RandomID().
 	LastID uint64
 
-	// Writes counts the calls that may write, over all sessions whose servers
-	// write to the same place. Default: a counter of its own.
+	// Writes counts the calls that may write, over all sessions whose servers write to the same
+	// place. Default: a counter of its own.
 	Writes *atomic.Uint64
 
 	Restart upstream.Restart
@@ -52,16 +52,15 @@ type Options struct {
 	Events  *event.Stream
 	Doctor  upstream.Doctor // consulted when the server cannot be kept running
 
-	// maxQueued is how many bytes of calls and notifications may be queued
-	// before the client is held up. It bounds memory. Default 32 MiB.
+	// maxQueued is how many bytes of calls and notifications may be queued before the client is
+	// held up. It bounds memory. Default 32 MiB.
 	maxQueued int
 
-	// hangWait is how long a call waits before its silent server may count as
-	// hung. Default 60s.
+	// hangWait is how long a call waits before its silent server may count as hung. Default 60s.
 	hangWait time.Duration
 
-	// Tell receives, with Attend, the messages to the client, one at a time. It
-	// must not block, call the session or keep what it is given.
+	// Tell receives, with Attend, the messages to the client, one at a time. It must not block,
+	// call the session or keep what it is given.
 	Tell func(Told)
 }
 
@@ -160,8 +159,8 @@ type Counters struct {
 	IllegalMoves uint64 // of a call, which its state does not allow; 0 unless gauze has a bug
 }
 
-// checkInTests checks a session after every update. It is nil except in tests, where an illegal move
-// panics as well.
+// checkInTests checks a session after every update. It is nil except in tests, where an illegal
+// move panics as well.
 var checkInTests func(*Session)
 
 // New returns a Session; Serve or Attend runs it.
@@ -281,8 +280,8 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 	return errors.Join(err, served)
 }
 
-// leave waits for done. A blocked write to a client that does not read its end cannot be interrupted,
-// so it is not waited for once the server is certainly gone.
+// leave waits for done. A blocked write to a client that does not read its end cannot be
+// interrupted, so it is not waited for once the server is certainly gone.
 func (s *Session) leave(done <-chan struct{}) error {
 	look := time.NewTicker(upstream.StopMost)
 	defer look.Stop()
@@ -299,8 +298,8 @@ func (s *Session) leave(done <-chan struct{}) error {
 	}
 }
 
-// finishGrace is how long answers that are due are waited for after the client closed its side: it may
-// still read, as in `printf ... | gauze run -- server`.
+// finishGrace is how long answers that are due are waited for after the client closed its side: it
+// may still read, as in `printf ... | gauze run -- server`.
 const finishGrace = 2 * time.Second
 
 // finish waits for the answers that are still due, for finishGrace at most.
@@ -396,12 +395,12 @@ func (s *Session) connection() *upstream.Conn {
 }
 
 // update is the way to change a session: it runs change with the lock held, sends the queued calls
-// that may go now, and wakes watch. What change left with later runs once the lock is free. Messages
-// to the server are queued under the lock, which keeps their order.
+// that may go now, and wakes watch. What change left with later runs once the lock is free.
+// Messages to the server are queued under the lock, which keeps their order.
 func (s *Session) update(change func()) { run(s.locked(change)) }
 
-// updateAndTell is update for a message of the server's. tell puts it into the outlet, whose lock is
-// held from before the change: nothing about a call can follow its answer.
+// updateAndTell is update for a message from the server. tell puts it into the outlet, whose lock
+// is held from before the change: nothing about a call can follow its answer.
 func (s *Session) updateAndTell(change, tell func()) {
 	s.out.Lock()
 	effects := s.locked(change)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -149,8 +150,9 @@ func (s *Session) timeout(c *call) time.Duration {
 	return s.Timeout
 }
 
-// deadline returns when a call in flight times out, and the limit that applies: its timeout, extended
-// by progress up to MaxTime. It is never while the client has a question of the server's.
+// deadline returns when a call in flight times out, and the limit that applies: its timeout,
+// extended by progress up to MaxTime. It returns never while the client has a question from the
+// server.
 func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 	limit = s.timeout(c)
 	if limit == 0 && s.MaxTime == 0 || s.userAsked(c.conn) {
@@ -173,8 +175,8 @@ func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 // never is the deadline of a call that has none.
 var never = time.Unix(1<<40, 0)
 
-// endOverdue times out the calls past their deadline. If the server is hung, it is replaced instead,
-// and its calls are lost as after any death.
+// endOverdue times out the calls past their deadline. If the server is hung, it is replaced
+// instead, and its calls are lost as after any death.
 func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 	for _, c := range s.flight {
 		switch {
@@ -210,7 +212,7 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 				}
 			}
 			s.expectLate(c)
-			s.cancelUpstream(conn, c)
+			s.cancelUpstream(c, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":"timed out"}}`+"\n", c.n))
 			s.up.Record(conn.Generation, health.NoAnswer, 0, now)
 			s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
 		}
@@ -230,19 +232,16 @@ func (s *Session) endLingering(now time.Time) {
 	}
 }
 
-// cancelUpstream cancels a call at the server.
-func (s *Session) cancelUpstream(conn *upstream.Conn, c *call) {
-	if conn.Remote() {
-		conn.Drop(c.end)
-		if c.modern {
-			return // closing the exchange is the cancellation
-		}
+// cancelUpstream cancels a call at the server. Over modern HTTP closing the exchange is the
+// cancellation; otherwise notice is sent.
+func (s *Session) cancelUpstream(c *call, notice []byte) {
+	remote := c.conn.Remote()
+	if remote {
+		c.conn.Drop(c.end)
 	}
-	line := append(s.scratch[:0], `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
-	line = AppendID(line, c.n)
-	line = append(line, `,"reason":"timed out"}}`+"\n"...)
-	conn.Queue(line)
-	s.scratch = line[:0]
+	if c.conn == s.conn && !(remote && c.modern) { // otherwise the server is gone
+		c.conn.Queue(notice)
+	}
 }
 
 // takePulse probes a silent connection and replaces a hung one.
@@ -293,8 +292,8 @@ func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
 	return since
 }
 
-// probe sends a liveness probe: ping in the legacy era, server/discover in the modern one. Any answer
-// counts, including an error.
+// probe sends a liveness probe: ping in the legacy era, server/discover in the modern one. Any
+// answer counts, including an error.
 func (s *Session) probe(conn *upstream.Conn, now time.Time) {
 	method, params := "ping", []byte(nil)
 	if s.memory.modern {
@@ -323,11 +322,11 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p.vitals, p.looked = vitals, now
 }
 
-// hung replaces a server that answers no probe, uses no CPU and keeps a call waiting past the call's
-// own timeout, or for hangWait if it is stopped or the client cancelled a call. Silence alone proves
-// nothing: a server that handles one call at a time and waits for a slow API looks the same, and
-// without gauze the client would get its answer. Behind a URL nothing is known of the processes, so
-// only a timeout the user set distinguishes a hang from a long call.
+// hung replaces a server that answers no probe, uses no CPU and keeps a call waiting past the
+// call's own timeout, or for hangWait if it is stopped or the client cancelled a call. Silence
+// alone proves nothing: a server that handles one call at a time and waits for a slow API looks the
+// same, and without gauze the client would get its answer. Behind a URL nothing is known of the
+// processes, so only a timeout the user set distinguishes a hang from a long call.
 func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
 	doubted := !p.stopped.IsZero() || s.gaveUp.After(conn.LastHeard())
@@ -359,13 +358,13 @@ func (s *Session) replace(conn *upstream.Conn, why string) {
 	s.admission.crash(time.Now())
 }
 
-// discoverPatience is how long a server may take to answer server/discover. A legacy server may never
-// answer it, and the client then falls back to initialize.
+// discoverPatience is how long a server may take to answer server/discover. A legacy server may
+// never answer it, and the client then falls back to initialize.
 const discoverPatience = 3 * time.Second
 
 // discoverOverdue reports whether server/discover has had its time, which is counted from when the
-// server read the request, as far as that is known, and from when it last used CPU: a server that is
-// still starting does not ignore the request.
+// server read the request, as far as that is known, and from when it last used CPU: a server that
+// is still starting does not ignore the request.
 func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) bool {
 	s.examine(conn, now)
 	since := c.heard

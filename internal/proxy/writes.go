@@ -1,7 +1,7 @@
 package proxy
 
-// An idempotent call is repeated only if nothing was written after it, by any session: the servers of
-// a gateway's sessions share files and databases, so their writes are counted together.
+// An idempotent call is repeated only if nothing was written after it, by any session: the servers
+// of a gateway's sessions share files and databases, so their writes are counted together.
 
 // noteSent records that the call is being sent. The caller holds the lock.
 func (s *Session) noteSent(c *call) {
@@ -20,8 +20,7 @@ func (s *Session) noteSent(c *call) {
 // otherWrites returns the number of writes that other sessions have sent.
 func (s *Session) otherWrites() uint64 { return s.Writes.Load() - s.writes }
 
-// laterWrite reports whether a call that may write was sent after c, by this
-// session or another.
+// laterWrite reports whether a call that may write was sent after c, by this session or another.
 func (s *Session) laterWrite(c *call) bool {
 	return s.lastWrite > c.order || s.otherWrites() != c.others
 }
