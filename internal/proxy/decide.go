@@ -29,8 +29,8 @@ type lostCall struct {
 	sameSession bool // it would be sent again in the very session that the server refused
 }
 
-// policy is what a decision needs to know of the session.
-type policy struct {
+// lossPolicy is what a decision needs to know of the session.
+type lossPolicy struct {
 	quarantine bool // calls that were in flight at two deaths in a row are barred
 	budget     bool // the budget has a repetition left
 	inTime     bool // a repetition would be sent before the caller's time is over
@@ -60,7 +60,7 @@ type verdict struct {
 //
 // Quarantine applies to the end of a connection only. A single exchange is lost by the network more
 // often than by the call, and identical reads would bar each other.
-func decide(c lostCall, kind lossKind, loss upstream.Loss, p policy) verdict {
+func decide(c lostCall, kind lossKind, loss upstream.Loss, p lossPolicy) verdict {
 	again, why := mayRepeat(c, kind, loss)
 	if kind == exchangeLost && !(loss.Session && why != "") {
 		why = exchangeFault(c, loss)
@@ -76,14 +76,14 @@ func decide(c lostCall, kind lossKind, loss upstream.Loss, p policy) verdict {
 	case p.closing:
 		again, why = false, fault.Stopping
 	}
-	first, notRun := !p.settled, loss.Delivery == fault.Unsent || loss.Delivery == fault.Refused
+	first, turnedAway := !p.settled, loss.Delivery == fault.Unsent || loss.Delivery == fault.Refused
 	switch {
 	case first && c.method == "server/discover" && (kind == connectionLost && c.deaths > 1 || kind == exchangeLost && !again):
 		// Some legacy servers exit on server/discover, others reject it in any form.
 		return verdict{action: refuseDiscover}
 	case again:
 		return verdict{action: repeatCall, spends: spends}
-	case first && kind == exchangeLost && (c.class == Start || notRun && c.class.reads()):
+	case first && kind == exchangeLost && (c.class == Start || turnedAway && c.class.reads()):
 		return verdict{action: awaitDoctor}
 	}
 	return verdict{action: answerFault, code: why, bar: bar}

@@ -12,9 +12,9 @@ import (
 func TestWhatBecomesOfALostCall(t *testing.T) {
 	tool := func(class Class) lostCall { return lostCall{class: class, method: "tools/call", deaths: 1} }
 	with := func(c lostCall, change func(*lostCall)) lostCall { change(&c); return c }
-	usual := policy{quarantine: true, budget: true, inTime: true, settled: true}
-	under := func(change func(*policy)) policy { p := usual; change(&p); return p }
-	first := under(func(p *policy) { p.settled = false })
+	usual := lossPolicy{quarantine: true, budget: true, inTime: true, settled: true}
+	under := func(change func(*lossPolicy)) lossPolicy { p := usual; change(&p); return p }
+	first := under(func(p *lossPolicy) { p.settled = false })
 
 	unsent := upstream.Loss{Delivery: fault.Unsent, Code: fault.ServerUnreachable}
 	unknown := upstream.Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown}
@@ -36,7 +36,7 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 		call  lostCall
 		kind  lossKind
 		loss  upstream.Loss
-		under policy
+		under lossPolicy
 		want  verdict
 	}{
 		{"an unsafe call that was not read", tool(Unsafe), conn, unsent, usual, again(false)},
@@ -60,16 +60,16 @@ func TestWhatBecomesOfALostCall(t *testing.T) {
 		{"an unsafe call at two deaths in a row", with(tool(Unsafe), func(c *lostCall) { c.lastDeath = true }), conn, unknown, usual,
 			verdict{action: answerFault, code: fault.OutcomeUnknown, bar: true}},
 		{"not read at the second of two deaths", with(tool(ReadOnly), func(c *lostCall) { c.lastDeath = true }), conn, unsent, usual, again(false)},
-		{"quarantine is off", with(tool(ReadOnly), func(c *lostCall) { c.lastDeath = true }), conn, unknown, under(func(p *policy) { p.quarantine = false }), again(true)},
+		{"quarantine is off", with(tool(ReadOnly), func(c *lostCall) { c.lastDeath = true }), conn, unknown, under(func(p *lossPolicy) { p.quarantine = false }), again(true)},
 		{"lost alone after a death", with(tool(ReadOnly), func(c *lostCall) { c.lastDeath = true }), exchange, unknown, usual, again(true)},
 		{"a read of the protocol at two deaths", with(discover, func(c *lostCall) { c.lastDeath = true }), conn, unknown, usual, again(true)},
 
-		{"no budget", tool(ReadOnly), conn, unknown, under(func(p *policy) { p.budget = false }), answered(fault.RetryBudgetSpent)},
-		{"no budget, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *policy) { p.budget = false }), answered(fault.RetryBudgetSpent)},
-		{"no budget needed", tool(ReadOnly), conn, unsent, under(func(p *policy) { p.budget = false }), again(false)},
-		{"too late", tool(ReadOnly), exchange, down, under(func(p *policy) { p.inTime = false }), answered(fault.HTTPUnavailable)},
-		{"the session ends", tool(ReadOnly), conn, unknown, under(func(p *policy) { p.closing = true }), answered(fault.Stopping)},
-		{"the session ends, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *policy) { p.closing = true }), answered(fault.Stopping)},
+		{"no budget", tool(ReadOnly), conn, unknown, under(func(p *lossPolicy) { p.budget = false }), answered(fault.RetryBudgetSpent)},
+		{"no budget, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *lossPolicy) { p.budget = false }), answered(fault.RetryBudgetSpent)},
+		{"no budget needed", tool(ReadOnly), conn, unsent, under(func(p *lossPolicy) { p.budget = false }), again(false)},
+		{"too late", tool(ReadOnly), exchange, down, under(func(p *lossPolicy) { p.inTime = false }), answered(fault.HTTPUnavailable)},
+		{"the session ends", tool(ReadOnly), conn, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
+		{"the session ends, lost alone", tool(ReadOnly), exchange, unknown, under(func(p *lossPolicy) { p.closing = true }), answered(fault.Stopping)},
 
 		{"a session the server forgot", tool(Unsafe), conn, session, usual, again(false)},
 		{"a session the server forgot, alone", tool(Unsafe), exchange, session, usual, again(false)},

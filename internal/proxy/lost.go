@@ -99,7 +99,7 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 		c.deaths++
 	}
 	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
-	v := decide(s.factsOf(c), kind, loss, policy{
+	v := decide(s.factsOf(c), kind, loss, lossPolicy{
 		quarantine: s.Quarantine > 0,
 		budget:     s.budget.has(now),
 		inTime:     kind == connectionLost || now.Add(delay).Before(c.arrived.Add(s.retryTimeout(c))),
