@@ -168,7 +168,7 @@ func (f *serverFlags) check(flags *pflag.FlagSet) error {
 	}
 	if f.Repair != "" {
 		if err := proxy.CheckRepair(f.Repair); err != nil {
-			return fmt.Errorf("the flag --repair: %w", err)
+			return fmt.Errorf("the flag --%w", err)
 		}
 	}
 	if f.restartBackoff < 0 {

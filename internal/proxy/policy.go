@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -60,26 +59,29 @@ func (p *Policy) Set(key, value string) (err error) {
 	return nil
 }
 
-// The modes of repairing calls.
+// What a user may say of the repair of calls.
 const (
-	repairOff    = "off"    // calls are sent as they are, whatever the schema says
-	repairSilent = "silent" // changes are not reported to the model; receipts are in _meta
-	repairReport = "report" // every change is reported to the model
-	repairStrict = "strict" // calls that do not fit the schema and cannot be repaired are rejected
+	repairOff    = "off"    // calls go as they are, whatever the schema says
+	repairSilent = "silent" // the model is told nothing; receipts are in _meta
+	repairReport = "report" // the model is told every change
+	repairStrict = "strict" // calls that do not fit and cannot be repaired are refused before they are sent
 )
 
-// CheckRepair returns an error unless value is a repair mode.
+// CheckRepair refuses what is no such word.
 func CheckRepair(value string) error {
 	switch value {
 	case repairOff, repairSilent, repairReport, repairStrict:
 		return nil
 	}
-	return fmt.Errorf("invalid repair mode %q: must be off, silent, report or strict", value)
+	return fmt.Errorf("repair is %q: must be off, silent, report or strict", value)
 }
 
 // repairMode returns the mode for the tool, or else the one for all tools.
 func (p Policy) repairMode(all string) string {
-	return cmp.Or(p.Repair, all)
+	if p.Repair != "" {
+		return p.Repair
+	}
+	return all
 }
 
 // class returns the class of the tool, given the one its hints declare.

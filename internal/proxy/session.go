@@ -134,7 +134,7 @@ type Session struct {
 	budget     budget
 	memory     memory
 	catalog    catalog
-	mistakes   map[string]mistake // the last one with each tool
+	mistakes   map[string]mistake // the last with each tool
 	rejections rejections         // what the server itself rejects
 	unverified map[string]string  // tools whose calls pass unchecked, and why
 	notices    notices
