@@ -1,30 +1,30 @@
 package proxy
 
 import (
+	"slices"
 	"time"
 )
 
-// admission limits how many unsafe calls are in flight after a crash, because
-// each of them is an "outcome unknown" if the server dies again. A server that
-// has not crashed has no limit. It is an economy, not a safeguard: unless the
-// user fixed the window, no call is held longer than holdAtMost for it, so a
-// tool that waits for another call's effect cannot be locked out.
+// admission limits how many unsafe calls are in flight after a crash, because the outcome of each
+// of them is unknown if the server dies again. A server that has not crashed has no limit. The
+// limit is an economy, not a safeguard: unless the user fixed the window, no call is held longer
+// than maxHold for it, so a tool that waits for the effect of a different call is not locked out.
 type admission struct {
-	fixed   int // set by the user; 0: not
+	fixed   int // set by the user; 0: not set
 	window  int // 0: no limit
 	unsafe  int // in flight
 	tools   map[string]int
 	clean   int       // unsafe calls answered since the window last changed
-	crashed time.Time // last death
+	crashed time.Time // the last time
 }
 
 const (
-	crashedWindow = 1                // measured: 0.7 unknown answers a crash, throughput nearly as without
-	crashedFor    = 10 * time.Minute // a server that crashed once crashes again
-	largestWindow = 64               // beyond it there is no window
+	crashedWindow = 1                // measured: 0.7 unknown outcomes for each crash, with nearly the same throughput
+	crashedFor    = 10 * time.Minute // how long after a crash the window applies
+	maxWindow     = 64               // beyond it the window is unlimited
 	growAfter     = 32               // unsafe calls answered without a death
-	holdAtMost    = time.Second
-	suspectsApart = 200 * time.Millisecond // a poisoned call kills fast; an innocent one must not wait for a slow one
+	maxHold       = time.Second
+	suspectsApart = 200 * time.Millisecond // a poisoned call kills fast, and a slow one must not hold up the others
 )
 
 // allows reports whether another unsafe call may run now.
@@ -46,164 +46,107 @@ func (a *admission) grow() {
 	}
 	if a.clean++; a.clean >= growAfter {
 		a.clean = 0
-		if a.window++; a.window > largestWindow {
+		if a.window++; a.window > maxWindow {
 			a.window = 0
 		}
 	}
 }
 
-// crash notes that what was in flight is gone: the next calls go carefully.
+// crash narrows the window: the next calls go carefully.
 func (a *admission) crash(now time.Time) {
-	a.crashed, a.window, a.clean, a.unsafe = now, crashedWindow, 0, 0
+	a.crashed, a.window, a.clean = now, crashedWindow, 0
+}
+
+// empty notes that nothing is in flight any more.
+func (a *admission) empty() {
+	a.unsafe = 0
 	clear(a.tools)
 }
 
-// admits reports whether a call may be sent now, as far as others in flight
-// are concerned.
+// admits reports whether a call may be sent now, as far as others in flight are concerned.
 func (s *Session) admits(c *call) bool {
 	if c.id == nil {
 		return true
 	}
 	a := &s.admission
 	now := c.arrived
-	if c.waited || len(s.held) > 0 {
+	if c.state != arrived || len(s.queue) > 0 {
 		now = time.Now()
 	}
-	limit := s.Tools[c.tool].MaxInFlight
-	c.limited = c.tool != "" && limit > 0 && a.tools[c.tool] >= limit
 	switch {
-	case c.limited, now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < holdAtMost && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
+	case s.atLimit(c), now.Before(c.retryAt), c.suspect && now.Sub(s.upSince) < maxHold && !s.suspectMayGo(), s.conn.Remote() && s.wouldOvertake(c):
 		return false
 	}
-	return c.class != Unsafe || a.allows(now) || a.fixed == 0 && now.Sub(c.arrived) >= holdAtMost
+	return c.class != Unsafe || a.allows(now) || a.fixed == 0 && now.Sub(c.arrived) >= maxHold
 }
 
-// isBehind reports whether a call has to keep its place behind one of those
-// ahead: one client's messages reach a server in the order they were sent. A
-// call that waits because of its own tool's max-in-flight holds up that tool
-// only. Over HTTP every request is on its own, and direct keeps no order.
+// atLimit reports whether the call's tool has reached its own max-in-flight.
+func (s *Session) atLimit(c *call) bool {
+	limit := s.toolLimit(c)
+	return limit > 0 && s.admission.tools[c.tool] >= limit
+}
+
+// toolLimit returns the max-in-flight of the call's tool; 0: no limit.
+func (s *Session) toolLimit(c *call) int {
+	if c.tool == "" {
+		return 0
+	}
+	return s.Tools[c.tool].MaxInFlight
+}
+
+// isBehind reports whether a call has to wait for one of those ahead: on a pipe, messages reach the
+// server in the order they were sent. A call that waits for its own tool's max-in-flight holds up
+// that tool only. Over HTTP requests have no order, with or without gauze.
 func (s *Session) isBehind(ahead []*call, c *call) bool {
-	if s.conn.Remote() || c.msg.Method == "ping" { // a ping has no effect that could come too early
+	if s.conn.Remote() || c.msg.Method == "ping" { // a ping has no effect
 		return false
 	}
-	for _, other := range ahead {
-		if !other.over && (!other.limited || other.tool == c.tool) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ahead, func(other *call) bool { return other.tool == c.tool || !s.atLimit(other) })
 }
 
-// occupy and vacate count a call in and out.
+// occupy counts a call that was sent.
 func (s *Session) occupy(c *call) {
-	a := &s.admission
-	c.slot = true
-	if c.class == Unsafe {
-		a.unsafe++
-	}
-	if c.tool != "" && s.Tools[c.tool].MaxInFlight > 0 {
-		a.tools[c.tool]++
-	}
-	if c.suspect {
-		s.suspects = append(s.suspects, c)
-	}
-}
-
-func (s *Session) vacate(c *call) {
-	if !c.slot {
+	if c.own != nil {
 		return
 	}
-	c.slot = false
-	a := &s.admission
-	if c.conn == s.conn { // otherwise crash has cleared the counts
-		if c.class == Unsafe {
-			a.unsafe--
-			a.grow()
-		}
-		if c.tool != "" && s.Tools[c.tool].MaxInFlight > 0 {
-			a.tools[c.tool]--
-		}
+	if c.class == Unsafe {
+		s.admission.unsafe++
+	}
+	if s.toolLimit(c) > 0 {
+		s.admission.tools[c.tool]++
 	}
 }
 
-// wouldOvertake reports whether an idempotent call that is to be repeated still
-// waits: a write that came later must not go before it, or it would be undone.
+// vacate reverts occupy, unless the connection is gone and the count with it.
+func (s *Session) vacate(c *call) {
+	if c.own != nil || c.conn != s.conn {
+		return
+	}
+	if c.class == Unsafe {
+		s.admission.unsafe--
+		s.admission.grow()
+	}
+	if s.toolLimit(c) > 0 {
+		s.admission.tools[c.tool]--
+	}
+}
+
+// wouldOvertake reports whether a write came after an idempotent call that is still to be repeated:
+// sent before it, the write would be undone.
 func (s *Session) wouldOvertake(c *call) bool {
-	if c.class != Unsafe && c.class != Idempotent {
-		return false
-	}
-	for _, other := range s.held {
-		if other.class == Idempotent && other.deaths > 0 && other.seq < c.seq && !other.over && other.conn == nil {
-			return true
-		}
-	}
-	return false
+	return c.class.writes() && slices.ContainsFunc(s.queue, func(other *call) bool {
+		return other.class == Idempotent && other.deaths > 0 && other.seq < c.seq
+	})
 }
 
-// suspectMayGo keeps repeated calls apart, so that a second death points at
-// one of them. Everything else waits behind them, so there is an end to it:
-// holdAtMost after the server came back they all go.
+// suspectMayGo keeps the repetitions of calls that the server died with apart, so that a second
+// death points at one of them. Other calls wait for them, so this ends maxHold after the server
+// came back.
 func (s *Session) suspectMayGo() bool {
-	running := s.suspects[:0]
-	for _, other := range s.suspects {
-		if !other.over && other.conn == s.conn {
-			running = append(running, other)
-		}
-	}
-	s.suspects = running
-	for _, other := range running {
-		if time.Since(other.sent) < suspectsApart {
+	for _, other := range s.flight {
+		if other.suspect && other.conn == s.conn && time.Since(other.sent) < suspectsApart {
 			return false
 		}
 	}
 	return true
-}
-
-// release sends the held calls that may go now, in their order. It does not
-// flush.
-func (s *Session) release() {
-	if len(s.held) == 0 || s.conn == nil {
-		return
-	}
-	kept := s.held[:0]
-	for _, c := range s.held {
-		switch {
-		case c.over:
-		case s.isBehind(kept, c) || !s.admits(c):
-			kept = append(kept, c)
-		default:
-			if c.again {
-				s.sendsAgain(c, s.conn)
-			}
-			s.transmit(c, s.conn)
-		}
-	}
-	clear(s.held[len(kept):])
-	s.held = kept
-}
-
-// callOverhead is what a queued message takes beyond its bytes.
-const callOverhead = 1 << 10
-
-// enqueue puts a call at the end of a queue of ours and counts its bytes.
-func (s *Session) enqueue(queue *[]*call, c *call) {
-	c.waited = true
-	if c.queued == 0 {
-		c.queued = len(c.msg.Raw) + callOverhead
-		s.queued += c.queued
-	}
-	*queue = append(*queue, c)
-	s.rouse()
-}
-
-// dequeued counts a call out that left our queues.
-func (s *Session) dequeued(c *call) {
-	if c.queued == 0 {
-		return
-	}
-	s.queued -= c.queued
-	c.queued = 0
-	if s.queued <= s.maxQueued {
-		s.roomy.Broadcast()
-	}
 }

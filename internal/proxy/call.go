@@ -1,9 +1,12 @@
 package proxy
 
 import (
+	"cmp"
+	"fmt"
 	"hash/maphash"
+	"math"
 	"net/http"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -12,60 +15,92 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// call is one request on its way to the server and back, or, without an id,
-// a notification that waits for the server to return. Guarded by Session.mu.
+// This file is the story of one call: its states and the moves between them, how it is queued,
+// sent, sent again and answered. What a loss means is decided in decide.go.
+
+// state says where a call is. It is in exactly one state, and only move changes it.
+//
+//	arrived -> queued -> sent -> done
+//	              ^-------/ \-> cut -> sent    after a loss: any call, an open stream
+type state uint8
+
+const (
+	arrived state = iota // read from the client, or made by us; in no table yet
+	queued               // it waits for a connection or for its turn
+	sent                 // it is with the server
+	cut                  // a stream that lost its connection and is opened again on the next one
+	done                 // answered, withdrawn, or a notification that was sent: nothing follows
+)
+
+func (s state) String() string {
+	return [...]string{"arrived", "queued", "sent", "cut", "done"}[s]
+}
+
+// moves lists, by state, the states a call may move to.
+var moves = [...][]state{
+	arrived: {queued, sent, done},
+	queued:  {sent, done},
+	sent:    {queued, cut, done},
+	cut:     {sent, done},
+	done:    nil,
+}
+
+// call is one request on its way to the server and back, or, without an id, a notification that
+// waits for the server to return. Guarded by Session.mu.
 type call struct {
+	state state // changed by move alone
+
+	// What it is.
 	id      []byte // the client's, raw; nil: a notification
 	msg     wire.Message
 	tool    string
 	shape   uint64 // of the tool when it was called; 0: not known
 	class   Class
 	modern  bool   // the request carries its own protocol version
+	task    bool   // it creates a task, which outlives its answer
 	token   string // raw progress token
 	sign    uint64 // identifies method, tool and arguments
 	seq     uint64 // order of arrival
 	arrived time.Time
-	own     chan wire.Message // set: the request is ours (restore, probe)
-	loss    *upstream.Loss    // of a request of ours, set before own is closed
-	mirrors http.Header       // what the client's own headers repeated of the arguments
-	room    *[]byte           // what msg lies in
-	fitting fitting           // what became of its arguments
+	own     chan wire.Message // receives the answer to a request of ours; nil: the client's request
+	mirrors http.Header       // arguments the client repeated in headers
+	room    *[]byte           // backs msg
+	fitting fitting           // what was done to its arguments
 
-	// While it is in flight.
+	// How it was last sent.
 	conn  *upstream.Conn
 	n     uint64 // our id on the connection
 	end   int64  // identifies it for conn.Delivery
 	order uint64 // of sending, to tell what was sent after it
 	sent  time.Time
 	heard time.Time     // last progress
-	slot  bool          // counts against the window
 	asked time.Duration // for how long the user was being asked meanwhile
 
-	// Over its life.
-	lost     time.Time // when a server last died with it
-	deaths   int       // generations that ended after they may have read it
-	others   uint64    // writes of other sessions when it was first sent
-	proven   int       // repetitions after proof that it was not read
-	progress float64   // highest value passed on
-	began    bool      // a progress was passed on
-	suspect  bool      // repeated although a server died with it
-	waited   bool      // it was in a queue of ours
-	limited  bool      // it is held because of its tool's max-in-flight
-	queued   int       // bytes it counts for in our queues
-	over     bool      // answered, or cancelled by the client
-	unread   bool      // the last server that had it provably did not read it
-	acked    bool      // a stream whose acknowledgement the client has
-	swallow  bool      // a re-opened stream: its acknowledgement is not news
-	task     bool      // it creates a task, which outlives its answer
-
-	// Over HTTP, where one request can be lost alone.
-	retryAt time.Time      // not before
-	refused *upstream.Conn // whose session the server did not know; nil: that was not the reason
-	again   bool           // it waits to be sent again
-	gap     bool           // a stream that was cut: its listener may have missed something
-
-	reopened int // times in a row
+	// What happened to it.
+	loss     *upstream.Loss // the last one; nil: it was never lost
+	lost     time.Time      // when a connection last ended with it in flight
+	deaths   int            // losses after which it may have run
+	proven   int            // losses after which it had provably not run
+	suspect  bool           // a connection ended with it in flight, and it may be the reason
+	retryAt  time.Time      // it is not sent before; never: not on this connection
+	others   uint64         // writes of other sessions when it was first sent
+	progress float64        // highest value passed on
+	stream   stream
 }
+
+// stream is what only a subscriptions/listen has.
+type stream struct {
+	acked    bool // the client has its acknowledgement
+	swallow  bool // it was opened again: the next acknowledgement is not news
+	gap      bool // it was cut, and its listener may have missed something
+	reopened int  // times in a row
+}
+
+// open reports whether the call is a stream the server has seen.
+func (c *call) open() bool { return c.class == Stream && (c.state == sent || c.state == cut) }
+
+// repeated reports whether the next time the call is sent is a repetition.
+func (c *call) repeated() bool { return c.deaths+c.proven > 0 }
 
 // waitsSince returns since when the call waits for a server that is up.
 func (c *call) waitsSince() time.Time {
@@ -77,42 +112,9 @@ func (c *call) waitsSince() time.Time {
 
 var signSeed = maphash.MakeSeed()
 
-// rooms holds the buffers of answered calls for the next ones: a busy session
-// would otherwise be mostly garbage collection. (Not a sync.Pool: requests and
-// responses are handled on different processors, so each would find the other
-// one's part of it empty.)
-type rooms struct {
-	mu   sync.Mutex
-	free []*[]byte
-}
-
-const (
-	keptRooms   = 64
-	largestRoom = 64 << 10 // one huge message must not stay for ever
-)
-
-func (r *rooms) take() *[]byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last := len(r.free) - 1; last >= 0 {
-		room := r.free[last]
-		r.free = r.free[:last]
-		return room
-	}
-	return new([]byte)
-}
-
-func (r *rooms) giveBack(room *[]byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.free) < keptRooms && cap(*room) <= largestRoom {
-		r.free = append(r.free, room)
-	}
-}
-
-// newCall copies a message of the client's out of the reader's buffer.
+// newCall returns a call with a copy of a message from the client, which is in the reader's buffer.
 func (s *Session) newCall(m *wire.Message) *call {
-	c := &call{room: s.rooms.take(), arrived: time.Now()}
+	c := &call{room: s.buffers.take(), arrived: time.Now(), progress: math.Inf(-1)}
 	c.msg, *c.room = m.Keep(*c.room)
 	c.id = c.msg.ID
 	return c
@@ -121,72 +123,180 @@ func (s *Session) newCall(m *wire.Message) *call {
 // discard gives the buffer back. Nothing may refer to the message any more.
 func (s *Session) discard(c *call) {
 	if c.room != nil && c.class != Stream {
-		s.rooms.giveBack(c.room)
+		s.buffers.giveBack(c.room)
 	}
 	c.room = nil
 }
 
-// keep copies a message of the server's.
-func keep(m *wire.Message) wire.Message {
-	kept, _ := m.Keep(nil)
-	return kept
-}
-
-// dispatch sends the call now, holds it, or lets it wait for the server.
-func (s *Session) dispatch(c *call) {
-	switch {
-	case s.conn == nil:
-		s.enqueue(&s.waiting, c)
-	case s.isBehind(s.held, c) || !s.admits(c):
-		s.enqueue(&s.held, c)
-	default:
-		s.transmit(c, s.conn)
+// move changes the state of a call, and with it every table that follows from the state. To move a
+// call to done is to answer it, so a call has one answer. A move that is not in moves changes
+// nothing and returns false.
+func (s *Session) move(c *call, to state) bool {
+	from := c.state
+	if !slices.Contains(moves[from], to) {
+		s.counters.IllegalMoves++
+		if s.check != nil {
+			panic(fmt.Sprintf("%s: from %v to %v", c.msg.Method, from, to))
+		}
+		return false
 	}
+	c.state = to
+	switch from {
+	case arrived:
+		if to != done {
+			s.register(c)
+		}
+	case queued:
+		s.dequeue(c)
+	case sent:
+		delete(s.sentTable(c), c.n)
+		s.vacate(c)
+	}
+	switch to {
+	case queued:
+		s.queue = append(s.queue, c)
+		s.queuedBytes += queuedSize(c)
+	case sent:
+		s.sentTable(c)[c.n] = c
+		s.occupy(c)
+	case done:
+		if from != arrived {
+			s.forget(c)
+		}
+	}
+	s.freed = s.freed || from == sent || from == queued && to == done
+	return true
 }
 
-// transmit puts the call on the connection under an id of our own. It does
-// not flush.
-func (s *Session) transmit(c *call, conn *upstream.Conn) {
-	s.dequeued(c)
-	if s.overtaken(c) {
-		s.retire(c)
-		s.later(func() { s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown}) })
+// register adds a call to the tables by the client's names for it.
+func (s *Session) register(c *call) {
+	if c.own != nil || c.id == nil {
 		return
 	}
-	s.rouse()
-	before, id, behind := c.msg.Raw, []byte(nil), []byte(nil)
-	switch {
-	case c.id == nil: // a notification goes as it is
-	case c.class == Stream:
-		s.streams[string(c.id)] = c
-		delete(s.opened, c.n) // on an earlier connection
-		c.n = s.nextID()
-		s.opened[c.n] = c
-	default:
-		c.n = s.nextID()
-		s.flight[c.n] = c
+	s.calls[string(c.id)] = c
+	if c.token != "" {
+		s.tokens[c.token] = c
 	}
-	if c.id != nil {
-		before, behind = c.msg.AroundID()
-		id = AppendID(s.idRoom[:0], c.n)
+}
+
+// forget removes a call that is done.
+func (s *Session) forget(c *call) {
+	s.withdrawFor(c)
+	if c.class == Stream {
+		s.notices.forget(c.id)
+	}
+	if c.own == nil && c.id != nil {
+		delete(s.calls, string(c.id))
+	}
+	if c.token != "" && s.tokens[c.token] == c {
+		delete(s.tokens, c.token)
+	}
+	s.checkEmptied()
+}
+
+// sentTable is the table of what is with the server that the call belongs to.
+func (s *Session) sentTable(c *call) map[uint64]*call {
+	if c.class == Stream {
+		return s.opened
+	}
+	return s.flight
+}
+
+// callOverhead is what a queued message takes beyond its bytes.
+const callOverhead = 1 << 10
+
+func queuedSize(c *call) int { return len(c.msg.Raw) + callOverhead }
+
+// dequeue removes a call from the queue. It is usually the first.
+func (s *Session) dequeue(c *call) {
+	if at := slices.Index(s.queue, c); at == 0 {
+		s.queue[0], s.queue = nil, s.queue[1:]
+	} else {
+		s.queue = slices.Delete(s.queue, at, at+1)
+	}
+	if s.queuedBytes -= queuedSize(c); s.queuedBytes <= s.maxQueued {
+		s.roomy.Broadcast()
+	}
+}
+
+// dispatch sends a call that has arrived, or queues it.
+func (s *Session) dispatch(c *call) {
+	s.arrivals++
+	c.seq = s.arrivals
+	if s.conn == nil || s.isBehind(s.queue, c) || !s.admits(c) {
+		s.move(c, queued)
+		return
+	}
+	s.transmit(c, s.conn)
+}
+
+// release sends the queued calls that may go now, in their order.
+func (s *Session) release() {
+	conn := s.conn
+	if conn == nil || len(s.queue) == 0 {
+		return
+	}
+	waiting := len(s.queue)
+	for i := 0; i < len(s.queue); {
+		c := s.queue[i]
+		if s.isBehind(s.queue[:i], c) || !s.admits(c) {
+			i++
+			continue
+		}
+		s.transmit(c, conn) // takes it out of the queue
+		if c.class == Start {
+			s.greet(conn)
+		}
+	}
+	if len(s.queue) < waiting {
+		s.later(conn.Flush)
+	}
+}
+
+// inTurn orders the queue for a new connection: what was sent before goes first, because a write
+// that comes later must not be undone by its repetition.
+func inTurn(a, b *call) int {
+	if a.repeated() != b.repeated() {
+		if a.repeated() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.seq, b.seq)
+}
+
+// transmit puts the call on the connection under an id of our own. It does not flush.
+func (s *Session) transmit(c *call, conn *upstream.Conn) {
+	if s.overtaken(c) {
+		s.fail(c, &fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown})
+		return
+	}
+	if c.state == queued && c.repeated() {
+		s.reportRepetition(c, conn)
 	}
 	now := c.arrived
-	if c.waited {
+	if c.state != arrived {
 		now = time.Now()
 	}
 	c.conn, c.sent, c.heard = conn, now, now
 	s.noteSent(c)
-	if c.id != nil && c.own == nil {
-		s.occupy(c)
+	before, id, after := c.msg.Raw, []byte(nil), []byte(nil)
+	if c.id == nil {
+		s.move(c, done)
+	} else {
+		c.n = s.nextID()
+		s.move(c, sent)
+		before, after = c.msg.AroundID()
+		id = AppendID(s.idBuffer[:0], c.n)
 	}
 	var mirrors http.Header
 	if conn.Remote() && c.tool != "" {
 		mirrors = s.mirrored(c)
 	}
 	var err error
-	if c.end, err = conn.QueueWith(mirrors, before, id, behind, lineEnd); err != nil {
-		// The connection is breaking; Down will find the call and, since
-		// nothing of it was written, repeat it.
+	if c.end, err = conn.QueueWith(mirrors, before, id, after, lineEnd); err != nil {
+		// The connection is breaking; Down will find the call and, since nothing of it was written,
+		// repeat it.
 		c.end = 1 << 62
 	}
 	if c.id == nil && c.msg.Method == rootsChanged {
@@ -194,8 +304,23 @@ func (s *Session) transmit(c *call, conn *upstream.Conn) {
 	}
 }
 
-// mirrored are the headers that repeat arguments of a tool: those the client
-// sent, or made by what the tool's schema says.
+// reportRepetition emits the event of a call that is sent again.
+func (s *Session) reportRepetition(c *call, conn *upstream.Conn) {
+	s.counters.Replayed++
+	detail := "it is safe to repeat"
+	switch {
+	case c.loss.Session:
+		detail = "the server did not know its session"
+	case c.loss.Delivery == fault.Unsent && conn.Remote():
+		detail = "it did not run"
+	case c.loss.Delivery == fault.Unsent:
+		detail = "it was never read"
+	}
+	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Tool: c.tool, Detail: detail})
+}
+
+// mirrored returns the headers that repeat arguments of a tool: those the client sent, or those the
+// tool's schema asks for.
 func (s *Session) mirrored(c *call) http.Header {
 	if c.mirrors != nil || !c.modern {
 		return c.mirrors
@@ -212,59 +337,43 @@ func (s *Session) mirrored(c *call) http.Header {
 
 var lineEnd = []byte{'\n'}
 
-// retire takes the call out of all tables: from now on it is over, and
-// whoever retired it says the one answer.
-func (s *Session) retire(c *call) {
-	if c.over {
-		return
-	}
-	c.over = true
-	s.dequeued(c)
-	s.withdrawFor(c)
-	if c.conn != nil {
-		delete(s.flight, c.n)
-		s.vacate(c)
-	}
-	if c.class == Stream {
-		delete(s.streams, string(c.id))
-		delete(s.opened, c.n)
-		s.notices.forget(c.id)
-	}
-	if c.own == nil && c.id != nil {
-		delete(s.calls, string(c.id))
-	}
-	if c.token != "" && s.tokens[c.token] == c {
-		delete(s.tokens, c.token)
-	}
-	s.checkEmptied()
-}
+// maxLate bounds what we remember of calls whose answer may still come; it only tells a late answer
+// from one to a request that was never made.
+const maxLate = 10_000
 
-// mostLate bounds what we remember of calls whose answer may still come; it
-// only tells a late answer from one to a request that was never made.
-const mostLate = 10_000
-
-// abandon is retire for a call that stays with the server: a late answer to
-// it is expected and dropped.
-func (s *Session) abandon(c *call) {
-	s.retire(c)
-	if c.conn != nil && c.conn == s.conn && len(s.late) < mostLate {
+// expectLate notes that an answer to a call that is about to end may still come, and is dropped.
+func (s *Session) expectLate(c *call) {
+	if c.state == sent && c.conn == s.conn && len(s.late) < maxLate {
 		s.late[c.n] = true
 	}
 }
 
-// fail answers a retired call with a fault. The caller holds no lock.
-func (s *Session) fail(c *call, f *fault.Fault) {
-	switch {
-	case c.own != nil:
-		close(c.own)
-	case c.id != nil:
-		s.out.send(answer(c.id, s.verdict(c, f)))
+// abandon ends a call that gets no answer: it was cancelled, or is a probe nothing waits for.
+func (s *Session) abandon(c *call) {
+	if c.state != done {
+		s.expectLate(c)
+		s.move(c, done)
 	}
 }
 
-// verdict makes the fault known and words it as the answer to the call: a
-// tool result where a model will read it, an error everywhere else.
-func (s *Session) verdict(c *call, f *fault.Fault) []byte {
+// fail ends a call with a fault, which is its answer.
+func (s *Session) fail(c *call, f *fault.Fault) {
+	if !s.move(c, done) {
+		return
+	}
+	s.later(func() {
+		switch {
+		case c.own != nil:
+			close(c.own)
+		case c.id != nil:
+			s.out.send(answer(c.id, s.faultAnswer(c, f)))
+		}
+	})
+}
+
+// faultAnswer reports the fault and returns it as the answer to the call: a tool result where a
+// model will read it, an error everywhere else. The caller does not hold the lock.
+func (s *Session) faultAnswer(c *call, f *fault.Fault) []byte {
 	f.Server, f.Name, f.Method, f.Tool, f.At = s.Name, s.label, c.msg.Method, c.tool, time.Now()
 	f.Secrets = *s.secrets.Load()
 	f.Safe = c.class != Unsafe
@@ -288,8 +397,8 @@ func (s *Session) verdict(c *call, f *fault.Fault) []byte {
 	if f.Message != "" {
 		f.At = time.Time{} // the same mistake gets the same bytes
 	}
-	// A server that ends its response without an answer has failed the protocol,
-	// not the tool, and so has a call of no tool.
+	// A server that ends its response without an answer has failed the protocol, not the tool, and
+	// so has a call of no tool.
 	if c.msg.Method == "tools/call" && f.Code != fault.AnswerMissing && f.Code != fault.ToolUnknown {
 		return reply(c.id, "result", f.ToolResult(c.modern))
 	}

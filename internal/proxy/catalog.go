@@ -8,27 +8,26 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// catalog is what the server showed of itself: per list the items in the
-// order the client saw them, the pages as they came, and what the tools
-// declare.
+// catalog is what the server has listed: the items of each list in the order the client saw them,
+// the pages as they came, and what the tools declare.
 type catalog struct {
 	lists map[string]*list
 	tools map[string]tool
 
-	listed    bool   // the tools are all there are
-	stale     bool   // the server has said that they are others by now
-	changedAt uint64 // what had been sent to it when it said so
+	listed    bool   // tools is complete
+	stale     bool   // the server has announced that its tools changed
+	changedAt uint64 // value of Session.sends at that time
 }
 
 // list is one of tools, prompts, resources, resource templates.
 type list struct {
 	pages map[string][]byte // raw result by cursor, to answer from while the server is down
 	items []uint64          // hash of every item, in order
-	next  string            // cursor the next page is expected under
+	next  string            // cursor of the next page
 	whole bool              // the last page was seen
 }
 
-// tool is what a decision needs to know of one.
+// tool is what decisions need to know about a tool.
 type tool struct {
 	shape   uint64 // hash of name, schema and annotations
 	class   Class
@@ -36,8 +35,7 @@ type tool struct {
 	schema  *repair.Schema // of its arguments
 }
 
-// kinds maps a list method to the key of its items and the notification that
-// says it changed.
+// kinds maps a list method to the key of its items and the notification that it changed.
 var kinds = map[string]struct{ items, changed string }{
 	"tools/list":               {"tools", "notifications/tools/list_changed"},
 	"prompts/list":             {"prompts", "notifications/prompts/list_changed"},
@@ -47,8 +45,8 @@ var kinds = map[string]struct{ items, changed string }{
 
 func newCatalog() catalog { return catalog{lists: map[string]*list{}, tools: map[string]tool{}} }
 
-// learn takes one page. cursor is the raw cursor it was asked with, empty for
-// the first page. next is the raw cursor of the following page, if any.
+// learn adds one page. cursor is the raw cursor it was requested with, empty for the first page.
+// next is the raw cursor of the following page, if any.
 func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 	kind, ok := kinds[method]
 	if !ok {
@@ -63,7 +61,7 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 		known = &list{pages: map[string][]byte{}}
 		k.lists[method] = known
 	} else if cursor != known.next {
-		return "" // a page out of turn says nothing about the whole
+		return "" // a page out of order says nothing about the whole
 	}
 	if method == "tools/list" && cursor == "" {
 		k.tools = map[string]tool{}
@@ -89,15 +87,15 @@ func (k *catalog) learn(method, cursor string, result []byte) (next string) {
 	return next
 }
 
-// mostReady bounds what is compiled ahead: of many tools few are called, and
-// each costs some ten kilobytes.
-const mostReady = 16
+// maxReady is how many schemas are compiled in advance: of many tools few are called, and each
+// schema takes some ten kilobytes.
+const maxReady = 16
 
-// makeReady compiles the schemas before the first call needs them.
+// makeReady compiles schemas before the first call needs them.
 func (k *catalog) makeReady() {
-	schemas := make([]*repair.Schema, 0, mostReady)
+	schemas := make([]*repair.Schema, 0, maxReady)
 	for _, t := range k.tools {
-		if len(schemas) < mostReady {
+		if len(schemas) < maxReady {
 			schemas = append(schemas, t.schema)
 		}
 	}
@@ -108,19 +106,19 @@ func (k *catalog) makeReady() {
 	}()
 }
 
-// change: the server says that it has other tools. Until the client has seen
-// them nothing is held against the old ones.
+// change notes that the server announced different tools. Until they are listed, calls are not
+// validated against the old ones.
 func (k *catalog) change(sends uint64) { k.stale, k.changedAt = true, sends }
 
-// settle: the client has asked for the tools after the last change.
+// settle notes that the client listed the tools, if that was after the last change.
 func (k *catalog) settle(c *call) {
 	if c.msg.Method == "tools/list" && c.order > k.changedAt {
 		k.stale = false
 	}
 }
 
-// readTool reads what a tool declares. The spec's defaults are readOnly
-// false, idempotent false: an unannotated tool is unsafe.
+// readTool reads what a tool declares. By the spec's defaults, neither read-only nor idempotent, a
+// tool without annotations is unsafe.
 func readTool(item []byte) (name string, t tool, ok bool) {
 	var values [3][]byte
 	if wire.Fields(item, values[:], "name", "inputSchema", "annotations") != nil {
@@ -149,7 +147,7 @@ func readTool(item []byte) (name string, t tool, ok bool) {
 	return name, t, true
 }
 
-// cached returns the page the client saw last.
+// cached returns the page the client saw last; nil: none.
 func (k *catalog) cached(method, cursor string) []byte {
 	if known := k.lists[method]; known != nil {
 		return known.pages[cursor]
@@ -157,7 +155,7 @@ func (k *catalog) cached(method, cursor string) []byte {
 	return nil
 }
 
-// differs compares what the client saw of a list with the list as it is now.
+// differs reports whether the list, as far as the client saw it, is different now.
 func (l *list) differs(now *list) bool {
 	if now == nil || len(now.items) < len(l.items) || l.whole && len(now.items) != len(l.items) {
 		return true

@@ -2,7 +2,7 @@ package proxy
 
 import "strings"
 
-// Class says what sending a request a second time may do.
+// Class says what sending a request twice may do.
 type Class int
 
 const (
@@ -11,14 +11,14 @@ const (
 	Idempotent              // S2: a tool that declares idempotentHint
 	Unsafe                  // S3: every other tool, and every method we do not know
 	Start                   // initialize: part of starting the server
-	Stream                  // S6: subscriptions/listen, always re-opened
+	Stream                  // S6: subscriptions/listen, always opened again
 )
 
 func (c Class) String() string {
 	return [...]string{"read", "read-only", "idempotent", "unsafe", "start", "stream"}[c]
 }
 
-// classOf judges a method other than tools/call.
+// classOf returns the class of a method other than tools/call.
 func classOf(method string) Class {
 	switch method {
 	case "initialize":
@@ -35,3 +35,9 @@ func classOf(method string) Class {
 	}
 	return Unsafe
 }
+
+// reads reports whether the request cannot change anything.
+func (c Class) reads() bool { return c == Reads || c == ReadOnly }
+
+// writes reports whether the request may change something.
+func (c Class) writes() bool { return c == Unsafe || c == Idempotent }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"net/http"
@@ -11,16 +12,15 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// FromClientHTTP is FromClient for a message that came with headers of its
-// own, of which those that repeat arguments (Mcp-Param-*) go on with it.
+// FromClientHTTP is FromClient for a message that came over HTTP. params are the headers that
+// repeat its arguments (Mcp-Param-*); they are sent on with it.
 func (s *Session) FromClientHTTP(line []byte, params http.Header) { s.fromClient(line, params) }
 
-// Mirrors are the arguments of a tool that HTTP repeats in headers; known
-// reports whether the server has shown the tool yet.
+// Mirrors returns the arguments of a tool that HTTP repeats in headers. known reports whether the
+// server has listed the tool yet.
 func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,8 +28,8 @@ func (s *Session) Mirrors(tool string) (mirrors []wire.Mirror, known bool) {
 	return t.mirrors, known
 }
 
-// FromClient takes one line of the client's. It keeps nothing of line. It blocks
-// while too much waits for the server, as a full pipe would.
+// FromClient handles one line from the client, and does not keep it. It blocks while too much waits
+// for the server, as a full pipe would.
 func (s *Session) FromClient(line []byte) { s.fromClient(line, nil) }
 
 func (s *Session) fromClient(line []byte, mirrors http.Header) {
@@ -43,7 +43,7 @@ func (s *Session) fromClient(line []byte, mirrors http.Header) {
 	}
 	m, rest, err := wire.Scan(line)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("more than one message on a line")
+		err = errors.New("more than one message on a line")
 	}
 	if err != nil {
 		s.refuse(s.free(wire.LooseID(line)), fault.MessageInvalid, err.Error())
@@ -59,13 +59,13 @@ func (s *Session) fromClient(line []byte, mirrors http.Header) {
 	}
 }
 
-// batchFromClient: batches exist in 2025-03-26 only.
+// batchFromClient handles a batch, which only protocol version 2025-03-26 has.
 func (s *Session) batchFromClient(line []byte) {
 	s.mu.Lock()
 	version := s.memory.version
 	s.mu.Unlock()
 	if version != `"2025-03-26"` {
-		s.refuse(nil, fault.MessageInvalid, "a batch, which this version of the protocol does not have")
+		s.refuse(nil, fault.MessageInvalid, "this protocol version does not support batches")
 		return
 	}
 	messages, err := wire.SplitBatch(line, 100)
@@ -75,14 +75,14 @@ func (s *Session) batchFromClient(line []byte) {
 	}
 	for _, message := range messages {
 		if message[0] == '[' {
-			s.refuse(nil, fault.MessageInvalid, "a batch inside a batch")
+			s.refuse(nil, fault.MessageInvalid, "a batch inside a batch is not allowed")
 			continue
 		}
 		s.FromClient(message)
 	}
 }
 
-// refuse answers a message that is not forwarded.
+// refuse answers a message that is not passed on.
 func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 	about := id
 	if id == nil {
@@ -96,9 +96,9 @@ func (s *Session) refuse(id []byte, code fault.Code, detail string) {
 // requestFromClient is the first step of a call.
 func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	if strings.HasPrefix(m.Method, "notifications/") {
-		// A server that goes by the method alone would act on it, and nothing
-		// in it was translated: the id it names may be another client's.
-		s.refuse(m.ID, fault.MessageInvalid, fmt.Sprintf("%q is a notification, and a notification has no id", m.Method))
+		// A server that only reads the method would act on it, and the id in its params, which was
+		// not translated, may belong to a different client.
+		s.refuse(m.ID, fault.MessageInvalid, fmt.Sprintf("%q is a notification and must not have an id", m.Method))
 		return
 	}
 	c := s.newCall(m)
@@ -114,41 +114,30 @@ func (s *Session) requestFromClient(m *wire.Message, mirrors http.Header) {
 	if conn := s.connection(); conn != nil && c.tool != "" {
 		conn.Settle(c.arrived)
 	}
-	s.mu.Lock()
-	defer s.unlock()
+	s.update(func() { s.accept(c) })
+}
+
+// accept answers a new call without the server, or dispatches it.
+func (s *Session) accept(c *call) {
 	s.counters.Calls++
-	if s.ended {
-		c.over = true
-		s.later(func() { s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent}) })
-		return
-	}
-	if s.calls[string(c.id)] != nil {
-		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
-		return
-	}
-	s.arrivals++
-	c.seq = s.arrivals
 	s.classify(c)
-	if f := c.fitting.refusal; f != nil {
-		c.over = true
-		s.later(func() { s.fail(c, f) })
-		return
-	}
-	if s.answerWithoutServer(c) {
-		return
-	}
-	s.calls[string(c.id)] = c
-	if c.token != "" {
-		s.tokens[c.token] = c
-	}
-	s.dispatch(c)
-	if c.tool != "" && s.conn != nil {
-		s.askTools(s.conn)
+	switch {
+	case s.ended:
+		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: fault.Unsent})
+	case s.calls[string(c.id)] != nil:
+		s.later(func() { s.refuse(c.id, fault.IDInUse, "another request with this id is still in flight") })
+	case c.fitting.refusal != nil:
+		s.fail(c, c.fitting.refusal)
+	case !s.answerWithoutServer(c):
+		s.dispatch(c)
+		if c.tool != "" && s.conn != nil {
+			s.askTools(s.conn)
+		}
 	}
 }
 
-// inspect reads the parts of the params that decisions need. What is
-// ambiguous in a tool call is refused: the server might read it otherwise.
+// inspect reads the params that decisions depend on. It rejects an ambiguous tool call: the server
+// might read it differently.
 func (s *Session) inspect(c *call) error {
 	const name, meta, task, input, state, arguments = 0, 1, 2, 3, 4, 5
 	var values [6][]byte
@@ -163,8 +152,8 @@ func (s *Session) inspect(c *call) error {
 		c.sign = sign(c.tool, values[arguments])
 	}
 	if c.task = values[task] != nil; c.task || values[input] != nil || values[state] != nil {
-		// Creating a task, or answering half of a dialogue, is not repeated
-		// on the strength of a method or of a tool's hints.
+		// Whatever its method or tool says, creating a task or answering a part of a dialogue is
+		// not safe to repeat.
 		c.class = Unsafe
 	}
 	var inner [2][]byte
@@ -175,8 +164,8 @@ func (s *Session) inspect(c *call) error {
 	return nil
 }
 
-// tokenKey makes one key of all spellings of a progress token: a server that
-// decodes it may write it with other escapes.
+// tokenKey returns the same key for all spellings of a progress token: a server that decodes and
+// encodes it may use different escapes.
 func tokenKey(raw []byte) string {
 	if text, ok := wire.Text(raw); ok {
 		return `"` + text
@@ -193,8 +182,7 @@ func sign(tool string, arguments []byte) uint64 {
 	return hash.Sum64()
 }
 
-// classify settles what a tool call may do, by the tool's hints as they are
-// now and the user's policy.
+// classify decides what a tool call may do, by the tool's current hints and the user's policy.
 func (s *Session) classify(c *call) {
 	if c.msg.Method != "tools/call" {
 		return
@@ -209,15 +197,12 @@ func (s *Session) classify(c *call) {
 	}
 }
 
-// answerWithoutServer handles what need not, or must not, reach it.
+// answerWithoutServer answers a call that need not, or must not, reach the server.
 func (s *Session) answerWithoutServer(c *call) bool {
 	now := c.arrived
 	if until, barred := s.quarantine.barred[c.sign]; barred && c.msg.Method == "tools/call" {
 		if now.Before(until) {
-			c.over = true
-			s.later(func() {
-				s.fail(c, &fault.Fault{Code: fault.CallQuarantined, Delivery: fault.Unsent, NextTry: until})
-			})
+			s.fail(c, &fault.Fault{Code: fault.CallQuarantined, Delivery: fault.Unsent, NextTry: until})
 			return true
 		}
 		delete(s.quarantine.barred, c.sign)
@@ -226,33 +211,31 @@ func (s *Session) answerWithoutServer(c *call) bool {
 		return false
 	}
 	if page := s.catalog.cached(c.msg.Method, cursorOf(c.msg.Params)); page != nil {
-		// The client has this list already; it is told if the next process
-		// shows another one.
-		c.over = true
+		// The client has this list already, and is told if the next process shows a different one.
+		s.move(c, done)
 		s.counters.FromCache++
 		s.later(func() { s.out.send(answer(c.id, reply(c.id, "result", page))) })
 		return true
 	}
 	if s.hopeless(c) {
-		c.over = true
-		trouble := s.trouble
 		s.up.Ask()
-		s.later(func() { s.fail(c, troubled(trouble, c, time.Now())) })
+		s.fail(c, troubled(s.trouble, c, time.Now()))
 		return true
 	}
 	return false
 }
 
-// rootsChanged is the client's notification that is kept for a server that is
-// down: the next one has to ask for the roots again.
+// rootsChanged is the notification that is kept while the server is down: the next process has to
+// list the roots again.
 const rootsChanged = "notifications/roots/list_changed"
 
-// noticeFromClient passes a notification on in its place among the calls. What
-// a call that is held, or the server, may be waiting for overtakes: a cancel, the
-// progress of an answer.
+// noticeFromClient passes a notification on in its place among the calls. Cancellations and
+// progress overtake queued calls, because a call or the server may be waiting for them.
 func (s *Session) noticeFromClient(m *wire.Message) {
-	s.mu.Lock()
-	defer s.unlock()
+	s.update(func() { s.notify(m) })
+}
+
+func (s *Session) notify(m *wire.Message) {
 	switch m.Method {
 	case "notifications/cancelled":
 		s.cancelFromClient(m)
@@ -262,29 +245,28 @@ func (s *Session) noticeFromClient(m *wire.Message) {
 		if s.conn != nil {
 			s.greet(s.conn)
 		}
-		return // otherwise the next connection gets it, behind its initialize
+		return // without a connection, the next one gets it after initialize
 	case rootsChanged:
 		if s.conn == nil {
 			s.memory.rootsChanged = true // one is enough
 			return
 		}
 	case "notifications/progress":
-		if s.conn != nil { // otherwise it is about a question that died with its server
+		if s.conn != nil { // otherwise it belongs to a question of a server that is gone
 			s.pass(m)
 		}
 		return
 	}
-	if s.conn != nil && len(s.held) == 0 {
+	if s.conn != nil && len(s.queue) == 0 {
 		s.pass(m)
 		return
 	}
 	s.dispatch(s.newCall(m))
 }
 
-// pass sends a notification as it is: it has no id to translate.
+// pass sends a notification unchanged: it has no id to translate.
 func (s *Session) pass(m *wire.Message) {
-	s.scratch = append(append(s.scratch[:0], m.Raw...), '\n')
-	end, err := s.conn.Queue(s.scratch)
+	end, err := s.conn.Queue(m.Raw, lineEnd)
 	s.sends++
 	if m.Method == rootsChanged {
 		if s.rootsEnd = end; err != nil {
@@ -293,8 +275,7 @@ func (s *Session) pass(m *wire.Message) {
 	}
 }
 
-// cancelFromClient: from now on nobody waits for the call. It is not repeated,
-// and if the server answers all the same, that is dropped.
+// cancelFromClient cancels a call: it is not repeated, and an answer that still comes is dropped.
 func (s *Session) cancelFromClient(m *wire.Message) {
 	id, err := wire.Field(m.Params, "requestId")
 	c := s.calls[string(id)]
@@ -302,36 +283,14 @@ func (s *Session) cancelFromClient(m *wire.Message) {
 		return // answered already; initialize must not be cancelled
 	}
 	s.Events.Emit(event.Event{Kind: event.Cancelled, Server: s.Name, Method: c.msg.Method, Tool: c.tool})
-	conn := c.conn
+	if c.state == sent {
+		if c.conn == s.conn {
+			s.gaveUp = time.Now()
+		}
+		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idBuffer[:0], c.n))
+		s.cancelUpstream(c, s.scratch)
+	}
 	s.abandon(c)
-	if conn != nil && conn.Remote() {
-		conn.Drop(c.end)
-	}
-	if conn == nil || conn != s.conn {
-		return // it was not sent, or its server is gone
-	}
-	s.gaveUp = time.Now()
-	if !conn.Remote() || !c.modern { // over modern HTTP hanging up is the cancel, and there is no other
-		s.scratch = m.AppendWithParam(s.scratch[:0], id, AppendID(s.idRoom[:0], c.n))
-		conn.Queue(s.scratch)
-	}
-	s.release()
-}
-
-// answerFromClient is the client's answer to a question of the server's.
-func (s *Session) answerFromClient(m *wire.Message) {
-	s.mu.Lock()
-	defer s.unlock()
-	q := s.questions[string(m.ID)]
-	if q == nil {
-		return // its server is gone, or nobody asked
-	}
-	s.settleQuestion(string(m.ID), q)
-	s.scratch = m.AppendWithID(s.scratch[:0], q.id)
-	q.conn.Queue(s.scratch)
-	if q.conn != s.conn {
-		q.conn.Flush()
-	}
 }
 
 func (s *Session) tooLongFromClient(long *wire.TooLong) {
@@ -342,11 +301,10 @@ func (s *Session) tooLongFromClient(long *wire.TooLong) {
 	s.refuse(s.free(id), fault.RequestTooLarge, fmt.Sprintf("%d bytes; the limit is %d", long.Length, wire.MaxLine))
 }
 
-// requestTail finds the id of a request that has it at its end.
+// requestTail matches the id at the end of a request.
 var requestTail = regexp.MustCompile(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
-// free returns id unless a request with this id is in flight: that one is to
-// get its own answer.
+// free returns id unless a request with this id is in flight, which gets an answer of its own.
 func (s *Session) free(id []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -354,12 +312,4 @@ func (s *Session) free(id []byte) []byte {
 		return nil
 	}
 	return id
-}
-
-// question is a request of the server's on its way to the client.
-type question struct {
-	id    []byte // the server's, raw
-	conn  *upstream.Conn
-	about []byte // the client's request it was asked for, if that is known
-	call  *call  // the call it certainly belongs to; nil: not known
 }

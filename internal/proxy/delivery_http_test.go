@@ -435,7 +435,7 @@ func TestSecondSessionRefusalIsUnknown(t *testing.T) {
 			}
 			calls := a.calls
 			m = s.wantFault(s.start("read", `{"key":"r"}`), fault.HTTPRefused)
-			if a.calls-calls != 1+readRepeats || !strings.Contains(m.raw, "sticky sessions") || strings.Contains(m.raw, "no effect") {
+			if a.calls-calls != 1+maxReadRepeats || !strings.Contains(m.raw, "sticky sessions") || strings.Contains(m.raw, "no effect") {
 				t.Errorf("the read was sent %d times: %s", a.calls-calls, m.raw)
 			}
 			s.want(event.Opened, 0)
@@ -548,7 +548,7 @@ func TestACallThatIsCutOverHTTPIsNotQuarantined(t *testing.T) {
 	call := `{"key":"k","reply":"cut before the header","always":true}`
 	for n := range 3 {
 		s.wantFault(s.start("read", call), fault.ReplayExhausted)
-		if done := a.done("k"); done != (n+1)*(1+readRepeats) {
+		if done := a.done("k"); done != (n+1)*(1+maxReadRepeats) {
 			t.Errorf("executed %d times after %d calls", done, n+1)
 		}
 	}
@@ -557,7 +557,7 @@ func TestACallThatIsCutOverHTTPIsNotQuarantined(t *testing.T) {
 	}
 	// A gateway's status says nothing about the call.
 	s.answer(s.start("read", `{"key":"g","reply":"502","always":true}`))
-	if n := a.done("g"); n != 1+readRepeats {
+	if n := a.done("g"); n != 1+maxReadRepeats {
 		t.Errorf("executed %d times", n)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// disown returns a server's message without the marks by which gauze's own words are recognized, so
-// that nobody takes one for the other. For another gauze behind this one the same holds: what it
-// says is what the server says here.
+// disown returns a message from the server without the marks that identify gauze's own texts, so
+// that the two cannot be confused. If the server is itself wrapped by gauze, its marks are renamed
+// as well.
 //
 //	keys of _meta           io.github.gauze-mcp/x becomes io.github.gauze-mcp.upstream/x
 //	data.source of errors   "gauze" becomes "gauze.upstream"; the code stays
 //	text for a model        a line that begins with [gauze: or [gauze] begins with "server: "
 //
-// Everything else is as it was, byte for byte, and so is a message without a mark. The output that
-// a tool has defined itself (structuredContent) is data and stays as it is.
+// Every other byte stays as it is. So does the output that a tool defines itself
+// (structuredContent), which is data.
 func disown(m *wire.Message) *wire.Message {
 	if !mentionsGauze(m.Raw) {
 		return m
@@ -43,8 +43,8 @@ func disown(m *wire.Message) *wire.Message {
 	return &changed
 }
 
-// mentionsGauze reports whether the word gauze may be in a JSON text: in any case, with a letter
-// written as an escape, or with invisible characters in it. It is on the way of every message.
+// mentionsGauze reports whether JSON may contain the word gauze: in any case, with escaped letters,
+// or with invisible characters in it. It runs for every message.
 func mentionsGauze(text []byte) bool {
 	for _, z := range [...]byte{'z', 'Z'} { // the rarest letter
 		for i := 0; ; i++ {
@@ -69,8 +69,8 @@ func mentionsGauze(text []byte) bool {
 	}
 }
 
-// mayBeGauze reports whether the z at i may be the one of gauze. Escapes and what is not ASCII may be
-// invisible, so they end the comparison.
+// mayBeGauze reports whether the z at i may be the one of gauze. Escapes and non-ASCII characters
+// may be invisible, so they end the comparison.
 func mayBeGauze(text []byte, i int) bool {
 	if i+1 >= len(text) || text[i+1]|0x20 != 'e' && text[i+1] != '\\' && text[i+1] < utf8.RuneSelf {
 		return false
@@ -89,7 +89,7 @@ func mayBeGauze(text []byte, i int) bool {
 	return true
 }
 
-// disownString returns what a string is replaced by; nil leaves it as it is.
+// disownString returns the replacement for a string; nil: it stays as it is.
 func disownString(path [][]byte, raw []byte, key bool) []byte {
 	if !mentionsGauze(raw) || within(path, "result", "structuredContent") {
 		return nil
@@ -113,7 +113,7 @@ func disownString(path [][]byte, raw []byte, key bool) []byte {
 	return nil
 }
 
-// at reports whether a path is this one; "" is an array.
+// at reports whether path consists of these names; "" stands for an array.
 func at(path [][]byte, names ...string) bool {
 	return len(path) == len(names) && within(path, names...)
 }
@@ -130,7 +130,7 @@ func within(path [][]byte, names ...string) bool {
 	return true
 }
 
-// named compares a raw key with a name as the most generous reader would.
+// named compares a raw key with a name as the most lenient parser would.
 func named(raw []byte, name string) bool {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return strings.EqualFold(string(raw), name)
@@ -144,7 +144,7 @@ func jsonString(text string) []byte {
 	return raw
 }
 
-// disownLines marks the lines of a raw string that begin as gauze's texts for a model do.
+// disownLines marks the lines of a raw string that begin like gauze's texts for a model.
 func disownLines(raw []byte) (out []byte) {
 	inner := raw[1 : len(raw)-1]
 	done := 0
@@ -173,7 +173,7 @@ func speaksToModel(line []byte) bool {
 	return false
 }
 
-// lineLen is the length of the first line in the inside of a raw string, its line end included.
+// lineLen returns the length of the first line of a raw string's content, including its line end.
 func lineLen(inner []byte) int {
 	for i := 0; ; {
 		n := bytes.IndexByte(inner[i:], '\\')

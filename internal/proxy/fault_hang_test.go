@@ -318,7 +318,7 @@ func TestFaultH08QueueIsBoundedWhileItIsDown(t *testing.T) {
 	queued := func() int {
 		s.session.mu.Lock()
 		defer s.session.mu.Unlock()
-		return s.session.queued
+		return s.session.queuedBytes
 	}
 	s.until("the queue is full", func() bool { return queued() > maxQueued })
 	gate.open(t)

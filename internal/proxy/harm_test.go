@@ -165,7 +165,7 @@ func TestAHealthyServerHasNoWindow(t *testing.T) {
 	}
 	s.taken()
 	s.session.mu.Lock()
-	held := len(s.session.held)
+	held := len(s.session.queue)
 	s.session.mu.Unlock()
 	if held != 0 {
 		t.Errorf("%d calls are held", held)
@@ -203,7 +203,7 @@ func TestTheWindowFollowsACrash(t *testing.T) {
 	if n := allowed(a, start.Add(crashedFor)); n != 1000 {
 		t.Errorf("%d calls long after the crash", n)
 	}
-	for range growAfter * largestWindow {
+	for range growAfter * maxWindow {
 		a.grow()
 	}
 	if n := allowed(a, start); n != 1000 {

@@ -10,16 +10,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// The ids under which requests go to a server, and a server's own requests go
-// to the client, are made and read here and nowhere else. Those towards a
-// server are integers, because some servers accept nothing else. A number is
-// never used twice in a session, so an answer of an earlier process finds no
-// call. Streams get such an id like any other request, and what a server says
-// about them gets the client's back: the client's numbers and ours never meet.
+// The ids of requests to a server, and of a server's own requests to the client, are made and read
+// in this file only. Those to a server are integers, because some servers accept nothing else. A
+// number is never used twice in a session, so an answer of an earlier process matches no call.
+// Streams get such an id as well; in what a server says about them it is replaced by the client's.
 
-// RandomID returns a number to count ids from that cannot be guessed: clients
-// that share a server must not be able to name each other's requests. It is
-// below 1<<51, so that ids stay exact where numbers are floating point.
+// RandomID returns a number to count ids from that cannot be guessed, so that clients that share a
+// server cannot name each other's requests. It is below 1<<51: ids stay exact as floating point.
 func RandomID() uint64 {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
@@ -32,19 +29,18 @@ func (s *Session) nextID() uint64 {
 	return s.lastID
 }
 
-// questionID returns the id under which a request of the server's goes to the
-// client. The caller holds the lock.
+// questionID returns a new id for a request from the server to the client. The caller holds the lock.
 func (s *Session) questionID(generation int) []byte {
 	return fmt.Appendf(nil, `"g%d-s%d"`, generation, s.nextID())
 }
 
-// AppendID appends the id with this number, as JSON.
+// AppendID appends the id with number n as JSON.
 func AppendID(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 10) }
 
-// idPattern is a regular expression for what parseID reads, and a little more.
+// idPattern is a regular expression that matches what parseID reads, and a little more.
 const idPattern = `"?[1-9][0-9]*(?:\.0)?"?`
 
-// parseID reads an id that AppendID wrote and a server sent back.
+// parseID parses an id that AppendID wrote and a server sent back.
 func parseID(raw []byte) (n uint64, ok bool) {
 	raw = wire.PlainID(raw)
 	if len(raw) == 0 || len(raw) > 19 || raw[0] == '0' {
@@ -59,8 +55,7 @@ func parseID(raw []byte) (n uint64, ok bool) {
 	return n, true
 }
 
-// subscription finds the open stream that the server calls id; nil: none. The
-// caller holds the lock.
+// subscription returns the open stream with this id of ours; nil: none. The caller holds the lock.
 func (s *Session) subscription(conn *upstream.Conn, id []byte) *call {
 	n, ok := parseID(id)
 	if c := s.opened[n]; ok && c != nil && c.conn == conn {
@@ -69,12 +64,11 @@ func (s *Session) subscription(conn *upstream.Conn, id []byte) *call {
 	return nil
 }
 
-// forListener puts the client's id of a stream into a notification that names
-// the stream. It returns nil if no such stream is open: nobody listens. The
-// caller holds the lock.
+// forListener puts the client's id of a stream into a notification that names the stream. It
+// returns nil if no such stream is open. The caller holds the lock.
 func (s *Session) forListener(conn *upstream.Conn, m *wire.Message) *wire.Message {
 	if len(s.opened) == 0 && !s.memory.modern {
-		return m // no other era has streams
+		return m // only the modern era has streams
 	}
 	id := subscriptionOf(m.Params)
 	if c := s.subscription(conn, id); c != nil {
@@ -86,8 +80,7 @@ func (s *Session) forListener(conn *upstream.Conn, m *wire.Message) *wire.Messag
 	return m
 }
 
-// endOfStream puts the client's id into the result that ends a stream, which
-// names the stream a second time.
+// endOfStream puts the client's id into the result that ends a stream, which repeats the id.
 func endOfStream(c *call, m *wire.Message) *wire.Message {
 	id := subscriptionOf(m.Result)
 	if n, ok := parseID(id); ok && n == c.n {
@@ -96,7 +89,7 @@ func endOfStream(c *call, m *wire.Message) *wire.Message {
 	return m
 }
 
-// readdressed returns the message with another id in the place of old.
+// readdressed returns the message with old replaced by id.
 func readdressed(m *wire.Message, old, id []byte) *wire.Message {
 	changed, _, err := wire.Scan(wire.Replace(nil, m.Raw, wire.Edit{Old: old, New: id}))
 	if err != nil {

@@ -57,7 +57,7 @@ func TestStreamsKeepTheClientsNumbers(t *testing.T) {
 	s.until("stream 3 is over", func() bool {
 		s.session.mu.Lock()
 		defer s.session.mu.Unlock()
-		return len(s.session.streams) == streams-1 && len(s.session.opened) == streams-1
+		return len(s.session.calls) == streams-1 && len(s.session.opened) == streams-1
 	})
 	s.text(s.answer(s.startModern("echo", `{"text":"x"}`)))
 	if strings.Contains(s.told(), `"id":3,"result"`) {

@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"cmp"
 	"math/rand/v2"
-	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -11,213 +13,245 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// Over HTTP one request can be lost while the connection goes on: judged like
-// those that were in flight at a death, but alone.
-
-// Lost takes the news of such a request.
-func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
+// Down handles the end of a connection: the calls that were in flight are lost, one by one and in
+// their order.
+func (s *Session) Down(conn *upstream.Conn) {
 	now := time.Now()
-	s.mu.Lock()
-	c := s.awaiting(conn, id)
-	if c == nil {
-		s.mu.Unlock()
-		return // cancelled or timed out meanwhile
-	}
-	switch {
-	case c.own != nil:
-		c.loss = &loss
-		s.retire(c)
-		s.later(func() { close(c.own) })
-	case c.class == Stream && !loss.Final && s.conn == conn:
-		s.reopen(c, conn, now)
-	default:
-		s.judgeLoss(c, loss, now)
-	}
-	s.release()
-	s.unlock()
-	if loss.Delivery == fault.Unknown {
-		s.up.Record(conn.Generation, health.Broken, 0, now)
-	}
-	s.Flush()
-}
-
-// judgeLoss repeats the call if that is licensed, or answers it.
-func (s *Session) judgeLoss(c *call, loss upstream.Loss, now time.Time) {
-	ok, why := s.lost(c, loss)
-	if c.class == Start {
-		ok = !loss.Final && (c.deaths+c.proven <= readRepeats || warmingUp[loss.Status]) // no restart rules see to it here
-	}
-	if ok && loss.Session && c.class == Unsafe && s.conn != nil && s.conn != c.conn && s.conn.SameSession(c.conn) {
-		ok = false // the new session is the one that was refused
-	}
-	code := toldOf(c, loss)
-	if loss.Session && why != "" {
-		code = why
-	}
-	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
-	inTime := now.Add(delay).Before(c.arrived.Add(max(s.timeout(c), s.Patience)))
-	if c.class == Start {
-		inTime = now.Add(delay).Before(c.arrived.Add(s.Patience))
-	}
-	if ok = ok && inTime; ok && loss.Delivery == fault.Unknown && !s.budget.take(now) {
-		ok, code = false, fault.RetryBudgetSpent
-	}
-	if ok {
-		if c.unread = loss.Delivery == fault.Unsent; c.unread {
-			c.proven++
+	s.update(func() {
+		crashed := s.conn == conn && !s.closing && conn.Evidence().Refused == nil
+		s.withdrawQuestions(conn)
+		if s.conn == conn {
+			s.disconnect()
 		}
-		delete(s.flight, c.n)
-		s.vacate(c)
-		conn := c.conn
-		if c.refused = nil; loss.Session {
-			c.refused = conn
+		if crashed {
+			s.admission.crash(now)
 		}
-		c.conn, c.waited, c.again = nil, true, true
-		if loss.Session && s.conn == conn {
-			s.repeats = append(s.repeats, c) // it waits for the next session
-			return
+		inFlight := map[uint64]bool{}
+		for _, c := range s.lostWith(conn) {
+			if upstream.Seeded("no-fence") {
+				s.rememberGhost(c)
+			}
+			loss := upstream.Loss{Delivery: conn.Delivery(c.end)}
+			loss.Session = loss.Delivery == fault.Refused
+			if mayHaveKilled(c.msg.Method, connectionLost, loss) {
+				inFlight[c.sign] = true
+			}
+			c.lost = now
+			s.lose(c, connectionLost, loss, now)
 		}
-		s.again(c, delay, now)
-		return
-	}
-	switch first := !s.memory.known(); {
-	case first && c.msg.Method == "server/discover":
-		// A legacy server may turn it away in any form; its client then
-		// initialises.
-		s.retire(c)
-		s.later(func() { s.refuseDiscover(c) })
-		return
-	case first && (c.class == Start || (loss.Delivery == fault.Unsent || loss.Delivery == fault.Refused) && (c.class == Reads || c.class == ReadOnly)):
-		s.turnedAway(c, loss)
-		return
-	}
-	s.retire(c)
-	f := &fault.Fault{Code: code, Delivery: overall(c, loss.Delivery), Detail: loss.Detail}
-	if loss.After > 0 {
-		f.NextTry = now.Add(loss.After)
-	}
-	s.later(func() { s.fail(c, f) })
-}
-
-// turnedAway: the server refuses what it is asked first. That is no matter of
-// this call; the doctor may know where else to ask, and the call waits for what
-// comes of it.
-func (s *Session) turnedAway(c *call, loss upstream.Loss) {
-	if loss.Code == fault.OutcomeUnknown {
-		loss.Code = fault.ServerUnreachable // a handshake has no outcome
-	}
-	conn := c.conn
-	delete(s.flight, c.n)
-	s.vacate(c)
-	c.conn, c.waited = nil, true
-	s.waiting = append(s.waiting, c)
-	s.later(func() { conn.Refuse(loss) })
-}
-
-// warmingUp are what gateways say while the server behind them starts.
-var warmingUp = map[int]bool{http.StatusBadGateway: true, http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true}
-
-// toldOf is what a caller is told whose call is not sent again.
-func toldOf(c *call, loss upstream.Loss) fault.Code {
-	writes := c.class == Unsafe || c.class == Idempotent
-	said := loss.Code == fault.AnswerMissing || loss.Status == http.StatusServiceUnavailable
-	switch {
-	case loss.Final, loss.Delivery != fault.Unknown:
-		return loss.Code
-	case writes && !said:
-		return fault.OutcomeUnknown
-	case loss.Code == fault.OutcomeUnknown:
-		return fault.ReplayExhausted // it only reads: nothing is unknown, it was tried in vain
-	}
-	return loss.Code
-}
-
-// again holds the call until its delay is over.
-func (s *Session) again(c *call, delay time.Duration, now time.Time) {
-	c.retryAt = now.Add(delay)
-	if s.conn == nil {
-		s.repeats = append(s.repeats, c)
-		return
-	}
-	s.held = append(s.held, c)
-	time.AfterFunc(delay, func() {
-		s.mu.Lock()
-		s.release()
-		conn := s.conn
-		s.unlock()
-		if conn != nil {
-			conn.Flush()
+		for _, c := range s.opened {
+			if c.conn == conn {
+				s.move(c, cut)
+			}
 		}
+		if crashed || len(inFlight) > 0 { // a start that failed says nothing about any call
+			s.quarantine.last = inFlight
+		}
+		clear(s.late)
+		if s.rootsEnd > 0 && conn.Delivery(s.rootsEnd) == fault.Unsent {
+			s.memory.rootsChanged = true
+		}
+		s.rootsEnd = 0
 	})
 }
 
-const (
-	retryBase = 50 * time.Millisecond // x2 with every attempt, full jitter
-	retryMost = 20 * time.Second
-)
-
-// jitter is the wait before another try: anything up to base, doubled each time.
-func jitter(base time.Duration, attempt int) time.Duration {
-	return time.Duration(rand.Float64() * float64(min(base<<min(attempt, 10), retryMost)))
+// lostWith returns the calls that a connection ended with, in their order.
+func (s *Session) lostWith(conn *upstream.Conn) (lost []*call) {
+	for _, c := range s.flight {
+		if c.conn == conn && !conn.Lingers(c.end) {
+			lost = append(lost, c)
+		}
+	}
+	slices.SortFunc(lost, func(a, b *call) int { return cmp.Compare(a.seq, b.seq) })
+	return lost
 }
 
-// reopen opens a stream again that was cut. Whoever listens on it gets a hint
-// once it stands: what happened in the gap nobody can know.
+// Lost handles the loss of one HTTP exchange while the connection goes on.
+func (s *Session) Lost(conn *upstream.Conn, id []byte, loss upstream.Loss) {
+	now := time.Now()
+	var c *call
+	s.update(func() {
+		if c = s.awaiting(conn, id); c == nil {
+			return // cancelled or timed out meanwhile
+		}
+		if c.class == Stream && !loss.Final {
+			s.reopen(c, conn, now)
+			return
+		}
+		s.lose(c, exchangeLost, loss, now)
+	})
+	if c != nil && loss.Delivery == fault.Unknown {
+		s.up.Record(conn.Generation, health.Broken, 0, now)
+	}
+}
+
+// lose carries out what decide says about a lost call.
+func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time) {
+	if c.own != nil {
+		if kind == exchangeLost {
+			c.loss = &loss
+		}
+		s.fail(c, nil)
+		return
+	}
+	c.loss = &loss
+	if loss.Delivery != fault.Unsent {
+		c.deaths++
+	}
+	delay := max(loss.After, jitter(retryBase, c.deaths+c.proven))
+	v := decide(s.factsOf(c), kind, loss, lossPolicy{
+		quarantine: s.Quarantine > 0,
+		budget:     s.budget.has(now),
+		inTime:     kind == connectionLost || now.Add(delay).Before(c.arrived.Add(s.retryTimeout(c))),
+		settled:    s.memory.known(),
+		closing:    s.closing,
+	})
+	if v.bar {
+		s.quarantine.bar(c.sign, now, now.Add(s.Quarantine))
+	}
+	switch v.action {
+	case repeatCall:
+		if v.spends {
+			s.budget.take(now)
+		}
+		s.repeat(c, kind, now.Add(delay))
+	case refuseDiscover:
+		s.refuseDiscover(c)
+	case awaitDoctor:
+		if loss.Code == fault.OutcomeUnknown {
+			loss.Code = fault.ServerUnreachable // a handshake has no outcome
+		}
+		conn := c.conn
+		c.retryAt = never
+		s.move(c, queued)
+		s.later(func() { conn.Refuse(loss) })
+	case answerFault:
+		s.fail(c, s.lossFault(c, kind, v.code, now))
+	}
+}
+
+// factsOf collects what decide needs to know of a call that was just lost.
+func (s *Session) factsOf(c *call) lostCall {
+	return lostCall{
+		class: c.class, method: c.msg.Method, deaths: c.deaths, proven: c.proven,
+		laterWrite:  s.laterWrite(c),
+		lastDeath:   s.quarantine.last[c.sign],
+		sameSession: s.conn != nil && s.conn != c.conn && s.conn.SameSession(c.conn),
+	}
+}
+
+// repeat queues a lost call to be sent again: on the next connection, or on this one after retryAt.
+func (s *Session) repeat(c *call, kind lossKind, retryAt time.Time) {
+	if c.loss.Delivery == fault.Unsent && (kind == exchangeLost || reached(c.conn.Evidence())) {
+		c.proven++
+	}
+	if kind == connectionLost && c.loss.Delivery == fault.Unknown {
+		c.suspect = c.msg.Method == "tools/call"
+	}
+	s.move(c, queued)
+	switch {
+	case s.conn == nil:
+	case c.loss.Session && s.conn == c.conn:
+		c.retryAt = never // it waits for the next session
+	default:
+		c.retryAt = retryAt
+		time.AfterFunc(time.Until(retryAt), func() { s.update(s.release) })
+	}
+}
+
+// reached reports whether the server ever accepted the connection. If not, the attempt does not
+// count: how long to wait for such a server is up to the caller's patience.
+func reached(e upstream.Evidence) bool { return !e.Remote || e.Gone }
+
+// lossFault returns the answer to a call that is not sent again.
+func (s *Session) lossFault(c *call, kind lossKind, code fault.Code, now time.Time) *fault.Fault {
+	f := &fault.Fault{Code: code, Delivery: overall(c, c.loss.Delivery), Detail: c.loss.Detail}
+	if c.loss.After > 0 {
+		f.NextTry = now.Add(c.loss.After)
+	}
+	if kind == exchangeLost {
+		return f
+	}
+	f.Since = now
+	if code != fault.OutcomeUnknown {
+		evidence := c.conn.Evidence()
+		f.Detail, f.Evidence = evidence.Sentence(), evidence.Shown()
+	}
+	if c.loss.Session {
+		f.Detail = strings.TrimPrefix(f.Detail+"; "+upstream.StickySessions, "; ")
+	}
+	return f
+}
+
+// retryTimeout returns how long after its arrival a call may be sent again on the same connection.
+func (s *Session) retryTimeout(c *call) time.Duration {
+	if c.class == Start {
+		return s.Patience
+	}
+	return max(s.timeout(c), s.Patience)
+}
+
+const (
+	retryBase = 50 * time.Millisecond // doubled with every attempt
+	maxRetry  = 20 * time.Second
+)
+
+// jitter returns the wait before the next attempt: anything up to base, doubled with each attempt.
+func jitter(base time.Duration, attempt int) time.Duration {
+	return time.Duration(rand.Float64() * float64(min(base<<min(attempt, 10), maxRetry)))
+}
+
+// reopen opens a stream again that was cut. Its listener gets a hint once it is open: what happened
+// in the gap is unknown.
 func (s *Session) reopen(c *call, conn *upstream.Conn, now time.Time) {
 	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Detail: "its stream was cut"})
-	c.swallow, c.gap = c.acked, c.acked
-	s.vacate(c)
-	c.conn, c.waited = nil, true
+	c.stream.swallow, c.stream.gap = c.stream.acked, c.stream.acked
+	s.move(c, cut)
 	if now.Sub(c.sent) > reopenCalm {
-		c.reopened = 0
+		c.stream.reopened = 0
 	}
-	c.reopened++
+	c.stream.reopened++
 	delay := time.Duration(0)
-	if c.reopened > 1 {
-		delay = jitter(reopenBase, c.reopened)
+	if c.stream.reopened > 1 {
+		delay = jitter(reopenBase, c.stream.reopened)
 	}
 	time.AfterFunc(delay, func() {
-		s.mu.Lock()
-		conn := s.conn
-		if conn != nil && c.conn == nil && !c.over { // otherwise Up sees to it
-			s.transmit(c, conn)
-		}
-		s.unlock()
-		if conn != nil {
-			conn.Flush()
-		}
+		s.update(func() {
+			if conn := s.conn; conn != nil && c.state == cut { // without a connection, Up opens it
+				s.transmit(c, conn)
+				s.later(conn.Flush)
+			}
+		})
 	})
 }
 
 const (
 	reopenBase = 200 * time.Millisecond
-	reopenCalm = 5 * time.Second // a stream that stood this long was not refused
+	reopenCalm = 5 * time.Second // a stream that was open this long was not rejected
 )
 
-// hintAfterGap tells the listener of a stream that stands again what may have
-// changed. The caller holds both locks.
-func (s *Session) hintAfterGap(stream []byte) {
-	c := s.streams[string(stream)]
-	if c == nil || !c.gap {
+// hintAfterGap tells the listener of a stream that is open again what may have changed. The caller
+// holds both locks.
+func (s *Session) hintAfterGap(id []byte) {
+	c := s.calls[string(id)]
+	if c == nil || !c.stream.gap {
 		return
 	}
-	c.gap = false
+	c.stream.gap = false
 	for _, line := range c.hints(func(string) bool { return true }, true) {
-		s.out.buf = append(append(s.out.buf, line...), '\n')
-		s.out.end(Told{About: c.id})
+		s.out.put(Told{Line: line, About: c.id})
 	}
 }
 
-// Gap: a legacy server's own stream was cut, so changes may have been missed.
+// Gap handles a gap in a legacy server's own stream: changes may have been missed.
 func (s *Session) Gap(*upstream.Conn) {
-	s.mu.Lock()
-	var seen []string
-	for method := range s.catalog.lists {
-		seen = append(seen, method)
-	}
-	lines := append(s.changed(seen, s.memory), s.updated(s.memory, s.memory.order)...)
-	s.mu.Unlock()
-	for _, line := range lines {
-		s.out.send(Told{Line: line})
-	}
+	s.update(func() {
+		var seen []string
+		for method := range s.catalog.lists {
+			seen = append(seen, method)
+		}
+		for _, line := range append(s.changed(seen, s.memory), s.updated(s.memory)...) {
+			s.later(func() { s.out.send(Told{Line: line}) })
+		}
+	})
 }

@@ -2,17 +2,18 @@ package proxy
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// memory is what a session has to know to be restored on a new process: what
-// the client said and the server accepted.
+// memory is what is needed to restore a session on a new process: what the client sent and the
+// server accepted.
 type memory struct {
 	legacy     bool
 	initialize []byte // params of the client's own initialize
-	version    string // raw, as the server answered
-	greeting   []byte // its notifications/initialized, as it was sent; nil: not yet
+	version    string // raw, from the server's answer
+	greeting   []byte // the client's notifications/initialized; nil: not sent yet
 
 	modern   bool
 	discover []byte // params of the client's server/discover, nil if it sent none
@@ -24,10 +25,10 @@ type memory struct {
 	rootsChanged  bool              // announced while the server was down
 }
 
-// known reports whether the era is settled.
+// known reports whether the era is known.
 func (m *memory) known() bool { return m.legacy || m.modern }
 
-// learn remembers an accepted request.
+// learn remembers a request that the server accepted.
 func (s *Session) learn(c *call, result []byte) {
 	m := &s.memory
 	params := bytes.Clone(c.msg.Params) // the call's buffer is reused
@@ -66,15 +67,12 @@ func (s *Session) learn(c *call, result []byte) {
 
 func (m *memory) unsubscribe(uri string) {
 	delete(m.subscriptions, uri)
-	for i, known := range m.order {
-		if known == uri {
-			m.order = append(m.order[:i:i], m.order[i+1:]...)
-			return
-		}
+	if i := slices.Index(m.order, uri); i >= 0 {
+		m.order = slices.Concat(m.order[:i], m.order[i+1:]) // a restore may be reading the old one
 	}
 }
 
-// cursorOf is the raw cursor of a list request, empty for the first page.
+// cursorOf returns the raw cursor of a list request, empty for the first page.
 func cursorOf(params []byte) string {
 	cursor, _ := wire.Field(params, "cursor")
 	if string(cursor) == "null" {
@@ -83,8 +81,7 @@ func cursorOf(params []byte) string {
 	return string(cursor)
 }
 
-// withoutToken is a copy of a _meta for requests of our own: a progress token
-// belongs to the request it came with.
+// withoutToken returns a copy of a _meta without its progress token, which belongs to one request.
 func withoutToken(meta []byte) []byte {
 	token, err := wire.Field(meta, "progressToken")
 	if err != nil {

@@ -109,7 +109,7 @@ func TestAServerMayEndAStream(t *testing.T) {
 	s.send(listen)
 	s.notice("notifications/subscriptions/acknowledged", 1)
 	s.session.mu.Lock()
-	n := s.session.streams[`"L"`].n
+	n := s.session.calls[`"L"`].n
 	s.session.mu.Unlock()
 	line, _ := json.Marshal(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, n))
 	s.text(s.answer(s.startModern("notify", `{"message":`+string(line)+`}`)))
@@ -118,7 +118,7 @@ func TestAServerMayEndAStream(t *testing.T) {
 	}
 	s.session.mu.Lock()
 	defer s.session.mu.Unlock()
-	if n := len(s.session.streams); n != 0 {
+	if n := len(s.session.opened); n != 0 {
 		t.Errorf("%d streams are still open", n)
 	}
 }

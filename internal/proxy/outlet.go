@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// outlet is the way back to the client. Whoever decides that something may
-// still be said about a request decides it under this lock and puts it here,
-// so nothing about a request can follow its response.
+// outlet collects and writes the messages to the client. What is said about a request is decided
+// and put here under its lock, so nothing about a request can follow its response.
 type outlet struct {
 	sync.Mutex
 	w    io.Writer
@@ -20,22 +19,22 @@ type outlet struct {
 	// failed is closed with err: the client is gone.
 	failed chan struct{}
 	writes atomic.Uint64 // begun and ended: odd while one is under way
-	seen   atomic.Uint64 // value of writes at the last look
+	seen   atomic.Uint64 // value of writes at the last check
 	since  atomic.Int64  // when it was first seen, unix nanoseconds
 }
 
-// Told is one message to a client that speaks in messages.
+// Told is one message to a client that exchanges messages instead of lines.
 type Told struct {
 	Line     []byte // without its line end
-	About    []byte // raw id of the client's request it belongs to: its answer, its progress, a question asked because of it; nil: none
+	About    []byte // raw id of the client's request it belongs to, as its answer, progress or question; nil: none
 	Answer   bool   // it is the answer to About, the only one
-	Question bool   // a request of the server's, which waits for the client's answer
-	Status   int    // the HTTP status the server refused the request with; 0: none
+	Question bool   // it is a request from the server, which waits for the client's answer
+	Status   int    // HTTP status with which the server rejected the request; 0: none
 }
 
 const outletFlushAt = 64 << 10
 
-// flush writes what was put. The caller holds the lock.
+// flush writes what was collected. The caller holds the lock.
 func (o *outlet) flush() {
 	if len(o.buf) == 0 || o.tell != nil {
 		return
@@ -51,9 +50,8 @@ func (o *outlet) flush() {
 	o.buf = small(o.buf)
 }
 
-// end follows every message that was put into buf and says what it is; its
-// Line is what was put. A burst collects until it is large, or until there is
-// nothing more to read.
+// end is called after a message was put into buf; t says what it is, except for its Line. A burst
+// is collected until it is large, or until there is nothing more to read.
 func (o *outlet) end(t Told) {
 	switch {
 	case o.tell != nil:
@@ -65,19 +63,24 @@ func (o *outlet) end(t Told) {
 	}
 }
 
-// send puts one message and writes it at once.
+// put adds a message. The caller holds the lock.
+func (o *outlet) put(t Told) {
+	o.buf = append(append(o.buf, t.Line...), '\n')
+	o.end(t)
+}
+
+// send writes one message immediately.
 func (o *outlet) send(t Told) {
 	o.Lock()
 	defer o.Unlock()
-	o.buf = append(append(o.buf, t.Line...), '\n')
-	o.end(t)
+	o.put(t)
 	o.flush()
 }
 
-// answer is a message of ours that answers the request id.
+// answer returns a message of ours that answers the request id.
 func answer(id, line []byte) Told { return Told{Line: line, About: id, Answer: true} }
 
-// small gives back what one huge message took.
+// small empties buf, and drops it if a huge message made it large.
 func small(buf []byte) []byte {
 	if cap(buf) > 1<<20 {
 		return nil
@@ -85,8 +88,8 @@ func small(buf []byte) []byte {
 	return buf[:0]
 }
 
-// stuck reports that the client has not read for a second: then silence is not
-// the server's fault. The clock is looked at here and not at every write.
+// stuck reports whether the client has not read for a second: then silence is not the server's
+// fault. The clock is read here and not at every write.
 func (o *outlet) stuck(now time.Time) bool {
 	writes := o.writes.Load()
 	if o.seen.Swap(writes) != writes {

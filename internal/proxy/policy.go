@@ -9,31 +9,30 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// Policy is what the user decided for one tool; it overrides the server's own
-// hints.
+// Policy is what the user configured for one tool. It overrides the server's hints.
 type Policy struct {
-	Replay      string        // never, safe, idempotent; empty: by the tool's hints
+	Replay      string        // never, safe or idempotent; empty: by the tool's hints
 	Timeout     time.Duration // without progress; 0: the session's
-	MaxInFlight int           // 0: no limit of its own
+	MaxInFlight int           // 0: no limit
 	Repair      string        // off, silent, report or strict; empty: repair, and report anything beyond spelling
 }
 
-// ParsePolicy reads NAME:replay=safe,timeout=5m,max-in-flight=2,repair=off.
+// ParsePolicy parses NAME:replay=safe,timeout=5m,max-in-flight=2,repair=off.
 func ParsePolicy(text string) (tool string, p Policy, err error) {
 	tool, settings, ok := strings.Cut(text, ":")
 	if !ok || tool == "" {
-		return "", p, fmt.Errorf("tool policy %q: want NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N,repair=off|silent|report|strict", text)
+		return "", p, fmt.Errorf("invalid tool policy %q: must be NAME:replay=never|safe|idempotent,timeout=DURATION,max-in-flight=N,repair=off|silent|report|strict", text)
 	}
 	for setting := range strings.SplitSeq(settings, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(setting), "=")
 		if err := p.Set(key, value); err != nil {
-			return "", p, fmt.Errorf("tool policy %q: %w", text, err)
+			return "", p, fmt.Errorf("invalid tool policy %q: %w", text, err)
 		}
 	}
 	return tool, p, nil
 }
 
-// Set changes one setting by its name.
+// Set sets one setting by its name.
 func (p *Policy) Set(key, value string) (err error) {
 	switch strings.ReplaceAll(strings.ToLower(key), "_", "-") {
 	case "replay":
@@ -41,15 +40,15 @@ func (p *Policy) Set(key, value string) (err error) {
 		case "never", "safe", "idempotent":
 			p.Replay = value
 		default:
-			return fmt.Errorf("replay is %q: want never, safe or idempotent", value)
+			return fmt.Errorf("invalid replay %q: must be never, safe or idempotent", value)
 		}
 	case "timeout":
 		if p.Timeout, err = time.ParseDuration(value); err != nil || p.Timeout <= 0 {
-			return fmt.Errorf("timeout is %q: want a duration such as 90s or 5m", value)
+			return fmt.Errorf("invalid timeout %q: must be a duration such as 90s or 5m", value)
 		}
 	case "max-in-flight":
 		if p.MaxInFlight, err = strconv.Atoi(value); err != nil || p.MaxInFlight < 1 {
-			return fmt.Errorf("max-in-flight is %q: want a whole number from 1", value)
+			return fmt.Errorf("invalid max-in-flight %q: must be a whole number from 1", value)
 		}
 	case "repair":
 		if err := CheckRepair(value); err != nil {
@@ -57,7 +56,7 @@ func (p *Policy) Set(key, value string) (err error) {
 		}
 		p.Repair = value
 	default:
-		return fmt.Errorf("unknown setting %q: want replay, timeout, max-in-flight or repair", key)
+		return fmt.Errorf("unknown setting %q: must be replay, timeout, max-in-flight or repair", key)
 	}
 	return nil
 }
@@ -68,7 +67,7 @@ func CheckRepair(name string) error {
 	return err
 }
 
-// repairMode is the user's word for the tool, or else for all of them.
+// repairMode returns the mode for the tool, or else the one for all tools.
 func (p Policy) repairMode(all string) string {
 	if p.Repair != "" {
 		return p.Repair
@@ -76,7 +75,7 @@ func (p Policy) repairMode(all string) string {
 	return all
 }
 
-// class applies the user's word to what the hints say.
+// class returns the class of the tool, given the one its hints declare.
 func (p Policy) class(hinted Class) Class {
 	switch p.Replay {
 	case "never":

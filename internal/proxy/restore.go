@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -14,42 +15,37 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Prepare gives a new process the session the client believes to have, before
-// any traffic of the client reaches it. The lists are compared once it is up:
-// that is no condition of being up, unless a call that is to be repeated
-// depends on its tool being the same.
+// Prepare restores the client's session on a new process, before any message of the client reaches
+// it. The lists are compared only when it is up, except for the tools if a call is to be repeated:
+// its tool must be the same.
 func (s *Session) Prepare(ctx context.Context, conn *upstream.Conn) error {
 	s.mu.Lock()
 	m := s.memory
-	uris := append([]string(nil), m.order...)
-	depends := slices.ContainsFunc(s.repeats, func(c *call) bool { return c.shape != 0 })
+	depends := slices.ContainsFunc(s.queue, func(c *call) bool { return c.shape != 0 && c.repeated() })
 	s.mu.Unlock()
 	if !m.known() {
-		return nil // nothing was agreed with anyone yet
+		return nil // the client has not started a session yet
 	}
 	began := time.Now()
 	restore := &restoring{s: s, ctx: ctx, conn: conn}
-	var err error
+	handshake := restore.modern
 	if m.legacy {
-		err = restore.legacy(m, uris)
-	} else {
-		err = restore.modern(m)
+		handshake = restore.legacy
 	}
+	err := handshake(m)
 	if err == nil && depends {
 		err = restore.tools(m)
 	}
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.news = s.updated(m, uris)
-	s.mu.Unlock()
+	s.update(func() { s.news = s.updated(m) })
 	s.Events.Emit(event.Event{Kind: event.Restored, Server: s.Name, Generation: conn.Generation, PID: conn.PID(), Took: time.Since(began)})
 	return nil
 }
 
-// compare reads again, in the background, every list the client has seen, and
-// tells the client which of them changed with the server's restart.
+// compare lists again, in the background, everything the client has listed, and tells the client
+// what changed when the server restarted.
 func (s *Session) compare(conn *upstream.Conn) {
 	s.mu.Lock()
 	m := s.memory
@@ -57,18 +53,17 @@ func (s *Session) compare(conn *upstream.Conn) {
 	restore := &restoring{s: s, ctx: context.Background(), conn: conn}
 	changed, err := restore.lists(m)
 	if err != nil {
-		return // the connection is over, and the next one is compared
+		return // the connection has ended, and the next one is compared
 	}
-	s.mu.Lock()
-	lines := s.changed(changed, m)
-	s.mu.Unlock()
-	for _, line := range lines {
-		s.out.send(Told{Line: line, About: noticeAbout(line)})
-	}
+	s.update(func() {
+		for _, line := range s.changed(changed, m) {
+			s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
+		}
+	})
 }
 
-// askTools reads the tools ourselves, in the background and once, when a call
-// comes from a client that has not listed them, or not since they changed.
+// askTools lists the tools in the background, once, for a client that calls a tool without having
+// listed them since they last changed.
 func (s *Session) askTools(conn *upstream.Conn) {
 	if !s.memory.known() || s.asking || s.catalog.listed && !s.catalog.stale {
 		return
@@ -77,60 +72,55 @@ func (s *Session) askTools(conn *upstream.Conn) {
 	m := s.memory
 	s.background.Go(func() {
 		restore := &restoring{s: s, ctx: context.Background(), conn: conn}
-		_ = restore.tools(m) // a server that dies meanwhile is asked again by the next call
-		s.mu.Lock()
-		s.asking = false
-		s.mu.Unlock()
+		_ = restore.tools(m) // if the server dies meanwhile, the next call asks again
+		s.update(func() { s.asking = false })
 	})
 }
 
-// restoring is one restore under way.
+// restoring is a restore in progress.
 type restoring struct {
 	s    *Session
 	ctx  context.Context
 	conn *upstream.Conn
 }
 
-func (r *restoring) legacy(m memory, uris []string) error {
+func (r *restoring) legacy(m memory) error {
 	answer, err := r.s.request(r.ctx, r.conn, "initialize", m.initialize)
 	if err != nil {
 		return err
 	}
 	if answer.Error != nil {
-		return fmt.Errorf("it refused to be initialised again: %s", redact.Quote(string(answer.Error)))
+		return fmt.Errorf("it rejected initialize after its restart: %s", redact.Quote(string(answer.Error)))
 	}
-	// A server must not be spoken to in another version than the client uses.
+	// The client cannot be told to use a different protocol version now.
 	if version, _ := wire.Field(answer.Result, "protocolVersion"); string(version) != m.version {
 		return &fault.Fault{Code: fault.SessionChanged,
-			Detail: fmt.Sprintf("it came back with protocol version %s, the session uses %s", redact.Quote(string(version)), m.version)}
+			Detail: fmt.Sprintf("after its restart it uses protocol version %s; the session uses %s", redact.Quote(string(version)), m.version)}
 	}
-	r.s.mu.Lock()
-	r.s.greet(r.conn)
-	r.s.mu.Unlock()
-	// The rest is asked for without waiting for each answer; what a server
-	// refuses now is no reason to lose the session.
+	r.s.update(func() { r.s.greet(r.conn) })
+	// The rest is sent without waiting for each answer, and the session survives a rejection.
 	var asked []*call
 	if m.level != nil {
 		asked = append(asked, r.s.ask(r.conn, "logging/setLevel", m.level))
 	}
-	for _, uri := range uris {
-		if len(asked) >= askedAtOnce {
-			if asked, err = r.hearOut(asked); err != nil {
+	for _, uri := range m.order {
+		if len(asked) >= maxAsked {
+			if asked, err = r.awaitAll(asked); err != nil {
 				return err
 			}
 		}
 		asked = append(asked, r.s.ask(r.conn, "resources/subscribe", m.subscriptions[uri]))
 	}
-	_, err = r.hearOut(asked)
+	_, err = r.awaitAll(asked)
 	return err
 }
 
-// askedAtOnce: a session may have more subscriptions than may wait for a
-// server that does not read.
-const askedAtOnce = 256
+// maxAsked bounds the requests in flight of a restore: a session may have more subscriptions than
+// may be queued for a server that does not read.
+const maxAsked = 256
 
-// hearOut waits for all these answers.
-func (r *restoring) hearOut(asked []*call) (none []*call, err error) {
+// awaitAll waits for all these answers.
+func (r *restoring) awaitAll(asked []*call) (none []*call, err error) {
 	r.conn.Flush()
 	for _, c := range asked {
 		if _, err := c.await(r.ctx); err != nil {
@@ -147,14 +137,14 @@ func (r *restoring) modern(m memory) error {
 			return err
 		}
 		if answer.Error != nil {
-			return fmt.Errorf("it refused server/discover: %s", redact.Quote(string(answer.Error)))
+			return fmt.Errorf("it rejected server/discover after its restart: %s", redact.Quote(string(answer.Error)))
 		}
 	}
 	return nil
 }
 
-// lists reads again every list the client has seen, and returns the methods
-// of those that are not what it saw.
+// lists lists again everything the client has listed, and returns the methods whose result is
+// different now.
 func (r *restoring) lists(m memory) (changed []string, err error) {
 	r.s.mu.Lock()
 	methods := slices.Sorted(maps.Keys(r.s.catalog.lists))
@@ -164,40 +154,40 @@ func (r *restoring) lists(m memory) (changed []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		r.s.mu.Lock()
-		if old := r.s.catalog.lists[method]; old == nil || old.differs(fresh.lists[method]) {
-			changed = append(changed, method)
-			if old != nil {
-				clear(old.pages) // the client will ask again immediately, perhaps before we are ready
+		r.s.update(func() {
+			if old := r.s.catalog.lists[method]; old == nil || old.differs(fresh.lists[method]) {
+				changed = append(changed, method)
+				if old != nil {
+					clear(old.pages) // the client will list again immediately, perhaps before we are ready
+				}
+			} else if fresh.lists[method] != nil {
+				// What the client saw is replaced only by the same, or the client could get pages
+				// of two generations.
+				r.s.catalog.lists[method] = fresh.lists[method]
 			}
-		} else if fresh.lists[method] != nil {
-			// What the client saw is replaced only by the same, or mixing
-			// generations could give it half of each.
-			r.s.catalog.lists[method] = fresh.lists[method]
-		}
-		r.s.mu.Unlock()
+		})
 	}
 	return changed, nil
 }
 
-// tools reads the tools as they are now: decisions follow them.
+// tools updates the catalogue's tools, on which decisions depend.
 func (r *restoring) tools(m memory) error {
 	_, err := r.list("tools/list", m)
 	return err
 }
 
-// mostPages bounds a server that pages for ever.
-const mostPages = 1000
+// maxPages bounds a server that never ends a list.
+const maxPages = 1000
 
-// list reads one list to its end. Of tools, the catalogue takes what they
-// declare, unless they changed meanwhile.
+// list reads all pages of one list. Tools go into the catalogue, and are valid unless they changed
+// meanwhile.
 func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 	fresh = newCatalog()
 	r.s.mu.Lock()
 	asked := r.s.sends
 	r.s.mu.Unlock()
 	cursor := ""
-	for range mostPages {
+	for range maxPages {
 		answer, err := r.s.request(r.ctx, r.conn, method, listParams(m, cursor))
 		if err != nil {
 			return fresh, err
@@ -210,28 +200,24 @@ func (r *restoring) list(method string, m memory) (fresh catalog, err error) {
 		}
 	}
 	if method == "tools/list" && fresh.lists[method] != nil {
-		r.s.mu.Lock()
-		r.s.catalog.tools, r.s.catalog.listed = fresh.tools, fresh.listed
-		if r.s.catalog.changedAt <= asked {
-			r.s.catalog.stale = false
-		}
-		r.s.mu.Unlock()
+		r.s.update(func() {
+			known := &r.s.catalog
+			known.tools, known.listed = fresh.tools, fresh.listed
+			known.stale = known.stale && known.changedAt > asked
+		})
 	}
 	return fresh, nil
 }
 
 func listParams(m memory, cursor string) []byte {
-	params := []byte{'{'}
+	var members []string
 	if cursor != "" {
-		params = append(append(params, `"cursor":`...), cursor...)
+		members = append(members, `"cursor":`+cursor)
 	}
 	if m.modern && m.meta != nil {
-		if len(params) > 1 {
-			params = append(params, ',')
-		}
-		params = append(append(params, `"_meta":`...), m.meta...)
+		members = append(members, `"_meta":`+string(m.meta))
 	}
-	return append(params, '}')
+	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
 func metaParams(meta []byte) []byte {
@@ -248,19 +234,19 @@ func firstOf(a, b []byte) []byte {
 	return b
 }
 
-// updated tells the client of every subscribed resource, whose changes while
-// the server was away are unknown.
-func (s *Session) updated(m memory, uris []string) (lines [][]byte) {
+// updated returns a notification for every subscribed resource: whether it changed while the server
+// was down is unknown.
+func (s *Session) updated(m memory) (lines [][]byte) {
 	if !m.legacy {
 		return s.hinted(nil)
 	}
-	for _, uri := range uris {
+	for _, uri := range m.order {
 		lines = append(lines, []byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":`+uri+`}}`))
 	}
 	return lines
 }
 
-// changed tells the client which lists are different now.
+// changed returns the notifications for the lists that are different now.
 func (s *Session) changed(methods []string, m memory) (lines [][]byte) {
 	notices := map[string]bool{}
 	for _, method := range methods {
@@ -276,17 +262,18 @@ func (s *Session) changed(methods []string, m memory) (lines [][]byte) {
 	return lines
 }
 
-// hinted are the hints for all open streams: of these notices, or, without
-// any, of the resources.
+// hinted returns the hints for all open streams: of these notices, or, without any, of the resources.
 func (s *Session) hinted(notices map[string]bool) (lines [][]byte) {
-	for _, stream := range s.streams {
-		lines = append(lines, stream.hints(func(notice string) bool { return notices[notice] }, notices == nil)...)
+	for _, c := range s.calls {
+		if c.open() {
+			lines = append(lines, c.hints(func(notice string) bool { return notices[notice] }, notices == nil)...)
+		}
 	}
 	return lines
 }
 
-// hints tell the listener of a stream what may have changed while it was cut:
-// the lists it asked about, and every resource it subscribed to.
+// hints returns notifications for the listener of a stream about what may have changed while it was
+// cut: the lists it asked about, and every resource it subscribed to.
 func (c *call) hints(changed func(notice string) bool, resources bool) (lines [][]byte) {
 	wanted, _ := wire.Field(c.msg.Params, "notifications")
 	subscription := `"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(c.id) + `}`
@@ -309,7 +296,7 @@ var listenFlag = map[string]string{
 	"notifications/resources/list_changed": "resourcesListChanged",
 }
 
-// ownCall is a request of our own.
+// ownCall returns a request of our own.
 func (s *Session) ownCall(method string, params []byte) *call {
 	raw := []byte(`{"jsonrpc":"2.0","id":0,"method":"` + method + `"`)
 	if params != nil {
@@ -319,22 +306,21 @@ func (s *Session) ownCall(method string, params []byte) *call {
 	return &call{id: msg.ID, msg: msg, class: classOf(method), own: make(chan wire.Message, 1), arrived: time.Now()}
 }
 
-// ask sends one; it does not flush. request waits for the answer, too.
+// ask sends a request of our own. It does not flush.
 func (s *Session) ask(conn *upstream.Conn, method string, params []byte) *call {
 	c := s.ownCall(method, params)
-	s.mu.Lock()
-	defer s.unlock()
-	s.transmit(c, conn)
+	s.update(func() { s.transmit(c, conn) })
 	return c
 }
 
+// request sends a request of our own and waits for the answer.
 func (s *Session) request(ctx context.Context, conn *upstream.Conn, method string, params []byte) (wire.Message, error) {
 	c := s.ask(conn, method, params)
 	conn.Flush()
 	return c.await(ctx)
 }
 
-// await returns the answer. A server that died closes the channel.
+// await returns the answer to a request of our own. If the request is lost, the channel is closed.
 func (c *call) await(ctx context.Context) (wire.Message, error) {
 	select {
 	case answer, ok := <-c.own:
@@ -344,11 +330,11 @@ func (c *call) await(ctx context.Context) (wire.Message, error) {
 		case c.loss != nil && c.loss.Final:
 			return answer, &fault.Fault{Code: c.loss.Code, Detail: c.loss.Detail}
 		case c.loss != nil:
-			return answer, fmt.Errorf("%s had no answer: %s", c.msg.Method, c.loss.Detail)
+			return answer, fmt.Errorf("it did not answer %s: %s", c.msg.Method, c.loss.Detail)
 		}
-		return answer, fmt.Errorf("it ended before it answered %s", c.msg.Method)
+		return answer, fmt.Errorf("the connection ended before %s was answered", c.msg.Method)
 	case <-c.conn.Done():
-		return wire.Message{}, fmt.Errorf("it ended before it answered %s", c.msg.Method)
+		return wire.Message{}, fmt.Errorf("the connection ended before %s was answered", c.msg.Method)
 	case <-ctx.Done():
 		return wire.Message{}, context.Cause(ctx)
 	}

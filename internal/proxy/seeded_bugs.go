@@ -4,17 +4,17 @@ package proxy
 
 import "sync"
 
-// The bug "no-fence": an answer of a server that was declared dead still counts
-// for the call it was sent, although that call was judged.
+// ghosts is the bug "no-fence": an answer of a server that was declared dead still counts for its
+// call, although that call was lost.
 var ghosts sync.Map
 
-// haunt remembers a call as it was before it was judged.
-func (s *Session) haunt(c *call) {
+// rememberGhost keeps a copy of a call as it was before it was lost.
+func (s *Session) rememberGhost(c *call) {
 	before := *c
 	ghosts.Store(c.n, &before)
 }
 
-// ghost finds it again.
+// ghost returns that copy.
 func (s *Session) ghost(id []byte) *call {
 	n, _ := parseID(id)
 	if c, ok := ghosts.Load(n); ok {

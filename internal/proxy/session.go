@@ -20,72 +20,62 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Options of a Session; the zero value of each is the sensible default.
+// Options configures a Session. The zero value of each is the default.
 type Options struct {
 	Spec   launch.Spec
-	Remote *upstream.Remote  // of a URL: what sessions with the same server share; default its own
-	Name   string            // shown to people; default the command line or the address, secrets masked
+	Remote *upstream.Remote  // shared by the sessions with one URL; default: its own
+	Name   string            // shown to people; default: the command line or the URL, secrets masked
 	Tools  map[string]Policy // by tool name
-	Repair string            // off, silent, report, strict: of tools without a word of their own
+	Repair string            // off, silent, report or strict, for tools without a setting of their own
 
-	Timeout  time.Duration // Timeout is how long a call may take without progress. Default: no limit.
-	MaxTime  time.Duration // MaxTime is how long a call may take with progress. Default: no limit.
-	Patience time.Duration // of a call while the server is down; default 30 s
+	Timeout  time.Duration // how long a call may take without progress; default: no limit
+	MaxTime  time.Duration // how long a call may take with progress; default: no limit
+	Patience time.Duration // how long a call waits for a server that is down; default 30s
 
-	StartTimeout  time.Duration // idle time before an answer of a starting server is overdue; default 60 s
-	ProbeInterval time.Duration // of silence while a call waits, before we ask; default 15 s
-	ProbeTimeout  time.Duration // default 5 s
-	HangGrace     time.Duration // without CPU, or stopped, before a silent server is replaced; default 10 s
+	StartTimeout  time.Duration // idle time before a response of a starting server is overdue; default 60s
+	ProbeInterval time.Duration // silence while a call waits before a liveness probe; default 15s
+	ProbeTimeout  time.Duration // how long a probe may take; default 5s
+	HangGrace     time.Duration // time without CPU, or stopped, before a silent server is replaced; default 10s
 
-	Window      int           // unsafe calls in flight; 0: no limit, 1 after a crash, slowly more
+	Window      int           // unsafe calls in flight; 0: no limit, after a crash 1 and slowly more
 	RetryBudget int           // repetitions in a burst; default 256, negative: no limit
-	Quarantine  time.Duration // of a call that was there at two deaths in a row; default 5 min, negative: never
+	Quarantine  time.Duration // how long a call in flight at two consecutive crashes is rejected; default 5m, negative: never
 
-	// LastID is the number that request ids count up from. Default 0; a session
-	// that several clients share sets it to RandomID().
+	// LastID is the number that request ids count up from. Default 0; a session that several
+	// clients share sets it to RandomID().
 	LastID uint64
 
-	// Writes counts the calls that may write, over all sessions whose servers
-	// write to the same place. Default: a counter of its own.
+	// Writes counts the calls that may write, over all sessions whose servers write to the same
+	// place. Default: a counter of its own.
 	Writes *atomic.Uint64
 
 	Restart upstream.Restart
 	Health  health.Config
-	Stderr  io.Writer // gets the server's stderr; must not block
+	Stderr  io.Writer // receives the server's stderr; must not block
 	Events  *event.Stream
-	Doctor  upstream.Doctor // asked when the server cannot be kept running
+	Doctor  upstream.Doctor // consulted when the server cannot be kept running
 
-	// maxQueued is how many bytes of calls and notifications may wait in our own
-	// queues before the client is held up. It bounds memory. Default 32 MiB.
+	// maxQueued is how many bytes of calls and notifications may be queued before the client is
+	// held up. It bounds memory. Default 32 MiB.
 	maxQueued int
 
-	// hangWait is how long a call waits before its silent server may count as
-	// hung. Default 60 s.
+	// hangWait is how long a call waits before its silent server may count as hung. Default 60s.
 	hangWait time.Duration
 
-	// Tell is for Attend: it gets what is said to the client, one message at a
-	// time. It must not block, call the session or keep what it is given.
+	// Tell receives, with Attend, the messages to the client, one at a time. It must not block,
+	// call the session or keep what it is given.
 	Tell func(Told)
 }
 
 func (o Options) withDefaults() Options {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	set(&o.hangWait, 60*time.Second)
-	set(&o.Patience, 30*time.Second)
-	set(&o.ProbeInterval, 15*time.Second)
-	set(&o.ProbeTimeout, 5*time.Second)
-	set(&o.HangGrace, 10*time.Second)
-	set(&o.Quarantine, 5*time.Minute)
-	if o.RetryBudget == 0 {
-		o.RetryBudget = defaultBudget
-	}
-	if o.maxQueued == 0 {
-		o.maxQueued = 32 << 20
-	}
+	o.hangWait = cmp.Or(o.hangWait, 60*time.Second)
+	o.Patience = cmp.Or(o.Patience, 30*time.Second)
+	o.ProbeInterval = cmp.Or(o.ProbeInterval, 15*time.Second)
+	o.ProbeTimeout = cmp.Or(o.ProbeTimeout, 5*time.Second)
+	o.HangGrace = cmp.Or(o.HangGrace, 10*time.Second)
+	o.Quarantine = cmp.Or(o.Quarantine, 5*time.Minute)
+	o.RetryBudget = cmp.Or(o.RetryBudget, defaultBudget)
+	o.maxQueued = cmp.Or(o.maxQueued, 32<<20)
 	if o.Name == "" {
 		o.Name = o.Spec.Shown()
 	}
@@ -95,10 +85,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Label is the server's name for models and programs: the one it was given, or its program or host.
+// Label returns the server's name for models and programs: the one it was given, or its program or host.
 func (o Options) Label() string { return cmp.Or(o.Name, o.Spec.Label()) }
 
-// Session is one client talking to one server, with us in between.
+// Session connects one client and one server.
 type Session struct {
 	Options
 	label   string // for models
@@ -110,10 +100,10 @@ type Session struct {
 	conn    *upstream.Conn
 	upSince time.Time         // when conn was published
 	gaveUp  time.Time         // when the client last cancelled a call in flight
-	trouble *upstream.Trouble // why there is no connection; nil: it is being started
+	trouble *upstream.Trouble // why conn is nil; nil: the server is being started
 	closing bool
-	ended   bool          // nobody will ever answer
-	emptied chan struct{} // set once the client has left; closed when nothing is due
+	ended   bool          // every call has its answer, and new ones are rejected
+	emptied chan struct{} // made once the client has left; closed when no answer is due
 
 	lastID    uint64
 	arrivals  uint64
@@ -122,28 +112,27 @@ type Session struct {
 	writes    uint64 // this session's part of Writes
 	rootsEnd  int64  // of the last roots/list_changed on this connection
 	scratch   []byte
-	said      atomic.Int64 // bytes of the client's since we last looked whether the server reads them
-	idRoom    [48]byte
+	idBuffer  [48]byte
+	said      atomic.Int64 // bytes from the client since we last checked whether the server reads them
 
-	calls   map[string]*call // unanswered, by the client's raw id
-	flight  map[uint64]*call // sent, by our id
-	streams map[string]*call // subscriptions/listen, by the client's raw id
-	opened  map[uint64]*call // the same, by our id
-	tokens  map[string]*call // by raw progress token
-	tasks   map[string]bool  // raw progress tokens of tasks, valid beyond the answer
-	late    map[uint64]bool  // cancelled or timed out: an answer may still come
-	waiting []*call          // for a connection, in order of arrival
-	repeats []*call          // the same, but they were sent before
-	held    []*call          // for admission
-	queued  int              // bytes in waiting and held
-	roomy   sync.Cond        // on mu: queued is small again, or the session ends
+	// The calls, by their state. Only move changes these.
+	calls       map[string]*call // not done, by the client's raw id
+	tokens      map[string]*call // the same, by raw progress token
+	queue       []*call          // queued, in the order in which they go
+	queuedBytes int              // in queue
+	flight      map[uint64]*call // sent, by our id; without streams
+	opened      map[uint64]*call // sent streams, by our id
+	freed       bool             // a call left: one that is queued may go
+
+	roomy sync.Cond       // on mu: queuedBytes is small again, or the session ends
+	tasks map[string]bool // raw progress tokens of tasks, valid beyond the answer
+	late  map[uint64]bool // cancelled or timed out: an answer may still come
 
 	questions map[string]*question // from the server, by our id
 	askedAt   time.Time            // when the user was asked the first of the questions that are open
-	rooms     rooms                // guards itself
+	buffers   buffers              // guards itself
 
 	admission
-	suspects []*call
 	quarantine
 	budget     budget
 	memory     memory
@@ -153,23 +142,30 @@ type Session struct {
 	notices    notices
 	pulse      pulse
 	dozing     bool          // watch waits for wake
-	wake       chan struct{} // one message for each dozing that ends
+	wake       chan struct{} // one message each time dozing ends
 
-	asking     bool           // for the tools, in the background
-	background sync.WaitGroup // what runs beside the traffic
+	asking     bool           // the tools are being listed in the background
+	background sync.WaitGroup // requests of our own beside the traffic
 
-	news              [][]byte // what a restored session has to tell the client
+	news              [][]byte // notifications for the client after a restore
 	greetedGeneration int
-	deferred          []func() // to run once mu is free
+	effects           []func() // to run once mu is free
+	check             func(*Session)
 	counters          Counters
 }
 
-// Counters of a session.
+// Counters counts what a session has seen.
 type Counters struct {
 	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired uint64
+
+	IllegalMoves uint64 // of a call, which its state does not allow; 0 unless gauze has a bug
 }
 
-// New prepares a Session; Serve runs it.
+// checkInTests checks a session after every update. It is nil except in tests, where an illegal
+// move panics as well.
+var checkInTests func(*Session)
+
+// New returns a Session; Serve or Attend runs it.
 func New(o Options) *Session {
 	label := o.Label()
 	o = o.withDefaults()
@@ -179,7 +175,6 @@ func New(o Options) *Session {
 		label:      label,
 		calls:      map[string]*call{},
 		flight:     map[uint64]*call{},
-		streams:    map[string]*call{},
 		opened:     map[uint64]*call{},
 		tokens:     map[string]*call{},
 		tasks:      map[string]bool{},
@@ -188,6 +183,7 @@ func New(o Options) *Session {
 		catalog:    newCatalog(),
 		unverified: map[string]string{},
 		wake:       make(chan struct{}, 1),
+		check:      checkInTests,
 	}
 	s.roomy.L = &s.mu
 	known := o.Spec.Secrets()
@@ -207,7 +203,7 @@ func New(o Options) *Session {
 	return s
 }
 
-// consult asks the doctor and remembers the secrets of what it found.
+// consult wraps the doctor to remember the secrets of the specs it returns.
 func (s *Session) consult(doctor upstream.Doctor) upstream.Doctor {
 	if doctor == nil {
 		return nil
@@ -229,20 +225,18 @@ func (d *consulted) Treat(ctx context.Context, spec launch.Spec, e upstream.Evid
 	return treated
 }
 
-// Serve connects the client that speaks on in and listens on out until in
-// ends or ctx does, and returns when nothing of the server is left. Its error
-// is the reason the server could not be kept running.
+// Serve connects the client on in and out until in or ctx ends, and returns when the server and all
+// its processes are gone. Its error is the reason the server could not be kept running.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s.out.w = out
 	left := make(chan error, 1)
-	go func() { left <- s.listen(in) }() // a blocked read of stdin cannot be interrupted: nobody waits for it
+	go func() { left <- s.listen(in) }() // not waited for: a blocked read of stdin cannot be interrupted
 	return s.serve(ctx, left)
 }
 
-// Attend is Serve for a client that speaks in messages: they come in through
-// FromClient and Flush, from any goroutine and at any time, and go out through
-// Options.Tell. It returns when ctx has ended and nothing of the server is
-// left; who calls later is told that we are stopping.
+// Attend is Serve for a client that exchanges messages instead of lines: they come in through
+// FromClient and Flush, from any goroutine and at any time, and go out through Options.Tell. It
+// returns when ctx has ended and nothing of the server is left; later requests are rejected.
 func (s *Session) Attend(ctx context.Context) error { return s.serve(ctx, nil) }
 
 // serve runs the session until ctx ends or the client has left.
@@ -267,10 +261,10 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 		s.up.Hurry()
 	}
 	s.Events.Emit(event.Event{Kind: event.Stopping, Server: s.Name})
-	s.mu.Lock()
-	s.closing = true
-	s.roomy.Broadcast()
-	s.mu.Unlock()
+	s.update(func() {
+		s.closing = true
+		s.roomy.Broadcast()
+	})
 	cancel()
 	s.up.End()
 	done := make(chan struct{})
@@ -280,16 +274,15 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 		s.background.Wait()
 		s.abandonAll()
 	}()
-	if deaf := s.leave(done); deaf != nil {
-		return errors.Join(err, deaf)
+	if stuck := s.leave(done); stuck != nil {
+		return errors.Join(err, stuck)
 	}
 	s.Events.Emit(event.Event{Kind: event.Stopped, Server: s.Name})
 	return errors.Join(err, served)
 }
 
-// leave waits until all is done. A client that holds on to our stdout and does
-// not read it must not keep us for ever: a blocked write cannot be interrupted
-// either, so once the server is certainly gone nobody waits for it.
+// leave waits for done. A blocked write to a client that does not read its end cannot be
+// interrupted, so it is not waited for once the server is certainly gone.
 func (s *Session) leave(done <-chan struct{}) error {
 	look := time.NewTicker(upstream.StopMost)
 	defer look.Stop()
@@ -299,23 +292,23 @@ func (s *Session) leave(done <-chan struct{}) error {
 			return nil
 		case now := <-look.C:
 			if s.out.stuck(now) {
-				return errors.New("the client does not read what it is told")
+				return errors.New("the client does not read its responses")
 			}
 			look.Reset(time.Second)
 		}
 	}
 }
 
-// finishGrace: a client that closed its side may still read, as in
-// `printf ... | gauze run -- server`; one that is gone does not mind.
+// finishGrace is how long answers that are due are waited for after the client closed its side: it
+// may still read, as in `printf ... | gauze run -- server`.
 const finishGrace = 2 * time.Second
 
-// finish waits a moment for the answers that are still due.
+// finish waits for the answers that are still due, for finishGrace at most.
 func (s *Session) finish(ctx context.Context) {
-	s.mu.Lock()
-	s.emptied = make(chan struct{})
-	s.checkEmptied()
-	s.mu.Unlock()
+	s.update(func() {
+		s.emptied = make(chan struct{})
+		s.checkEmptied()
+	})
 	timer := time.NewTimer(finishGrace)
 	defer timer.Stop()
 	select {
@@ -325,21 +318,27 @@ func (s *Session) finish(ctx context.Context) {
 	}
 }
 
-// checkEmptied tells finish that nothing is due any more.
+// checkEmptied closes emptied if no answer is due. The answer to an open stream never is.
 func (s *Session) checkEmptied() {
-	if s.emptied != nil && len(s.calls) == len(s.streams) {
-		select {
-		case <-s.emptied:
-		default:
-			close(s.emptied)
+	if s.emptied == nil {
+		return
+	}
+	for _, c := range s.calls {
+		if !c.open() {
+			return
 		}
+	}
+	select {
+	case <-s.emptied:
+	default:
+		close(s.emptied)
 	}
 }
 
-// Hurry makes a stop under way skip the wait for a voluntary end.
+// Hurry makes a stop under way kill the server without waiting for it to exit.
 func (s *Session) Hurry() { s.up.Hurry() }
 
-// listen reads what the client says to its end.
+// listen reads the client's messages until it closes its side.
 func (s *Session) listen(in io.Reader) error {
 	lines := wire.NewReader(in, 0)
 	for {
@@ -361,12 +360,11 @@ func (s *Session) listen(in io.Reader) error {
 	}
 }
 
-// checkRoom is after how many bytes of the client's, each message counting for
-// callOverhead at least, we check whether the server reads them.
+// checkRoom is after how many bytes from the client we check whether the server reads them. Each
+// message counts for callOverhead at least.
 const checkRoom = 1 << 20
 
-// holdUp blocks a client that says more than the server reads, as a pipe
-// between the two would.
+// holdUp blocks a client that sends more than the server reads, as a pipe between the two would.
 func (s *Session) holdUp(size int) {
 	if s.said.Add(int64(size+callOverhead)) < checkRoom {
 		return
@@ -378,7 +376,7 @@ func (s *Session) holdUp(size int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.queued > s.maxQueued && !s.closing && !s.ended {
+	for s.queuedBytes > s.maxQueued && !s.closing && !s.ended {
 		s.roomy.Wait()
 	}
 }
@@ -390,52 +388,70 @@ func (s *Session) Flush() {
 	}
 }
 
-// connection is the current one; nil: the server is down.
+// connection returns the current connection; nil: the server is down.
 func (s *Session) connection() *upstream.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conn
 }
 
-// later leaves what is to be said until the lock is free; unlock says it.
-func (s *Session) later(f func()) { s.deferred = append(s.deferred, f) }
+// update is the way to change a session: it runs change with the lock held, sends the queued calls
+// that may go now, and wakes watch. What change left with later runs once the lock is free.
+// Messages to the server are queued under the lock, which keeps their order.
+func (s *Session) update(change func()) { run(s.locked(change)) }
 
-func (s *Session) takeDeferred() []func() {
-	deferred := s.deferred
-	s.deferred = nil
-	return deferred
+// updateAndTell is update for a message from the server. tell puts it into the outlet, whose lock
+// is held from before the change: nothing about a call can follow its answer.
+func (s *Session) updateAndTell(change, tell func()) {
+	s.out.Lock()
+	effects := s.locked(change)
+	tell()
+	s.out.Unlock()
+	run(effects)
 }
 
-// unlock releases the lock and then says what was decided under it.
-func (s *Session) unlock() {
-	deferred := s.takeDeferred()
-	s.mu.Unlock()
-	for _, f := range deferred {
-		f()
+func (s *Session) locked(change func()) (effects []func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	if s.freed {
+		s.release()
+		s.freed = false
+	}
+	if s.dozing && s.due() {
+		s.dozing = false
+		s.wake <- struct{}{} // there is room: watch takes one for each time it dozes
+	}
+	if s.check != nil {
+		s.check(s)
+	}
+	effects, s.effects = s.effects, nil
+	return effects
+}
+
+// later defers an effect, such as an answer to the client, until the lock is free.
+func (s *Session) later(effect func()) { s.effects = append(s.effects, effect) }
+
+func run(effects []func()) {
+	for _, effect := range effects {
+		effect()
 	}
 }
 
 // abandonAll answers what is left when the session ends.
 func (s *Session) abandonAll() {
-	s.mu.Lock()
-	s.ended = true
-	var left []*call
-	for _, c := range s.calls {
-		left = append(left, c)
-	}
-	for _, c := range left {
-		s.retire(c)
-	}
-	s.unlock()
-	for _, c := range left {
-		s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)})
-	}
+	s.update(func() {
+		s.ended = true
+		for _, c := range s.calls {
+			s.fail(c, &fault.Fault{Code: fault.Stopping, Delivery: deliveryOf(c)})
+		}
+	})
 }
 
-// Upstream is the server's supervisor: its health and its counters.
+// Upstream returns the server's supervisor.
 func (s *Session) Upstream() *upstream.Upstream { return s.up }
 
-// Counters is a snapshot.
+// Counters returns a snapshot.
 func (s *Session) Counters() Counters {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/event"
@@ -10,25 +12,24 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// pulse is what we know of the connection's liveness.
+// pulse is what is known about the liveness of the connection.
 type pulse struct {
-	probe     *call     // under way
+	probe     *call     // the one in flight
 	probed    time.Time // when it was sent
 	misses    int       // in a row
-	wedged    bool      // a call ran out of time, and nothing was heard since it was sent
+	wedged    bool      // a call timed out, and nothing was received since it was sent
 	vitals    upstream.Vitals
 	worked    time.Duration // CPU time used until idleSince
 	looked    time.Time     // when vitals were taken
 	idleSince time.Time     // CPU time has hardly advanced since
-	stopped   time.Time     // since when it is stopped; zero: it is not
+	stopped   time.Time     // since when the process is stopped; zero: it is not
 }
 
-// missesToKill: one silent probe is a hiccup, three in a row are not.
+// missesToKill is how many probes in a row must be missed before a server counts as hung.
 const missesToKill = 3
 
-// watch sees to everything that is due to time: deadlines, patience, probes,
-// hangs. While nothing is, it sleeps: a machine may run hundreds of idle
-// sessions.
+// watch handles everything that depends on time: deadlines, patience, probes, hangs. While there is
+// nothing to do it sleeps, because a machine may run hundreds of idle sessions.
 func (s *Session) watch(ctx context.Context) {
 	every := s.tickEvery()
 	tick := time.NewTicker(every)
@@ -53,7 +54,7 @@ func (s *Session) watch(ctx context.Context) {
 			asleep := now.Sub(last) > 4*every+time.Second
 			last = now
 			if asleep {
-				continue // we were stopped ourselves: what came meanwhile is heard first
+				continue // gauze itself was suspended: first read what came meanwhile
 			}
 			if s.out.stuck(now) {
 				continue // the client does not read: silence is not the server's fault
@@ -63,25 +64,20 @@ func (s *Session) watch(ctx context.Context) {
 	}
 }
 
-// doze reports whether nothing will be due before something new happens; rouse
-// then has to be called when it does.
+// doze reports whether nothing will be due before something new happens; update then wakes watch.
 func (s *Session) doze() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dozing = len(s.flight) == 0 && len(s.held) == 0 && len(s.waiting) == 0 && len(s.repeats) == 0 &&
-		len(s.notices.pending) == 0 && !s.pulse.wedged
+	s.dozing = !s.due()
 	return s.dozing
 }
 
-// rouse wakes watch. The caller holds the lock.
-func (s *Session) rouse() {
-	if s.dozing {
-		s.dozing = false
-		s.wake <- struct{}{} // there is room: watch takes one for each time it dozes
-	}
+// due reports whether time has to be watched for something.
+func (s *Session) due() bool {
+	return len(s.flight) > 0 || len(s.queue) > 0 || len(s.notices.pending) > 0 || s.pulse.wedged
 }
 
-// tickEvery is fine enough for the shortest time we keep, and no finer.
+// tickEvery returns an interval that is fine enough for the shortest timeout, and no finer.
 func (s *Session) tickEvery() time.Duration {
 	shortest := min(s.Patience, s.ProbeInterval, s.ProbeTimeout, s.HangGrace, s.hangWait, s.up.StartTimeout, 2*time.Second)
 	limit := func(d time.Duration) {
@@ -98,64 +94,52 @@ func (s *Session) tickEvery() time.Duration {
 }
 
 func (s *Session) tick(now time.Time) {
-	s.mu.Lock()
-	s.endWaits(now)
-	s.release()
-	for _, line := range s.notices.overdue(now) {
-		s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
-	}
-	conn := s.conn
-	s.endLingering(now)
-	if conn != nil {
+	s.update(func() {
+		s.endWaits(now)
+		s.release()
+		for _, line := range s.notices.overdue(now) {
+			s.later(func() { s.out.send(Told{Line: line, About: noticeAbout(line)}) })
+		}
+		conn := s.conn
+		s.endLingering(now)
+		if conn == nil {
+			return
+		}
 		s.takePulse(conn, now)
-	}
-	if conn != nil && s.conn == conn { // it may just have been replaced
-		s.endOverdue(conn, now)
-	}
-	s.unlock()
-	if conn != nil {
-		conn.Flush()
+		if s.conn == conn { // it may just have been replaced
+			s.endOverdue(conn, now)
+		}
+		s.later(conn.Flush)
+	})
+}
+
+// endWaits fails the calls that waited long enough for a server that is down, or for their turn.
+func (s *Session) endWaits(now time.Time) {
+	// How long a start may take is up to the restart rules; a server that cannot be reached does
+	// not start at all.
+	unreached := s.trouble != nil && s.trouble.Evidence.Remote
+	for _, c := range slices.Clone(s.queue) {
+		limit := s.Patience
+		if s.conn != nil {
+			limit = s.turnTimeout(c)
+		}
+		if c.id == nil || limit == 0 || c.class == Start && !unreached || now.Sub(c.waitsSince()) <= limit {
+			continue
+		}
+		if s.conn != nil {
+			s.fail(c, &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: limit})
+		} else {
+			s.fail(c, troubled(s.trouble, c, now))
+		}
 	}
 }
 
-// endWaits fails the calls that waited long enough for a server that is down,
-// or were held for too long.
-func (s *Session) endWaits(now time.Time) {
-	trouble := s.trouble
-	// How long a start may take is up to the restart rules; a server that
-	// cannot be reached does not even begin to.
-	unreached := trouble != nil && trouble.Evidence.Remote
-	giveUp := func(queue []*call, patience func(*call) time.Duration, why func(*call) *fault.Fault) []*call {
-		kept := queue[:0]
-		for _, c := range queue {
-			limit := patience(c)
-			switch {
-			case c.over:
-			case c.id != nil && limit > 0 && (c.class != Start || unreached) && now.Sub(c.waitsSince()) > limit:
-				s.retire(c)
-				s.later(func() { s.fail(c, why(c)) })
-			default:
-				kept = append(kept, c)
-			}
-		}
-		clear(queue[len(kept):])
-		return kept
+// turnTimeout returns how long a call may wait for its turn; 0: no limit.
+func (s *Session) turnTimeout(c *call) time.Duration {
+	if own := s.timeout(c); own > 0 {
+		return max(own, s.Patience)
 	}
-	unavailable := func(c *call) *fault.Fault { return troubled(trouble, c, now) }
-	if s.conn == nil {
-		patience := func(*call) time.Duration { return s.Patience }
-		s.repeats = giveUp(s.repeats, patience, unavailable)
-		s.waiting = giveUp(s.waiting, patience, unavailable)
-	}
-	turn := func(c *call) time.Duration {
-		if own := s.timeout(c); own > 0 {
-			return max(own, s.Patience)
-		}
-		return 0 // as long as it takes
-	}
-	s.held = giveUp(s.held, turn, func(c *call) *fault.Fault {
-		return &fault.Fault{Code: fault.ServerBusy, Delivery: deliveryOf(c), Waited: now.Sub(c.arrived), Limit: turn(c)}
-	})
+	return 0
 }
 
 // timeout returns how long a call may take without progress; 0: no limit.
@@ -166,9 +150,9 @@ func (s *Session) timeout(c *call) time.Duration {
 	return s.Timeout
 }
 
-// deadline returns when a call in flight is ended, if the user set a limit, and
-// that limit: its timeout without progress, extended by progress up to a
-// maximum. While the user is being asked something, the clock stands still.
+// deadline returns when a call in flight times out, and the limit that applies: its timeout,
+// extended by progress up to MaxTime. It returns never while the client has a question from the
+// server.
 func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 	limit = s.timeout(c)
 	if limit == 0 && s.MaxTime == 0 || s.userAsked(c.conn) {
@@ -176,7 +160,7 @@ func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 	}
 	heard := c.heard
 	if last := c.conn.LastHeard(); last.After(heard) && c.conn.MidLine() {
-		heard = last // half a line may be the answer to any call: as long as it grows, none stands still
+		heard = last // a partial line that grows may be the answer to any call
 	}
 	at = never
 	if limit > 0 {
@@ -191,29 +175,27 @@ func (s *Session) deadline(c *call) (at time.Time, limit time.Duration) {
 // never is the deadline of a call that has none.
 var never = time.Unix(1<<40, 0)
 
-// endOverdue times out the calls past their deadline. If the server is hung,
-// it is replaced instead, and its calls are judged as after any death.
+// endOverdue times out the calls past their deadline. If the server is hung, it is replaced
+// instead, and its calls are lost as after any death.
 func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 	for _, c := range s.flight {
 		switch {
-		case c.conn != conn || c.own != nil || c.over:
+		case c.conn != conn || c.own != nil:
 		case c.class == Start || conn.Starting():
-			c.heard = now // its own time begins when it is read
+			c.heard = now // its own timeout starts when the server reads it
 			if patience := s.up.StartPatience(); conn.Overdue(c.sent, now, patience) {
 				s.up.StartOverdue()
-				s.retire(c)
-				seen, shown := conn.Stuck(c.msg.Method, c.sent), conn.Glimpse()
-				s.later(func() {
-					s.fail(c, &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Cause: s.up.Cause(seen),
-						Waited: now.Sub(c.sent), Limit: patience, Evidence: shown})
-				})
+				f := &fault.Fault{Code: fault.StartTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: patience, Evidence: conn.Glimpse()}
+				stuck := conn.Stuck(c.msg.Method, c.sent)
+				s.later(func() { f.Cause = s.up.Cause(stuck) }) // slow; it runs before the answer is sent
+				s.fail(c, f)
 				s.replace(conn, "it did not answer "+c.msg.Method)
 				return
 			}
 		case c.msg.Method == "server/discover" && !s.memory.known():
 			if s.discoverOverdue(conn, c, now) {
-				s.abandon(c)
-				s.later(func() { s.refuseDiscover(c) })
+				s.expectLate(c)
+				s.refuseDiscover(c)
 			}
 		default:
 			at, limit := s.deadline(c)
@@ -226,50 +208,40 @@ func (s *Session) endOverdue(conn *upstream.Conn, now time.Time) {
 					return
 				}
 				if s.pulse.misses >= missesToKill && now.Before(at.Add(s.HangGrace)) {
-					continue // busy or hung will show in a moment; if hung, the call may yet be answered by the next one
+					continue // it will soon be clear whether it is hung; if so, the next process may answer the call
 				}
 			}
-			s.abandon(c)
-			s.cancelUpstream(conn, c)
+			s.expectLate(c)
+			s.cancelUpstream(c, fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":"timed out"}}`+"\n", c.n))
 			s.up.Record(conn.Generation, health.NoAnswer, 0, now)
-			s.later(func() {
-				s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
-			})
+			s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
 		}
 	}
-	s.release()
 }
 
-// endLingering times out the calls that go on with a connection that is over.
+// endLingering times out the calls that continue on a connection that was replaced.
 func (s *Session) endLingering(now time.Time) {
 	for _, c := range s.flight {
-		if c.conn == s.conn || c.own != nil || c.over || !c.conn.Lingers(c.end) {
+		if c.conn == s.conn || c.own != nil || !c.conn.Lingers(c.end) {
 			continue
 		}
 		if at, limit := s.deadline(c); !now.Before(at) {
-			s.retire(c)
 			c.conn.Drop(c.end)
-			s.later(func() {
-				s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
-			})
+			s.fail(c, &fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown, Waited: now.Sub(c.sent), Limit: limit})
 		}
 	}
 }
 
-// cancelUpstream tells the server that nobody waits any more: the same
-// notification in both eras over stdio.
-func (s *Session) cancelUpstream(conn *upstream.Conn, c *call) {
-	if conn.Remote() {
-		conn.Drop(c.end)
-		if c.modern {
-			return // hanging up says it all
-		}
+// cancelUpstream cancels a call at the server. Over modern HTTP closing the exchange is the
+// cancellation; otherwise notice is sent.
+func (s *Session) cancelUpstream(c *call, notice []byte) {
+	remote := c.conn.Remote()
+	if remote {
+		c.conn.Drop(c.end)
 	}
-	line := append(s.scratch[:0], `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
-	line = AppendID(line, c.n)
-	line = append(line, `,"reason":"timed out"}}`+"\n"...)
-	conn.Queue(line)
-	s.scratch = line[:0]
+	if c.conn == s.conn && !(remote && c.modern) { // otherwise the server is gone
+		c.conn.Queue(notice)
+	}
 }
 
 // takePulse probes a silent connection and replaces a hung one.
@@ -277,10 +249,10 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 	p := &s.pulse
 	heard := conn.LastHeard()
 	if s.userAsked(conn) && now.After(heard) {
-		heard = now // it may wait for the user and for nothing else: that is no silence
+		heard = now // it may be waiting for the user alone
 	}
 	if heard.After(p.probed) {
-		// Any byte is life.
+		// Any byte shows that it is alive.
 		if p.probe != nil {
 			s.abandon(p.probe)
 		}
@@ -302,16 +274,15 @@ func (s *Session) takePulse(conn *upstream.Conn, now time.Time) {
 	}
 }
 
-// silentSince returns since when a call waits and nothing was heard; now if no
-// call waits. An idle server is left alone: nobody would be helped by an answer,
-// and hundreds of them would be kept awake.
+// silentSince returns since when a call waits and nothing was received; now if no call waits. Idle
+// servers are not probed: it would keep hundreds of them awake for nothing.
 func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
 	since, heard := now, conn.LastHeard()
 	if s.pulse.wedged {
 		since = heard
 	}
 	for _, c := range s.flight {
-		if c.conn == conn && c.own == nil && !c.over && c.heard.Before(since) {
+		if c.conn == conn && c.own == nil && c.heard.Before(since) {
 			since = c.heard
 		}
 	}
@@ -321,8 +292,8 @@ func (s *Session) silentSince(conn *upstream.Conn, now time.Time) time.Time {
 	return since
 }
 
-// probe asks for a sign of life: ping in the legacy era, server/discover in
-// the modern one. Any answer will do, an error too.
+// probe sends a liveness probe: ping in the legacy era, server/discover in the modern one. Any
+// answer counts, including an error.
 func (s *Session) probe(conn *upstream.Conn, now time.Time) {
 	method, params := "ping", []byte(nil)
 	if s.memory.modern {
@@ -332,15 +303,15 @@ func (s *Session) probe(conn *upstream.Conn, now time.Time) {
 	s.transmit(s.pulse.probe, conn)
 }
 
-// examine looks at the processes: stopped, or without CPU?
+// examine checks whether the server's processes are stopped or use no CPU.
 func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p := &s.pulse
 	if now.Sub(p.looked) < s.HangGrace/8 {
 		return
 	}
 	vitals := conn.Vitals()
-	p.worked = min(p.worked, vitals.CPU)                                             // the time of a process that ended is gone from the sum
-	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+upstream.CPUTick { // a server that hangs still reads our probes and tends its timers
+	p.worked = min(p.worked, vitals.CPU)                                             // the sum loses the time of a process that ended
+	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+upstream.CPUTick { // a hung server still reads our probes and runs its timers
 		p.idleSince, p.worked = now, vitals.CPU
 	}
 	if !vitals.Stopped {
@@ -351,13 +322,11 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	p.vitals, p.looked = vitals, now
 }
 
-// hung replaces a server that answers no probe, uses no CPU and keeps a call
-// waiting past the call's own timeout, or for hangWait if it is stopped or the
-// client gave up on it. Silence alone proves nothing: a server that handles one
-// call at a time and waits for a slow API looks the same as a hung one, and
-// without us the client would get its answer. Where nothing is known of its
-// processes, as behind a URL, only a timeout the user set tells a hang from a
-// long call.
+// hung replaces a server that answers no probe, uses no CPU and keeps a call waiting past the
+// call's own timeout, or for hangWait if it is stopped or the client cancelled a call. Silence
+// alone proves nothing: a server that handles one call at a time and waits for a slow API looks the
+// same, and without gauze the client would get its answer. Behind a URL nothing is known of the
+// processes, so only a timeout the user set distinguishes a hang from a long call.
 func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	p := &s.pulse
 	doubted := !p.stopped.IsZero() || s.gaveUp.After(conn.LastHeard())
@@ -365,14 +334,14 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	if p.misses < missesToKill || !p.wedged && !waits {
 		return false
 	}
-	why := "it does not answer and does nothing"
+	why := "it does not answer and uses no CPU"
 	switch {
 	case !p.vitals.Known:
 		why = "it does not answer"
 	case p.idleSince.IsZero() || now.Sub(p.idleSince) < s.HangGrace:
-		return false // it works, perhaps beside a helper that is stopped
+		return false // it is working, perhaps with a helper process that is stopped
 	case !p.stopped.IsZero() && now.Sub(p.stopped) < s.HangGrace:
-		return false // it has just been stopped, and may be continued
+		return false // it was stopped a moment ago, and may be continued
 	case !p.stopped.IsZero():
 		why = "it was stopped and did not continue"
 	}
@@ -381,21 +350,21 @@ func (s *Session) hung(conn *upstream.Conn, now time.Time) bool {
 	return true
 }
 
-// replace ends a connection that is of no use. Calls that arrive from now on
-// wait for the next one; an answer that still comes is delivered.
+// replace ends a connection to a hung server. New calls wait for the next one; an answer that still
+// comes is passed on.
 func (s *Session) replace(conn *upstream.Conn, why string) {
 	conn.End(why, true)
-	s.conn = nil
+	s.disconnect()
 	s.admission.crash(time.Now())
 }
 
-// discoverPatience: a legacy server may ignore server/discover for ever; the
-// client waits for our word to fall back to initialize.
+// discoverPatience is how long a server may take to answer server/discover. A legacy server may
+// never answer it, and the client then falls back to initialize.
 const discoverPatience = 3 * time.Second
 
-// discoverOverdue: a server that is still starting is not ignoring anyone, so
-// the time counts from when it read the request, as far as that can be known,
-// and from the last sign that it works.
+// discoverOverdue reports whether server/discover has had its time, which is counted from when the
+// server read the request, as far as that is known, and from when it last used CPU: a server that
+// is still starting does not ignore the request.
 func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) bool {
 	s.examine(conn, now)
 	since := c.heard
@@ -406,18 +375,14 @@ func (s *Session) discoverOverdue(conn *upstream.Conn, c *call, now time.Time) b
 	return conn.Overdue(since, now, min(discoverPatience, patience)) || now.Sub(c.heard) > patience
 }
 
-// discoverRefused: some legacy servers exit on server/discover. After the
-// second time the client is better told to initialise.
-func (s *Session) discoverRefused(c *call) bool {
-	if c.msg.Method == "server/discover" && !s.memory.known() && c.deaths > 1 {
-		s.retire(c)
-		return true
-	}
-	return false
-}
-
+// refuseDiscover ends a server/discover with the answer of a legacy server: the client initializes.
 func (s *Session) refuseDiscover(c *call) {
-	s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
-	f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}
-	s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
+	if !s.move(c, done) {
+		return
+	}
+	s.later(func() {
+		s.Events.Emit(event.Event{Kind: event.Failed, Server: s.Name, Method: c.msg.Method, Code: fault.MethodUnknownEra})
+		f := &fault.Fault{Code: fault.MethodUnknownEra, Delivery: fault.Unknown, Server: s.Name, Name: s.label, Method: c.msg.Method, At: time.Now()}
+		s.out.send(answer(c.id, reply(c.id, "error", f.RPCError())))
+	})
 }

@@ -30,7 +30,7 @@ func TestARepetitionYieldsToAWriteOfAnotherSession(t *testing.T) {
 			s := New(Options{Spec: launch.Spec{Command: "none"}, Writes: &writes})
 			c := &call{class: test.class}
 			s.noteSent(c)
-			if ok, _ := mayRepeat(c, upstream.Loss{Delivery: fault.Unknown}, s.laterWrite(c)); !ok {
+			if ok, _ := mayRepeat(s.factsOf(c), connectionLost, upstream.Loss{Delivery: fault.Unknown}); !ok {
 				t.Fatal("not repeated although nobody wrote")
 			}
 			c.deaths = 1

@@ -1,0 +1,202 @@
+package proxy
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// noticeFromServer passes a notification on, unless it concerns nothing the client waits for.
+func (s *Session) noticeFromServer(conn *upstream.Conn, m *wire.Message) {
+	var about, old, value []byte
+	s.updateAndTell(func() {
+		if m = s.forListener(conn, m); m == nil {
+			return
+		}
+		about = s.about(conn, m)
+		pass := true
+		switch m.Method {
+		case "notifications/progress":
+			pass = s.progress(m)
+		case "notifications/cancelled":
+			old, _ = wire.Field(m.Params, "requestId")
+			if stream := s.subscription(conn, old); stream != nil {
+				s.move(stream, done) // how a modern server ends a stream
+				about, value = stream.id, stream.id
+			} else if value, about = s.withdrawn(conn, old); value == nil {
+				pass = false
+			}
+		case "notifications/subscriptions/acknowledged":
+			pass = !s.swallowed(m)
+			s.hintAfterGap(subscriptionOf(m.Params))
+		case "notifications/tools/list_changed":
+			s.catalog.change(s.sends)
+			pass = s.notices.pass(m, time.Now())
+		case "notifications/prompts/list_changed", "notifications/resources/list_changed":
+			pass = s.notices.pass(m, time.Now())
+		}
+		if !pass {
+			m = nil
+		}
+	}, func() {
+		switch {
+		case m == nil:
+		case value != nil:
+			s.out.buf = m.AppendWithParam(s.out.buf, old, value)
+			s.out.end(Told{About: about})
+		default:
+			s.out.put(Told{Line: m.Raw, About: about})
+		}
+	})
+}
+
+// about returns the id of the client's request that a request or notification from the server
+// belongs to, for clients that have a stream for each (HTTP). Its progress token or its stream may
+// say so. Over stdio nothing does, but it is nearly always the latest call.
+func (s *Session) about(conn *upstream.Conn, m *wire.Message) []byte {
+	if s.out.tell == nil {
+		return nil
+	}
+	if id := subscriptionOf(m.Params); id != nil {
+		return id
+	}
+	if m.Via != nil {
+		if c := s.awaiting(conn, m.Via); c != nil && c.own == nil {
+			return c.id
+		}
+	}
+	switch m.Method {
+	case "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+		"notifications/resources/updated":
+		return nil // they belong to no request
+	case "notifications/progress":
+		token, _ := wire.Field(m.Params, "progressToken")
+		if c := s.tokens[tokenKey(token)]; c != nil {
+			return c.id
+		}
+		return nil
+	}
+	if conn.Remote() {
+		return nil // it did not come on a request's stream
+	}
+	latest := &call{}
+	for _, c := range s.flight {
+		if c.conn == conn && c.own == nil && c.order > latest.order {
+			latest = c
+		}
+	}
+	return latest.id
+}
+
+// noticeAbout returns the id of the stream that a notification names.
+func noticeAbout(line []byte) []byte {
+	m, _, _ := wire.Scan(line)
+	return subscriptionOf(m.Params)
+}
+
+// progress extends the deadline of its call. It reports whether to pass the notification on: the
+// call must be open, and the value must increase, because a repeated call starts again at zero.
+func (s *Session) progress(m *wire.Message) bool {
+	var values [2][]byte
+	if wire.Fields(m.Params, values[:], "progressToken", "progress") != nil {
+		return false
+	}
+	c := s.tokens[tokenKey(values[0])]
+	if c == nil || c.state != sent {
+		return s.tasks[tokenKey(values[0])] // a task reports progress after its call's answer
+	}
+	c.heard = time.Now()
+	value, err := strconv.ParseFloat(string(values[1]), 64)
+	if err != nil {
+		return true // whether it is valid is up to the client
+	}
+	if value <= c.progress && c.deaths > 0 {
+		return false
+	}
+	c.progress = value
+	return true
+}
+
+// swallowed reports whether an acknowledgement is of a stream we opened again, which the client
+// must not see.
+func (s *Session) swallowed(m *wire.Message) bool {
+	c := s.calls[string(subscriptionOf(m.Params))]
+	if c == nil || !c.open() {
+		return false
+	}
+	swallow := c.stream.swallow
+	c.stream.acked, c.stream.swallow = true, false
+	return swallow
+}
+
+// subscriptionOf returns the raw id of the stream a notification belongs to.
+func subscriptionOf(params []byte) []byte {
+	meta, _ := wire.Field(params, "_meta")
+	id, _ := wire.Field(meta, "io.modelcontextprotocol/subscriptionId")
+	return id
+}
+
+// notices limits list_changed notifications: of those of one kind, floodAfter are passed on within
+// floodSpan, and then one for all the rest.
+type notices struct {
+	recent  map[string]*noticeCount
+	pending map[string][]byte
+}
+
+// noticeCount counts the notices of one kind.
+type noticeCount struct {
+	began time.Time
+	count int
+}
+
+const (
+	floodSpan  = time.Second
+	floodAfter = 100
+)
+
+func newNotices() notices {
+	return notices{recent: map[string]*noticeCount{}, pending: map[string][]byte{}}
+}
+
+// pass reports whether a notice is passed on now. If not, one of its kind is kept until the flood ends.
+func (n *notices) pass(m *wire.Message, now time.Time) bool {
+	key := m.Method + string(m.Params[:min(len(m.Params), 200)])
+	recent := n.recent[key]
+	if recent == nil || now.Sub(recent.began) >= floodSpan {
+		if len(n.recent) > 1000 {
+			clear(n.recent)
+		}
+		recent = &noticeCount{began: now}
+		n.recent[key] = recent
+	}
+	if recent.count++; recent.count <= floodAfter {
+		return true
+	}
+	if n.pending[key] == nil {
+		n.pending[key] = bytes.Clone(m.Raw)
+	}
+	return false
+}
+
+// overdue returns and forgets the notices that were held back long enough.
+func (n *notices) overdue(now time.Time) (lines [][]byte) {
+	for key, line := range n.pending {
+		if recent := n.recent[key]; recent == nil || now.Sub(recent.began) >= floodSpan {
+			lines = append(lines, line)
+			delete(n.pending, key)
+		}
+	}
+	return lines
+}
+
+// forget drops what is held back for a stream that has ended.
+func (n *notices) forget(stream []byte) {
+	for key, line := range n.pending {
+		if bytes.Equal(noticeAbout(line), stream) {
+			delete(n.pending, key)
+		}
+	}
+}

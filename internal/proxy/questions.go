@@ -1,0 +1,175 @@
+package proxy
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/event"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// question is a request from the server to the client.
+type question struct {
+	id    []byte // the server's, raw
+	conn  *upstream.Conn
+	about []byte // id of the client's request it was probably sent for; nil: not known
+	call  *call  // the call it was certainly sent for; nil: not known
+}
+
+// questionFromServer passes a request from the server on under an id of our own: the ids of two
+// processes may be equal.
+func (s *Session) questionFromServer(conn *upstream.Conn, m *wire.Message) {
+	var id, about []byte
+	rejection := ""
+	s.updateAndTell(func() {
+		switch {
+		case s.memory.modern: // 2026-07-28 has no server-to-client requests
+			rejection = `{"code":-32601,"message":"this client does not accept requests"}`
+			s.Events.Emit(event.Event{Kind: event.Dropped, Server: s.Name, Generation: conn.Generation, Method: m.Method,
+				Detail: "a request from a server whose protocol has none"})
+		case len(s.questions) >= maxQuestions:
+			rejection = fmt.Sprintf(`{"code":-32603,"message":"the client has not answered %d earlier requests"}`, maxQuestions)
+		default:
+			id, about = s.questionID(conn.Generation), s.about(conn, m)
+			if !s.userAsked(conn) {
+				s.askedAt = time.Now()
+			}
+			s.questions[string(id)] = &question{id: bytes.Clone(m.ID), conn: conn, about: bytes.Clone(about), call: s.askedFor(conn, m)}
+		}
+	}, func() {
+		if rejection != "" {
+			conn.Queue(reply(m.ID, "error", []byte(rejection)), lineEnd)
+			conn.Flush()
+			return
+		}
+		s.out.buf = m.AppendWithID(s.out.buf, id)
+		s.out.end(Told{About: about, Question: true})
+	})
+}
+
+// maxQuestions bounds the open requests of a server whose client does not answer.
+const maxQuestions = 1000
+
+// userAsked reports whether the client has a question of this server's. The answer takes as long as
+// the user takes, and the server may be waiting for it alone.
+func (s *Session) userAsked(conn *upstream.Conn) bool {
+	for _, q := range s.questions {
+		if q.conn == conn {
+			return true
+		}
+	}
+	return false
+}
+
+// askedFor returns the call a question was certainly sent for: the one on whose stream it came, or
+// the only tool call in flight. Servers list the roots without being called.
+func (s *Session) askedFor(conn *upstream.Conn, m *wire.Message) (only *call) {
+	if m.Via != nil {
+		if c := s.awaiting(conn, m.Via); c != nil && c.own == nil {
+			return c
+		}
+	}
+	if conn.Remote() || m.Method == "roots/list" {
+		return nil
+	}
+	for _, c := range s.flight {
+		if c.conn != conn || c.own != nil {
+			continue
+		}
+		if only != nil || c.msg.Method != "tools/call" {
+			return nil
+		}
+		only = c
+	}
+	return only
+}
+
+// settleQuestion forgets a question. If it was the last one, the clocks of the calls in flight resume.
+func (s *Session) settleQuestion(id string, q *question) {
+	delete(s.questions, id)
+	if s.userAsked(q.conn) {
+		return
+	}
+	now := time.Now()
+	for _, c := range s.flight {
+		if c.conn == q.conn {
+			since := s.askedAt
+			if c.sent.After(since) {
+				since = c.sent
+			}
+			c.heard, c.asked = now, c.asked+now.Sub(since)
+		}
+	}
+}
+
+// keepQuestions detaches the questions of a call that the server answered: they may be for other
+// calls as well.
+func (s *Session) keepQuestions(c *call) {
+	for _, q := range s.questions {
+		if q.call == c {
+			q.call = nil
+		}
+	}
+}
+
+// withdrawFor withdraws the questions of a call that ended without the server's answer: the client
+// can close its dialog, and the server, which may be waiting for the user alone, continues.
+func (s *Session) withdrawFor(c *call) {
+	for id, q := range s.questions {
+		if q.call != c {
+			continue
+		}
+		s.settleQuestion(id, q)
+		s.later(func() {
+			q.conn.Queue(reply(q.id, "error", []byte(`{"code":-32000,"message":"the request that caused this one has ended"}`)), lineEnd)
+			q.conn.Flush()
+			s.out.send(withdrawal(id, q, "the request that caused this one has ended"))
+		})
+	}
+}
+
+// withdrawal is the message that cancels a question at the client.
+func withdrawal(id string, q *question, reason string) Told {
+	return Told{About: q.about, Line: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id +
+		`,"reason":"` + reason + `"}}`)}
+}
+
+// withdrawQuestions withdraws the questions of a connection that ended.
+func (s *Session) withdrawQuestions(conn *upstream.Conn) {
+	for id, q := range s.questions {
+		if q.conn == conn {
+			delete(s.questions, id)
+			s.later(func() { s.out.send(withdrawal(id, q, "the server that sent this request has stopped")) })
+		}
+	}
+}
+
+// answerFromClient passes the client's answer to a question on to the server that asked it.
+func (s *Session) answerFromClient(m *wire.Message) {
+	s.update(func() {
+		q := s.questions[string(m.ID)]
+		if q == nil {
+			return // its server is gone, or it was never asked
+		}
+		s.settleQuestion(string(m.ID), q)
+		s.scratch = m.AppendWithID(s.scratch[:0], q.id)
+		q.conn.Queue(s.scratch)
+		if q.conn != s.conn {
+			q.conn.Flush()
+		}
+	})
+}
+
+// withdrawn ends a question that the server cancelled. It returns our id of the question, and the
+// id of the client's request it was about.
+func (s *Session) withdrawn(conn *upstream.Conn, id []byte) (ours, about []byte) {
+	for ours, q := range s.questions {
+		if q.conn == conn && bytes.Equal(q.id, id) {
+			s.settleQuestion(ours, q)
+			return []byte(ours), q.about
+		}
+	}
+	return nil, nil
+}
