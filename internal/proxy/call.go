@@ -134,7 +134,7 @@ func (s *Session) discard(c *call) {
 func (s *Session) move(c *call, to state) bool {
 	from := c.state
 	if !slices.Contains(moves[from], to) {
-		s.counters.IllegalMoves++
+		s.illegalMoves++
 		if s.check != nil {
 			panic(fmt.Sprintf("%s: from %v to %v", c.msg.Method, from, to))
 		}

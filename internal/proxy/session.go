@@ -152,13 +152,12 @@ type Session struct {
 	effects           []func() // to run once mu is free
 	check             func(*Session)
 	counters          Counters
+	illegalMoves      uint64 // moves that a call's state does not allow; 0 unless gauze has a bug
 }
 
 // Counters counts what a session has seen.
 type Counters struct {
 	Calls, Answered, Failed, Unknown, Replayed, Late, Foreign, Stray, FromCache, Repaired uint64
-
-	IllegalMoves uint64 // of a call, which its state does not allow; 0 unless gauze has a bug
 }
 
 // checkInTests checks a session after every update. It is nil except in tests, where an illegal

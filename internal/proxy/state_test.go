@@ -112,7 +112,7 @@ func TestTheTablesFollowTheState(t *testing.T) {
 			calls = slices.Delete(calls, at, at+1)
 		}
 	}
-	if n := s.Counters().IllegalMoves; n != 0 {
+	if n := s.illegalMoves; n != 0 {
 		t.Errorf("%d illegal moves", n)
 	}
 }
@@ -128,8 +128,8 @@ func TestACallIsAnsweredOnce(t *testing.T) {
 	for range 3 {
 		s.update(func() { s.fail(c, &fault.Fault{Code: fault.Stopping}) })
 	}
-	if told != 1 || s.Counters().IllegalMoves != 2 {
-		t.Errorf("%d answers, %d illegal moves", told, s.Counters().IllegalMoves)
+	if told != 1 || s.illegalMoves != 2 {
+		t.Errorf("%d answers, %d illegal moves", told, s.illegalMoves)
 	}
 }
 
