@@ -36,7 +36,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		}
 	}
 	b.WriteString(showConflicts(h.Conflicts, p))
-	n := h.Count()
+	n := h.Totals()
 	var sum []string
 	add := func(count int, what string) {
 		if count > 0 {
@@ -44,18 +44,18 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		}
 	}
 	if !static {
-		sum = append(sum, fmt.Sprintf("%d of %d work", h.Working(), len(h.Servers)-n[fleet.Off]))
+		sum = append(sum, fmt.Sprintf("%d of %d work", n.Working, len(h.Servers)-n.Off))
 	} else {
 		sum = append(sum, plural(len(h.Servers), "entry")+" read")
 	}
-	add(n[fleet.Broken], "broken")
+	add(n.Broken, "broken")
 	if files := h.BrokenFiles(); files > 0 {
 		sum = append(sum, plural(files, "broken file"))
 	}
 	if !static {
-		add(n[fleet.Untried], "not tried")
+		add(n.Untried, "not tried")
 	}
-	add(n[fleet.Off], "off")
+	add(n.Off, "off")
 	fmt.Fprintf(&b, "\n%s.\n", strings.Join(sum, ", "))
 	return b.String()
 }

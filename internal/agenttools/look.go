@@ -294,7 +294,11 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 		return out, err
 	}
 	view := c.look()
-	all := c.check(view.Servers, fleet.CheckOptions{Timeout: wait})
+	chosen, err := view.Choose(lock.Known(fleet.Choice{}))
+	if err != nil {
+		return out, err
+	}
+	all := c.check(chosen, fleet.CheckOptions{Timeout: wait})
 	out = Verified{File: fault.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: fault.Passage(c.desk.Fleet.Uncompared(lock))}
 	for _, drift := range c.desk.Fleet.Verify(lock, all) {
 		drift.Client, drift.Server, drift.What = fault.Quote(drift.Client), fault.Quote(drift.Server), fault.Passage(drift.What)

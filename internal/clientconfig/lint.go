@@ -209,6 +209,7 @@ func (l *linter) topLevel() {
 		l.misplaced()
 		return
 	}
+	l.beside()
 	servers, _ := l.Doc.At(l.servers...)
 	switch want := servers.Kind(); {
 	case l.Place.List && want == splice.MapKind && len(l.Entries) > 0:
@@ -311,6 +312,32 @@ func (l *linter) misplaced() {
 			return
 		}
 	}
+}
+
+// beside reports servers under a key of another client next to the key that this one reads.
+func (l *linter) beside() {
+	if l.Place.Borrowed || l.Place.Old != "" || len(l.servers) != 1 {
+		return
+	}
+	for name, n := range l.Doc.Root().Members() {
+		if any(name) == l.servers[0] || !foldedKey(name) || !looksLikeServers(n) || l.readElsewhere(name) {
+			continue
+		}
+		what := fmt.Sprintf("%s does not read the servers under %s, only those under %q", l.Client.Name, quoted(name), l.servers[0])
+		l.add("wrong-top-level-key", &n, nil, what, fmt.Sprintf("move them to %q", l.servers[0]))
+	}
+}
+
+// readElsewhere reports whether any client reads servers under this key of the same file.
+func (l *linter) readElsewhere(name string) bool {
+	for _, c := range clients {
+		for _, p := range c.Places {
+			if p.Linux == l.Place.Linux && slices.ContainsFunc(p.Keys, func(w []string) bool { return len(w) > 0 && w[0] == name }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // foldedKey knows the keys of all clients, however they are spelled.

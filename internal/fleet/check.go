@@ -59,7 +59,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			spec := f.start(c.Real(), machine.Dir, c.Config.InProject())
 			c.Attempt, c.Report = c.examine(ctx, machine, spec, doctor.ExamineOptions{
 				Heal:    o.Heal || c.Wrapped, // gauze run does, too
-				Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
+				Timeout: c.timeout(o.Timeout), Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(c.Server, is)
 					}
@@ -94,6 +94,17 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	return all
+}
+
+// brokenTimeout bounds the wait for an entry that its client does not load: the result does not change the verdict.
+const brokenTimeout = 5 * time.Second
+
+// timeout returns how long to wait for the server: as long as asked, or 0 for the default of its command.
+func (s *Server) timeout(asked time.Duration) time.Duration {
+	if asked == 0 && len(s.Errors()) > 0 {
+		return brokenTimeout
+	}
+	return asked
 }
 
 // key is equal only for servers that are started or reached in exactly the same

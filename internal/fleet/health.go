@@ -74,15 +74,33 @@ func (h Health) Count() map[State]int {
 	return n
 }
 
-// Working is how many are known to work.
-func (h Health) Working() (n int) {
+// Totals counts every server once.
+type Totals struct {
+	Working int // known to work
+	Broken  int
+	Untried int // not tried, and not known to be broken
+	Off     int
+}
+
+// Totals returns how many servers work, are broken, were not tried or are off.
+func (h Health) Totals() (n Totals) {
 	for _, c := range h.Servers {
-		if c.Well() {
-			n++
+		switch state := c.Verdict().State; {
+		case state == Broken:
+			n.Broken++
+		case state == Off:
+			n.Off++
+		case c.Tried:
+			n.Working++
+		default:
+			n.Untried++
 		}
 	}
 	return n
 }
+
+// Working returns how many servers are known to work.
+func (h Health) Working() int { return h.Totals().Working }
 
 // Groups are the servers and files by client, in the order of the servers.
 func (h Health) Groups() (all []*Group) {

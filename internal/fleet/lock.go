@@ -27,6 +27,7 @@ const LockFile = "gauze.lock.json"
 type Lock struct {
 	Format  int       `json:"gauzeLock"`
 	Made    time.Time `json:"made"`
+	Partial bool      `json:"partial,omitempty"` // the servers were chosen by name: others are not compared
 	Servers []Locked  `json:"servers"`
 }
 
@@ -196,8 +197,15 @@ func ReadLock(text []byte) (l Lock, err error) {
 	return l, nil
 }
 
-// With is the lock with what another one knows better or in addition.
+// Chosen returns the lock, marked as one of some servers if the choice names them.
+func (l Lock) Chosen(c Choice) Lock {
+	l.Partial = len(c.Names) > 0
+	return l
+}
+
+// With returns the lock updated with the servers of a newer one. A lock of all servers stays one.
 func (l Lock) With(newer Lock) Lock {
+	l.Partial = newer.Partial && (l.Partial || len(l.Servers) == 0)
 	l.Format, l.Made = newer.Format, newer.Made
 	l.Servers = slices.DeleteFunc(slices.Clone(l.Servers), func(was Locked) bool {
 		return slices.ContainsFunc(newer.Servers, was.same)
@@ -220,11 +228,15 @@ func (l Lock) Only(c Choice) (Lock, error) {
 	return l, nil
 }
 
-// Known is a choice in which names that the lock has need not be found
-// anywhere else: they are missing then.
+// Known returns the choice to verify: names that the lock has need not be in any file, and a partial lock chooses its
+// own servers if the choice names none.
 func (l Lock) Known(c Choice) Choice {
+	all := l.Partial && len(c.Names) == 0
 	for _, was := range l.Servers {
 		c.Maybe = append(c.Maybe, was.Name, was.Client+"/"+was.Name)
+		if all {
+			c.Names = append(c.Names, was.Client+"/"+was.Name)
+		}
 	}
 	return c
 }
