@@ -22,15 +22,15 @@ import (
 // hints are what a tool says of itself to clients.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
-// answer is what a tool returns: data, and the same in a few lines.
+// answer is what a tool returns: data, and the same in a maxListed lines.
 type answer interface{ text() string }
 
 // add registers a tool. Its schemas come from the types; arguments are held
 // against them as Gauze does it for every server: repaired where that changes
 // no meaning, or refused with all that is wrong and a call that would pass.
-func add[In any, Out answer](d *desk, name, title, about string, h hints, run func(*call, In) (Out, error)) {
-	if len(deeds[name]) == 0 {
-		panic("agenttools: " + name + " has no row in the table of deeds")
+func add[In any, Out answer](svc *service, name, title, about string, h hints, run func(*call, In) (Out, error)) {
+	if len(operations[name]) == 0 {
+		panic("agenttools: " + name + " is missing from the table of operations")
 	}
 	input := schemaOf[In]()
 	raw, err := json.Marshal(input)
@@ -41,11 +41,11 @@ func add[In any, Out answer](d *desk, name, title, about string, h hints, run fu
 	if h.readOnly {
 		tier = repair.Told
 	}
-	d.server.AddTool(&mcp.Tool{
-		Name: name, Title: title, Description: about, InputSchema: input, OutputSchema: schemaOf[Out](),
-		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld},
+	svc.server.AddTool(&mcp.Tool{
+		Name: name, Title: title, Description: about, InputSchema: input, OutputSchema: outlineOf[Out](),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld},
 	}, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := d.newCall(ctx, name, request)
+		c := svc.newCall(ctx, name, request)
 		defer c.end()
 		schema := repair.Compile(raw)
 		out := schema.Arguments(request.Params.Arguments, repair.Options{Tool: name, Tier: tier})
@@ -58,7 +58,7 @@ func add[In any, Out answer](d *desk, name, title, about string, h hints, run fu
 		}
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
-			return c.failed(mistake("the arguments are not what "+name+" takes: "+fault.Quote(err.Error()), "send a JSON object with the members of the input schema")), nil
+			return c.failed(mistake("invalid arguments for "+name+": "+fault.Quote(err.Error()), "send a JSON object that matches the input schema")), nil
 		}
 		return finish(c, arguments, func() (Out, error) { return run(c, in) })
 	})
@@ -76,7 +76,7 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 		out, err = run()
 	case !agrees(said):
 		var none Out
-		s := any(&none).(interface{ standing() *Standing }).standing() // who asks has one
+		s := any(&none).(interface{ actionStatus() *ActionStatus }).actionStatus() // who asks has one
 		s.Asks = open.title
 		s.refused(said, open.question)
 		out = none
@@ -98,7 +98,18 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 	return c.answered(out), nil
 }
 
-// schemaOf is the schema of a type. Lists are lists and never null.
+// outlineOf returns the schema of a type without the fields of nested objects: they explain themselves, and every
+// byte of tools/list is in the context of every session.
+func outlineOf[T any]() *jsonschema.Schema {
+	s := schemaOf[T]()
+	s.AdditionalProperties = nil
+	for name, property := range s.Properties {
+		s.Properties[name] = &jsonschema.Schema{Type: property.Type, Types: property.Types, Description: property.Description}
+	}
+	return s
+}
+
+// schemaOf returns the schema of a type. Lists are never null.
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -124,7 +135,7 @@ func plain(s *jsonschema.Schema) {
 
 // call is one call of a tool at work.
 type call struct {
-	desk    *desk
+	service *service
 	ctx     context.Context
 	tool    string
 	request *mcp.CallToolRequest
@@ -137,12 +148,12 @@ type call struct {
 	secrets []fault.Secrets // values that no answer may hold
 }
 
-func (d *desk) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
-	c := &call{desk: d, tool: tool, request: request}
+func (svc *service) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
+	c := &call{service: svc, tool: tool, request: request}
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(d.ctx, cancel) // the SDK waits for calls at the end, and does not end them
+	stop := context.AfterFunc(svc.ctx, cancel) // the SDK waits for calls at the end, and does not end them
 	c.ctx, c.stop = ctx, func() { stop(); cancel() }
-	c.secrets = []fault.Secrets{fault.EnvironSecrets(d.Fleet.Home.Environ)}
+	c.secrets = []fault.Secrets{fault.EnvironSecrets(svc.Fleet.Home.Environ)}
 	return c
 }
 
@@ -160,10 +171,12 @@ func (c *call) identify(arguments []byte) (consent string) {
 	return consent
 }
 
-// knows takes note of the secrets of all servers, so that no answer holds them.
+// hideSecretsOf takes note of the secrets of all servers, so that no answer holds them.
 // Values that are only suspected stay: what a server says was cleared of them
 // before, and in our own words they may be a name.
-func (c *call) knows(view *fleet.View) { c.secrets = append(c.secrets, view.Secrets().Certain()) }
+func (c *call) hideSecretsOf(view *fleet.View) {
+	c.secrets = append(c.secrets, view.Secrets().Certain())
+}
 
 func (c *call) hide(text string) string {
 	for _, s := range c.secrets {
@@ -190,7 +203,7 @@ func (c *call) tell(format string, args ...any) {
 	}) // nobody is listening any more
 }
 
-// answered is a good result. What it holds is combed for known secrets once
+// answered is a good result. What it holds is redacted for known secrets once
 // more, whoever wrote it.
 func (c *call) answered(out answer) *mcp.CallToolResult {
 	data, err := json.Marshal(out)
@@ -201,7 +214,7 @@ func (c *call) answered(out answer) *mcp.CallToolResult {
 	if err != nil {
 		return c.failed(err)
 	}
-	value = c.combed(value)
+	value = c.redacted(value)
 	text := c.hide(out.text())
 	if d, ok := out.(interface{ decides() string }); ok && d.decides() != "" {
 		value.(map[string]any)["diff"] = d.decides()
@@ -211,17 +224,17 @@ func (c *call) answered(out answer) *mcp.CallToolResult {
 	return &mcp.CallToolResult{StructuredContent: value, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-func (c *call) combed(value any) any {
+func (c *call) redacted(value any) any {
 	switch v := value.(type) {
 	case string:
 		return c.hide(v)
 	case []any:
 		for i := range v {
-			v[i] = c.combed(v[i])
+			v[i] = c.redacted(v[i])
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = c.combed(v[key])
+			v[key] = c.redacted(v[key])
 		}
 	}
 	return value
@@ -232,7 +245,7 @@ func (c *call) failed(err error) *mcp.CallToolResult {
 	text := c.hide(fault.Redact(err.Error()))
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
-		text += "\nnext: call list_servers for all names; a server of one client is CLIENT/NAME"
+		text += "\nnext: call list_servers for all names; use CLIENT/NAME for a server of one client"
 	}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
@@ -245,7 +258,7 @@ func mistake(what, next string, args ...any) error {
 // seconds is a timeout as tools take it.
 func seconds(n float64) (time.Duration, error) {
 	if n < 0 || n > 600 {
-		return 0, mistake(fmt.Sprintf("timeout_seconds is %v: want 1 to 600, or leave it out", n), `for example {"timeout_seconds": 30}`)
+		return 0, mistake(fmt.Sprintf("invalid timeout_seconds %v: must be between 1 and 600", n), `for example {"timeout_seconds": 30}`)
 	}
 	return time.Duration(n * float64(time.Second)), nil
 }

@@ -49,11 +49,11 @@ func Across(configs []*Config) (all []Problem) {
 				continue
 			}
 			l := linter{Config: h.config}
-			what := fmt.Sprintf("%s has a server of this name in %d files, and it is not written down which one counts", client.Name, len(holders))
+			what := fmt.Sprintf("%s has a server with this name in %d files, and does not document which one it uses", client.Name, len(holders))
 			if certain {
-				what = fmt.Sprintf("the server of the same name in %s (%s) is used instead", winner.config.Path, winner.entry.Scope)
+				what = fmt.Sprintf("the client uses the server with the same name in %s (%s) instead", winner.config.Path, winner.entry.Scope)
 			}
-			l.add("shadowed", &h.entry.outer, h.entry, what, "rename one, or take one out")
+			l.add("shadowed", &h.entry.outer, h.entry, what, "")
 			all = append(all, l.all...)
 		}
 	}
@@ -72,9 +72,9 @@ func (l entryLinter) approval() {
 	switch said(l.answers, l.e.Name) {
 	case Yes:
 	case No:
-		l.report("not-approved", l.e.outer, "somebody said no to this server of the project", "type /mcp in a session, and approve it there")
+		l.report("not-approved", l.e.outer, "this server of the project was rejected in Claude Code", "approve it with /mcp in a session")
 	default:
-		l.report("not-approved", l.e.outer, "nobody approved this server of the project yet", "start claude in the project once, and say yes")
+		l.report("not-approved", l.e.outer, "this server of the project is not approved in Claude Code yet", "start claude in the project and approve the server")
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 	Put
 )
 
-var errMoved = errors.New("the file has something else at the place of the change")
+var errMoved = errors.New("the file does not match the change: another program edited it")
 
 // Apply makes the changes.
 func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {

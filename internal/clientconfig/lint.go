@@ -1,6 +1,7 @@
 package clientconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,11 +23,11 @@ type linter struct {
 func (c *Config) Lint() []Problem {
 	l := &linter{Config: c}
 	if c.Err != nil {
-		next := "look at the file's mode and owner"
+		next := ""
 		if errors.Is(c.Err, errLeaves) {
-			next = "if its servers are meant for the project, put a copy of the file there instead of a link"
+			next = "if its servers belong to the project, replace the link with a copy of the file"
 		}
-		l.add("not-readable", nil, nil, "the file cannot be read: "+quoted(reason(c.Err)), next)
+		l.add("not-readable", nil, nil, "cannot read the file: "+quoted(reason(c.Err)), next)
 		return l.all
 	}
 	l.syntax()
@@ -53,12 +54,12 @@ func reason(err error) string {
 func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fix ...Change) *Problem {
 	k, known := catalogue[code]
 	if !known {
-		panic("no such code: " + string(code))
+		panic("clientconfig: unknown code " + string(code))
 	}
-	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: next}
+	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: cmp.Or(next, k.remedy)}
 	if l.Place.Borrowed && (e != nil || len(fix) > 0) {
 		// It is written for its owner, who reads it in another way.
-		p.Fix, p.Severity, p.Next = nil, Warning, "leave it as it is, or give "+l.Client.Name+" an entry of its own"
+		p.Fix, p.Severity, p.Next = nil, Warning, "leave the entry as it is, or add one in a file of "+l.Client.Name
 		fix = nil
 	}
 	const most = 1000
@@ -85,7 +86,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
 	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
 
-const spoilsAll = "; here one bad entry also keeps all others of the file from being read"
+const spoilsAll = "; because of it, the client loads none of the servers in this file"
 
 // touchesLoading tells whether a fix touches a variable that decides what
 // code runs, whom it trusts or where its connections go.
@@ -129,17 +130,17 @@ func (c *Config) shared() bool { return c.InProject() && !c.Place.Private }
 func (l *linter) syntax() {
 	text, isJSON := string(l.Text), l.Format() == splice.JSON || l.Format() == splice.JSONC
 	if isJSON && l.marked() && l.Client.Mark != Yes {
-		p := l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
+		p := l.add("byte-order-mark", nil, nil, "the file starts with a byte order mark", "save the file as UTF-8 without a byte order mark", cut(text, []span{{0, len("\ufeff")}})...)
 		if l.Client.Mark == No {
 			p.Severity = Error
 		}
 	}
 	if isJSON && strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "" {
-		l.add("empty-file", nil, nil, "the file is empty", "write {} into it, or remove it")
+		l.add("empty-file", nil, nil, "the file is empty", "")
 		return
 	}
 	if l.Doc == nil {
-		p := l.add("broken-syntax", nil, nil, "the file cannot be read as "+l.Format().String(), "mend the line by hand")
+		p := l.add("broken-syntax", nil, nil, "the file is not valid "+l.Format().String(), "")
 		var wrong *splice.SyntaxError
 		if errors.As(l.Strict, &wrong) {
 			p.Line, p.Column = wrong.Line, wrong.Column
@@ -154,7 +155,7 @@ func (l *linter) syntax() {
 		l.loose(text)
 	}
 	for _, twice := range l.Doc.Duplicates() {
-		p := l.add("duplicate-key", nil, nil, fmt.Sprintf("the key %s stands twice in the same place; the first one does not count", quoted(twice.Name)), "keep the one you mean, and remove the other")
+		p := l.add("duplicate-key", nil, nil, fmt.Sprintf("the key %s appears twice in the same object; the first one is ignored", quoted(twice.Name)), "")
 		p.Line, p.Column = twice.Line, 1
 	}
 }
@@ -172,11 +173,11 @@ func (l *linter) loose(text string) {
 		for i, c := range comments {
 			pieces[i] = wholeLine(text, c)
 		}
-		p := l.add("comment", nil, nil, "the file has a comment in it", "take comments out", cut(text, pieces)...)
+		p := l.add("comment", nil, nil, "the file contains a comment", "remove the comments", cut(text, pieces)...)
 		place(p, comments[0].from)
 		l.perhaps(p, l.Client.Comments)
 		if l.Client.Comments == Unknown {
-			p.needsEyes() // they are somebody's words
+			p.needsReview() // they are somebody's words
 		}
 	}
 	if len(commas) > 0 && l.Client.Commas != Yes {
@@ -184,7 +185,7 @@ func (l *linter) loose(text string) {
 		for i, at := range commas {
 			pieces[i] = span{at, at + 1}
 		}
-		p := l.add("trailing-comma", nil, nil, "there is a comma behind the last entry of a list or an object", "take the comma out", cut(text, pieces)...)
+		p := l.add("trailing-comma", nil, nil, "there is a comma after the last item of a list or an object", "remove the comma", cut(text, pieces)...)
 		place(p, commas[0])
 		l.perhaps(p, l.Client.Commas)
 	}
@@ -193,17 +194,17 @@ func (l *linter) loose(text string) {
 // perhaps softens what nobody tried with this client.
 func (l *linter) perhaps(p *Problem, known Answer) {
 	if known == Unknown {
-		p.Severity, p.Why = Warning, "many clients refuse the whole file for that; nobody wrote down what "+l.Client.Name+" does"
+		p.Severity, p.Why = Warning, "many clients reject the whole file because of this; what "+l.Client.Name+" does is not documented"
 	}
 }
 
 // topLevel is about the place of the servers.
 func (l *linter) topLevel() {
 	if len(l.Entries) > 0 && l.Place.Old != "" {
-		l.add("old-place", nil, nil, l.Place.Old, "move the servers to the file that is read")
+		l.add("old-place", nil, nil, l.Place.Old, "")
 	}
 	if len(l.Entries) > 0 && (l.Client.Status == Ended || l.Client.Status == Superseded) {
-		l.add("client-ended", nil, nil, l.Client.Message, "nothing, as long as it works for you")
+		l.add("client-ended", nil, nil, l.Client.Message, "")
 	}
 	if l.servers == nil {
 		l.misplaced()
@@ -213,11 +214,11 @@ func (l *linter) topLevel() {
 	servers, _ := l.Doc.At(l.servers...)
 	switch want := servers.Kind(); {
 	case l.Place.List && want == splice.MapKind && len(l.Entries) > 0:
-		l.add("servers-not-a-list", &servers, nil, "the servers are given by name, and "+l.Client.Name+" wants a list", "make each one an item with its name inside", l.asList(servers)...)
+		l.add("servers-not-a-list", &servers, nil, "the servers are an object, but "+l.Client.Name+" expects a list", "write each server as an item of a list, with a name field", l.asList(servers)...)
 	case !l.Place.List && want == splice.ListKind:
-		l.add("servers-not-a-map", &servers, nil, "the servers are a list, and "+l.Client.Name+" wants them by name", "write each one under its name", l.asMap(servers)...)
+		l.add("servers-not-a-map", &servers, nil, "the servers are a list, but "+l.Client.Name+" expects an object", "write each server under its name", l.asMap(servers)...)
 	case want != splice.MapKind && want != splice.ListKind && want != splice.NullKind:
-		l.add("servers-not-a-map", &servers, nil, "there is no object with servers under "+keyName(l.servers), "write each server under its name")
+		l.add("servers-not-a-map", &servers, nil, "there is no object of servers under "+keyName(l.servers), "write each server under its name")
 	}
 }
 
@@ -298,17 +299,17 @@ func (l *linter) misplaced() {
 	}
 	if outer, inner, dotted := strings.Cut(want[0], "."); dotted {
 		if n, ok := l.Doc.At(outer, inner); ok && looksLikeServers(n) {
-			l.add("dotted-key", &n, nil, fmt.Sprintf("the servers are under %s inside of %s", quoted(inner), quoted(outer)), fmt.Sprintf("write one key, %q", want[0]), l.joinKeys(outer, inner, want[0])...)
+			l.add("dotted-key", &n, nil, fmt.Sprintf("the servers are under %s inside %s", quoted(inner), quoted(outer)), fmt.Sprintf("use the single key %q", want[0]), l.joinKeys(outer, inner, want[0])...)
 			return
 		}
 	}
 	for name, n := range l.Doc.Root().Members() {
 		if inner, ok := member(n, "servers"); ok && name == "mcp" && looksLikeServers(inner) {
-			l.add("wrong-top-level-key", &inner, nil, fmt.Sprintf("the servers are under %q inside of %q, and %s reads %q", "servers", "mcp", l.Client.Name, want[0]), "move them there")
+			l.add("wrong-top-level-key", &inner, nil, fmt.Sprintf("the servers are under %q inside %q, but %s reads %q", "servers", "mcp", l.Client.Name, want[0]), fmt.Sprintf("move the servers to %q", want[0]))
 			return
 		}
 		if foldedKey(name) && looksLikeServers(n) {
-			l.add("wrong-top-level-key", &n, nil, fmt.Sprintf("the servers are under %s, and %s reads %q", quoted(name), l.Client.Name, want[0]), "rename the key", rename(want[0], nil, name))
+			l.add("wrong-top-level-key", &n, nil, fmt.Sprintf("the servers are under %s, but %s reads %q", quoted(name), l.Client.Name, want[0]), "rename the key", rename(want[0], nil, name))
 			return
 		}
 	}

@@ -22,7 +22,7 @@ func (l entryLinter) lint() {
 		return
 	}
 	if l.e.outer.Kind() != splice.MapKind {
-		l.report("entry-not-an-object", l.e.outer, "the entry is no object", "write its command or its URL as a member")
+		l.report("entry-not-an-object", l.e.outer, "the entry is not an object", "")
 		return
 	}
 	l.names()
@@ -78,14 +78,14 @@ func (l entryLinter) command() {
 		if len(argv) > 0 && len(argv) == len(command.Items()) && !hasArgs {
 			fix = Edit{set(argv[0], l.at(f.Command)), set(list(argv[1:]), l.at(f.Args))}
 		}
-		l.report("command-is-a-list", command, fmt.Sprintf("the command is a list, and %s wants a text", l.Client.Name), "put the arguments into "+quoted(f.Args), fix...)
+		l.report("command-is-a-list", command, fmt.Sprintf("the command is a list, but %s expects a string", l.Client.Name), "move the arguments to "+quoted(f.Args), fix...)
 		return
 	case splice.MapKind:
 		l.oldCommand(command)
 		return
 	case splice.StringKind:
 	default:
-		l.report("nothing-to-start", command, "the command is no text", "write the name of the program in quotes")
+		l.report("nothing-to-start", command, "the command is not a string", "write the program's name as a string")
 		return
 	}
 	line, _ := text(command)
@@ -95,14 +95,14 @@ func (l entryLinter) command() {
 		return
 	}
 	if line == "" {
-		l.report("nothing-to-start", command, "the command is empty", "write the name of the program")
+		l.report("nothing-to-start", command, "the command is empty", "write the program's name")
 	}
 	if len(split) > 1 {
 		fix := Edit{set(split[0], l.at(f.Command)), set(list(append(slices.Clone(split[1:]), words(args)...)), l.at(f.Args))}
 		if hasArgs && len(words(args)) != len(args.Items()) {
 			fix = nil
 		}
-		l.report("command-line-in-command", command, "the command has its arguments in it", "put them into "+quoted(f.Args)+", one by one", fix...)
+		l.report("command-line-in-command", command, "the command includes its arguments", "move the arguments to "+quoted(f.Args)+", one string each", fix...)
 	}
 	if hasArgs {
 		l.args(args)
@@ -120,11 +120,11 @@ func (l entryLinter) args(args splice.Node) {
 		if split, ok := shellWords(line); ok {
 			fix = Edit{set(list(split), l.at(f.Args))}
 		}
-		l.report("args-not-a-list", args, "the arguments are one text", "write them as a list, one by one", fix...)
+		l.report("args-not-a-list", args, "the arguments are a single string", "write the arguments as a list of strings", fix...)
 	case splice.NullKind:
-		l.report("args-not-a-list", args, "the arguments are null", "take them out", remove(l.at(f.Args)))
+		l.report("args-not-a-list", args, "the arguments are null", "remove "+quoted(f.Args), remove(l.at(f.Args)))
 	default:
-		l.report("args-not-a-list", args, "the arguments are no list", "write them as a list, one by one")
+		l.report("args-not-a-list", args, "the arguments are not a list", "write the arguments as a list of strings")
 	}
 }
 
@@ -139,9 +139,9 @@ func (l entryLinter) argvItems(args splice.Node, path []any) {
 		if ok {
 			fix = Edit{set(s, path, i)}
 		}
-		p := l.report("arg-not-text", item, fmt.Sprintf("argument %d is no text", i+1), "put it in quotes", fix...)
+		p := l.report("arg-not-text", item, fmt.Sprintf("argument %d is not a string", i+1), "put the value in quotes", fix...)
 		if !oneSpelling(s) {
-			p.needsEyes()
+			p.needsReview()
 		}
 		return
 	}
@@ -161,9 +161,9 @@ func (l entryLinter) intoArgv(command splice.Node, line string, split []string) 
 	case hasArgs:
 		fix = append(fix, remove(l.at(usualArgs)))
 	}
-	p := l.report("command-not-a-list", command, fmt.Sprintf("the command is a text, and %s wants a list with the program and its arguments", l.Client.Name), "write one list", fix...)
+	p := l.report("command-not-a-list", command, fmt.Sprintf("the command is a string, but %s expects a list with the program and its arguments", l.Client.Name), "write the program and its arguments as one list", fix...)
 	if len(split) > 1 {
-		p.needsEyes()
+		p.needsReview()
 	}
 }
 
@@ -172,7 +172,7 @@ func (l entryLinter) oldCommand(command splice.Node) {
 	program := textOf(command, "path")
 	f := l.e.fields
 	if program == "" {
-		l.report("nothing-to-start", command, "the command is no text", "write the name of the program in quotes")
+		l.report("nothing-to-start", command, "the command is not a string", "write the program's name as a string")
 		return
 	}
 	var fix Edit
@@ -185,7 +185,7 @@ func (l entryLinter) oldCommand(command splice.Node) {
 			fix = append(fix, set(env.Value(), l.at(f.Env)))
 		}
 	}
-	l.report("old-form", command, "the command is an object with path, args and env", "write the three side by side", fix...)
+	l.report("old-form", command, "the command is an object with path, args and env", "move path, args and env to fields of the entry", fix...)
 }
 
 // address is about where the server is.
@@ -205,7 +205,7 @@ func (l entryLinter) address() {
 		l.noRemote(where)
 		return
 	case hasCommand:
-		p := l.report("command-and-url", where, "the entry has both a command and a URL", "keep one of them")
+		p := l.report("command-and-url", where, "the entry has both a command and a URL", "")
 		if !f.BothRefused {
 			p.Severity = Warning
 		}
@@ -219,17 +219,17 @@ func (l entryLinter) address() {
 	}
 	if len(l.e.Unset)+len(l.e.Waiting) == 0 && len(l.dialect().Foreign(address, reference.URL)) == 0 {
 		if _, err := url.Parse(l.e.Spec.URL); err != nil {
-			l.report("bad-url", where, "the URL cannot be read", "write it as https://host/path")
+			l.report("bad-url", where, "the URL is not valid", "")
 		} else if err := upstream.CheckURL(l.e.Spec.URL); err != nil {
-			l.report("bad-url", where, quoted(err.Error()), "write it as https://host/path")
+			l.report("bad-url", where, quoted(err.Error()), "")
 		}
 	}
 	for _, h := range l.e.Spec.Header {
 		switch {
 		case h.Name == "" || strings.ContainsFunc(h.Name, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }):
-			l.report("bad-header", where, quoted(h.Name)+" cannot be the name of a header", "mend the name")
+			l.report("bad-header", where, quoted(h.Name)+" is not a valid header name", "correct the name")
 		case strings.ContainsFunc(h.Value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			l.report("bad-header", where, "the value of the header "+quoted(h.Name)+" has a line end or another control character in it", "take it out")
+			l.report("bad-header", where, "the value of the header "+quoted(h.Name)+" contains a line break or another control character", "remove the character")
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (l entryLinter) noRemote(where splice.Node) {
 	if rendered, err := l.Client.Render(l.e.written(), RenderOptions{Fields: &l.e.fields}); err == nil {
 		fix = Edit{set(rendered, l.e.Path)}
 	}
-	l.report("remote-not-supported", where, fmt.Sprintf("%s does not take servers behind a URL in this file", l.Client.Name), "start it through gauze run --url, or add it in the app itself", fix...)
+	l.report("remote-not-supported", where, fmt.Sprintf("%s does not support URLs in this file", l.Client.Name), "start the server with gauze run --url, or add it in the app", fix...)
 }
 
 // kind is about the transport's name.
@@ -273,19 +273,19 @@ func (l entryLinter) kind() {
 	means := transportOf(word)
 	switch {
 	case !isText:
-		l.report("type-unknown", given, "the type is no text", "write one of "+spellings(f))
+		l.report("type-unknown", given, "the type is not a string", "use one of: "+spellings(f))
 	case l.Client.ID == "goose" && word == "sse":
-		l.report("transport-gone", given, "goose does not speak SSE any more", "most servers have streamable_http as well, at another path")
+		l.report("transport-gone", given, "goose no longer supports SSE", "use the server's streamable_http endpoint, usually at a different path")
 	case slices.Contains(f.Stdio, word), slices.Contains(f.HTTP, word), slices.Contains(f.SSE, word):
 		l.contradiction(given, means, address, hasCommand)
 	case means != "" && len(f.spelled(means)) > 0:
-		p := l.report("type-spelling", given, fmt.Sprintf("the type is %s, and %s writes %q", quoted(word), l.Client.Name, f.spelled(means)[0]), "write it so", set(f.spelled(means)[0], l.at(f.Type)))
+		p := l.report("type-spelling", given, fmt.Sprintf("the type is %s, but %s calls it %q", quoted(word), l.Client.Name, f.spelled(means)[0]), fmt.Sprintf("use %q", f.spelled(means)[0]), set(f.spelled(means)[0], l.at(f.Type)))
 		if word == "remote" {
-			p.needsEyes() // of two transports
+			p.needsReview() // of two transports
 		}
 	case l.Client.ID == "claude-code" && (word == "ws" || word == "sdk"):
 	default:
-		l.report("type-unknown", given, fmt.Sprintf("%s does not know the type %s", l.Client.Name, shownWord(word)), "write one of "+spellings(f))
+		l.report("type-unknown", given, fmt.Sprintf("%s does not support the type %s", l.Client.Name, shownWord(word)), "use one of: "+spellings(f))
 	}
 }
 
@@ -294,7 +294,7 @@ func (l entryLinter) kind() {
 func shownWord(word string) string {
 	const longest = 20
 	if len(word) > longest || strings.ContainsFunc(word, func(r rune) bool { return !(r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
-		return "that stands there"
+		return "in this entry"
 	}
 	return quoted(word)
 }
@@ -347,7 +347,7 @@ func (l entryLinter) withoutType(address string) {
 	switch {
 	case address == "":
 		if f.TypeFor == ForAll {
-			l.report("type-missing", l.e.outer, "the entry does not say its type", fmt.Sprintf("add %q: %q", f.Type, f.Stdio[0]), set(f.Stdio[0], l.at(f.Type)))
+			l.report("type-missing", l.e.outer, "the entry has no type", fmt.Sprintf("add %q: %q", f.Type, f.Stdio[0]), set(f.Stdio[0], l.at(f.Type)))
 		}
 	case f.TypeFor == Optional, f.BareURL == TakesSSE && guessed(address) == SSE, f.BareURL == TakesHTTP && guessed(address) == HTTP, f.NoRemote:
 	default:
@@ -359,13 +359,13 @@ func (l entryLinter) withoutType(address string) {
 		if m, ok := member(l.e.node, f.URL); ok {
 			at = m
 		}
-		what := fmt.Sprintf("the entry has a URL and no %q", f.Type)
+		what := fmt.Sprintf("the entry has a URL but no %q", f.Type)
 		if f.BareURL == TakesSSE {
-			what += ", so " + l.Client.Name + " speaks SSE to it"
+			what += ", so " + l.Client.Name + " uses SSE"
 		}
 		p := l.report("url-without-type", at, what, fmt.Sprintf("add %q: %q", f.Type, word), set(word, l.at(f.Type)))
 		if f.BareURL == TakesSSE || f.BareURL == TakesHTTP {
-			p.needsEyes() // it may work today, the way the client takes it
+			p.needsReview() // it may work today, the way the client takes it
 		}
 	}
 }
@@ -379,13 +379,13 @@ func (l entryLinter) contradiction(given splice.Node, means Transport, address s
 		if s := f.spelled(guessed(address)); len(s) > 0 {
 			want = s[0]
 		}
-		l.report("type-contradicts", given, "the type says that a program is started, and the entry has only a URL", fmt.Sprintf("write %q", want), set(want, l.at(f.Type)))
+		l.report("type-contradicts", given, "the type is for a command, but the entry has only a URL", fmt.Sprintf("use %q", want), set(want, l.at(f.Type)))
 	case means != Stdio && hasCommand && address == "":
 		change := remove(l.at(f.Type))
 		if len(f.Stdio) > 0 {
 			change = set(f.Stdio[0], l.at(f.Type))
 		}
-		l.report("type-contradicts", given, "the type says that a URL is reached, and the entry has only a command", "write the type of a program", change)
+		l.report("type-contradicts", given, "the type is for a URL, but the entry has only a command", "use the type for commands", change)
 	}
 }
 
@@ -397,17 +397,17 @@ func (l entryLinter) must() {
 		}
 		switch name {
 		case "tools":
-			l.report("tools-missing", l.e.outer, "the entry does not say which tools are allowed", `add "tools": ["*"] for all of them`, set([]any{"*"}, l.e.Path, "tools"))
+			l.report("tools-missing", l.e.outer, "the entry does not list the allowed tools", `add "tools": ["*"] to allow all tools`, set([]any{"*"}, l.e.Path, "tools"))
 		case "args":
 			if has(l.e.node, l.e.fields.Command) && !l.renamed("args") {
-				l.report("field-missing", l.e.outer, "the entry has no arguments, not even an empty list", `add "args": []`, set([]any{}, l.at("args")))
+				l.report("field-missing", l.e.outer, "the entry has no list of arguments", `add "args": []`, set([]any{}, l.at("args")))
 			}
 		case "name":
 			var fix Edit
 			if l.e.Name != "" && !l.Place.List {
 				fix = Edit{set(l.e.Name, l.e.Path, "name")}
 			}
-			l.report("field-missing", l.e.outer, "the entry has no name inside", "add its name", fix...)
+			l.report("field-missing", l.e.outer, "the entry has no name field", "add the name", fix...)
 		}
 	}
 	l.name()
@@ -424,11 +424,11 @@ func (l entryLinter) name() {
 	switch l.Client.ID {
 	case "claude-code", "codex":
 		if strings.Map(plainly, l.e.Name) != l.e.Name {
-			l.report("name-refused", l.e.outer, fmt.Sprintf("the name has characters in it that the commands of %s refuse", l.Client.Name), "use letters, digits, - and _")
+			l.report("name-refused", l.e.outer, fmt.Sprintf("the name contains characters that the commands of %s reject", l.Client.Name), "")
 		}
 	case "gemini-cli":
 		if strings.Contains(l.e.Name, "__") || strings.Count(l.e.Name, "_") > 1 {
-			l.report("name-underscores", l.e.outer, "the name has several underscores in it", "use - instead")
+			l.report("name-underscores", l.e.outer, "the name contains several underscores", "")
 		}
 	}
 }

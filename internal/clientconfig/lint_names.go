@@ -48,7 +48,7 @@ func (l entryLinter) names() {
 func (l entryLinter) unread(name string, n splice.Node, in []any, known []string) {
 	f := l.e.fields
 	if l.Client.ID == "codex" && name == "bearer_token" {
-		l.report("inline-bearer-token", n, "the token stands in the file", `put it into a variable, and name that: bearer_token_env_var = "NAME"`)
+		l.report("inline-bearer-token", n, "the token is in the file", `store the token in an environment variable and name it: bearer_token_env_var = "NAME"`)
 		return
 	}
 	if off, is := switches[name]; is {
@@ -62,9 +62,9 @@ func (l entryLinter) unread(name string, n splice.Node, in []any, known []string
 	near := nearest(name, known)
 	switch {
 	case near != "" && !has(l.e.outer, near) && !has(l.e.node, near):
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s; %q is near", l.Client.Name, quoted(name), near), "rename it, if that is meant", rename(near, in, name))
+		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s; did you mean %q?", l.Client.Name, quoted(name), near), "rename the field", rename(near, in, name))
 	case near != "" || f.Exact:
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s", l.Client.Name, quoted(name)), "take it out, or look up its name")
+		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s", l.Client.Name, quoted(name)), "remove the field, or check its spelling")
 	}
 }
 
@@ -89,14 +89,14 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	case right == "" && f.Argv:
 		return // arguments beside a command that should be a list: told there
 	case right == "":
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s and has nothing like it", l.Client.Name, quoted(name)), "take it out")
+		l.report("unknown-field", n, fmt.Sprintf("%s does not support %s", l.Client.Name, quoted(name)), "remove the field")
 		return
 	case has(l.e.node, right):
-		l.report("unknown-field", n, fmt.Sprintf("%s does not read %s; %q is there as well", l.Client.Name, quoted(name), right), "keep one of them")
+		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s; the entry also has %q", l.Client.Name, quoted(name), right), "keep one of the two fields")
 		return
 	}
 	if !l.lacks(right, n) {
-		l.report("unknown-field", n, fmt.Sprintf("%s does not read %s", l.Client.Name, quoted(name)), "nothing, if it is a note of yours").Fix = nil
+		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s", l.Client.Name, quoted(name)), "no change is needed if this is a note").Fix = nil
 		return
 	}
 	var fix Edit
@@ -107,8 +107,8 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	default:
 		fix = Edit{rename(right, in, name)}
 	}
-	p := l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
-	p.needsEyes() // what is run or reached is another one then
+	p := l.report("field-name", n, fmt.Sprintf("%s ignores %s; it calls this field %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename the field", fix...)
+	p.needsReview() // what is run or reached is another one then
 	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
 		p.Why += spoilsAll
 	}
@@ -168,11 +168,11 @@ func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
 	case f.Disabled != "":
 		fix = Edit{rename(f.Disabled, l.e.Path, name), set(true, l.e.Path, f.Disabled)}
 	}
-	next := "switch it off in the app, or take the entry out"
+	next := "disable the server in the app, or remove the entry"
 	if fix != nil {
-		next = "write it as the client does"
+		next = "use the client's own field"
 	}
-	l.report("switch-unknown", n, fmt.Sprintf("%s does not know %s, so the server stays on", l.Client.Name, quoted(name)), next, fix...)
+	l.report("switch-unknown", n, fmt.Sprintf("%s does not know %s, so the server stays enabled", l.Client.Name, quoted(name)), next, fix...)
 }
 
 // outdated is what the client still reads, and no longer wants.
@@ -184,11 +184,11 @@ func (l entryLinter) outdated(name string, n splice.Node) {
 		if !has(l.e.outer, f.Type) {
 			fix = append(fix, set(f.HTTP[0], l.e.Path, f.Type))
 		}
-		l.report("old-field", n, fmt.Sprintf("%q is the older name of %q with %q: %q", name, f.URL, f.Type, f.HTTP[0]), "write it so", fix...)
+		l.report("old-field", n, fmt.Sprintf("%q is the old form of %q with %q: %q", name, f.URL, f.Type, f.HTTP[0]), "use the new form", fix...)
 	case name == "transportType" && slices.Contains(f.Also, name) && !l.nested() && !has(l.e.outer, f.Type):
-		l.report("old-field", n, fmt.Sprintf("%q is the older name of %q", name, f.Type), "rename it", rename(f.Type, l.e.Path, name))
+		l.report("old-field", n, fmt.Sprintf("%q is the old name of %q", name, f.Type), "rename the field", rename(f.Type, l.e.Path, name))
 	case name == "source" && l.Client.ID == "zed" && (has(l.e.outer, f.Command) || has(l.e.outer, f.URL)):
-		l.report("needless-field", n, `"source" is not needed any more`, "take it out", remove(l.e.Path, name))
+		l.report("needless-field", n, `"source" is no longer needed`, "remove the field", remove(l.e.Path, name))
 	}
 }
 

@@ -35,14 +35,14 @@ func (l entryLinter) environment() {
 		if fits && len(byName) > 0 {
 			fix = Edit{set(byName, l.at(f.Env))}
 		}
-		l.report("env-not-a-map", env, "the variables are a list", "write each as a name with its value", fix...).needsEyes()
+		l.report("env-not-a-map", env, "the variables are a list", "write an object of names and values", fix...).needsReview()
 		return
 	case splice.MapKind:
 	case splice.NullKind:
-		l.report("env-not-a-map", env, "the variables are null", "take them out", remove(l.at(f.Env)))
+		l.report("env-not-a-map", env, "the variables are null", "remove "+quoted(f.Env), remove(l.at(f.Env)))
 		return
 	default:
-		l.report("env-not-a-map", env, "the variables are no object", "write each as a name with its value")
+		l.report("env-not-a-map", env, "the variables are not an object", "write an object of names and values")
 		return
 	}
 	var names []string
@@ -50,7 +50,7 @@ func (l entryLinter) environment() {
 		names = append(names, name)
 		l.textual("env-value-not-text", "the variable", name, value, l.at(f.Env, name))
 		if l.Client.ID == "goose" && gooseRefuses(name) {
-			l.report("env-refused", value, fmt.Sprintf("goose does not let an entry set %s", quoted(name)), "set it outside of goose, or use the program's full path")
+			l.report("env-refused", value, fmt.Sprintf("goose does not allow an entry to set %s", quoted(name)), "")
 		}
 	}
 	l.withheld(names)
@@ -66,9 +66,9 @@ func (l entryLinter) textual(code Code, what, name string, value splice.Node, pa
 	if ok {
 		fix = Edit{set(s, path)}
 	}
-	p := l.report(code, value, fmt.Sprintf("the value of %s %s is no text", what, quoted(name)), "put it in quotes", fix...)
+	p := l.report(code, value, fmt.Sprintf("the value of %s %s is not a string", what, quoted(name)), "put the value in quotes", fix...)
 	if !oneSpelling(s) {
-		p.needsEyes()
+		p.needsReview()
 	}
 }
 
@@ -108,7 +108,7 @@ func (l entryLinter) withheld(given []string) {
 		if value == "" || slices.Contains(given, name) || l.Client.handsOn(name) || !fault.NamesSecret(name, value) || !meantFor(name, hay, l.e.Spec.Args) {
 			continue
 		}
-		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not hand %s on to its servers", l.Client.Name, quoted(name)), l.handOn(name), l.passOn(name)...)
+		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not pass %s to its servers", l.Client.Name, quoted(name)), l.handOn(name), l.passOn(name)...)
 	}
 }
 
@@ -129,9 +129,9 @@ func (l entryLinter) handOn(name string) string {
 	case f.EnvNames != "":
 		return fmt.Sprintf("add %q to %s", name, f.EnvNames)
 	case l.dialect().Forms != 0:
-		return fmt.Sprintf("add %s to %q, as a reference", quoted(name), f.Env)
+		return fmt.Sprintf("add a reference to %s to %q", quoted(name), f.Env)
 	}
-	return "start the server through gauze run, which can read it, or set it in the entry"
+	return "set the variable in the entry, or start the server with gauze run"
 }
 
 // passOn hands a variable on by its name; its value is not touched.
@@ -215,21 +215,21 @@ func (l entryLinter) values() {
 		refers := len(reference.Find(v.text)) > 0
 		switch {
 		case isPlaceholder(v.text) && v.part != reference.Command && !refers:
-			l.report("placeholder-value", v.node, fmt.Sprintf("the value of %s is an example's", quoted(v.name)), "put your own in")
+			l.report("placeholder-value", v.node, fmt.Sprintf("the value of %s is a placeholder", quoted(v.name)), "")
 		case l.shared() && !refers && secretValue(v):
-			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, in a file of the project", quoted(v.name)), l.hide(v))
+			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, and the file is shared with the project", quoted(v.name)), l.hide(v))
 		}
 		if l.Client.ID == "kiro" && !asked && l.dialect().Forms != 0 && strings.Contains(v.text, "${") && refers {
 			asked = true
-			l.report("reference-needs-approval", v.node, "the entry refers to a variable", "approve it in the settings: Approved environment variables")
+			l.report("reference-needs-approval", v.node, "the entry refers to a variable", "approve the variable in the settings, under Approved environment variables")
 		}
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.e.Unset))) {
-		shown := "a variable it refers to"
+		shown := "a variable that the entry refers to"
 		if isVariable(name) {
 			shown = "the variable " + quoted(name)
 		}
-		l.report("unset-variable", l.e.outer, shown+" is not set", "set it where the client is started, or write a value")
+		l.report("unset-variable", l.e.outer, shown+" is not set", "")
 	}
 }
 
@@ -247,9 +247,9 @@ func secretValue(v value) bool {
 
 func (l entryLinter) hide(v value) string {
 	if spelled, ok := l.dialect().Spell(variableName(v.name), v.part); ok {
-		return fmt.Sprintf("replace the secret at its service, and refer to it: %s", spelled)
+		return fmt.Sprintf("revoke the secret, create a new one, and refer to it as %s", spelled)
 	}
-	return "replace the secret at its service, and keep it out of the project"
+	return ""
 }
 
 // variableName is a name for a variable, made of a header's.
@@ -277,13 +277,13 @@ func (l entryLinter) references(v value) {
 	}
 	r := foreign[0]
 	if r.Form&d.Forms != 0 {
-		l.report("reference-not-expanded", v.node, fmt.Sprintf("%s does not expand %s in %s", l.Client.Name, quoted(shownReference(r)), quoted(v.name)), "write the value, or hand it over in a variable")
+		l.report("reference-not-expanded", v.node, fmt.Sprintf("%s does not expand %s in %s", l.Client.Name, quoted(shownReference(r)), quoted(v.name)), "")
 		return
 	}
 	fix := l.respell(v, foreign)
-	next := "write it as the client does"
+	next := "use the client's own form"
 	if fix == nil {
-		next = "write the value itself, or start the server through gauze run, which can fill it in"
+		next = "write the value itself, or start the server with gauze run, which expands the reference"
 	}
 	p := l.report("foreign-reference", v.node, fmt.Sprintf("%s does not expand %s", l.Client.Name, quoted(shownReference(r))), next, fix...)
 	if fix == nil && v.part&(reference.Environment|reference.Headers) != 0 {
@@ -439,7 +439,7 @@ func (l entryLinter) inputs(v value) {
 			}
 		}
 		if !described {
-			l.report("input-missing", v.node, fmt.Sprintf("the file has no input %s", quoted(r.Name)), `describe it under "inputs"`)
+			l.report("input-missing", v.node, fmt.Sprintf("the file does not define the input %s", quoted(r.Name)), "")
 		}
 	}
 }

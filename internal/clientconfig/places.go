@@ -46,7 +46,7 @@ const largest = 10 << 20
 
 var (
 	errTooLarge = errors.New("the file is larger than 10 MB")
-	errLeaves   = errors.New("a symbolic link leads out of the project")
+	errLeaves   = errors.New("a symbolic link points outside the project")
 )
 
 // Getenv is the value of a variable.
@@ -374,16 +374,16 @@ func (h Home) look(where string, c *Client, p Place) File {
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		f.Link, _ = h.disk().Readlink(where)
 		if info, err = h.disk().Stat(where); errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("it is a link that leads nowhere")
+			err = errors.New("the symbolic link is broken")
 		}
 	}
 	f.Exists, f.Err = true, err
 	switch {
 	case err != nil:
 	case info.IsDir():
-		f.Err = errors.New("it is a folder")
+		f.Err = errors.New("it is a directory")
 	case !info.Mode().IsRegular():
-		f.Err = errors.New("it is no regular file") // a pipe would keep us waiting
+		f.Err = errors.New("it is not a regular file") // a pipe would keep us waiting
 	case p.inProject() && h.leaves(where):
 		f.Err = errLeaves
 	case info.Size() > largest:

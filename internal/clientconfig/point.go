@@ -5,7 +5,7 @@ import "slices"
 // Point leads an entry to another address. Nothing else of it changes.
 func (c *Config) Point(e *Entry, address string) (Edit, error) {
 	if c.Strict != nil || c.Doc == nil {
-		return nil, Skipped("the client cannot read its file")
+		return nil, Skipped("the client cannot parse this file")
 	}
 	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
 		if textOf(e.node, name) == "" {
@@ -20,5 +20,5 @@ func (c *Config) Point(e *Entry, address string) (Edit, error) {
 			}
 		}
 	}
-	return nil, Skipped("its address is written in a way that is not for a program to change")
+	return nil, Skipped("the URL is written in a form that gauze cannot change safely")
 }

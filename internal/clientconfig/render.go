@@ -23,7 +23,7 @@ type RenderOptions struct {
 
 // ErrNoReference says that a client has no way to refer to a variable where
 // one is wanted: the value itself would have to stand in its file.
-var ErrNoReference = errors.New("the client cannot refer to a variable there")
+var ErrNoReference = errors.New("the client does not support references to variables there")
 
 // Render writes an entry for a client. Env is what the entry is to set and
 // nothing more. ${NAME} in a value is a reference, whatever the client's own way to write it
@@ -134,7 +134,7 @@ func (w *writer) local(s upstream.Spec) {
 	w.environment(s.Env)
 	if s.Dir != "" {
 		if f.Cwd == "" {
-			w.err = errors.Join(w.err, fmt.Errorf("%s cannot be told in which folder to start a server", w.client.Name))
+			w.err = errors.Join(w.err, fmt.Errorf("%s does not support a working directory for servers", w.client.Name))
 		} else {
 			w.put(f.Cwd, w.spell(s.Dir, reference.Cwd))
 		}
@@ -168,7 +168,7 @@ func (w *writer) remote(s upstream.Spec, t Transport) {
 	if t == SSE {
 		words = f.spelled(SSE)
 		if len(words) == 0 && f.Type != "" {
-			w.err = errors.Join(w.err, fmt.Errorf("%s does not speak SSE", w.client.Name))
+			w.err = errors.Join(w.err, fmt.Errorf("%s does not support SSE", w.client.Name))
 		}
 	}
 	if len(words) > 0 && (f.TypeFor != Optional || t == SSE) {

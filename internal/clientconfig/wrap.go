@@ -45,7 +45,7 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	case e.Spec.URL == "":
 		edit, why = c.wrapCommand(e, o.Gauze)
 	case !o.Remote:
-		why = "it is behind a URL, and the client may hold its login"
+		why = "it is a remote server, and the client may manage its login"
 	default:
 		edit, why = c.wrapURL(e, o.Gauze)
 	}
@@ -57,31 +57,31 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 
 // Reasons why an entry is nothing for a program to change.
 const (
-	odd     = "it is written in a way that could not be given back exactly"
-	sharing = "it shares a part with another entry (alias)"
+	odd     = "it is written in a form that gauze could not restore exactly"
+	sharing = "it shares values with another entry through a YAML alias"
 )
 
 // unfit says why an entry is not wrapped.
 func (c *Config) unfit(e *Entry) string {
 	switch {
 	case c.Strict != nil || c.Doc == nil:
-		return "the client cannot read its file"
+		return "the client cannot parse this file"
 	case !c.utf8:
-		return "the file is not written in UTF-8"
+		return "the file is not valid UTF-8"
 	case c.Place.Old != "":
-		return "the client does not read this file any more"
+		return "the client no longer reads this file"
 	case c.Place.Scope == Managed || c.Place.Scope == System:
-		return "the file is the administrator's"
+		return "the file is managed by the administrator"
 	case e.Builtin != "":
-		return "it is a part of the client (" + e.Builtin + ")"
+		return "it is built into the client (" + e.Builtin + ")"
 	case e.Wrapped:
-		return "it is wrapped already"
+		return "it is already wrapped"
 	case isGauze(e.Spec.Command):
 		return "it is gauze itself"
 	case e.Disabled:
-		return "it is switched off"
+		return "it is disabled"
 	case e.Spec.Command == "" && e.Spec.URL == "":
-		return "it has nothing to start"
+		return "it has no command and no URL"
 	case c.aliased(e):
 		return sharing
 	}
@@ -98,7 +98,7 @@ func (c *Config) Unwrap(e *Entry) (Edit, error) {
 }
 
 // errByHand: the entry is wrapped, but not as Wrap would have written it.
-var errByHand = Skipped("it was wrapped by hand: the entry has to be written anew by hand, too")
+var errByHand = Skipped("it was wrapped by hand; edit the entry by hand")
 
 // UnwrapAll is Unwrap for several entries that Wrap has wrapped: one edit for
 // all of them, and for each entry why it stays as it is. ByHand tells which of
@@ -125,7 +125,7 @@ func (c *Config) UnwrapByHand(e *Entry) (Edit, error) {
 		return nil, errByHand
 	}
 	if flag := meaningful(e); flag != "" {
-		return nil, Skipped("it was wrapped by hand with " + flag + ", which would be lost: write the entry anew by hand")
+		return nil, Skipped("it was wrapped by hand with " + flag + ", which would be lost; edit the entry by hand")
 	}
 	return c.unwrapByHand(e), nil
 }
@@ -136,9 +136,9 @@ func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
 	case !e.Wrapped || e.Inner == nil:
 		return nil, Skipped("it is not wrapped")
 	case c.Strict != nil || !c.utf8:
-		return nil, Skipped("the client cannot read its file")
+		return nil, Skipped("the client cannot parse this file")
 	case e.Inner.URL != "" && e.fields.NoRemote:
-		return nil, Skipped("the client takes no URL in this file")
+		return nil, Skipped("the client does not support URLs in this file")
 	case c.aliased(e):
 		return nil, Skipped(sharing)
 	case e.Inner.URL != "":

@@ -29,7 +29,7 @@ func addressesOf(address string) func(netip.AddrPort) error {
 		case isPublic(addr):
 			return nil
 		}
-		return fmt.Errorf("%s is at %s, which is not a public address, so gauze did not connect for an agent", host, addr)
+		return fmt.Errorf("%s resolves to %s, which is not a public address; gauze does not connect there for an agent", host, addr)
 	}
 }
 

@@ -30,9 +30,9 @@ func (v *View) Remove(servers []*Server) Plan {
 	return v.each(servers, "remove", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
 		switch {
 		case e.Builtin != "":
-			return nil, clientconfig.Skipped("it is a part of the client (" + e.Builtin + ")")
+			return nil, clientconfig.Skipped("it is built into the client (" + e.Builtin + ")")
 		case c.Place.Scope == clientconfig.Managed || c.Place.Scope == clientconfig.System:
-			return nil, clientconfig.Skipped("the file is the administrator's")
+			return nil, clientconfig.Skipped("the file is managed by the administrator")
 		}
 		return c.Remove(e), nil
 	})
@@ -100,7 +100,7 @@ func byConfig(servers []*Server) (groups [][]*Server) {
 func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry {
 	entry := now.At(s.Path)
 	if entry == nil || entry.Name != s.Name {
-		d.skip(s.ID(), "it has been changed already, for another client that reads the same file")
+		d.skip(s.ID(), "it was already changed for another client that reads the same file")
 		return nil
 	}
 	return entry
@@ -191,7 +191,7 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 		}
 		mended, made, refused := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
 		for _, p := range made {
-			d.replace(c, where(c, p), p.Consent, "mend "+string(p.Code), mended.Text)
+			d.replace(c, where(c, p), p.Consent, "fix "+string(p.Code), mended.Text)
 		}
 		for _, r := range refused {
 			d.skip(where(c, r.Problem), byHand(r))
@@ -206,7 +206,7 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 
 // byHand says why a fix is not made, and where a person makes it.
 func byHand(r clientconfig.Refused) string {
-	why := fmt.Sprintf("%s, and that is not for a program to change (%v)", r.What, r.Because)
+	why := fmt.Sprintf("%s, and gauze cannot fix it here (%v)", r.What, r.Because)
 	if r.Line == 0 {
 		return why + "; edit the file by hand"
 	}
@@ -223,11 +223,11 @@ func where(c *clientconfig.Config, p clientconfig.Problem) string {
 func needs(p clientconfig.Problem, c *clientconfig.Config) string {
 	switch {
 	case c.InProject():
-		return "the file belongs to a project, and nothing is written there without a look at the diff"
+		return "the file belongs to a project, so the diff must be reviewed first"
 	case p.Consent == clientconfig.Person:
-		return "this is for a person: " + p.Next
+		return "this needs a manual change: " + p.Next
 	}
-	return "what is run or sent would change, so it needs a look at the diff"
+	return "the fix changes what is run or sent, so the diff must be reviewed first"
 }
 
 // NewServer is a server that is to be added.
@@ -250,7 +250,7 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	for _, client := range clients {
 		c, err := v.fileFor(client, s.Scope)
 		if err == nil && client.Alters(s.Spec) {
-			err = fmt.Errorf("%s would take a $ in a value for the beginning of a variable's name: put the value into a variable, and refer to that as ${NAME}", client.Name)
+			err = fmt.Errorf("%s would read a $ in a value as the start of a variable name; store the value in an environment variable and refer to it as ${NAME}", client.Name)
 		}
 		if err == nil {
 			err = v.addTo(d, c, s)
@@ -285,7 +285,7 @@ func (v *View) fileFor(client *clientconfig.Client, scope clientconfig.Scope) (*
 		if client.Message != "" {
 			return nil, errors.New(client.Message)
 		}
-		return nil, fmt.Errorf("%s has no file for servers of the scope %q here", client.Name, scope)
+		return nil, fmt.Errorf("%s has no configuration file for the scope %q", client.Name, scope)
 	}
 	return v.fleet.Home.ReadText(*fresh, nil), nil
 }
@@ -302,10 +302,10 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	case old >= 0 && s.Replace:
 		deed = "replace "
 	case old >= 0:
-		return fmt.Errorf("there is a server called %q already, in line %d of %s; --replace writes it anew", s.Name, now.Entries[old].Line, c.Path)
+		return fmt.Errorf("a server named %q already exists in line %d of %s; use --replace to overwrite it", s.Name, now.Entries[old].Line, c.Path)
 	}
 	if c.Strict != nil {
-		return fmt.Errorf("%s cannot be read, so nothing can be added to it: %w; gauze doctor --fix may mend it", c.Path, c.Strict)
+		return fmt.Errorf("cannot add a server to %s: %w; gauze doctor --fix may repair the file", c.Path, c.Strict)
 	}
 	fields := c.Fields()
 	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
@@ -318,7 +318,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	now = d.now(c)
 	added := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name })
 	if added < 0 {
-		return fmt.Errorf("%s does not read the new entry back", c.Client.Name)
+		return fmt.Errorf("%s would not read the new entry", c.Client.Name)
 	}
 	edit, err := now.Wrap(&now.Entries[added], clientconfig.WrapOptions{Gauze: v.fleet.Gauze})
 	var stays clientconfig.Skipped

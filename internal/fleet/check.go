@@ -182,9 +182,9 @@ func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 // send it what it asks for.
 func (s *Server) NotAgreed() error {
 	if sends := s.Sends(); len(sends) > 0 {
-		return fmt.Errorf("it comes with the project, and would send the value of %s to %s", fault.Quote(strings.Join(sends, ", ")), fault.Quote(s.Written().String()))
+		return fmt.Errorf("it comes with the project and would send the value of %s to %s", fault.Quote(strings.Join(sends, ", ")), fault.Quote(s.Written().String()))
 	}
-	return errors.New("it comes with the project, and nobody has agreed to run it")
+	return errors.New("it comes with the project and has not been approved")
 }
 
 // untried says why a server is not started or reached.
@@ -192,15 +192,15 @@ func (s *Server) untried(o CheckOptions) string {
 	spec := s.Real()
 	switch {
 	case s.Builtin != "":
-		return "it is a part of the client"
+		return "it is built into the client"
 	case s.Disabled:
-		return "it is switched off"
+		return "it is disabled"
 	case spec.Command == "" && spec.URL == "":
-		return "it has nothing to start"
+		return "it has no command and no URL"
 	case s.Config.Place.Old != "":
-		return "the client does not read this file any more"
+		return "the client no longer reads this file"
 	case len(s.Waiting) > 0:
-		return "only its client can fill in " + fault.Quote(s.Waiting[0])
+		return "only its client can supply " + fault.Quote(s.Waiting[0])
 	case !s.Foreign():
 		return ""
 	case o.Ask == nil:

@@ -3,6 +3,7 @@ package fleet
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
@@ -27,11 +28,11 @@ type NotFoundError struct {
 func (e *NotFoundError) Error() string {
 	switch {
 	case len(e.Near) > 0:
-		return fmt.Sprintf("no client has a server called %q; did you mean %s?", fault.Quote(e.Name), strings.Join(e.Near, " or "))
+		return fmt.Sprintf("no server named %q; did you mean %s?", fault.Quote(e.Name), alternatives(e.Near))
 	case len(e.Have) > 0:
-		return fmt.Sprintf("no client has a server called %q; there are %s (gauze list shows all)", fault.Quote(e.Name), strings.Join(e.Have, ", "))
+		return fmt.Sprintf("no server named %q; known servers include %s. To see all, run: gauze list", fault.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("no client has a server called %q, nor any other: gauze list says where was looked", fault.Quote(e.Name))
+	return fmt.Sprintf("no server named %q: no client has any servers. To see which files were read, run: gauze list", fault.Quote(e.Name))
 }
 
 // Choose finds the servers that are meant. A name that nobody has is an error;
@@ -81,7 +82,16 @@ func notFound(name string, all []*Server) error {
 	return e
 }
 
-// near: one is the other with a letter or two of difference, or a part of it.
+// alternatives joins quoted names with "or".
+func alternatives(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// near reports whether two names differ by a letter or two, or one contains the other.
 func near(a, b string) bool {
 	if len(a) > 200 || len(b) > 200 { // nobody means those
 		return false
@@ -134,7 +144,7 @@ func unknownClient(id string) error {
 		}
 	}
 	if len(nearest) > 0 {
-		return fmt.Errorf("no client is called %q; did you mean %s?", fault.Quote(id), strings.Join(nearest, " or "))
+		return fmt.Errorf("no client named %q; did you mean %s?", fault.Quote(id), alternatives(nearest))
 	}
-	return fmt.Errorf("no client is called %q; known are %s", fault.Quote(id), strings.Join(known, ", "))
+	return fmt.Errorf("no client named %q; known clients are %s", fault.Quote(id), strings.Join(known, ", "))
 }

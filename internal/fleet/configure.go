@@ -65,7 +65,7 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 // and plans to write what was found to work. Nothing is written here.
 func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err error) {
 	if !serverName.MatchString(r.Name) {
-		return c, fmt.Errorf("%q cannot be the name of a server: want up to 64 letters, digits, dots, dashes and underscores", fault.Quote(r.Name))
+		return c, fmt.Errorf("invalid server name %q: must be 1 to 64 letters, digits, dots, dashes and underscores", fault.Quote(r.Name))
 	}
 	clients, err := f.clientsFor(r.Clients)
 	if err != nil {
@@ -126,9 +126,9 @@ func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 	case 1:
 		return used, nil
 	case 0:
-		return nil, errors.New("no MCP client was found on this machine: name the one it is for, as in --client claude-code (gauze list --clients shows all)")
+		return nil, errors.New("no MCP client was found on this machine; name one, for example --client claude-code. To see all, run: gauze list --clients")
 	}
-	return nil, fmt.Errorf("several MCP clients are in use here: name the ones it is for, as in --client %s (there are %s)", names[0], strings.Join(names, ", "))
+	return nil, fmt.Errorf("several MCP clients are in use; choose with --client, for example --client %s (in use: %s)", names[0], strings.Join(names, ", "))
 }
 
 // specOf is how the server is started or reached, with references for what
@@ -141,7 +141,7 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec upstream.Spec, fact
 		}
 	}
 	if given != 1 {
-		return spec, nil, errors.New("name one server: a package (npm:NAME, pypi:NAME, oci:IMAGE), an address, or a command behind two dashes")
+		return spec, nil, errors.New("name one server: a package (npm:NAME, pypi:NAME, oci:IMAGE), a URL, or a command after --")
 	}
 	env, err := variables(r.Env)
 	if err != nil {
@@ -175,13 +175,13 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec upstream.Spec, fact
 	}
 	if address == "" {
 		if len(r.Header) > 0 {
-			return spec, nil, errors.New("headers go with an address; a command gets its settings from variables")
+			return spec, nil, errors.New("headers require a URL; use environment variables for a command")
 		}
 		spec.Env = env
 		return spec, facts, nil
 	}
 	if len(env) > 0 {
-		return spec, nil, errors.New("variables go with a command; a server behind an address gets its settings from headers")
+		return spec, nil, errors.New("environment variables require a command; use headers for a URL")
 	}
 	if err := upstream.CheckURL(address); err != nil {
 		return spec, nil, err
@@ -191,7 +191,7 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec upstream.Spec, fact
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
-			return spec, nil, errors.New("a header is written 'Name: value', as in 'Authorization: Bearer ${TOKEN}'")
+			return spec, nil, errors.New("invalid header: must be 'Name: value', for example 'Authorization: Bearer ${TOKEN}'")
 		}
 		if err := upstream.CheckHeader(name, value); err != nil {
 			return spec, nil, err
@@ -208,7 +208,7 @@ func variables(all []string) (env []string, err error) {
 	for i, pair := range all {
 		name, value, has := strings.Cut(pair, "=")
 		if !variableName.MatchString(name) { // it may be a value: not shown
-			return nil, fmt.Errorf("variable %d has no name that one can have: want NAME=value, or NAME to refer to one that is set", i+1)
+			return nil, fmt.Errorf("invalid variable %d: must be NAME=value, or NAME to refer to one that is set", i+1)
 		}
 		if !has {
 			value = "${" + name + "}"

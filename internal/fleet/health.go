@@ -32,7 +32,7 @@ type FileVerdict struct {
 // Unchecked are servers of which only the entries were read.
 func Unchecked(servers []*Server) (all []*Checked) {
 	for _, s := range servers {
-		all = append(all, &Checked{Server: s, Not: "nothing is wrong with its entry"})
+		all = append(all, &Checked{Server: s, Not: "its entry has no errors"})
 	}
 	return all
 }

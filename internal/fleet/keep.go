@@ -25,7 +25,7 @@ func (v *View) Keep(all []*Checked) Plan {
 		was, now := servers[i].Real(), healed[servers[i]].Report.Spec
 		switch {
 		case e.Wrapped:
-			return nil, clientconfig.Skipped("gauze run does the same at every start")
+			return nil, clientconfig.Skipped("gauze run applies the same fix at every start")
 		case was.URL != "" && now.URL != was.URL:
 			return c.Point(e, now.URL)
 		}
@@ -45,7 +45,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	if i < 0 {
 		return
 	}
-	what := "it works only with help"
+	what := "it works only with a fix"
 	if steps := c.healedBy(); len(steps) > 0 {
 		what = steps[0].About
 	}
@@ -53,10 +53,10 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	switch {
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
-			d.skip(c.ID(), "it works only with help that is for a person to write down: "+c.Hide(steps[0].Next))
+			d.skip(c.ID(), "it works only with a manual fix: "+c.Hide(steps[0].Next))
 		}
 	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
-		d.skip(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; what is run or reached would change, so it needs a look at the diff")
+		d.skip(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what is run or reached, so the diff must be reviewed first")
 	default:
 		if err := d.edit(c.Config, c.ID(), clientconfig.Shown, "heal "+c.Name, edit); err != nil {
 			d.skip(c.ID(), err.Error())

@@ -55,7 +55,7 @@ const lockFormat = 1
 func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err error) {
 	key, err := f.lockKey(true)
 	if err != nil {
-		return l, nil, fmt.Errorf("the key that hashes values cannot be used: %w", err)
+		return l, nil, fmt.Errorf("cannot use the key for hashing values: %w", err)
 	}
 	l = Lock{Format: lockFormat, Made: now.UTC().Truncate(time.Second)}
 	for _, c := range all {
@@ -73,7 +73,7 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err
 type SecretError struct{ Server, Field string }
 
 func (e *SecretError) Error() string {
-	return fmt.Sprintf("not written: the %s of %s contains the value of a variable, a header or an argument, and a lock is meant to be shared; rename it, or change that value", e.Field, e.Server)
+	return fmt.Sprintf("not written: the %s of %s contains a secret value, and lock files are meant to be shared; rename it or change that value", e.Field, e.Server)
 }
 
 // Check returns a SecretError if the lock holds a secret of any server. What a
@@ -169,9 +169,9 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 	case err != nil:
 		return l, nil, err
 	case !info.Mode().IsRegular():
-		return l, nil, fmt.Errorf("%s is not a regular file; make a lock with: gauze lock", fault.Quote(path))
+		return l, nil, fmt.Errorf("%s is not a regular file. To create a lock file, run: gauze lock", fault.Quote(path))
 	case info.Size() > maxLockBytes:
-		return l, nil, fmt.Errorf("%s has %d bytes; a lock file has at most %d", fault.Quote(path), info.Size(), maxLockBytes)
+		return l, nil, fmt.Errorf("%s is %d bytes long; the maximum for a lock file is %d", fault.Quote(path), info.Size(), maxLockBytes)
 	}
 	if text, err = os.ReadFile(path); err != nil {
 		return l, nil, err
@@ -186,13 +186,13 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 func ReadLock(text []byte) (l Lock, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&l); err != nil { // which may quote the file
-		return l, fmt.Errorf("it is no lock file of ours, or broken at byte %d; make one with: gauze lock", decoder.InputOffset())
+		return l, fmt.Errorf("not a gauze lock file, or damaged at byte %d. To create one, run: gauze lock", decoder.InputOffset())
 	}
 	switch {
 	case l.Format == 0:
-		return l, fmt.Errorf("it is no lock file of ours; make one with: gauze lock")
+		return l, fmt.Errorf("not a gauze lock file. To create one, run: gauze lock")
 	case l.Format > lockFormat:
-		return l, fmt.Errorf("it was made by a newer gauze (format %d): update this one", l.Format)
+		return l, fmt.Errorf("the lock file has format %d, which requires a newer version of gauze", l.Format)
 	}
 	return l, nil
 }
@@ -270,14 +270,14 @@ func (f *Fleet) Uncompared(l Lock) string {
 			foreign++
 		}
 	}
-	const not = "Values of variables, headers and queries were not compared for "
+	const not = "The values of variables, headers and query strings were not compared for "
 	switch {
 	case err != nil:
 		return not + "any server: " + err.Error()
 	case foreign > 0:
-		return not + count(foreign, "server") + ": they were noted by another user or on another machine, whose key is not here. Everything else was compared."
+		return not + count(foreign, "server") + ": they were recorded with the key of another user or machine. Everything else was compared."
 	case unnoted > 0:
-		return not + count(unnoted, "server") + ": this lock was made by an older gauze, which did not note them. To note them, run: gauze lock"
+		return not + count(unnoted, "server") + ": the lock file was created by an older version of gauze, which did not record them. To record them, run: gauze lock"
 	}
 	return ""
 }
@@ -295,7 +295,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 			drifts = append(drifts, Drift{Client: was.Client, Server: was.Name, Kind: kind, What: what})
 		}
 		if i < 0 {
-			drift("missing", "the lock has it, and no file does")
+			drift("missing", "it is in the lock file, but not in any configuration file")
 			continue
 		}
 		c := all[i]
@@ -304,13 +304,13 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		configured(was, now, drift)
 		values(was, now, drift)
 		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[inFront] == "" && !f.wrappedByUs(c.Server) {
-			drift("config", "what is in front of it is not this gauze, or has flags that gauze wrap does not write")
+			drift("config", "it is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
 		}
 		switch {
 		case !c.Tried:
 			drift("broken", "it was not tried: "+c.Not)
 		case !c.Report.Healthy:
-			drift("broken", "it does not work now: "+c.Hide(fault.Quote(c.Attempt.Stopped)))
+			drift("broken", "it does not work: "+c.Hide(fault.Quote(c.Attempt.Stopped)))
 		default:
 			versions(was, now, drift)
 			tools(was.Tools, now.Tools, drift)
@@ -318,7 +318,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 	}
 	for _, c := range all {
 		if !seen[c.ID()+"\x00"+string(c.Scope)] && c.Builtin == "" && !c.Disabled && c.Config.Place.Old == "" {
-			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock"})
+			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock file"})
 		}
 	}
 	return drifts
@@ -328,15 +328,15 @@ func configured(was, now Locked, drift func(kind, what string)) {
 	list := func(all []string) string { return fault.Quote(strings.Join(all, " ")) }
 	switch {
 	case !slices.Equal(was.Command, now.Command):
-		drift("config", fmt.Sprintf("the command was %s, and is %s", list(was.Command), list(now.Command)))
+		drift("config", fmt.Sprintf("the command changed from %s to %s", list(was.Command), list(now.Command)))
 	case was.URL != now.URL:
-		drift("config", fmt.Sprintf("the address was %s, and is %s", fault.Quote(was.URL), fault.Quote(now.URL)))
+		drift("config", fmt.Sprintf("the URL changed from %s to %s", fault.Quote(was.URL), fault.Quote(now.URL)))
 	}
 	if !slices.Equal(was.Env, now.Env) {
-		drift("config", fmt.Sprintf("the variables were %s, and are %s", list(was.Env), list(now.Env)))
+		drift("config", fmt.Sprintf("the variables changed from %s to %s", list(was.Env), list(now.Env)))
 	}
 	if !slices.Equal(was.Headers, now.Headers) {
-		drift("config", fmt.Sprintf("the headers were %s, and are %s", list(was.Headers), list(now.Headers)))
+		drift("config", fmt.Sprintf("the headers changed from %s to %s", list(was.Headers), list(now.Headers)))
 	}
 }
 
@@ -347,8 +347,8 @@ func values(was, now Locked, drift func(kind, what string)) {
 		return
 	}
 	visible := map[string]bool{"command line": !slices.Equal(was.Command, now.Command), "address": was.URL != now.URL, "query": was.URL != now.URL}
-	words := map[string]string{"command line": "a hidden word of the command line changed", "address": "a hidden part of the address changed",
-		"query": "the query of the address changed", "working directory": "the working directory changed", inFront: "the gauze in front of it, or one of its flags, changed"}
+	words := map[string]string{"command line": "a hidden argument of the command changed", "address": "a hidden part of the URL changed",
+		"query": "the query string of the URL changed", "working directory": "the working directory changed", inFront: "the gauze binary that wraps it, or one of its flags, changed"}
 	for _, what := range slices.Sorted(maps.Keys(was.Values)) {
 		name, isVariable := strings.CutPrefix(what, "variable ")
 		header, isHeader := strings.CutPrefix(what, "header ")
@@ -365,9 +365,9 @@ func values(was, now Locked, drift func(kind, what string)) {
 func versions(was, now Locked, drift func(kind, what string)) {
 	switch {
 	case was.Version != now.Version:
-		drift("version", fmt.Sprintf("%s was %s, and is %s", fault.Quote(was.Package), fault.Quote(was.Version), fault.Quote(now.Version)))
+		drift("version", fmt.Sprintf("%s changed from %s to %s", fault.Quote(was.Package), fault.Quote(was.Version), fault.Quote(now.Version)))
 	case was.Server != now.Server:
-		drift("version", fmt.Sprintf("it called itself %s, and now %s", fault.Quote(was.Server), fault.Quote(now.Server)))
+		drift("version", fmt.Sprintf("the server's name and version changed from %s to %s", fault.Quote(was.Server), fault.Quote(now.Server)))
 	}
 }
 
@@ -376,14 +376,14 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 		hash, there := now[name]
 		switch {
 		case !there:
-			drift("tools", "the tool "+fault.Quote(name)+" is gone")
+			drift("tools", "the tool "+fault.Quote(name)+" was removed")
 		case hash != was[name]:
-			drift("tools", "the tool "+fault.Quote(name)+" is described otherwise: read it before you trust it")
+			drift("tools", "the definition of the tool "+fault.Quote(name)+" changed; review it before you trust it")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if _, known := was[name]; !known {
-			drift("tools", "there is a new tool, "+fault.Quote(name))
+			drift("tools", "the tool "+fault.Quote(name)+" was added")
 		}
 	}
 }
@@ -398,11 +398,11 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		id := was.Client + "/" + was.Name
 		client, ok := clientconfig.ByID(was.Client)
 		if !ok {
-			d.skip(id, "no client of that name is known")
+			d.skip(id, "gauze does not know this client")
 			continue
 		}
 		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, fault.Redacted) || fault.Redact(word) != word }) {
-			d.skip(id, "a secret stood in its command line or address, and locks hold none: write it by hand")
+			d.skip(id, "its command or URL contains a secret, which the lock file does not hold; restore the entry by hand")
 			continue
 		}
 		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
@@ -461,7 +461,7 @@ func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool 
 	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
 		edit, ok := c.Become(e, spec)
 		if !ok {
-			return nil, clientconfig.Skipped("it would have to be written anew")
+			return nil, clientconfig.Skipped("the entry would have to be rewritten")
 		}
 		return edit, nil
 	})

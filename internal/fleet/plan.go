@@ -100,7 +100,7 @@ func (p Plan) Blind(named bool) (may, rest Plan) {
 }
 
 // ErrConsent: what was agreed to is not what would be done.
-var ErrConsent = errors.New("what was agreed to is not what would be done now: files have changed meanwhile; look at the new diff")
+var ErrConsent = errors.New("the files changed after the diff was confirmed; review the new diff")
 
 // Apply makes the changes, if they are what was agreed to. A file that refuses
 // keeps no other from being written; each can be undone by itself.

@@ -59,7 +59,7 @@ func (c *Checked) Verdict() Verdict {
 	case c.Disabled:
 		return command(Off, "disabled", Nothing)
 	case c.Builtin != "":
-		return command(Works, "part of the client", Nothing)
+		return command(Works, "built into the client", Nothing)
 	case len(c.Errors()) > 0:
 		return c.ofProblem(command, Broken, c.Errors()[0])
 	case c.Gone:
@@ -78,7 +78,7 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
 	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped:
-		return command(Works, "with the help of gauze run: "+c.healedBy()[0].About, Nothing)
+		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
 	case len(c.Problems) > 0:
@@ -166,9 +166,9 @@ func (s *Server) Standing() []string {
 			all = append(all, words)
 		}
 	}
-	add(s.Config.Place.Old != "", "old place")
+	add(s.Config.Place.Old != "", "file no longer read")
 	add(s.Builtin != "", "built in")
-	add(s.Disabled, "off")
+	add(s.Disabled, "disabled")
 	add(s.Wrapped, "wrapped")
 	add(s.Foreign(), "comes with the project")
 	if broken := s.Errors(); len(broken) > 0 {

@@ -27,7 +27,7 @@ func (s *Server) Whole() (string, error) { return Whole(s.Written(), s.Sends()..
 func Whole(s upstream.Spec, sends ...string) (string, error) {
 	text := rendered(s, sends, func(value string) string { return value }, func(_, value string) string { return value })
 	if len(text) > maxShown {
-		return "", fmt.Errorf("it is %d kB long, too much to be read before it is agreed to", len(text)>>10)
+		return "", fmt.Errorf("the entry is %d kB long, which is too long to review", len(text)>>10)
 	}
 	return text, nil
 }
@@ -69,7 +69,7 @@ func rendered(s upstream.Spec, sends []string, header func(value string) string,
 	} else {
 		b.WriteString(Visible(s.String()))
 		if s.Dir != "" {
-			fmt.Fprintf(&b, "\n  in the folder %s", Visible(s.Dir))
+			fmt.Fprintf(&b, "\n  in the directory %s", Visible(s.Dir))
 		}
 		for _, pair := range s.Env {
 			name, value, _ := strings.Cut(pair, "=")
@@ -77,7 +77,7 @@ func rendered(s upstream.Spec, sends []string, header func(value string) string,
 		}
 	}
 	if len(sends) > 0 {
-		b.WriteString("\n  which sends the value of " + Visible(strings.Join(sends, ", ")) + " from your environment")
+		b.WriteString("\n  sends the value of " + Visible(strings.Join(sends, ", ")) + " from your environment")
 	}
 	return b.String()
 }
