@@ -44,7 +44,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// error field-name: Cursor does not read “cmd”: its name here is “command”
+	// error field-name: Cursor ignores “cmd”; it calls this field “command”
 	// notes runs npx -y notes
 	// { "mcpServers": { "notes": { "command": "gauze", "args": ["run", "--", "npx", "-y", "notes"] } } } <nil>
 }

@@ -86,7 +86,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
 	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
 
-const spoilsAll = "; because of it, the client loads none of the servers in this file"
+const spoilsAll = "; until it is fixed, the client loads no server from this file"
 
 // touchesLoading tells whether a fix touches a variable that decides what
 // code runs, whom it trusts or where its connections go.

@@ -188,7 +188,7 @@ func (l entryLinter) outdated(name string, n splice.Node) {
 	case name == "transportType" && slices.Contains(f.Also, name) && !l.nested() && !has(l.e.outer, f.Type):
 		l.report("old-field", n, fmt.Sprintf("%q is the old name of %q", name, f.Type), "rename the field", rename(f.Type, l.e.Path, name))
 	case name == "source" && l.Client.ID == "zed" && (has(l.e.outer, f.Command) || has(l.e.outer, f.URL)):
-		l.report("needless-field", n, `"source" is no longer needed`, "remove the field", remove(l.e.Path, name))
+		l.report("needless-field", n, `the entry has a "source" field`, "remove the field", remove(l.e.Path, name))
 	}
 }
 

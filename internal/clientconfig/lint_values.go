@@ -439,7 +439,7 @@ func (l entryLinter) inputs(v value) {
 			}
 		}
 		if !described {
-			l.report("input-missing", v.node, fmt.Sprintf("the file does not define the input %s", quoted(r.Name)), "")
+			l.report("input-missing", v.node, fmt.Sprintf("the input %s is not defined", quoted(r.Name)), "")
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
 		}
 	}
 	slices.Sort(errs)
-	want := []string{"claude-code: it is a link that leads nowhere", "factory-droid: the file is larger than 10 MB", "kiro: it is a folder"}
+	want := []string{"claude-code: the symbolic link is broken", "factory-droid: the file is larger than 10 MB", "kiro: it is a directory"}
 	if !slices.Equal(slices.Compact(errs), want) {
 		t.Errorf("got %q", errs)
 	}

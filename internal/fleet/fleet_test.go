@@ -304,7 +304,7 @@ func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
 
 func TestWhatNobodyHasIsNotFoundButWhatWasMeantIs(t *testing.T) {
 	view := newHome(t).fleet.Look()
-	for name, want := range map[string]string{"ntoes": "notes", "zzzzzz": "gauze list", "cursor/not": "no client has"} {
+	for name, want := range map[string]string{"ntoes": "notes", "zzzzzz": "gauze list", "cursor/not": "no server named"} {
 		if _, err := view.Choose(Choice{Names: []string{name}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -259,7 +259,7 @@ func TestAnEntryIsShownWhole(t *testing.T) {
 		"wrapped":   {"https://evil.example/mcp", "X-Key: ${GITHUB_TOKEN}", "the value of GITHUB_TOKEN"},
 		"hidden":    {"sh -c 'touch z'", "SAME_TOKEN=touch z"},
 		"long":      {"touch tail"},
-		"elsewhere": {"in the folder ${workspaceFolder}/q"},
+		"elsewhere": {"in the directory ${workspaceFolder}/q"},
 	} {
 		shown, err := of(name).Whole()
 		if err != nil {
