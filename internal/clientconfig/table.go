@@ -99,7 +99,7 @@ var clients = []*Client{
 		Places:  []Place{everywhere(User, "~/.cursor/mcp.json"), everywhere(Project, "./.cursor/mcp.json")},
 		Fields:  usual(Fields{Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, Also: []string{"envFile", "auth"}}),
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
-		Reload:  "not needed: it reloads the file when you save it",
+		Reload:  "no restart needed: it reloads the file when you save it",
 	},
 	{
 		ID: "vscode", Name: "VS Code", Certain: true,
@@ -145,7 +145,7 @@ var clients = []*Client{
 			Also: []string{"remote", "oauth", "settings", "source"},
 		}),
 		Comments: Yes, Commas: Yes, Dialect: literal,
-		Reload: "not needed: it reloads the file when you save it",
+		Reload: "no restart needed: it reloads the file when you save it",
 	},
 	{
 		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
@@ -197,7 +197,7 @@ var clients = []*Client{
 		Comments: No, Commas: No,
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env, In: ref.Everywhere},
 		Doubt:   "only its extension for VS Code is known to expand ${env:NAME}",
-		Reload:  "not needed: it watches the file",
+		Reload:  "no restart needed: it watches the file",
 	},
 	{
 		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code was discontinued in May 2026; its developers recommend Cline",
@@ -211,7 +211,7 @@ var clients = []*Client{
 		}),
 		Comments: No, Commas: No,
 		Dialect: likeVSCode,
-		Reload:  "not needed: it watches the file",
+		Reload:  "no restart needed: it watches the file",
 	},
 	{
 		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue has been unmaintained since June 2026; existing installations still work",
@@ -271,7 +271,7 @@ var clients = []*Client{
 		}),
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Everywhere, Unset: ref.Left},
 		Approves: "each variable that an entry refers to, in the IDE's settings (Approved environment variables)",
-		Reload:   "not needed: it reloads the file when you save it",
+		Reload:   "no restart needed: it reloads the file when you save it",
 	},
 	{
 		ID: "opencode", Name: "opencode", Certain: true,

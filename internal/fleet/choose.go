@@ -30,9 +30,9 @@ func (e *NotFoundError) Error() string {
 	case len(e.Near) > 0:
 		return fmt.Sprintf("no server named %q; did you mean %s?", fault.Quote(e.Name), alternatives(e.Near))
 	case len(e.Have) > 0:
-		return fmt.Sprintf("no server named %q; known servers include %s. To see all, run: gauze list", fault.Quote(e.Name), strings.Join(e.Have, ", "))
+		return fmt.Sprintf("no server named %q; gauze list shows all servers, such as %s", fault.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("no server named %q: no client has any servers. To see which files were read, run: gauze list", fault.Quote(e.Name))
+	return fmt.Sprintf("no server named %q, and no client has any; gauze list shows where gauze looked", fault.Quote(e.Name))
 }
 
 // Choose finds the servers that are meant. A name that nobody has is an error;
