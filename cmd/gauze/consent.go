@@ -52,7 +52,7 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	}
 	rest := fleet.Plan{}
 	if f.yes {
-		plan, rest = plan.Blind(named)
+		plan, rest = plan.SplitByReview(named)
 	}
 	if !plan.Empty() {
 		io.WriteString(out, showPatch(plan.Diff(), p))

@@ -310,7 +310,7 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 	if id == "" {
 		id = all[0].ID
 	}
-	back, err := c.service.Fleet.Return(id)
+	back, err := c.service.Fleet.Reversal(id)
 	if err != nil {
 		return out, mistake(err.Error(), `call undo with {"list": true} to list all changes`)
 	}

@@ -252,7 +252,7 @@ func (c *call) heal(in healIn) (out Healed, err error) {
 	if err != nil {
 		return out, err
 	}
-	plan := view.Mend(chosen, in.Server == "", fleet.WithEyes)
+	plan := view.Mend(chosen, in.Server == "", fleet.WithReview)
 	if in.DryRun && !plan.Empty() {
 		out.Status, out.Diff, out.Left = dryRun, plan.Diff(), skippedOf(plan)
 		out.How = "Nothing was written. Testing the servers may require further changes: call heal_server without dry_run."

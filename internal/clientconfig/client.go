@@ -55,7 +55,7 @@ type Inherits int
 const (
 	Everything Inherits = iota // or nobody wrote it down
 	NoSecrets                  // no name that promises a secret
-	Few                        // HOME, PATH and a few more
+	CommonOnly                        // HOME, PATH and a few more
 )
 
 // Scope is for whom a file counts, in the client's own word.

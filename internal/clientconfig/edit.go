@@ -13,7 +13,7 @@ type Edit []Change
 
 // Change is one of them.
 type Change struct {
-	Do    Deed
+	Do    Op
 	Path  []any  // Set, Remove, Rename
 	Value any    // Set
 	Name  string // Rename: the new one
@@ -23,11 +23,11 @@ type Change struct {
 	Text  string // Put: and what is to
 }
 
-// Deed is what a Change does.
-type Deed int
+// Op is what a Change does.
+type Op int
 
 const (
-	Set Deed = iota
+	Set Op = iota
 	Remove
 	Rename
 	Put

@@ -62,8 +62,8 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 		p.Fix, p.Severity, p.Next = nil, Warning, "leave the entry as it is, or add one in a file of "+l.Client.Name
 		fix = nil
 	}
-	const most = 1000
-	if len(l.all) == most {
+	const maxProblems = 1000
+	if len(l.all) == maxProblems {
 		return &p // nobody reads on, and a file made to hurt ends soon
 	}
 	if at != nil {

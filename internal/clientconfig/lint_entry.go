@@ -292,8 +292,8 @@ func (l entryLinter) kind() {
 // shownWord shows a word if it can be one: what stands in a wrong place may be
 // anything, a secret among others.
 func shownWord(word string) string {
-	const longest = 20
-	if len(word) > longest || strings.ContainsFunc(word, func(r rune) bool { return !(r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
+	const maxWordLen = 20
+	if len(word) > maxWordLen || strings.ContainsFunc(word, func(r rune) bool { return !(r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
 		return "in this entry"
 	}
 	return quoted(word)

@@ -194,8 +194,8 @@ func (l entryLinter) outdated(name string, n splice.Node) {
 
 // nearest is the known name that differs by a slip of the hand.
 func nearest(name string, known []string) string {
-	const longest = 40
-	if len(name) > longest || len(name) < 3 {
+	const maxNameLen = 40
+	if len(name) > maxNameLen || len(name) < 3 {
 		return ""
 	}
 	best, least := "", 3

@@ -126,7 +126,7 @@ func (l entryLinter) docker() {
 
 // timeouts are about numbers and their units.
 func (l entryLinter) timeouts() {
-	const surely = 10000 // nobody waits for hours on purpose; less may be meant in seconds
+	const minUnlikely = 10000 // nobody waits for hours on purpose; less may be meant in seconds
 	f := l.e.fields
 	said := false
 	for _, t := range f.Timeouts {
@@ -155,7 +155,7 @@ func (l entryLinter) timeouts() {
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
 			var fix Edit
 			next := "if you meant milliseconds, convert the number to seconds"
-			if n >= surely && n < surely*1000 && math.Mod(n, 1000) == 0 {
+			if n >= minUnlikely && n < minUnlikely*1000 && math.Mod(n, 1000) == 0 {
 				fix, next = Edit{set(int(n/1000), path)}, "convert the number to seconds"
 			}
 			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, so %v means %v", t.Field, n, roughly(n)), next, fix...)
@@ -171,8 +171,8 @@ func (l entryLinter) timeouts() {
 			l.report("timeout-out-of-range", m, fmt.Sprintf("%q is less than the minimum of %v", t.Field, t.Min), fmt.Sprintf("use %d", int(t.Min/t.Unit)), set(int(t.Min/t.Unit), path))
 		}
 	}
-	const enough = time.Minute
-	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < enough }); i >= 0 && !said && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
+	const minStart = time.Minute
+	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < minStart }); i >= 0 && !said && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
 		t := f.Timeouts[i]
 		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, and this one may have to be downloaded first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),
 			set(int(time.Minute/t.Unit), l.e.Path, t.Field))

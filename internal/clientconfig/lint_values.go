@@ -164,8 +164,8 @@ type value struct {
 func (l entryLinter) texts() (all []value) {
 	f := l.e.fields
 	one := func(part reference.Part, name string, n splice.Node, path []any) {
-		const longest = 1 << 16 // nobody's setting, and slow to look through
-		if s, ok := text(n); ok && len(s) <= longest {
+		const maxValueLen = 1 << 16 // nobody's setting, and slow to look through
+		if s, ok := text(n); ok && len(s) <= maxValueLen {
 			all = append(all, value{part, name, s, n, path})
 		}
 	}
@@ -235,10 +235,10 @@ func (l entryLinter) values() {
 
 // secretValue tells by the name and by the shape.
 func secretValue(v value) bool {
-	const shortest = 6
+	const minSecretLen = 6
 	switch v.part {
 	case reference.Environment, reference.Headers:
-		if len(v.text) >= shortest && fault.NamesSecret(v.name, v.text) {
+		if len(v.text) >= minSecretLen && fault.NamesSecret(v.name, v.text) {
 			return true
 		}
 	}
@@ -375,9 +375,9 @@ func codeFlag(word string) bool {
 	case "--eval", "--print", "--command", "-command", "/c", "/k", "eval":
 		return true
 	}
-	const longest = 5 // -euxc
+	const maxFlagLen = 5 // -euxc
 	letters, short := strings.CutPrefix(word, "-")
-	return short && len(word) <= longest && !strings.HasPrefix(letters, "-") && (strings.HasSuffix(letters, "c") || strings.HasSuffix(letters, "e"))
+	return short && len(word) <= maxFlagLen && !strings.HasPrefix(letters, "-") && (strings.HasSuffix(letters, "c") || strings.HasSuffix(letters, "e"))
 }
 
 // shownReference is a reference without what may be secret in it: a password
@@ -394,8 +394,8 @@ func shownReference(r reference.Reference) string {
 
 // isVariable tells names of variables, as people write them, from anything else.
 func isVariable(name string) bool {
-	const longest = 48
-	return name != "" && len(name) <= longest && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && fault.Redact(name) == name
+	const maxNameLen = 48
+	return name != "" && len(name) <= maxNameLen && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && fault.Redact(name) == name
 }
 
 // respell writes references in the client's own way.

@@ -28,9 +28,9 @@ func (c *Config) locate(n splice.Node, ok bool) (located, bool) {
 }
 
 func (c *Config) items(list located) (all []located, ok bool) {
-	const most = 1000 // beyond, it is nobody's command line
+	const maxItems = 1000 // beyond, it is nobody's command line
 	nodes := list.Items()
-	if len(nodes) > most {
+	if len(nodes) > maxItems {
 		return nil, false
 	}
 	for _, n := range nodes {

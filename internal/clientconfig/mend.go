@@ -19,9 +19,9 @@ type Refused struct {
 // MendIf is Mend for those of the problems that somebody wants mended. What
 // was wanted and could not be done is told.
 func (c *Config) MendIf(wanted func(Problem) bool) (now *Config, made []Problem, refused []Refused) {
-	const most = 200
+	const maxFixes = 200
 	now = c
-	for range most {
+	for range maxFixes {
 		next, p, ok := now.mendOnce(wanted, &refused)
 		if !ok {
 			break

@@ -40,9 +40,9 @@ type File struct {
 	Err    error  // it is there and cannot be read
 }
 
-// largest is the size up to which a file is read: ten times what a client's
+// maxFileBytes is the size up to which a file is read: ten times what a client's
 // file with all its history has.
-const largest = 10 << 20
+const maxFileBytes = 10 << 20
 
 var (
 	errTooLarge = errors.New("the file is larger than 10 MB")
@@ -344,12 +344,12 @@ func (h Home) glob(where string) (found []string) {
 	cut := strings.LastIndex(dir, h.separator())
 	dir, before := dir[:cut], dir[cut+1:]
 	after, below, deeper := strings.Cut(rest, h.separator())
-	const most = 1000
+	const maxEntries = 1000
 	entries, err := h.disk().ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	for _, e := range entries[:min(most, len(entries))] {
+	for _, e := range entries[:min(maxEntries, len(entries))] {
 		name := e.Name()
 		if !strings.HasPrefix(name, before) || !strings.HasSuffix(name, after) || len(name) < len(before)+len(after) || e.IsDir() != deeper {
 			continue
@@ -386,7 +386,7 @@ func (h Home) look(where string, c *Client, p Place) File {
 		f.Err = errors.New("it is not a regular file") // a pipe would keep us waiting
 	case p.inProject() && h.leaves(where):
 		f.Err = errLeaves
-	case info.Size() > largest:
+	case info.Size() > maxFileBytes:
 		f.Err = errTooLarge
 	}
 	return f

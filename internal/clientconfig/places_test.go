@@ -118,7 +118,7 @@ func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
 	}
 	real := write("dotfiles/cursor.json", `{"mcpServers": {"a": {"command": "x"}}}`)
 	write(".kiro/settings/mcp.json/in/the/way", "")
-	write(".factory/mcp.json", strings.Repeat(" ", largest+1))
+	write(".factory/mcp.json", strings.Repeat(" ", maxFileBytes+1))
 	if err := os.MkdirAll(filepath.Join(dir, ".cursor"), 0o755); err != nil {
 		t.Fatal(err)
 	}

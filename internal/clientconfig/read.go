@@ -43,7 +43,7 @@ func (h Home) Read(f File) *Config {
 		c.Behind, _ = fileid.Pin(h.disk().Stat(f.Path))
 		c.Text, c.Err = h.disk().ReadFile(f.Path)
 	}
-	if c.Err == nil && len(c.Text) > largest {
+	if c.Err == nil && len(c.Text) > maxFileBytes {
 		c.Err = errTooLarge
 	}
 	if c.Err == nil {

@@ -23,7 +23,7 @@ func (r reader) expand(text string, in reference.Part) string {
 	}
 	got := r.Client.Dialect.On(r.OS).Expand(text, in, func(name string) (string, bool) {
 		value, ok := r.look(name)
-		if (in == reference.Headers || in == reference.Environment) && !slices.Contains(fewNames, strings.ToUpper(name)) {
+		if (in == reference.Headers || in == reference.Environment) && !slices.Contains(commonVariables, strings.ToUpper(name)) {
 			r.referred = append(r.referred, value)
 		}
 		return value, ok
@@ -68,7 +68,7 @@ func (r reader) variable(name string) (string, bool) {
 	value, ok := r.lookup(name)
 	if ok && !slices.Contains(r.uses, name) {
 		r.uses = append(r.uses, name)
-		if !slices.Contains(fewNames, strings.ToUpper(name)) {
+		if !slices.Contains(commonVariables, strings.ToUpper(name)) {
 			r.used = append(r.used, value)
 		}
 	}
@@ -194,9 +194,9 @@ func withVariable(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// fewNames are what a desktop's programs start with, the same that the SDKs
+// commonVariables are what a desktop's programs start with, the same that the SDKs
 // of the protocol hand on.
-var fewNames = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ",
+var commonVariables = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ",
 	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "PROGRAMFILES", "COMSPEC", "PATHEXT"}
 
 // guiPath is what macOS gives to apps that are not started from a shell.
@@ -225,8 +225,8 @@ func (c *Client) handsOn(name string) bool {
 	switch c.Inherits {
 	case NoSecrets:
 		return !slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "AUTH", "CREDENTIAL"}, func(part string) bool { return strings.Contains(upper, part) })
-	case Few:
-		return slices.Contains(fewNames, upper)
+	case CommonOnly:
+		return slices.Contains(commonVariables, upper)
 	}
 	return true
 }

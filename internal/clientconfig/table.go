@@ -70,7 +70,7 @@ var clients = []*Client{
 		},
 		Fields:   usual(Fields{NoRemote: true}),
 		Comments: No, Commas: No, Dialect: literal,
-		Inherits: Few, GUIPath: true,
+		Inherits: CommonOnly, GUIPath: true,
 		Reload: "quit the app completely and start it again",
 	},
 	{
@@ -164,7 +164,7 @@ var clients = []*Client{
 			everywhere(User, "${CODEX_HOME:-~/.codex}/config.toml", way{"mcp_servers"}),
 			noted(everywhere(Project, "./.codex/config.toml", way{"mcp_servers"}), "only in trusted projects"),
 		},
-		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: Few,
+		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: CommonOnly,
 		Reload: "start a new session",
 	},
 	{

@@ -31,8 +31,8 @@ func program(command string) string {
 // commandLine takes a command apart that has its arguments in it. A path with
 // a space in it is one word.
 func commandLine(command string) []string {
-	const longest = 4096
-	if len(command) > longest {
+	const maxCommandLen = 4096
+	if len(command) > maxCommandLen {
 		return nil
 	}
 	all, ok := shellWords(command)

@@ -41,7 +41,7 @@ func (v *View) Remove(servers []*Server) Plan {
 // together plans the same for several servers, with one edit for all that are
 // in the same file. Entries that a person has written in a way of their own go
 // one by one, if there is a way to.
-func (v *View) together(servers []*Server, deed string,
+func (v *View) together(servers []*Server, verb string,
 	all func(*clientconfig.Config, []*clientconfig.Entry) (clientconfig.Edit, []error),
 	one func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error),
 ) Plan {
@@ -68,12 +68,12 @@ func (v *View) together(servers []*Server, deed string,
 			case err != nil:
 				d.skip(s.ID(), err.Error())
 			default:
-				d.replace(file, s.ID(), clientconfig.Shown, deed+" "+s.Name, text)
+				d.replace(file, s.ID(), clientconfig.Shown, verb+" "+s.Name, text)
 			}
 		}
 	}
 	for _, s := range rest {
-		d.change(s, deed, clientconfig.Shown, one)
+		d.change(s, verb, clientconfig.Shown, one)
 	}
 	slices.Reverse(d.plan.Skipped)
 	return d.finish()
@@ -108,19 +108,19 @@ func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry
 
 // each plans the same for several servers, one after the other, so that each
 // is planned for the file as the ones before leave it.
-func (v *View) each(servers []*Server, deed string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) Plan {
+func (v *View) each(servers []*Server, verb string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) Plan {
 	d := v.fleet.draft()
 	// From the end of a file to its beginning: in a list, what is taken out
 	// changes the places of what follows.
 	for _, s := range slices.Backward(inFileOrder(servers)) {
-		d.change(s, deed, consent, change)
+		d.change(s, verb, consent, change)
 	}
 	slices.Reverse(d.plan.Skipped)
 	return d.finish()
 }
 
 // change plans a change of one server.
-func (d *draft) change(s *Server, deed string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) {
+func (d *draft) change(s *Server, verb string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) {
 	now := d.now(s.Config)
 	entry := d.present(now, s)
 	if entry == nil {
@@ -128,7 +128,7 @@ func (d *draft) change(s *Server, deed string, consent clientconfig.Consent, cha
 	}
 	edit, err := change(now, entry)
 	if err == nil {
-		err = d.edit(s.Config, s.ID(), consent, deed+" "+s.Name, edit)
+		err = d.edit(s.Config, s.ID(), consent, verb+" "+s.Name, edit)
 	}
 	if err != nil {
 		d.skip(s.ID(), err.Error())
@@ -168,14 +168,14 @@ func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Proble
 	return d.finish()
 }
 
-// Blindly allows what no more than a general yes is needed for.
-func (v *View) Blindly(p clientconfig.Problem) bool {
+// WithoutReview allows what no more than a general yes is needed for.
+func (v *View) WithoutReview(p clientconfig.Problem) bool {
 	shared := slices.ContainsFunc(v.Configs, func(c *clientconfig.Config) bool { return c.Path == p.File && c.InProject() })
 	return p.Consent <= clientconfig.Form && !shared
 }
 
-// WithEyes allows all that a program may write once somebody agreed to the diff.
-func WithEyes(p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }
+// WithReview allows all that a program may write once somebody agreed to the diff.
+func WithReview(p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }
 
 func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(clientconfig.Problem) bool) {
 	for _, c := range v.Configs {
@@ -297,10 +297,10 @@ func fits(have, want clientconfig.Scope) bool {
 
 func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	now := d.now(c)
-	deed := "add "
+	verb := "add "
 	switch old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); {
 	case old >= 0 && s.Replace:
-		deed = "replace "
+		verb = "replace "
 	case old >= 0:
 		return fmt.Errorf("a server named %q already exists in line %d of %s; use --replace to overwrite it", s.Name, now.Entries[old].Line, c.Path)
 	}
@@ -312,7 +312,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	if err != nil {
 		return err
 	}
-	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, deed+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
+	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, verb+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
 		return err
 	}
 	now = d.now(c)

@@ -40,8 +40,8 @@ func (c *Checked) Well() bool {
 	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.Gone && c.otherTransport() == ""
 }
 
-// atOnce bounds how many servers are tried side by side.
-const atOnce = 5
+// maxConcurrent bounds how many servers are tried side by side.
+const maxConcurrent = 5
 
 // Check tries servers as their clients would, a few at once. Equal ones that
 // need no help are tried once. A wrapped one may be healed in any case: gauze
@@ -49,7 +49,7 @@ const atOnce = 5
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
 	all := make([]*Checked, len(servers))
 	machines := map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
-	places := make(chan struct{}, atOnce)
+	places := make(chan struct{}, maxConcurrent)
 	var running sync.WaitGroup
 	try := func(c *Checked) {
 		running.Go(func() {
@@ -127,7 +127,7 @@ func (s *Server) gone() bool {
 func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec upstream.Spec, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
 	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
-		report.Spec = least(ctx, m, spec, report.Spec, o)
+		report.Spec = minimal(ctx, m, spec, report.Spec, o)
 	}
 	hide := func(texts ...*string) {
 		for _, text := range texts {
@@ -155,10 +155,10 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec upstream.S
 	return last.Hidden(s.Hide), report
 }
 
-// least is what a healed spec really needs: with the whole path of its program
+// minimal is what a healed spec really needs: with the whole path of its program
 // a server often does without another PATH, and a PATH that is written down
 // grows old.
-func least(ctx context.Context, m *doctor.Machine, before, healed upstream.Spec, o doctor.ExamineOptions) upstream.Spec {
+func minimal(ctx context.Context, m *doctor.Machine, before, healed upstream.Spec, o doctor.ExamineOptions) upstream.Spec {
 	if healed.URL != "" || healed.Command == before.Command || healed.Env == nil {
 		return healed
 	}

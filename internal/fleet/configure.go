@@ -250,7 +250,7 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
-		c.Spec = lasting(c.Spec, filled, least(ctx, machine, filled, c.Report.Spec, o), r.Wrap)
+		c.Spec = lasting(c.Spec, filled, minimal(ctx, machine, filled, c.Report.Spec, o), r.Wrap)
 	}
 }
 

@@ -291,7 +291,7 @@ func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
 		t.Errorf("found only %v", found)
 	}
 	for _, c := range view.Wrap(view.Servers, true).Changes {
-		if strings.HasPrefix(c.Path, h.fleet.Home.Project) && !c.NeedsEyes() {
+		if strings.HasPrefix(c.Path, h.fleet.Home.Project) && !c.NeedsReview() {
 			t.Errorf("%s would be written unseen", c.Path)
 		}
 	}
@@ -360,7 +360,7 @@ func TestAFileInARepositoryIsSharedAndOthersAreWrittenAllTheSame(t *testing.T) {
 	h := newHome(t)
 	h.write(".cursor/.git/HEAD", "")
 	view := h.fleet.Look()
-	may, rest := view.Wrap(view.Servers, false).Blind(true)
+	may, rest := view.Wrap(view.Servers, false).SplitByReview(true)
 	for _, c := range append(may.Changes, rest.Changes...) {
 		if want := strings.Contains(c.Path, "/project/") || strings.Contains(c.Path, ".cursor"); c.Shared != want {
 			t.Errorf("%s: %v", c.Path, c.Shared)

@@ -157,7 +157,7 @@ func TestAHealedAddressKeepsItsOwnKey(t *testing.T) {
 	h.write(".cursor/mcp.json", fmt.Sprintf(entry, "other-key-9876543210"))
 	view := h.fleet.Look()
 	all := h.fleet.Check(context.Background(), view.Servers, CheckOptions{Heal: true})
-	plan := view.Cure(all, false, WithEyes)
+	plan := view.Cure(all, false, WithReview)
 	if len(plan.Changes) != 2 {
 		t.Fatalf("%d changes, %v", len(plan.Changes), plan.Skipped)
 	}
@@ -191,8 +191,8 @@ func TestEqualServersAreHealedOneByOne(t *testing.T) {
 	for id := range tell {
 		tried[id] = true
 	}
-	if len(tried) != 2 || len(view.Cure(all, false, WithEyes).Changes) != 2 {
-		t.Errorf("%v %v", tried, view.Cure(all, false, WithEyes))
+	if len(tried) != 2 || len(view.Cure(all, false, WithReview).Changes) != 2 {
+		t.Errorf("%v %v", tried, view.Cure(all, false, WithReview))
 	}
 }
 

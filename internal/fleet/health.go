@@ -139,7 +139,7 @@ func ofFile(p clientconfig.Problem) FileVerdict {
 	if p.Severity == clientconfig.Error {
 		v.State = Broken
 	}
-	if p.Fix != nil && WithEyes(p) {
+	if p.Fix != nil && WithReview(p) {
 		v.Action, v.Next = Repair, "gauze doctor --fix --client "+p.Client.ID
 	}
 	return v

@@ -448,14 +448,14 @@ func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool 
 	}
 	trial := *d
 	trial.plan.Changes, trial.at = slices.Clone(d.plan.Changes), maps.Clone(d.at)
-	step := func(deed string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
+	step := func(verb string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
 		now := trial.now(s.Config)
 		entry := now.At(s.Path)
 		if entry == nil {
 			return false
 		}
 		edit, err := change(now, entry)
-		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, deed+" "+s.Name, edit) == nil
+		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, verb+" "+s.Name, edit) == nil
 	}
 	ok := !s.Wrapped || step("unwrap", (*clientconfig.Config).Unwrap)
 	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {

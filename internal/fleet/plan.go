@@ -80,17 +80,17 @@ func inWorkTree(path string) bool {
 	}
 }
 
-// NeedsEyes reports whether more than a general yes is needed: somebody has to
+// NeedsReview reports whether more than a general yes is needed: somebody has to
 // have seen what is run, reached or sent from now on.
-func (c Change) NeedsEyes() bool { return c.Consent > clientconfig.Form || c.Shared }
+func (c Change) NeedsReview() bool { return c.Consent > clientconfig.Form || c.Shared }
 
-// Blind is the part of a plan that a general yes is enough for, and the rest,
-// which somebody has to have seen. Who asked for the very deed by name has
+// SplitByReview is the part of a plan that a general yes is enough for, and the rest,
+// which somebody has to have seen. Who asked for the very verb by name has
 // agreed to what it changes in files of their own.
-func (p Plan) Blind(named bool) (may, rest Plan) {
+func (p Plan) SplitByReview(named bool) (may, rest Plan) {
 	may.Skipped = p.Skipped
 	for _, c := range p.Changes {
-		if c.Shared || c.NeedsEyes() && !named {
+		if c.Shared || c.NeedsReview() && !named {
 			rest.Changes = append(rest.Changes, c)
 		} else {
 			may.Changes = append(may.Changes, c)
