@@ -29,7 +29,7 @@ func (svc *service) addChangeTools() {
 		hints{destructive: true}, (*call).undo)
 }
 
-// Written is a change that was made.
+// Written is a change that was written.
 type Written struct {
 	ID    string `json:"id" jsonschema:"for undo"`
 	File  string `json:"file"`
@@ -57,8 +57,8 @@ func skippedOf(p fleet.Plan) (all []string) {
 	return all
 }
 
-// confirmPlan shows a plan and makes it if the person agrees. typed is the command
-// that does the same, up to where its flags end, and what follows them.
+// confirmPlan shows a plan to the user and applies it if they agree. typed is the equivalent
+// command: the part before --consent, and the part after it.
 func confirmPlan[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
@@ -95,7 +95,7 @@ type configureIn struct {
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Configured is what came of it.
+// Configured is the result of configure_server.
 type Configured struct {
 	ActionStatus
 	Report  *Healing  `json:"report,omitempty" jsonschema:"result of the test"`
@@ -131,7 +131,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	request := in.request()
 	request.Name, request.Clients, request.Scope, request.Replace = in.Name, in.Clients, scope, in.Replace
 	request.Wrap, request.Heal, request.Timeout = or(in.Wrap, true), or(in.Heal, true), wait
-	// What cannot be written is not tried either.
+	// A server that cannot be written is not tested.
 	untried := request
 	untried.Untried = true
 	resolved, err := c.service.Fleet.Configure(c.ctx, untried)
@@ -153,24 +153,24 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 		if err != nil {
 			return out, err
 		}
-		so := Configured{Report: healingOf(tried.Report.Spec, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
+		result := Configured{Report: healingOf(tried.Report.Spec, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
 		switch {
 		case !tried.Works():
-			so.Status, so.How = failed, "Nothing was written, because the server does not work."
-			return so, nil
+			result.Status, result.How = failed, "Nothing was written, because the server does not work."
+			return result, nil
 		case tried.Plan.Empty():
-			so.Status, so.How = nothingToDo, "No file needs to change."
-			return so, nil
+			result.Status, result.How = nothingToDo, "No file needs to change."
+			return result, nil
 		case in.DryRun:
-			so.Status, so.Diff, so.How = dryRun, tried.Plan.Diff(), "Nothing was written."
-			return so, nil
+			result.Status, result.Diff, result.How = dryRun, tried.Plan.Diff(), "Nothing was written."
+			return result, nil
 		}
 		out, err = confirmPlan(c, tried.Plan, "The server works. Allow Gauze to add it to these files?", typed, func(_ *call, written []Written) (Configured, error) {
-			so.Status, so.Written, so.How = done, written, "The client loads the server when it next starts or reloads its servers."
-			return so, nil
+			result.Status, result.Written, result.How = done, written, "The client loads the server when it next starts or reloads its servers."
+			return result, nil
 		})
 		if out.Report == nil {
-			out.Report, out.Left, out.Needs = so.Report, so.Left, so.Needs
+			out.Report, out.Left, out.Needs = result.Report, result.Left, result.Needs
 		}
 		return out, err
 	})
@@ -195,7 +195,7 @@ type removeIn struct {
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Changed is what came of a change.
+// Changed is the result of a change to configured servers.
 type Changed struct {
 	ActionStatus
 	Written []Written `json:"written,omitempty"`
@@ -237,7 +237,7 @@ func (c *call) some(in serversIn, title, verb string, plan func(*fleet.View, []*
 	return c.change(fleet.Choice{Names: in.Servers, Clients: in.Clients}, in.DryRun, title, verb, plan)
 }
 
-// change plans something for chosen servers, shows it and makes it.
+// change plans a change to the chosen servers, asks for confirmation and applies it.
 func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned func(*fleet.View, []*fleet.Server) fleet.Plan) (out Changed, err error) {
 	view := c.look()
 	chosen, err := view.Choose(choice)
@@ -245,25 +245,25 @@ func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned
 		return out, err
 	}
 	plan := planned(view, chosen)
-	so := Changed{Left: skippedOf(plan)}
+	result := Changed{Left: skippedOf(plan)}
 	switch {
 	case plan.Empty():
-		so.Status, so.How = nothingToDo, "No file needs to change."
-		return so, nil
+		result.Status, result.How = nothingToDo, "No file needs to change."
+		return result, nil
 	case dry:
-		so.Status, so.Diff, so.How = dryRun, plan.Diff(), "Nothing was written."
-		return so, nil
+		result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."
+		return result, nil
 	}
 	typed := append([]string{"gauze", verb}, choice.Names...)
 	for _, client := range choice.Clients {
 		typed = append(typed, "--client", client)
 	}
 	out, err = confirmPlan(c, plan, title, [2][]string{typed}, func(_ *call, written []Written) (Changed, error) {
-		so.Status, so.Written = done, written
-		return so, nil
+		result.Status, result.Written = done, written
+		return result, nil
 	})
 	if out.Left == nil {
-		out.Left = so.Left
+		out.Left = result.Left
 	}
 	return out, err
 }
@@ -275,7 +275,7 @@ type undoIn struct {
 	Consent string `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Undone is the list of changes, or what came of taking one back.
+// Undone is the list of changes, or the result of undoing one.
 type Undone struct {
 	ActionStatus
 	Changes []Written `json:"changes,omitempty" jsonschema:"newest first"`

@@ -18,26 +18,26 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// question is what a person is asked before something is done.
+// question is what the user is asked before an operation.
 type question struct {
 	title      string      // one line
-	shown      string      // the whole diff or command, without secrets: the agent reads it
-	full       string      // the same for the person alone; empty: shown
-	token      string      // names exactly what is agreed to
-	typed      string      // what a person types instead, in a terminal
+	shown      string      // the complete diff or command, without secrets, for the agent
+	full       string      // the same for the user only; shown if empty
+	token      string      // identifies exactly what is confirmed
+	typed      string      // the equivalent command for a terminal
 	operations []operation // what would happen, for the table of package trust
-	plain      bool        // shown is a command: no known secret is looked for in it
+	plain      bool        // shown is a command, which is never redacted
 }
 
-// pending is a question that is open, with the operation behind it.
+// pending is a question that waits for an answer, with the operation that depends on it.
 type pending struct {
 	question
-	call string // the tool and its arguments, hashed
+	call string // hash of the tool and its arguments
 	at   time.Time
 	then func(*call) (any, error)
 }
 
-// What an answer says about consent.
+// Values of ActionStatus.Status.
 const (
 	done         = "done"
 	needsConsent = "needs_consent"
@@ -46,22 +46,21 @@ const (
 	nothingToDo  = "nothing_to_do"
 )
 
-// ActionStatus is the part of an answer that says whether something was done, and
-// what is missing if not.
+// ActionStatus is the part of a result that says whether the operation was done and, if not, what
+// is missing.
 type ActionStatus struct {
 	Status  string `json:"status" jsonschema:"done, nothing_to_do, failed, dry_run, declined, needs_consent or needs_person"`
 	Asks    string `json:"asks,omitempty"`
 	Diff    string `json:"diff,omitempty" jsonschema:"what would be written or run"`
 	Consent string `json:"consent,omitempty" jsonschema:"token for repeating the call"`
 	How     string `json:"how,omitempty"`
-	plain   bool   // Diff goes out as it is
+	plain   bool   // Diff is sent without redaction
 }
 
 func (s *ActionStatus) actionStatus() *ActionStatus { return s }
 
-// decides returns the part of an answer that a person decides by, if nothing in
-// it may be masked: whoever wrote a command could otherwise hide it by making a
-// part of it look like a secret.
+// decides returns the text that the user's decision is based on, if it must not be redacted: the
+// author of a command could otherwise hide part of it by making it look like a secret.
 func (s ActionStatus) decides() string {
 	if !s.plain {
 		return ""
@@ -79,8 +78,8 @@ func (s ActionStatus) text() string {
 	return strings.TrimSpace(s.How)
 }
 
-// inputNeeded is not an error but the answer of the modern era to a client that
-// can ask its user: the question goes out, and the call comes again.
+// inputNeeded carries a question to the client in the modern protocol era, where the client repeats
+// the call with the user's answer.
 type inputNeeded struct {
 	state  string
 	params *mcp.ElicitParams
@@ -95,8 +94,7 @@ const (
 	answerName       = "consent"
 )
 
-// ask puts a question to the person and does the operation if they agree, now or
-// when their answer comes. Out says what happened.
+// confirm asks the user and runs then if they agree, now or when their answer arrives.
 func confirm[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
@@ -120,7 +118,7 @@ func confirm[Out any, P interface {
 		return out, nil
 	}
 	switch c.asks() {
-	case direct:
+	case askDirectly:
 		said, err := c.request.Session.Elicit(c.ctx, q.elicit())
 		if err != nil && c.ctx.Err() != nil {
 			return out, c.ctx.Err()
@@ -130,7 +128,7 @@ func confirm[Out any, P interface {
 		}
 		s.refused(said, q)
 		return out, nil
-	case byReturn:
+	case askByResult:
 		state := rand.Text()
 		c.service.put(state, &pending{q, c.digest, time.Now(), keep})
 		return out, &inputNeeded{state, q.elicit()}
@@ -154,8 +152,8 @@ func (s *ActionStatus) refused(said *mcp.ElicitResult, q question) {
 	}
 }
 
-// elicit is the question as clients put it. A yes has to be given: there is no
-// default, and to send the form without it is no.
+// elicit returns the question as an elicitation form. The user must agree explicitly: there is no
+// default, and a form without an answer counts as no.
 func (q question) elicit() *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: q.title + "\n\n" + q.full, RequestedSchema: json.RawMessage(
 		`{"type":"object","properties":{"agree":{"type":"boolean","title":"I agree","description":"Allow exactly this"}},"required":["agree"]}`)}
@@ -165,26 +163,25 @@ func agrees(said *mcp.ElicitResult) bool {
 	return said != nil && said.Action == "accept" && said.Content["agree"] == true
 }
 
-// How a call's person can be asked.
+// Ways of asking the user during a call.
 const (
-	notAtAll = iota
-	direct   // by a request of ours, in the middle of the call
-	byReturn // by what we return; the call comes again with the answer
+	cannotAsk = iota
+	askDirectly   // by a request from the server during the call
+	askByResult // by the result; the client repeats the call with the answer
 )
 
 func (c *call) asks() int {
 	able := c.request.ClientCapabilities()
 	if able == nil || able.Elicitation == nil || able.Elicitation.Form == nil && able.Elicitation.URL != nil {
-		return notAtAll
+		return cannotAsk
 	}
 	if c.request.ProtocolVersion() >= "2026-07-28" {
-		return byReturn
+		return askByResult
 	}
-	return direct
+	return askDirectly
 }
 
-// resume finds the question that a call brings the answer to; nil: it brings
-// none.
+// resume returns the pending question that a call answers, or nil if it answers none.
 func (c *call) resume(consent string) (a *pending, said *mcp.ElicitResult, err error) {
 	if state := c.request.Params.RequestState; state != "" {
 		said, _ = c.request.Params.InputResponses[answerName].(*mcp.ElicitResult)
@@ -198,7 +195,7 @@ func (c *call) resume(consent string) (a *pending, said *mcp.ElicitResult, err e
 		return nil, nil, nil
 	}
 	switch {
-	case c.asks() != notAtAll:
+	case c.asks() != cannotAsk:
 		return nil, nil, mistake("consent is not accepted here: this client asks the user directly", "call %s again without consent", c.tool)
 	case !c.service.AllowWrites:
 		return nil, nil, mistake("consent is not accepted here: the user did not start gauze mcp with --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
@@ -213,7 +210,7 @@ func (c *call) resume(consent string) (a *pending, said *mcp.ElicitResult, err e
 	return a, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"agree": true}}, nil
 }
 
-// put keeps a question open; the oldest gives way.
+// put adds a pending question and drops the oldest if there are too many.
 func (svc *service) put(key string, a *pending) {
 	svc.mu.Lock()
 	defer svc.mu.Unlock()
@@ -225,7 +222,7 @@ func (svc *service) put(key string, a *pending) {
 	}
 }
 
-// take closes a question: an answer counts once.
+// take removes a pending question, so that an answer counts once.
 func (svc *service) take(key string) *pending {
 	svc.mu.Lock()
 	defer svc.mu.Unlock()
@@ -238,11 +235,10 @@ func (svc *service) take(key string) *pending {
 	return a
 }
 
-// candidate is a server that somebody may have to agree to before it is started
-// or reached.
+// candidate is a server that may need confirmation before it is started or reached.
 type candidate struct {
 	from  trust.Source
-	spec  upstream.Spec // as it is written
+	spec  upstream.Spec // as written, references not expanded
 	sends []string      // variables of the user's environment whose values go to its URL
 }
 
@@ -253,8 +249,8 @@ func (s candidate) operation() operation {
 	return operation{s.from, trust.Start}
 }
 
-// confirmStart asks whether servers may be started or reached, unless somebody has
-// agreed to them before or nobody need to, and goes on.
+// confirmStart asks whether the servers may be started or reached, unless no confirmation is needed
+// or it was given before, and then runs then.
 func confirmStart[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
@@ -289,7 +285,7 @@ func confirmStart[Out any, P interface {
 	})
 }
 
-// agreed reports whether somebody agreed to this very spec before.
+// agreed reports whether the user allowed exactly this spec before.
 func (svc *service) agreed(s upstream.Spec) bool {
 	svc.mu.Lock()
 	defer svc.mu.Unlock()

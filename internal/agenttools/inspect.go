@@ -31,7 +31,7 @@ type listIn struct {
 	Clients []string `json:"clients,omitempty" jsonschema:"client ids, such as claude-code or cursor; default: all"`
 }
 
-// Listed is all there is.
+// Listed is the result of list_servers.
 type Listed struct {
 	Servers  []Server  `json:"servers"`
 	Problems []Problem `json:"problems,omitempty" jsonschema:"problems of whole files"`
@@ -59,7 +59,7 @@ func (c *call) list(in listIn) (out Listed, err error) {
 	return out, nil
 }
 
-// fileProblems are those of no single server, of these clients.
+// fileProblems returns the problems of whole files of these clients.
 func fileProblems(view *fleet.View, clients []string) (all []clientconfig.Problem) {
 	for _, p := range view.Problems {
 		if len(clients) == 0 || strings.Contains(" "+strings.Join(clients, " ")+" ", " "+p.Client.ID+" ") {
@@ -107,7 +107,7 @@ func writeProblems(b *strings.Builder, all []Problem) {
 	}
 }
 
-// look reads all files, and remembers what must not be said.
+// look reads all files and registers their secrets for redaction.
 func (c *call) look() *fleet.View {
 	view := c.service.Fleet.Look()
 	c.hideSecretsOf(view)
@@ -123,7 +123,7 @@ type healthIn struct {
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Health is how the servers are.
+// Health is the result of check_health.
 type Health struct {
 	ActionStatus
 	Servers   []Checked `json:"servers,omitempty"`
@@ -132,7 +132,7 @@ type Health struct {
 	Derived   string    `json:"derived,omitempty" jsonschema:"what the states mean"`
 }
 
-// Checked is how one server is.
+// Checked is the state of one server.
 type Checked struct {
 	ID       string    `json:"id"`
 	State    string    `json:"state" jsonschema:"healthy, degraded, unresponsive, dead or not_tried"`
@@ -173,8 +173,7 @@ func (c *call) health(in healthIn) (out Health, err error) {
 	return confirmStart(c, foreignOf(chosen), commandLine(append([]string{"gauze", "doctor"}, in.Servers...)...), check)
 }
 
-// foreignOf are the servers that nobody has agreed to run, as their entries
-// have them.
+// foreignOf returns the servers that the user has not approved, as their entries are written.
 func foreignOf(servers []*fleet.Server) (all []candidate) {
 	for _, s := range servers {
 		if s.Foreign() {
@@ -184,8 +183,8 @@ func foreignOf(servers []*fleet.Server) (all []candidate) {
 	return all
 }
 
-// check tries servers, and tells what is going on. Those of a project are tried
-// if somebody agreed to them as they are written.
+// check tests servers and reports progress. It tests a project's server only if the user allowed
+// the entry exactly as written.
 func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Checked {
 	if c.verdict(startsOwn...) != trust.Allowed {
 		return fleet.Unchecked(servers)
@@ -201,7 +200,7 @@ func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Che
 	return c.service.Fleet.Check(c.ctx, servers, o)
 }
 
-// checkedOf reports a server's verdict in terms of our tools.
+// checkedOf reports a server's verdict, with next steps in terms of these tools.
 func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	v := c.Verdict()
 	shown := Checked{ID: fault.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
@@ -267,7 +266,7 @@ type verifyIn struct {
 	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
 }
 
-// Verified is what differs from a lock.
+// Verified is the result of verify.
 type Verified struct {
 	Same   bool          `json:"same"`
 	File   string        `json:"file"`

@@ -13,14 +13,13 @@ import (
 
 const maxLineBytes = 16 << 20
 
-// lines are a client's messages, one each. What is no message is answered here
-// and goes no further: the SDK would end the connection, and with it every call
-// at work.
+// lineReader passes on the client's messages, one per line. It rejects a line that is not a message
+// itself: the SDK would close the connection and end every call in progress.
 type lineReader struct {
 	io.Closer
 	from *bufio.Reader
 	out  io.Writer
-	left []byte // of messages that are read already
+	left []byte // of messages that were already read
 }
 
 func newLineReader(in io.ReadCloser, out io.Writer) *lineReader {
@@ -46,8 +45,8 @@ func (l *lineReader) Read(p []byte) (int, error) {
 
 var errTooLong = errors.New("the message is too long")
 
-// next is a whole line without the white space around it. The last one needs no
-// line end.
+// next returns a whole line without surrounding white space. The last line need not end in a
+// newline.
 func (l *lineReader) next() (line []byte, err error) {
 	long := false
 	for {
@@ -65,8 +64,7 @@ func (l *lineReader) next() (line []byte, err error) {
 	}
 }
 
-// take passes a message on. A batch is passed on one by one: most versions of
-// the protocol have none.
+// take passes on a message. It splits a batch, which most protocol versions do not support.
 func (l *lineReader) take(line []byte) {
 	var batch []json.RawMessage
 	switch {
@@ -90,7 +88,7 @@ func (l *lineReader) pass(message []byte) {
 	l.left = append(append(l.left, message...), '\n')
 }
 
-// callOf is the id of a call that is not quite one; nil if there is none.
+// callOf returns the id of an invalid request, or nil if it has none.
 func callOf(message []byte) json.RawMessage {
 	var call struct {
 		ID     any             `json:"id"`
@@ -103,7 +101,7 @@ func callOf(message []byte) json.RawMessage {
 	}
 	switch call.ID.(type) {
 	case string, json.Number:
-		id, _ := json.Marshal(call.ID) // it was JSON before
+		id, _ := json.Marshal(call.ID) // decoded from JSON
 		return id
 	}
 	return nil
@@ -114,11 +112,11 @@ func (l *lineReader) refuse(id json.RawMessage, code int64, why string) {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   *jsonrpc.Error  `json:"error"`
-	}{"2.0", id, &jsonrpc.Error{Code: code, Message: why}}) // of plain text
-	_, _ = l.out.Write(append(answer, '\n')) // who does not read it will not miss it
+	}{"2.0", id, &jsonrpc.Error{Code: code, Message: why}}) // plain text always encodes
+	_, _ = l.out.Write(append(answer, '\n')) // the client may be gone
 }
 
-// syncWriter lets one message out after the other, whoever writes.
+// syncWriter serializes writes, so that messages do not interleave.
 type syncWriter struct {
 	io.WriteCloser
 	mu sync.Mutex

@@ -6,13 +6,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// operation is one thing a tool does: a value from a source, put to a use.
+// operation is one thing that a tool does: it uses a value from a source in some way.
 type operation struct {
 	from trust.Source
 	use  trust.Use
 }
 
-// Deeds that tools have in common.
+// Operations that several tools share.
 var (
 	showsOnly   = []operation{{trust.Entry, trust.Show}, {trust.Project, trust.Show}, {trust.Agent, trust.Show}}
 	startsOwn   = []operation{{trust.Entry, trust.Start}, {trust.Entry, trust.Send}}
@@ -22,15 +22,15 @@ var (
 	writes      = []operation{{trust.Agent, trust.Write}}
 )
 
-// operations lists what every tool may do. A tool without a row cannot be added, and
-// what is not in its row is never done.
+// operations lists what every tool may do. A tool without a row cannot be registered, and an
+// operation that is not in its row is never performed.
 var operations = map[string][]operation{
 	"list_servers":     showsOnly,
 	"check_health":     startsAny,
 	"verify":           startsOwn,
 	"diagnose":         showsOnly,
 	"repair_arguments": showsOnly,
-	"search_servers":   sendsQuery, // the user agrees with --online
+	"search_servers":   sendsQuery, // the user allows it with --online
 	"test_connection":  slices.Concat(startsAny, startsGiven),
 	"heal_server":      slices.Concat(startsAny, writes),
 	"configure_server": slices.Concat(startsOwn, startsGiven, writes),
@@ -40,8 +40,8 @@ var operations = map[string][]operation{
 	"undo":             writes,
 }
 
-// verdict is the strictest answer that package trust has for any of these. What
-// the tool has no row for is never done.
+// verdict returns the strictest verdict of package trust on these operations. An operation that is
+// not in the tool's row is never allowed.
 func (c *call) verdict(all ...operation) (v trust.Verdict) {
 	if len(all) == 0 {
 		return trust.Never

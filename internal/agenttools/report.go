@@ -33,7 +33,7 @@ type Server struct {
 	Problems  []Problem `json:"problems,omitempty"`
 }
 
-// Problem is something wrong in a file.
+// Problem is a mistake in a configuration file.
 type Problem struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity" jsonschema:"error: the client does not load it, or not as intended"`
@@ -45,7 +45,7 @@ type Problem struct {
 	Fixable  bool   `json:"fixable" jsonschema:"heal_server can fix it"`
 }
 
-const maxListed = 64 // of anything in a list
+const maxListed = 64 // per list in a result
 
 func serverOf(s *fleet.Server) Server {
 	shown := Server{
@@ -73,7 +73,7 @@ func problemsOf(all []clientconfig.Problem) (shown []Problem) {
 
 func limited[T any](all []T) []T { return all[:min(len(all), maxListed)] }
 
-// Healing is how a server did when it was tried, and what was tried with it.
+// Healing is the result of testing a server, including the fixes that were tried.
 type Healing struct {
 	Works     bool       `json:"works"`
 	Stage     string     `json:"stage" jsonschema:"last stage reached: located, started, spoke, initialized or listed"`
@@ -98,7 +98,7 @@ type Step struct {
 	Next   string `json:"next,omitempty" jsonschema:"how to make the fix permanent"`
 }
 
-// Diagnosis is what is wrong.
+// Diagnosis is the cause of a failure.
 type Diagnosis struct {
 	Category    string   `json:"category"`
 	Cause       string   `json:"cause"`
@@ -132,7 +132,7 @@ func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 	return shown
 }
 
-// healingOf is the report of one attempt or several at the same server.
+// healingOf returns the report of one or more attempts at the same server.
 func healingOf(spec upstream.Spec, a upstream.Attempted, r doctor.Report) *Healing {
 	secrets := spec.Secrets()
 	a = a.Hidden(secrets.Redact)
@@ -193,7 +193,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// commandLine is words as a person types them, without secrets.
+// commandLine returns words as the user would type them, without secrets.
 func commandLine(words ...string) string {
 	line := make([]string, len(words))
 	for i, word := range words {
@@ -202,9 +202,8 @@ func commandLine(words ...string) string {
 	return fault.Redact(strings.Join(line, " "))
 }
 
-// named is a server that an agent names, as a candidate. A public https address
-// on a host that the user's own files name is the user's, as long as it carries
-// nothing but itself.
+// named returns a server that an agent names, as a candidate. A public https URL without headers,
+// query string or credentials, on a host in the user's own files, counts as the user's own.
 func (c *call) named(s upstream.Spec) []candidate {
 	one := candidate{from: trust.Agent, spec: s}
 	for _, h := range s.Header {

@@ -19,15 +19,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// hints are what a tool says of itself to clients.
+// hints are the annotations of a tool.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
-// answer is what a tool returns: data, and the same in a maxListed lines.
+// answer is what a tool returns: data, and a short text with the same content.
 type answer interface{ text() string }
 
-// add registers a tool. Its schemas come from the types; arguments are held
-// against them as Gauze does it for every server: repaired where that changes
-// no meaning, or refused with all that is wrong and a call that would pass.
+// add registers a tool. Its schemas are derived from the types. Arguments are validated against the
+// input schema like those of any server behind Gauze: repaired where the meaning is clear, or
+// rejected with every error and a call that would be valid.
 func add[In any, Out answer](svc *service, name, title, about string, h hints, run func(*call, In) (Out, error)) {
 	if len(operations[name]) == 0 {
 		panic("agenttools: " + name + " is missing from the table of operations")
@@ -35,7 +35,7 @@ func add[In any, Out answer](svc *service, name, title, about string, h hints, r
 	input := schemaOf[In]()
 	raw, err := json.Marshal(input)
 	if err != nil {
-		panic(err) // of our own types
+		panic(err) // cannot happen with our own types
 	}
 	tier := repair.Silent
 	if h.readOnly {
@@ -64,8 +64,7 @@ func add[In any, Out answer](svc *service, name, title, about string, h hints, r
 	})
 }
 
-// finish runs a call, or goes on where its person has answered, and makes a
-// result of what comes out.
+// finish runs a call, or resumes it after the user has answered, and returns its result.
 func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mcp.CallToolResult, error) {
 	consent := c.identify(arguments)
 	open, said, err := c.resume(consent)
@@ -76,7 +75,7 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 		out, err = run()
 	case !agrees(said):
 		var none Out
-		s := any(&none).(interface{ actionStatus() *ActionStatus }).actionStatus() // who asks has one
+		s := any(&none).(interface{ actionStatus() *ActionStatus }).actionStatus() // every tool that asks has one
 		s.Asks = open.title
 		s.refused(said, open.question)
 		out = none
@@ -113,7 +112,7 @@ func outlineOf[T any]() *jsonschema.Schema {
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
-		panic(err) // of our own types
+		panic(err) // cannot happen with our own types
 	}
 	plain(s)
 	return s
@@ -133,25 +132,25 @@ func plain(s *jsonschema.Schema) {
 	plain(s.AdditionalProperties)
 }
 
-// call is one call of a tool at work.
+// call is a tool call in progress.
 type call struct {
 	service *service
 	ctx     context.Context
 	tool    string
 	request *mcp.CallToolRequest
-	digest  string // of the tool and its arguments, without the consent
+	digest  string // hash of the tool and its arguments without consent
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
 	steps   int
 	told    time.Time
-	secrets []fault.Secrets // values that no answer may hold
+	secrets []fault.Secrets // values that no result may contain
 }
 
 func (svc *service) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
 	c := &call{service: svc, tool: tool, request: request}
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(svc.ctx, cancel) // the SDK waits for calls at the end, and does not end them
+	stop := context.AfterFunc(svc.ctx, cancel) // the SDK waits for calls at shutdown but does not cancel them
 	c.ctx, c.stop = ctx, func() { stop(); cancel() }
 	c.secrets = []fault.Secrets{fault.EnvironSecrets(svc.Fleet.Home.Environ)}
 	return c
@@ -159,10 +158,10 @@ func (svc *service) newCall(ctx context.Context, tool string, request *mcp.CallT
 
 func (c *call) end() { c.stop() }
 
-// identify notes which call this is, and returns the consent it brings.
+// identify stores the digest of the call and returns its consent token.
 func (c *call) identify(arguments []byte) (consent string) {
 	var all map[string]any
-	_ = json.Unmarshal(arguments, &all) // it was read once already
+	_ = json.Unmarshal(arguments, &all) // it was decoded before
 	consent, _ = all["consent"].(string)
 	delete(all, "consent")
 	canonical, _ := json.Marshal(all)
@@ -171,9 +170,9 @@ func (c *call) identify(arguments []byte) (consent string) {
 	return consent
 }
 
-// hideSecretsOf takes note of the secrets of all servers, so that no answer holds them.
-// Values that are only suspected stay: what a server says was cleared of them
-// before, and in our own words they may be a name.
+// hideSecretsOf registers the known secrets of all servers for redaction. Values that are only
+// suspected to be secret are not included: server output is already redacted, and in our own
+// messages they may be a name.
 func (c *call) hideSecretsOf(view *fleet.View) {
 	c.secrets = append(c.secrets, view.Secrets().Certain())
 }
@@ -185,7 +184,7 @@ func (c *call) hide(text string) string {
 	return text
 }
 
-// tell says what is going on, to a client that wants to know.
+// tell sends a progress notification if the client asked for them.
 func (c *call) tell(format string, args ...any) {
 	token := c.request.Params.GetProgressToken()
 	if token == nil {
@@ -193,18 +192,17 @@ func (c *call) tell(format string, args ...any) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.told) < 100*time.Millisecond && c.steps > 20 { // a server that reports by the byte
+	if time.Since(c.told) < 100*time.Millisecond && c.steps > 20 { // throttle a server that reports often
 		return
 	}
 	c.steps++
 	c.told = time.Now()
 	_ = c.request.Session.NotifyProgress(c.ctx, &mcp.ProgressNotificationParams{
 		ProgressToken: token, Progress: float64(c.steps), Message: fault.Quote(c.hide(fmt.Sprintf(format, args...))),
-	}) // nobody is listening any more
+	}) // the client may be gone
 }
 
-// answered is a good result. What it holds is redacted for known secrets once
-// more, whoever wrote it.
+// answered returns a successful result, with known secrets redacted once more.
 func (c *call) answered(out answer) *mcp.CallToolResult {
 	data, err := json.Marshal(out)
 	var value any
@@ -240,7 +238,7 @@ func (c *call) redacted(value any) any {
 	return value
 }
 
-// failed is a result the model can act on.
+// failed returns an error result that the model can act on.
 func (c *call) failed(err error) *mcp.CallToolResult {
 	text := c.hide(fault.Redact(err.Error()))
 	var unknown *fleet.NotFoundError
@@ -250,12 +248,12 @@ func (c *call) failed(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// mistake is an error that says what to call instead.
+// mistake returns an error that ends with the next step.
 func mistake(what, next string, args ...any) error {
 	return errors.New(what + "\nnext: " + fmt.Sprintf(next, args...))
 }
 
-// seconds is a timeout as tools take it.
+// seconds converts a timeout argument.
 func seconds(n float64) (time.Duration, error) {
 	if n < 0 || n > 600 {
 		return 0, mistake(fmt.Sprintf("invalid timeout_seconds %v: must be between 1 and 600", n), `for example {"timeout_seconds": 30}`)

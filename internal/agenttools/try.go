@@ -31,7 +31,7 @@ type target struct {
 	Headers map[string]string  `json:"headers,omitempty" jsonschema:"headers for a URL; ${NAME} refers to the user's variable"`
 }
 
-// request is what fleet is asked for.
+// request returns the target as a request to fleet.
 func (w target) request() (r fleet.Request) {
 	r.From, r.Package, r.URL, r.Args = trust.Agent, w.Package, w.URL, w.Args
 	if w.Command != "" {
@@ -50,8 +50,7 @@ func (w target) request() (r fleet.Request) {
 	return r
 }
 
-// flags are the same on a command line; values that are secret are for the
-// person to fill in.
+// flags returns the equivalent command-line flags. Secret values are left for the user to fill in.
 func (w target) flags() (words []string) {
 	for _, pair := range w.request().Env {
 		if name, value, has := strings.Cut(pair, "="); has && fault.NamesSecret(name, value) && len(fleet.References(value)) == 0 {
@@ -68,7 +67,7 @@ func (w target) flags() (words []string) {
 	return words
 }
 
-// words name the server on a command line.
+// words returns the arguments that name the server on a command line.
 func (w target) words() []string {
 	switch {
 	case w.Command != "":
@@ -79,7 +78,7 @@ func (w target) words() []string {
 	return []string{w.URL}
 }
 
-// hideSecretsOf takes note of the secrets an agent sent.
+// hideSecretsIn registers the secrets in an agent's arguments for redaction.
 func (c *call) hideSecretsIn(w target) {
 	var values []string
 	for name, value := range w.Env {
@@ -106,7 +105,7 @@ type testIn struct {
 	Consent string  `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Tested is how one server did.
+// Tested is the result of test_connection.
 type Tested struct {
 	ActionStatus
 	Server string   `json:"server,omitempty" jsonschema:"what was tested; secrets are masked"`
@@ -115,7 +114,7 @@ type Tested struct {
 	Needs  []Needed `json:"needs,omitempty" jsonschema:"required variables and headers that are missing"`
 }
 
-// Needed is something a server has to be told.
+// Needed is a variable or header that a server requires.
 type Needed struct {
 	Name   string `json:"name"`
 	Secret bool   `json:"secret"`
@@ -214,7 +213,7 @@ type healIn struct {
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Healed is what came of healing.
+// Healed is the result of heal_server.
 type Healed struct {
 	ActionStatus
 	Servers []Checked `json:"servers,omitempty"`
@@ -243,7 +242,8 @@ func (h Healed) text() string {
 	return b.String()
 }
 
-// heal mends, tries and keeps, each with its own yes.
+// heal fixes the entry, tests the server and saves what made it work. Each change needs its own
+// confirmation.
 func (c *call) heal(in healIn) (out Healed, err error) {
 	if _, err := seconds(in.Timeout); err != nil {
 		return out, err
@@ -266,7 +266,7 @@ func (c *call) heal(in healIn) (out Healed, err error) {
 	})
 }
 
-// typed is the command that does the same.
+// typed returns the equivalent command.
 func (in healIn) typed() [2][]string {
 	return [2][]string{append([]string{"gauze", "doctor", "--fix"}, named(in.Server)...)}
 }
@@ -285,55 +285,54 @@ func (c *call) choose(in healIn) (*fleet.View, []*fleet.Server, error) {
 	return view, chosen, err
 }
 
-// healTried tries the servers as their files have them now, and keeps what
-// helped.
-func (c *call) healTried(in healIn, so Healed) (out Healed, err error) {
+// healTried tests the servers as their files are now and saves what made them work.
+func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 	view, chosen, err := c.choose(in)
-	if err != nil && len(so.Written) > 0 { // it was mended, and has another name now
-		so.Status, so.How = done, err.Error()
-		return so, nil
+	if err != nil && len(result.Written) > 0 { // the fix changed its name
+		result.Status, result.How = done, err.Error()
+		return result, nil
 	}
 	if err != nil {
-		return so, err
+		return result, err
 	}
 	out, err = confirmStart(c, foreignOf(chosen), commandLine(in.typed()[0]...), func(c *call) (Healed, error) {
 		c.hideSecretsOf(view)
 		wait, _ := seconds(in.Timeout)
 		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait})
 		if c.ctx.Err() != nil {
-			return so, c.ctx.Err()
+			return result, c.ctx.Err()
 		}
 		plan := view.Keep(all)
-		so := so
-		so.Left = append(slices.Clone(so.Left), skippedOf(plan)...)
+		result := result
+		result.Left = append(slices.Clone(result.Left), skippedOf(plan)...)
 		for _, one := range all {
-			so.Servers = append(so.Servers, checkedOf(view, one))
+			result.Servers = append(result.Servers, checkedOf(view, one))
 		}
 		switch {
 		case in.DryRun && !plan.Empty():
-			so.Status, so.Diff, so.How = dryRun, plan.Diff(), "Nothing was written."
-			return so, nil
+			result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."
+			return result, nil
 		case plan.Empty():
-			so.Status, so.How = done, "No further changes are needed."
-			if len(so.Written) == 0 {
-				so.Status = nothingToDo
+			result.Status, result.How = done, "No further changes are needed."
+			if len(result.Written) == 0 {
+				result.Status = nothingToDo
 			}
-			return so, nil
+			return result, nil
 		}
 		out, err := confirmPlan(c, plan, "The server works with this fix. Allow Gauze to save it?", in.typed(), func(_ *call, written []Written) (Healed, error) {
-			so.Written = append(so.Written, written...)
-			for i := range so.Servers { // as they are from now on
-				so.Servers[i].Next, so.Servers[i].Diff = "", ""
+			result.Written = append(result.Written, written...)
+			for i := range result.Servers { // they describe the state after the change
+				result.Servers[i].Next, result.Servers[i].Diff = "", ""
 			}
-			so.Status = done
-			return so, nil
+			result.Status = done
+			return result, nil
 		})
-		return with(out, so), err
+		return with(out, result), err
 	})
-	return with(out, so), err
+	return with(out, result), err
 }
 
-// with adds to a question what was done before it.
+// with adds what was done before the question to a result.
 func with(out, before Healed) Healed {
 	if out.Servers == nil {
 		out.Servers = before.Servers
