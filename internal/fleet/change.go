@@ -11,21 +11,20 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// Wrap plans to put gauze run in front of servers; remote: also in front of
-// those behind a URL. Those that are to stay as they are are told with the
-// reason.
+// Wrap plans to run servers through gauze run, including remote servers if remote is set. Servers
+// that stay as they are are in the plan's Skipped with a reason.
 func (v *View) Wrap(servers []*Server, remote bool) Plan {
 	return v.together(servers, "wrap", func(c *clientconfig.Config, entries []*clientconfig.Entry) (clientconfig.Edit, []error) {
 		return c.WrapAll(entries, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: remote})
 	}, nil)
 }
 
-// Unwrap plans to take gauze run out again.
+// Unwrap plans to undo Wrap.
 func (v *View) Unwrap(servers []*Server) Plan {
 	return v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
 }
 
-// Remove plans to take servers out of their files.
+// Remove plans to remove servers from their files.
 func (v *View) Remove(servers []*Server) Plan {
 	return v.each(servers, "remove", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
 		switch {
@@ -38,9 +37,8 @@ func (v *View) Remove(servers []*Server) Plan {
 	})
 }
 
-// together plans the same for several servers, with one edit for all that are
-// in the same file. Entries that a person has written in a way of their own go
-// one by one, if there is a way to.
+// together plans the same change for several servers, with one edit for all that are in the same
+// file. Entries that were wrapped by hand are changed one at a time if one is not nil.
 func (v *View) together(servers []*Server, verb string,
 	all func(*clientconfig.Config, []*clientconfig.Entry) (clientconfig.Edit, []error),
 	one func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error),
@@ -79,7 +77,7 @@ func (v *View) together(servers []*Server, verb string,
 	return d.finish()
 }
 
-// byConfig groups servers by the file they were read from, the last file first.
+// byConfig groups servers by the file that they were read from, last file first.
 func byConfig(servers []*Server) (groups [][]*Server) {
 	at := map[*clientconfig.Config]int{}
 	for _, s := range inFileOrder(servers) {
@@ -95,8 +93,8 @@ func byConfig(servers []*Server) (groups [][]*Server) {
 	return groups
 }
 
-// present is the entry of a server in a file as the plan so far would leave it.
-// A server that is not there any more is skipped.
+// present returns the entry of a server in the file as planned so far. It skips a server that is no
+// longer there.
 func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry {
 	entry := now.At(s.Path)
 	if entry == nil || entry.Name != s.Name {
@@ -106,12 +104,11 @@ func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry
 	return entry
 }
 
-// each plans the same for several servers, one after the other, so that each
-// is planned for the file as the ones before leave it.
+// each plans the same change for several servers one at a time, each on the file as the previous
+// changes leave it.
 func (v *View) each(servers []*Server, verb string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) Plan {
 	d := v.fleet.draft()
-	// From the end of a file to its beginning: in a list, what is taken out
-	// changes the places of what follows.
+	// From the end of a file to its start: removing a list item shifts the ones after it.
 	for _, s := range slices.Backward(inFileOrder(servers)) {
 		d.change(s, verb, consent, change)
 	}
@@ -119,7 +116,7 @@ func (v *View) each(servers []*Server, verb string, consent clientconfig.Consent
 	return d.finish()
 }
 
-// change plans a change of one server.
+// change plans a change to one server.
 func (d *draft) change(s *Server, verb string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) {
 	now := d.now(s.Config)
 	entry := d.present(now, s)
@@ -146,15 +143,15 @@ func inFileOrder(servers []*Server) []*Server {
 	return sorted
 }
 
-// Mend plans to repair what the clients stumble over in these servers' entries
-// and, if files says so, in all files as such. Only what is allowed is planned; the rest is skipped and told.
+// Mend plans to fix the problems in these servers' entries and, if files is set, in all files. It
+// plans only what allowed accepts; the rest is in the plan's Skipped.
 func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
 	v.mend(d, servers, files, allowed)
 	return d.finish()
 }
 
-// Cure plans to mend, and to write down for good what helped servers to work.
+// Cure plans what Mend does, and also saves the fixes that made servers work.
 func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
 	var servers []*Server
@@ -168,13 +165,13 @@ func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Proble
 	return d.finish()
 }
 
-// WithoutReview allows what no more than a general yes is needed for.
+// WithoutReview reports whether a fix needs only a general confirmation.
 func (v *View) WithoutReview(p clientconfig.Problem) bool {
 	shared := slices.ContainsFunc(v.Configs, func(c *clientconfig.Config) bool { return c.Path == p.File && c.InProject() })
 	return p.Consent <= clientconfig.Form && !shared
 }
 
-// WithReview allows all that a program may write once somebody agreed to the diff.
+// WithReview reports whether a program may apply a fix once the user has reviewed the diff.
 func WithReview(p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }
 
 func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(clientconfig.Problem) bool) {
@@ -187,7 +184,7 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 			case slices.ContainsFunc(servers, named):
 				return true
 			}
-			return files && !slices.ContainsFunc(v.Servers, named) // it is seen only now that its file is mended
+			return files && !slices.ContainsFunc(v.Servers, named) // it only appears now that its file is fixed
 		}
 		mended, made, refused := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
 		for _, p := range made {
@@ -204,7 +201,7 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 	}
 }
 
-// byHand says why a fix is not made, and where a person makes it.
+// byHand says why a fix cannot be applied and where to make it by hand.
 func byHand(r clientconfig.Refused) string {
 	why := fmt.Sprintf("%s, and gauze cannot fix it here (%v)", r.What, r.Because)
 	if r.Line == 0 {
@@ -230,18 +227,18 @@ func needs(p clientconfig.Problem, c *clientconfig.Config) string {
 	return "the fix changes what is run or sent, so the diff must be reviewed first"
 }
 
-// NewServer is a server that is to be added.
+// NewServer is a server to add.
 type NewServer struct {
 	Name      string
-	Spec      upstream.Spec // Env: only what the entry is to set; ${NAME} is a reference
+	Spec      upstream.Spec // Env has only what the entry sets; ${NAME} is a reference
 	Transport clientconfig.Transport
 	Timeout   time.Duration
 	Wrapped   bool
 	Scope     clientconfig.Scope // default User
-	Replace   bool               // an entry of the same name is written anew
+	Replace   bool               // overwrite an entry with the same name
 }
 
-// Add plans a new server in the files of clients, each in its own way.
+// Add plans a new server in the files of clients, each in the client's own format.
 func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	d := v.fleet.draft()
 	if s.Scope == "" {
@@ -265,8 +262,7 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	return d.finish(), nil
 }
 
-// fileFor is the file that a client reads in this scope, whether it is there
-// yet or not.
+// fileFor returns the file that a client reads in this scope, whether it exists or not.
 func (v *View) fileFor(client *clientconfig.Client, scope clientconfig.Scope) (*clientconfig.Config, error) {
 	var fresh *clientconfig.File
 	for _, file := range v.fleet.Home.Places(client) {
@@ -290,7 +286,7 @@ func (v *View) fileFor(client *clientconfig.Client, scope clientconfig.Scope) (*
 	return v.fleet.Home.ReadText(*fresh, nil), nil
 }
 
-// fits: clients have two words for what comes with a project.
+// fits reports whether a scope is the wanted one. Clients have two names for the project's.
 func fits(have, want clientconfig.Scope) bool {
 	return have == want || want == clientconfig.Project && have == clientconfig.Workspace
 }
@@ -322,7 +318,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	}
 	edit, err := now.Wrap(&now.Entries[added], clientconfig.WrapOptions{Gauze: v.fleet.Gauze})
 	var stays clientconfig.Skipped
-	if errors.As(err, &stays) { // behind a URL, or a URL that went through us anyway
+	if errors.As(err, &stays) { // a remote server, or one that already runs through gauze
 		return nil
 	}
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Choice is which servers are meant: by name, by client, or all.
+// Choice selects servers by name, by client, or all of them.
 type Choice struct {
-	Names   []string // NAME, or CLIENT/NAME
-	Clients []string // ids; empty: of all clients
+	Names   []string // NAME or CLIENT/NAME
+	Clients []string // client ids; empty for all clients
 	All     bool
-	Maybe   []string // of the names: nobody need have these
+	Maybe   []string // those of Names that need not exist
 }
 
-// NotFoundError names what nobody has, and what there is instead.
+// NotFoundError reports a server name that no client has.
 type NotFoundError struct {
 	Name string
-	Near []string // names that were perhaps meant, fit to be shown
-	Have []string // all there are, a few of them
+	Near []string // similar names, cleaned for display
+	Have []string // some of the existing names
 }
 
 func (e *NotFoundError) Error() string {
@@ -35,8 +35,8 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("no server named %q, and no client has any; gauze list shows where gauze looked", fault.Quote(e.Name))
 }
 
-// Choose finds the servers that are meant. A name that nobody has is an error;
-// one that several clients have means all of them.
+// Choose returns the selected servers. A name that no client has is an error; a name that several
+// clients have selects all of them.
 func (v *View) Choose(c Choice) ([]*Server, error) {
 	if _, err := Clients(c.Clients); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func alternatives(names []string) string {
 
 // near reports whether two names differ by a letter or two, or one contains the other.
 func near(a, b string) bool {
-	if len(a) > 200 || len(b) > 200 { // nobody means those
+	if len(a) > 200 || len(b) > 200 { // too long for a typing mistake
 		return false
 	}
 	a, b = strings.ToLower(a), strings.ToLower(b)
@@ -103,7 +103,7 @@ func near(a, b string) bool {
 	return 2*distance(a, b) < min(len(a), len(b), 6)
 }
 
-// distance counts the letters that differ (Levenshtein).
+// distance returns the Levenshtein distance of two strings.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -123,7 +123,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Clients finds clients by their ids.
+// Clients returns the clients with these ids.
 func Clients(ids []string) (all []*clientconfig.Client, err error) {
 	for _, id := range ids {
 		c, ok := clientconfig.ByID(id)

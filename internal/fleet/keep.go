@@ -8,9 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// Keep plans to have for good what healed servers when they were tried: gauze
-// run in front, which finds the same way at every start, or the address that
-// answered.
+// Keep plans to save the fixes that made servers work when they were tested: gauze run, which
+// applies the same fix at every start, or the URL that responded.
 func (v *View) Keep(all []*Checked) Plan {
 	healed := map[*Server]*Checked{}
 	var servers []*Server
@@ -33,15 +32,15 @@ func (v *View) Keep(all []*Checked) Plan {
 	})
 }
 
-// writeDown plans to write down what made a server work: the program by its whole
-// path, the address that answers, the transport it speaks. A wrapped server
-// needs none of it, gauze run finds it at every start.
+// writeDown plans to save what made a server work: the full path of the program, the URL that
+// responded, or the transport. A wrapped server needs none of it, because gauze run finds it at
+// every start.
 func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem) bool) {
 	if !c.Tried || !c.Report.Healthy || c.Wrapped || len(c.healedBy()) == 0 && c.otherTransport() == "" {
 		return
 	}
 	now := d.now(c.Config)
-	i := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == c.Name }) // mending may have moved it
+	i := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == c.Name }) // a fix may have moved it
 	if i < 0 {
 		return
 	}

@@ -19,11 +19,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// LockFile is what a lock is called where nobody names it.
+// LockFile is the default name of a lock file.
 const LockFile = "gauze.lock.json"
 
-// Lock is what servers were like when they were trusted. It holds names and
-// hashes, never a value.
+// Lock records what servers are like. It contains names and hashes, never a value.
 type Lock struct {
 	Format  int       `json:"gauzeLock"`
 	Made    time.Time `json:"made"`
@@ -31,27 +30,26 @@ type Lock struct {
 	Servers []Locked  `json:"servers"`
 }
 
-// Locked is one server.
+// Locked records one server.
 type Locked struct {
 	Client  string            `json:"client"`
 	Name    string            `json:"name"`
 	Scope   string            `json:"scope"`
 	Command []string          `json:"command,omitempty"` // without secrets
 	URL     string            `json:"url,omitempty"`     // without secrets
-	Env     []string          `json:"env,omitempty"`     // names that the entry sets
+	Env     []string          `json:"env,omitempty"`     // names of the variables that the entry sets
 	Headers []string          `json:"headers,omitempty"` // names
 	Package string            `json:"package,omitempty"`
-	Version string            `json:"version,omitempty"` // that was really run
-	Server  string            `json:"server,omitempty"`  // as it calls itself
-	Tools   map[string]string `json:"tools"`             // name: hash of its definition
-	Key     string            `json:"key,omitempty"`     // names the key of Values
-	Values  map[string]string `json:"values,omitempty"`  // "variable NAME", "header NAME", "query": HMAC of its value
+	Version string            `json:"version,omitempty"` // the version that was actually run
+	Server  string            `json:"server,omitempty"`  // name and version that the server reports
+	Tools   map[string]string `json:"tools"`             // hash of each tool's definition, by name
+	Key     string            `json:"key,omitempty"`     // identifies the key of Values
+	Values  map[string]string `json:"values,omitempty"`  // HMACs of values, by "variable NAME", "header NAME", "query" and others
 }
 
 const lockFormat = 1
 
-// Lock notes what checked servers are like. Those that did not work are left
-// out and returned.
+// Lock records the checked servers. It leaves out those that did not work and returns them.
 func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err error) {
 	key, err := f.lockKey(true)
 	if err != nil {
@@ -69,16 +67,15 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err
 	return l, out, nil
 }
 
-// SecretError reports a lock that would hold a secret.
+// SecretError reports that a lock would contain a secret.
 type SecretError struct{ Server, Field string }
 
 func (e *SecretError) Error() string {
 	return fmt.Sprintf("not written: the %s of %s contains a secret value, and lock files are meant to be shared; rename it or change that value", e.Field, e.Server)
 }
 
-// Check returns a SecretError if the lock holds a secret of any server. What a
-// server says is cleared of them before, but not what names an entry: it would
-// not be found again.
+// Check returns a SecretError if the lock contains a secret of any server. Server output is
+// redacted beforehand, but names are not: the entry would not be found again.
 func (l Lock) Check(secrets fault.Secrets) error {
 	certain := secrets.Certain()
 	for _, s := range l.Servers {
@@ -105,7 +102,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	if spec.URL != "" {
 		l.URL = c.Hide(spec.Shown())
 		if u, err := url.Parse(spec.URL); err == nil && (u.RawQuery != "" || u.User != nil) {
-			l.URL += "?" + fault.Redacted // what is left out there is not to be forgotten
+			l.URL += "?" + fault.Redacted // record that something was left out
 		}
 		for _, h := range spec.Header {
 			l.Headers = append(l.Headers, h.Name)
@@ -129,7 +126,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	return l
 }
 
-// unused is a name that no other tool has: hidden names may be equal.
+// unused returns a name that no other tool has: redacted names may be equal.
 func unused(tools map[string]string, name string) string {
 	for n, free := 2, name; ; n++ {
 		if _, taken := tools[free]; !taken {
@@ -139,33 +136,33 @@ func unused(tools map[string]string, name string) string {
 	}
 }
 
-// sets are the names of the variables the entry sets by itself.
+// sets returns the names of the variables that the entry itself sets.
 func (s *Server) sets() (names []string) {
 	if s.Real().URL != "" {
-		return nil // those are ours, for its headers
+		return nil // those are for its headers, added by gauze wrap
 	}
 	names = s.Variables()
 	slices.Sort(names)
 	return names
 }
 
-// Bytes is the lock as a file.
+// Bytes returns the content of the lock file.
 func (l Lock) Bytes() []byte {
-	text, _ := fault.EncodeJSON(l, "  ") // of such a value it cannot fail
+	text, _ := fault.EncodeJSON(l, "  ") // a Lock always encodes
 	return append(text, '\n')
 }
 
-// maxLockBytes bounds a lock file; one of a thousand servers is a tenth of it.
+// maxLockBytes bounds a lock file; one with a thousand servers is a tenth of it.
 const maxLockBytes = 10 << 20
 
-// OpenLock reads a lock file and returns its bytes, too. The file may have come
-// with a project, where a pipe or a device can have its name.
+// OpenLock reads a lock file and also returns its bytes. The file may come with a project, so it
+// could be a pipe or a device.
 func OpenLock(path string) (l Lock, text []byte, err error) {
 	info, err := os.Stat(path)
 	var cannot *fs.PathError
 	switch {
 	case errors.As(err, &cannot):
-		return l, nil, fmt.Errorf("%s: %w", fault.Quote(path), cannot.Err) // its own words would show the path as it is
+		return l, nil, fmt.Errorf("%s: %w", fault.Quote(path), cannot.Err) // err itself would contain the path unquoted
 	case err != nil:
 		return l, nil, err
 	case !info.Mode().IsRegular():
@@ -182,10 +179,10 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 	return l, text, nil
 }
 
-// ReadLock reads the text of a lock file.
+// ReadLock parses a lock file.
 func ReadLock(text []byte) (l Lock, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&l); err != nil { // which may quote the file
+	if err := decoder.Decode(&l); err != nil { // err may quote the file
 		return l, fmt.Errorf("not a gauze lock file, or damaged at byte %d. To create one, run: gauze lock", decoder.InputOffset())
 	}
 	switch {
@@ -215,8 +212,7 @@ func (l Lock) With(newer Lock) Lock {
 	return l
 }
 
-// Only is the part of a lock that is about these servers: NAME or CLIENT/NAME,
-// of these clients. None: all.
+// Only returns the part of a lock that concerns the chosen servers.
 func (l Lock) Only(c Choice) (Lock, error) {
 	if _, err := Clients(c.Clients); err != nil {
 		return l, err
@@ -249,7 +245,7 @@ func byID(a, b Locked) int {
 	return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope))
 }
 
-// Drift is a difference between a lock and what is there now.
+// Drift is a difference between a lock and the current state.
 type Drift struct {
 	Client string `json:"client"`
 	Server string `json:"server"`
@@ -257,8 +253,8 @@ type Drift struct {
 	What   string `json:"what"`
 }
 
-// Uncompared says why values of variables, headers and queries cannot be
-// compared with a lock here; empty: they can.
+// Uncompared says why values of variables, headers and query strings cannot be compared with a
+// lock, or returns "" if they can.
 func (f *Fleet) Uncompared(l Lock) string {
 	key, err := f.lockKey(false)
 	unnoted, foreign := 0, 0
@@ -282,10 +278,9 @@ func (f *Fleet) Uncompared(l Lock) string {
 	return ""
 }
 
-// Verify compares. Servers that do not work now are broken; their tools are
-// not compared.
+// Verify compares servers with a lock. The tools of a server that does not work are not compared.
 func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
-	key, _ := f.lockKey(false) // Uncompared reports it
+	key, _ := f.lockKey(false) // Uncompared reports the error
 	seen := map[string]bool{}
 	for _, was := range l.Servers {
 		i := slices.IndexFunc(all, func(c *Checked) bool {
@@ -340,8 +335,7 @@ func configured(was, now Locked, drift func(kind, what string)) {
 	}
 }
 
-// values compares what a lock holds only hashes of. A change that is visible is
-// reported by configured already.
+// values compares what the lock holds as hashes. Visible changes are reported by configured.
 func values(was, now Locked, drift func(kind, what string)) {
 	if was.Values == nil || was.Key != now.Key {
 		return
@@ -388,10 +382,9 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 	}
 }
 
-// Restore plans to bring the files back to what the lock says: servers that
-// are missing, or configured otherwise. What a lock does not hold, the values
-// of variables and headers, is kept where it is and referred to by name where
-// it is not.
+// Restore plans to restore the files to the state in the lock: servers that are missing or
+// configured differently. Values of variables and headers, which a lock does not hold, are kept
+// where they exist and referred to by name where they do not.
 func (v *View) Restore(l Lock) (Plan, error) {
 	d := v.fleet.draft()
 	for _, was := range l.Servers {
@@ -440,8 +433,8 @@ func (v *View) Restore(l Lock) (Plan, error) {
 	return d.finish(), nil
 }
 
-// become changes only what is run or reached, if that is all that is
-// different; a wrapped server stays wrapped.
+// become changes only what is run or reached, if nothing else is different. A wrapped server stays
+// wrapped.
 func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
 	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
 		return false
@@ -474,7 +467,7 @@ func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool 
 	return ok
 }
 
-// value is what a variable is now, or a reference to it.
+// value returns the current value of a variable, or a reference to it.
 func (v *View) value(server int, name string) string {
 	if server >= 0 {
 		if value, ok := v.Servers[server].Variable(name); ok {

@@ -8,13 +8,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/backup"
 )
 
-// Reversal is the way back from one change, shown before it is gone.
+// Reversal undoes one change. It is shown before it is applied.
 type Reversal struct {
 	backup.Entry
-	Diff string // from what the change left to what was there before, without the values that are secret
+	Diff string // what the undo would change, without secrets
 }
 
-// Reversal shows what taking back a change would do.
+// Reversal returns what undoing a change would do.
 func (f *Fleet) Reversal(id string) (Reversal, error) {
 	entry, before, after, err := f.Store.Contents(id)
 	if err != nil {
@@ -23,14 +23,13 @@ func (f *Fleet) Reversal(id string) (Reversal, error) {
 	return Reversal{entry, f.difference(entry, after, before)}, nil
 }
 
-// Consent is what somebody agrees to who has seen the diff.
+// Consent returns a token for exactly this reversal.
 func (r Reversal) Consent() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "undo %s %s %s %s %s", r.ID, r.Path, r.Target, r.Old, r.New))
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// Undo takes a change back, if that is what was agreed to and the file is
-// still what the change left.
+// Undo reverts a change if consent is for exactly this reversal and the file did not change since.
 func (f *Fleet) Undo(r Reversal, consent string) (backup.Entry, error) {
 	if consent != r.Consent() {
 		return backup.Entry{}, ErrConsent

@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// State is how a server is, in one word.
+// State is the state of a server in one word.
 type State string
 
 const (
@@ -23,27 +23,28 @@ const (
 	Off     State = "off"     // disabled, or in a file the client no longer reads
 )
 
-// Action is what is to be done about a server.
+// Action is what can be done about a server.
 type Action int
 
 const (
 	Nothing Action = iota
-	ByHand         // Next says what a person has to do
+	ByHand         // Next says what the user has to do
 	Heal           // try fixes that change how the server is started or reached
 	Repair         // change the configuration file
-	Rewrap         // the gauze in front of the server is gone
+	Rewrap         // the gauze binary that wraps the server is missing
 	Try            // ask the user, then start it
 )
 
-// Verdict is the one judgement of a server: the command line and the tools of gauze mcp report it in their own words.
+// Verdict is the judgement of a server. The command line and the tools of gauze mcp present it in
+// their own words.
 type Verdict struct {
 	State  State
 	Cause  string
 	Action Action
-	Next   string // what a person does or runs; empty for Nothing
+	Next   string // what to do or run; empty for Nothing
 }
 
-// Verdict judges a server by what its file says and what happened when it was started.
+// Verdict judges a server by its entry and by the result of its test.
 func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
@@ -99,8 +100,8 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 	return Verdict{state, cause, ByHand, p.Next}
 }
 
-// Health is the verdict as one of the words of health checks: "healthy", "degraded", "unresponsive", "dead" or
-// "not_tried".
+// Health returns the verdict in the terms of a health check: "healthy", "degraded", "unresponsive",
+// "dead" or "not_tried".
 func (c *Checked) Health() string {
 	command := c.Real().URL == ""
 	switch {
@@ -118,7 +119,7 @@ func (c *Checked) Health() string {
 	return "dead"
 }
 
-// healedBy are the steps of a treatment that were kept.
+// healedBy returns the fixes that were kept.
 func (c *Checked) healedBy() (kept []doctor.Step) {
 	for _, step := range c.Report.Steps {
 		if step.Result != doctor.Undone {
@@ -128,8 +129,8 @@ func (c *Checked) healedBy() (kept []doctor.Step) {
 	return kept
 }
 
-// otherTransport is how the server is really spoken to, if its client would
-// try another way.
+// otherTransport returns the transport that the server actually uses, if its client would use a
+// different one.
 func (c *Checked) otherTransport() clientconfig.Transport {
 	found := clientconfig.Transport(c.Attempt.Found.Transport)
 	if c.Report.Healthy && !c.Wrapped && (c.Transport == clientconfig.HTTP || c.Transport == clientconfig.SSE) && found != c.Transport {
@@ -138,16 +139,16 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 	return ""
 }
 
-// Hide takes the secrets of all entries out of what a server or a program said.
+// Hide removes the secrets of all entries from the output of a server or program.
 func (s *Server) Hide(text string) string { return fault.Redact(s.view.secrets.Redact(text)) }
 
-// Hiding takes the secrets of a server that is in no file out of what it said.
+// Hiding returns a function that removes the secrets of a server that is in no file.
 func Hiding(spec upstream.Spec) func(string) string {
 	secrets := spec.Secrets()
 	return func(text string) string { return fault.Redact(secrets.Redact(text)) }
 }
 
-// word is how a person names this server on a command line.
+// word returns the server's ID, quoted for a command line.
 func (s *Server) word() string { return fault.Clean(shell.Here().Quote(s.ID())) }
 
 func count(n int, what string) string {
@@ -157,8 +158,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Standing is what is to be known of a server before anybody tries it: a few
-// words, or none if it is as it should be.
+// Standing returns notes about a server that has not been tested, or none.
 func (s *Server) Standing() []string {
 	var all []string
 	add := func(is bool, words string) {

@@ -9,21 +9,19 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// maxShown is the longest text that somebody is asked to agree to: nobody reads
-// more in a dialog.
+// maxShown bounds what the user is asked to confirm: a longer text would not be read in a dialog.
 const maxShown = 32 << 10
 
-// Written returns how the server is started or reached as its file says it,
-// references not expanded.
+// Written returns how the server is started or reached as its file says, with references not
+// expanded.
 func (s *Server) Written() upstream.Spec { return s.Config.Written(s.Entry) }
 
-// Whole returns everything that decides what runs, or what is sent where, for a
-// person who is to agree to it: nothing is masked, cut or expanded.
+// Whole returns everything that determines what is run, or what is sent where, for the user's
+// confirmation. Nothing is masked, shortened or expanded.
 func (s *Server) Whole() (string, error) { return Whole(s.Written(), s.Sends()...) }
 
-// Whole renders a spec as it is written, for a person who is to agree to it.
-// sends names variables of the user's environment whose values leave with it.
-// What is too long to be read is refused.
+// Whole renders a spec as written, for the user's confirmation. sends names the variables of the
+// user's environment whose values are sent. A spec that is too long to review is an error.
 func Whole(s upstream.Spec, sends ...string) (string, error) {
 	text := rendered(s, sends, func(value string) string { return value }, func(_, value string) string { return value })
 	if len(text) > maxShown {
@@ -32,11 +30,11 @@ func Whole(s upstream.Spec, sends ...string) (string, error) {
 	return text, nil
 }
 
-// Outline is Whole without keys in headers and variables, for an agent. The
-// command, its arguments and what could be one are whole.
+// Outline is Whole without keys in headers and variables, for an agent. The command, its arguments
+// and anything that could be one are complete.
 func Outline(s upstream.Spec, sends ...string) string {
 	header := func(value string) string {
-		if !strings.ContainsAny(value, "${") { // a reference is no key
+		if !strings.ContainsAny(value, "${") { // a reference is not a key
 			return fault.Redacted
 		}
 		return value
@@ -50,15 +48,14 @@ func Outline(s upstream.Spec, sends ...string) string {
 	return rendered(s, sends, header, variable)
 }
 
-// isKey reports whether a value is nothing but a key. What could be a command
-// or the path of one is not.
+// isKey reports whether a value can only be a key, and not a command or the path of one.
 func isKey(name, value string) bool {
 	return fault.NamesSecret(name, value) && keyShape.MatchString(value) && strings.ContainsAny(value, "0123456789")
 }
 
 var keyShape = regexp.MustCompile(`^[A-Za-z0-9_.~+=-]{12,}$`)
 
-// rendered is the one place that says what a server is to somebody who decides.
+// rendered describes a server for someone who decides about it. All descriptions come from here.
 func rendered(s upstream.Spec, sends []string, header func(value string) string, variable func(name, value string) string) string {
 	var b strings.Builder
 	if s.URL != "" {
@@ -82,7 +79,7 @@ func rendered(s upstream.Spec, sends []string, header func(value string) string,
 	return b.String()
 }
 
-// Visible spells out what a terminal or a dialog would not show.
+// Visible makes characters visible that a terminal or dialog would not show.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -95,8 +92,7 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// References returns the names of the variables that a text refers to as
-// ${NAME}.
+// References returns the names of the variables that a text refers to as ${NAME}.
 func References(text string) (names []string) {
 	for _, found := range reference.FindAllString(text, -1) {
 		names = append(names, found[2:len(found)-1])
