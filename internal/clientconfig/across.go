@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// Across finds what only several files of a client show together: servers of
-// one name, of which one counts.
+// Across returns the problems that only several files together show: servers with the same name, of
+// which the client uses one.
 func Across(configs []*Config) (all []Problem) {
 	type holder struct {
 		config *Config
@@ -61,7 +61,7 @@ func Across(configs []*Config) (all []Problem) {
 	return all
 }
 
-// approval is whether Claude Code may start a server of the project.
+// approval reports a project's server that Claude Code does not start without approval.
 func (l entryLinter) approval() {
 	if l.Client.ID != "claude-code" || l.Place.Scope != Project {
 		return
@@ -78,13 +78,13 @@ func (l entryLinter) approval() {
 	}
 }
 
-// answers are what somebody said about the servers of a project.
+// answers are the user's approvals and rejections of a project's servers.
 type answers struct {
 	all     bool
 	yes, no []string
 }
 
-// said is what they come to for one server.
+// said returns the overall answer for one server.
 func said(all []answers, name string) Answer {
 	switch {
 	case slices.ContainsFunc(all, func(a answers) bool { return slices.Contains(a.no, name) }):
@@ -95,14 +95,14 @@ func said(all []answers, name string) Answer {
 	return Unknown
 }
 
-// Approved tells whether the user of Claude Code has said yes to a server of the
-// project, in a file that no project brings along.
+// Approved reports whether the user approved a project's server in Claude Code, in a file that no
+// project can bring.
 func (h Home) Approved(name string) bool {
 	return said(h.answers(claudeState, claudeSettings), name) == Yes
 }
 
-// Where Claude Code notes them: the first two are its user's, the others may
-// have come with the project.
+// The files in which Claude Code stores them. The first two belong to the user; the others may come
+// with the project.
 const (
 	claudeState    = "${CLAUDE_CONFIG_DIR:-~}/.claude.json"
 	claudeSettings = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"
@@ -110,9 +110,9 @@ const (
 	claudeLocal    = "./.claude/settings.local.json"
 )
 
-// answers reads the files in which Claude Code notes them. A yes that could have
-// come with the project counts only in a folder that its user trusts: else
-// whoever wrote the project could approve of it. A no always counts.
+// answers reads the files in which Claude Code stores approvals. An approval that could have come
+// with the project counts only in a directory that the user trusts: otherwise the project's author
+// could approve it. A rejection always counts.
 func (h Home) answers(notes ...string) []answers {
 	all := []answers{{}}
 	trusted := false

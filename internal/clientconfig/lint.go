@@ -10,16 +10,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// linter looks at one file.
+// linter checks one file.
 type linter struct {
-	code map[*Entry]int // where programs begin among their arguments
+	code map[*Entry]int // index of the first argument that is program code, by entry
 	*Config
 	all     []Problem
-	answers []answers // about the project's servers, once they are needed
+	answers []answers // approvals of the project's servers, read on first use
 }
 
-// Lint says what the client will stumble over in a file, in the order of the
-// file. What only several files together show is found by Across.
+// Lint returns the problems that the client will have with a file, in file order. Across finds
+// those that only several files together show.
 func (c *Config) Lint() []Problem {
 	l := &linter{Config: c}
 	if c.Err != nil {
@@ -42,7 +42,7 @@ func (c *Config) Lint() []Problem {
 	return l.all
 }
 
-// reason is the inner word of an error about a file, whose path is known.
+// reason returns the innermost error message, without the path.
 func reason(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
@@ -50,7 +50,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// add notes a problem at a node, or of the file as a whole.
+// add records a problem at a node, or of the whole file.
 func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fix ...Change) *Problem {
 	k, known := catalogue[code]
 	if !known {
@@ -58,13 +58,13 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	}
 	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: cmp.Or(next, k.remedy)}
 	if l.Place.Borrowed && (e != nil || len(fix) > 0) {
-		// It is written for its owner, who reads it in another way.
+		// The file is written for its owner, which reads it differently.
 		p.Fix, p.Severity, p.Next = nil, Warning, "leave the entry as it is, or add one in a file of "+l.Client.Name
 		fix = nil
 	}
 	const maxProblems = 1000
 	if len(l.all) == maxProblems {
-		return &p // nobody reads on, and a file made to hurt ends soon
+		return &p // enough for any reader, and it bounds the work on a hostile file
 	}
 	if at != nil {
 		p.Line, p.Column = at.Place()
@@ -82,14 +82,14 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	return &l.all[len(l.all)-1]
 }
 
-// spoiling are the problems for which some clients throw away the whole file.
+// spoiling are the problems for which some clients reject the whole file.
 var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
 	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
 
 const spoilsAll = "; until it is fixed, the client loads no server from this file"
 
-// touchesLoading tells whether a fix touches a variable that decides what
-// code runs, whom it trusts or where its connections go.
+// touchesLoading reports whether a fix touches a variable that controls what code runs, what it
+// trusts or where it connects.
 func (l *linter) touchesLoading(fix Edit) bool {
 	return slices.ContainsFunc(fix, func(c Change) bool {
 		name, ok := "", false
@@ -115,18 +115,18 @@ func decides(name string) bool {
 	return false
 }
 
-// shownName is a server's name, fit to be shown.
+// shownName returns a server's name, cleaned for display.
 func shownName(name string) string { return strings.Trim(quoted(name), "“”") }
 
-// InProject tells whether the file is a project's.
+// InProject reports whether the file belongs to a project.
 func (c *Config) InProject() bool { return c.Place.inProject() }
 
 func (p Place) inProject() bool { return strings.HasPrefix(p.Linux, "./") }
 
-// shared tells whether others get the file, too.
+// shared reports whether others also use the file.
 func (c *Config) shared() bool { return c.InProject() && !c.Place.Private }
 
-// syntax is about the file as a text.
+// syntax checks the file as text.
 func (l *linter) syntax() {
 	text, isJSON := string(l.Text), l.Format() == splice.JSON || l.Format() == splice.JSONC
 	if isJSON && l.marked() && l.Client.Mark != Yes {
@@ -160,7 +160,7 @@ func (l *linter) syntax() {
 	}
 }
 
-// loose finds comments and trailing commas where the client takes none.
+// loose finds comments and trailing commas that the client does not accept.
 func (l *linter) loose(text string) {
 	comments, commas := looseParts(text)
 	place := func(p *Problem, at int) {
@@ -177,7 +177,7 @@ func (l *linter) loose(text string) {
 		place(p, comments[0].from)
 		l.perhaps(p, l.Client.Comments)
 		if l.Client.Comments == Unknown {
-			p.needsReview() // they are somebody's words
+			p.needsReview() // a comment may matter to its author
 		}
 	}
 	if len(commas) > 0 && l.Client.Commas != Yes {
@@ -191,14 +191,14 @@ func (l *linter) loose(text string) {
 	}
 }
 
-// perhaps softens what nobody tried with this client.
+// perhaps weakens a problem if the client's behavior is unknown.
 func (l *linter) perhaps(p *Problem, known Answer) {
 	if known == Unknown {
 		p.Severity, p.Why = Warning, "many clients reject the whole file because of this; what "+l.Client.Name+" does is not documented"
 	}
 }
 
-// topLevel is about the place of the servers.
+// topLevel checks where the servers are in the file.
 func (l *linter) topLevel() {
 	if len(l.Entries) > 0 && l.Place.Old != "" {
 		l.add("old-place", nil, nil, l.Place.Old, "")
@@ -218,7 +218,7 @@ func (l *linter) topLevel() {
 	case !l.Place.List && want == splice.ListKind:
 		l.add("servers-not-a-map", &servers, nil, "the servers are a list, but "+l.Client.Name+" expects an object", "write each server under its name", l.asMap(servers)...)
 	case want != splice.MapKind && want != splice.ListKind && want != splice.NullKind:
-		l.add("servers-not-a-map", &servers, nil, "there is no object of servers under "+keyName(l.servers), "write each server under its name")
+		l.add("servers-not-a-map", &servers, nil, keyName(l.servers)+" is not an object of servers", "write each server under its name")
 	}
 }
 
@@ -245,8 +245,7 @@ func (l *linter) asList(servers splice.Node) (fix Edit) {
 	return Edit{set(items, l.servers)}
 }
 
-// asTables makes [[mcp_servers]] of [mcp_servers.name], which is a matter of
-// header lines only.
+// asTables turns [mcp_servers.name] into [[mcp_servers]], which only changes header lines.
 func (l *linter) asTables() (fix Edit) {
 	text, key := string(l.Text), fmt.Sprint(l.servers[len(l.servers)-1])
 	var headers []Change
@@ -341,7 +340,7 @@ func (l *linter) readElsewhere(name string) bool {
 	return false
 }
 
-// foldedKey knows the keys of all clients, however they are spelled.
+// foldedKey reports whether any client uses this key, ignoring case and punctuation.
 func foldedKey(name string) bool {
 	switch strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(name)) {
 	case "mcpservers", "mcpserver", "servers", "contextservers", "mcp", "extensions", "ampmcpservers":
@@ -350,7 +349,7 @@ func foldedKey(name string) bool {
 	return false
 }
 
-// looksLikeServers tells a map of servers from any other.
+// looksLikeServers reports whether a value is a collection of servers.
 func looksLikeServers(n splice.Node) bool {
 	entries := n.Items()
 	for _, m := range n.Members() {
@@ -364,7 +363,7 @@ func looksLikeServers(n splice.Node) bool {
 	return len(entries) > 0
 }
 
-// joinKeys makes one key of two, if nothing else is in the outer one.
+// joinKeys merges two nested keys into one, if the outer one contains nothing else.
 func (l *linter) joinKeys(outer, inner, joined string) Edit {
 	both, ok := l.locate(l.Doc.At(outer))
 	value, there := l.locate(l.Doc.At(outer, inner))

@@ -11,7 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// entryLinter looks at one server of a file.
+// entryLinter checks one server of a file.
 type entryLinter struct {
 	*linter
 	e *Entry
@@ -38,13 +38,13 @@ func (l entryLinter) lint() {
 	l.approval()
 }
 
-// report adds a problem of this entry, at a node of it.
+// report records a problem at a node of this entry.
 func (l entryLinter) report(code Code, at splice.Node, what, next string, fix ...Change) *Problem {
 	return l.add(code, &at, l.e, what, next, fix...)
 }
 
-// at is the path of a member that the client reads in this entry, inside of
-// Nest if the entry has that.
+// at returns the path of a field that the client reads in this entry, inside Nest if the entry has
+// that.
 func (l entryLinter) at(more ...any) []any {
 	path := l.e.Path
 	if l.nested() {
@@ -58,7 +58,7 @@ func (l entryLinter) nested() bool {
 	return ok && inner.Kind() == splice.MapKind
 }
 
-// command is about how the program and its arguments are given.
+// command checks how the program and its arguments are written.
 func (l entryLinter) command() {
 	f, n := l.e.fields, l.e.node
 	command, ok := member(n, f.Command)
@@ -128,7 +128,7 @@ func (l entryLinter) args(args splice.Node) {
 	}
 }
 
-// argvItems are texts, all of them.
+// argvItems checks that all items are strings.
 func (l entryLinter) argvItems(args splice.Node, path []any) {
 	for i, item := range args.Items() {
 		if item.Kind() == splice.StringKind {
@@ -147,7 +147,7 @@ func (l entryLinter) argvItems(args splice.Node, path []any) {
 	}
 }
 
-// intoArgv is for clients that want program and arguments in one list.
+// intoArgv is for clients that expect the program and its arguments in one list.
 func (l entryLinter) intoArgv(command splice.Node, line string, split []string) {
 	if len(split) == 0 {
 		split = []string{line}
@@ -167,7 +167,7 @@ func (l entryLinter) intoArgv(command splice.Node, line string, split []string) 
 	}
 }
 
-// oldCommand is {path, args, env} in one member, as Zed once had it.
+// oldCommand checks Zed's old form, {path, args, env} in one field.
 func (l entryLinter) oldCommand(command splice.Node) {
 	program := textOf(command, "path")
 	f := l.e.fields
@@ -188,14 +188,14 @@ func (l entryLinter) oldCommand(command splice.Node) {
 	l.report("old-form", command, "the command is an object with path, args and env", "move path, args and env to fields of the entry", fix...)
 }
 
-// address is about where the server is.
+// address checks the URL.
 func (l entryLinter) address() {
 	f, n := l.e.fields, l.e.node
 	hasCommand := has(n, f.Command)
 	where, address := l.urlMember()
 	switch {
 	case address == "" && !hasCommand:
-		if !l.renamed(f.Command) && !l.renamed(f.URL) && !has(n, "tcp") { // of older Gemini
+		if !l.renamed(f.Command) && !l.renamed(f.URL) && !has(n, "tcp") { // an older Gemini field
 			l.report("nothing-to-start", l.e.outer, "the entry has neither a command nor a URL", fmt.Sprintf("add %q or %q", f.Command, f.URL))
 		}
 		return
@@ -212,7 +212,7 @@ func (l entryLinter) address() {
 		return
 	}
 	if strings.HasPrefix(address, "ws://") || strings.HasPrefix(address, "wss://") {
-		return // some speak it; their type says so
+		return // some clients support it, with their own type
 	}
 	if l.Client.ID == "vscode" && (strings.HasPrefix(address, "unix://") || strings.HasPrefix(address, "pipe://")) {
 		return
@@ -244,7 +244,7 @@ func (l entryLinter) urlMember() (splice.Node, string) {
 	return splice.Node{}, ""
 }
 
-// noRemote offers the same server through gauze.
+// noRemote offers to run the same server through gauze.
 func (l entryLinter) noRemote(where splice.Node) {
 	var fix Edit
 	if rendered, err := l.Client.Render(l.e.written(), RenderOptions{Fields: &l.e.fields}); err == nil {
@@ -253,7 +253,7 @@ func (l entryLinter) noRemote(where splice.Node) {
 	l.report("remote-not-supported", where, fmt.Sprintf("%s does not support URLs in this file", l.Client.Name), "start the server with gauze run --url, or add it in the app", fix...)
 }
 
-// kind is about the transport's name.
+// kind checks the transport type.
 func (l entryLinter) kind() {
 	f, n := l.e.fields, l.e.node
 	if f.Type == "" {
@@ -281,7 +281,7 @@ func (l entryLinter) kind() {
 	case means != "" && len(f.spelled(means)) > 0:
 		p := l.report("type-spelling", given, fmt.Sprintf("the type is %s, but %s calls it %q", quoted(word), l.Client.Name, f.spelled(means)[0]), fmt.Sprintf("use %q", f.spelled(means)[0]), set(f.spelled(means)[0], l.at(f.Type)))
 		if word == "remote" {
-			p.needsReview() // of two transports
+			p.needsReview() // it could be either transport
 		}
 	case l.Client.ID == "claude-code" && (word == "ws" || word == "sdk"):
 	default:
@@ -289,8 +289,8 @@ func (l entryLinter) kind() {
 	}
 }
 
-// shownWord shows a word if it can be one: what stands in a wrong place may be
-// anything, a secret among others.
+// shownWord returns a word for display if it looks like one: a misplaced value may be anything,
+// even a secret.
 func shownWord(word string) string {
 	const maxWordLen = 20
 	if len(word) > maxWordLen || strings.ContainsFunc(word, func(r rune) bool { return !(r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
@@ -303,7 +303,7 @@ func spellings(f Fields) string {
 	return strings.Join(slices.Concat(f.Stdio, f.HTTP, f.SSE), ", ")
 }
 
-// spelled are the words for a transport.
+// spelled returns the client's names for a transport.
 func (f Fields) spelled(t Transport) []string {
 	switch t {
 	case Stdio:
@@ -312,12 +312,12 @@ func (f Fields) spelled(t Transport) []string {
 		return f.HTTP
 	}
 	if len(f.SSE) == 0 && slices.Contains(f.HTTP, "remote") {
-		return f.HTTP // one word for both
+		return f.HTTP // one name for both
 	}
 	return f.SSE
 }
 
-// transportOf is what a word means in any client.
+// transportOf returns what a type means in any client.
 func transportOf(word string) Transport {
 	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(word)) {
 	case "stdio", "local", "command", "process":
@@ -330,7 +330,7 @@ func transportOf(word string) Transport {
 	return ""
 }
 
-// guessed is the transport an address speaks of.
+// guessed returns the transport that a URL suggests.
 func guessed(address string) Transport {
 	u, err := url.Parse(address)
 	if err == nil && strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/sse") {
@@ -365,12 +365,12 @@ func (l entryLinter) withoutType(address string) {
 		}
 		p := l.report("url-without-type", at, what, fmt.Sprintf("add %q: %q", f.Type, word), set(word, l.at(f.Type)))
 		if f.BareURL == TakesSSE || f.BareURL == TakesHTTP {
-			p.needsReview() // it may work today, the way the client takes it
+			p.needsReview() // it may work today with the client's default
 		}
 	}
 }
 
-// contradiction is a type that is not the entry's.
+// contradiction checks that the type matches the entry.
 func (l entryLinter) contradiction(given splice.Node, means Transport, address string, hasCommand bool) {
 	f := l.e.fields
 	switch {
@@ -389,7 +389,7 @@ func (l entryLinter) contradiction(given splice.Node, means Transport, address s
 	}
 }
 
-// must are members no entry goes without.
+// must checks the required fields.
 func (l entryLinter) must() {
 	for _, name := range l.e.fields.Must {
 		if has(l.e.outer, name) || l.Place.Borrowed {
@@ -413,7 +413,7 @@ func (l entryLinter) must() {
 	l.name()
 }
 
-// name is about what the server is called.
+// name checks the server's name.
 func (l entryLinter) name() {
 	plainly := func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

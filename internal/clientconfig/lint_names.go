@@ -8,8 +8,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// synonyms are the names one thing has in different clients, and those people
-// take for it.
+// synonyms are the names of each field in different clients, and common mistakes.
 var synonyms = []struct {
 	of    func(Fields) string
 	names []string
@@ -23,10 +22,10 @@ var synonyms = []struct {
 	{func(f Fields) string { return f.Type }, []string{"type", "transport", "transportType", "transport_type", "protocol"}},
 }
 
-// switches are the members that switch a server off, and the value that does.
+// switches are the fields that disable a server, and the value that does.
 var switches = map[string]bool{"disabled": true, "disable": true, "enabled": false, "enable": false, "isActive": false, "active": false}
 
-// names looks at members that the client does not read.
+// names checks fields that the client does not read.
 func (l entryLinter) names() {
 	known := l.e.fields.known()
 	for name, n := range l.e.outer.Members() {
@@ -44,7 +43,7 @@ func (l entryLinter) names() {
 	}
 }
 
-// unread is about one of them.
+// unread checks one such field.
 func (l entryLinter) unread(name string, n splice.Node, in []any, known []string) {
 	f := l.e.fields
 	if l.Client.ID == "codex" && name == "bearer_token" {
@@ -68,8 +67,8 @@ func (l entryLinter) unread(name string, n splice.Node, in []any, known []string
 	}
 }
 
-// synonym is the client's own name for what another calls name; empty if the
-// client has nothing of the kind.
+// synonym returns the client's own name for a field that others call name, or "" if the client has
+// no such field.
 func (f Fields) synonym(name string) (string, bool) {
 	for _, s := range synonyms {
 		if slices.Contains(s.names, name) {
@@ -83,11 +82,11 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	f := l.e.fields
 	switch {
 	case right == f.Headers && right != "" && f.NoRemote:
-		return // the URL is what is wrong
+		return // the URL is the problem
 	case right == "" && (name == "type" || name == "transport" || name == "protocol"):
-		return // harmless: everything is told by command or URL
+		return // harmless: the command or URL determines the transport
 	case right == "" && f.Argv:
-		return // arguments beside a command that should be a list: told there
+		return // reported with the command, which should be a list
 	case right == "":
 		l.report("unknown-field", n, fmt.Sprintf("%s does not support %s", l.Client.Name, quoted(name)), "remove the field")
 		return
@@ -108,15 +107,14 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 		fix = Edit{rename(right, in, name)}
 	}
 	p := l.report("field-name", n, fmt.Sprintf("%s ignores %s; it calls this field %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename the field", fix...)
-	p.needsReview() // what is run or reached is another one then
+	p.needsReview() // it changes what is run or reached
 	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
 		p.Why += spoilsAll
 	}
 }
 
-// lacks tells whether the entry has nothing where a member would belong, and
-// the member's value would fit there. What a person wrote beside an entry that
-// works is a note of theirs.
+// lacks reports whether the entry has no such field yet and the value would fit there. An extra
+// field in an entry that works is a note.
 func (l entryLinter) lacks(right string, n splice.Node) bool {
 	f := l.e.fields
 	startable := l.e.Spec.Command != "" || l.e.Spec.URL != ""
@@ -134,7 +132,7 @@ func (l entryLinter) lacks(right string, n splice.Node) bool {
 	return true
 }
 
-// transportWord: some client has it for a transport.
+// transportWord reports whether any client uses this word for a transport.
 func transportWord(word string) bool {
 	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(word)) {
 	case "stdio", "http", "sse", "streamablehttp", "httpstream", "streaming", "local", "remote", "ws", "websocket", "command":
@@ -143,7 +141,7 @@ func transportWord(word string) bool {
 	return false
 }
 
-// renamed tells whether a member is there under another client's name.
+// renamed reports whether a field is present under another client's name.
 func (l entryLinter) renamed(right string) bool {
 	for name := range l.e.node.Members() {
 		if r, ok := l.e.fields.synonym(name); ok && r == right && name != right && right != "" {
@@ -153,12 +151,12 @@ func (l entryLinter) renamed(right string) bool {
 	return false
 }
 
-// foreignSwitch is a switch of another client.
+// foreignSwitch reports a field of another client that would disable the server.
 func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
 	f := l.e.fields
 	value, is := truth(n)
 	if !is || value != off {
-		return // it says on, as without it
+		return // it enables the server, which is the default
 	}
 	var fix Edit
 	switch {
@@ -175,7 +173,7 @@ func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
 	l.report("switch-unknown", n, fmt.Sprintf("%s does not know %s, so the server stays enabled", l.Client.Name, quoted(name)), next, fix...)
 }
 
-// outdated is what the client still reads, and no longer wants.
+// outdated reports fields that the client still reads but no longer recommends.
 func (l entryLinter) outdated(name string, n splice.Node) {
 	f := l.e.fields
 	switch {
@@ -192,7 +190,7 @@ func (l entryLinter) outdated(name string, n splice.Node) {
 	}
 }
 
-// nearest is the known name that differs by a slip of the hand.
+// nearest returns the known name that differs by a typing mistake.
 func nearest(name string, known []string) string {
 	const maxNameLen = 40
 	if len(name) > maxNameLen || len(name) < 3 {
@@ -213,7 +211,7 @@ func foldName(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-// distance counts letters to put in, take out, replace or swap with the next.
+// distance returns the edit distance of two strings, counting a swap of neighbors as one edit.
 func distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	var earlier []int

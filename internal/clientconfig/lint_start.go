@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// paths is about how the program is found.
+// paths checks whether the program will be found.
 func (l entryLinter) paths() {
 	f := l.e.fields
 	command := l.e.Spec.Command
@@ -49,7 +49,7 @@ func (l entryLinter) paths() {
 	}
 }
 
-// tilde is where a home folder begins in a word, or -1.
+// tilde returns where a home directory starts in a word, or -1.
 func tilde(word string) int {
 	if word == "~" || strings.HasPrefix(word, "~/") {
 		return 0
@@ -60,7 +60,7 @@ func tilde(word string) int {
 	return -1
 }
 
-// relative is a path that begins where the program happens to be started.
+// relative reports whether a path depends on the working directory.
 func relative(word string) bool {
 	for _, start := range []string{"./", "../", `.\`, `..\`} {
 		if strings.HasPrefix(word, start) {
@@ -74,12 +74,12 @@ func relative(word string) bool {
 	return script && !strings.HasPrefix(word, "/") && !strings.HasPrefix(word, "~") && !strings.HasPrefix(word, "-") && !strings.ContainsAny(word, ":${%@") && !strings.HasPrefix(word, `\`)
 }
 
-// withValue are docker's flags that take the next word.
+// withValue are docker's flags that are followed by a value.
 var withValue = []string{"-e", "--env", "-v", "--volume", "-p", "--publish", "--name", "--network", "--net", "--mount", "-w", "--workdir", "--env-file", "-u", "--user", "--entrypoint",
 	"--platform", "-l", "--label", "--add-host", "-m", "--memory", "--cpus", "--pull", "--gpus", "-h", "--hostname", "--dns", "--ip", "--security-opt", "--cap-add", "--cap-drop",
 	"--device", "--tmpfs", "--ulimit", "--shm-size", "--restart", "--log-driver", "--cidfile", "--ipc", "--pid", "--userns", "--runtime"}
 
-// docker is about a container's stdin and stdout.
+// docker checks that a container is connected to stdin and stdout.
 func (l entryLinter) docker() {
 	f := l.e.fields
 	field, first := f.Args, 0
@@ -124,9 +124,9 @@ func (l entryLinter) docker() {
 	}
 }
 
-// timeouts are about numbers and their units.
+// timeouts checks numbers and their units.
 func (l entryLinter) timeouts() {
-	const minUnlikely = 10000 // nobody waits for hours on purpose; less may be meant in seconds
+	const minUnlikely = 10000 // seconds: a timeout of hours is unlikely to be intended
 	f := l.e.fields
 	said := false
 	for _, t := range f.Timeouts {
@@ -186,7 +186,7 @@ func unitName(unit time.Duration) string {
 	return "seconds"
 }
 
-// roughly is a number of seconds as people say it.
+// roughly returns a number of seconds in hours or minutes.
 func roughly(seconds float64) string {
 	if seconds >= 2*3600 {
 		return fmt.Sprintf("%.0f hours", seconds/3600)

@@ -14,7 +14,7 @@ import (
 
 func (l entryLinter) dialect() reference.Dialect { return l.Client.Dialect.On(l.Home.OS) }
 
-// environment is about the variables of the entry.
+// environment checks the variables of the entry.
 func (l entryLinter) environment() {
 	f := l.e.fields
 	env, ok := member(l.e.node, f.Env)
@@ -56,7 +56,7 @@ func (l entryLinter) environment() {
 	l.withheld(names)
 }
 
-// textual wants a text under a name.
+// textual checks that a value is a string.
 func (l entryLinter) textual(code Code, what, name string, value splice.Node, path []any) {
 	if value.Kind() == splice.StringKind {
 		return
@@ -72,14 +72,14 @@ func (l entryLinter) textual(code Code, what, name string, value splice.Node, pa
 	}
 }
 
-// oneSpelling tells whether every reader would make the same text of a number:
-// of 1.0, 1e3 or 010 they do not.
+// oneSpelling reports whether every parser would turn a number into the same string, unlike 1.0,
+// 1e3 or 010.
 func oneSpelling(s string) bool {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return s == "true" || s == "false" || err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// gooseRefuses are variables that decide what a program loads.
+// gooseRefuses reports whether goose rejects a variable because it controls what a program loads.
 func gooseRefuses(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains([]string{"PATH", "PATHEXT", "SYSTEMROOT", "WINDIR", "APPINIT_DLLS", "COMSPEC", "TEMP", "TMP", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
@@ -87,8 +87,8 @@ func gooseRefuses(name string) bool {
 		strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
 }
 
-// withheld finds secrets of the shell that are meant for the server by their
-// name and that the client keeps to itself.
+// withheld reports secrets of the shell whose names suggest that they are for this server and that
+// the client does not pass on.
 func (l entryLinter) withheld(given []string) {
 	f := l.e.fields
 	if l.Client.Inherits == Everything || l.e.Spec.Command == "" || l.e.Wrapped || l.renamed(f.Env) {
@@ -112,8 +112,7 @@ func (l entryLinter) withheld(given []string) {
 	}
 }
 
-// meantFor tells whether a variable is a server's by its name, or is named by
-// docker's -e.
+// meantFor reports whether a variable is for a server, judging by its name or by docker's -e.
 func meantFor(name, hay string, args []string) bool {
 	for i, word := range args {
 		if i > 0 && word == name && (args[i-1] == "-e" || args[i-1] == "--env") {
@@ -134,7 +133,7 @@ func (l entryLinter) handOn(name string) string {
 	return "set the variable in the entry, or start the server with gauze run"
 }
 
-// passOn hands a variable on by its name; its value is not touched.
+// passOn passes on a variable by name, without its value.
 func (l entryLinter) passOn(name string) Edit {
 	f := l.e.fields
 	if f.EnvNames != "" {
@@ -151,20 +150,20 @@ func (l entryLinter) passOn(name string) Edit {
 	return Edit{set(spelled, l.at(f.Env, name))}
 }
 
-// value is a text of an entry, and where it stands.
+// value is a string of an entry and its position.
 type value struct {
 	part reference.Part
-	name string // of the variable or the header; else of the member
+	name string // of the variable or header, or else of the field
 	text string
 	node splice.Node
 	path []any
 }
 
-// texts are all values of the entry in which a reference or a secret may be.
+// texts returns all values of the entry that may contain a reference or a secret.
 func (l entryLinter) texts() (all []value) {
 	f := l.e.fields
 	one := func(part reference.Part, name string, n splice.Node, path []any) {
-		const maxValueLen = 1 << 16 // nobody's setting, and slow to look through
+		const maxValueLen = 1 << 16 // longer values are not settings, and slow to scan
 		if s, ok := text(n); ok && len(s) <= maxValueLen {
 			all = append(all, value{part, name, s, n, path})
 		}
@@ -202,7 +201,7 @@ func (l entryLinter) texts() (all []value) {
 	return all
 }
 
-// values looks at each of them.
+// values checks each of them.
 func (l entryLinter) values() {
 	if headers, ok := member(l.e.node, l.e.fields.Headers); ok && !l.e.fields.NoRemote {
 		for name, n := range headers.Members() {
@@ -233,7 +232,7 @@ func (l entryLinter) values() {
 	}
 }
 
-// secretValue tells by the name and by the shape.
+// secretValue reports whether a value is a secret, judging by its name and its form.
 func secretValue(v value) bool {
 	const minSecretLen = 6
 	switch v.part {
@@ -252,7 +251,7 @@ func (l entryLinter) hide(v value) string {
 	return ""
 }
 
-// variableName is a name for a variable, made of a header's.
+// variableName derives a variable name from a header name.
 func variableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -262,10 +261,10 @@ func variableName(name string) string {
 	}, strings.ToUpper(fault.Clean(name)))
 }
 
-// references are those the client does not expand.
+// references reports references that the client does not expand.
 func (l entryLinter) references(v value) {
 	if l.inCode(v) {
-		return // the program's own, whatever it looks like
+		return // the reference belongs to the program's own code
 	}
 	d := l.dialect()
 	foreign := slices.DeleteFunc(d.Foreign(v.text, v.part), func(r reference.Reference) bool {
@@ -287,18 +286,18 @@ func (l entryLinter) references(v value) {
 	}
 	p := l.report("foreign-reference", v.node, fmt.Sprintf("%s does not expand %s", l.Client.Name, quoted(shownReference(r))), next, fix...)
 	if fix == nil && v.part&(reference.Environment|reference.Headers) != 0 {
-		p.Severity = Warning // it may as well be meant as it is written
+		p.Severity = Warning // it may be intended literally
 	}
 }
 
-// unmistakable tells a reference from a text with a $ in it, as passwords have
-// one: it has a form that nothing else has, or the name of a variable.
+// unmistakable reports whether a reference cannot be a string with a $ in it, such as a password:
+// it has a form that nothing else has, or the name of a variable.
 func unmistakable(r reference.Reference) bool {
 	return r.Form&(reference.Braces|reference.Default|reference.Bare|reference.Percent) == 0 || isVariable(r.Name)
 }
 
-// wholly tells whether a value is one reference to a variable that is set, and
-// nothing else but the scheme of a header.
+// wholly reports whether a value is a single reference to a variable that is set, apart from a
+// header's scheme.
 func (l entryLinter) wholly(v value, r reference.Reference) bool {
 	before := v.text[:r.From]
 	if scheme := strings.ToLower(before); v.part == reference.Headers && (scheme == "bearer " || scheme == "basic " || scheme == "token ") {
@@ -308,8 +307,8 @@ func (l entryLinter) wholly(v value, r reference.Reference) bool {
 	return before == "" && r.To == len(v.text) && isVariable(r.Name) && set
 }
 
-// inCode tells whether a text is a program itself, handed to a shell or another
-// interpreter, which has its own $.
+// inCode reports whether a value is program code for a shell or another interpreter, which has its
+// own use of $.
 func (l entryLinter) inCode(v value) bool {
 	switch v.part {
 	case reference.Command:
@@ -322,8 +321,7 @@ func (l entryLinter) inCode(v value) bool {
 	return ok && at >= l.codeFrom()
 }
 
-// codeFrom is the first of an entry's arguments that is, or hands over, a
-// program.
+// codeFrom returns the index of the first argument that is, or introduces, program code.
 func (l entryLinter) codeFrom() int {
 	if from, known := l.code[l.e]; known {
 		return from
@@ -351,11 +349,11 @@ func (l entryLinter) codeFrom() int {
 
 var interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "fish", "cmd", "pwsh", "powershell", "node", "python", "python3", "perl", "ruby", "php", "bun", "deno", "tsx"}
 
-// hasCode tells whether an interpreter is named in a command line and, behind
-// it, a flag that hands it its program: -c, -lc, -e, --eval, /c and so on.
+// hasCode reports whether a command line contains an interpreter followed by a flag that introduces
+// code: -c, -lc, -e, --eval, /c and so on.
 func hasCode(argv []string) bool { return codeAt(argv) >= 0 }
 
-// codeAt is where that flag stands, or -1.
+// codeAt returns the index of that flag, or -1.
 func codeAt(argv []string) int {
 	behind := false
 	for i, word := range argv {
@@ -380,8 +378,8 @@ func codeFlag(word string) bool {
 	return short && len(word) <= maxFlagLen && !strings.HasPrefix(letters, "-") && (strings.HasSuffix(letters, "c") || strings.HasSuffix(letters, "e"))
 }
 
-// shownReference is a reference without what may be secret in it: a password
-// with a $ in it reads as one, too.
+// shownReference returns a reference without anything that may be secret: a password with a $ in it
+// also looks like one.
 func shownReference(r reference.Reference) string {
 	switch {
 	case r.Form&(reference.Folder|reference.Input) != 0:
@@ -392,13 +390,13 @@ func shownReference(r reference.Reference) string {
 	return r.String()
 }
 
-// isVariable tells names of variables, as people write them, from anything else.
+// isVariable reports whether a name has the usual form of a variable name.
 func isVariable(name string) bool {
 	const maxNameLen = 48
 	return name != "" && len(name) <= maxNameLen && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && fault.Redact(name) == name
 }
 
-// respell writes references in the client's own way.
+// respell writes references in the client's own form.
 func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 	d, f := l.dialect(), l.e.fields
 	if v.part&(reference.Environment|reference.Headers) != 0 && !l.wholly(v, foreign[0]) {
@@ -407,7 +405,7 @@ func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 	if whole := foreign[0]; f.EnvNames == "env_vars" && v.part == reference.Environment && whole.Form&reference.Variables != 0 && whole.Form != reference.Default &&
 		whole.From == 0 && whole.To == len(v.text) && whole.Name == v.name {
 		if fix := l.passOn(v.name); fix != nil {
-			return append(fix, remove(v.path)) // by name, as there are no references
+			return append(fix, remove(v.path)) // by name: the client does not expand references
 		}
 		return nil
 	}
@@ -426,7 +424,7 @@ func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 	return Edit{set(b.String(), v.path)}
 }
 
-// inputs are questions to a person, which the file has to describe.
+// inputs checks that the file defines the inputs that a value refers to.
 func (l entryLinter) inputs(v value) {
 	for _, r := range reference.Find(v.text) {
 		if r.Form != reference.Input || l.dialect().Forms&reference.Input == 0 {

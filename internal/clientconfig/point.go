@@ -2,7 +2,7 @@ package clientconfig
 
 import "slices"
 
-// Point leads an entry to another address. Nothing else of it changes.
+// Point changes the URL of an entry and nothing else.
 func (c *Config) Point(e *Entry, address string) (Edit, error) {
 	if c.Strict != nil || c.Doc == nil {
 		return nil, Skipped("the client cannot parse this file")

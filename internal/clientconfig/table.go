@@ -6,13 +6,13 @@ import (
 	ref "github.com/gauze-mcp/gauze/internal/clientconfig/reference"
 )
 
-// The facts about each client, as of November 2026: one literal each, data and
-// nothing else. Certain means that the program was run, or its source or its
-// maker's own page was read; what is only hearsay stands under Doubt.
+// The facts about each client as of November 2026, one literal each. Certain means that the program
+// was run, or that its source or its vendor's documentation was read. Doubt lists what is
+// unconfirmed.
 
 const untrusted = "in a directory that is not trusted, it starts no server, not even the user's own"
 
-// Folders that differ from system to system.
+// Directories that differ between systems.
 const (
 	configDir   = "${XDG_CONFIG_HOME:-~/.config}"
 	supportDir  = "~/Library/Application Support"
@@ -48,9 +48,9 @@ var (
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
 			"tools", "supports_parallel_tool_calls", "omit_tools_from", "environment_id"},
 	})
-	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
+	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer and the older form of the file
 
-	// Blocks in JSON are written as for Claude.
+	// JSON blocks use Claude's format.
 	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, OneSpoilsAll: true}
 
 	kiloOld = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
@@ -62,9 +62,9 @@ var (
 var clients = []*Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
-		Doubt: "there is no official build for Linux; what it does with a URL is known from its documentation only",
+		Doubt: "the Linux builds are unofficial; what it does with a URL is known from its documentation only",
 		Places: []Place{
-			// Windows gives the app, which is a package, its own copy of what is in %APPDATA% (copy on write).
+			// Windows gives the packaged app its own copy of %APPDATA% (copy on write).
 			systems(User, "", "", localDir+"/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json"),
 			unless(app(User, "Claude/claude_desktop_config.json"), `Claude Desktop is installed as a Windows package and reads the file under AppData\Local\Packages instead`, localDir+"/AnthropicClaude/claude.exe"),
 		},
@@ -180,7 +180,7 @@ var clients = []*Client{
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: 5 * time.Minute}}, Enabled: "enabled",
 			Must: []string{"name"}, Also: []string{"bundled", "description", "available_tools", "display_name", "code", "dependencies", "instructions", "tools"},
 		}),
-		Comments: Yes, // of YAML; its own writing drops them
+		Comments: Yes, // in YAML; goose drops them when it writes the file
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Headers},
 		Reload:   "start a new session",
 	},
@@ -422,8 +422,7 @@ var clients = []*Client{
 	},
 }
 
-// The shapes in which places come. A way is the keys down to the servers; they
-// are under mcpServers if none is given.
+// Constructors for places. A way is the key path to the servers, by default mcpServers.
 
 type way = []string
 
@@ -438,7 +437,7 @@ func everywhere(scope Scope, path string, ways ...way) Place {
 	return systems(scope, path, path, path, ways...)
 }
 
-// app is a path in the folder that desktop programs have for their settings.
+// app returns a path in the directory for the settings of desktop programs.
 func app(scope Scope, path string, ways ...way) Place {
 	return systems(scope, configDir+"/"+path, supportDir+"/"+path, roamingDir+"/"+path, ways...)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// wrapURL makes a program of an address: the members stay where they are and
-// change their names. The values of headers go through the environment.
+// wrapURL turns a URL into a command: the fields stay in place and change their names. Header
+// values go through the environment.
 func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 	f, d := e.fields, e.Client.Dialect
 	address, ok := c.locate(member(e.node, f.URL))
@@ -59,7 +59,7 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 	return backwards(edit), ""
 }
 
-// unwrapURL is the way back, for what wrapURL wrote.
+// unwrapURL reverts wrapURL.
 func (c *Config) unwrapURL(e *Entry) Edit {
 	f := e.fields
 	command, ok := c.locate(member(e.node, f.Command))
