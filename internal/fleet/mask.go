@@ -9,8 +9,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Masked removes secrets from a text of several lines. References to variables stay: a reader of a
-// diff needs to see whether a value or a reference is written.
+// Masked removes secrets from a text of several lines. References to variables stay: a diff must
+// show whether a value or a reference is written.
 func Masked(text string, secrets ...fault.Secrets) string {
 	all := fault.JoinSecrets(secrets...)
 	hide := func(line string) string { return fault.Redact(all.Redact(line)) }
@@ -60,7 +60,7 @@ func hidesCommand(c *clientconfig.Config, secrets fault.Secrets) bool {
 	return false
 }
 
-// maskedDiff is Masked for a diff, with a number for each secret, so that the reader sees whether a
+// maskedDiff is Masked for a diff, with a number for each secret, so that the diff shows whether a
 // hidden value stays, changes or moves.
 func maskedDiff(diff string, secrets ...fault.Secrets) string {
 	numbers := map[string]int{}
