@@ -46,6 +46,10 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	out := cmd.OutOrStdout()
 	p := paint(colourful(out))
 	showSkipped(out, plan.Skipped, p)
+	if plan.Empty() && plan.Pending() {
+		fmt.Fprintln(out, "No file was changed.")
+		return nil
+	}
 	if plan.Empty() {
 		fmt.Fprintln(out, "Nothing to change.")
 		return nil
@@ -203,10 +207,9 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 		return
 	}
 	fmt.Fprintln(w)
-	var undo, told []string
+	var told []string
 	for _, e := range made {
 		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), fault.Clean(fl.Tilde(e.Path)), fault.Clean(e.About))
-		undo = append([]string{"gauze undo " + e.ID}, undo...)
 	}
 	for _, c := range plan.Changes {
 		written := func(e backup.Entry) bool { return e.Path == c.Path }
@@ -215,7 +218,7 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 			told = append(told, c.Client.Name)
 		}
 	}
-	fmt.Fprintf(w, "  The way back: %s\n", strings.Join(undo, "; "))
+	fmt.Fprintf(w, "  To undo: gauze undo %s\n", made[len(made)-1].ID)
 }
 
 // showPatch colours a diff.

@@ -45,6 +45,14 @@ func (w Written) text() string {
 	return fmt.Sprintf("wrote %s (%s); to undo, call undo with {\"id\": %q}", w.File, w.About, w.ID)
 }
 
+// writtenText lists what was written before an error.
+func writtenText(all []Written) (text string) {
+	for _, w := range all {
+		text += "\n" + w.text()
+	}
+	return text
+}
+
 const (
 	dryRun = "dry_run"
 	failed = "failed"
@@ -72,11 +80,7 @@ func confirmPlan[Out any, P interface {
 			written = append(written, writtenOf(entry))
 		}
 		if err != nil {
-			done := ""
-			for _, w := range written {
-				done += "\n" + w.text()
-			}
-			return out, mistake(err.Error()+done, "call %s again without consent and show the user the new result", c.tool)
+			return out, mistake(err.Error()+writtenText(written), "call %s again without consent and show the user the new result", c.tool)
 		}
 		return then(c, written)
 	})
@@ -320,11 +324,14 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 	}
 	q := question{title: "Allow Gauze to undo this change?", shown: back.Diff, token: back.Consent(), operations: writes, typed: commandLine("gauze", "undo", id)}
 	return confirm(c, q, func(*call) (out Undone, err error) {
-		entry, err := c.service.Fleet.Undo(back, q.token)
-		if err != nil {
-			return out, mistake(err.Error(), `call undo with {"list": true} to list all changes`)
+		restored, err := c.service.Fleet.Undo(back, q.token)
+		for _, entry := range restored {
+			out.Written = append(out.Written, writtenOf(entry))
 		}
-		out.Status, out.Written = done, []Written{writtenOf(entry)}
+		if err != nil {
+			return out, mistake(err.Error()+writtenText(out.Written), `call undo with {"list": true} to list all changes`)
+		}
+		out.Status = done
 		return out, nil
 	})
 }

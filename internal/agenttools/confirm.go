@@ -165,8 +165,8 @@ func agrees(said *mcp.ElicitResult) bool {
 
 // Ways of asking the user during a call.
 const (
-	cannotAsk = iota
-	askDirectly   // by a request from the server during the call
+	cannotAsk   = iota
+	askDirectly // by a request from the server during the call
 	askByResult // by the result; the client repeats the call with the answer
 )
 

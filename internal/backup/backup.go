@@ -43,6 +43,7 @@ type Change struct {
 	Mode   fs.FileMode // of a file that is created: 0600 unless set. An existing file keeps its own
 	Within string      // the file itself must lie in this folder, wherever links lead; "" is the folder of Path
 	About  string      // one line for the list
+	Group  string      // equal for changes that are undone together; empty for a change of its own
 }
 
 // Fingerprint is what consent is bound to: this content in place of that one, in this file.
@@ -71,6 +72,7 @@ type Entry struct {
 	Old    string      `json:"old,omitempty"` // Hash of the content before, "" if there was no file
 	New    string      `json:"new,omitempty"` // Hash of the content after, "" if it was removed
 	Mode   fs.FileMode `json:"mode"`
+	Group  string      `json:"group,omitempty"`  // equal for changes that are undone together
 	Undoes string      `json:"undoes,omitempty"` // the ID of the change this one took back
 }
 
@@ -145,6 +147,7 @@ func (s Store) write(c Change, undoes string) (Entry, error) {
 			Old:    hashOf(c.Old),
 			New:    hashOf(c.New),
 			Mode:   mode,
+			Group:  c.Group,
 			Undoes: undoes,
 		},
 		Temp: tempPrefix + rand.Text()[:12] + ".tmp",

@@ -191,11 +191,11 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 			d.replace(c, where(c, p), p.Consent, "fix "+string(p.Code), mended.Text)
 		}
 		for _, r := range refused {
-			d.skip(where(c, r.Problem), byHand(r))
+			d.postpone(where(c, r.Problem), byHand(r))
 		}
 		for _, p := range mended.Lint() {
 			if chosen(p) && p.Fix != nil && !allowed(p) {
-				d.skip(where(c, p), p.What+"; "+needs(p, c))
+				d.postpone(where(c, p), p.What+"; "+needs(p, c))
 			}
 		}
 	}

@@ -65,3 +65,19 @@ func TestAnEntryThatIsKnownToBeBrokenGetsNoTimeToDownload(t *testing.T) {
 		}
 	}
 }
+
+func TestAPlanKnowsWhetherASkippedServerStillNeedsAChange(t *testing.T) {
+	h := newHome(t)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"cmd": "npx"}}}`)
+	view := h.fleet.Look()
+	servers, err := view.Choose(Choice{Names: []string{"cursor/notes"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan := view.Mend(servers, false, view.WithoutReview); !plan.Empty() || !plan.Pending() {
+		t.Errorf("a fix that needs a review is not pending: %+v", plan.Skipped)
+	}
+	if plan := view.Unwrap(servers); !plan.Empty() || plan.Pending() {
+		t.Errorf("a server that is not wrapped needs no change: %+v", plan.Skipped)
+	}
+}

@@ -52,10 +52,10 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	switch {
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
-			d.skip(c.ID(), "it works only with a manual fix: "+c.Hide(steps[0].Next))
+			d.postpone(c.ID(), "it works only with a manual fix: "+c.Hide(steps[0].Next))
 		}
 	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
-		d.skip(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what is run or reached, so the diff must be reviewed first")
+		d.postpone(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what is run or reached, so the diff must be reviewed first")
 	default:
 		if err := d.edit(c.Config, c.ID(), clientconfig.Shown, "heal "+c.Name, edit); err != nil {
 			d.skip(c.ID(), err.Error())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
@@ -35,10 +36,17 @@ type Change struct {
 type Skip struct {
 	Server string `json:"server"`
 	Why    string `json:"why"`
+
+	pending bool // it needs a change that this plan does not make
 }
 
 // Empty reports whether the plan has no changes.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
+
+// Pending reports whether a skipped server needs a change that this plan does not make.
+func (p Plan) Pending() bool {
+	return slices.ContainsFunc(p.Skipped, func(s Skip) bool { return s.pending })
+}
 
 // Consent returns a token for exactly this plan: all files, with every byte before and after.
 func (p Plan) Consent() string {
@@ -107,7 +115,9 @@ func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 		return nil, ErrConsent
 	}
 	var refused []error
+	group := groupOf(len(p.Changes))
 	for _, c := range p.Changes {
+		c.Change.Group = group
 		entry, err := f.Store.Write(c.Change)
 		if errors.Is(err, backup.ErrSame) {
 			continue
@@ -173,7 +183,12 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 }
 
 func (d *draft) skip(server, why string) {
-	d.plan.Skipped = append(d.plan.Skipped, Skip{server, why})
+	d.plan.Skipped = append(d.plan.Skipped, Skip{Server: server, Why: why})
+}
+
+// postpone skips a server that still needs a change.
+func (d *draft) postpone(server, why string) {
+	d.plan.Skipped = append(d.plan.Skipped, Skip{Server: server, Why: why, pending: true})
 }
 
 // finish drops changes that cancel each other out.
