@@ -196,9 +196,6 @@ func (c *call) search(in searchIn) (out FoundServers, err error) {
 
 func (c *call) searchNote(in searchIn, found registry.Found) string {
 	var notes []string
-	if in.Online && !c.service.Online {
-		notes = append(notes, "The registry was not queried, because the user did not start gauze mcp with --online. They can run: gauze search "+commandLine(in.Query))
-	}
 	if found.Trouble != nil {
 		notes = append(notes, "The registry could not be queried: "+fault.Passage(found.Trouble.Error()))
 	}
@@ -207,6 +204,9 @@ func (c *call) searchNote(in searchIn, found registry.Found) string {
 		notes = append(notes, "These results were cached on this machine on "+found.Kept.Format("2 January 2006")+".")
 	case len(found.Servers) == 0 && !in.Online:
 		notes = append(notes, "No cached results on this machine match these words.")
+	}
+	if in.Online && !c.service.Online {
+		notes = append(notes, "The registry was not queried, because the user did not start gauze mcp with --online. They can run: gauze search "+commandLine(in.Query))
 	}
 	return strings.Join(notes, " ")
 }
