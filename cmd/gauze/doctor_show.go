@@ -126,7 +126,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 		}
 		d.Servers = append(d.Servers, one)
 	}
-	sick := h.Sick()
+	broken := h.HasBroken()
 	if f.fix {
 		plan := f.plan(view, h)
 		d.Plan = &planned{Diff: plan.Diff(), Consent: plan.Consent(), Skipped: append([]fleet.Skip{}, plan.Skipped...), Made: []string{}}
@@ -143,13 +143,13 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 				return err
 			}
 		} else {
-			sick = sick || !f.dryRun && !plan.Empty()
+			broken = broken || !f.dryRun && !plan.Empty()
 		}
 	}
 	if _, err := cmd.OutOrStdout().Write(jsonLine(d)); err != nil {
 		return err
 	}
-	if sick {
+	if broken {
 		return exitStatus(1)
 	}
 	return nil

@@ -42,7 +42,7 @@ const maxLogBytes = 4 << 20
 
 func (c *call) diagnose(in diagnoseIn) (Diagnosis, error) {
 	if strings.TrimSpace(in.Log) == "" {
-		return Diagnosis{}, mistake("log is empty", `for example {"log": "spawn uvx ENOENT", "command": "uvx mcp-server-time"}`)
+		return Diagnosis{}, failure("log is empty", `for example {"log": "spawn uvx ENOENT", "command": "uvx mcp-server-time"}`)
 	}
 	if len(in.Log) > maxLogBytes {
 		in.Log = in.Log[:maxLogBytes/2] + "\n" + in.Log[len(in.Log)-maxLogBytes/2:]
@@ -161,11 +161,11 @@ func (f FoundServers) text() string {
 func (c *call) search(in searchIn) (out FoundServers, err error) {
 	switch {
 	case strings.TrimSpace(in.Query) == "":
-		return out, mistake("query is empty", `for example {"query": "airtable"}`)
+		return out, failure("query is empty", `for example {"query": "airtable"}`)
 	case fault.Redact(in.Query) != in.Query || c.hide(in.Query) != in.Query:
-		return out, mistake("query looks like a secret, so it was not sent", `for example {"query": "airtable"}`)
+		return out, failure("query looks like a secret, so it was not sent", `for example {"query": "airtable"}`)
 	case in.Limit < 0 || in.Limit > 50:
-		return out, mistake(fmt.Sprintf("invalid limit %d: must be between 1 and 50", in.Limit), `for example {"query": "airtable", "limit": 5}`)
+		return out, failure(fmt.Sprintf("invalid limit %d: must be between 1 and 50", in.Limit), `for example {"query": "airtable", "limit": 5}`)
 	case in.Limit == 0:
 		in.Limit = 10
 	}
@@ -173,7 +173,7 @@ func (c *call) search(in searchIn) (out FoundServers, err error) {
 	source.Online = in.Online && c.service.Online && c.verdict(sendsQuery...) != trust.Never
 	found, err := source.Search(c.ctx, strings.Fields(in.Query), in.Limit)
 	if err != nil {
-		return out, mistake(err.Error(), `call search_servers without online to search cached results`)
+		return out, failure(err.Error(), `call search_servers without online to search cached results`)
 	}
 	out.Servers = []FoundServer{}
 	for _, s := range found.Servers {

@@ -80,7 +80,7 @@ func confirmPlan[Out any, P interface {
 			written = append(written, writtenOf(entry))
 		}
 		if err != nil {
-			return out, mistake(err.Error()+writtenText(written), "call %s again without consent and show the user the new result", c.tool)
+			return out, failure(err.Error()+writtenText(written), "call %s again without consent and show the user the new result", c.tool)
 		}
 		return then(c, written)
 	})
@@ -130,17 +130,17 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	c.hideSecretsIn(in.target)
 	scope := clientconfig.Scope(in.Scope)
 	if in.Scope != "" && !slices.Contains([]clientconfig.Scope{clientconfig.User, clientconfig.Project, clientconfig.Local}, scope) {
-		return out, mistake(fmt.Sprintf("invalid scope %q: must be user, project or local", fault.Quote(in.Scope)), `for example {"scope": "user"}`)
+		return out, failure(fmt.Sprintf("invalid scope %q: must be user, project or local", fault.Quote(in.Scope)), `for example {"scope": "user"}`)
 	}
 	request := in.request()
 	request.Name, request.Clients, request.Scope, request.Replace = in.Name, in.Clients, scope, in.Replace
-	request.Wrap, request.Heal, request.Timeout = or(in.Wrap, true), or(in.Heal, true), wait
+	request.Wrap, request.Heal, request.Timeout = orDefault(in.Wrap, true), orDefault(in.Heal, true), wait
 	// A server that cannot be written is not tested.
 	untried := request
 	untried.Untried = true
 	resolved, err := c.service.Fleet.Configure(c.ctx, untried)
 	if err != nil {
-		return out, mistake(strings.ReplaceAll(err.Error(), "--client ", "clients: "), `for example {"name": "time", "package": "pypi:mcp-server-time", "clients": ["claude-code"]}`)
+		return out, failure(strings.ReplaceAll(err.Error(), "--client ", "clients: "), `for example {"name": "time", "package": "pypi:mcp-server-time", "clients": ["claude-code"]}`)
 	}
 	if resolved.Plan.Empty() {
 		out.Status, out.Left, out.How = nothingToDo, skippedOf(resolved.Plan), "No file would change, so the server was not tested. To overwrite an entry with the same name, set \"replace\": true."
@@ -150,9 +150,9 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	for _, client := range in.Clients {
 		typed[0] = append(typed[0], "--client", client)
 	}
-	return confirmStart(c, c.named(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
+	return confirmStart(c, c.candidates(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
 		c.hideSecretsIn(in.target)
-		request.Tell = func(is string) { c.tell("%s", is) }
+		request.Tell = func(is string) { c.progress("%s", is) }
 		tried, err := c.service.Fleet.Configure(c.ctx, request)
 		if err != nil {
 			return out, err
@@ -219,24 +219,24 @@ func (o Changed) text() string {
 
 func (c *call) remove(in removeIn) (Changed, error) {
 	if in.Name == "" {
-		return Changed{}, mistake("name is empty", `for example {"name": "claude-code/time"}; list_servers returns all names`)
+		return Changed{}, failure("name is empty", `for example {"name": "claude-code/time"}; list_servers returns all names`)
 	}
 	return c.change(fleet.Choice{Names: []string{in.Name}, Clients: in.Clients}, in.DryRun, "Allow Gauze to remove this server?", "remove", (*fleet.View).Remove)
 }
 
 func (c *call) wrap(in wrapIn) (Changed, error) {
-	return c.some(in.serversIn, "Allow Gauze to run these servers through gauze run?", "wrap", func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
+	return c.changeServers(in.serversIn, "Allow Gauze to run these servers through gauze run?", "wrap", func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
 		return v.Wrap(servers, in.Remote)
 	})
 }
 
 func (c *call) unwrap(in serversIn) (Changed, error) {
-	return c.some(in, "Allow Gauze to stop running these servers through gauze run?", "unwrap", (*fleet.View).Unwrap)
+	return c.changeServers(in, "Allow Gauze to stop running these servers through gauze run?", "unwrap", (*fleet.View).Unwrap)
 }
 
-func (c *call) some(in serversIn, title, verb string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) (Changed, error) {
+func (c *call) changeServers(in serversIn, title, verb string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) (Changed, error) {
 	if len(in.Servers) == 0 && len(in.Clients) == 0 {
-		return Changed{}, mistake("servers and clients are both empty", `for example {"servers": ["time"]} or {"clients": ["cursor"]}; list_servers returns all names`)
+		return Changed{}, failure("servers and clients are both empty", `for example {"servers": ["time"]} or {"clients": ["cursor"]}; list_servers returns all names`)
 	}
 	return c.change(fleet.Choice{Names: in.Servers, Clients: in.Clients}, in.DryRun, title, verb, plan)
 }
@@ -316,7 +316,7 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 	}
 	back, err := c.service.Fleet.Reversal(id)
 	if err != nil {
-		return out, mistake(err.Error(), `call undo with {"list": true} to list all changes`)
+		return out, failure(err.Error(), `call undo with {"list": true} to list all changes`)
 	}
 	if in.DryRun {
 		out.Status, out.Diff, out.How = dryRun, back.Diff, "Nothing was written."
@@ -329,7 +329,7 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 			out.Written = append(out.Written, writtenOf(entry))
 		}
 		if err != nil {
-			return out, mistake(err.Error()+writtenText(out.Written), `call undo with {"list": true} to list all changes`)
+			return out, failure(err.Error()+writtenText(out.Written), `call undo with {"list": true} to list all changes`)
 		}
 		out.Status = done
 		return out, nil

@@ -59,9 +59,9 @@ type ActionStatus struct {
 
 func (s *ActionStatus) actionStatus() *ActionStatus { return s }
 
-// decides returns the text that the user's decision is based on, if it must not be redacted: the
+// unredacted returns the text that the user's decision is based on, if it must not be redacted: the
 // author of a command could otherwise hide part of it by making it look like a secret.
-func (s ActionStatus) decides() string {
+func (s ActionStatus) unredacted() string {
 	if !s.plain {
 		return ""
 	}
@@ -117,7 +117,7 @@ func confirm[Out any, P interface {
 		s.How = fault.Passage(s.How)
 		return out, nil
 	}
-	switch c.asks() {
+	switch c.askMode() {
 	case askDirectly:
 		said, err := c.request.Session.Elicit(c.ctx, q.elicit())
 		if err != nil && c.ctx.Err() != nil {
@@ -170,7 +170,7 @@ const (
 	askByResult // by the result; the client repeats the call with the answer
 )
 
-func (c *call) asks() int {
+func (c *call) askMode() int {
 	able := c.request.ClientCapabilities()
 	if able == nil || able.Elicitation == nil || able.Elicitation.Form == nil && able.Elicitation.URL != nil {
 		return cannotAsk
@@ -187,7 +187,7 @@ func (c *call) resume(consent string) (a *pending, said *mcp.ElicitResult, err e
 		said, _ = c.request.Params.InputResponses[answerName].(*mcp.ElicitResult)
 		a = c.service.take(state)
 		if a == nil || a.call != c.digest {
-			return nil, nil, mistake("this response does not match a pending question", "call %s again without requestState", c.tool)
+			return nil, nil, failure("this response does not match a pending question", "call %s again without requestState", c.tool)
 		}
 		return a, said, nil
 	}
@@ -195,17 +195,17 @@ func (c *call) resume(consent string) (a *pending, said *mcp.ElicitResult, err e
 		return nil, nil, nil
 	}
 	switch {
-	case c.asks() != cannotAsk:
-		return nil, nil, mistake("consent is not accepted here: this client asks the user directly", "call %s again without consent", c.tool)
+	case c.askMode() != cannotAsk:
+		return nil, nil, failure("consent is not accepted here: this client asks the user directly", "call %s again without consent", c.tool)
 	case !c.service.AllowWrites:
-		return nil, nil, mistake("consent is not accepted here: the user did not start gauze mcp with --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
+		return nil, nil, failure("consent is not accepted here: the user did not start gauze mcp with --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
 	}
 	a = c.service.take(consent)
 	switch {
 	case a == nil:
-		return nil, nil, mistake("this consent token is unknown, already used or expired", "call %s again without consent and show the user the new result", c.tool)
+		return nil, nil, failure("this consent token is unknown, already used or expired", "call %s again without consent and show the user the new result", c.tool)
 	case a.call != c.digest:
-		return nil, nil, mistake("this consent token is for different arguments", "call %s again without consent and show the user the new result", c.tool)
+		return nil, nil, failure("this consent token is for different arguments", "call %s again without consent and show the user the new result", c.tool)
 	}
 	return a, &mcp.ElicitResult{Action: "accept", Content: map[string]any{"agree": true}}, nil
 }
@@ -265,7 +265,7 @@ func confirmStart[Out any, P interface {
 		}
 		whole, err := fleet.Whole(s.spec, s.sends...)
 		if err != nil {
-			return out, mistake("nothing was done: "+err.Error(), "shorten the command, or ask the user to run it in a terminal")
+			return out, failure("nothing was done: "+err.Error(), "shorten the command, or ask the user to run it in a terminal")
 		}
 		open = append(open, s.spec)
 		q.operations = append(q.operations, s.operation())

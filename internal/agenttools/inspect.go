@@ -189,7 +189,7 @@ func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Che
 	if c.verdict(startsOwn...) != trust.Allowed {
 		return fleet.Unchecked(servers)
 	}
-	o.Tell = func(s *fleet.Server, is string) { c.tell("%s: %s", s.ID(), is) }
+	o.Tell = func(s *fleet.Server, is string) { c.progress("%s: %s", s.ID(), is) }
 	o.Ask = func(s *fleet.Server) error {
 		theirs := candidate{trust.Project, s.Written(), s.Sends()}
 		if c.verdict(theirs.operation()) == trust.Never || !c.service.agreed(theirs.spec) {
@@ -310,7 +310,7 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 func readLock(path string) (fleet.Lock, error) {
 	lock, _, err := fleet.OpenLock(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return lock, mistake("no lock file at "+fault.Quote(path), "ask the user to run `gauze lock`, or give the path as {\"file\": \"PATH\"}")
+		return lock, failure("no lock file at "+fault.Quote(path), "ask the user to run `gauze lock`, or give the path as {\"file\": \"PATH\"}")
 	}
 	return lock, err
 }

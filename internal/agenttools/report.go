@@ -202,9 +202,9 @@ func commandLine(words ...string) string {
 	return fault.Redact(strings.Join(line, " "))
 }
 
-// named returns a server that an agent names, as a candidate. A public https URL without headers,
+// candidates returns a server that an agent names, as a candidate. A public https URL without headers,
 // query string or credentials, on a host in the user's own files, counts as the user's own.
-func (c *call) named(s upstream.Spec) []candidate {
+func (c *call) candidates(s upstream.Spec) []candidate {
 	one := candidate{from: trust.Agent, spec: s}
 	for _, h := range s.Header {
 		one.sends = append(one.sends, fleet.References(h.Value)...)

@@ -58,7 +58,7 @@ func add[In any, Out answer](svc *service, name, title, about string, h hints, r
 		}
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
-			return c.failed(mistake("invalid arguments for "+name+": "+fault.Quote(err.Error()), "send a JSON object that matches the input schema")), nil
+			return c.failed(failure("invalid arguments for "+name+": "+fault.Quote(err.Error()), "send a JSON object that matches the input schema")), nil
 		}
 		return finish(c, arguments, func() (Out, error) { return run(c, in) })
 	})
@@ -184,8 +184,8 @@ func (c *call) hide(text string) string {
 	return text
 }
 
-// tell sends a progress notification if the client asked for them.
-func (c *call) tell(format string, args ...any) {
+// progress sends a progress notification if the client asked for them.
+func (c *call) progress(format string, args ...any) {
 	token := c.request.Params.GetProgressToken()
 	if token == nil {
 		return
@@ -214,10 +214,10 @@ func (c *call) answered(out answer) *mcp.CallToolResult {
 	}
 	value = c.redacted(value)
 	text := c.hide(out.text())
-	if d, ok := out.(interface{ decides() string }); ok && d.decides() != "" {
-		value.(map[string]any)["diff"] = d.decides()
-		before, after, _ := strings.Cut(out.text(), d.decides())
-		text = c.hide(before) + d.decides() + c.hide(after)
+	if d, ok := out.(interface{ unredacted() string }); ok && d.unredacted() != "" {
+		value.(map[string]any)["diff"] = d.unredacted()
+		before, after, _ := strings.Cut(out.text(), d.unredacted())
+		text = c.hide(before) + d.unredacted() + c.hide(after)
 	}
 	return &mcp.CallToolResult{StructuredContent: value, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
@@ -248,20 +248,20 @@ func (c *call) failed(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// mistake returns an error that ends with the next step.
-func mistake(what, next string, args ...any) error {
+// failure returns an error that ends with the next step.
+func failure(what, next string, args ...any) error {
 	return errors.New(what + "\nnext: " + fmt.Sprintf(next, args...))
 }
 
 // seconds converts a timeout argument.
 func seconds(n float64) (time.Duration, error) {
 	if n < 0 || n > 600 {
-		return 0, mistake(fmt.Sprintf("invalid timeout_seconds %v: must be between 1 and 600", n), `for example {"timeout_seconds": 30}`)
+		return 0, failure(fmt.Sprintf("invalid timeout_seconds %v: must be between 1 and 600", n), `for example {"timeout_seconds": 30}`)
 	}
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-func or(given *bool, otherwise bool) bool {
+func orDefault(given *bool, otherwise bool) bool {
 	if given == nil {
 		return otherwise
 	}

@@ -153,15 +153,15 @@ func (c *call) test(in testIn) (out Tested, err error) {
 	c.hideSecretsIn(in.target)
 	if in.Name != "" {
 		if in.Package != "" || in.URL != "" || in.Command != "" {
-			return out, mistake("name cannot be combined with package, url or command", `for example {"name": %q}`, fault.Quote(in.Name))
+			return out, failure("name cannot be combined with package, url or command", `for example {"name": %q}`, fault.Quote(in.Name))
 		}
-		return c.testConfigured(in, fleet.CheckOptions{Heal: or(in.Heal, true), Timeout: wait})
+		return c.testConfigured(in, fleet.CheckOptions{Heal: orDefault(in.Heal, true), Timeout: wait})
 	}
 	request := in.request()
-	request.Heal, request.Timeout = or(in.Heal, true), wait
+	request.Heal, request.Timeout = orDefault(in.Heal, true), wait
 	resolved, err := c.service.Fleet.Resolve(c.ctx, request)
 	if err != nil {
-		return out, mistake(err.Error(), `for example {"package": "npm:@scope/name"}, {"url": "https://mcp.example.com/mcp"}, {"command": "uvx", "args": ["mcp-server-time"]} or {"name": "notes"}`)
+		return out, failure(err.Error(), `for example {"package": "npm:@scope/name"}, {"url": "https://mcp.example.com/mcp"}, {"command": "uvx", "args": ["mcp-server-time"]} or {"name": "notes"}`)
 	}
 	typed := append([]string{"gauze", "test"}, in.words()...)
 	switch {
@@ -170,9 +170,9 @@ func (c *call) test(in testIn) (out Tested, err error) {
 	case in.Package != "":
 		typed = append([]string{"gauze", "test", "--", resolved.Spec.Command}, resolved.Spec.Args...)
 	}
-	return confirmStart(c, c.named(resolved.Spec), commandLine(typed...), func(c *call) (out Tested, err error) {
+	return confirmStart(c, c.candidates(resolved.Spec), commandLine(typed...), func(c *call) (out Tested, err error) {
 		c.hideSecretsIn(in.target)
-		request.Tell = func(is string) { c.tell("%s", is) }
+		request.Tell = func(is string) { c.progress("%s", is) }
 		tried, err := c.service.Fleet.Try(c.ctx, request)
 		if err != nil {
 			return out, err
@@ -198,7 +198,7 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 		}
 		out.Status, out.Server = done, fault.Quote(s.ID())
 		if !one.Tried {
-			return out, mistake(out.Server+" was not tested: "+one.Not, "call list_servers to see its entry")
+			return out, failure(out.Server+" was not tested: "+one.Not, "call list_servers to see its entry")
 		}
 		out.Works, out.Report = one.Report.Healthy, healingOf(s.Real(), one.Attempt, one.Report)
 		return out, nil
@@ -327,13 +327,13 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 			result.Status = done
 			return result, nil
 		})
-		return with(out, result), err
+		return withEarlier(out, result), err
 	})
-	return with(out, result), err
+	return withEarlier(out, result), err
 }
 
-// with adds what was done before the question to a result.
-func with(out, before Healed) Healed {
+// withEarlier adds what was done before the question to a result.
+func withEarlier(out, before Healed) Healed {
 	if out.Servers == nil {
 		out.Servers = before.Servers
 	}

@@ -138,14 +138,14 @@ func (h Home) answers(notes ...string) []answers {
 			}
 		}
 		if m, ok := member(n, "hasTrustDialogAccepted"); ok && name == claudeState {
-			trusted, _ = truth(m)
+			trusted, _ = boolean(m)
 		}
 		var a answers
 		if m, ok := member(n, "disabledMcpjsonServers"); ok {
 			a.no = words(m)
 		}
 		if m, ok := member(n, "enableAllProjectMcpServers"); ok {
-			a.all, _ = truth(m)
+			a.all, _ = boolean(m)
 		}
 		if m, ok := member(n, "enabledMcpjsonServers"); ok {
 			a.yes = words(m)

@@ -119,7 +119,7 @@ type Fields struct {
 	Must              []string
 	Also              []string // other known fields
 	Exact             bool     // all known fields are listed here
-	OneSpoilsAll      bool     // one invalid entry makes the client reject the whole file
+	RejectsFile       bool     // one invalid entry makes the client reject the whole file
 }
 
 // TypeRule says which entries need a type.
@@ -137,8 +137,8 @@ type Guess int
 const (
 	TriesBoth Guess = iota // or it has no type field
 	Skips
-	TakesSSE
-	TakesHTTP
+	AssumesSSE
+	AssumesHTTP
 )
 
 // Timeout is one of the timeouts of an entry.

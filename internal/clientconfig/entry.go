@@ -112,12 +112,12 @@ func isGauze(command string) bool {
 
 func (e *Entry) off() bool {
 	if m, ok := member(e.outer, e.fields.Disabled); ok {
-		if off, is := truth(m); is && off {
+		if off, is := boolean(m); is && off {
 			return true
 		}
 	}
 	if m, ok := member(e.outer, e.fields.Enabled); ok {
-		on, is := truth(m)
+		on, is := boolean(m)
 		return is && !on
 	}
 	return false
@@ -178,7 +178,7 @@ func (e *Entry) transport() (t Transport, builtin string) {
 		return "", kind
 	case kind == "" && has(e.node, e.fields.Command):
 		return Stdio, ""
-	case hasURL && e.fields.BareURL == TakesSSE && kind == "":
+	case hasURL && e.fields.BareURL == AssumesSSE && kind == "":
 		return SSE, ""
 	case hasURL && has(e.node, "httpUrl") && slices.Contains(e.fields.OtherURLs, "httpUrl"):
 		return HTTP, ""

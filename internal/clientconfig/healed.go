@@ -80,9 +80,9 @@ func (c *Config) urlMember(e *Entry) string {
 	return e.fields.URL
 }
 
-// Become replaces the command or the URL of an entry and leaves its other fields unchanged. It
+// ReplaceSpec replaces the command or the URL of an entry and leaves its other fields unchanged. It
 // returns false if a command would have to become a URL or vice versa.
-func (c *Config) Become(e *Entry, s upstream.Spec) (edit Edit, ok bool) {
+func (c *Config) ReplaceSpec(e *Entry, s upstream.Spec) (edit Edit, ok bool) {
 	f, path := e.fields, e.Path
 	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
 		path = below(path, f.Nest)

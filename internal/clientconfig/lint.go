@@ -24,7 +24,7 @@ func (c *Config) Lint() []Problem {
 	l := &linter{Config: c}
 	if c.Err != nil {
 		next := ""
-		if errors.Is(c.Err, errLeaves) {
+		if errors.Is(c.Err, errOutside) {
 			next = "if its servers belong to the project, replace the link with a copy of the file"
 		}
 		l.add("not-readable", nil, nil, "cannot read the file: "+quoted(reason(c.Err)), next)
@@ -71,8 +71,8 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	}
 	if e != nil {
 		p.Server, p.entry = shownName(e.Name), e.Path
-		if l.fields.OneSpoilsAll && slices.Contains(spoiling, code) {
-			p.Why += spoilsAll
+		if l.fields.RejectsFile && slices.Contains(fileRejecting, code) {
+			p.Why += rejectsFile
 		}
 	}
 	if len(fix) > 0 && (l.shared() || l.touchesLoading(fix)) {
@@ -82,11 +82,11 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	return &l.all[len(l.all)-1]
 }
 
-// spoiling are the problems for which some clients reject the whole file.
-var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
+// fileRejecting are the problems for which some clients reject the whole file.
+var fileRejecting = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
 	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
 
-const spoilsAll = "; until it is fixed, the client loads no server from this file"
+const rejectsFile = "; until it is fixed, the client loads no server from this file"
 
 // touchesLoading reports whether a fix touches a variable that controls what code runs, what it
 // trusts or where it connects.
@@ -96,11 +96,11 @@ func (l *linter) touchesLoading(fix Edit) bool {
 		if len(c.Path) > 1 && c.Path[len(c.Path)-2] == any(l.fields.Env) {
 			name, ok = c.Path[len(c.Path)-1].(string)
 		}
-		return ok && decides(name)
+		return ok && controlsLoading(name)
 	})
 }
 
-func decides(name string) bool {
+func controlsLoading(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, start := range []string{"LD_", "DYLD_", "NODE_", "PYTHON", "NPM_CONFIG_", "PIP_", "UV_", "SSL_", "GIT_", "DOCKER_", "BASH_", "RUBY", "JAVA_TOOL", "JDK_JAVA", "PERL5"} {
 		if strings.HasPrefix(upper, start) {
@@ -175,7 +175,7 @@ func (l *linter) loose(text string) {
 		}
 		p := l.add("comment", nil, nil, "the file contains a comment", "remove the comments", cut(text, pieces)...)
 		place(p, comments[0].from)
-		l.perhaps(p, l.Client.Comments)
+		l.weaken(p, l.Client.Comments)
 		if l.Client.Comments == Unknown {
 			p.needsReview() // a comment may matter to its author
 		}
@@ -187,12 +187,12 @@ func (l *linter) loose(text string) {
 		}
 		p := l.add("trailing-comma", nil, nil, "there is a comma after the last item of a list or an object", "remove the comma", cut(text, pieces)...)
 		place(p, commas[0])
-		l.perhaps(p, l.Client.Commas)
+		l.weaken(p, l.Client.Commas)
 	}
 }
 
-// perhaps weakens a problem if the client's behavior is unknown.
-func (l *linter) perhaps(p *Problem, known Answer) {
+// weaken weakens a problem if the client's behavior is unknown.
+func (l *linter) weaken(p *Problem, known Answer) {
 	if known == Unknown {
 		p.Severity, p.Why = Warning, "many clients reject the whole file because of this; what "+l.Client.Name+" does is not documented"
 	}

@@ -29,7 +29,7 @@ func (l entryLinter) lint() {
 	l.command()
 	l.address()
 	l.kind()
-	l.must()
+	l.required()
 	l.environment()
 	l.values()
 	l.paths()
@@ -349,7 +349,7 @@ func (l entryLinter) withoutType(address string) {
 		if f.TypeFor == ForAll {
 			l.report("type-missing", l.e.outer, "the entry has no type", fmt.Sprintf("add %q: %q", f.Type, f.Stdio[0]), set(f.Stdio[0], l.at(f.Type)))
 		}
-	case f.TypeFor == Optional, f.BareURL == TakesSSE && guessed(address) == SSE, f.BareURL == TakesHTTP && guessed(address) == HTTP, f.NoRemote:
+	case f.TypeFor == Optional, f.BareURL == AssumesSSE && guessed(address) == SSE, f.BareURL == AssumesHTTP && guessed(address) == HTTP, f.NoRemote:
 	default:
 		word := f.HTTP[0]
 		if choices := f.spelled(guessed(address)); len(choices) > 0 {
@@ -360,11 +360,11 @@ func (l entryLinter) withoutType(address string) {
 			at = m
 		}
 		what := fmt.Sprintf("the entry has a URL but no %q", f.Type)
-		if f.BareURL == TakesSSE {
+		if f.BareURL == AssumesSSE {
 			what += ", so " + l.Client.Name + " uses SSE"
 		}
 		p := l.report("url-without-type", at, what, fmt.Sprintf("add %q: %q", f.Type, word), set(word, l.at(f.Type)))
-		if f.BareURL == TakesSSE || f.BareURL == TakesHTTP {
+		if f.BareURL == AssumesSSE || f.BareURL == AssumesHTTP {
 			p.needsReview() // it may work today with the client's default
 		}
 	}
@@ -389,8 +389,8 @@ func (l entryLinter) contradiction(given splice.Node, means Transport, address s
 	}
 }
 
-// must checks the required fields.
-func (l entryLinter) must() {
+// required checks the required fields.
+func (l entryLinter) required() {
 	for _, name := range l.e.fields.Must {
 		if has(l.e.outer, name) || l.Place.Borrowed {
 			continue
@@ -415,7 +415,7 @@ func (l entryLinter) must() {
 
 // name checks the server's name.
 func (l entryLinter) name() {
-	plainly := func(r rune) rune {
+	allowed := func(r rune) rune {
 		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
@@ -423,7 +423,7 @@ func (l entryLinter) name() {
 	}
 	switch l.Client.ID {
 	case "claude-code", "codex":
-		if strings.Map(plainly, l.e.Name) != l.e.Name {
+		if strings.Map(allowed, l.e.Name) != l.e.Name {
 			l.report("name-refused", l.e.outer, fmt.Sprintf("the name contains characters that the commands of %s reject", l.Client.Name), "")
 		}
 	case "gemini-cli":

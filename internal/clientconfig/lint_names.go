@@ -30,21 +30,21 @@ func (l entryLinter) names() {
 	known := l.e.fields.known()
 	for name, n := range l.e.outer.Members() {
 		if !slices.Contains(known, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "//") && !strings.HasPrefix(name, "$") {
-			l.unread(name, n, l.e.Path, known)
+			l.unknownField(name, n, l.e.Path, known)
 		}
 		l.outdated(name, n)
 	}
 	if l.nested() {
 		for name, n := range l.e.node.Members() {
 			if !slices.Contains(known, name) {
-				l.unread(name, n, l.at(), known)
+				l.unknownField(name, n, l.at(), known)
 			}
 		}
 	}
 }
 
-// unread checks one such field.
-func (l entryLinter) unread(name string, n splice.Node, in []any, known []string) {
+// unknownField checks one such field.
+func (l entryLinter) unknownField(name string, n splice.Node, in []any, known []string) {
 	f := l.e.fields
 	if l.Client.ID == "codex" && name == "bearer_token" {
 		l.report("inline-bearer-token", n, "the token is in the file", `store the token in an environment variable and name it: bearer_token_env_var = "NAME"`)
@@ -94,7 +94,7 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s; the entry also has %q", l.Client.Name, quoted(name), right), "keep one of the two fields")
 		return
 	}
-	if !l.lacks(right, n) {
+	if !l.canTake(right, n) {
 		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s", l.Client.Name, quoted(name)), "no change is needed if this is a note").Fix = nil
 		return
 	}
@@ -108,14 +108,14 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	}
 	p := l.report("field-name", n, fmt.Sprintf("%s ignores %s; it calls this field %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename the field", fix...)
 	p.needsReview() // it changes what is run or reached
-	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
-		p.Why += spoilsAll
+	if f.RejectsFile && (right == f.Command || right == f.URL) {
+		p.Why += rejectsFile
 	}
 }
 
-// lacks reports whether the entry has no such field yet and the value would fit there. An extra
+// canTake reports whether the entry has no such field yet and the value would fit there. An extra
 // field in an entry that works is a note.
-func (l entryLinter) lacks(right string, n splice.Node) bool {
+func (l entryLinter) canTake(right string, n splice.Node) bool {
 	f := l.e.fields
 	startable := l.e.Spec.Command != "" || l.e.Spec.URL != ""
 	switch right {
@@ -154,7 +154,7 @@ func (l entryLinter) renamed(right string) bool {
 // foreignSwitch reports a field of another client that would disable the server.
 func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
 	f := l.e.fields
-	value, is := truth(n)
+	value, is := boolean(n)
 	if !is || value != off {
 		return // it enables the server, which is the default
 	}

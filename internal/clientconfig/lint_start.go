@@ -128,14 +128,14 @@ func (l entryLinter) docker() {
 func (l entryLinter) timeouts() {
 	const minUnlikely = 10000 // seconds: a timeout of hours is unlikely to be intended
 	f := l.e.fields
-	said := false
+	isSet := false
 	for _, t := range f.Timeouts {
 		m, ok := member(l.e.outer, t.Field)
 		if !ok || m.Kind() == splice.MapKind {
-			said = said || ok
+			isSet = isSet || ok
 			continue
 		}
-		said = said || t.Start
+		isSet = isSet || t.Start
 		path := below(l.e.Path, t.Field)
 		n, isNumber := number(m)
 		switch {
@@ -172,7 +172,7 @@ func (l entryLinter) timeouts() {
 		}
 	}
 	const minStart = time.Minute
-	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < minStart }); i >= 0 && !said && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
+	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < minStart }); i >= 0 && !isSet && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
 		t := f.Timeouts[i]
 		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, and this one may have to be downloaded first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),
 			set(int(time.Minute/t.Unit), l.e.Path, t.Field))

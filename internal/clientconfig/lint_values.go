@@ -49,7 +49,7 @@ func (l entryLinter) environment() {
 	for name, value := range env.Members() {
 		names = append(names, name)
 		l.textual("env-value-not-text", "the variable", name, value, l.at(f.Env, name))
-		if l.Client.ID == "goose" && gooseRefuses(name) {
+		if l.Client.ID == "goose" && gooseRejects(name) {
 			l.report("env-refused", value, fmt.Sprintf("goose does not allow an entry to set %s", quoted(name)), "")
 		}
 	}
@@ -79,8 +79,8 @@ func oneSpelling(s string) bool {
 	return s == "true" || s == "false" || err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// gooseRefuses reports whether goose rejects a variable because it controls what a program loads.
-func gooseRefuses(name string) bool {
+// gooseRejects reports whether goose rejects a variable because it controls what a program loads.
+func gooseRejects(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains([]string{"PATH", "PATHEXT", "SYSTEMROOT", "WINDIR", "APPINIT_DLLS", "COMSPEC", "TEMP", "TMP", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
 		"NODE_OPTIONS", "RUBYOPT", "GEM_PATH", "GEM_HOME", "CLASSPATH", "GO111MODULE", "GOROOT", "PYTHONPATH", "PYTHONHOME"}, upper) ||
@@ -102,28 +102,28 @@ func (l entryLinter) withheld(given []string) {
 			given = append(given, r.Name)
 		}
 	}
-	hay := strings.ToUpper(strings.Join(append([]string{l.e.Name, l.e.Spec.Command}, l.e.Spec.Args...), " "))
+	haystack := strings.ToUpper(strings.Join(append([]string{l.e.Name, l.e.Spec.Command}, l.e.Spec.Args...), " "))
 	for _, pair := range l.Home.Environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if value == "" || slices.Contains(given, name) || l.Client.handsOn(name) || !fault.NamesSecret(name, value) || !meantFor(name, hay, l.e.Spec.Args) {
+		if value == "" || slices.Contains(given, name) || l.Client.passesOn(name) || !fault.NamesSecret(name, value) || !meantFor(name, haystack, l.e.Spec.Args) {
 			continue
 		}
-		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not pass %s to its servers", l.Client.Name, quoted(name)), l.handOn(name), l.passOn(name)...)
+		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not pass %s to its servers", l.Client.Name, quoted(name)), l.passOnHint(name), l.passOn(name)...)
 	}
 }
 
 // meantFor reports whether a variable is for a server, judging by its name or by docker's -e.
-func meantFor(name, hay string, args []string) bool {
+func meantFor(name, haystack string, args []string) bool {
 	for i, word := range args {
 		if i > 0 && word == name && (args[i-1] == "-e" || args[i-1] == "--env") {
 			return true
 		}
 	}
 	service, _, compound := strings.Cut(strings.ToUpper(name), "_")
-	return compound && len(service) >= 4 && strings.Contains(hay, service)
+	return compound && len(service) >= 4 && strings.Contains(haystack, service)
 }
 
-func (l entryLinter) handOn(name string) string {
+func (l entryLinter) passOnHint(name string) string {
 	switch f := l.e.fields; {
 	case f.EnvNames != "":
 		return fmt.Sprintf("add %q to %s", name, f.EnvNames)
@@ -216,7 +216,7 @@ func (l entryLinter) values() {
 		case isPlaceholder(v.text) && v.part != reference.Command && !refers:
 			l.report("placeholder-value", v.node, fmt.Sprintf("the value of %s is a placeholder", quoted(v.name)), "")
 		case l.shared() && !refers && secretValue(v):
-			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, and the file is shared with the project", quoted(v.name)), l.hide(v))
+			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, and the file is shared with the project", quoted(v.name)), l.secretRemedy(v))
 		}
 		if l.Client.ID == "kiro" && !asked && l.dialect().Forms != 0 && strings.Contains(v.text, "${") && refers {
 			asked = true
@@ -244,7 +244,7 @@ func secretValue(v value) bool {
 	return fault.Redact(v.text) != v.text
 }
 
-func (l entryLinter) hide(v value) string {
+func (l entryLinter) secretRemedy(v value) string {
 	if spelled, ok := l.dialect().Spell(variableName(v.name), v.part); ok {
 		return fmt.Sprintf("revoke the secret, create a new one, and refer to it as %s", spelled)
 	}
@@ -296,9 +296,9 @@ func unmistakable(r reference.Reference) bool {
 	return r.Form&(reference.Braces|reference.Default|reference.Bare|reference.Percent) == 0 || isVariable(r.Name)
 }
 
-// wholly reports whether a value is a single reference to a variable that is set, apart from a
+// isWholeReference reports whether a value is a single reference to a variable that is set, apart from a
 // header's scheme.
-func (l entryLinter) wholly(v value, r reference.Reference) bool {
+func (l entryLinter) isWholeReference(v value, r reference.Reference) bool {
 	before := v.text[:r.From]
 	if scheme := strings.ToLower(before); v.part == reference.Headers && (scheme == "bearer " || scheme == "basic " || scheme == "token ") {
 		before = ""
@@ -355,12 +355,12 @@ func hasCode(argv []string) bool { return codeAt(argv) >= 0 }
 
 // codeAt returns the index of that flag, or -1.
 func codeAt(argv []string) int {
-	behind := false
+	seenInterpreter := false
 	for i, word := range argv {
 		switch {
 		case slices.Contains(interpreters, program(word)):
-			behind = true
-		case behind && codeFlag(strings.ToLower(word)):
+			seenInterpreter = true
+		case seenInterpreter && codeFlag(strings.ToLower(word)):
 			return i
 		}
 	}
@@ -399,7 +399,7 @@ func isVariable(name string) bool {
 // respell writes references in the client's own form.
 func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 	d, f := l.dialect(), l.e.fields
-	if v.part&(reference.Environment|reference.Headers) != 0 && !l.wholly(v, foreign[0]) {
+	if v.part&(reference.Environment|reference.Headers) != 0 && !l.isWholeReference(v, foreign[0]) {
 		return nil
 	}
 	if whole := foreign[0]; f.EnvNames == "env_vars" && v.part == reference.Environment && whole.Form&reference.Variables != 0 && whole.Form != reference.Default &&

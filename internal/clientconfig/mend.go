@@ -36,7 +36,7 @@ func (c *Config) mendOnce(wanted func(Problem) bool, refused *[]Refused) (*Confi
 		skip[r.Code]++
 	}
 	problems := c.Lint()
-	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Fix.turn() - b.Fix.turn() })
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Fix.order() - b.Fix.order() })
 	for _, p := range problems {
 		if p.Fix == nil || !wanted(p) {
 			continue
@@ -63,7 +63,7 @@ func (c *Config) mended(p Problem) (*Config, error) {
 	now := c.Home.ReadText(c.File, file)
 	switch {
 	case p.entry != nil && !c.sameBeside(now, p.entry):
-		return nil, Skipped(sharing)
+		return nil, Skipped(sharesAlias)
 	case p.entry == nil && p.Fix.onlyCuts() && !c.sameAll(now):
 		return nil, Skipped("the client would read the file differently")
 	}
@@ -75,9 +75,9 @@ func (e Edit) onlyCuts() bool {
 	return !slices.ContainsFunc(e, func(c Change) bool { return c.Do != Put || c.Text != "" })
 }
 
-// turn orders fixes: text first, then names, then the rest, so that no field is added beside one
+// order ranks fixes: text first, then names, then the rest, so that no field is added beside one
 // that only has a wrong name.
-func (e Edit) turn() int {
+func (e Edit) order() int {
 	switch {
 	case len(e) > 0 && e[0].Do == Put:
 		return 0

@@ -83,7 +83,7 @@ func number(n splice.Node) (float64, bool) {
 	return f, err == nil
 }
 
-func truth(n splice.Node) (value, ok bool) {
+func boolean(n splice.Node) (value, ok bool) {
 	if n.Kind() != splice.BoolKind {
 		return false, false
 	}

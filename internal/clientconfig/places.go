@@ -46,7 +46,7 @@ const maxFileBytes = 10 << 20
 
 var (
 	errTooLarge = errors.New("the file is larger than 10 MB")
-	errLeaves   = errors.New("a symbolic link points outside the project")
+	errOutside  = errors.New("a symbolic link points outside the project")
 )
 
 // Getenv returns the value of a variable.
@@ -96,7 +96,7 @@ func (h Home) replaced(where string, p Place, c *Client, earlier []File) bool {
 		if h.Windows == "" || !strings.HasPrefix(where, h.Windows) {
 			return false
 		}
-		h = h.across()
+		h = h.windowsSide()
 	}
 	program, ok := h.resolve(p.Reader, "")
 	if !ok {
@@ -106,8 +106,8 @@ func (h Home) replaced(where string, p Place, c *Client, earlier []File) bool {
 	return err != nil
 }
 
-// across returns the Windows home as WSL sees it, with paths in Linux form.
-func (h Home) across() Home { return Home{OS: "linux", Home: h.Windows, Disk: h.Disk} }
+// windowsSide returns the Windows home as WSL sees it, with paths in Linux form.
+func (h Home) windowsSide() Home { return Home{OS: "linux", Home: h.Windows, Disk: h.Disk} }
 
 // Find returns the files that exist. Another client's file counts only if this client is also in
 // use.
@@ -164,7 +164,7 @@ func (h Home) paths(p Place) (all []string) {
 	}
 	for _, one := range alternatives(p.Windows) {
 		if strings.Contains(one, "~") {
-			if where, ok := h.across().resolve(one, ""); ok {
+			if where, ok := h.windowsSide().resolve(one, ""); ok {
 				all = append(all, h.glob(where)...)
 			}
 		}
@@ -209,9 +209,9 @@ func (h Home) Root() string {
 	return h.Project
 }
 
-// leaves reports whether links on the way to a project's file leave the project. A repository can
+// leavesProject reports whether links on the way to a project's file leave the project. A repository can
 // contain a link to any file of the user.
-func (h Home) leaves(file string) bool {
+func (h Home) leavesProject(file string) bool {
 	real := func(path string) string {
 		if to, err := h.disk().Readlink(path); err == nil && to != "" {
 			return to
@@ -381,8 +381,8 @@ func (h Home) look(where string, c *Client, p Place) File {
 		f.Err = errors.New("it is a directory")
 	case !info.Mode().IsRegular():
 		f.Err = errors.New("it is not a regular file") // reading a pipe would block
-	case p.inProject() && h.leaves(where):
-		f.Err = errLeaves
+	case p.inProject() && h.leavesProject(where):
+		f.Err = errOutside
 	case info.Size() > maxFileBytes:
 		f.Err = errTooLarge
 	}

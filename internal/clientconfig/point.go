@@ -13,7 +13,7 @@ func (c *Config) Point(e *Entry, address string) (Edit, error) {
 		}
 		for _, at := range [][]any{below(e.Path, name), below(e.Path, e.fields.Nest, name)} {
 			edit := Edit{set(address, at)}
-			if c.leads([]*Entry{e}, edit, func(_, now *Entry) bool {
+			if c.hasEffect([]*Entry{e}, edit, func(_, now *Entry) bool {
 				return now.Spec.URL == address && slices.Equal(now.Spec.Header, e.Spec.Header)
 			}) {
 				return edit, nil

@@ -36,7 +36,7 @@ func (e Entry) Secrets() fault.Secrets {
 		}
 	}
 	all := []fault.Secrets{
-		fault.KnownSecrets(known...), fault.SuspectedSecrets(slices.DeleteFunc(suspected, e.seen)...),
+		fault.KnownSecrets(known...), fault.SuspectedSecrets(slices.DeleteFunc(suspected, e.mustBeShown)...),
 		fault.VisibleCommandSecrets(append([]string{e.Spec.Command}, e.Spec.Args...)),
 		fault.AddressSecrets(e.Spec.URL), fault.AddressSecrets(e.url()),
 	}
@@ -52,9 +52,9 @@ func (e Entry) Secrets() fault.Secrets {
 	return fault.JoinSecrets(all...)
 }
 
-// seen reports whether the user must see a value to confirm a change: PATH determines which
+// mustBeShown reports whether the user must see a value to confirm a change: PATH determines which
 // programs are found.
-func (e Entry) seen(value string) bool {
+func (e Entry) mustBeShown(value string) bool {
 	path, ok := e.Variable("PATH")
 	return ok && value == path
 }

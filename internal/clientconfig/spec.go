@@ -206,7 +206,7 @@ func (r reader) inherited() (env []string) {
 	}
 	for _, pair := range r.Environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if !r.Client.handsOn(name) || strings.HasPrefix(name, "GAUZE_") {
+		if !r.Client.passesOn(name) || strings.HasPrefix(name, "GAUZE_") {
 			continue
 		}
 		if name == "PATH" && r.OS == "darwin" && r.Client.GUIPath {
@@ -217,8 +217,8 @@ func (r reader) inherited() (env []string) {
 	return env
 }
 
-// handsOn reports whether a client passes a variable on to its servers.
-func (c *Client) handsOn(name string) bool {
+// passesOn reports whether a client passes a variable on to its servers.
+func (c *Client) passesOn(name string) bool {
 	upper := strings.ToUpper(name)
 	switch c.Inherits {
 	case NoSecrets:

@@ -37,12 +37,12 @@ var (
 		Argv: true, Env: "environment", Cwd: "cwd",
 		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
 		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 30 * time.Second, Start: true}}, // 5 s in older versions
-		Enabled:  "enabled", Disabled: "disabled", OneSpoilsAll: true,
+		Enabled:  "enabled", Disabled: "disabled", RejectsFile: true,
 		Also: []string{"oauth", "protocol", "codemode"},
 	})
 	codexFields = usual(Fields{
 		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
-		BothRefused: true, Enabled: "enabled", Exact: true, OneSpoilsAll: true,
+		BothRefused: true, Enabled: "enabled", Exact: true, RejectsFile: true,
 		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
 			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
@@ -51,7 +51,7 @@ var (
 	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer and the older form of the file
 
 	// JSON blocks use Claude's format.
-	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, OneSpoilsAll: true}
+	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, RejectsFile: true}
 
 	kiloOld = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
 		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}}
@@ -191,7 +191,7 @@ var clients = []*Client{
 			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline migrated this file and now reads ~/.cline/data/settings/cline_mcp_settings.json"),
 		},
 		Fields: usual(Fields{
-			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesSSE,
+			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: AssumesSSE,
 			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"autoApprove", "remoteConfigured", "metadata", "oauth", "oauthClient", "transportType"},
 		}),
 		Comments: No, Commas: No,
@@ -296,7 +296,7 @@ var clients = []*Client{
 		Precedence: []Scope{Project, "project-shared", User},
 		Doubt:      "whether the project takes precedence over the user; its documentation says that servers receive only PATH, but 1.0.102 passes everything",
 		Fields: usual(Fields{
-			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesHTTP,
+			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: AssumesHTTP,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools"},
 			Also: []string{"deferTools", "disableToolCache", "oauthClientId", "oauthPublicClient", "oauthGrantType", "oidc", "filterMapping"},
 		}),
@@ -342,7 +342,7 @@ var clients = []*Client{
 		ID: "cherry-studio", Name: "Cherry Studio", Certain: true, Message: "Cherry Studio keeps servers in a database; import JSON under Settings > MCP",
 		Fields: usual(Fields{
 			OtherURLs: []string{"baseUrl"}, Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"},
-			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "isActive", Exact: true, OneSpoilsAll: true,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "isActive", Exact: true, RejectsFile: true,
 			Also: []string{"registryUrl", "longRunning", "disabledTools", "disabledAutoApproveTools", "name", "description"},
 		}),
 		Comments: No, Commas: No, Dialect: literal,

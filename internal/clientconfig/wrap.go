@@ -31,7 +31,7 @@ func (c *Config) Wrap(e *Entry, o WrapOptions) (Edit, error) {
 // WrapAll is Wrap for several entries. It returns one edit for all that can be wrapped and, for
 // each entry, nil or the reason why it is not.
 func (c *Config) WrapAll(entries []*Entry, o WrapOptions) (Edit, []error) {
-	return c.together(entries, func(e *Entry) (Edit, error) { return c.wrapping(e, o) }, c.provenBothWays)
+	return c.together(entries, func(e *Entry) (Edit, error) { return c.wrapping(e, o) }, c.verifiedBothWays)
 }
 
 // wrapping returns the edit that wraps an entry, not yet verified.
@@ -39,7 +39,7 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	if o.Gauze == "" {
 		o.Gauze = "gauze"
 	}
-	why := c.unfit(e)
+	why := c.whyNotWrapped(e)
 	switch {
 	case why != "":
 	case e.Spec.URL == "":
@@ -57,12 +57,12 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 
 // Reasons why a program cannot change an entry.
 const (
-	odd     = "it is written in a form that gauze could not restore exactly"
-	sharing = "it shares values with another entry through a YAML alias"
+	notReversible = "it is written in a form that gauze could not restore exactly"
+	sharesAlias   = "it shares values with another entry through a YAML alias"
 )
 
-// unfit returns why an entry cannot be wrapped, or "".
-func (c *Config) unfit(e *Entry) string {
+// whyNotWrapped returns why an entry cannot be wrapped, or "".
+func (c *Config) whyNotWrapped(e *Entry) string {
 	switch {
 	case c.Strict != nil || c.Doc == nil:
 		return "the client cannot parse this file"
@@ -83,7 +83,7 @@ func (c *Config) unfit(e *Entry) string {
 	case e.Spec.Command == "" && e.Spec.URL == "":
 		return "it has no command and no URL"
 	case c.aliased(e):
-		return sharing
+		return sharesAlias
 	}
 	return ""
 }
@@ -105,7 +105,7 @@ var errByHand = Skipped("it was wrapped by hand; edit the entry by hand")
 // need UnwrapByHand.
 func (c *Config) UnwrapAll(entries []*Entry) (Edit, []error) {
 	return c.together(entries, c.unwrapping, func(entries []*Entry, edit Edit) string {
-		if c.leads(entries, edit, func(e, now *Entry) bool {
+		if c.hasEffect(entries, edit, func(e, now *Entry) bool {
 			return !now.Wrapped && sameWords(now, e.Inner.Command, e.Inner.Args) && now.Spec.URL == e.Inner.URL
 		}) {
 			return ""
@@ -138,7 +138,7 @@ func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
 	case e.Inner.URL != "" && e.fields.NoRemote:
 		return nil, Skipped("the client does not support URLs in this file")
 	case c.aliased(e):
-		return nil, Skipped(sharing)
+		return nil, Skipped(sharesAlias)
 	case e.Inner.URL != "":
 		exact = c.unwrapURL(e)
 	default:
@@ -208,8 +208,8 @@ func (c *Config) together(entries []*Entry, edit func(*Entry) (Edit, error), pro
 	return proven, skipped
 }
 
-// leads reports whether an edit has the intended effect on the entries and none on anything else.
-func (c *Config) leads(entries []*Entry, edit Edit, wanted func(e, now *Entry) bool) bool {
+// hasEffect reports whether an edit has the intended effect on the entries and none on anything else.
+func (c *Config) hasEffect(entries []*Entry, edit Edit, wanted func(e, now *Entry) bool) bool {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
 		return false
@@ -233,39 +233,39 @@ func pathsOf(entries []*Entry) (all [][]any) {
 	return all
 }
 
-// provenBothWays returns why an edit does not wrap the entries, changes something else or cannot be
+// verifiedBothWays returns why an edit does not wrap the entries, changes something else or cannot be
 // reverted exactly, or "".
-func (c *Config) provenBothWays(entries []*Entry, edit Edit) (why string) {
+func (c *Config) verifiedBothWays(entries []*Entry, edit Edit) (why string) {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
-		return odd
+		return notReversible
 	}
 	wrapped := c.Home.ReadText(c.File, file)
 	switch {
 	case wrapped.Strict != nil:
-		return odd
+		return notReversible
 	case !c.sameBeside(wrapped, pathsOf(entries)...):
-		return sharing
+		return sharesAlias
 	case len(wrapped.Entries) != len(c.Entries):
-		return odd
+		return notReversible
 	}
 	var back Edit
 	for _, e := range entries {
 		again := wrapped.At(e.Path)
 		if again == nil || !again.Wrapped || again.Inner == nil ||
 			again.Inner.Command != e.Spec.Command || !slices.Equal(again.Inner.Args, e.Spec.Args) || again.Inner.URL != e.Spec.URL {
-			return odd
+			return notReversible
 		}
 		// The bytes below show that this leads back to the old entry.
 		exact, err := wrapped.unwrapping(again)
 		if err != nil {
-			return odd
+			return notReversible
 		}
 		back = append(back, exact...)
 	}
 	original, err := backwards(back).Apply(c.Format(), file)
 	if err != nil || !bytes.Equal(original, c.Text) {
-		return odd
+		return notReversible
 	}
 	return ""
 }
@@ -292,30 +292,30 @@ func quote(word string) string {
 func (c *Config) wrapCommand(e *Entry, gauze string) (Edit, string) {
 	command, ok := c.locate(member(e.node, e.fields.Command))
 	if !ok {
-		return nil, odd
+		return nil, notReversible
 	}
 	if e.fields.Argv {
 		inserted, ok := c.insertion(command, quote(gauze), `"run"`, `"--"`)
 		if !ok {
-			return nil, odd
+			return nil, notReversible
 		}
 		return Edit{inserted}, ""
 	}
 	if command.Kind() != splice.StringKind {
-		return nil, odd
+		return nil, notReversible
 	}
 	edit := Edit{c.put(command.from, command.to, quote(gauze))}
 	if args, there := member(e.node, e.fields.Args); there {
 		list, ok := c.locate(args, args.Kind() == splice.ListKind)
 		inserted, fits := c.insertion(list, `"run"`, `"--"`, command.Raw())
 		if !ok || !fits {
-			return nil, odd
+			return nil, notReversible
 		}
 		return backwards(append(edit, inserted)), ""
 	}
 	name, between, ok := c.neighbour(e, command, e.fields.Command, e.fields.Args)
 	if !ok {
-		return nil, odd
+		return nil, notReversible
 	}
 	edit[0].Text += between + name + `["run", ` + command.Raw() + "]"
 	return edit, ""

@@ -151,8 +151,8 @@ func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Pro
 	return d.finish()
 }
 
-// Cure plans what Mend does, and also saves the fixes that made servers work.
-func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Problem) bool) Plan {
+// FixAndKeep plans what Mend does, and also saves the fixes that made servers work.
+func (v *View) FixAndKeep(all []*Checked, files bool, allowed func(clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
 	var servers []*Server
 	for _, c := range all {
@@ -188,21 +188,21 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 		}
 		mended, made, refused := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
 		for _, p := range made {
-			d.replace(c, where(c, p), p.Consent, "fix "+string(p.Code), mended.Text)
+			d.replace(c, problemID(c, p), p.Consent, "fix "+string(p.Code), mended.Text)
 		}
 		for _, r := range refused {
-			d.postpone(where(c, r.Problem), byHand(r))
+			d.postpone(problemID(c, r.Problem), manualFix(r))
 		}
 		for _, p := range mended.Lint() {
 			if chosen(p) && p.Fix != nil && !allowed(p) {
-				d.postpone(where(c, p), p.What+"; "+needs(p, c))
+				d.postpone(problemID(c, p), p.What+"; "+whyPostponed(p, c))
 			}
 		}
 	}
 }
 
-// byHand says why a fix cannot be applied and where to make it by hand.
-func byHand(r clientconfig.Refused) string {
+// manualFix says why a fix cannot be applied and where to make it by hand.
+func manualFix(r clientconfig.Refused) string {
 	why := fmt.Sprintf("%s, and gauze cannot fix it here (%v)", r.What, r.Because)
 	if r.Line == 0 {
 		return why + "; edit the file by hand"
@@ -210,14 +210,14 @@ func byHand(r clientconfig.Refused) string {
 	return fmt.Sprintf("%s; edit line %d by hand", why, r.Line)
 }
 
-func where(c *clientconfig.Config, p clientconfig.Problem) string {
+func problemID(c *clientconfig.Config, p clientconfig.Problem) string {
 	if p.Server == "" {
 		return c.Client.ID
 	}
 	return c.Client.ID + "/" + p.Server
 }
 
-func needs(p clientconfig.Problem, c *clientconfig.Config) string {
+func whyPostponed(p clientconfig.Problem, c *clientconfig.Config) string {
 	switch {
 	case c.InProject():
 		return "the file belongs to a project, so the diff must be reviewed first"

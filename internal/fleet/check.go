@@ -28,16 +28,16 @@ type CheckOptions struct {
 // Checked is the result of checking one server.
 type Checked struct {
 	*Server
-	Tried   bool   // it was started or reached
-	Not     string // why it was not tried
-	Gone    bool   // it is wrapped, and the gauze binary that its file names does not exist
-	Attempt upstream.Attempted
-	Report  doctor.Report
+	Tried        bool   // it was started or reached
+	Not          string // why it was not tried
+	GauzeMissing bool   // it is wrapped, and the gauze binary that its file names does not exist
+	Attempt      upstream.Attempted
+	Report       doctor.Report
 }
 
-// Well reports whether the server works the way its client starts it.
-func (c *Checked) Well() bool {
-	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.Gone && c.otherTransport() == ""
+// WorksInClient reports whether the server works the way its client starts it.
+func (c *Checked) WorksInClient() bool {
+	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.GauzeMissing && c.otherTransport() == ""
 }
 
 // maxConcurrent bounds how many servers are tested at the same time.
@@ -70,12 +70,12 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	first, twins := map[string]*Checked{}, map[*Checked]*Checked{}
 	for i, s := range servers {
-		c := &Checked{Server: s, Not: s.untried(o)}
+		c := &Checked{Server: s, Not: s.whyNotTried(o)}
 		all[i] = c
 		if c.Not != "" {
 			continue
 		}
-		c.Gone = s.gone()
+		c.GauzeMissing = s.gauzeMissing()
 		key := s.key()
 		if twin := first[key]; twin != nil {
 			twins[c] = twin
@@ -113,8 +113,8 @@ func (s *Server) key() string {
 	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject())
 }
 
-// gone reports whether the gauze binary was moved after it was written to the file.
-func (s *Server) gone() bool {
+// gauzeMissing reports whether the gauze binary was moved after it was written to the file.
+func (s *Server) gauzeMissing() bool {
 	if !s.Wrapped || !filepath.IsAbs(s.Spec.Command) {
 		return false
 	}
@@ -184,8 +184,8 @@ func (s *Server) NotAgreed() error {
 	return errors.New("it comes with the project and has not been approved")
 }
 
-// untried returns why a server is not started or reached, or "".
-func (s *Server) untried(o CheckOptions) string {
+// whyNotTried returns why a server is not started or reached, or "".
+func (s *Server) whyNotTried(o CheckOptions) string {
 	spec := s.Real()
 	switch {
 	case s.Builtin != "":

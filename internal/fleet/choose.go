@@ -12,10 +12,10 @@ import (
 
 // Choice selects servers by name, by client, or all of them.
 type Choice struct {
-	Names   []string // NAME or CLIENT/NAME
-	Clients []string // client ids; empty for all clients
-	All     bool
-	Maybe   []string // those of Names that need not exist
+	Names    []string // NAME or CLIENT/NAME
+	Clients  []string // client ids; empty for all clients
+	All      bool
+	Optional []string // those of Names that need not exist
 }
 
 // NotFoundError reports a server name that no client has.
@@ -61,7 +61,7 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 				}
 			}
 		}
-		if !found && !slices.Contains(c.Maybe, name) {
+		if !found && !slices.Contains(c.Optional, name) {
 			return nil, notFound(name, all)
 		}
 	}

@@ -48,8 +48,8 @@ func (v *View) Health(all []*Checked, whole bool) Health {
 	return h
 }
 
-// Sick reports whether anything is broken.
-func (h Health) Sick() bool {
+// HasBroken reports whether anything is broken.
+func (h Health) HasBroken() bool {
 	return h.Count()[Broken] > 0 || h.BrokenFiles() > 0
 }
 

@@ -120,7 +120,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	}) {
 		l.Tools[unused(l.Tools, c.Hide(tool.Name))] = tool.Definition
 	}
-	if l.Values = c.noted(key); l.Values != nil {
+	if l.Values = c.valueHashes(key); l.Values != nil {
 		l.Key = keyID(key)
 	}
 	return l
@@ -229,7 +229,7 @@ func (l Lock) Only(c Choice) (Lock, error) {
 func (l Lock) Known(c Choice) Choice {
 	all := l.Partial && len(c.Names) == 0
 	for _, was := range l.Servers {
-		c.Maybe = append(c.Maybe, was.Name, was.Client+"/"+was.Name)
+		c.Optional = append(c.Optional, was.Name, was.Client+"/"+was.Name)
 		if all {
 			c.Names = append(c.Names, was.Client+"/"+was.Name)
 		}
@@ -298,7 +298,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		now := f.locked(c, key)
 		configured(was, now, drift)
 		values(was, now, drift)
-		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[inFront] == "" && !f.wrappedByUs(c.Server) {
+		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[wrapperKey] == "" && !f.wrappedByUs(c.Server) {
 			drift("config", "it is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
 		}
 		switch {
@@ -342,11 +342,11 @@ func values(was, now Locked, drift func(kind, what string)) {
 	}
 	visible := map[string]bool{"command line": !slices.Equal(was.Command, now.Command), "address": was.URL != now.URL, "query": was.URL != now.URL}
 	words := map[string]string{"command line": "a hidden argument of the command changed", "address": "a hidden part of the URL changed",
-		"query": "the query string of the URL changed", "working directory": "the working directory changed", inFront: "the gauze binary that wraps it, or one of its flags, changed"}
+		"query": "the query string of the URL changed", "working directory": "the working directory changed", wrapperKey: "the gauze binary that wraps it, or one of its flags, changed"}
 	for _, what := range slices.Sorted(maps.Keys(was.Values)) {
 		name, isVariable := strings.CutPrefix(what, "variable ")
 		header, isHeader := strings.CutPrefix(what, "header ")
-		gone := what == inFront && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
+		gone := what == wrapperKey && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
 		if was.Values[what] != now.Values[what] && !visible[what] && !gone {
 			drift("config", cmp.Or(words[what], "the value of the "+fault.Quote(what)+" changed"))
 		}
@@ -419,7 +419,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		for _, name := range was.Headers {
 			s.Spec.Header = append(s.Spec.Header, upstream.Header{Name: name, Value: v.header(i, name)})
 		}
-		if i >= 0 && v.become(d, v.Servers[i], was, s.Spec) {
+		if i >= 0 && v.replaceInPlace(d, v.Servers[i], was, s.Spec) {
 			continue
 		}
 		c, err := v.fileFor(client, s.Scope)
@@ -433,9 +433,9 @@ func (v *View) Restore(l Lock) (Plan, error) {
 	return d.finish(), nil
 }
 
-// become changes only what is run or reached, if nothing else is different. A wrapped server stays
+// replaceInPlace changes only what is run or reached, if nothing else is different. A wrapped server stays
 // wrapped.
-func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
+func (v *View) replaceInPlace(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
 	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
 		return false
 	}
@@ -452,7 +452,7 @@ func (v *View) become(d *draft, s *Server, was Locked, spec upstream.Spec) bool 
 	}
 	ok := !s.Wrapped || step("unwrap", (*clientconfig.Config).Unwrap)
 	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-		edit, ok := c.Become(e, spec)
+		edit, ok := c.ReplaceSpec(e, spec)
 		if !ok {
 			return nil, clientconfig.Skipped("the entry would have to be rewritten")
 		}

@@ -78,10 +78,10 @@ func keyed(key []byte, parts ...string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// noted returns the HMACs of everything in an entry that the lock does not show: values of
+// valueHashes returns the HMACs of everything in an entry that the lock does not show: values of
 // variables and headers, the query string, hidden arguments, the working directory, and the gauze
 // run that wraps it.
-func (s *Server) noted(key []byte) map[string]string {
+func (s *Server) valueHashes(key []byte) map[string]string {
 	if key == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (s *Server) noted(key []byte) map[string]string {
 	note := func(what, value string) { all[what] = keyed(key, s.ID(), string(s.Scope), what, value) }
 	spec := s.Real()
 	if s.Wrapped {
-		note(inFront, strings.Join(s.front(), "\x00"))
+		note(wrapperKey, strings.Join(s.wrapper(), "\x00"))
 	}
 	if u, err := url.Parse(spec.URL); err == nil && spec.URL != "" {
 		if u.RawQuery != "" {
@@ -122,12 +122,12 @@ func valueIn(spec upstream.Spec, name string) string {
 	return ""
 }
 
-// inFront is the name under which gauze run and its flags are recorded.
-const inFront = "gauze run"
+// wrapperKey is the name under which gauze run and its flags are recorded.
+const wrapperKey = "gauze run"
 
-// front returns what the client actually starts for a wrapped server: the program called gauze and
+// wrapper returns what the client actually starts for a wrapped server: the program called gauze and
 // the arguments before the server's own command.
-func (s *Server) front() []string {
+func (s *Server) wrapper() []string {
 	words := append([]string{s.Spec.Command}, s.Spec.Args...)
 	switch {
 	case s.Inner == nil:
@@ -141,7 +141,7 @@ func (s *Server) front() []string {
 // wrappedByUs reports whether this gauze binary wraps a server, with only the flags that gauze wrap
 // adds. Any program can be called gauze.
 func (f *Fleet) wrappedByUs(s *Server) bool {
-	front := s.front()
+	front := s.wrapper()
 	for i, word := range front[2:] {
 		if word != "--" && word != "--url" && word != "--header-env" && front[i+1] != "--header-env" {
 			return false

@@ -63,7 +63,7 @@ func (c *Checked) Verdict() Verdict {
 		return command(Works, "built into the client", Nothing)
 	case len(c.Errors()) > 0:
 		return c.ofProblem(command, Broken, c.Errors()[0])
-	case c.Gone:
+	case c.GauzeMissing:
 		return command(Broken, "wrapped, but gauze is no longer at "+fault.Quote(c.Entry.Spec.Command), Rewrap)
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return command(Broken, c.Hide(fault.Quote(c.Attempt.Stopped)), Nothing)
@@ -107,7 +107,7 @@ func (c *Checked) Health() string {
 	switch {
 	case !c.Tried:
 		return "not_tried"
-	case c.Well() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
+	case c.WorksInClient() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
