@@ -108,7 +108,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w; to test a program, run: gauze test -- %s", err, shell.Here().Quote(unknown.Name))
+		return fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(unknown.Name))
 	}
 	if err != nil {
 		return err

@@ -106,7 +106,7 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	default:
 		fix = Edit{rename(right, in, name)}
 	}
-	p := l.report("field-name", n, fmt.Sprintf("%s ignores %s; it calls this field %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename the field", fix...)
+	p := l.report("field-name", n, fmt.Sprintf("%s is called %s in %s", quoted(name), quoted(strings.ReplaceAll(right, "/", " > ")), l.Client.Name), "rename the field", fix...)
 	p.needsReview() // it changes what is run or reached
 	if f.RejectsFile && (right == f.Command || right == f.URL) {
 		p.Why += rejectsFile
