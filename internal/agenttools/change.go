@@ -163,7 +163,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 			result.Status, result.How = failed, "Nothing was written, because the server does not work."
 			return result, nil
 		case tried.Plan.Empty():
-			result.Status, result.How = nothingToDo, "No file needs to change."
+			result.Status, result.How = nothingToDo, "No file was changed."
 			return result, nil
 		case in.DryRun:
 			result.Status, result.Diff, result.How = dryRun, tried.Plan.Diff(), "Nothing was written."
@@ -252,7 +252,7 @@ func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned
 	result := Changed{Left: skippedOf(plan)}
 	switch {
 	case plan.Empty():
-		result.Status, result.How = nothingToDo, "No file needs to change."
+		result.Status, result.How = nothingToDo, "No file was changed."
 		return result, nil
 	case dry:
 		result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."

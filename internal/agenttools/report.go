@@ -202,8 +202,9 @@ func commandLine(words ...string) string {
 	return fault.Redact(strings.Join(line, " "))
 }
 
-// candidates returns a server that an agent names, as a candidate. A public https URL without headers,
-// query string or credentials, on a host in the user's own files, counts as the user's own.
+// candidates returns a server that an agent names, as a candidate. A public https URL without
+// headers, query string or credentials, on a host in the user's own files, counts as the user's
+// own.
 func (c *call) candidates(s upstream.Spec) []candidate {
 	one := candidate{from: trust.Agent, spec: s}
 	for _, h := range s.Header {

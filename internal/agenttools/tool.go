@@ -97,8 +97,8 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 	return c.answered(out), nil
 }
 
-// outlineOf returns the schema of a type without the fields of nested objects: they explain themselves, and every
-// byte of tools/list is in the context of every session.
+// outlineOf returns the schema of a type without the fields of nested objects: they explain
+// themselves, and every byte of tools/list is in the context of every session.
 func outlineOf[T any]() *jsonschema.Schema {
 	s := schemaOf[T]()
 	s.AdditionalProperties = nil

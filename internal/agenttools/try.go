@@ -313,9 +313,9 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 			result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."
 			return result, nil
 		case plan.Empty():
-			result.Status, result.How = done, "No further changes are needed."
+			result.Status, result.How = done, "No further changes were made."
 			if len(result.Written) == 0 {
-				result.Status = nothingToDo
+				result.Status, result.How = nothingToDo, "No changes were made."
 			}
 			return result, nil
 		}

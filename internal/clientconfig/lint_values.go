@@ -296,8 +296,8 @@ func unmistakable(r reference.Reference) bool {
 	return r.Form&(reference.Braces|reference.Default|reference.Bare|reference.Percent) == 0 || isVariable(r.Name)
 }
 
-// isWholeReference reports whether a value is a single reference to a variable that is set, apart from a
-// header's scheme.
+// isWholeReference reports whether a value is a single reference to a variable that is set, apart
+// from a header's scheme.
 func (l entryLinter) isWholeReference(v value, r reference.Reference) bool {
 	before := v.text[:r.From]
 	if scheme := strings.ToLower(before); v.part == reference.Headers && (scheme == "bearer " || scheme == "basic " || scheme == "token ") {

@@ -209,8 +209,8 @@ func (h Home) Root() string {
 	return h.Project
 }
 
-// leavesProject reports whether links on the way to a project's file leave the project. A repository can
-// contain a link to any file of the user.
+// leavesProject reports whether links on the way to a project's file leave the project. A
+// repository can contain a link to any file of the user.
 func (h Home) leavesProject(file string) bool {
 	real := func(path string) string {
 		if to, err := h.disk().Readlink(path); err == nil && to != "" {

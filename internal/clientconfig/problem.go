@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Problem is a mistake in a client's file that keeps a server from working, or that will surprise the user. Its texts
-// never contain a value that may be secret.
+// Problem is a mistake in a client's file that keeps a server from working, or that will surprise
+// the user. Its texts never contain a value that may be secret.
 type Problem struct {
 	Code         Code
 	Severity     Severity

@@ -208,7 +208,8 @@ func (c *Config) together(entries []*Entry, edit func(*Entry) (Edit, error), pro
 	return proven, skipped
 }
 
-// hasEffect reports whether an edit has the intended effect on the entries and none on anything else.
+// hasEffect reports whether an edit has the intended effect on the entries and none on anything
+// else.
 func (c *Config) hasEffect(entries []*Entry, edit Edit, wanted func(e, now *Entry) bool) bool {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
@@ -233,8 +234,8 @@ func pathsOf(entries []*Entry) (all [][]any) {
 	return all
 }
 
-// verifiedBothWays returns why an edit does not wrap the entries, changes something else or cannot be
-// reverted exactly, or "".
+// verifiedBothWays returns why an edit does not wrap the entries, changes something else or cannot
+// be reverted exactly, or "".
 func (c *Config) verifiedBothWays(entries []*Entry, edit Edit) (why string) {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {

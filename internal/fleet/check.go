@@ -96,10 +96,12 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	return all
 }
 
-// brokenTimeout bounds the wait for an entry that its client does not load: the result does not change the verdict.
+// brokenTimeout bounds the wait for an entry that its client does not load: the result does not
+// change the verdict.
 const brokenTimeout = 5 * time.Second
 
-// timeout returns how long to wait for the server: as long as asked, or 0 for the default of its command.
+// timeout returns how long to wait for the server: as long as asked, or 0 for the default of its
+// command.
 func (s *Server) timeout(asked time.Duration) time.Duration {
 	if asked == 0 && len(s.Errors()) > 0 {
 		return brokenTimeout

@@ -224,8 +224,8 @@ func (l Lock) Only(c Choice) (Lock, error) {
 	return l, nil
 }
 
-// Known returns the choice to verify: names that the lock has need not be in any file, and a partial lock chooses its
-// own servers if the choice names none.
+// Known returns the choice to verify: names that the lock has need not be in any file, and a
+// partial lock chooses its own servers if the choice names none.
 func (l Lock) Known(c Choice) Choice {
 	all := l.Partial && len(c.Names) == 0
 	for _, was := range l.Servers {
@@ -433,8 +433,8 @@ func (v *View) Restore(l Lock) (Plan, error) {
 	return d.finish(), nil
 }
 
-// replaceInPlace changes only what is run or reached, if nothing else is different. A wrapped server stays
-// wrapped.
+// replaceInPlace changes only what is run or reached, if nothing else is different. A wrapped
+// server stays wrapped.
 func (v *View) replaceInPlace(d *draft, s *Server, was Locked, spec upstream.Spec) bool {
 	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
 		return false
