@@ -69,7 +69,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 		fmt.Fprint(w, answer.Load())
 	}))
 	defer source.Close()
-	// A server of the user's own whose words are another's, and who repeats its secret in every way it hideSecretsOf.
+	// A server of the user's own whose words are another's, and who repeats its secret in every way it knows.
 	noisy := "#!/bin/sh\ncat \"$(dirname \"$0\")/words\" >&2\nprintf '%s\\n' \"$NOISY_TOKEN\" \"key=$NOISY_TOKEN\" >&2\nprintf '%s' \"$NOISY_TOKEN\" | base64 >&2\nprintf '%s' \"$NOISY_TOKEN\" | od -An -tx1 | tr -d ' \\n' >&2\nexit 1\n"
 	a := newAgent(t, settings{online: true, files: map[string]string{"bin/noisy": noisy, "bin/words": ""}})
 	a.fleet.Registry = registry.Source{URL: source.URL, Dir: filepath.Join(a.dir, "state", "registry"), Online: true}

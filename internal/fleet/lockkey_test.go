@@ -151,7 +151,7 @@ func TestRestoreLeavesChangedValuesAlone(t *testing.T) {
 	}
 }
 
-// Any program can be called gauze, and its flags decide, too: a wrap is valueHashes like everything else that is started.
+// Any program can be called gauze, and its flags decide, too: a wrap is recorded like everything else that is started.
 func TestVerifyNoticesAnotherGauzeInFront(t *testing.T) {
 	const plain, wrapped = `"command": "srv", "args": ["a"]`, `"command": "/ours/gauze", "args": ["run", "--", "srv", "a"]`
 	const impostor, flags = `"command": "/tmp/evil/gauze", "args": ["run", "--", "srv", "a"]`, `"command": "/ours/gauze", "args": ["run", "--cwd", "/tmp/evil", "--", "srv", "a"]`
