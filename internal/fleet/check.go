@@ -112,7 +112,7 @@ func (s *Server) timeout(asked time.Duration) time.Duration {
 // key returns a string that is equal only for servers that are started or reached in exactly the
 // same way. It contains hashes of secrets.
 func (s *Server) key() string {
-	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject())
+	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject(), len(s.Errors()) > 0)
 }
 
 // gauzeMissing reports whether the gauze binary was moved after it was written to the file.

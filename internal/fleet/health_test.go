@@ -66,6 +66,24 @@ func TestAnEntryThatIsKnownToBeBrokenGetsNoTimeToDownload(t *testing.T) {
 	}
 }
 
+// The result of a short test must not stand for a server whose entry is good.
+func TestABrokenEntryIsNotTestedForAGoodOne(t *testing.T) {
+	h := newHome(t)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"good": {"command": "npx", "args": ["-y", "x"]}, "invalid": {"command": "npx", "args": ["-y", "x"], "headers": {"A": 1}}, "same": {"command": "npx", "args": ["-y", "x"]}}}`)
+	keys := map[string]string{}
+	for _, s := range h.fleet.Look().Servers {
+		if s.Client.ID == "cursor" {
+			keys[s.Name] = s.key()
+			if s.Name == "invalid" && len(s.Errors()) == 0 {
+				t.Fatal("the entry has no error")
+			}
+		}
+	}
+	if keys["good"] != keys["same"] || keys["good"] == keys["invalid"] {
+		t.Errorf("%v", keys)
+	}
+}
+
 func TestAPlanKnowsWhetherASkippedServerStillNeedsAChange(t *testing.T) {
 	h := newHome(t)
 	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"cmd": "npx"}}}`)
