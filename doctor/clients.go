@@ -125,7 +125,7 @@ func Heal(ctx context.Context, o HealthOptions) (*Health, *Plan, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return publicHealth(h), newPlan(f, view.Cure(h.Servers, h.Whole, fleet.WithEyes)), nil
+	return publicHealth(h), newPlan(f, view.FixAndKeep(h.Servers, h.Whole, fleet.WithReview)), nil
 }
 
 func check(ctx context.Context, o HealthOptions, heal bool) (*fleet.Fleet, *fleet.View, fleet.Health, error) {

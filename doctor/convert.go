@@ -34,7 +34,7 @@ func newPlan(f *fleet.Fleet, plan fleet.Plan) *Plan {
 		p.Files = append(p.Files, c.Path)
 	}
 	for _, s := range plan.Skipped {
-		p.Skipped = append(p.Skipped, Skip(s))
+		p.Skipped = append(p.Skipped, Skip{Server: s.Server, Why: s.Why})
 	}
 	return p
 }
@@ -124,7 +124,7 @@ func publicProblems(problems []clientconfig.Problem) (all []Problem) {
 	for _, p := range problems {
 		all = append(all, Problem{
 			Code: string(p.Code), Error: p.Severity == clientconfig.Error, Client: p.Client.ID, File: p.File, Line: p.Line,
-			Server: p.Server, What: p.What, Why: p.Why, Next: p.Next, Fixable: p.Fix != nil && fleet.WithEyes(p),
+			Server: p.Server, What: p.What, Why: p.Why, Next: p.Next, Fixable: p.Fix != nil && fleet.WithReview(p),
 		})
 	}
 	return all

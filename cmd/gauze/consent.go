@@ -47,13 +47,17 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	out := cmd.OutOrStdout()
 	p := paint(colourful(out))
 	showSkipped(out, plan.Skipped, p)
+	if plan.Empty() && plan.Pending() {
+		fmt.Fprintln(out, "No file was changed.")
+		return nil
+	}
 	if plan.Empty() {
 		fmt.Fprintln(out, "Nothing to change.")
 		return nil
 	}
 	rest := fleet.Plan{}
 	if f.yes {
-		plan, rest = plan.Blind(named)
+		plan, rest = plan.SplitByReview(named)
 	}
 	if !plan.Empty() {
 		io.WriteString(out, showPatch(plan.Diff(), p))
@@ -204,10 +208,9 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 		return
 	}
 	fmt.Fprintln(w)
-	var undo, told []string
+	var told []string
 	for _, e := range made {
 		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), plaintext.Clean(fl.Tilde(e.Path)), plaintext.Clean(e.About))
-		undo = append([]string{"gauze undo " + e.ID}, undo...)
 	}
 	for _, c := range plan.Changes {
 		written := func(e backup.Entry) bool { return e.Path == c.Path }
@@ -216,7 +219,7 @@ func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry
 			told = append(told, c.Client.Name)
 		}
 	}
-	fmt.Fprintf(w, "  The way back: %s\n", strings.Join(undo, "; "))
+	fmt.Fprintf(w, "  To undo: gauze undo %s\n", made[len(made)-1].ID)
 }
 
 // showPatch colours a diff.

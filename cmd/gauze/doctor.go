@@ -108,7 +108,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w; a program is tried with: gauze test -- %s", err, shell.Here().Quote(unknown.Name))
+		return fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(unknown.Name))
 	}
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 			io.WriteString(out, "\nNow:\n\n"+showHealth(fl, h, f.static, p))
 		}
 	}
-	if h.Sick() {
+	if h.HasBroken() {
 		return exitStatus(1)
 	}
 	return nil
@@ -176,7 +176,7 @@ func (f *doctorFlags) again(cmd *cobra.Command, fl *fleet.Fleet, was fleet.Healt
 // plan is what --fix would write: with --yes only what needs no look at it.
 func (f *doctorFlags) plan(view *fleet.View, h fleet.Health) fleet.Plan {
 	if f.yes {
-		return view.Cure(h.Servers, h.Whole, view.Blindly)
+		return view.FixAndKeep(h.Servers, h.Whole, view.WithoutReview)
 	}
-	return view.Cure(h.Servers, h.Whole, fleet.WithEyes)
+	return view.FixAndKeep(h.Servers, h.Whole, fleet.WithReview)
 }

@@ -37,7 +37,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		}
 	}
 	b.WriteString(showConflicts(h.Conflicts, p))
-	n := h.Count()
+	n := h.Totals()
 	var sum []string
 	add := func(count int, what string) {
 		if count > 0 {
@@ -45,18 +45,18 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		}
 	}
 	if !static {
-		sum = append(sum, fmt.Sprintf("%d of %d work", h.Working(), len(h.Servers)-n[fleet.Off]))
+		sum = append(sum, fmt.Sprintf("%d of %d work", n.Working, len(h.Servers)-n.Off))
 	} else {
 		sum = append(sum, plural(len(h.Servers), "entry")+" read")
 	}
-	add(n[fleet.Broken], "broken")
+	add(n.Broken, "broken")
 	if files := h.BrokenFiles(); files > 0 {
 		sum = append(sum, plural(files, "broken file"))
 	}
 	if !static {
-		add(n[fleet.Untried], "not tried")
+		add(n.Untried, "not tried")
 	}
-	add(n[fleet.Off], "off")
+	add(n.Off, "off")
 	fmt.Fprintf(&b, "\n%s.\n", strings.Join(sum, ", "))
 	return b.String()
 }
@@ -127,7 +127,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 		}
 		d.Servers = append(d.Servers, one)
 	}
-	sick := h.Sick()
+	broken := h.HasBroken()
 	if f.fix {
 		plan := f.plan(view, h)
 		d.Plan = &planned{Diff: plan.Diff(), Consent: plan.Consent(), Skipped: append([]fleet.Skip{}, plan.Skipped...), Made: []string{}}
@@ -144,13 +144,13 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 				return err
 			}
 		} else {
-			sick = sick || !f.dryRun && !plan.Empty()
+			broken = broken || !f.dryRun && !plan.Empty()
 		}
 	}
 	if _, err := cmd.OutOrStdout().Write(jsonLine(d)); err != nil {
 		return err
 	}
-	if sick {
+	if broken {
 		return exitStatus(1)
 	}
 	return nil

@@ -100,7 +100,7 @@ type problem struct {
 func problemsOf(all []clientconfig.Problem) []problem {
 	made := []problem{}
 	for _, p := range all {
-		made = append(made, problem{string(p.Code), p.Severity.String(), p.Client.ID, p.File, p.Line, p.Column, p.What, p.Why, p.Next, p.Fix != nil && fleet.WithEyes(p)})
+		made = append(made, problem{string(p.Code), p.Severity.String(), p.Client.ID, p.File, p.Line, p.Column, p.What, p.Why, p.Next, p.Fix != nil && fleet.WithReview(p)})
 	}
 	return made
 }

@@ -72,6 +72,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
+	lock = lock.Chosen(fleet.Choice{Names: names})
 	out := cmd.OutOrStdout()
 	for _, c := range left {
 		v := c.Verdict()

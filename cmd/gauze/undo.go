@@ -79,16 +79,25 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 }
 
 func (f *undoFlags) showOne(cmd *cobra.Command, fl *fleet.Fleet, id string, p paint) error {
-	entry, diff, err := fl.Made(id)
+	group, err := fl.Group(id)
 	if err != nil {
 		return unknownChange(id, err)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nchange %s, %s: %s\n%s", entry.ID, entry.Time.Local().Format("2 January 2006 15:04"), plaintext.Clean(entry.About), showPatch(diff, p))
-	return err
+	for _, e := range group {
+		entry, diff, err := fl.Made(e.ID)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "\nchange %s, %s: %s\n%s", entry.ID, entry.Time.Local().Format("2 January 2006 15:04"), plaintext.Clean(entry.About), showPatch(diff, p))
+	}
+	return nil
 }
 
 func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) error {
-	made, err := fl.Store.Restore(id, f.force)
+	made, err := fl.Revert(id, f.force)
+	for _, e := range made {
+		fmt.Fprintf(cmd.OutOrStdout(), "Restored %s to its content before change %s.\n", plaintext.Clean(fl.Tilde(e.Path)), plaintext.Clean(e.Undoes))
+	}
 	switch {
 	case errors.Is(err, backup.ErrUnknown):
 		return unknownChange(id, err)
@@ -99,8 +108,10 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze undo: %v\n", err)
 		return exitStatus(1)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is as it was before change %s. This can be taken back, too: gauze undo %s\n", plaintext.Clean(fl.Tilde(made.Path)), plaintext.Clean(id), made.ID)
-	return err
+	if len(made) > 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "To undo this:\n\n    gauze undo %s\n", made[0].ID)
+	}
+	return nil
 }
 
 func unknownChange(id string, err error) error {

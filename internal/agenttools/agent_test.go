@@ -332,18 +332,18 @@ func TestAnAgentsMistakesAreExplained(t *testing.T) {
 		arguments any
 		wants     []string
 	}{
-		{"remove_server", object{"name": "ntoes"}, []string{"did you mean notes", "list_servers"}},
-		{"test_connection", object{"name": "notse"}, []string{"did you mean notes"}},
-		{"check_health", object{"clients": []string{"curser"}}, []string{"did you mean cursor"}},
+		{"remove_server", object{"name": "ntoes"}, []string{`did you mean "notes"`, "list_servers"}},
+		{"test_connection", object{"name": "notse"}, []string{`did you mean "notes"`}},
+		{"check_health", object{"clients": []string{"curser"}}, []string{`did you mean "cursor"`}},
 		{"check_health", object{"timeout_seconds": 100000}, []string{"timeout_seconds", "600"}},
 		{"check_health", object{"servers": object{"a": 1}}, []string{"servers", "array"}},
 		{"configure_server", object{"package": "npm:x"}, []string{"name"}},
-		{"configure_server", object{"name": "a b", "package": "npm:x"}, []string{"cannot be the name"}},
+		{"configure_server", object{"name": "a b", "package": "npm:x"}, []string{"invalid server name"}},
 		{"configure_server", object{"name": "x", "package": "left-pad", "clients": []string{"cursor"}}, []string{"npm:NAME", "for example"}},
 		{"configure_server", object{"name": "x", "clients": []string{"cursor"}}, []string{"name one server"}},
 		{"configure_server", object{"name": "x", "url": "https://a.example", "scope": "galaxy"}, []string{"scope", "project"}},
 		{"test_connection", object{}, []string{"name one server", `{"url"`}},
-		{"test_connection", object{"name": "notes", "command": "x"}, []string{"configured"}},
+		{"test_connection", object{"name": "notes", "command": "x"}, []string{"cannot be combined"}},
 		{"diagnose", object{"log": " "}, []string{"log is empty", "for example"}},
 		{"verify", object{"file": "nowhere.lock"}, []string{"gauze lock"}},
 		{"undo", object{"id": "77"}, []string{"77", "list"}},
@@ -487,7 +487,7 @@ func TestATokenIsForOneDeed(t *testing.T) {
 		}
 	}
 	token := a.want(needsConsent, "remove_server", object{"name": "notes"}).get("consent")
-	if r := a.call("remove_server", object{"name": "web", "consent": token}); !r.failed || !strings.Contains(r.text, "other arguments") {
+	if r := a.call("remove_server", object{"name": "web", "consent": token}); !r.failed || !strings.Contains(r.text, "different arguments") {
 		t.Errorf("%+v", r)
 	}
 	untouched("with the token of another server")

@@ -12,25 +12,25 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-func (d *desk) addChange() {
-	add(d, "configure_server", "Add an MCP server",
-		"Add an MCP server to the configuration files of one or several clients: it is tried first, healed if it needs help, and only what was found to work is written, after the user's yes to the diff. Name one of package, url and command. Secrets: set env NAME to null to refer to a variable the user has set, instead of writing its value.",
+func (svc *service) addChangeTools() {
+	add(svc, "configure_server", "Add an MCP server",
+		"Add an MCP server to the configuration of one or more clients. The server is tested first and repaired if needed; only a configuration that works is written, after the user confirms the diff. Give one of package, url or command. For a secret, set the env value to null to refer to the user's variable of that name instead of storing its value.",
 		hints{destructive: true, idempotent: true, openWorld: true}, (*call).configure)
-	add(d, "remove_server", "Remove an MCP server",
-		"Take an MCP server out of the configuration files of its clients, after the user's yes to the diff. `undo` brings it back.",
+	add(svc, "remove_server", "Remove an MCP server",
+		"Remove an MCP server from the configuration files of its clients, after the user confirms the diff. `undo` restores it.",
 		hints{destructive: true, idempotent: true}, (*call).remove)
-	add(d, "wrap_servers", "Put Gauze in front of MCP servers",
-		"Put `gauze run` in front of configured MCP servers, so that they survive crashes and hangs and their calls are repaired, after the user's yes to the diff. unwrap_servers gives back every byte.",
+	add(svc, "wrap_servers", "Wrap MCP servers with Gauze",
+		"Run configured MCP servers through `gauze run`, which restarts them after crashes and hangs and repairs tool calls. Writes the files after the user confirms the diff; unwrap_servers restores them exactly.",
 		hints{idempotent: true}, (*call).wrap)
-	add(d, "unwrap_servers", "Take Gauze out again",
-		"Take `gauze run` out of configured MCP servers again, after the user's yes to the diff.",
+	add(svc, "unwrap_servers", "Unwrap MCP servers",
+		"Stop running configured MCP servers through `gauze run`. Writes the files after the user confirms the diff.",
 		hints{idempotent: true}, (*call).unwrap)
-	add(d, "undo", "Take back a change",
-		"List the changes Gauze made to configuration files (list), or take one back by its id, the newest if none is named, after the user's yes to the diff.",
+	add(svc, "undo", "Undo a change",
+		"List the changes that Gauze made to configuration files (list), or revert one by id, by default the newest, after the user confirms the diff.",
 		hints{destructive: true}, (*call).undo)
 }
 
-// Written is a change that was made.
+// Written is a change that was written.
 type Written struct {
 	ID    string `json:"id" jsonschema:"for undo"`
 	File  string `json:"file"`
@@ -43,7 +43,15 @@ func writtenOf(e backup.Entry) Written {
 }
 
 func (w Written) text() string {
-	return fmt.Sprintf("wrote %s (%s); undo with {\"id\": %q}", w.File, w.About, w.ID)
+	return fmt.Sprintf("wrote %s (%s); to undo, call undo with {\"id\": %q}", w.File, w.About, w.ID)
+}
+
+// writtenText lists what was written before an error.
+func writtenText(all []Written) (text string) {
+	for _, w := range all {
+		text += "\n" + w.text()
+	}
+	return text
 }
 
 const (
@@ -58,51 +66,47 @@ func skippedOf(p fleet.Plan) (all []string) {
 	return all
 }
 
-// askPlan shows a plan and makes it if the person agrees. typed is the command
-// that does the same, up to where its flags end, and what follows them.
-func askPlan[Out any, P interface {
+// confirmPlan shows a plan to the user and applies it if they agree. typed is the equivalent
+// command: the part before --consent, and the part after it.
+func confirmPlan[Out any, P interface {
 	*Out
-	standing() *Standing
+	actionStatus() *ActionStatus
 }](c *call, plan fleet.Plan, title string, typed [2][]string, then func(*call, []Written) (Out, error)) (Out, error) {
 	consent := plan.Consent()
-	q := question{title: title, shown: plan.Diff(), token: consent, deeds: writes, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
-	return ask[Out, P](c, q, func(c *call) (out Out, err error) {
-		made, err := c.desk.Fleet.Apply(plan, consent)
+	q := question{title: title, shown: plan.Diff(), token: consent, operations: writes, typed: strings.TrimSpace(commandLine(typed[0]...) + " --consent " + consent + " " + commandLine(typed[1]...))}
+	return confirm[Out, P](c, q, func(c *call) (out Out, err error) {
+		made, err := c.service.Fleet.Apply(plan, consent)
 		var written []Written
 		for _, entry := range made {
 			written = append(written, writtenOf(entry))
 		}
 		if err != nil {
-			done := ""
-			for _, w := range written {
-				done += "\n" + w.text()
-			}
-			return out, mistake(err.Error()+done, "call %s again without consent, and show the user the new answer", c.tool)
+			return out, failure(err.Error()+writtenText(written), "call %s again without consent and show the user the new result", c.tool)
 		}
 		return then(c, written)
 	})
 }
 
 type configureIn struct {
-	Name string `json:"name" jsonschema:"what the server is to be called: letters, digits, dots, dashes and underscores"`
-	wanted
-	Clients []string `json:"clients,omitempty" jsonschema:"ids of clients, such as claude-code or cursor; left out: the one in use, if it is one"`
-	Scope   string   `json:"scope,omitempty" jsonschema:"user (default), project (a file others get, too) or local"`
-	Wrap    *bool    `json:"wrap,omitempty" jsonschema:"put gauze run in front, so that it heals at every start; default true"`
-	Replace bool     `json:"replace,omitempty" jsonschema:"write an entry of the same name anew"`
-	Heal    *bool    `json:"auto_heal,omitempty" jsonschema:"try fixes that only change how the same server is started or reached; default true"`
-	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"try it and show what would be written, and write nothing"`
-	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"for one answer without a sign of progress, 1 to 600"`
-	Consent string   `json:"consent,omitempty" jsonschema:"the token of an earlier answer, after the user agreed"`
+	Name string `json:"name" jsonschema:"letters, digits, dots, dashes and underscores"`
+	target
+	Clients []string `json:"clients,omitempty" jsonschema:"client ids, such as claude-code or cursor; default: the one in use, if there is only one"`
+	Scope   string   `json:"scope,omitempty" jsonschema:"user (default), project (a file shared with others) or local"`
+	Wrap    *bool    `json:"wrap,omitempty" jsonschema:"run it through gauze run, which repairs it at every start; default true"`
+	Replace bool     `json:"replace,omitempty" jsonschema:"overwrite an entry with the same name"`
+	Heal    *bool    `json:"auto_heal,omitempty" jsonschema:"try fixes that only change how the server is started or reached; default true"`
+	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"test the server, return the diff and write nothing"`
+	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Configured is what came of it.
+// Configured is the result of configure_server.
 type Configured struct {
-	Standing
-	Report  *Healing  `json:"report,omitempty" jsonschema:"how the server did when it was tried"`
+	ActionStatus
+	Report  *Healing  `json:"report,omitempty" jsonschema:"result of the test"`
 	Written []Written `json:"written,omitempty"`
-	Left    []string  `json:"left,omitempty" jsonschema:"clients whose files stay as they are, and why"`
-	Needs   []Needed  `json:"needs,omitempty" jsonschema:"variables and headers a registry calls required and nobody gave"`
+	Left    []string  `json:"left,omitempty" jsonschema:"clients whose files are not changed, and why"`
+	Needs   []Needed  `json:"needs,omitempty" jsonschema:"required variables and headers that are missing"`
 }
 
 func (o Configured) text() string {
@@ -114,9 +118,9 @@ func (o Configured) text() string {
 		b.WriteString(o.Report.text() + "\n")
 	}
 	for _, left := range o.Left {
-		b.WriteString("left: " + left + "\n")
+		b.WriteString("not changed: " + left + "\n")
 	}
-	return strings.TrimSpace(b.String() + o.Standing.text() + neededText(o.Needs))
+	return strings.TrimSpace(b.String() + o.ActionStatus.text() + neededText(o.Needs))
 }
 
 func (c *call) configure(in configureIn) (out Configured, err error) {
@@ -124,79 +128,83 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 	if err != nil {
 		return out, err
 	}
-	c.knowsOf(in.wanted)
+	c.hideSecretsIn(in.target)
 	scope := clientconfig.Scope(in.Scope)
 	if in.Scope != "" && !slices.Contains([]clientconfig.Scope{clientconfig.User, clientconfig.Project, clientconfig.Local}, scope) {
-		return out, mistake(fmt.Sprintf("scope is %q", redact.Quote(in.Scope)), "want user, project or local, or leave it out")
+		return out, failure(fmt.Sprintf("invalid scope %q: must be user, project or local", redact.Quote(in.Scope)), `for example {"scope": "user"}`)
 	}
 	request := in.request()
 	request.Name, request.Clients, request.Scope, request.Replace = in.Name, in.Clients, scope, in.Replace
-	request.Wrap, request.Heal, request.Timeout = or(in.Wrap, true), or(in.Heal, true), wait
-	// What cannot be written is not tried either.
+	request.Wrap, request.Heal, request.Timeout = orDefault(in.Wrap, true), orDefault(in.Heal, true), wait
+	// A server that cannot be written is not tested.
 	untried := request
 	untried.Untried = true
-	resolved, err := c.desk.Fleet.Configure(c.ctx, untried)
+	resolved, err := c.service.Fleet.Configure(c.ctx, untried)
 	if err != nil {
-		return out, mistake(strings.ReplaceAll(err.Error(), "--client ", "clients: "), `for example {"name": "time", "package": "pypi:mcp-server-time", "clients": ["claude-code"]}`)
+		return out, failure(strings.ReplaceAll(err.Error(), "--client ", "clients: "), `for example {"name": "time", "package": "pypi:mcp-server-time", "clients": ["claude-code"]}`)
 	}
 	if resolved.Plan.Empty() {
-		out.Status, out.Left, out.How = nothingToDo, skippedOf(resolved.Plan), "No file would change, so nothing was tried. \"replace\": true writes an entry of the same name anew."
+		out.Status, out.Left, out.How = nothingToDo, skippedOf(resolved.Plan), "No file would change, so the server was not tested. To overwrite an entry with the same name, set \"replace\": true."
 		return out, nil
 	}
 	typed := [2][]string{append([]string{"gauze", "add", in.Name}, in.flags()...), in.words()}
 	for _, client := range in.Clients {
 		typed[0] = append(typed[0], "--client", client)
 	}
-	return agreedTo(c, c.named(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
-		c.knowsOf(in.wanted)
-		request.Tell = func(is string) { c.tell("%s", is) }
-		tried, err := c.desk.Fleet.Configure(c.ctx, request)
+	return confirmStart(c, c.candidates(resolved.Spec), commandLine(slices.Concat(typed[0], typed[1])...), func(c *call) (out Configured, err error) {
+		c.hideSecretsIn(in.target)
+		request.Tell = func(is string) { c.progress("%s", is) }
+		tried, err := c.service.Fleet.Configure(c.ctx, request)
 		if err != nil {
 			return out, err
 		}
-		so := Configured{Report: healingOf(tried.Report.Spec, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
+		result := Configured{Report: healingOf(tried.Report.Spec, tried.Attempt, tried.Report), Left: skippedOf(tried.Plan), Needs: neededOf(tried)}
 		switch {
 		case !tried.Works():
-			so.Status, so.How = failed, "Nothing was written: what does not work is not configured."
-			return so, nil
+			result.Status, result.How = failed, "Nothing was written, because the server does not work."
+			return result, nil
 		case tried.Plan.Empty():
-			so.Status, so.How = nothingToDo, "No file would change."
-			return so, nil
+			result.Status, result.How = nothingToDo, "No file was changed."
+			return result, nil
 		case in.DryRun:
-			so.Status, so.Diff, so.How = dryRun, tried.Plan.Diff(), "Nothing was written."
-			return so, nil
+			result.Status, result.Diff, result.How = dryRun, tried.Plan.Diff(), "Nothing was written."
+			return result, nil
 		}
-		out, err = askPlan(c, tried.Plan, "It works. May Gauze write it into these files?", typed, func(_ *call, written []Written) (Configured, error) {
-			so.Status, so.Written, so.How = done, written, "Its client reads the file when it starts next, or reloads its servers."
-			return so, nil
+		out, err = confirmPlan(c, tried.Plan, "The server works. Allow Gauze to add it to these files?", typed, func(_ *call, written []Written) (Configured, error) {
+			result.Status, result.Written, result.How = done, written, "The client loads the server when it next starts or reloads its servers."
+			return result, nil
 		})
 		if out.Report == nil {
-			out.Report, out.Left, out.Needs = so.Report, so.Left, so.Needs
+			out.Report, out.Left, out.Needs = result.Report, result.Left, result.Needs
 		}
 		return out, err
 	})
 }
 
-type someIn struct {
-	Servers []string `json:"servers,omitempty" jsonschema:"names, or CLIENT/NAME"`
-	Clients []string `json:"clients,omitempty" jsonschema:"ids of clients; with no servers named: all of theirs"`
-	Remote  bool     `json:"remote,omitempty" jsonschema:"also servers behind a URL, whose login the client may hold"`
-	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"only show what would be written"`
-	Consent string   `json:"consent,omitempty" jsonschema:"the token of an earlier answer, after the user agreed"`
+type serversIn struct {
+	Servers []string `json:"servers,omitempty" jsonschema:"NAME or CLIENT/NAME"`
+	Clients []string `json:"clients,omitempty" jsonschema:"client ids; without servers: all servers of these clients"`
+	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
+	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
+}
+
+type wrapIn struct {
+	serversIn
+	Remote bool `json:"remote,omitempty" jsonschema:"include remote servers, whose login the client may manage"`
 }
 
 type removeIn struct {
-	Name    string   `json:"name" jsonschema:"NAME, or CLIENT/NAME"`
-	Clients []string `json:"clients,omitempty" jsonschema:"ids of clients, if it is in several and not all are meant"`
-	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"only show what would be written"`
-	Consent string   `json:"consent,omitempty" jsonschema:"the token of an earlier answer, after the user agreed"`
+	Name    string   `json:"name" jsonschema:"NAME or CLIENT/NAME"`
+	Clients []string `json:"clients,omitempty" jsonschema:"client ids, to remove it from these clients only"`
+	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
+	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Changed is what came of a change.
+// Changed is the result of a change to configured servers.
 type Changed struct {
-	Standing
+	ActionStatus
 	Written []Written `json:"written,omitempty"`
-	Left    []string  `json:"left,omitempty" jsonschema:"servers that stay as they are, and why"`
+	Left    []string  `json:"left,omitempty" jsonschema:"servers that are not changed, and why"`
 }
 
 func (o Changed) text() string {
@@ -205,36 +213,36 @@ func (o Changed) text() string {
 		b.WriteString(w.text() + "\n")
 	}
 	for _, left := range o.Left {
-		b.WriteString("left: " + left + "\n")
+		b.WriteString("not changed: " + left + "\n")
 	}
-	return strings.TrimSpace(b.String() + o.Standing.text())
+	return strings.TrimSpace(b.String() + o.ActionStatus.text())
 }
 
 func (c *call) remove(in removeIn) (Changed, error) {
 	if in.Name == "" {
-		return Changed{}, mistake("name is empty", `for example {"name": "claude-code/time"}; list_servers has all names`)
+		return Changed{}, failure("name is empty", `for example {"name": "claude-code/time"}; list_servers returns all names`)
 	}
-	return c.change(fleet.Choice{Names: []string{in.Name}, Clients: in.Clients}, in.DryRun, "May Gauze remove this server?", "remove", (*fleet.View).Remove)
+	return c.change(fleet.Choice{Names: []string{in.Name}, Clients: in.Clients}, in.DryRun, "Allow Gauze to remove this server?", "remove", (*fleet.View).Remove)
 }
 
-func (c *call) wrap(in someIn) (Changed, error) {
-	return c.some(in, "May Gauze put itself in front of these servers?", "wrap", func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
+func (c *call) wrap(in wrapIn) (Changed, error) {
+	return c.changeServers(in.serversIn, "Allow Gauze to run these servers through gauze run?", "wrap", func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
 		return v.Wrap(servers, in.Remote)
 	})
 }
 
-func (c *call) unwrap(in someIn) (Changed, error) {
-	return c.some(in, "May Gauze take itself out of these servers again?", "unwrap", (*fleet.View).Unwrap)
+func (c *call) unwrap(in serversIn) (Changed, error) {
+	return c.changeServers(in, "Allow Gauze to stop running these servers through gauze run?", "unwrap", (*fleet.View).Unwrap)
 }
 
-func (c *call) some(in someIn, title, verb string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) (Changed, error) {
+func (c *call) changeServers(in serversIn, title, verb string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) (Changed, error) {
 	if len(in.Servers) == 0 && len(in.Clients) == 0 {
-		return Changed{}, mistake("neither servers nor clients are named", `for example {"servers": ["time"]} or {"clients": ["cursor"]}; list_servers has all names`)
+		return Changed{}, failure("servers and clients are both empty", `for example {"servers": ["time"]} or {"clients": ["cursor"]}; list_servers returns all names`)
 	}
 	return c.change(fleet.Choice{Names: in.Servers, Clients: in.Clients}, in.DryRun, title, verb, plan)
 }
 
-// change plans something for chosen servers, shows it and makes it.
+// change plans a change to the chosen servers, asks for confirmation and applies it.
 func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned func(*fleet.View, []*fleet.Server) fleet.Plan) (out Changed, err error) {
 	view := c.look()
 	chosen, err := view.Choose(choice)
@@ -242,39 +250,39 @@ func (c *call) change(choice fleet.Choice, dry bool, title, verb string, planned
 		return out, err
 	}
 	plan := planned(view, chosen)
-	so := Changed{Left: skippedOf(plan)}
+	result := Changed{Left: skippedOf(plan)}
 	switch {
 	case plan.Empty():
-		so.Status, so.How = nothingToDo, "No file would change."
-		return so, nil
+		result.Status, result.How = nothingToDo, "No file was changed."
+		return result, nil
 	case dry:
-		so.Status, so.Diff, so.How = dryRun, plan.Diff(), "Nothing was written."
-		return so, nil
+		result.Status, result.Diff, result.How = dryRun, plan.Diff(), "Nothing was written."
+		return result, nil
 	}
 	typed := append([]string{"gauze", verb}, choice.Names...)
 	for _, client := range choice.Clients {
 		typed = append(typed, "--client", client)
 	}
-	out, err = askPlan(c, plan, title, [2][]string{typed}, func(_ *call, written []Written) (Changed, error) {
-		so.Status, so.Written = done, written
-		return so, nil
+	out, err = confirmPlan(c, plan, title, [2][]string{typed}, func(_ *call, written []Written) (Changed, error) {
+		result.Status, result.Written = done, written
+		return result, nil
 	})
 	if out.Left == nil {
-		out.Left = so.Left
+		out.Left = result.Left
 	}
 	return out, err
 }
 
 type undoIn struct {
-	ID      string `json:"id,omitempty" jsonschema:"of the change to take back; left out: the newest"`
-	List    bool   `json:"list,omitempty" jsonschema:"only list the changes"`
-	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"only show what would be written"`
-	Consent string `json:"consent,omitempty" jsonschema:"the token of an earlier answer, after the user agreed"`
+	ID      string `json:"id,omitempty" jsonschema:"id of the change to revert; default: the newest"`
+	List    bool   `json:"list,omitempty" jsonschema:"list the changes and write nothing"`
+	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
+	Consent string `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Undone is the list of changes, or what came of taking one back.
+// Undone is the list of changes, or the result of undoing one.
 type Undone struct {
-	Standing
+	ActionStatus
 	Changes []Written `json:"changes,omitempty" jsonschema:"newest first"`
 	Written []Written `json:"written,omitempty"`
 }
@@ -287,14 +295,14 @@ func (u Undone) text() string {
 	for _, w := range u.Written {
 		b.WriteString(w.text() + "\n")
 	}
-	return strings.TrimSpace(b.String() + u.Standing.text())
+	return strings.TrimSpace(b.String() + u.ActionStatus.text())
 }
 
 func (c *call) undo(in undoIn) (out Undone, err error) {
 	c.look()
-	all, trouble := c.desk.Fleet.Store.List()
+	all, trouble := c.service.Fleet.Store.List()
 	if in.List || in.ID == "" && len(all) == 0 {
-		out.Status, out.How = done, fmt.Sprintf("%d changes.", len(all))
+		out.Status, out.How = done, plural(len(all), "change")+"."
 		if trouble != nil {
 			out.How += " " + redact.Passage(trouble.Error())
 		}
@@ -307,21 +315,24 @@ func (c *call) undo(in undoIn) (out Undone, err error) {
 	if id == "" {
 		id = all[0].ID
 	}
-	back, err := c.desk.Fleet.Return(id)
+	back, err := c.service.Fleet.Reversal(id)
 	if err != nil {
-		return out, mistake(err.Error(), `call undo with {"list": true} to see all changes`)
+		return out, failure(err.Error(), `call undo with {"list": true} to list all changes`)
 	}
 	if in.DryRun {
 		out.Status, out.Diff, out.How = dryRun, back.Diff, "Nothing was written."
 		return out, nil
 	}
-	q := question{title: "May Gauze take back this change?", shown: back.Diff, token: back.Consent(), deeds: writes, typed: commandLine("gauze", "undo", id)}
-	return ask(c, q, func(*call) (out Undone, err error) {
-		entry, err := c.desk.Fleet.Undo(back, q.token)
-		if err != nil {
-			return out, mistake(err.Error(), `call undo with {"list": true} to see all changes`)
+	q := question{title: "Allow Gauze to undo this change?", shown: back.Diff, token: back.Consent(), operations: writes, typed: commandLine("gauze", "undo", id)}
+	return confirm(c, q, func(*call) (out Undone, err error) {
+		restored, err := c.service.Fleet.Undo(back, q.token)
+		for _, entry := range restored {
+			out.Written = append(out.Written, writtenOf(entry))
 		}
-		out.Status, out.Written = done, []Written{writtenOf(entry)}
+		if err != nil {
+			return out, failure(err.Error()+writtenText(out.Written), `call undo with {"list": true} to list all changes`)
+		}
+		out.Status = done
 		return out, nil
 	})
 }

@@ -21,9 +21,9 @@ func TestEveryToolDeclaresWhatItDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := len(deeds)
+	rows := len(operations)
 	for _, tool := range all.Tools {
-		row := deeds[tool.Name]
+		row := operations[tool.Name]
 		if len(row) == 0 {
 			t.Errorf("%s has no row", tool.Name)
 		}
@@ -54,17 +54,17 @@ func TestEveryToolDeclaresWhatItDoes(t *testing.T) {
 
 // What a tool has no row for is not done, whatever its code tries.
 func TestWhatIsNotInTheTableIsNeverDone(t *testing.T) {
-	for tool, row := range deeds {
+	for tool, row := range operations {
 		c := &call{tool: tool}
 		for from := trust.Entry; from <= trust.Agent; from++ {
 			for use := trust.Start; use <= trust.Show; use++ {
 				want := trust.Never
 				for _, d := range row {
-					if d == (deed{from, use}) {
+					if d == (operation{from, use}) {
 						want = trust.Of(from, use)
 					}
 				}
-				if got := c.verdict(deed{from, use}); got != want {
+				if got := c.verdict(operation{from, use}); got != want {
 					t.Errorf("%s, %v of %v: %v, want %v", tool, use, from, got, want)
 				}
 			}

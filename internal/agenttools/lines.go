@@ -11,28 +11,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-const longestLine = 16 << 20
+const maxLineBytes = 16 << 20
 
-// lines are a client's messages, one each. What is no message is answered here
-// and goes no further: the SDK would end the connection, and with it every call
-// at work.
-type lines struct {
+// lineReader passes on the client's messages, one per line. It rejects a line that is not a message
+// itself: the SDK would close the connection and end every call in progress.
+type lineReader struct {
 	io.Closer
 	from *bufio.Reader
 	out  io.Writer
-	left []byte // of messages that are read already
+	left []byte // of messages that were already read
 }
 
-func newLines(in io.ReadCloser, out io.Writer) *lines {
-	return &lines{Closer: in, from: bufio.NewReader(in), out: out}
+func newLineReader(in io.ReadCloser, out io.Writer) *lineReader {
+	return &lineReader{Closer: in, from: bufio.NewReader(in), out: out}
 }
 
-func (l *lines) Read(p []byte) (int, error) {
+func (l *lineReader) Read(p []byte) (int, error) {
 	for len(l.left) == 0 {
 		line, err := l.next()
 		switch {
 		case errors.Is(err, errTooLong):
-			l.refuse(nil, jsonrpc.CodeParseError, "the line is longer than 16 MiB; it was skipped")
+			l.refuse(nil, jsonrpc.CodeParseError, "the message is longer than 16 MiB and was skipped")
 		case err != nil && len(line) == 0:
 			return 0, err
 		default:
@@ -44,15 +43,15 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-var errTooLong = errors.New("the line is too long")
+var errTooLong = errors.New("the message is too long")
 
-// next is a whole line without the white space around it. The last one needs no
-// line end.
-func (l *lines) next() (line []byte, err error) {
+// next returns a whole line without surrounding white space. The last line need not end in a
+// newline.
+func (l *lineReader) next() (line []byte, err error) {
 	long := false
 	for {
 		part, err := l.from.ReadSlice('\n')
-		if long = long || len(line)+len(part) > longestLine; !long {
+		if long = long || len(line)+len(part) > maxLineBytes; !long {
 			line = append(line, part...)
 		}
 		switch {
@@ -65,14 +64,13 @@ func (l *lines) next() (line []byte, err error) {
 	}
 }
 
-// take passes a message on. A batch is passed on one by one: most versions of
-// the protocol have none.
-func (l *lines) take(line []byte) {
+// take passes on a message. It splits a batch, which most protocol versions do not support.
+func (l *lineReader) take(line []byte) {
 	var batch []json.RawMessage
 	switch {
 	case len(line) == 0:
 	case !json.Valid(line):
-		l.refuse(nil, jsonrpc.CodeParseError, "the line is not JSON; send one message a line")
+		l.refuse(nil, jsonrpc.CodeParseError, "the line is not valid JSON; send one message per line")
 	case line[0] == '[' && json.Unmarshal(line, &batch) == nil && len(batch) > 0:
 		for _, message := range batch {
 			l.pass(message)
@@ -82,15 +80,15 @@ func (l *lines) take(line []byte) {
 	}
 }
 
-func (l *lines) pass(message []byte) {
+func (l *lineReader) pass(message []byte) {
 	if _, err := jsonrpc.DecodeMessage(message); err != nil {
-		l.refuse(callOf(message), jsonrpc.CodeInvalidRequest, `the line is JSON, but no JSON-RPC message: want an object with "jsonrpc": "2.0" and a method`)
+		l.refuse(callOf(message), jsonrpc.CodeInvalidRequest, `the line is not a JSON-RPC message: it must be an object with "jsonrpc": "2.0" and a method`)
 		return
 	}
 	l.left = append(append(l.left, message...), '\n')
 }
 
-// callOf is the id of a call that is not quite one; nil if there is none.
+// callOf returns the id of an invalid request, or nil if it has none.
 func callOf(message []byte) json.RawMessage {
 	var call struct {
 		ID     any             `json:"id"`
@@ -103,28 +101,28 @@ func callOf(message []byte) json.RawMessage {
 	}
 	switch call.ID.(type) {
 	case string, json.Number:
-		id, _ := json.Marshal(call.ID) // it was JSON before
+		id, _ := json.Marshal(call.ID) // decoded from JSON
 		return id
 	}
 	return nil
 }
 
-func (l *lines) refuse(id json.RawMessage, code int64, why string) {
+func (l *lineReader) refuse(id json.RawMessage, code int64, why string) {
 	answer, _ := json.Marshal(struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   *jsonrpc.Error  `json:"error"`
-	}{"2.0", id, &jsonrpc.Error{Code: code, Message: why}}) // of plain text
-	_, _ = l.out.Write(append(answer, '\n')) // who does not read it will not miss it
+	}{"2.0", id, &jsonrpc.Error{Code: code, Message: why}}) // plain text always encodes
+	_, _ = l.out.Write(append(answer, '\n')) // the client may be gone
 }
 
-// turns lets one message out after the other, whoever writes.
-type turns struct {
+// syncWriter serializes writes, so that messages do not interleave.
+type syncWriter struct {
 	io.WriteCloser
 	mu sync.Mutex
 }
 
-func (t *turns) Write(p []byte) (int, error) {
+func (t *syncWriter) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.WriteCloser.Write(p)

@@ -21,33 +21,33 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// hints are what a tool says of itself to clients.
+// hints are the annotations of a tool.
 type hints struct{ readOnly, destructive, idempotent, openWorld bool }
 
-// answer is what a tool returns: data, and the same in a few lines.
+// answer is what a tool returns: data, and a short text with the same content.
 type answer interface{ text() string }
 
-// add registers a tool. Its schemas come from the types; arguments are held
-// against them as Gauze does it for every server: repaired where that changes
-// no meaning, or refused with all that is wrong and a call that would pass.
-func add[In any, Out answer](d *desk, name, title, about string, h hints, run func(*call, In) (Out, error)) {
-	if len(deeds[name]) == 0 {
-		panic("agenttools: " + name + " has no row in the table of deeds")
+// add registers a tool. Its schemas are derived from the types. Arguments are validated against the
+// input schema like those of any server behind Gauze: repaired where the meaning is clear, or
+// rejected with every error and a call that would be valid.
+func add[In any, Out answer](svc *service, name, title, about string, h hints, run func(*call, In) (Out, error)) {
+	if len(operations[name]) == 0 {
+		panic("agenttools: " + name + " is missing from the table of operations")
 	}
 	input := schemaOf[In]()
 	raw, err := json.Marshal(input)
 	if err != nil {
-		panic(err) // of our own types
+		panic(err) // cannot happen with our own types
 	}
 	tier := repair.Silent
 	if h.readOnly {
 		tier = repair.Told
 	}
-	d.server.AddTool(&mcp.Tool{
-		Name: name, Title: title, Description: about, InputSchema: input, OutputSchema: schemaOf[Out](),
-		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld},
+	svc.server.AddTool(&mcp.Tool{
+		Name: name, Title: title, Description: about, InputSchema: input, OutputSchema: outlineOf[Out](),
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: h.readOnly, DestructiveHint: &h.destructive, IdempotentHint: h.idempotent, OpenWorldHint: &h.openWorld},
 	}, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := d.newCall(ctx, name, request)
+		c := svc.newCall(ctx, name, request)
 		defer c.end()
 		schema := repair.Compile(raw)
 		out := schema.Arguments(request.Params.Arguments, repair.Options{Tool: name, Tier: tier})
@@ -60,14 +60,13 @@ func add[In any, Out answer](d *desk, name, title, about string, h hints, run fu
 		}
 		var in In
 		if err := json.Unmarshal(arguments, &in); err != nil {
-			return c.failed(mistake("the arguments are not what "+name+" takes: "+redact.Quote(err.Error()), "send a JSON object with the members of the input schema")), nil
+			return c.failed(failure("invalid arguments for "+name+": "+redact.Quote(err.Error()), "send a JSON object that matches the input schema")), nil
 		}
 		return finish(c, arguments, func() (Out, error) { return run(c, in) })
 	})
 }
 
-// finish runs a call, or goes on where its person has answered, and makes a
-// result of what comes out.
+// finish runs a call, or resumes it after the user has answered, and returns its result.
 func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mcp.CallToolResult, error) {
 	consent := c.identify(arguments)
 	open, said, err := c.resume(consent)
@@ -78,7 +77,7 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 		out, err = run()
 	case !agrees(said):
 		var none Out
-		s := any(&none).(interface{ standing() *Standing }).standing() // who asks has one
+		s := any(&none).(interface{ actionStatus() *ActionStatus }).actionStatus() // every tool that asks has one
 		s.Asks = open.title
 		s.refused(said, open.question)
 		out = none
@@ -100,11 +99,22 @@ func finish[Out answer](c *call, arguments []byte, run func() (Out, error)) (*mc
 	return c.answered(out), nil
 }
 
-// schemaOf is the schema of a type. Lists are lists and never null.
+// outlineOf returns the schema of a type without the fields of nested objects: they explain
+// themselves, and every byte of tools/list is in the context of every session.
+func outlineOf[T any]() *jsonschema.Schema {
+	s := schemaOf[T]()
+	s.AdditionalProperties = nil
+	for name, property := range s.Properties {
+		s.Properties[name] = &jsonschema.Schema{Type: property.Type, Types: property.Types, Description: property.Description}
+	}
+	return s
+}
+
+// schemaOf returns the schema of a type. Lists are never null.
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
 	if err != nil {
-		panic(err) // of our own types
+		panic(err) // cannot happen with our own types
 	}
 	plain(s)
 	return s
@@ -124,36 +134,36 @@ func plain(s *jsonschema.Schema) {
 	plain(s.AdditionalProperties)
 }
 
-// call is one call of a tool at work.
+// call is a tool call in progress.
 type call struct {
-	desk    *desk
+	service *service
 	ctx     context.Context
 	tool    string
 	request *mcp.CallToolRequest
-	digest  string // of the tool and its arguments, without the consent
+	digest  string // hash of the tool and its arguments without consent
 	stop    context.CancelFunc
 
 	mu      sync.Mutex
 	steps   int
 	told    time.Time
-	secrets []redact.Secrets // values that no answer may hold
+	secrets []redact.Secrets // values that no result may contain
 }
 
-func (d *desk) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
-	c := &call{desk: d, tool: tool, request: request}
+func (svc *service) newCall(ctx context.Context, tool string, request *mcp.CallToolRequest) *call {
+	c := &call{service: svc, tool: tool, request: request}
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(d.ctx, cancel) // the SDK waits for calls at the end, and does not end them
+	stop := context.AfterFunc(svc.ctx, cancel) // the SDK waits for calls at shutdown but does not cancel them
 	c.ctx, c.stop = ctx, func() { stop(); cancel() }
-	c.secrets = []redact.Secrets{redact.EnvironSecrets(d.Fleet.Home.Environ)}
+	c.secrets = []redact.Secrets{redact.EnvironSecrets(svc.Fleet.Home.Environ)}
 	return c
 }
 
 func (c *call) end() { c.stop() }
 
-// identify notes which call this is, and returns the consent it brings.
+// identify stores the digest of the call and returns its consent token.
 func (c *call) identify(arguments []byte) (consent string) {
 	var all map[string]any
-	_ = json.Unmarshal(arguments, &all) // it was read once already
+	_ = json.Unmarshal(arguments, &all) // it was decoded before
 	consent, _ = all["consent"].(string)
 	delete(all, "consent")
 	canonical, _ := json.Marshal(all)
@@ -162,10 +172,12 @@ func (c *call) identify(arguments []byte) (consent string) {
 	return consent
 }
 
-// knows takes note of the secrets of all servers, so that no answer holds them.
-// Values that are only suspected stay: what a server says was cleared of them
-// before, and in our own words they may be a name.
-func (c *call) knows(view *fleet.View) { c.secrets = append(c.secrets, view.Secrets().Certain()) }
+// hideSecretsOf registers the known secrets of all servers for redaction. Values that are only
+// suspected to be secret are not included: server output is already redacted, and in our own
+// messages they may be a name.
+func (c *call) hideSecretsOf(view *fleet.View) {
+	c.secrets = append(c.secrets, view.Secrets().Certain())
+}
 
 func (c *call) hide(text string) string {
 	for _, s := range c.secrets {
@@ -174,26 +186,25 @@ func (c *call) hide(text string) string {
 	return text
 }
 
-// tell says what is going on, to a client that wants to know.
-func (c *call) tell(format string, args ...any) {
+// progress sends a progress notification if the client asked for them.
+func (c *call) progress(format string, args ...any) {
 	token := c.request.Params.GetProgressToken()
 	if token == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.told) < 100*time.Millisecond && c.steps > 20 { // a server that reports by the byte
+	if time.Since(c.told) < 100*time.Millisecond && c.steps > 20 { // throttle a server that reports often
 		return
 	}
 	c.steps++
 	c.told = time.Now()
 	_ = c.request.Session.NotifyProgress(c.ctx, &mcp.ProgressNotificationParams{
 		ProgressToken: token, Progress: float64(c.steps), Message: redact.Quote(c.hide(fmt.Sprintf(format, args...))),
-	}) // nobody is listening any more
+	}) // the client may be gone
 }
 
-// answered is a good result. What it holds is combed for known secrets once
-// more, whoever wrote it.
+// answered returns a successful result, with known secrets redacted once more.
 func (c *call) answered(out answer) *mcp.CallToolResult {
 	data, err := json.Marshal(out)
 	var value any
@@ -205,56 +216,56 @@ func (c *call) answered(out answer) *mcp.CallToolResult {
 	if err != nil {
 		return c.failed(err)
 	}
-	value = c.combed(value)
+	value = c.redacted(value)
 	text := c.hide(out.text())
-	if d, ok := out.(interface{ decides() string }); ok && d.decides() != "" {
-		value.(map[string]any)["diff"] = d.decides()
-		before, after, _ := strings.Cut(out.text(), d.decides())
-		text = c.hide(before) + d.decides() + c.hide(after)
+	if d, ok := out.(interface{ unredacted() string }); ok && d.unredacted() != "" {
+		value.(map[string]any)["diff"] = d.unredacted()
+		before, after, _ := strings.Cut(out.text(), d.unredacted())
+		text = c.hide(before) + d.unredacted() + c.hide(after)
 	}
 	return &mcp.CallToolResult{StructuredContent: value, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-func (c *call) combed(value any) any {
+func (c *call) redacted(value any) any {
 	switch v := value.(type) {
 	case string:
 		return c.hide(v)
 	case []any:
 		for i := range v {
-			v[i] = c.combed(v[i])
+			v[i] = c.redacted(v[i])
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = c.combed(v[key])
+			v[key] = c.redacted(v[key])
 		}
 	}
 	return value
 }
 
-// failed is a result the model can act on.
+// failed returns an error result that the model can act on.
 func (c *call) failed(err error) *mcp.CallToolResult {
 	text := c.hide(redact.Text(err.Error()))
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
-		text += "\nnext: call list_servers for all names; a server of one client is CLIENT/NAME"
+		text += "\nnext: call list_servers for all names; use CLIENT/NAME for a server of one client"
 	}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// mistake is an error that says what to call instead.
-func mistake(what, next string, args ...any) error {
+// failure returns an error that ends with the next step.
+func failure(what, next string, args ...any) error {
 	return errors.New(what + "\nnext: " + fmt.Sprintf(next, args...))
 }
 
-// seconds is a timeout as tools take it.
+// seconds converts a timeout argument.
 func seconds(n float64) (time.Duration, error) {
 	if n < 0 || n > 600 {
-		return 0, mistake(fmt.Sprintf("timeout_seconds is %v: want 1 to 600, or leave it out", n), `for example {"timeout_seconds": 30}`)
+		return 0, failure(fmt.Sprintf("invalid timeout_seconds %v: must be between 1 and 600", n), `for example {"timeout_seconds": 30}`)
 	}
 	return time.Duration(n * float64(time.Second)), nil
 }
 
-func or(given *bool, otherwise bool) bool {
+func orDefault(given *bool, otherwise bool) bool {
 	if given == nil {
 		return otherwise
 	}

@@ -44,6 +44,7 @@ type Change struct {
 	Mode   fs.FileMode // of a new file, default 0600; an existing file keeps its mode
 	Within string      // directory that must contain the file after resolving links; default the directory of Path
 	About  string      // one line for List
+	Group  string      // equal for changes that are undone together; empty for a change of its own
 }
 
 // Fingerprint identifies the change, so that consent applies to this path, old content and new
@@ -73,6 +74,7 @@ type Entry struct {
 	Old    string      `json:"old,omitempty"` // Hash of the old content, "" if the file did not exist
 	New    string      `json:"new,omitempty"` // Hash of the new content, "" if the file was removed
 	Mode   fs.FileMode `json:"mode"`
+	Group  string      `json:"group,omitempty"`  // equal for changes that are undone together
 	Undoes string      `json:"undoes,omitempty"` // ID of the change that this one undid
 }
 
@@ -148,6 +150,7 @@ func (s Store) write(c Change, undoes string) (Entry, error) {
 			Old:    hashOf(c.Old),
 			New:    hashOf(c.New),
 			Mode:   mode,
+			Group:  c.Group,
 			Undoes: undoes,
 		},
 		Temp: tempPrefix + rand.Text()[:12] + ".tmp",

@@ -36,7 +36,10 @@ func (s Store) Contents(id string) (e Entry, before, after []byte, err error) {
 
 // Restore undoes a change. That is itself a change that can be undone. The error is ErrConflict if
 // the file was changed later, unless force is set.
-func (s Store) Restore(id string, force bool) (Entry, error) {
+func (s Store) Restore(id string, force bool) (Entry, error) { return s.RestoreIn("", id, force) }
+
+// RestoreIn is Restore as a part of a group of changes.
+func (s Store) RestoreIn(group, id string, force bool) (Entry, error) {
 	unlock, err := s.lock()
 	if err != nil {
 		return Entry{}, err
@@ -72,7 +75,7 @@ func (s Store) Restore(id string, force bool) (Entry, error) {
 	if e.About != "" {
 		about += ": " + e.About
 	}
-	return s.write(Change{Path: e.Path, Old: now, New: before, Mode: e.Mode, Within: filepath.Dir(e.Target), About: about}, e.ID)
+	return s.write(Change{Path: e.Path, Old: now, New: before, Mode: e.Mode, Within: filepath.Dir(e.Target), About: about, Group: group}, e.ID)
 }
 
 // changedSince explains what changed the file after the change to undo.

@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// Across finds what only several files of a client show together: servers of
-// one name, of which one counts.
+// Across returns the problems that only several files together show: servers with the same name, of
+// which the client uses one.
 func Across(configs []*Config) (all []Problem) {
 	type holder struct {
 		config *Config
@@ -49,11 +49,11 @@ func Across(configs []*Config) (all []Problem) {
 				continue
 			}
 			l := linter{Config: h.config}
-			what := fmt.Sprintf("%s has a server of this name in %d files, and it is not written down which one counts", client.Name, len(holders))
+			what := fmt.Sprintf("%s has a server with this name in %d files, and does not document which one it uses", client.Name, len(holders))
 			if certain {
-				what = fmt.Sprintf("the server of the same name in %s (%s) is used instead", winner.config.Path, winner.entry.Scope)
+				what = fmt.Sprintf("the client uses the server with the same name in %s (%s) instead", winner.config.Path, winner.entry.Scope)
 			}
-			l.add("shadowed", &h.entry.outer, h.entry, what, "rename one, or take one out")
+			l.add("shadowed", &h.entry.outer, h.entry, what, "")
 			all = append(all, l.all...)
 		}
 	}
@@ -61,7 +61,7 @@ func Across(configs []*Config) (all []Problem) {
 	return all
 }
 
-// approval is whether Claude Code may start a server of the project.
+// approval reports a project's server that Claude Code does not start without approval.
 func (l entryLinter) approval() {
 	if l.Client.ID != "claude-code" || l.Place.Scope != Project {
 		return
@@ -72,19 +72,19 @@ func (l entryLinter) approval() {
 	switch said(l.answers, l.e.Name) {
 	case Yes:
 	case No:
-		l.report("not-approved", l.e.outer, "somebody said no to this server of the project", "type /mcp in a session, and approve it there")
+		l.report("not-approved", l.e.outer, "this server of the project was rejected in Claude Code", "approve it with /mcp in a session")
 	default:
-		l.report("not-approved", l.e.outer, "nobody approved this server of the project yet", "start claude in the project once, and say yes")
+		l.report("not-approved", l.e.outer, "this server of the project is not approved in Claude Code yet", "start claude in the project and approve the server")
 	}
 }
 
-// answers are what somebody said about the servers of a project.
+// answers are the user's approvals and rejections of a project's servers.
 type answers struct {
 	all     bool
 	yes, no []string
 }
 
-// said is what they come to for one server.
+// said returns the overall answer for one server.
 func said(all []answers, name string) Answer {
 	switch {
 	case slices.ContainsFunc(all, func(a answers) bool { return slices.Contains(a.no, name) }):
@@ -95,14 +95,14 @@ func said(all []answers, name string) Answer {
 	return Unknown
 }
 
-// Approved tells whether the user of Claude Code has said yes to a server of the
-// project, in a file that no project brings along.
+// Approved reports whether the user approved a project's server in Claude Code, in a file that no
+// project can bring.
 func (h Home) Approved(name string) bool {
 	return said(h.answers(claudeState, claudeSettings), name) == Yes
 }
 
-// Where Claude Code notes them: the first two are its user's, the others may
-// have come with the project.
+// The files in which Claude Code stores them. The first two belong to the user; the others may come
+// with the project.
 const (
 	claudeState    = "${CLAUDE_CONFIG_DIR:-~}/.claude.json"
 	claudeSettings = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"
@@ -110,9 +110,9 @@ const (
 	claudeLocal    = "./.claude/settings.local.json"
 )
 
-// answers reads the files in which Claude Code notes them. A yes that could have
-// come with the project counts only in a folder that its user trusts: else
-// whoever wrote the project could approve of it. A no always counts.
+// answers reads the files in which Claude Code stores approvals. An approval that could have come
+// with the project counts only in a directory that the user trusts: otherwise the project's author
+// could approve it. A rejection always counts.
 func (h Home) answers(notes ...string) []answers {
 	all := []answers{{}}
 	trusted := false
@@ -138,14 +138,14 @@ func (h Home) answers(notes ...string) []answers {
 			}
 		}
 		if m, ok := member(n, "hasTrustDialogAccepted"); ok && name == claudeState {
-			trusted, _ = truth(m)
+			trusted, _ = boolean(m)
 		}
 		var a answers
 		if m, ok := member(n, "disabledMcpjsonServers"); ok {
 			a.no = words(m)
 		}
 		if m, ok := member(n, "enableAllProjectMcpServers"); ok {
-			a.all, _ = truth(m)
+			a.all, _ = boolean(m)
 		}
 		if m, ok := member(n, "enabledMcpjsonServers"); ok {
 			a.yes = words(m)

@@ -6,8 +6,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// Add puts a server into the file, or another in the place of the one that has
-// its name. The entry is what Render made for this client.
+// Add adds a server to the file, or replaces the one with the same name. The entry is what Render
+// returned for this client.
 func (c *Config) Add(name string, entry splice.Map) Edit {
 	if i := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name }); i >= 0 {
 		return Edit{set(entry, c.Entries[i].Path)}
@@ -25,8 +25,8 @@ func (c *Config) Add(name string, entry splice.Map) Edit {
 	return Edit{set(entry, at, name)}
 }
 
-// Fields are the names of this file's members.
+// Fields returns the field names of this file.
 func (c *Config) Fields() Fields { return c.fields }
 
-// Remove takes a server out of the file.
+// Remove removes a server from the file.
 func (c *Config) Remove(e *Entry) Edit { return Edit{remove(e.Path)} }

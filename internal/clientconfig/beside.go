@@ -6,9 +6,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// sameBeside tells whether two readings of a file say the same everywhere but
-// at these places. Aliases and merge keys count as what they stand for, so that a
-// change of one entry is seen in all that share it.
+// sameBeside reports whether two readings of a file are equal everywhere except at these paths.
+// Aliases and merge keys are expanded, so that a change to one entry shows in all that share it.
 func (c *Config) sameBeside(now *Config, paths ...[]any) bool {
 	skipped := places{}
 	for _, path := range paths {
@@ -17,8 +16,7 @@ func (c *Config) sameBeside(now *Config, paths ...[]any) bool {
 	return now.Doc != nil && sameBut(c.Doc.Root().Value(), now.Doc.Root().Value(), skipped)
 }
 
-// places is a tree of paths: what follows each first step. A path ends where
-// nothing follows.
+// places is a tree of paths: what follows each first step. A path ends where nothing follows.
 type places map[any]places
 
 func (p places) add(path []any) {
@@ -30,7 +28,7 @@ func (p places) add(path []any) {
 	}
 }
 
-// sameAll is the same without an exception.
+// sameAll reports whether two readings are equal everywhere.
 func (c *Config) sameAll(now *Config) bool {
 	return now.Doc != nil && reflect.DeepEqual(c.Doc.Root().Value(), now.Doc.Root().Value())
 }
@@ -66,7 +64,7 @@ func sameBut(a, b any, skipped places) bool {
 	return false
 }
 
-// sameStep goes on along the paths, or compares what is beside them.
+// sameStep descends along the paths, or compares what is beside them.
 func sameStep(a, b, step any, skipped places) bool {
 	if deeper, is := skipped[step]; is {
 		return sameBut(a, b, deeper)
@@ -74,8 +72,7 @@ func sameStep(a, b, step any, skipped places) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// aliased tells whether the entry, its command or its arguments are written
-// somewhere else.
+// aliased reports whether the entry, its command or its arguments are defined elsewhere.
 func (c *Config) aliased(e *Entry) bool {
 	command, hasCommand := member(e.node, e.fields.Command)
 	args, hasArgs := member(e.node, e.fields.Args)

@@ -7,40 +7,41 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig/reference"
 )
 
-// Client is a program that starts MCP servers, as far as its files go.
+// Client describes a program that starts MCP servers, as far as its configuration files are
+// concerned.
 type Client struct {
 	ID, Name string
-	Certain  bool   // it was run, or its source or its maker's own page was read; else only others' word for it
-	Doubt    string // what is not certain although the rest is
+	Certain  bool   // confirmed by running it, or from its source or its vendor's documentation
+	Doubt    string // what is uncertain although the rest is certain
 	Status   Status
-	Message  string // said to a person about the status, or about a client without a file
+	Message  string // a note about the status, or about a client without a file
 
-	Sign       string // a folder that is there where the client is in use, if the one of its file says nothing
+	Sign       string // a directory that shows that the client is in use, if the one of its file does not
 	Places     []Place
-	Precedence []Scope // the strongest first; nil: nobody wrote it down
+	Precedence []Scope // strongest first; nil if undocumented
 	Fields     Fields
-	Comments   Answer // in its JSON files
-	Commas     Answer // trailing ones
-	Mark       Answer // a byte order mark at the beginning
+	Comments   Answer // accepted in its JSON files
+	Commas     Answer // trailing commas
+	Mark       Answer // a byte order mark at the start
 	Dialect    reference.Dialect
-	Approves   string // what has to be approved before it is used, and where
+	Approves   string // what needs approval before use, and where
 	Inherits   Inherits
-	GUIPath    bool   // on macOS its children do not see what a shell's PATH has
-	CmdShim    bool   // on Windows it does not find npx and the like without cmd /c
-	Reload     string // how it takes up a change
+	GUIPath    bool   // on macOS, its servers do not have the PATH of a shell
+	CmdShim    bool   // on Windows, it needs cmd /c to start npx and similar programs
+	Reload     string // how to make it reload its configuration
 }
 
-// Status is how alive a client is.
+// Status says whether a client is still developed.
 type Status int
 
 const (
 	Active     Status = iota
-	Renamed           // goes on under another name
-	Superseded        // still works; something else took its place
-	Ended             // no longer made
+	Renamed           // continues under another name
+	Superseded        // still works; replaced by something else
+	Ended             // discontinued
 )
 
-// Answer is a fact that may be missing.
+// Answer is a fact that may be unknown.
 type Answer int
 
 const (
@@ -49,23 +50,23 @@ const (
 	No
 )
 
-// Inherits says what of its own environment a client hands to its servers.
+// Inherits is the part of its environment that a client passes to its servers.
 type Inherits int
 
 const (
-	Everything Inherits = iota // or nobody wrote it down
-	NoSecrets                  // no name that promises a secret
-	Few                        // HOME, PATH and a few more
+	Everything Inherits = iota // or undocumented
+	NoSecrets                  // all but names that suggest a secret
+	CommonOnly                 // HOME, PATH and a few more
 )
 
-// Scope is for whom a file counts, in the client's own word.
+// Scope is where a file applies, in the client's own term.
 type Scope string
 
 const (
 	User      Scope = "user"
-	Project   Scope = "project" // shared with everybody who has the folder
+	Project   Scope = "project" // shared with everyone who has the directory
 	Workspace Scope = "workspace"
-	Local     Scope = "local" // one person, one project
+	Local     Scope = "local" // one user, one project
 	Managed   Scope = "managed"
 	System    Scope = "system"
 	Agent     Scope = "agent"
@@ -73,55 +74,55 @@ const (
 	Legacy    Scope = "legacy"
 )
 
-// Place is where a client looks, or once looked. Paths are templates: ~ is the
-// home, a leading ./ the project, ${NAME:-else} a variable, * any file, and
-// {a,b} one or the other. An empty path: not on this system.
+// Place is where a client looks, or used to look, for a file. Paths are templates: ~ is the home
+// directory, a leading ./ the project, ${NAME:-default} a variable, * any file name, and {a,b}
+// alternatives. An empty path means that the place does not exist on that system.
 type Place struct {
 	Scope                  Scope
 	Linux, Darwin, Windows string
-	Keys                   [][]string // ways down to the servers, the first that is there; inProject stands for the project's path
+	Keys                   [][]string // key paths to the servers, the first that exists; inProject stands for the project's path
 	List                   bool       // the servers are a list, each with a name
-	Fields                 *Fields    // if they differ from the client's
-	Up                     bool       // looked for in every folder up to the repository's root
-	Borrowed               bool       // another client's file that this one reads as well
-	Private                bool       // in the project, but nobody else gets it
-	Old                    string     // no longer read: what to tell a person
+	Fields                 *Fields    // if different from the client's
+	Up                     bool       // look in every directory up to the root of the repository
+	Borrowed               bool       // another client's file that this one also reads
+	Private                bool       // in the project, but not shared
+	Old                    string     // no longer read: the explanation for the user
 	Note                   string
 
-	Unless string // said where a file of an earlier place is there: then this one is not read
-	Reader string // a program that reads the file nevertheless
+	Unless string // the explanation if a file of an earlier place exists: then this one is not read
+	Reader string // a program that still reads the file
 }
 
 // inProject stands for the absolute path of the project in a key.
 const inProject = "<project>"
 
-// Fields are the names an entry's members have.
+// Fields are the field names of an entry.
 type Fields struct {
-	Command, Args, Env, URL, Headers string // empty: the usual name
-	NoRemote                         bool   // the file takes no servers behind a URL
-	Argv                             bool   // command is a list, the arguments in it
+	Command, Args, Env, URL, Headers string // empty for the usual name
+	NoRemote                         bool   // the file does not support URLs
+	Argv                             bool   // the command is a list that includes the arguments
 	OtherURLs                        []string
-	Cwd                              string // empty: cannot be said
-	Nest                             string // a member that may hold all of these
+	Cwd                              string // empty if not supported
+	Nest                             string // a field that may contain all of these
 	Name                             string // in a list
-	EnvNames                         string // variables to hand on, by name
+	EnvNames                         string // names of variables to pass on
 	BearerEnv, EnvHeaders            string // the same for headers
 
-	Type             string   // the member that says the transport; empty: there is none
-	Stdio, HTTP, SSE []string // its spellings, the one to write first
+	Type             string   // the field for the transport; empty if there is none
+	Stdio, HTTP, SSE []string // accepted values, the preferred one first
 	TypeFor          TypeRule
-	BareURL          Guess // a URL without a type
-	BothRefused      bool  // a command and a URL in one entry
+	BareURL          Guess // how a URL without a type is read
+	BothRefused      bool  // an entry with a command and a URL is rejected
 
 	Timeouts          []Timeout
-	Disabled, Enabled string // the switch, if the file has one
+	Disabled, Enabled string // the field that enables or disables a server, if there is one
 	Must              []string
-	Also              []string // other members it knows
-	Exact             bool     // every member it knows is listed here
-	OneSpoilsAll      bool     // one bad entry, and none of the file is read
+	Also              []string // other known fields
+	Exact             bool     // all known fields are listed here
+	RejectsFile       bool     // one invalid entry makes the client reject the whole file
 }
 
-// TypeRule says when the type has to be there.
+// TypeRule says which entries need a type.
 type TypeRule int
 
 const (
@@ -130,29 +131,29 @@ const (
 	ForAll
 )
 
-// Guess is what a client makes of a URL without a type.
+// Guess is the transport that a client assumes for a URL without a type.
 type Guess int
 
 const (
-	TriesBoth Guess = iota // or there is no type at all
+	TriesBoth Guess = iota // or it has no type field
 	Skips
-	TakesSSE
-	TakesHTTP
+	AssumesSSE
+	AssumesHTTP
 )
 
-// Timeout is one of an entry's limits.
+// Timeout is one of the timeouts of an entry.
 type Timeout struct {
 	Field             string
 	Unit              time.Duration
-	Default, Min, Max time.Duration // zero: not known
+	Default, Min, Max time.Duration // zero if unknown
 	Start             bool          // for the start, not for a call
-	Text              bool          // a number in quotes is taken as well
+	Text              bool          // a number in quotes is also accepted
 }
 
-// Clients lists all that are known, the most used first.
+// Clients returns all known clients, the most used first.
 func Clients() []*Client { return slices.Clone(clients) }
 
-// ByID finds a client.
+// ByID returns the client with this id.
 func ByID(id string) (*Client, bool) {
 	i := slices.IndexFunc(clients, func(c *Client) bool { return c.ID == id })
 	if i < 0 {
@@ -161,7 +162,7 @@ func ByID(id string) (*Client, bool) {
 	return clients[i], true
 }
 
-// usual gives the members that a table entry does not name their usual names.
+// usual fills in the usual names of fields that a table entry does not set.
 func usual(f Fields) Fields {
 	for _, d := range []struct {
 		name  *string
@@ -177,7 +178,7 @@ func usual(f Fields) Fields {
 	return f
 }
 
-// known are all members that mean something to the client.
+// known returns all fields that have a meaning for the client.
 func (f Fields) known() []string {
 	all := []string{f.Command, f.Args, f.Env, f.URL, top(f.Headers), f.Cwd, f.Nest, f.Name, f.EnvNames, f.BearerEnv, f.EnvHeaders, f.Type, f.Disabled, f.Enabled}
 	all = append(append(append(all, f.OtherURLs...), f.Must...), f.Also...)
@@ -187,6 +188,5 @@ func (f Fields) known() []string {
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
-// headersFromEntry tells whether headers refer to the variables of their own
-// entry, as in goose.
+// headersFromEntry reports whether headers refer to the variables of their own entry, as in goose.
 func (f Fields) headersFromEntry() bool { return f.EnvNames != "" && f.EnvHeaders == "" }

@@ -1,12 +1,12 @@
-// Package clientconfig handles other programs' config files with care.
+// Package clientconfig reads, checks and edits the configuration files of MCP clients.
 //
-//	client.go, table.go   what is known of each MCP client: places, keys, names, dialect
+//	client.go, table.go   facts about each client: files, keys, field names, references
 //	places.go             where the files are on this machine
-//	read.go, entry.go     a file -> its servers; spec.go: as the client would start them
-//	lint*.go, across.go   what the client will stumble over; problem.go has the words
-//	mend.go, edit.go      fixes, as changes that leave all other bytes alone
-//	render.go, add.go     an entry as the client wants it, into its file and out
-//	wrap*.go              gauze run in front of a server, and out again, byte for byte
+//	read.go, entry.go     from a file to its servers; spec.go: as the client starts them
+//	lint*.go, across.go   problems that a client will have; problem.go has the texts
+//	mend.go, edit.go      fixes, as edits that leave all other bytes unchanged
+//	render.go, add.go     writing an entry in the client's format, and removing it
+//	wrap*.go              running a server through gauze run, and the exact reverse
 //
-// It decides, and changes nothing on disk.
+// It computes edits and writes nothing to disk.
 package clientconfig

@@ -8,37 +8,37 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// Edit is a list of changes to a file, made in order; all other bytes stay.
+// Edit is a list of changes to a file, applied in order. All other bytes stay.
 type Edit []Change
 
-// Change is one of them.
+// Change is one change of an Edit.
 type Change struct {
-	Do    Deed
-	Path  []any  // Set, Remove, Rename
-	Value any    // Set
-	Name  string // Rename: the new one
-	From  int    // Put: these bytes of the file
+	Do    Op
+	Path  []any  // for Set, Remove and Rename
+	Value any    // for Set
+	Name  string // for Rename: the new name
+	From  int    // for Put: these bytes of the file
 	To    int
-	Old   string // Put: what must stand there
-	Text  string // Put: and what is to
+	Old   string // for Put: the expected content
+	Text  string // for Put: the new content
 }
 
-// Deed is what a Change does.
-type Deed int
+// Op is what a Change does.
+type Op int
 
 const (
-	Set Deed = iota
+	Set Op = iota
 	Remove
 	Rename
 	Put
 )
 
-var errMoved = errors.New("the file has something else at the place of the change")
+var errMoved = errors.New("the file does not match the change: another program edited it")
 
-// Apply makes the changes.
+// Apply returns the file with the changes made.
 func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {
 	if f == splice.JSON {
-		f = splice.JSONC // what is to be mended may be what the client refuses
+		f = splice.JSONC // the fix may be for what the client rejects
 	}
 	for i := 0; i < len(e); i++ {
 		if e[i].Do == Put {
@@ -54,7 +54,7 @@ func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		for ; i < len(e) && e[i].Do != Put; i++ { // one reading for all that are alike
+		for ; i < len(e) && e[i].Do != Put; i++ { // parse once for all changes of the same kind
 			if d, err = e[i].on(d); err != nil {
 				return nil, fmt.Errorf("%v: %w", e[i].Path, err)
 			}
@@ -65,8 +65,8 @@ func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {
 	return file, nil
 }
 
-// backwardPuts returns how many changes at the start are Puts that go from the
-// end of the file to its beginning, so that none moves the place of the next.
+// backwardPuts returns how many changes at the start are Puts that go from the end of the file to
+// its start, so that none shifts the next.
 func (e Edit) backwardPuts() (n int) {
 	for n < len(e) && e[n].Do == Put && (n == 0 || e[n].To <= e[n-1].From) {
 		n++
@@ -74,7 +74,7 @@ func (e Edit) backwardPuts() (n int) {
 	return n
 }
 
-// put makes backward Puts in one pass over the file.
+// put applies backward Puts in one pass over the file.
 func (e Edit) put(file []byte) ([]byte, error) {
 	var out []byte
 	done := 0
@@ -98,7 +98,7 @@ func (c Change) on(d *splice.Document) (*splice.Document, error) {
 	return d.Rename(c.Path, c.Name)
 }
 
-// below is a path inside of another.
+// below returns a path extended by more steps.
 func below(path []any, more ...any) []any {
 	return append(append(make([]any, 0, len(path)+len(more)), path...), more...)
 }

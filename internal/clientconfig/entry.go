@@ -21,44 +21,44 @@ type Entry struct {
 	Path         []any // in the document
 	Line, Column int
 
-	Spec      launch.Spec // as the client would start or reach it: secrets are in it
+	Spec      launch.Spec // as the client would start or reach it, including secrets
 	Transport Transport
 	Disabled  bool
-	Builtin   string        // the client's own: its word for it
+	Builtin   string        // set for servers that are part of the client: its term for them
 	Wrapped   bool          // the command is gauze run
-	Inner     *launch.Spec  // if it is: the server behind it
-	Timeout   time.Duration // of a call; zero: not said
+	Inner     *launch.Spec  // if wrapped: the server itself
+	Timeout   time.Duration // of a call; zero if not set
 	Start     time.Duration // of the start
-	Unset     []string      // variables it refers to and that are not set
-	Waiting   []string      // references that a person, a file or a program answers
+	Unset     []string      // variables that it refers to and that are not set
+	Waiting   []string      // references that the user, a file or a program must supply
 
 	uses     []string // variables of the environment that it refers to
-	used     []string // their values, less those that every program has
-	referred []string // values of variables that its headers and variables refer to
+	used     []string // their values, except those that every program has
+	referred []string // values of the variables that its headers and variables refer to
 
-	node   splice.Node // the members; those of Nest, if it has one
+	node   splice.Node // the fields; those inside Nest if it has one
 	outer  splice.Node
 	fields Fields
 }
 
-// Transport is how a server is spoken to.
+// Transport is how a client communicates with a server.
 type Transport string
 
 const (
 	Stdio Transport = "stdio"
 	HTTP  Transport = "http"
 	SSE   Transport = "sse"
-	Auto  Transport = "auto" // a URL, and the client finds out
+	Auto  Transport = "auto" // a URL; the client detects the transport
 )
 
-// Raw is the entry as it stands in the file.
+// Raw returns the entry as written in the file.
 func (e Entry) Raw() splice.Map {
 	m, _ := e.outer.Value().(splice.Map)
 	return m
 }
 
-// unwrapped tells what stands behind gauze run, if it is there. variable looks
-// up one that the entry does not set.
+// unwrapped returns the server behind gauze run, if the command is gauze run. variable looks up a
+// variable that the entry does not set.
 func unwrapped(s launch.Spec, variable func(string) (string, bool)) (bool, *launch.Spec) {
 	if !isGauze(s.Command) || len(s.Args) < 2 || s.Args[0] != "run" {
 		return false, nil
@@ -82,7 +82,7 @@ func unwrapped(s launch.Spec, variable func(string) (string, bool)) (bool, *laun
 	return true, nil
 }
 
-// headersByEnv are the headers that --header-env names.
+// headersByEnv returns the headers that --header-env names.
 func headersByEnv(flags, env []string, variable func(string) (string, bool)) (all []launch.Header) {
 	for i, word := range flags[:max(0, len(flags)-1)] {
 		name, from, ok := strings.Cut(flags[i+1], "=")
@@ -112,12 +112,12 @@ func isGauze(command string) bool {
 
 func (e *Entry) off() bool {
 	if m, ok := member(e.outer, e.fields.Disabled); ok {
-		if off, is := truth(m); is && off {
+		if off, is := boolean(m); is && off {
 			return true
 		}
 	}
 	if m, ok := member(e.outer, e.fields.Enabled); ok {
-		on, is := truth(m)
+		on, is := boolean(m)
 		return is && !on
 	}
 	return false
@@ -128,7 +128,7 @@ func (e *Entry) times() (call, start time.Duration) {
 		value := t.Default
 		if m, ok := member(e.outer, t.Field); ok {
 			switch m.Kind() {
-			case splice.MapKind: // of opencode's newer form
+			case splice.MapKind: // opencode's newer format
 				if n, ok := member(m, "request"); ok {
 					call = duration(n, t.Unit)
 				}
@@ -159,8 +159,8 @@ func duration(n splice.Node, unit time.Duration) time.Duration {
 	return time.Duration(f * float64(unit))
 }
 
-// transport is what the client would take the entry for. What is neither a
-// program nor a URL is the client's own.
+// transport returns the transport that the client would use. An entry with neither a command nor a
+// URL is part of the client.
 func (e *Entry) transport() (t Transport, builtin string) {
 	kind := textOf(e.node, e.fields.Type)
 	hasURL := e.url() != ""
@@ -168,7 +168,7 @@ func (e *Entry) transport() (t Transport, builtin string) {
 	case e.fields.Type != "" && slices.Contains(e.fields.Stdio, kind):
 		return Stdio, ""
 	case slices.Contains(e.fields.HTTP, kind):
-		if kind == "remote" { // one word for both
+		if kind == "remote" { // one value for both
 			return Auto, ""
 		}
 		return HTTP, ""
@@ -178,7 +178,7 @@ func (e *Entry) transport() (t Transport, builtin string) {
 		return "", kind
 	case kind == "" && has(e.node, e.fields.Command):
 		return Stdio, ""
-	case hasURL && e.fields.BareURL == TakesSSE && kind == "":
+	case hasURL && e.fields.BareURL == AssumesSSE && kind == "":
 		return SSE, ""
 	case hasURL && has(e.node, "httpUrl") && slices.Contains(e.fields.OtherURLs, "httpUrl"):
 		return HTTP, ""
@@ -192,7 +192,7 @@ func (e *Entry) transport() (t Transport, builtin string) {
 	return Stdio, ""
 }
 
-// url is the address the client would take.
+// url returns the URL that the client would use.
 func (e *Entry) url() string {
 	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
 		if address := textOf(e.node, name); address != "" {

@@ -44,7 +44,7 @@ func Example() {
 		}
 	}
 	// Output:
-	// error field-name: Cursor does not read “cmd”: its name here is “command”
+	// error field-name: “cmd” is called “command” in Cursor
 	// notes runs npx -y notes
 	// { "mcpServers": { "notes": { "command": "gauze", "args": ["run", "--", "npx", "-y", "notes"] } } } <nil>
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// Healed writes into an entry what made its server work: another word for the
-// program, words before its arguments, an address, variables it is started
-// with (Env: only those), a transport. Members that need not change stay as
-// they are, references in them too; what cannot be written so is not ok.
+// Healed writes what made a server work into its entry: a different program, arguments before its
+// own, a URL, variables (only those in Env), a transport. Fields that need not change stay as they
+// are, including references. It returns false if it cannot express the change this way.
 func (c *Config) Healed(e *Entry, s launch.Spec, spoken Transport) (edit Edit, ok bool) {
 	f, path := e.fields, e.Path
 	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
@@ -21,7 +20,7 @@ func (c *Config) Healed(e *Entry, s launch.Spec, spoken Transport) (edit Edit, o
 	case c.Doc == nil || e.Wrapped:
 		return nil, false
 	case s.URL != "" && s.URL != e.Spec.URL:
-		if e.Spec.URL == "" || e.url() != e.Spec.URL { // a program, or a reference, is for a person to replace
+		if e.Spec.URL == "" || e.url() != e.Spec.URL { // a program or a reference needs a manual change
 			return nil, false
 		}
 		edit = append(edit, set(s.URL, path, c.urlMember(e)))
@@ -45,8 +44,7 @@ func (c *Config) Healed(e *Entry, s launch.Spec, spoken Transport) (edit Edit, o
 	return edit, len(edit) > 0
 }
 
-// healedWords changes the words of the command; arguments that were there stay
-// as they are written, at the end.
+// healedWords changes the command. Existing arguments stay as written, at the end.
 func (c *Config) healedWords(e *Entry, s launch.Spec, path []any) (Edit, bool) {
 	added := len(s.Args) - len(e.Spec.Args)
 	if added < 0 || !slices.Equal(s.Args[added:], e.Spec.Args) {
@@ -72,7 +70,7 @@ func (c *Config) healedWords(e *Entry, s launch.Spec, path []any) (Edit, bool) {
 	return edit, true
 }
 
-// urlMember is the name under which the entry has its address.
+// urlMember returns the name of the field that contains the URL.
 func (c *Config) urlMember(e *Entry) string {
 	for _, name := range append([]string{e.fields.URL}, e.fields.OtherURLs...) {
 		if textOf(e.node, name) != "" {
@@ -82,10 +80,9 @@ func (c *Config) urlMember(e *Entry) string {
 	return e.fields.URL
 }
 
-// Become writes another command, or another address, into an entry and leaves
-// its other members alone. It is not ok where one would have to become the
-// other, or where variables and headers would change.
-func (c *Config) Become(e *Entry, s launch.Spec) (edit Edit, ok bool) {
+// ReplaceSpec replaces the command or the URL of an entry and leaves its other fields unchanged. It
+// returns false if a command would have to become a URL or vice versa.
+func (c *Config) ReplaceSpec(e *Entry, s launch.Spec) (edit Edit, ok bool) {
 	f, path := e.fields, e.Path
 	if inner, nested := member(e.outer, f.Nest); nested && inner.Kind() == splice.MapKind {
 		path = below(path, f.Nest)

@@ -1,6 +1,7 @@
 package clientconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,24 +10,24 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// linter looks at one file.
+// linter checks one file.
 type linter struct {
-	code map[*Entry]int // where programs begin among their arguments
+	code map[*Entry]int // index of the first argument that is program code, by entry
 	*Config
 	all     []Problem
-	answers []answers // about the project's servers, once they are needed
+	answers []answers // approvals of the project's servers, read on first use
 }
 
-// Lint says what the client will stumble over in a file, in the order of the
-// file. What only several files together show is found by Across.
+// Lint returns the problems that the client will have with a file, in file order. Across finds
+// those that only several files together show.
 func (c *Config) Lint() []Problem {
 	l := &linter{Config: c}
 	if c.Err != nil {
-		next := "look at the file's mode and owner"
-		if errors.Is(c.Err, errLeaves) {
-			next = "if its servers are meant for the project, put a copy of the file there instead of a link"
+		next := ""
+		if errors.Is(c.Err, errOutside) {
+			next = "if its servers belong to the project, replace the link with a copy of the file"
 		}
-		l.add("not-readable", nil, nil, "the file cannot be read: "+quoted(reason(c.Err)), next)
+		l.add("not-readable", nil, nil, "cannot read the file: "+quoted(reason(c.Err)), next)
 		return l.all
 	}
 	l.syntax()
@@ -41,7 +42,7 @@ func (c *Config) Lint() []Problem {
 	return l.all
 }
 
-// reason is the inner word of an error about a file, whose path is known.
+// reason returns the innermost error message, without the path.
 func reason(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
@@ -49,29 +50,29 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// add notes a problem at a node, or of the file as a whole.
+// add records a problem at a node, or of the whole file.
 func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fix ...Change) *Problem {
 	k, known := catalogue[code]
 	if !known {
-		panic("no such code: " + string(code))
+		panic("clientconfig: unknown code " + string(code))
 	}
-	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: next}
+	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: cmp.Or(next, k.remedy)}
 	if l.Place.Borrowed && (e != nil || len(fix) > 0) {
-		// It is written for its owner, who reads it in another way.
-		p.Fix, p.Severity, p.Next = nil, Warning, "leave it as it is, or give "+l.Client.Name+" an entry of its own"
+		// The file is written for its owner, which reads it differently.
+		p.Fix, p.Severity, p.Next = nil, Warning, "leave the entry as it is, or add one in a file of "+l.Client.Name
 		fix = nil
 	}
-	const most = 1000
-	if len(l.all) == most {
-		return &p // nobody reads on, and a file made to hurt ends soon
+	const maxProblems = 1000
+	if len(l.all) == maxProblems {
+		return &p // enough for any reader, and it bounds the work on a hostile file
 	}
 	if at != nil {
 		p.Line, p.Column = at.Place()
 	}
 	if e != nil {
 		p.Server, p.entry = shownName(e.Name), e.Path
-		if l.fields.OneSpoilsAll && slices.Contains(spoiling, code) {
-			p.Why += spoilsAll
+		if l.fields.RejectsFile && slices.Contains(fileRejecting, code) {
+			p.Why += rejectsFile
 		}
 	}
 	if len(fix) > 0 && (l.shared() || l.touchesLoading(fix)) {
@@ -81,25 +82,25 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	return &l.all[len(l.all)-1]
 }
 
-// spoiling are the problems for which some clients throw away the whole file.
-var spoiling = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
+// fileRejecting are the problems for which some clients reject the whole file.
+var fileRejecting = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
 	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
 
-const spoilsAll = "; here one bad entry also keeps all others of the file from being read"
+const rejectsFile = "; until it is fixed, the client loads no server from this file"
 
-// touchesLoading tells whether a fix touches a variable that decides what
-// code runs, whom it trusts or where its connections go.
+// touchesLoading reports whether a fix touches a variable that controls what code runs, what it
+// trusts or where it connects.
 func (l *linter) touchesLoading(fix Edit) bool {
 	return slices.ContainsFunc(fix, func(c Change) bool {
 		name, ok := "", false
 		if len(c.Path) > 1 && c.Path[len(c.Path)-2] == any(l.fields.Env) {
 			name, ok = c.Path[len(c.Path)-1].(string)
 		}
-		return ok && decides(name)
+		return ok && controlsLoading(name)
 	})
 }
 
-func decides(name string) bool {
+func controlsLoading(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, start := range []string{"LD_", "DYLD_", "NODE_", "PYTHON", "NPM_CONFIG_", "PIP_", "UV_", "SSL_", "GIT_", "DOCKER_", "BASH_", "RUBY", "JAVA_TOOL", "JDK_JAVA", "PERL5"} {
 		if strings.HasPrefix(upper, start) {
@@ -114,32 +115,32 @@ func decides(name string) bool {
 	return false
 }
 
-// shownName is a server's name, fit to be shown.
+// shownName returns a server's name, cleaned for display.
 func shownName(name string) string { return strings.Trim(quoted(name), "“”") }
 
-// InProject tells whether the file is a project's.
+// InProject reports whether the file belongs to a project.
 func (c *Config) InProject() bool { return c.Place.inProject() }
 
 func (p Place) inProject() bool { return strings.HasPrefix(p.Linux, "./") }
 
-// shared tells whether others get the file, too.
+// shared reports whether others also use the file.
 func (c *Config) shared() bool { return c.InProject() && !c.Place.Private }
 
-// syntax is about the file as a text.
+// syntax checks the file as text.
 func (l *linter) syntax() {
 	text, isJSON := string(l.Text), l.Format() == splice.JSON || l.Format() == splice.JSONC
 	if isJSON && l.marked() && l.Client.Mark != Yes {
-		p := l.add("byte-order-mark", nil, nil, "the file begins with a byte order mark", "save the file as UTF-8 without BOM", cut(text, []span{{0, len("\ufeff")}})...)
+		p := l.add("byte-order-mark", nil, nil, "the file starts with a byte order mark", "save the file as UTF-8 without a byte order mark", cut(text, []span{{0, len("\ufeff")}})...)
 		if l.Client.Mark == No {
 			p.Severity = Error
 		}
 	}
 	if isJSON && strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")) == "" {
-		l.add("empty-file", nil, nil, "the file is empty", "write {} into it, or remove it")
+		l.add("empty-file", nil, nil, "the file is empty", "")
 		return
 	}
 	if l.Doc == nil {
-		p := l.add("broken-syntax", nil, nil, "the file cannot be read as "+l.Format().String(), "mend the line by hand")
+		p := l.add("broken-syntax", nil, nil, "the file is not valid "+l.Format().String(), "")
 		var wrong *splice.SyntaxError
 		if errors.As(l.Strict, &wrong) {
 			p.Line, p.Column = wrong.Line, wrong.Column
@@ -154,12 +155,12 @@ func (l *linter) syntax() {
 		l.loose(text)
 	}
 	for _, twice := range l.Doc.Duplicates() {
-		p := l.add("duplicate-key", nil, nil, fmt.Sprintf("the key %s stands twice in the same place; the first one does not count", quoted(twice.Name)), "keep the one you mean, and remove the other")
+		p := l.add("duplicate-key", nil, nil, fmt.Sprintf("the key %s appears twice in the same object; the first one is ignored", quoted(twice.Name)), "")
 		p.Line, p.Column = twice.Line, 1
 	}
 }
 
-// loose finds comments and trailing commas where the client takes none.
+// loose finds comments and trailing commas that the client does not accept.
 func (l *linter) loose(text string) {
 	comments, commas := looseParts(text)
 	place := func(p *Problem, at int) {
@@ -172,11 +173,11 @@ func (l *linter) loose(text string) {
 		for i, c := range comments {
 			pieces[i] = wholeLine(text, c)
 		}
-		p := l.add("comment", nil, nil, "the file has a comment in it", "take comments out", cut(text, pieces)...)
+		p := l.add("comment", nil, nil, "the file contains a comment", "remove the comments", cut(text, pieces)...)
 		place(p, comments[0].from)
-		l.perhaps(p, l.Client.Comments)
+		l.weaken(p, l.Client.Comments)
 		if l.Client.Comments == Unknown {
-			p.needsEyes() // they are somebody's words
+			p.needsReview() // a comment may matter to its author
 		}
 	}
 	if len(commas) > 0 && l.Client.Commas != Yes {
@@ -184,39 +185,40 @@ func (l *linter) loose(text string) {
 		for i, at := range commas {
 			pieces[i] = span{at, at + 1}
 		}
-		p := l.add("trailing-comma", nil, nil, "there is a comma behind the last entry of a list or an object", "take the comma out", cut(text, pieces)...)
+		p := l.add("trailing-comma", nil, nil, "there is a comma after the last item of a list or an object", "remove the comma", cut(text, pieces)...)
 		place(p, commas[0])
-		l.perhaps(p, l.Client.Commas)
+		l.weaken(p, l.Client.Commas)
 	}
 }
 
-// perhaps softens what nobody tried with this client.
-func (l *linter) perhaps(p *Problem, known Answer) {
+// weaken weakens a problem if the client's behavior is unknown.
+func (l *linter) weaken(p *Problem, known Answer) {
 	if known == Unknown {
-		p.Severity, p.Why = Warning, "many clients refuse the whole file for that; nobody wrote down what "+l.Client.Name+" does"
+		p.Severity, p.Why = Warning, "many clients reject the whole file because of this; what "+l.Client.Name+" does is not documented"
 	}
 }
 
-// topLevel is about the place of the servers.
+// topLevel checks where the servers are in the file.
 func (l *linter) topLevel() {
 	if len(l.Entries) > 0 && l.Place.Old != "" {
-		l.add("old-place", nil, nil, l.Place.Old, "move the servers to the file that is read")
+		l.add("old-place", nil, nil, l.Place.Old, "")
 	}
 	if len(l.Entries) > 0 && (l.Client.Status == Ended || l.Client.Status == Superseded) {
-		l.add("client-ended", nil, nil, l.Client.Message, "nothing, as long as it works for you")
+		l.add("client-ended", nil, nil, l.Client.Message, "")
 	}
 	if l.servers == nil {
 		l.misplaced()
 		return
 	}
+	l.beside()
 	servers, _ := l.Doc.At(l.servers...)
 	switch want := servers.Kind(); {
 	case l.Place.List && want == splice.MapKind && len(l.Entries) > 0:
-		l.add("servers-not-a-list", &servers, nil, "the servers are given by name, and "+l.Client.Name+" wants a list", "make each one an item with its name inside", l.asList(servers)...)
+		l.add("servers-not-a-list", &servers, nil, "the servers are an object, but "+l.Client.Name+" expects a list", "write each server as an item of a list, with a name field", l.asList(servers)...)
 	case !l.Place.List && want == splice.ListKind:
-		l.add("servers-not-a-map", &servers, nil, "the servers are a list, and "+l.Client.Name+" wants them by name", "write each one under its name", l.asMap(servers)...)
+		l.add("servers-not-a-map", &servers, nil, "the servers are a list, but "+l.Client.Name+" expects an object", "write each server under its name", l.asMap(servers)...)
 	case want != splice.MapKind && want != splice.ListKind && want != splice.NullKind:
-		l.add("servers-not-a-map", &servers, nil, "there is no object with servers under "+keyName(l.servers), "write each server under its name")
+		l.add("servers-not-a-map", &servers, nil, keyName(l.servers)+" is not an object of servers", "write each server under its name")
 	}
 }
 
@@ -243,8 +245,7 @@ func (l *linter) asList(servers splice.Node) (fix Edit) {
 	return Edit{set(items, l.servers)}
 }
 
-// asTables makes [[mcp_servers]] of [mcp_servers.name], which is a matter of
-// header lines only.
+// asTables turns [mcp_servers.name] into [[mcp_servers]], which only changes header lines.
 func (l *linter) asTables() (fix Edit) {
 	text, key := string(l.Text), fmt.Sprint(l.servers[len(l.servers)-1])
 	var headers []Change
@@ -297,23 +298,49 @@ func (l *linter) misplaced() {
 	}
 	if outer, inner, dotted := strings.Cut(want[0], "."); dotted {
 		if n, ok := l.Doc.At(outer, inner); ok && looksLikeServers(n) {
-			l.add("dotted-key", &n, nil, fmt.Sprintf("the servers are under %s inside of %s", quoted(inner), quoted(outer)), fmt.Sprintf("write one key, %q", want[0]), l.joinKeys(outer, inner, want[0])...)
+			l.add("dotted-key", &n, nil, fmt.Sprintf("the servers are under %s inside %s", quoted(inner), quoted(outer)), fmt.Sprintf("use the single key %q", want[0]), l.joinKeys(outer, inner, want[0])...)
 			return
 		}
 	}
 	for name, n := range l.Doc.Root().Members() {
 		if inner, ok := member(n, "servers"); ok && name == "mcp" && looksLikeServers(inner) {
-			l.add("wrong-top-level-key", &inner, nil, fmt.Sprintf("the servers are under %q inside of %q, and %s reads %q", "servers", "mcp", l.Client.Name, want[0]), "move them there")
+			l.add("wrong-top-level-key", &inner, nil, fmt.Sprintf("the servers are under %q inside %q, but %s reads %q", "servers", "mcp", l.Client.Name, want[0]), fmt.Sprintf("move the servers to %q", want[0]))
 			return
 		}
 		if foldedKey(name) && looksLikeServers(n) {
-			l.add("wrong-top-level-key", &n, nil, fmt.Sprintf("the servers are under %s, and %s reads %q", quoted(name), l.Client.Name, want[0]), "rename the key", rename(want[0], nil, name))
+			l.add("wrong-top-level-key", &n, nil, fmt.Sprintf("the servers are under %s, but %s reads %q", quoted(name), l.Client.Name, want[0]), "rename the key", rename(want[0], nil, name))
 			return
 		}
 	}
 }
 
-// foldedKey knows the keys of all clients, however they are spelled.
+// beside reports servers under a key of another client next to the key that this one reads.
+func (l *linter) beside() {
+	if l.Place.Borrowed || l.Place.Old != "" || len(l.servers) != 1 {
+		return
+	}
+	for name, n := range l.Doc.Root().Members() {
+		if any(name) == l.servers[0] || !foldedKey(name) || !looksLikeServers(n) || l.readElsewhere(name) {
+			continue
+		}
+		what := fmt.Sprintf("%s does not read the servers under %s, only those under %q", l.Client.Name, quoted(name), l.servers[0])
+		l.add("wrong-top-level-key", &n, nil, what, fmt.Sprintf("move them to %q", l.servers[0]))
+	}
+}
+
+// readElsewhere reports whether any client reads servers under this key of the same file.
+func (l *linter) readElsewhere(name string) bool {
+	for _, c := range clients {
+		for _, p := range c.Places {
+			if p.Linux == l.Place.Linux && slices.ContainsFunc(p.Keys, func(w []string) bool { return len(w) > 0 && w[0] == name }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// foldedKey reports whether any client uses this key, ignoring case and punctuation.
 func foldedKey(name string) bool {
 	switch strings.NewReplacer("-", "", "_", "", ".", "", " ", "").Replace(strings.ToLower(name)) {
 	case "mcpservers", "mcpserver", "servers", "contextservers", "mcp", "extensions", "ampmcpservers":
@@ -322,7 +349,7 @@ func foldedKey(name string) bool {
 	return false
 }
 
-// looksLikeServers tells a map of servers from any other.
+// looksLikeServers reports whether a value is a collection of servers.
 func looksLikeServers(n splice.Node) bool {
 	entries := n.Items()
 	for _, m := range n.Members() {
@@ -336,7 +363,7 @@ func looksLikeServers(n splice.Node) bool {
 	return len(entries) > 0
 }
 
-// joinKeys makes one key of two, if nothing else is in the outer one.
+// joinKeys merges two nested keys into one, if the outer one contains nothing else.
 func (l *linter) joinKeys(outer, inner, joined string) Edit {
 	both, ok := l.locate(l.Doc.At(outer))
 	value, there := l.locate(l.Doc.At(outer, inner))

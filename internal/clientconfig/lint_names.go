@@ -8,8 +8,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// synonyms are the names one thing has in different clients, and those people
-// take for it.
+// synonyms are the names of each field in different clients, and common mistakes.
 var synonyms = []struct {
 	of    func(Fields) string
 	names []string
@@ -23,32 +22,32 @@ var synonyms = []struct {
 	{func(f Fields) string { return f.Type }, []string{"type", "transport", "transportType", "transport_type", "protocol"}},
 }
 
-// switches are the members that switch a server off, and the value that does.
+// switches are the fields that disable a server, and the value that does.
 var switches = map[string]bool{"disabled": true, "disable": true, "enabled": false, "enable": false, "isActive": false, "active": false}
 
-// names looks at members that the client does not read.
+// names checks fields that the client does not read.
 func (l entryLinter) names() {
 	known := l.e.fields.known()
 	for name, n := range l.e.outer.Members() {
 		if !slices.Contains(known, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "//") && !strings.HasPrefix(name, "$") {
-			l.unread(name, n, l.e.Path, known)
+			l.unknownField(name, n, l.e.Path, known)
 		}
 		l.outdated(name, n)
 	}
 	if l.nested() {
 		for name, n := range l.e.node.Members() {
 			if !slices.Contains(known, name) {
-				l.unread(name, n, l.at(), known)
+				l.unknownField(name, n, l.at(), known)
 			}
 		}
 	}
 }
 
-// unread is about one of them.
-func (l entryLinter) unread(name string, n splice.Node, in []any, known []string) {
+// unknownField checks one such field.
+func (l entryLinter) unknownField(name string, n splice.Node, in []any, known []string) {
 	f := l.e.fields
 	if l.Client.ID == "codex" && name == "bearer_token" {
-		l.report("inline-bearer-token", n, "the token stands in the file", `put it into a variable, and name that: bearer_token_env_var = "NAME"`)
+		l.report("inline-bearer-token", n, "the token is in the file", `store the token in an environment variable and name it: bearer_token_env_var = "NAME"`)
 		return
 	}
 	if off, is := switches[name]; is {
@@ -62,14 +61,14 @@ func (l entryLinter) unread(name string, n splice.Node, in []any, known []string
 	near := nearest(name, known)
 	switch {
 	case near != "" && !has(l.e.outer, near) && !has(l.e.node, near):
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s; %q is near", l.Client.Name, quoted(name), near), "rename it, if that is meant", rename(near, in, name))
+		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s; did you mean %q?", l.Client.Name, quoted(name), near), "rename the field", rename(near, in, name))
 	case near != "" || f.Exact:
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s", l.Client.Name, quoted(name)), "take it out, or look up its name")
+		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s", l.Client.Name, quoted(name)), "remove the field, or check its spelling")
 	}
 }
 
-// synonym is the client's own name for what another calls name; empty if the
-// client has nothing of the kind.
+// synonym returns the client's own name for a field that others call name, or "" if the client has
+// no such field.
 func (f Fields) synonym(name string) (string, bool) {
 	for _, s := range synonyms {
 		if slices.Contains(s.names, name) {
@@ -83,20 +82,20 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	f := l.e.fields
 	switch {
 	case right == f.Headers && right != "" && f.NoRemote:
-		return // the URL is what is wrong
+		return // the URL is the problem
 	case right == "" && (name == "type" || name == "transport" || name == "protocol"):
-		return // harmless: everything is told by command or URL
+		return // harmless: the command or URL determines the transport
 	case right == "" && f.Argv:
-		return // arguments beside a command that should be a list: told there
+		return // reported with the command, which should be a list
 	case right == "":
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s and has nothing like it", l.Client.Name, quoted(name)), "take it out")
+		l.report("unknown-field", n, fmt.Sprintf("%s does not support %s", l.Client.Name, quoted(name)), "remove the field")
 		return
 	case has(l.e.node, right):
-		l.report("unknown-field", n, fmt.Sprintf("%s does not read %s; %q is there as well", l.Client.Name, quoted(name), right), "keep one of them")
+		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s; the entry also has %q", l.Client.Name, quoted(name), right), "keep one of the two fields")
 		return
 	}
-	if !l.lacks(right, n) {
-		l.report("unknown-field", n, fmt.Sprintf("%s does not read %s", l.Client.Name, quoted(name)), "nothing, if it is a note of yours").Fix = nil
+	if !l.canTake(right, n) {
+		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s", l.Client.Name, quoted(name)), "no change is needed if this is a note").Fix = nil
 		return
 	}
 	var fix Edit
@@ -107,17 +106,16 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	default:
 		fix = Edit{rename(right, in, name)}
 	}
-	p := l.report("field-name", n, fmt.Sprintf("%s does not read %s: its name here is %s", l.Client.Name, quoted(name), quoted(strings.ReplaceAll(right, "/", " > "))), "rename it", fix...)
-	p.needsEyes() // what is run or reached is another one then
-	if f.OneSpoilsAll && (right == f.Command || right == f.URL) {
-		p.Why += spoilsAll
+	p := l.report("field-name", n, fmt.Sprintf("%s is called %s in %s", quoted(name), quoted(strings.ReplaceAll(right, "/", " > ")), l.Client.Name), "rename the field", fix...)
+	p.needsReview() // it changes what is run or reached
+	if f.RejectsFile && (right == f.Command || right == f.URL) {
+		p.Why += rejectsFile
 	}
 }
 
-// lacks tells whether the entry has nothing where a member would belong, and
-// the member's value would fit there. What a person wrote beside an entry that
-// works is a note of theirs.
-func (l entryLinter) lacks(right string, n splice.Node) bool {
+// canTake reports whether the entry has no such field yet and the value would fit there. An extra
+// field in an entry that works is a note.
+func (l entryLinter) canTake(right string, n splice.Node) bool {
 	f := l.e.fields
 	startable := l.e.Spec.Command != "" || l.e.Spec.URL != ""
 	switch right {
@@ -134,7 +132,7 @@ func (l entryLinter) lacks(right string, n splice.Node) bool {
 	return true
 }
 
-// transportWord: some client has it for a transport.
+// transportWord reports whether any client uses this word for a transport.
 func transportWord(word string) bool {
 	switch strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(word)) {
 	case "stdio", "http", "sse", "streamablehttp", "httpstream", "streaming", "local", "remote", "ws", "websocket", "command":
@@ -143,7 +141,7 @@ func transportWord(word string) bool {
 	return false
 }
 
-// renamed tells whether a member is there under another client's name.
+// renamed reports whether a field is present under another client's name.
 func (l entryLinter) renamed(right string) bool {
 	for name := range l.e.node.Members() {
 		if r, ok := l.e.fields.synonym(name); ok && r == right && name != right && right != "" {
@@ -153,12 +151,12 @@ func (l entryLinter) renamed(right string) bool {
 	return false
 }
 
-// foreignSwitch is a switch of another client.
+// foreignSwitch reports a field of another client that would disable the server.
 func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
 	f := l.e.fields
-	value, is := truth(n)
+	value, is := boolean(n)
 	if !is || value != off {
-		return // it says on, as without it
+		return // it enables the server, which is the default
 	}
 	var fix Edit
 	switch {
@@ -168,14 +166,14 @@ func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
 	case f.Disabled != "":
 		fix = Edit{rename(f.Disabled, l.e.Path, name), set(true, l.e.Path, f.Disabled)}
 	}
-	next := "switch it off in the app, or take the entry out"
+	next := "disable the server in the app, or remove the entry"
 	if fix != nil {
-		next = "write it as the client does"
+		next = "use the client's own field"
 	}
-	l.report("switch-unknown", n, fmt.Sprintf("%s does not know %s, so the server stays on", l.Client.Name, quoted(name)), next, fix...)
+	l.report("switch-unknown", n, fmt.Sprintf("%s does not know %s, so the server stays enabled", l.Client.Name, quoted(name)), next, fix...)
 }
 
-// outdated is what the client still reads, and no longer wants.
+// outdated reports fields that the client still reads but no longer recommends.
 func (l entryLinter) outdated(name string, n splice.Node) {
 	f := l.e.fields
 	switch {
@@ -184,18 +182,18 @@ func (l entryLinter) outdated(name string, n splice.Node) {
 		if !has(l.e.outer, f.Type) {
 			fix = append(fix, set(f.HTTP[0], l.e.Path, f.Type))
 		}
-		l.report("old-field", n, fmt.Sprintf("%q is the older name of %q with %q: %q", name, f.URL, f.Type, f.HTTP[0]), "write it so", fix...)
+		l.report("old-field", n, fmt.Sprintf("%q is the old form of %q with %q: %q", name, f.URL, f.Type, f.HTTP[0]), "use the new form", fix...)
 	case name == "transportType" && slices.Contains(f.Also, name) && !l.nested() && !has(l.e.outer, f.Type):
-		l.report("old-field", n, fmt.Sprintf("%q is the older name of %q", name, f.Type), "rename it", rename(f.Type, l.e.Path, name))
+		l.report("old-field", n, fmt.Sprintf("%q is the old name of %q", name, f.Type), "rename the field", rename(f.Type, l.e.Path, name))
 	case name == "source" && l.Client.ID == "zed" && (has(l.e.outer, f.Command) || has(l.e.outer, f.URL)):
-		l.report("needless-field", n, `"source" is not needed any more`, "take it out", remove(l.e.Path, name))
+		l.report("needless-field", n, `the entry has a "source" field`, "remove the field", remove(l.e.Path, name))
 	}
 }
 
-// nearest is the known name that differs by a slip of the hand.
+// nearest returns the known name that differs by a typing mistake.
 func nearest(name string, known []string) string {
-	const longest = 40
-	if len(name) > longest || len(name) < 3 {
+	const maxNameLen = 40
+	if len(name) > maxNameLen || len(name) < 3 {
 		return ""
 	}
 	best, least := "", 3
@@ -213,7 +211,7 @@ func foldName(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-// distance counts letters to put in, take out, replace or swap with the next.
+// distance returns the edit distance of two strings, counting a swap of neighbors as one edit.
 func distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	var earlier []int

@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// paths is about how the program is found.
+// paths checks whether the program will be found.
 func (l entryLinter) paths() {
 	f := l.e.fields
 	command := l.e.Spec.Command
@@ -26,9 +26,9 @@ func (l entryLinter) paths() {
 				at := tilde(v.text)
 				fix = Edit{set(v.text[:at]+strings.TrimRight(l.Home.Home, `/\`)+v.text[at+1:], v.path)}
 			}
-			l.report("tilde", v.node, fmt.Sprintf("~ stands for the home folder in %s", quoted(v.name)), "write the whole path", fix...)
+			l.report("tilde", v.node, fmt.Sprintf("%s contains ~ for the home directory", quoted(v.name)), "write the full path", fix...)
 		case anywhere && !l.InProject() && v.part != reference.Cwd && relative(v.text):
-			l.report("relative-path", v.node, fmt.Sprintf("%s has a path that depends on the folder the server is started in", quoted(v.name)), "write the whole path")
+			l.report("relative-path", v.node, fmt.Sprintf("%s contains a path that depends on the working directory", quoted(v.name)), "")
 		}
 	}
 	name := program(command)
@@ -42,14 +42,14 @@ func (l entryLinter) paths() {
 		if hasArgs && (args.Kind() != splice.ListKind || len(words(args)) != len(args.Items())) {
 			fix = nil
 		}
-		l.report("windows-needs-cmd", at, fmt.Sprintf("%s does not start %s on Windows without cmd", l.Client.Name, name), `use "cmd" with "/c" before it`, fix...)
+		l.report("windows-needs-cmd", at, fmt.Sprintf("%s cannot start %s on Windows without cmd", l.Client.Name, name), fmt.Sprintf(`set the command to "cmd" and start the arguments with "/c", %q`, command), fix...)
 	}
 	if l.Home.OS == "darwin" && l.Client.GUIPath && !strings.Contains(command, "/") && slices.Contains(runners, name) && !slices.Contains([]string{"sh", "bash", "zsh", "java", "ruby", "php"}, name) {
-		l.report("gui-path", at, fmt.Sprintf("%s may not find %s", l.Client.Name, name), "write the whole path: run  which "+name+"  in a terminal")
+		l.report("gui-path", at, fmt.Sprintf("%s may not find %s", l.Client.Name, name), "write the full path, as printed by: which "+name)
 	}
 }
 
-// tilde is where a home folder begins in a word, or -1.
+// tilde returns where a home directory starts in a word, or -1.
 func tilde(word string) int {
 	if word == "~" || strings.HasPrefix(word, "~/") {
 		return 0
@@ -60,7 +60,7 @@ func tilde(word string) int {
 	return -1
 }
 
-// relative is a path that begins where the program happens to be started.
+// relative reports whether a path depends on the working directory.
 func relative(word string) bool {
 	for _, start := range []string{"./", "../", `.\`, `..\`} {
 		if strings.HasPrefix(word, start) {
@@ -74,12 +74,12 @@ func relative(word string) bool {
 	return script && !strings.HasPrefix(word, "/") && !strings.HasPrefix(word, "~") && !strings.HasPrefix(word, "-") && !strings.ContainsAny(word, ":${%@") && !strings.HasPrefix(word, `\`)
 }
 
-// withValue are docker's flags that take the next word.
+// withValue are docker's flags that are followed by a value.
 var withValue = []string{"-e", "--env", "-v", "--volume", "-p", "--publish", "--name", "--network", "--net", "--mount", "-w", "--workdir", "--env-file", "-u", "--user", "--entrypoint",
 	"--platform", "-l", "--label", "--add-host", "-m", "--memory", "--cpus", "--pull", "--gpus", "-h", "--hostname", "--dns", "--ip", "--security-opt", "--cap-add", "--cap-drop",
 	"--device", "--tmpfs", "--ulimit", "--shm-size", "--restart", "--log-driver", "--cidfile", "--ipc", "--pid", "--userns", "--runtime"}
 
-// docker is about a container's stdin and stdout.
+// docker checks that a container is connected to stdin and stdout.
 func (l entryLinter) docker() {
 	f := l.e.fields
 	field, first := f.Args, 0
@@ -100,9 +100,9 @@ func (l entryLinter) docker() {
 		case word == "--interactive" || word == "--interactive=true":
 			interactive = true
 		case word == "--detach" || word == "-d":
-			l.report("docker-detached", item, "the container runs detached", "take "+word+" out", remove(at))
+			l.report("docker-detached", item, "the container runs detached", "remove "+word, remove(at))
 		case word == "--tty" || word == "-t":
-			l.report("docker-terminal", item, "the container gets a terminal", "take "+word+" out", remove(at))
+			l.report("docker-terminal", item, "the container is started with a terminal", "remove "+word, remove(at))
 		case short:
 			interactive = interactive || strings.Contains(word, "i")
 			change := remove(at)
@@ -110,9 +110,9 @@ func (l entryLinter) docker() {
 				change = set(rest, at)
 			}
 			if strings.Contains(word, "d") {
-				l.report("docker-detached", item, "the container runs detached", "take the d out of "+word, change)
+				l.report("docker-detached", item, "the container runs detached", "remove the d from "+word, change)
 			} else if strings.Contains(word, "t") {
-				l.report("docker-terminal", item, "the container gets a terminal", "take the t out of "+word, change)
+				l.report("docker-terminal", item, "the container is started with a terminal", "remove the t from "+word, change)
 			}
 		case slices.Contains(withValue, word):
 			i++
@@ -120,22 +120,22 @@ func (l entryLinter) docker() {
 	}
 	if !interactive {
 		more := slices.Insert(slices.Clone(all), first+1, "-i")
-		l.report("docker-without-input", items[first], "the container is started without -i", "add -i behind run", set(list(more), l.at(field)))
+		l.report("docker-without-input", items[first], "the container is started without -i", "add -i after run", set(list(more), l.at(field)))
 	}
 }
 
-// timeouts are about numbers and their units.
+// timeouts checks numbers and their units.
 func (l entryLinter) timeouts() {
-	const surely = 10000 // nobody waits for hours on purpose; less may be meant in seconds
+	const minUnlikely = 10000 // seconds: a timeout of hours is unlikely to be intended
 	f := l.e.fields
-	said := false
+	isSet := false
 	for _, t := range f.Timeouts {
 		m, ok := member(l.e.outer, t.Field)
 		if !ok || m.Kind() == splice.MapKind {
-			said = said || ok
+			isSet = isSet || ok
 			continue
 		}
-		said = said || t.Start
+		isSet = isSet || t.Start
 		path := below(l.e.Path, t.Field)
 		n, isNumber := number(m)
 		switch {
@@ -146,35 +146,35 @@ func (l entryLinter) timeouts() {
 					fix = Edit{set(int(n), path)}
 				}
 			}
-			p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is no number", t.Field), "write a number of "+unitName(t.Unit), fix...)
+			p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is not a number", t.Field), "write a number in "+unitName(t.Unit), fix...)
 			if t.Text && fix != nil {
 				p.Severity = Warning
 			}
 		case n < 0:
-			l.report("timeout-negative", m, fmt.Sprintf("%q is below zero", t.Field), "take it out, or write a number above zero", remove(path))
+			l.report("timeout-negative", m, fmt.Sprintf("%q is negative", t.Field), "remove the field, or write a positive number", remove(path))
 		case t.Unit == time.Second && n >= 1000 && math.Mod(n, 500) == 0:
 			var fix Edit
-			next := "if milliseconds were meant, write it in seconds"
-			if n >= surely && n < surely*1000 && math.Mod(n, 1000) == 0 {
-				fix, next = Edit{set(int(n/1000), path)}, "write it in seconds"
+			next := "if you meant milliseconds, convert the number to seconds"
+			if n >= minUnlikely && n < minUnlikely*1000 && math.Mod(n, 1000) == 0 {
+				fix, next = Edit{set(int(n/1000), path)}, "convert the number to seconds"
 			}
-			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, and %v are %v", t.Field, n, roughly(n)), next, fix...)
+			l.report("timeout-unit", m, fmt.Sprintf("%q is in seconds here, so %v means %v", t.Field, n, roughly(n)), next, fix...)
 		case t.Unit == time.Millisecond && n > 0 && n <= 600:
 			var fix Edit
 			if n == math.Trunc(n) {
 				fix = Edit{set(int(n)*1000, path)}
 			}
-			l.report("timeout-unit", m, fmt.Sprintf("%q is in milliseconds here, and %v are less than a second", t.Field, n), "write it in milliseconds", fix...)
+			l.report("timeout-unit", m, fmt.Sprintf("%q is in milliseconds here, so %v is less than a second", t.Field, n), "convert the number to milliseconds", fix...)
 		case t.Max > 0 && n > t.Max.Seconds():
-			l.report("timeout-out-of-range", m, fmt.Sprintf("%q goes up to %v", t.Field, t.Max), "write at most that", set(int(t.Max/t.Unit), path))
+			l.report("timeout-out-of-range", m, fmt.Sprintf("%q is greater than the maximum of %v", t.Field, t.Max), fmt.Sprintf("use %d", int(t.Max/t.Unit)), set(int(t.Max/t.Unit), path))
 		case t.Min > 0 && n < t.Min.Seconds():
-			l.report("timeout-out-of-range", m, fmt.Sprintf("%q begins at %v", t.Field, t.Min), "write at least that", set(int(t.Min/t.Unit), path))
+			l.report("timeout-out-of-range", m, fmt.Sprintf("%q is less than the minimum of %v", t.Field, t.Min), fmt.Sprintf("use %d", int(t.Min/t.Unit)), set(int(t.Min/t.Unit), path))
 		}
 	}
-	const enough = time.Minute
-	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < enough }); i >= 0 && !said && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
+	const minStart = time.Minute
+	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < minStart }); i >= 0 && !isSet && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
 		t := f.Timeouts[i]
-		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, and this one may have to be fetched first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),
+		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, and this one may have to be downloaded first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),
 			set(int(time.Minute/t.Unit), l.e.Path, t.Field))
 	}
 }
@@ -186,7 +186,7 @@ func unitName(unit time.Duration) string {
 	return "seconds"
 }
 
-// roughly is a number of seconds as people say it.
+// roughly returns a number of seconds in hours or minutes.
 func roughly(seconds float64) string {
 	if seconds >= 2*3600 {
 		return fmt.Sprintf("%.0f hours", seconds/3600)

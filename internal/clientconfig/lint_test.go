@@ -81,3 +81,23 @@ func mapKeys[K comparable, V any](m map[K]V) func(func(K) bool) {
 		}
 	}
 }
+
+func TestEveryProblemHasARemedy(t *testing.T) {
+	for code, k := range catalogue {
+		if k.consent == Person && k.remedy == "" {
+			t.Errorf("%s is for a person and has no remedy", code)
+		}
+		for _, text := range []string{k.why, k.remedy} {
+			if strings.HasSuffix(text, ".") || text != "" && strings.ToLower(text[:1]) != text[:1] {
+				t.Errorf("%s: %q is not a clause", code, text)
+			}
+		}
+		l := linter{Config: &Config{File: File{Client: clients[0]}}}
+		if p := l.add(code, nil, nil, "what", ""); k.consent == Person && p.Next != k.remedy {
+			t.Errorf("%s: without a remedy of its own, a problem says %q", code, p.Next)
+		}
+		if p := l.add(code, nil, nil, "what", "specific"); p.Next != "specific" {
+			t.Errorf("%s: %q", code, p.Next)
+		}
+	}
+}

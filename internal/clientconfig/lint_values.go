@@ -15,7 +15,7 @@ import (
 
 func (l entryLinter) dialect() reference.Dialect { return l.Client.Dialect.On(l.Home.OS) }
 
-// environment is about the variables of the entry.
+// environment checks the variables of the entry.
 func (l entryLinter) environment() {
 	f := l.e.fields
 	env, ok := member(l.e.node, f.Env)
@@ -36,28 +36,28 @@ func (l entryLinter) environment() {
 		if fits && len(byName) > 0 {
 			fix = Edit{set(byName, l.at(f.Env))}
 		}
-		l.report("env-not-a-map", env, "the variables are a list", "write each as a name with its value", fix...).needsEyes()
+		l.report("env-not-a-map", env, "the variables are a list", "write an object of names and values", fix...).needsReview()
 		return
 	case splice.MapKind:
 	case splice.NullKind:
-		l.report("env-not-a-map", env, "the variables are null", "take them out", remove(l.at(f.Env)))
+		l.report("env-not-a-map", env, "the variables are null", "remove "+quoted(f.Env), remove(l.at(f.Env)))
 		return
 	default:
-		l.report("env-not-a-map", env, "the variables are no object", "write each as a name with its value")
+		l.report("env-not-a-map", env, "the variables are not an object", "write an object of names and values")
 		return
 	}
 	var names []string
 	for name, value := range env.Members() {
 		names = append(names, name)
 		l.textual("env-value-not-text", "the variable", name, value, l.at(f.Env, name))
-		if l.Client.ID == "goose" && gooseRefuses(name) {
-			l.report("env-refused", value, fmt.Sprintf("goose does not let an entry set %s", quoted(name)), "set it outside of goose, or use the program's full path")
+		if l.Client.ID == "goose" && gooseRejects(name) {
+			l.report("env-refused", value, fmt.Sprintf("goose does not allow an entry to set %s", quoted(name)), "")
 		}
 	}
 	l.withheld(names)
 }
 
-// textual wants a text under a name.
+// textual checks that a value is a string.
 func (l entryLinter) textual(code Code, what, name string, value splice.Node, path []any) {
 	if value.Kind() == splice.StringKind {
 		return
@@ -67,29 +67,29 @@ func (l entryLinter) textual(code Code, what, name string, value splice.Node, pa
 	if ok {
 		fix = Edit{set(s, path)}
 	}
-	p := l.report(code, value, fmt.Sprintf("the value of %s %s is no text", what, quoted(name)), "put it in quotes", fix...)
+	p := l.report(code, value, fmt.Sprintf("the value of %s %s is not a string", what, quoted(name)), "put the value in quotes", fix...)
 	if !oneSpelling(s) {
-		p.needsEyes()
+		p.needsReview()
 	}
 }
 
-// oneSpelling tells whether every reader would make the same text of a number:
-// of 1.0, 1e3 or 010 they do not.
+// oneSpelling reports whether every parser would turn a number into the same string, unlike 1.0,
+// 1e3 or 010.
 func oneSpelling(s string) bool {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return s == "true" || s == "false" || err == nil && strconv.FormatInt(n, 10) == s
 }
 
-// gooseRefuses are variables that decide what a program loads.
-func gooseRefuses(name string) bool {
+// gooseRejects reports whether goose rejects a variable because it controls what a program loads.
+func gooseRejects(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains([]string{"PATH", "PATHEXT", "SYSTEMROOT", "WINDIR", "APPINIT_DLLS", "COMSPEC", "TEMP", "TMP", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
 		"NODE_OPTIONS", "RUBYOPT", "GEM_PATH", "GEM_HOME", "CLASSPATH", "GO111MODULE", "GOROOT", "PYTHONPATH", "PYTHONHOME"}, upper) ||
 		strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
 }
 
-// withheld finds secrets of the shell that are meant for the server by their
-// name and that the client keeps to itself.
+// withheld reports secrets of the shell whose names suggest that they are for this server and that
+// the client does not pass on.
 func (l entryLinter) withheld(given []string) {
 	f := l.e.fields
 	if l.Client.Inherits == Everything || l.e.Spec.Command == "" || l.e.Wrapped || l.renamed(f.Env) {
@@ -103,39 +103,38 @@ func (l entryLinter) withheld(given []string) {
 			given = append(given, r.Name)
 		}
 	}
-	hay := strings.ToUpper(strings.Join(append([]string{l.e.Name, l.e.Spec.Command}, l.e.Spec.Args...), " "))
+	haystack := strings.ToUpper(strings.Join(append([]string{l.e.Name, l.e.Spec.Command}, l.e.Spec.Args...), " "))
 	for _, pair := range l.Home.Environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if value == "" || slices.Contains(given, name) || l.Client.handsOn(name) || !redact.NamesSecret(name, value) || !meantFor(name, hay, l.e.Spec.Args) {
+		if value == "" || slices.Contains(given, name) || l.Client.passesOn(name) || !redact.NamesSecret(name, value) || !meantFor(name, haystack, l.e.Spec.Args) {
 			continue
 		}
-		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not hand %s on to its servers", l.Client.Name, quoted(name)), l.handOn(name), l.passOn(name)...)
+		l.report("secret-not-inherited", l.e.outer, fmt.Sprintf("%s does not pass %s to its servers", l.Client.Name, quoted(name)), l.passOnHint(name), l.passOn(name)...)
 	}
 }
 
-// meantFor tells whether a variable is a server's by its name, or is named by
-// docker's -e.
-func meantFor(name, hay string, args []string) bool {
+// meantFor reports whether a variable is for a server, judging by its name or by docker's -e.
+func meantFor(name, haystack string, args []string) bool {
 	for i, word := range args {
 		if i > 0 && word == name && (args[i-1] == "-e" || args[i-1] == "--env") {
 			return true
 		}
 	}
 	service, _, compound := strings.Cut(strings.ToUpper(name), "_")
-	return compound && len(service) >= 4 && strings.Contains(hay, service)
+	return compound && len(service) >= 4 && strings.Contains(haystack, service)
 }
 
-func (l entryLinter) handOn(name string) string {
+func (l entryLinter) passOnHint(name string) string {
 	switch f := l.e.fields; {
 	case f.EnvNames != "":
 		return fmt.Sprintf("add %q to %s", name, f.EnvNames)
 	case l.dialect().Forms != 0:
-		return fmt.Sprintf("add %s to %q, as a reference", quoted(name), f.Env)
+		return fmt.Sprintf("add a reference to %s to %q", quoted(name), f.Env)
 	}
-	return "start the server through gauze run, which can read it, or set it in the entry"
+	return "set the variable in the entry, or start the server with gauze run"
 }
 
-// passOn hands a variable on by its name; its value is not touched.
+// passOn passes on a variable by name, without its value.
 func (l entryLinter) passOn(name string) Edit {
 	f := l.e.fields
 	if f.EnvNames != "" {
@@ -152,21 +151,21 @@ func (l entryLinter) passOn(name string) Edit {
 	return Edit{set(spelled, l.at(f.Env, name))}
 }
 
-// value is a text of an entry, and where it stands.
+// value is a string of an entry and its position.
 type value struct {
 	part reference.Part
-	name string // of the variable or the header; else of the member
+	name string // of the variable or header, or else of the field
 	text string
 	node splice.Node
 	path []any
 }
 
-// texts are all values of the entry in which a reference or a secret may be.
+// texts returns all values of the entry that may contain a reference or a secret.
 func (l entryLinter) texts() (all []value) {
 	f := l.e.fields
 	one := func(part reference.Part, name string, n splice.Node, path []any) {
-		const longest = 1 << 16 // nobody's setting, and slow to look through
-		if s, ok := text(n); ok && len(s) <= longest {
+		const maxValueLen = 1 << 16 // longer values are not settings, and slow to scan
+		if s, ok := text(n); ok && len(s) <= maxValueLen {
 			all = append(all, value{part, name, s, n, path})
 		}
 	}
@@ -203,7 +202,7 @@ func (l entryLinter) texts() (all []value) {
 	return all
 }
 
-// values looks at each of them.
+// values checks each of them.
 func (l entryLinter) values() {
 	if headers, ok := member(l.e.node, l.e.fields.Headers); ok && !l.e.fields.NoRemote {
 		for name, n := range headers.Members() {
@@ -216,44 +215,44 @@ func (l entryLinter) values() {
 		refers := len(reference.Find(v.text)) > 0
 		switch {
 		case isPlaceholder(v.text) && v.part != reference.Command && !refers:
-			l.report("placeholder-value", v.node, fmt.Sprintf("the value of %s is an example's", quoted(v.name)), "put your own in")
+			l.report("placeholder-value", v.node, fmt.Sprintf("the value of %s is a placeholder", quoted(v.name)), "")
 		case l.shared() && !refers && secretValue(v):
-			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, in a file of the project", quoted(v.name)), l.hide(v))
+			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, and the file is shared with the project", quoted(v.name)), l.secretRemedy(v))
 		}
 		if l.Client.ID == "kiro" && !asked && l.dialect().Forms != 0 && strings.Contains(v.text, "${") && refers {
 			asked = true
-			l.report("reference-needs-approval", v.node, "the entry refers to a variable", "approve it in the settings: Approved environment variables")
+			l.report("reference-needs-approval", v.node, "the entry refers to a variable", "approve the variable in the settings, under Approved environment variables")
 		}
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.e.Unset))) {
-		shown := "a variable it refers to"
+		shown := "a variable that the entry refers to"
 		if isVariable(name) {
 			shown = "the variable " + quoted(name)
 		}
-		l.report("unset-variable", l.e.outer, shown+" is not set", "set it where the client is started, or write a value")
+		l.report("unset-variable", l.e.outer, shown+" is not set", "")
 	}
 }
 
-// secretValue tells by the name and by the shape.
+// secretValue reports whether a value is a secret, judging by its name and its form.
 func secretValue(v value) bool {
-	const shortest = 6
+	const minSecretLen = 6
 	switch v.part {
 	case reference.Environment, reference.Headers:
-		if len(v.text) >= shortest && redact.NamesSecret(v.name, v.text) {
+		if len(v.text) >= minSecretLen && redact.NamesSecret(v.name, v.text) {
 			return true
 		}
 	}
 	return redact.Text(v.text) != v.text
 }
 
-func (l entryLinter) hide(v value) string {
+func (l entryLinter) secretRemedy(v value) string {
 	if spelled, ok := l.dialect().Spell(variableName(v.name), v.part); ok {
-		return fmt.Sprintf("replace the secret at its service, and refer to it: %s", spelled)
+		return fmt.Sprintf("revoke the secret, create a new one, and refer to it as %s", spelled)
 	}
-	return "replace the secret at its service, and keep it out of the project"
+	return ""
 }
 
-// variableName is a name for a variable, made of a header's.
+// variableName derives a variable name from a header name.
 func variableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -263,10 +262,10 @@ func variableName(name string) string {
 	}, strings.ToUpper(plaintext.Clean(name)))
 }
 
-// references are those the client does not expand.
+// references reports references that the client does not expand.
 func (l entryLinter) references(v value) {
 	if l.inCode(v) {
-		return // the program's own, whatever it looks like
+		return // the reference belongs to the program's own code
 	}
 	d := l.dialect()
 	foreign := slices.DeleteFunc(d.Foreign(v.text, v.part), func(r reference.Reference) bool {
@@ -278,29 +277,29 @@ func (l entryLinter) references(v value) {
 	}
 	r := foreign[0]
 	if r.Form&d.Forms != 0 {
-		l.report("reference-not-expanded", v.node, fmt.Sprintf("%s does not expand %s in %s", l.Client.Name, quoted(shownReference(r)), quoted(v.name)), "write the value, or hand it over in a variable")
+		l.report("reference-not-expanded", v.node, fmt.Sprintf("%s does not expand %s in %s", l.Client.Name, quoted(shownReference(r)), quoted(v.name)), "")
 		return
 	}
 	fix := l.respell(v, foreign)
-	next := "write it as the client does"
+	next := "use the client's own form"
 	if fix == nil {
-		next = "write the value itself, or start the server through gauze run, which can fill it in"
+		next = "write the value itself, or start the server with gauze run, which expands the reference"
 	}
 	p := l.report("foreign-reference", v.node, fmt.Sprintf("%s does not expand %s", l.Client.Name, quoted(shownReference(r))), next, fix...)
 	if fix == nil && v.part&(reference.Environment|reference.Headers) != 0 {
-		p.Severity = Warning // it may as well be meant as it is written
+		p.Severity = Warning // it may be intended literally
 	}
 }
 
-// unmistakable tells a reference from a text with a $ in it, as passwords have
-// one: it has a form that nothing else has, or the name of a variable.
+// unmistakable reports whether a reference cannot be a string with a $ in it, such as a password:
+// it has a form that nothing else has, or the name of a variable.
 func unmistakable(r reference.Reference) bool {
 	return r.Form&(reference.Braces|reference.Default|reference.Bare|reference.Percent) == 0 || isVariable(r.Name)
 }
 
-// wholly tells whether a value is one reference to a variable that is set, and
-// nothing else but the scheme of a header.
-func (l entryLinter) wholly(v value, r reference.Reference) bool {
+// isWholeReference reports whether a value is a single reference to a variable that is set, apart
+// from a header's scheme.
+func (l entryLinter) isWholeReference(v value, r reference.Reference) bool {
 	before := v.text[:r.From]
 	if scheme := strings.ToLower(before); v.part == reference.Headers && (scheme == "bearer " || scheme == "basic " || scheme == "token ") {
 		before = ""
@@ -309,8 +308,8 @@ func (l entryLinter) wholly(v value, r reference.Reference) bool {
 	return before == "" && r.To == len(v.text) && isVariable(r.Name) && set
 }
 
-// inCode tells whether a text is a program itself, handed to a shell or another
-// interpreter, which has its own $.
+// inCode reports whether a value is program code for a shell or another interpreter, which has its
+// own use of $.
 func (l entryLinter) inCode(v value) bool {
 	switch v.part {
 	case reference.Command:
@@ -323,8 +322,7 @@ func (l entryLinter) inCode(v value) bool {
 	return ok && at >= l.codeFrom()
 }
 
-// codeFrom is the first of an entry's arguments that is, or hands over, a
-// program.
+// codeFrom returns the index of the first argument that is, or introduces, program code.
 func (l entryLinter) codeFrom() int {
 	if from, known := l.code[l.e]; known {
 		return from
@@ -352,18 +350,18 @@ func (l entryLinter) codeFrom() int {
 
 var interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "fish", "cmd", "pwsh", "powershell", "node", "python", "python3", "perl", "ruby", "php", "bun", "deno", "tsx"}
 
-// hasCode tells whether an interpreter is named in a command line and, behind
-// it, a flag that hands it its program: -c, -lc, -e, --eval, /c and so on.
+// hasCode reports whether a command line contains an interpreter followed by a flag that introduces
+// code: -c, -lc, -e, --eval, /c and so on.
 func hasCode(argv []string) bool { return codeAt(argv) >= 0 }
 
-// codeAt is where that flag stands, or -1.
+// codeAt returns the index of that flag, or -1.
 func codeAt(argv []string) int {
-	behind := false
+	seenInterpreter := false
 	for i, word := range argv {
 		switch {
 		case slices.Contains(interpreters, program(word)):
-			behind = true
-		case behind && codeFlag(strings.ToLower(word)):
+			seenInterpreter = true
+		case seenInterpreter && codeFlag(strings.ToLower(word)):
 			return i
 		}
 	}
@@ -376,13 +374,13 @@ func codeFlag(word string) bool {
 	case "--eval", "--print", "--command", "-command", "/c", "/k", "eval":
 		return true
 	}
-	const longest = 5 // -euxc
+	const maxFlagLen = 5 // -euxc
 	letters, short := strings.CutPrefix(word, "-")
-	return short && len(word) <= longest && !strings.HasPrefix(letters, "-") && (strings.HasSuffix(letters, "c") || strings.HasSuffix(letters, "e"))
+	return short && len(word) <= maxFlagLen && !strings.HasPrefix(letters, "-") && (strings.HasSuffix(letters, "c") || strings.HasSuffix(letters, "e"))
 }
 
-// shownReference is a reference without what may be secret in it: a password
-// with a $ in it reads as one, too.
+// shownReference returns a reference without anything that may be secret: a password with a $ in it
+// also looks like one.
 func shownReference(r reference.Reference) string {
 	switch {
 	case r.Form&(reference.Folder|reference.Input) != 0:
@@ -393,22 +391,22 @@ func shownReference(r reference.Reference) string {
 	return r.String()
 }
 
-// isVariable tells names of variables, as people write them, from anything else.
+// isVariable reports whether a name has the usual form of a variable name.
 func isVariable(name string) bool {
-	const longest = 48
-	return name != "" && len(name) <= longest && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && redact.Text(name) == name
+	const maxNameLen = 48
+	return name != "" && len(name) <= maxNameLen && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" && redact.Text(name) == name
 }
 
-// respell writes references in the client's own way.
+// respell writes references in the client's own form.
 func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 	d, f := l.dialect(), l.e.fields
-	if v.part&(reference.Environment|reference.Headers) != 0 && !l.wholly(v, foreign[0]) {
+	if v.part&(reference.Environment|reference.Headers) != 0 && !l.isWholeReference(v, foreign[0]) {
 		return nil
 	}
 	if whole := foreign[0]; f.EnvNames == "env_vars" && v.part == reference.Environment && whole.Form&reference.Variables != 0 && whole.Form != reference.Default &&
 		whole.From == 0 && whole.To == len(v.text) && whole.Name == v.name {
 		if fix := l.passOn(v.name); fix != nil {
-			return append(fix, remove(v.path)) // by name, as there are no references
+			return append(fix, remove(v.path)) // by name: the client does not expand references
 		}
 		return nil
 	}
@@ -427,7 +425,7 @@ func (l entryLinter) respell(v value, foreign []reference.Reference) Edit {
 	return Edit{set(b.String(), v.path)}
 }
 
-// inputs are questions to a person, which the file has to describe.
+// inputs checks that the file defines the inputs that a value refers to.
 func (l entryLinter) inputs(v value) {
 	for _, r := range reference.Find(v.text) {
 		if r.Form != reference.Input || l.dialect().Forms&reference.Input == 0 {
@@ -440,7 +438,7 @@ func (l entryLinter) inputs(v value) {
 			}
 		}
 		if !described {
-			l.report("input-missing", v.node, fmt.Sprintf("the file has no input %s", quoted(r.Name)), `describe it under "inputs"`)
+			l.report("input-missing", v.node, fmt.Sprintf("the input %s is not defined", quoted(r.Name)), "")
 		}
 	}
 }

@@ -7,14 +7,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// located is a value with its place in the file.
+// located is a value and its position in the file.
 type located struct {
 	splice.Node
 	from, to int
 }
 
-// locate finds the bytes of a value. Those of an alias are written elsewhere,
-// and others stand for them, too.
+// locate finds the bytes of a value. It fails for an alias, whose bytes are elsewhere and shared.
 func (c *Config) locate(n splice.Node, ok bool) (located, bool) {
 	if !ok || n.Raw() == "" || n.Alias() {
 		return located{}, false
@@ -28,9 +27,9 @@ func (c *Config) locate(n splice.Node, ok bool) (located, bool) {
 }
 
 func (c *Config) items(list located) (all []located, ok bool) {
-	const most = 1000 // beyond, it is nobody's command line
+	const maxItems = 1000 // longer than any command line
 	nodes := list.Items()
-	if len(nodes) > most {
+	if len(nodes) > maxItems {
 		return nil, false
 	}
 	for _, n := range nodes {
@@ -47,7 +46,7 @@ func (c *Config) put(from, to int, text string) Change {
 	return Change{Do: Put, From: from, To: to, Old: string(c.Text[from:to]), Text: text}
 }
 
-// key is where the key of a value begins, and what stands between the two.
+// key returns where the key of a value starts, and the text between the two.
 func (c *Config) key(value located, name string) (start int, sign string, ok bool) {
 	before := c.Text[:value.from]
 	trimmed := bytes.TrimRight(before, " \t\r\n:=")

@@ -2,11 +2,10 @@ package clientconfig
 
 import "strings"
 
-// span is a piece of a file.
+// span is a part of a file.
 type span struct{ from, to int }
 
-// looseParts finds what JSON has not and JSON with comments has. The text must
-// be the latter.
+// looseParts finds comments and trailing commas in text, which must be valid JSON with comments.
 func looseParts(text string) (comments []span, commas []int) {
 	comma := -1
 	for i := 0; i < len(text); i++ {
@@ -49,8 +48,7 @@ func looseParts(text string) (comments []span, commas []int) {
 	return comments, commas
 }
 
-// cut takes pieces out of a file, the last first, so that the places of the
-// others stay right.
+// cut removes parts of a file, the last first, so that the offsets of the others stay valid.
 func cut(text string, pieces []span) (e Edit) {
 	for i := len(pieces) - 1; i >= 0; i-- {
 		p := pieces[i]
@@ -59,8 +57,8 @@ func cut(text string, pieces []span) (e Edit) {
 	return e
 }
 
-// wholeLine widens a comment that stands alone on its line to the line, and
-// any other to the spaces before it.
+// wholeLine extends a comment that is alone on its line to the whole line, and any other to the
+// spaces before it.
 func wholeLine(text string, p span) span {
 	start := strings.LastIndexByte(text[:p.from], '\n') + 1
 	end := strings.IndexByte(text[p.to:], '\n')

@@ -2,26 +2,25 @@ package clientconfig
 
 import "slices"
 
-// Mend makes the fixes that need no more than a consent, one after the other,
-// and looks again after each, until there is none left to make. It changes
-// nothing on disk. To mend what is mended changes nothing.
+// Mend applies the fixes that need no more than the given consent, one at a time, and checks the
+// file again after each until none is left. It changes nothing on disk and is idempotent.
 func (c *Config) Mend(allow Consent, only ...Code) (now *Config, made []Problem) {
 	now, made, _ = c.MendIf(func(p Problem) bool { return p.Consent <= allow && (len(only) == 0 || slices.Contains(only, p.Code)) })
 	return now, made
 }
 
-// Refused is a problem whose fix cannot be made in this file, and why.
+// Refused is a problem whose fix cannot be applied to this file, and why.
 type Refused struct {
 	Problem
 	Because error
 }
 
-// MendIf is Mend for those of the problems that somebody wants mended. What
-// was wanted and could not be done is told.
+// MendIf is Mend for the wanted problems. It also returns the wanted fixes that could not be
+// applied.
 func (c *Config) MendIf(wanted func(Problem) bool) (now *Config, made []Problem, refused []Refused) {
-	const most = 200
+	const maxFixes = 200
 	now = c
-	for range most {
+	for range maxFixes {
 		next, p, ok := now.mendOnce(wanted, &refused)
 		if !ok {
 			break
@@ -32,12 +31,12 @@ func (c *Config) MendIf(wanted func(Problem) bool) (now *Config, made []Problem,
 }
 
 func (c *Config) mendOnce(wanted func(Problem) bool, refused *[]Refused) (*Config, Problem, bool) {
-	skip := map[Code]int{} // those that were refused come first in every look
+	skip := map[Code]int{} // refused fixes come first at every check
 	for _, r := range *refused {
 		skip[r.Code]++
 	}
 	problems := c.Lint()
-	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Fix.turn() - b.Fix.turn() })
+	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Fix.order() - b.Fix.order() })
 	for _, p := range problems {
 		if p.Fix == nil || !wanted(p) {
 			continue
@@ -55,7 +54,7 @@ func (c *Config) mendOnce(wanted func(Problem) bool, refused *[]Refused) (*Confi
 	return c, Problem{}, false
 }
 
-// mended is the file with one fix made, if nothing changes beside it.
+// mended returns the file with one fix applied, if nothing else changes.
 func (c *Config) mended(p Problem) (*Config, error) {
 	file, err := p.Fix.Apply(c.Format(), c.Text)
 	if err != nil {
@@ -64,21 +63,21 @@ func (c *Config) mended(p Problem) (*Config, error) {
 	now := c.Home.ReadText(c.File, file)
 	switch {
 	case p.entry != nil && !c.sameBeside(now, p.entry):
-		return nil, Skipped(sharing)
+		return nil, Skipped(sharesAlias)
 	case p.entry == nil && p.Fix.onlyCuts() && !c.sameAll(now):
-		return nil, Skipped("the file would be read differently")
+		return nil, Skipped("the client would read the file differently")
 	}
 	return now, nil
 }
 
-// onlyCuts tells whether nothing but bytes without a meaning are taken out.
+// onlyCuts reports whether the edit only removes bytes.
 func (e Edit) onlyCuts() bool {
 	return !slices.ContainsFunc(e, func(c Change) bool { return c.Do != Put || c.Text != "" })
 }
 
-// turn says what is mended first: the text, then names, then the rest. Nothing
-// is added beside a member that only has a wrong name.
-func (e Edit) turn() int {
+// order ranks fixes: text first, then names, then the rest, so that no field is added beside one
+// that only has a wrong name.
+func (e Edit) order() int {
 	switch {
 	case len(e) > 0 && e[0].Do == Put:
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// member finds a member, also one inside of another: "requestOptions/headers".
+// member returns a field, also a nested one such as "requestOptions/headers".
 func member(n splice.Node, name string) (splice.Node, bool) {
 	if name == "" {
 		return n, false
@@ -33,7 +33,7 @@ func has(n splice.Node, name string) bool {
 	return ok
 }
 
-// top is the outer part of such a name.
+// top returns the first part of such a name.
 func top(name string) string {
 	outer, _, _ := strings.Cut(name, "/")
 	return outer
@@ -53,7 +53,7 @@ func text(n splice.Node) (string, bool) {
 	return n.Value().(string), true
 }
 
-// textOf is the text of a member, or nothing.
+// textOf returns the string in a field, or "".
 func textOf(n splice.Node, name string) string {
 	m, ok := member(n, name)
 	if !ok {
@@ -63,7 +63,7 @@ func textOf(n splice.Node, name string) string {
 	return s
 }
 
-// words are the items of a list that are texts.
+// words returns the items of a list that are strings.
 func words(n splice.Node) (all []string) {
 	for _, item := range n.Items() {
 		if s, ok := text(item); ok {
@@ -73,7 +73,7 @@ func words(n splice.Node) (all []string) {
 	return all
 }
 
-// number reads what a client would take for a number.
+// number returns what a client would read as a number.
 func number(n splice.Node) (float64, bool) {
 	if n.Kind() != splice.NumberKind {
 		return 0, false
@@ -83,14 +83,14 @@ func number(n splice.Node) (float64, bool) {
 	return f, err == nil
 }
 
-func truth(n splice.Node) (value, ok bool) {
+func boolean(n splice.Node) (value, ok bool) {
 	if n.Kind() != splice.BoolKind {
 		return false, false
 	}
 	return n.Value().(bool), true
 }
 
-// plain writes a number or a truth as a text, the way it stands in the file.
+// plain returns a number or boolean as a string, as written in the file.
 func plain(n splice.Node) (string, bool) {
 	switch v := n.Value().(type) {
 	case json.Number:

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Home is whose files are looked for, and in which project. Nothing outside of
-// the places of the table is opened.
+// Home is the user and the project whose files are read. No file outside the places of the table is
+// opened.
 type Home struct {
-	OS      string // linux, darwin, windows
+	OS      string // linux, darwin or windows
 	Home    string
-	Project string   // absolute; empty: none
-	Environ []string // NAME=value: moves files, and is what clients expand from
-	Windows string   // under WSL the home of Windows, as in /mnt/c/Users/me; empty: none
-	Disk    Disk     // nil: this machine's
+	Project string   // absolute; empty for none
+	Environ []string // NAME=value: can move files, and clients expand references from it
+	Windows string   // under WSL, the Windows home, such as /mnt/c/Users/me; empty for none
+	Disk    Disk     // nil for the local disk
 }
 
-// Disk is what is asked of files.
+// Disk provides access to files.
 type Disk interface {
 	Lstat(path string) (fs.FileInfo, error)
 	Stat(path string) (fs.FileInfo, error)
@@ -36,20 +36,20 @@ type File struct {
 	Client *Client
 	Place  Place
 	Exists bool
-	Link   string // where it leads, if it is a symbolic link
-	Err    error  // it is there and cannot be read
+	Link   string // its target, if it is a symbolic link
+	Err    error  // why it exists but cannot be read
 }
 
-// largest is the size up to which a file is read: ten times what a client's
-// file with all its history has.
-const largest = 10 << 20
+// maxFileBytes bounds the files that are read: ten times the size of a client's file with its
+// history.
+const maxFileBytes = 10 << 20
 
 var (
 	errTooLarge = errors.New("the file is larger than 10 MB")
-	errLeaves   = errors.New("a symbolic link leads out of the project")
+	errOutside  = errors.New("a symbolic link points outside the project")
 )
 
-// Getenv is the value of a variable.
+// Getenv returns the value of a variable.
 func (h Home) Getenv(name string) string {
 	value, _ := h.lookup(name)
 	return value
@@ -65,8 +65,8 @@ func (h Home) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// Places lists where the clients would have their files, whether they are there
-// or not. Of a pattern only what is there is listed.
+// Places returns where the clients' files would be, whether they exist or not. A pattern yields
+// only files that exist.
 func (h Home) Places(of ...*Client) (files []File) {
 	if len(of) == 0 {
 		of = clients
@@ -86,17 +86,17 @@ func (h Home) Places(of ...*Client) (files []File) {
 	return files
 }
 
-// replaced reports whether a file is not read because one of the client's
-// earlier places has one.
+// replaced reports whether a file is not read because a file at one of the client's earlier places
+// exists.
 func (h Home) replaced(where string, p Place, c *Client, earlier []File) bool {
 	if p.Unless == "" || !slices.ContainsFunc(earlier, func(f File) bool { return f.Client == c && f.Exists }) {
 		return false
 	}
-	if h.OS == "linux" { // the places that replace others are of Windows
+	if h.OS == "linux" { // only places on Windows replace others
 		if h.Windows == "" || !strings.HasPrefix(where, h.Windows) {
 			return false
 		}
-		h = h.across()
+		h = h.windowsSide()
 	}
 	program, ok := h.resolve(p.Reader, "")
 	if !ok {
@@ -106,17 +106,16 @@ func (h Home) replaced(where string, p Place, c *Client, earlier []File) bool {
 	return err != nil
 }
 
-// across is the home of Windows as WSL has it: its paths are written as those
-// of Linux.
-func (h Home) across() Home { return Home{OS: "linux", Home: h.Windows, Disk: h.Disk} }
+// windowsSide returns the Windows home as WSL sees it, with paths in Linux form.
+func (h Home) windowsSide() Home { return Home{OS: "linux", Home: h.Windows, Disk: h.Disk} }
 
-// Find lists the files that are there. A file that belongs to another client
-// counts only where this one is in use, too.
+// Find returns the files that exist. Another client's file counts only if this client is also in
+// use.
 func (h Home) Find(of ...*Client) []File {
 	return slices.DeleteFunc(h.Places(of...), func(f File) bool { return !f.Exists || f.Place.Borrowed && !h.Uses(f.Client) })
 }
 
-// Uses tells whether there is a sign of a client: the folder of its file.
+// Uses reports whether a client is in use: whether the directory of its file exists.
 func (h Home) Uses(c *Client) bool {
 	exists := func(dir string) bool {
 		_, err := h.disk().Stat(dir)
@@ -142,7 +141,7 @@ func sameKeys(a, b [][]string) bool {
 	return slices.EqualFunc(a, b, slices.Equal[[]string])
 }
 
-// paths are the places a template names here.
+// paths returns the paths that a template stands for on this machine.
 func (h Home) paths(p Place) (all []string) {
 	template := map[string]string{"linux": p.Linux, "darwin": p.Darwin, "windows": p.Windows}[h.OS]
 	for _, one := range alternatives(template) {
@@ -165,7 +164,7 @@ func (h Home) paths(p Place) (all []string) {
 	}
 	for _, one := range alternatives(p.Windows) {
 		if strings.Contains(one, "~") {
-			if where, ok := h.across().resolve(one, ""); ok {
+			if where, ok := h.windowsSide().resolve(one, ""); ok {
 				all = append(all, h.glob(where)...)
 			}
 		}
@@ -173,8 +172,8 @@ func (h Home) paths(p Place) (all []string) {
 	return all
 }
 
-// folders are the project and, if asked for, those above it up to the root of
-// the repository.
+// folders returns the project and, if up is set, the directories above it up to the root of the
+// repository.
 func (h Home) folders(up bool) []string {
 	all := []string{h.Project}
 	root, ok := h.Repository()
@@ -188,7 +187,7 @@ func (h Home) folders(up bool) []string {
 	return all
 }
 
-// Repository is the folder with .git, the project or one above it.
+// Repository returns the directory with .git: the project or one above it.
 func (h Home) Repository() (string, bool) {
 	for dir := h.Project; dir != ""; dir = h.parent(dir) {
 		if _, err := h.disk().Lstat(h.join(dir, ".git")); err == nil {
@@ -201,8 +200,8 @@ func (h Home) Repository() (string, bool) {
 	return "", false
 }
 
-// Root is the outermost folder of the project: its repository, or the project
-// itself. Links of the project's files may not lead out of it.
+// Root returns the outermost directory of the project: its repository, or the project itself. Links
+// in the project's files must not leave it.
 func (h Home) Root() string {
 	if root, ok := h.Repository(); ok {
 		return root
@@ -210,9 +209,9 @@ func (h Home) Root() string {
 	return h.Project
 }
 
-// leaves reports whether links on the way to a project's file lead out of the
-// project. A repository can bring a link to any file of the user's.
-func (h Home) leaves(file string) bool {
+// leavesProject reports whether links on the way to a project's file leave the project. A
+// repository can contain a link to any file of the user.
+func (h Home) leavesProject(file string) bool {
 	real := func(path string) string {
 		if to, err := h.disk().Readlink(path); err == nil && to != "" {
 			return to
@@ -239,8 +238,7 @@ func (h Home) join(dir, name string) string {
 	return strings.TrimRight(dir, h.separator()) + h.separator() + strings.ReplaceAll(name, "/", h.separator())
 }
 
-// resolve makes a path of a template. It is not ok if a variable it needs is
-// not set.
+// resolve expands a template to a path. It returns false if a required variable is not set.
 func (h Home) resolve(template, project string) (string, bool) {
 	filled, ok := h.fill(template)
 	if !ok || filled == "" {
@@ -252,8 +250,7 @@ func (h Home) resolve(template, project string) (string, bool) {
 	return strings.ReplaceAll(filled, "/", h.separator()), true
 }
 
-// fill puts in variables, which may stand inside of each other's default, and
-// the home.
+// fill expands ~ and variables, which may be nested in a default.
 func (h Home) fill(template string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(template); {
@@ -295,7 +292,7 @@ func (h Home) fill(template string) (string, bool) {
 	return b.String(), true
 }
 
-// closing is where the brace at open ends.
+// closing returns the index of the brace that closes the one at open.
 func closing(s string, open int) int {
 	depth := 0
 	for i := open; i < len(s); i++ {
@@ -311,7 +308,7 @@ func closing(s string, open int) int {
 	return len(s) - 1
 }
 
-// alternatives writes out {a,b}; ${...} is no such thing.
+// alternatives expands {a,b}, but not ${...}.
 func alternatives(template string) []string {
 	for i := 0; i < len(template); i++ {
 		if strings.HasPrefix(template[i:], "${") {
@@ -334,8 +331,8 @@ func alternatives(template string) []string {
 	return []string{template}
 }
 
-// glob finds what a path with stars names; a path without is itself. A link is
-// not followed into another folder.
+// glob returns the paths that match a pattern; a path without a star is returned unchanged. It does
+// not follow links to other directories.
 func (h Home) glob(where string) (found []string) {
 	dir, rest, starred := strings.Cut(where, "*")
 	if !starred {
@@ -344,12 +341,12 @@ func (h Home) glob(where string) (found []string) {
 	cut := strings.LastIndex(dir, h.separator())
 	dir, before := dir[:cut], dir[cut+1:]
 	after, below, deeper := strings.Cut(rest, h.separator())
-	const most = 1000
+	const maxEntries = 1000
 	entries, err := h.disk().ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	for _, e := range entries[:min(most, len(entries))] {
+	for _, e := range entries[:min(maxEntries, len(entries))] {
 		name := e.Name()
 		if !strings.HasPrefix(name, before) || !strings.HasSuffix(name, after) || len(name) < len(before)+len(after) || e.IsDir() != deeper {
 			continue
@@ -364,7 +361,7 @@ func (h Home) glob(where string) (found []string) {
 	return found
 }
 
-// look says what is at a path.
+// look returns the file at a path.
 func (h Home) look(where string, c *Client, p Place) File {
 	f := File{Path: where, Client: c, Place: p}
 	info, err := h.disk().Lstat(where)
@@ -374,19 +371,19 @@ func (h Home) look(where string, c *Client, p Place) File {
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		f.Link, _ = h.disk().Readlink(where)
 		if info, err = h.disk().Stat(where); errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("it is a link that leads nowhere")
+			err = errors.New("the symbolic link is broken")
 		}
 	}
 	f.Exists, f.Err = true, err
 	switch {
 	case err != nil:
 	case info.IsDir():
-		f.Err = errors.New("it is a folder")
+		f.Err = errors.New("it is a directory")
 	case !info.Mode().IsRegular():
-		f.Err = errors.New("it is no regular file") // a pipe would keep us waiting
-	case p.inProject() && h.leaves(where):
-		f.Err = errLeaves
-	case info.Size() > largest:
+		f.Err = errors.New("it is not a regular file") // reading a pipe would block
+	case p.inProject() && h.leavesProject(where):
+		f.Err = errOutside
+	case info.Size() > maxFileBytes:
 		f.Err = errTooLarge
 	}
 	return f
@@ -399,7 +396,7 @@ func (h Home) disk() Disk {
 	return machine{}
 }
 
-// machine is the Disk of this machine.
+// machine is the local Disk.
 type machine struct{}
 
 func (machine) Lstat(path string) (fs.FileInfo, error)    { return os.Lstat(path) }

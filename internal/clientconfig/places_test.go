@@ -118,7 +118,7 @@ func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
 	}
 	real := write("dotfiles/cursor.json", `{"mcpServers": {"a": {"command": "x"}}}`)
 	write(".kiro/settings/mcp.json/in/the/way", "")
-	write(".factory/mcp.json", strings.Repeat(" ", largest+1))
+	write(".factory/mcp.json", strings.Repeat(" ", maxFileBytes+1))
 	if err := os.MkdirAll(filepath.Join(dir, ".cursor"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestOddFilesAreReportedAndNotFatal(t *testing.T) {
 		}
 	}
 	slices.Sort(errs)
-	want := []string{"claude-code: it is a link that leads nowhere", "factory-droid: the file is larger than 10 MB", "kiro: it is a folder"}
+	want := []string{"claude-code: the symbolic link is broken", "factory-droid: the file is larger than 10 MB", "kiro: it is a directory"}
 	if !slices.Equal(slices.Compact(errs), want) {
 		t.Errorf("got %q", errs)
 	}

@@ -3,140 +3,142 @@ package clientconfig
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Problem is something in a client's file that keeps a server from working, or
-// that will surprise somebody. No text in it shows a value that may be secret.
+// Problem is a mistake in a client's file that keeps a server from working, or that will surprise
+// the user. Its texts never contain a value that may be secret.
 type Problem struct {
 	Code         Code
 	Severity     Severity
 	Client       *Client
 	File         string
-	Line, Column int    // from 1; 0: of the file as a whole
-	Server       string // empty: of the file
-	What         string // one sentence
-	Why          string
-	Fix          Edit // nil: not for a program
+	Line, Column int    // from 1; 0 if the problem concerns the whole file
+	Server       string // empty if the problem concerns the file
+	What         string // one clause, without a full stop
+	Why          string // one clause that also reads well after "What (line N): "
+	Fix          Edit   // nil if a program cannot fix it
 	Consent      Consent
-	Next         string // what a person does
+	Next         string // what the user can do
 
-	entry []any // its place in the document; nil: it is the file's
+	entry []any // path of the entry in the document; nil if the problem concerns the file
 }
 
-// needsEyes is for a fix that could, for all we know, break what works.
-func (p *Problem) needsEyes() { p.Consent = max(p.Consent, Shown) }
+// needsReview marks a fix that might break something that works.
+func (p *Problem) needsReview() { p.Consent = max(p.Consent, Shown) }
 
-// Severity is how bad it is.
+// Severity is how serious a problem is.
 type Severity int
 
 const (
 	Warning Severity = iota
-	Error            // the client does not load it, or not as it is meant
+	Error            // the client does not load the entry, or not as intended
 )
 
 func (s Severity) String() string { return [...]string{"warning", "error"}[s] }
 
-// Consent is whose word a fix needs.
+// Consent is how much confirmation a fix needs.
 type Consent int
 
 const (
-	Form   Consent = iota // the same server, spelled as the client reads it: a yes is enough
-	Shown                 // what is run, reached or sent changes, or others share the file: consent to the diff that was shown
-	Person                // nothing a program should write
+	Form   Consent = iota // the same server in the client's own spelling: a general confirmation is enough
+	Shown                 // the fix changes what is run, reached or sent, or others share the file: the user must review the diff
+	Person                // no program should write it
 )
 
 func (c Consent) String() string { return [...]string{"form", "shown", "person"}[c] }
 
-// Code names a kind of problem. Codes stay as they are.
+// Code identifies a kind of problem. Codes never change.
 type Code string
 
-// kind is what all problems of a code have in common.
+// kind is what all problems with the same code have in common.
 type kind struct {
 	severity Severity
 	consent  Consent
 	why      string
+	remedy   string // what the user can do, for problems that a program does not fix
 }
 
-// catalogue has the words and the weight of every code.
+// catalogue has the severity and the texts of every code.
 var catalogue = map[Code]kind{
-	"not-readable":    {Error, Person, "what cannot be read has no servers in it"},
-	"broken-syntax":   {Error, Person, "the client reads nothing of a file it cannot parse"},
-	"empty-file":      {Warning, Person, "some clients report an empty file as broken"},
-	"comment":         {Error, Form, "the client reads plain JSON, and refuses the whole file because of a comment"},
-	"trailing-comma":  {Error, Form, "the client refuses the whole file because of a comma with nothing behind it"},
-	"byte-order-mark": {Warning, Form, "many JSON readers stop at these three invisible bytes at the beginning"},
-	"duplicate-key":   {Warning, Person, "of two equal keys a reader takes the last, and says nothing of the first"},
-	"old-place":       {Error, Person, "the client does not read this file any more"},
-	"client-ended":    {Warning, Person, "the program is no longer made or was replaced"},
+	"not-readable":    {Error, Person, "gauze cannot check a file that it cannot read", "check the file's owner and permissions"},
+	"broken-syntax":   {Error, Person, "the client cannot parse this file, so it loads no server from it", "correct the syntax error"},
+	"empty-file":      {Warning, Person, "some clients report an error for an empty configuration file", "write {} to the file, or delete it"},
+	"comment":         {Error, Form, "the client expects plain JSON and rejects the whole file because of a comment", ""},
+	"trailing-comma":  {Error, Form, "the client rejects the whole file because of a trailing comma", ""},
+	"byte-order-mark": {Warning, Form, "many JSON parsers reject a byte order mark at the start of a file", ""},
+	"duplicate-key":   {Warning, Person, "when a key appears twice, parsers use the last value and silently ignore the first", "keep one of the two keys and delete the other"},
+	"old-place":       {Error, Person, "the client no longer reads this file", "move the servers to where the client reads them"},
+	"client-ended":    {Warning, Person, "this client was discontinued or replaced", "no change is needed while the client works for you"},
 
-	"wrong-top-level-key": {Error, Shown, "the client looks for its servers under one name only"},
-	"dotted-key":          {Error, Shown, "the dot belongs to the name of the key: it is one key, not one inside of the other"},
-	"servers-not-a-map":   {Error, Shown, "the client expects the servers by name, not as a list"},
-	"servers-not-a-list":  {Error, Shown, "the client expects a list of servers, each with its name inside"},
-	"entry-not-an-object": {Error, Person, "an entry has members such as a command or a URL"},
+	"wrong-top-level-key": {Error, Shown, "the client reads its servers from one top-level key only", ""},
+	"dotted-key":          {Error, Shown, "the dot is part of the key's name; the client does not read a nested key", ""},
+	"servers-not-a-map":   {Error, Shown, "the client expects an object with one server per name, not a list", ""},
+	"servers-not-a-list":  {Error, Shown, "the client expects a list of servers, each with a name field", ""},
+	"entry-not-an-object": {Error, Person, "a server entry must be an object with a command or a URL", "write the entry as an object with a command or a URL"},
 
-	"nothing-to-start":     {Error, Person, "an entry needs a command to start or a URL to reach"},
-	"command-and-url":      {Error, Person, "one entry is one server: either started or reached"},
-	"url-without-type":     {Error, Form, "the client does not guess from the URL how the server speaks, or guesses the old way"},
-	"type-missing":         {Error, Form, "the client wants to be told how the server speaks"},
-	"type-spelling":        {Error, Form, "every client has its own word for the same transport"},
-	"type-unknown":         {Error, Person, "the client knows no such transport"},
-	"type-contradicts":     {Error, Shown, "the type says one thing and the rest of the entry another"},
-	"transport-gone":       {Error, Person, "the client keeps the word for old files, and does not speak this transport any more"},
-	"remote-not-supported": {Error, Shown, "this file takes programs only; a URL in it is ignored"},
-	"bad-url":              {Error, Person, "the address cannot be reached as it is written"},
-	"bad-header":           {Error, Person, "such a header cannot be sent"},
+	"nothing-to-start":     {Error, Person, "a server entry needs a command to run or a URL to connect to", "add a command or a URL"},
+	"command-and-url":      {Error, Person, "an entry describes one server, by a command or by a URL", "keep either the command or the URL"},
+	"url-without-type":     {Error, Form, "without a type, the client skips the entry or assumes the older SSE transport", ""},
+	"type-missing":         {Error, Form, "the client requires a transport type in every entry", ""},
+	"type-spelling":        {Error, Form, "each client has its own name for this transport", ""},
+	"type-unknown":         {Error, Person, "the client does not load an entry with an unknown transport type", "use a transport type that the client supports"},
+	"type-contradicts":     {Error, Shown, "the transport type does not match the rest of the entry", ""},
+	"transport-gone":       {Error, Person, "the client accepts this type in old files but no longer supports the transport", "use the server's Streamable HTTP endpoint"},
+	"remote-not-supported": {Error, Shown, "the client only runs commands from this file and ignores URLs", ""},
+	"bad-url":              {Error, Person, "the client cannot connect to this address as it is written", "write the address as https://host/path"},
+	"bad-header":           {Error, Person, "this header cannot be sent over HTTP", "correct the header"},
 
-	"command-line-in-command": {Error, Shown, "the command is the name of one program; no shell takes it apart"},
-	"args-not-a-list":         {Error, Shown, "arguments are a list of words; no shell takes a line apart"},
-	"arg-not-text":            {Error, Form, "every argument is a text, numbers too"},
-	"command-not-a-list":      {Error, Form, "the client wants the program and its arguments in one list"},
-	"command-is-a-list":       {Error, Form, "the client wants the program in one member and its arguments in another"},
-	"field-name":              {Error, Form, "the member has another name in this client, and under this one it is not read"},
-	"old-field":               {Warning, Shown, "the client still reads the older name, and may stop to"},
-	"unknown-field":           {Warning, Shown, "a member the client does not know is ignored without a word"},
-	"needless-field":          {Warning, Shown, "the client no longer needs it"},
-	"old-form":                {Warning, Shown, "this is the way older versions wrote it"},
-	"field-missing":           {Error, Form, "the client wants this member in every entry"},
-	"tools-missing":           {Warning, Shown, "its documentation wants a list of allowed tools, and what happens without one is told differently"},
-	"switch-unknown":          {Warning, Shown, "the client does not know this switch, so the server is not switched off by it"},
-	"name-refused":            {Warning, Person, "the file may say so, but commands that add, show or remove a server take only letters, digits, - and _"},
-	"name-underscores":        {Warning, Person, "the client joins the names of server and tool with underscores, and rules about them go wrong"},
+	"command-line-in-command": {Error, Shown, "the command must be a single program; the client does not split it as a shell would", ""},
+	"args-not-a-list":         {Error, Shown, "arguments must be a list of strings; the client does not split them as a shell would", ""},
+	"arg-not-text":            {Error, Form, "every argument must be a string, even a number", ""},
+	"command-not-a-list":      {Error, Form, "the client expects the program and its arguments in one list", ""},
+	"command-is-a-list":       {Error, Form, "the client expects the program and its arguments in separate fields", ""},
+	"field-name":              {Error, Form, "the client ignores a field under a name that it does not use", ""},
+	"old-field":               {Warning, Shown, "the client still reads the old name of this field but may stop doing so", ""},
+	"unknown-field":           {Warning, Shown, "the client silently ignores fields that it does not know", ""},
+	"needless-field":          {Warning, Shown, "the client no longer needs this field", ""},
+	"old-form":                {Warning, Shown, "this is the format of older versions of the client", ""},
+	"field-missing":           {Error, Form, "the client requires this field in every entry", ""},
+	"tools-missing":           {Warning, Shown, "the client's documentation requires a list of allowed tools, and sources differ on what happens without one", ""},
+	"switch-unknown":          {Warning, Shown, "a field that the client does not know cannot disable a server", ""},
+	"name-refused":            {Warning, Person, "the file may use this name, but the client's own commands accept only letters, digits, - and _", "rename the server, using letters, digits, - and _"},
+	"name-underscores":        {Warning, Person, "the client joins server and tool names with underscores, so its rules may match the wrong tool", "use - instead of _ in the name"},
 
-	"env-value-not-text":       {Error, Form, "the value of a variable is a text, numbers and true too"},
-	"header-value-not-text":    {Error, Form, "the value of a header is a text"},
-	"env-not-a-map":            {Error, Form, "variables are given by name, not as a list"},
-	"env-refused":              {Error, Person, "the client does not let an entry set variables that decide what is loaded"},
-	"secret-not-inherited":     {Warning, Shown, "the server gets only what its entry lists; this variable is set in your shell and does not reach it"},
-	"inline-bearer-token":      {Error, Person, "the client refuses a token in the file and wants the name of a variable"},
-	"foreign-reference":        {Error, Shown, "the client does not expand this way of writing a reference; the server gets it as it is written"},
-	"reference-not-expanded":   {Warning, Person, "the client expands references, but not in this member"},
-	"reference-needs-approval": {Warning, Person, "the client asks before it expands a variable, and leaves it as written until somebody agreed"},
-	"unset-variable":           {Warning, Person, "the variable has no value here"},
-	"input-missing":            {Error, Person, "the entry asks for an input that the file does not describe"},
-	"placeholder-value":        {Warning, Person, "the value is an example's, to be replaced by your own"},
-	"secret-in-shared-file":    {Warning, Person, "everybody who gets the project gets the secret"},
+	"env-value-not-text":       {Error, Form, "the value of an environment variable must be a string, even a number or a boolean", ""},
+	"header-value-not-text":    {Error, Form, "the value of a header must be a string", ""},
+	"env-not-a-map":            {Error, Form, "environment variables must be an object of names and values, not a list", ""},
+	"env-refused":              {Error, Person, "variables that control which code is loaded cannot be set in an entry of this client", "set the variable outside the client, or use the program's full path"},
+	"secret-not-inherited":     {Warning, Shown, "the server receives only the variables that its entry lists; this one is set in your shell and does not reach it", ""},
+	"inline-bearer-token":      {Error, Person, "the client rejects a token in the file and expects the name of an environment variable", "store the token in an environment variable and name that variable in the entry"},
+	"foreign-reference":        {Error, Shown, "the client does not expand this form of reference and passes it to the server unchanged", ""},
+	"reference-not-expanded":   {Warning, Person, "the client expands references, but not in this field", "write the value itself, or pass it in an environment variable"},
+	"reference-needs-approval": {Warning, Person, "the client expands a variable only after you approve it", "approve the variable in the client's settings"},
+	"unset-variable":           {Warning, Person, "the client cannot expand a reference to an environment variable that is not set", "set the variable where the client is started, or write its value in the entry"},
+	"input-missing":            {Error, Person, "the client cannot ask for an input that the file does not define", `define the input under "inputs"`},
+	"placeholder-value":        {Warning, Person, "a value from an example was not replaced with a real one", "replace the placeholder with your own value"},
+	"secret-in-shared-file":    {Warning, Person, "everyone with access to the project can read this secret", "revoke the secret, create a new one, and keep it out of the project"},
 
-	"relative-path":        {Warning, Person, "the client starts its servers in a folder nobody promises"},
-	"tilde":                {Warning, Shown, "only a shell makes a home folder of ~, and there is none in between"},
-	"windows-needs-cmd":    {Error, Shown, "npx and its like are scripts on Windows, which the client cannot start by themselves"},
-	"gui-path":             {Warning, Person, "apps started from the Dock do not have your shell's PATH"},
-	"docker-without-input": {Error, Shown, "without -i the container does not hear its client"},
-	"docker-detached":      {Error, Shown, "a detached container speaks to nobody"},
-	"docker-terminal":      {Error, Shown, "with a terminal in between, messages are echoed and broken"},
-	"timeout-unit":         {Warning, Shown, "the number reads as if it was meant in another unit"},
-	"timeout-negative":     {Error, Shown, "a time below zero is refused"},
-	"timeout-not-a-number": {Error, Form, "the client wants a plain number"},
-	"timeout-out-of-range": {Warning, Shown, "the client cuts the number to what it allows"},
-	"timeout-short":        {Warning, Form, "a package that has to be fetched first takes longer than that"},
-	"not-approved":         {Warning, Person, "servers of a project wait until somebody approved them, and look dead until then"},
-	"shadowed":             {Warning, Person, "of two servers with one name the client uses one"},
+	"relative-path":        {Warning, Person, "the client may start its servers in any directory, so a relative path may not resolve", "write the full path"},
+	"tilde":                {Warning, Shown, "only a shell expands ~ to the home directory, and the client does not use one", ""},
+	"windows-needs-cmd":    {Error, Shown, "npx and similar programs are scripts on Windows, and the client cannot run a script without cmd", ""},
+	"gui-path":             {Warning, Person, "apps started from the Dock do not have your shell's PATH", "write the full path of the program"},
+	"docker-without-input": {Error, Shown, "without -i, the container cannot read requests from the client", ""},
+	"docker-detached":      {Error, Shown, "a detached container is not connected to the client", ""},
+	"docker-terminal":      {Error, Shown, "a terminal echoes and corrupts the messages between client and server", ""},
+	"timeout-unit":         {Warning, Shown, "the number looks as if it was meant in a different unit", ""},
+	"timeout-negative":     {Error, Shown, "the client rejects a negative timeout", ""},
+	"timeout-not-a-number": {Error, Form, "the client requires a number here", ""},
+	"timeout-out-of-range": {Warning, Shown, "the client adjusts this timeout to the range that it allows", ""},
+	"timeout-short":        {Warning, Form, "downloading a package for the first time can take longer than the client waits", ""},
+	"not-approved":         {Warning, Person, "the client does not start a project's servers until you approve them", "approve the server in the client"},
+	"shadowed":             {Warning, Person, "when two servers have the same name, the client uses only one of them", "rename or remove one of them"},
 }
 
-// Codes lists all there are.
+// Codes lists all codes in alphabetical order.
 func Codes() []Code {
 	all := make([]Code, 0, len(catalogue))
 	for code := range catalogue {
@@ -146,7 +148,7 @@ func Codes() []Code {
 	return all
 }
 
-// quoted makes foreign text fit to stand in a Problem.
+// quoted returns text from a file, cleaned and in quotation marks, for use in a Problem.
 func quoted(text string) string { return "“" + redact.Quote(text) + "”" }
 
 func sortProblems(all []Problem) {
@@ -155,16 +157,16 @@ func sortProblems(all []Problem) {
 	})
 }
 
-// Entries lists the problems for the catalogue.
+// Entries returns the problems as entries of the catalogue that gauze explain prints.
 func Entries() []fault.Entry {
 	var all []fault.Entry
 	for _, code := range Codes() {
 		k := catalogue[code]
-		remedy := fault.Step{Text: "Correct the file yourself; this shows where and what:", Command: "gauze doctor"}
-		if k.consent < Person {
-			remedy = fault.Step{Text: "See the change, and agree to it:", Command: "gauze doctor --fix"}
+		step := fault.Step{Text: "Review the change and confirm it:", Command: "gauze doctor --fix"}
+		if k.consent == Person {
+			step = fault.Step{Text: strings.ToUpper(k.remedy[:1]) + k.remedy[1:] + ". To see where:", Command: "gauze doctor"}
 		}
-		all = append(all, fault.Entry{Code: fault.Code(code), Kind: fault.KindConfig, Title: k.why, Do: []fault.Step{remedy}})
+		all = append(all, fault.Entry{Code: fault.Code(code), Kind: fault.KindConfig, Title: k.why, Do: []fault.Step{step}})
 	}
 	return all
 }

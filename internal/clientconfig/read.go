@@ -17,33 +17,32 @@ type Config struct {
 	File
 	Home    Home
 	Text    []byte
-	Doc     *splice.Document // nil: neither read as the client would nor more generously
-	Strict  error            // why the client will not read it
+	Doc     *splice.Document // nil if the file cannot be parsed, not even leniently
+	Strict  error            // why the client rejects the file
 	Entries []Entry
 
-	// Which file was read: what the path itself is and the file it leads to. Both
+	// The identity of the file that was read: of the path itself, and of the file it links to. Both
 	// are nil if there is none.
 	Named, Behind fs.FileInfo
 
 	fields  Fields
-	servers []any       // the way to them; nil: not there
-	index   map[any]int // of an entry, by the last step of its path; the first of those that have the same
+	servers []any       // path to the servers; nil if there are none
+	index   map[any]int // index of an entry by the last step of its path; the first of equal ones
 	utf8    bool        // the text is valid UTF-8
-	crlf    bool        // it has line ends of Windows
+	crlf    bool        // it has Windows line endings
 }
 
-// Read reads a file and what its client would make of it. A file that the
-// client refuses is read more generously, so that its servers are still seen;
-// Lint says what it was refused for.
+// Read reads a file as its client would. A file that the client rejects is parsed leniently, so
+// that its servers are still found; Lint reports why it was rejected.
 func (h Home) Read(f File) *Config {
 	c := &Config{File: f, Home: h}
 	if f.Err == nil {
-		// Before the text: a file that is swapped meanwhile is not the one named here.
+		// Before the text: a file that is swapped meanwhile does not have this identity.
 		c.Named, _ = fileid.Pin(h.disk().Lstat(f.Path))
 		c.Behind, _ = fileid.Pin(h.disk().Stat(f.Path))
 		c.Text, c.Err = h.disk().ReadFile(f.Path)
 	}
-	if c.Err == nil && len(c.Text) > largest {
+	if c.Err == nil && len(c.Text) > maxFileBytes {
 		c.Err = errTooLarge
 	}
 	if c.Err == nil {
@@ -52,14 +51,14 @@ func (h Home) Read(f File) *Config {
 	return c
 }
 
-// ReadText reads a text as if it stood in the file.
+// ReadText reads text as if it were the content of the file.
 func (h Home) ReadText(f File, text []byte) *Config {
 	c := &Config{File: f, Home: h, Text: text}
 	c.parse()
 	return c
 }
 
-// Format is how the client would read the file.
+// Format returns how the client parses the file.
 func (f File) Format() splice.Format {
 	switch strings.ToLower(path.Ext(strings.ReplaceAll(f.Path, `\`, "/"))) {
 	case ".toml":
@@ -95,7 +94,7 @@ func (c *Config) parse() {
 	}
 }
 
-// keys are the ways to the servers in this file, with the project put in.
+// keys returns the paths to the servers in this file, with the project's path filled in.
 func (c *Config) keys() (all [][]any) {
 	for _, key := range c.Place.Keys {
 		names := []string{""}
@@ -116,7 +115,8 @@ func (c *Config) keys() (all [][]any) {
 	return all
 }
 
-// holdsServers tells a map of servers from an entry that has the same name.
+// holdsServers reports whether a value is a collection of servers and not an entry with the same
+// name.
 func holdsServers(n splice.Node) bool {
 	for name, m := range n.Members() {
 		if name == "$schema" {
@@ -147,7 +147,7 @@ func (c *Config) readServers(servers splice.Node) {
 	}
 }
 
-// At is the entry at a place of the document; nil: there is none.
+// At returns the entry at a path of the document, or nil.
 func (c *Config) At(path []any) *Entry {
 	last := len(path) - 1
 	if last < 0 || !slices.Equal(path[:last], c.servers) {
@@ -173,7 +173,7 @@ func (c *Config) entry(name string, at []any, n splice.Node) Entry {
 	r.spec()
 	e.Wrapped, e.Inner = unwrapped(e.Spec, func(name string) (string, bool) {
 		if !slices.Contains(e.Variables(), name) {
-			r.variable(name) // it is in the environment already, if the client hands it on
+			r.variable(name) // it is already in the environment if the client passes it on
 		}
 		return "", false
 	})
@@ -182,5 +182,5 @@ func (c *Config) entry(name string, at []any, n splice.Node) Entry {
 
 const byteOrderMark = "\ufeff"
 
-// marked tells whether the file begins with a byte order mark.
+// marked reports whether the file starts with a byte order mark.
 func (c *Config) marked() bool { return bytes.HasPrefix(c.Text, []byte(byteOrderMark)) }

@@ -12,22 +12,21 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// RenderOptions is what a Spec does not say. The zero value is sensible.
+// RenderOptions are what a Spec does not contain. The zero value is usable.
 type RenderOptions struct {
 	Fields    *Fields       // of a place that differs from the client's others
-	Name      string        // for clients that want it inside of the entry
-	Transport Transport     // of a URL: HTTP unless it is SSE
-	Timeout   time.Duration // of a call; zero: the client's own
-	Gauze     string        // our program, for files that take no URL; empty: gauze
+	Name      string        // for clients that expect it in the entry
+	Transport Transport     // for a URL: HTTP, unless it is SSE
+	Timeout   time.Duration // of a call; zero for the client's default
+	Gauze     string        // path of gauze, for files that do not support URLs; empty for gauze
 }
 
-// ErrNoReference says that a client has no way to refer to a variable where
-// one is wanted: the value itself would have to stand in its file.
-var ErrNoReference = errors.New("the client cannot refer to a variable there")
+// ErrNoReference reports that a client does not support a reference where one is needed: the value
+// itself would have to be in its file.
+var ErrNoReference = errors.New("the client does not support references to variables there")
 
-// Render writes an entry for a client. Env is what the entry is to set and
-// nothing more. ${NAME} in a value is a reference, whatever the client's own way to write it
-// is: a secret given so stays out of the file.
+// Render returns an entry for a client. Env contains only what the entry sets. ${NAME} in a value
+// is a reference, whatever the client's own form is, which keeps a secret out of the file.
 func (c *Client) Render(s launch.Spec, o RenderOptions) (splice.Map, error) {
 	f := c.Fields
 	if o.Fields != nil {
@@ -47,7 +46,7 @@ func (c *Client) Render(s launch.Spec, o RenderOptions) (splice.Map, error) {
 	}
 	w.timeout(o.Timeout)
 	if f.Enabled != "" && c.ID == "goose" {
-		w.put(f.Enabled, true) // without it goose leaves the extension off
+		w.put(f.Enabled, true) // goose disables the extension without it
 	}
 	if slices.Contains(f.Must, "tools") {
 		w.put("tools", []any{"*"})
@@ -55,9 +54,8 @@ func (c *Client) Render(s launch.Spec, o RenderOptions) (splice.Map, error) {
 	return w.entry, w.err
 }
 
-// Alters tells whether the client would expand something that is no reference
-// of ours: the $w of a password, say. Clients that expand $NAME know no way to
-// write a dollar as such.
+// Alters reports whether the client would expand something that is not a reference of ours, such as
+// the $w in a password. Clients that expand $NAME have no way to escape a dollar sign.
 func (c *Client) Alters(s launch.Spec) (alters bool) {
 	look := func(text string, in reference.Part) {
 		for _, r := range reference.Find(text) {
@@ -79,8 +77,8 @@ func (c *Client) Alters(s launch.Spec) (alters bool) {
 	return alters
 }
 
-// throughGauze is the same server, reached by us. Values of headers go through
-// the environment: arguments can be read by everybody on the machine.
+// throughGauze returns the same server, reached by gauze run. Header values go through the
+// environment, because any user of the machine can read arguments.
 func throughGauze(s launch.Spec, gauze string) launch.Spec {
 	if gauze == "" {
 		gauze = "gauze"
@@ -97,7 +95,7 @@ func throughGauze(s launch.Spec, gauze string) launch.Spec {
 
 func headerVariable(i int) string { return fmt.Sprintf("GAUZE_HEADER_%d", i+1) }
 
-// writer puts an entry together.
+// writer builds an entry.
 type writer struct {
 	client *Client
 	f      Fields
@@ -134,15 +132,15 @@ func (w *writer) local(s launch.Spec) {
 	w.environment(s.Env)
 	if s.Dir != "" {
 		if f.Cwd == "" {
-			w.err = errors.Join(w.err, fmt.Errorf("%s cannot be told in which folder to start a server", w.client.Name))
+			w.err = errors.Join(w.err, fmt.Errorf("%s does not support a working directory for servers", w.client.Name))
 		} else {
 			w.put(f.Cwd, w.spell(s.Dir, reference.Cwd))
 		}
 	}
 }
 
-// environment sets variables, and hands on by name those that are references
-// to themselves where the client has a list for it.
+// environment sets variables. A variable that refers to itself is passed on by name if the client
+// has a list for that.
 func (w *writer) environment(env []string) {
 	var set splice.Map
 	var handedOn []any
@@ -168,7 +166,7 @@ func (w *writer) remote(s launch.Spec, t Transport) {
 	if t == SSE {
 		words = f.spelled(SSE)
 		if len(words) == 0 && f.Type != "" {
-			w.err = errors.Join(w.err, fmt.Errorf("%s does not speak SSE", w.client.Name))
+			w.err = errors.Join(w.err, fmt.Errorf("%s does not support SSE", w.client.Name))
 		}
 	}
 	if len(words) > 0 && (f.TypeFor != Optional || t == SSE) {
@@ -193,7 +191,7 @@ func (w *writer) remote(s launch.Spec, t Transport) {
 	if fromEnv != nil {
 		w.put(f.EnvHeaders, fromEnv)
 	}
-	if f.headersFromEntry() { // a header may refer to what the entry hands on, and to nothing else
+	if f.headersFromEntry() { // a header may refer only to what the entry passes on
 		var names []any
 		for _, h := range s.Header {
 			for _, r := range reference.Find(h.Value) {
@@ -206,7 +204,7 @@ func (w *writer) remote(s launch.Spec, t Transport) {
 	}
 }
 
-// wholeReference is the name in a text that is one ${NAME} and nothing else.
+// wholeReference returns the name in a string that is exactly one ${NAME}.
 func wholeReference(text string) string {
 	all := reference.Find(text)
 	if len(all) == 1 && all[0].Form == reference.Braces && all[0].From == 0 && all[0].To == len(text) {
@@ -215,7 +213,7 @@ func wholeReference(text string) string {
 	return ""
 }
 
-// spell writes ${NAME} and ${NAME:-else} as the client does.
+// spell writes ${NAME} and ${NAME:-default} in the client's form.
 func (w *writer) spell(text string, in reference.Part) string {
 	d := w.client.Dialect
 	var b strings.Builder
@@ -248,8 +246,7 @@ func (w *writer) timeout(limit time.Duration) {
 	w.put(t.Field, int((limit+t.Unit-1)/t.Unit))
 }
 
-// written is an entry's server as it stands in the file: nothing expanded,
-// nothing inherited.
+// written returns an entry's server as written in the file: nothing expanded, nothing inherited.
 func (e Entry) written() launch.Spec {
 	s := launch.Spec{Command: textOf(e.node, e.fields.Command), URL: e.url(), Dir: textOf(e.node, e.fields.Cwd)}
 	if args, ok := member(e.node, e.fields.Args); ok && e.fields.Args != "" {

@@ -8,11 +8,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// Secrets are the values of an entry that no output shows: every variable and
-// every header, what a flag promises to be one, what an address carries. They
-// are meant as they are used and as they are written: a diff shows the file.
-// What may be a command is not among them, whatever stands before it: who
-// agrees to run something has to see it whole.
+// Secrets returns the values of an entry that no output may show: variables, headers, the values of
+// secret flags, and secrets in a URL. They are included both as used and as written, because a diff
+// shows the file. Anything that may be a command is not included: the user must see all of what
+// they confirm.
 func (e Entry) Secrets() redact.Secrets {
 	known, suspected := []string{}, slices.Clone(e.referred)
 	own := e.Variables()
@@ -37,7 +36,7 @@ func (e Entry) Secrets() redact.Secrets {
 		}
 	}
 	all := []redact.Secrets{
-		redact.KnownSecrets(known...), redact.SuspectedSecrets(slices.DeleteFunc(suspected, e.seen)...),
+		redact.KnownSecrets(known...), redact.SuspectedSecrets(slices.DeleteFunc(suspected, e.mustBeShown)...),
 		redact.VisibleCommandSecrets(append([]string{e.Spec.Command}, e.Spec.Args...)),
 		redact.AddressSecrets(e.Spec.URL), redact.AddressSecrets(e.url()),
 	}
@@ -46,21 +45,21 @@ func (e Entry) Secrets() redact.Secrets {
 	}
 	if args, ok := member(e.node, e.fields.Args); ok {
 		all = append(all, redact.VisibleCommandSecrets(append([]string{e.Spec.Command}, words(args)...)))
-		if line, ok := text(args); ok { // which is wrong, and happens
+		if line, ok := text(args); ok { // invalid, but it happens
 			all = append(all, redact.VisibleCommandSecrets(append([]string{e.Spec.Command}, strings.Fields(line)...)))
 		}
 	}
 	return redact.JoinSecrets(all...)
 }
 
-// seen are values that whoever agrees to a change has to see: what decides
-// which programs are found is no secret.
-func (e Entry) seen(value string) bool {
+// mustBeShown reports whether the user must see a value to confirm a change: PATH determines which
+// programs are found.
+func (e Entry) mustBeShown(value string) bool {
 	path, ok := e.Variable("PATH")
 	return ok && value == path
 }
 
-// written are all texts below a node, as they are meant and as they are spelled.
+// written returns all strings below a node, decoded and as written.
 func written(n splice.Node) (all []string) {
 	switch n.Kind() {
 	case splice.MapKind:

@@ -14,7 +14,7 @@ import (
 type reader struct {
 	Home
 	*Entry
-	written bool // references stay as they are, and nothing is inherited
+	written bool // references stay unexpanded, and nothing is inherited
 }
 
 func (r reader) expand(text string, in reference.Part) string {
@@ -23,7 +23,7 @@ func (r reader) expand(text string, in reference.Part) string {
 	}
 	got := r.Client.Dialect.On(r.OS).Expand(text, in, func(name string) (string, bool) {
 		value, ok := r.look(name)
-		if (in == reference.Headers || in == reference.Environment) && !slices.Contains(fewNames, strings.ToUpper(name)) {
+		if (in == reference.Headers || in == reference.Environment) && !slices.Contains(commonVariables, strings.ToUpper(name)) {
 			r.referred = append(r.referred, value)
 		}
 		return value, ok
@@ -39,7 +39,7 @@ func (r reader) expand(text string, in reference.Part) string {
 	return got.Text
 }
 
-// look finds what a reference names: a folder or a variable.
+// look returns what a reference names: a directory or a variable.
 func (r reader) look(name string) (string, bool) {
 	switch name {
 	case "workspaceFolder", "workspaceRoot", "cwd":
@@ -59,8 +59,7 @@ func (r reader) look(name string) (string, bool) {
 	return r.variable(name)
 }
 
-// variable is one of the client's own environment; which ones were used is
-// noted.
+// variable returns a variable of the client's environment and records its use.
 func (r reader) variable(name string) (string, bool) {
 	if r.written {
 		return "${" + name + "}", true
@@ -68,7 +67,7 @@ func (r reader) variable(name string) (string, bool) {
 	value, ok := r.lookup(name)
 	if ok && !slices.Contains(r.uses, name) {
 		r.uses = append(r.uses, name)
-		if !slices.Contains(fewNames, strings.ToUpper(name)) {
+		if !slices.Contains(commonVariables, strings.ToUpper(name)) {
 			r.used = append(r.used, value)
 		}
 	}
@@ -109,7 +108,7 @@ func (r reader) command() {
 			}
 		}
 		return
-	case splice.MapKind: // Zed's older form
+	case splice.MapKind: // Zed's old form
 		r.Spec.Command = textOf(command, "path")
 		if args, ok := member(command, "args"); ok {
 			r.Spec.Args = words(args)
@@ -157,8 +156,8 @@ func (r reader) headers() {
 	}
 }
 
-// environment is what the server would have: what the client hands on, then
-// what the entry says.
+// environment returns the server's environment: what the client passes on, then what the entry
+// sets.
 func (r reader) environment() []string {
 	env := r.inherited()
 	if m, ok := member(r.node, r.fields.EnvNames); ok && r.fields.EnvNames != "" {
@@ -188,18 +187,17 @@ func (r reader) environment() []string {
 	return env
 }
 
-// withVariable sets a variable, once.
+// withVariable sets a variable once.
 func withVariable(env []string, name, value string) []string {
 	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
 	return append(env, name+"="+value)
 }
 
-// fewNames are what a desktop's programs start with, the same that the SDKs
-// of the protocol hand on.
-var fewNames = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ",
+// commonVariables are those that desktop programs start with, the same that the MCP SDKs pass on.
+var commonVariables = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ",
 	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "PROGRAMFILES", "COMSPEC", "PATHEXT"}
 
-// guiPath is what macOS gives to apps that are not started from a shell.
+// guiPath is the PATH that macOS gives to apps that are not started from a shell.
 const guiPath = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 func (r reader) inherited() (env []string) {
@@ -208,7 +206,7 @@ func (r reader) inherited() (env []string) {
 	}
 	for _, pair := range r.Environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if !r.Client.handsOn(name) || strings.HasPrefix(name, "GAUZE_") {
+		if !r.Client.passesOn(name) || strings.HasPrefix(name, "GAUZE_") {
 			continue
 		}
 		if name == "PATH" && r.OS == "darwin" && r.Client.GUIPath {
@@ -219,14 +217,14 @@ func (r reader) inherited() (env []string) {
 	return env
 }
 
-// handsOn tells whether a client's servers see a variable of the client.
-func (c *Client) handsOn(name string) bool {
+// passesOn reports whether a client passes a variable on to its servers.
+func (c *Client) passesOn(name string) bool {
 	upper := strings.ToUpper(name)
 	switch c.Inherits {
 	case NoSecrets:
 		return !slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "AUTH", "CREDENTIAL"}, func(part string) bool { return strings.Contains(upper, part) })
-	case Few:
-		return slices.Contains(fewNames, upper)
+	case CommonOnly:
+		return slices.Contains(commonVariables, upper)
 	}
 	return true
 }

@@ -6,13 +6,13 @@ import (
 	ref "github.com/gauze-mcp/gauze/internal/clientconfig/reference"
 )
 
-// The facts about each client, as of November 2026: one literal each, data and
-// nothing else. Certain means that the program was run, or its source or its
-// maker's own page was read; what is only hearsay stands under Doubt.
+// The facts about each client as of November 2026, one literal each. Certain means that the program
+// was run, or that its source or its vendor's documentation was read. Doubt lists what is
+// unconfirmed.
 
-const untrusted = "in folders that are not trusted no server is started, not even the user's own"
+const untrusted = "in a directory that is not trusted, it starts no server, not even the user's own"
 
-// Folders that differ from system to system.
+// Directories that differ between systems.
 const (
 	configDir   = "${XDG_CONFIG_HOME:-~/.config}"
 	supportDir  = "~/Library/Application Support"
@@ -37,21 +37,21 @@ var (
 		Argv: true, Env: "environment", Cwd: "cwd",
 		Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, TypeFor: ForAll, BareURL: Skips,
 		Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond, Default: 30 * time.Second, Start: true}}, // 5 s in older versions
-		Enabled:  "enabled", Disabled: "disabled", OneSpoilsAll: true,
+		Enabled:  "enabled", Disabled: "disabled", RejectsFile: true,
 		Also: []string{"oauth", "protocol", "codemode"},
 	})
 	codexFields = usual(Fields{
 		Cwd: "cwd", Headers: "http_headers", EnvNames: "env_vars", BearerEnv: "bearer_token_env_var", EnvHeaders: "env_http_headers",
-		BothRefused: true, Enabled: "enabled", Exact: true, OneSpoilsAll: true,
+		BothRefused: true, Enabled: "enabled", Exact: true, RejectsFile: true,
 		Timeouts: []Timeout{{Field: "tool_timeout_sec", Unit: time.Second}, {Field: "startup_timeout_sec", Unit: time.Second, Start: true},
 			{Field: "startup_timeout_ms", Unit: time.Millisecond, Start: true}},
 		Also: []string{"http_headers_helper", "oauth", "oauth_resource", "scopes", "auth", "required", "enabled_tools", "disabled_tools", "default_tools_approval_mode",
 			"tools", "supports_parallel_tool_calls", "omit_tools_from", "environment_id"},
 	})
-	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer form of the file, the older one
+	opencodeKeys = []way{{"mcp", "servers"}, {"mcp"}} // the newer and the older form of the file
 
-	// Blocks in JSON are written as for Claude.
-	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, OneSpoilsAll: true}
+	// JSON blocks use Claude's format.
+	continueBlock = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http", "http"}, SSE: []string{"sse"}, RejectsFile: true}
 
 	kiloOld = Fields{Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamable-http"}, SSE: []string{"sse"},
 		Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"alwaysAllow", "watchPaths", "disabledTools"}}
@@ -62,24 +62,24 @@ var (
 var clients = []*Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
-		Doubt: "there is no official build for Linux; what it does with an entry that has a URL was only read",
+		Doubt: "the Linux builds are unofficial; what it does with a URL is known from its documentation only",
 		Places: []Place{
-			// Windows gives the app, which is a package, its own copy of what is in %APPDATA% (copy on write).
+			// Windows gives the packaged app its own copy of %APPDATA% (copy on write).
 			systems(User, "", "", localDir+"/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json"),
 			unless(app(User, "Claude/claude_desktop_config.json"), `Claude Desktop is installed as a Windows package and reads the file under AppData\Local\Packages instead`, localDir+"/AnthropicClaude/claude.exe"),
 		},
 		Fields:   usual(Fields{NoRemote: true}),
 		Comments: No, Commas: No, Dialect: literal,
-		Inherits: Few, GUIPath: true,
+		Inherits: CommonOnly, GUIPath: true,
 		Reload: "quit the app completely and start it again",
 	},
 	{
-		ID: "claude-code", Name: "Claude Code", Certain: true, Doubt: "the managed file was not tried",
+		ID: "claude-code", Name: "Claude Code", Certain: true, Doubt: "the managed file was not tested",
 		Sign: "~/.claude",
 		Places: []Place{
-			noted(everywhere(Local, "${CLAUDE_CONFIG_DIR:-~}/.claude.json", way{"projects", inProject, "mcpServers"}), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			noted(everywhere(Local, "${CLAUDE_CONFIG_DIR:-~}/.claude.json", way{"projects", inProject, "mcpServers"}), "also holds the state of running sessions: replaced as a whole, and only if it did not change meanwhile"),
 			everywhere(Project, "./.mcp.json"),
-			noted(everywhere(User, "${CLAUDE_CONFIG_DIR:-~}/.claude.json"), "also holds the state of running sessions: written only as a whole and only while it did not change"),
+			noted(everywhere(User, "${CLAUDE_CONFIG_DIR:-~}/.claude.json"), "also holds the state of running sessions: replaced as a whole, and only if it did not change meanwhile"),
 			systems(Managed, "/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json", "C:/Program Files/ClaudeCode/managed-mcp.json"),
 		},
 		Precedence: []Scope{Managed, Local, Project, User},
@@ -90,26 +90,26 @@ var clients = []*Client{
 		}),
 		Comments: No, Commas: No, Mark: Yes,
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces | ref.Default, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers, Unset: ref.Left},
-		Approves: "servers of the project's .mcp.json, each once, in the first session",
+		Approves: "each server of the project's .mcp.json, once, in the first session",
 		CmdShim:  true,
-		Reload:   "start a new session, or reconnect under /mcp",
+		Reload:   "start a new session, or reconnect with /mcp",
 	},
 	{
 		ID: "cursor", Name: "Cursor", Certain: true, Doubt: "which predefined variables it expands, and whether it reads comments",
 		Places:  []Place{everywhere(User, "~/.cursor/mcp.json"), everywhere(Project, "./.cursor/mcp.json")},
 		Fields:  usual(Fields{Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, Also: []string{"envFile", "auth"}}),
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
-		Reload:  "nothing to do: it notices when the file is saved",
+		Reload:  "no restart needed: it reloads the file when you save it",
 	},
 	{
 		ID: "vscode", Name: "VS Code", Certain: true,
 		Places: []Place{
 			app(User, "{Code,Code - Insiders,VSCodium}/User/mcp.json", way{"servers"}),
 			app("profile", "{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", way{"servers"}),
-			noted(everywhere(Workspace, "./.vscode/mcp.json", way{"servers"}), "its Agent Host does not read this one; it reads .mcp.json and the file of the Copilot CLI"),
+			noted(everywhere(Workspace, "./.vscode/mcp.json", way{"servers"}), "its Agent Host does not read this file; it reads .mcp.json and the Copilot CLI's file"),
 			systems("remote-server", "~/.vscode-server/data/User/mcp.json", "", "", way{"servers"}),
 			borrowed(everywhere("agent-host", "./.mcp.json")), borrowed(everywhere("agent-host", "~/.copilot/mcp-config.json")),
-			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/settings.json", way{"mcp", "servers"}, way{"mcp.servers"}), "VS Code keeps its servers in mcp.json now; the ones in settings.json are only for old versions"),
+			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/settings.json", way{"mcp", "servers"}, way{"mcp.servers"}), "VS Code now reads mcp.json; only old versions read the servers in settings.json"),
 		},
 		Fields: usual(Fields{
 			Cwd: "cwd", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForURL,
@@ -117,10 +117,10 @@ var clients = []*Client{
 		}),
 		Comments: Yes, Commas: Yes,
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder | ref.Input, In: ref.Everywhere, Unset: ref.Empty},
-		Reload:  "start the server from the line above its entry, or restart it there",
+		Reload:  "start or restart the server with the link above its entry",
 	},
 	{
-		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed to Devin Desktop in June 2026 and has new files",
+		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed Devin Desktop in June 2026 and uses new files",
 		Doubt: "whether it reads comments",
 		Places: []Place{
 			systems(User, configDir+"/devin/mcp_config.json", "~/.config/devin/mcp_config.json", roamingDir+"/devin/mcp_config.json"),
@@ -131,25 +131,25 @@ var clients = []*Client{
 		},
 		Fields:  usual(Fields{OtherURLs: []string{"serverUrl"}, Disabled: "disabled", Also: []string{"disabledTools"}}),
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.File, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
-		Reload:  "press Refresh in the MCP panel",
+		Reload:  "click Refresh in the MCP panel",
 	},
 	{
 		ID: "zed", Name: "Zed", Certain: true,
 		Places: []Place{
 			systems(User, "${FLATPAK_XDG_CONFIG_HOME:-"+configDir+"}/zed/settings.json", "~/.config/zed/settings.json", roamingDir+"/Zed/settings.json", way{"context_servers"}),
 			everywhere(Project, "./.zed/settings.json", way{"context_servers"}),
-			old(systems(Legacy, "", supportDir+"/Zed/settings.json", "", way{"context_servers"}), "Zed does not read this file, although some tools write it: its settings are in ~/.config/zed/settings.json"),
+			old(systems(Legacy, "", supportDir+"/Zed/settings.json", "", way{"context_servers"}), "Zed does not read this file, although some tools write it; it reads ~/.config/zed/settings.json"),
 		},
 		Fields: usual(Fields{
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "enabled",
 			Also: []string{"remote", "oauth", "settings", "source"},
 		}),
 		Comments: Yes, Commas: Yes, Dialect: literal,
-		Reload: "nothing to do: it notices when the file is saved",
+		Reload: "no restart needed: it reloads the file when you save it",
 	},
 	{
 		ID: "gemini-cli", Name: "Gemini CLI", Certain: true, Status: Superseded,
-		Message: "Gemini CLI ended for free and personal accounts in June 2026 (Antigravity took its place); with an API key or in a company it goes on",
+		Message: "Gemini CLI was discontinued for free and personal accounts in June 2026 (replaced by Antigravity); it still works with an API key or a company account",
 		Places: []Place{noted(everywhere(User, "~/.gemini/settings.json"), untrusted), noted(everywhere(Project, "./.gemini/settings.json"), untrusted),
 			systems(System, "/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json", programData+"/gemini-cli/settings.json")},
 		Fields:   geminiFields,
@@ -162,9 +162,9 @@ var clients = []*Client{
 		ID: "codex", Name: "Codex", Certain: true,
 		Places: []Place{
 			everywhere(User, "${CODEX_HOME:-~/.codex}/config.toml", way{"mcp_servers"}),
-			noted(everywhere(Project, "./.codex/config.toml", way{"mcp_servers"}), "only in projects that are trusted"),
+			noted(everywhere(Project, "./.codex/config.toml", way{"mcp_servers"}), "only in trusted projects"),
 		},
-		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: Few,
+		Fields: codexFields, Comments: Yes, Dialect: literal, Inherits: CommonOnly,
 		Reload: "start a new session",
 	},
 	{
@@ -180,7 +180,7 @@ var clients = []*Client{
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: 5 * time.Minute}}, Enabled: "enabled",
 			Must: []string{"name"}, Also: []string{"bundled", "description", "available_tools", "display_name", "code", "dependencies", "instructions", "tools"},
 		}),
-		Comments: Yes, // of YAML; its own writing drops them
+		Comments: Yes, // in YAML; goose drops them when it writes the file
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Headers},
 		Reload:   "start a new session",
 	},
@@ -188,19 +188,19 @@ var clients = []*Client{
 		ID: "cline", Name: "Cline", Certain: true,
 		Places: []Place{
 			everywhere(User, "${CLINE_MCP_SETTINGS_PATH:-${CLINE_DATA_DIR:-${CLINE_DIR:-~/.cline}/data}/settings/cline_mcp_settings.json}"),
-			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline took this file over once and reads ~/.cline/data/settings/cline_mcp_settings.json since"),
+			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "Cline migrated this file and now reads ~/.cline/data/settings/cline_mcp_settings.json"),
 		},
 		Fields: usual(Fields{
-			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesSSE,
+			Cwd: "cwd", Nest: "transport", Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: AssumesSSE,
 			Timeouts: clineTimeout, Disabled: "disabled", Also: []string{"autoApprove", "remoteConfigured", "metadata", "oauth", "oauthClient", "transportType"},
 		}),
 		Comments: No, Commas: No,
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env, In: ref.Everywhere},
 		Doubt:   "only its extension for VS Code is known to expand ${env:NAME}",
-		Reload:  "nothing to do: it watches the file",
+		Reload:  "no restart needed: it watches the file",
 	},
 	{
-		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code is no longer made since May 2026; its makers point to Cline",
+		ID: "roo-code", Name: "Roo Code", Certain: true, Status: Ended, Message: "Roo Code was discontinued in May 2026; its developers recommend Cline",
 		Places: []Place{
 			app(User, "{Code,Code - Insiders,VSCodium}/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
 			everywhere(Project, "./.roo/mcp.json"),
@@ -211,10 +211,10 @@ var clients = []*Client{
 		}),
 		Comments: No, Commas: No,
 		Dialect: likeVSCode,
-		Reload:  "nothing to do: it watches the file",
+		Reload:  "no restart needed: it watches the file",
 	},
 	{
-		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue is no longer maintained since June 2026; what is installed goes on working",
+		ID: "continue", Name: "Continue", Certain: true, Status: Ended, Message: "Continue has been unmaintained since June 2026; existing installations still work",
 		Places: []Place{
 			listed(everywhere(User, "~/.continue/config.yaml")),
 			noted(listed(everywhere("user-blocks", "~/.continue/mcpServers/*.{yaml,yml}")), "a block needs name, version and schema: v1"),
@@ -229,30 +229,30 @@ var clients = []*Client{
 		}),
 		Comments: Yes, Commas: Yes,
 		Dialect: ref.Dialect{Known: true, Forms: ref.Secret, In: ref.Everywhere},
-		Reload:  "reload its config",
+		Reload:  "reload the configuration",
 	},
 	{
-		ID: "lm-studio", Name: "LM Studio", Certain: true, Doubt: "it says that it follows Cursor's notation; whether it expands anything is not written down",
+		ID: "lm-studio", Name: "LM Studio", Certain: true, Doubt: "its documentation says that it follows Cursor's notation, but not whether it expands references",
 		Places: []Place{everywhere(User, "~/.lmstudio/mcp.json"),
-			old(everywhere(Legacy, "~/.cache/lm-studio/mcp.json"), "newer LM Studio reads ~/.lmstudio/mcp.json")},
+			old(everywhere(Legacy, "~/.cache/lm-studio/mcp.json"), "newer versions of LM Studio read ~/.lmstudio/mcp.json")},
 		Fields: usual(Fields{}),
 		Reload: "save the file in its own editor",
 	},
 	{
-		ID: "junie", Name: "JetBrains Junie", Doubt: "the older plugin took no URLs",
+		ID: "junie", Name: "JetBrains Junie", Doubt: "the older plugin did not support URLs",
 		Places: []Place{everywhere(User, "~/.junie/mcp/mcp.json"), everywhere(Project, "./.junie/mcp/mcp.json")},
 		Fields: usual(Fields{}),
 		Reload: "apply the settings",
 	},
 	{
-		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can name other files",
+		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can name different files",
 		Places: []Place{everywhere(User, "~/.ai/mcp/mcp.json"), everywhere(Project, "./.ai/mcp/mcp.json"), everywhere("air-local", "./.air/mcp.json"),
 			borrowed(everywhere("air-workspace", "./.mcp.json"))},
 		Fields: usual(Fields{}),
 		Reload: "apply the settings",
 	},
 	{
-		ID: "amazon-q", Name: "Amazon Q Developer CLI", Certain: true, Status: Superseded, Message: "Amazon Q Developer CLI gets security fixes only; the Kiro CLI took its place",
+		ID: "amazon-q", Name: "Amazon Q Developer CLI", Certain: true, Status: Superseded, Message: "Amazon Q Developer CLI receives only security fixes; it was replaced by the Kiro CLI",
 		Places: []Place{everywhere(User, "~/.aws/amazonq/mcp.json"), everywhere(Workspace, "./.amazonq/mcp.json"),
 			everywhere(Agent, "~/.aws/amazonq/cli-agents/*.json")},
 		Fields: usual(Fields{
@@ -271,7 +271,7 @@ var clients = []*Client{
 		}),
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces, In: ref.Everywhere, Unset: ref.Left},
 		Approves: "each variable that an entry refers to, in the IDE's settings (Approved environment variables)",
-		Reload:   "nothing to do: it notices when the file is saved",
+		Reload:   "no restart needed: it reloads the file when you save it",
 	},
 	{
 		ID: "opencode", Name: "opencode", Certain: true,
@@ -283,20 +283,20 @@ var clients = []*Client{
 			systems(Managed, "/etc/opencode/opencode.json{,c}", "/Library/Application Support/opencode/opencode.json{,c}", programData+"/opencode/opencode.json{,c}", opencodeKeys...),
 		},
 		Precedence: []Scope{Managed, Project, Custom, User},
-		Doubt:      "which file wins; $OPENCODE_CONFIG_CONTENT is a text and no file",
+		Doubt:      "which file takes precedence; $OPENCODE_CONFIG_CONTENT holds the configuration itself",
 		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: likeOpencode,
-		Reload: "restart it",
+		Reload: "restart the client",
 	},
 	{
 		ID: "copilot-cli", Name: "GitHub Copilot CLI", Certain: true,
 		Places: []Place{everywhere(User, "~/.copilot/mcp-config.json"),
-			up(borrowed(noted(everywhere(Project, "./.mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted"))),
-			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "skipped without a word in folders that are not trusted")),
+			up(borrowed(noted(everywhere(Project, "./.mcp.json", way{"mcpServers"}, way{}), "silently skipped in directories that are not trusted"))),
+			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "silently skipped in directories that are not trusted")),
 		},
 		Precedence: []Scope{Project, "project-shared", User},
-		Doubt:      "whether the project wins over the user; its documentation says that only PATH is handed on to servers, and 1.0.102 hands on everything",
+		Doubt:      "whether the project takes precedence over the user; its documentation says that servers receive only PATH, but 1.0.102 passes everything",
 		Fields: usual(Fields{
-			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: TakesHTTP,
+			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: AssumesHTTP,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools"},
 			Also: []string{"deferTools", "disableToolCache", "oauthClientId", "oauthPublicClient", "oauthGrantType", "oidc", "filterMapping"},
 		}),
@@ -305,22 +305,22 @@ var clients = []*Client{
 		Reload:  "type /mcp reload",
 	},
 	{
-		ID: "warp", Name: "Warp", Doubt: "references are written down for its cloud agents only",
-		Message: "servers added under Settings > Agents > MCP servers are kept by Warp itself, not in a file",
+		ID: "warp", Name: "Warp", Doubt: "references are documented only for its cloud agents",
+		Message: "Warp does not keep servers added under Settings > Agents > MCP servers in a file",
 		Places: []Place{everywhere(User, "~/.warp/.mcp.json"), everywhere(Project, "./.warp/.mcp.json"),
 			borrowed(everywhere("imports", "~/.claude.json")), borrowed(everywhere("imports", "./.mcp.json")),
 			borrowed(with(everywhere("imports", "~/.codex/config.toml", way{"mcp_servers"}), codexFields))},
 		Fields: usual(Fields{Cwd: "working_directory", Must: []string{"args"}, Also: []string{"warp_id"}}),
-		Reload: "start the server again in Settings",
+		Reload: "restart the server in Settings",
 	},
 	{
 		ID: "trae", Name: "TRAE",
 		Places: []Place{
 			app(User, "{Trae,Trae CN}/User/mcp.json"),
-			noted(everywhere(Project, "./.trae/mcp.json"), "needs Enable Project MCP in the settings"),
+			noted(everywhere(Project, "./.trae/mcp.json"), "requires Enable Project MCP in the settings"),
 		},
 		Fields: usual(Fields{Also: []string{"fromGalleryId"}}),
-		Reload: "start the server again in Settings",
+		Reload: "restart the server in Settings",
 	},
 	{
 		ID: "antigravity", Name: "Google Antigravity", Doubt: "comments only since CLI 1.1.24",
@@ -329,52 +329,52 @@ var clients = []*Client{
 			old(everywhere(Legacy, "~/.gemini/antigravity-cli/mcp_config.json"), "the CLI reads ~/.gemini/config/mcp_config.json, like the IDE")},
 		Fields:   usual(Fields{URL: "serverUrl", Disabled: "disabled", Also: []string{"disabledTools"}}),
 		Comments: Yes, Commas: Yes,
-		Reload: "refresh in the MCP panel",
+		Reload: "click Refresh in the MCP panel",
 	},
 	{
-		ID: "5ire", Name: "5ire", Status: Superseded, Message: "newer 5ire keeps its servers in its own database: add them in the app",
-		Places:   []Place{old(app(Legacy, "5ire/mcp.json"), "newer 5ire took this file over into its own database: a change here does nothing")},
+		ID: "5ire", Name: "5ire", Status: Superseded, Message: "newer versions of 5ire keep servers in a database; add them in the app",
+		Places:   []Place{old(app(Legacy, "5ire/mcp.json"), "newer versions of 5ire imported this file into a database; changes here have no effect")},
 		Fields:   usual(Fields{Enabled: "isActive", Type: "type", Stdio: []string{"local"}, HTTP: []string{"remote"}, Also: []string{"key", "name", "description", "approvalPolicy"}}),
 		Comments: No, Commas: No, Dialect: literal,
-		Reload: "restart the app",
+		Reload: "restart the client",
 	},
 	{
-		ID: "cherry-studio", Name: "Cherry Studio", Certain: true, Message: "Cherry Studio keeps its servers in its own database: import JSON under Settings > MCP",
+		ID: "cherry-studio", Name: "Cherry Studio", Certain: true, Message: "Cherry Studio keeps servers in a database; import JSON under Settings > MCP",
 		Fields: usual(Fields{
 			OtherURLs: []string{"baseUrl"}, Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"streamableHttp"}, SSE: []string{"sse"},
-			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "isActive", Exact: true, OneSpoilsAll: true,
+			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second, Default: time.Minute}}, Enabled: "isActive", Exact: true, RejectsFile: true,
 			Also: []string{"registryUrl", "longRunning", "disabledTools", "disabledAutoApproveTools", "name", "description"},
 		}),
 		Comments: No, Commas: No, Dialect: literal,
-		Reload: "import again",
+		Reload: "import the servers again",
 	},
 	{
-		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "taken to do as Gemini CLI does, which it comes from",
+		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "assumed to behave like Gemini CLI, which it is a fork of",
 		Places: []Place{everywhere(User, "~/.qwen/settings.json"), everywhere(Project, "./.qwen/settings.json")},
 		Fields: geminiFields, Comments: Yes, Dialect: likeShell,
-		Reload: "restart it",
+		Reload: "restart the client",
 	},
 	{
-		ID: "crush", Name: "Crush", Doubt: "references ($NAME and $(command)) are from hearsay",
+		ID: "crush", Name: "Crush", Doubt: "support for references ($NAME and $(command)) is unconfirmed",
 		Places: []Place{
 			everywhere(User, "${CRUSH_GLOBAL_CONFIG:-"+configDir+"/crush}/crush.json", way{"mcp"}),
-			noted(systems("data", "", "", localDir+"/crush/crush.json", way{"mcp"}), "Crush writes this file itself"),
+			noted(systems("data", "", "", localDir+"/crush/crush.json", way{"mcp"}), "Crush manages this file itself"),
 			everywhere(Project, "./{crush,.crush}.json", way{"mcp"}),
 		},
 		Fields: usual(Fields{
 			Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, TypeFor: ForAll, BareURL: Skips,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Second}}, Disabled: "disabled", Also: []string{"disabled_tools"},
 		}),
-		Reload: "restart it",
+		Reload: "restart the client",
 	},
 	{
-		ID: "amp", Name: "Amp", Doubt: "references (${NAME}) are from hearsay",
+		ID: "amp", Name: "Amp", Doubt: "support for references (${NAME}) is unconfirmed",
 		Places: []Place{
 			systems(User, configDir+"/amp/settings.json", "~/.config/amp/settings.json", roamingDir+"/amp/settings.json", way{"amp.mcpServers"}),
 			everywhere(Project, "./.amp/settings.json", way{"amp.mcpServers"}),
 		},
 		Fields: usual(Fields{}), Comments: Yes,
-		Reload: "restart it",
+		Reload: "restart the client",
 	},
 	{
 		ID: "factory-droid", Name: "Factory Droid",
@@ -396,7 +396,7 @@ var clients = []*Client{
 	{
 		ID: "kimi-code", Name: "Kimi Code",
 		Places: []Place{everywhere(User, "${KIMI_CODE_HOME:-~/.kimi-code}/mcp.json"), everywhere(Project, "./.kimi-code/mcp.json"),
-			old(everywhere(Legacy, "~/.kimi/mcp.json"), "newer Kimi Code reads ~/.kimi-code/mcp.json")},
+			old(everywhere(Legacy, "~/.kimi/mcp.json"), "newer versions of Kimi Code read ~/.kimi-code/mcp.json")},
 		Fields: usual(Fields{
 			Type: "transport", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"},
 			Timeouts: []Timeout{{Field: "toolTimeoutMs", Unit: time.Millisecond}},
@@ -410,20 +410,19 @@ var clients = []*Client{
 		Reload: "start a new session",
 	},
 	{
-		ID: "kilo-code", Name: "Kilo Code", Doubt: "taken to do as opencode does, which it comes from",
+		ID: "kilo-code", Name: "Kilo Code", Doubt: "assumed to behave like opencode, which it is a fork of",
 		Places: []Place{
 			everywhere(User, "~/.config/kilo/kilo.json{,c}", way{"mcp"}),
 			everywhere(Project, "./{,.kilo/}kilo.json{,c}", way{"mcp"}),
-			old(with(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"), kiloOld), "newer Kilo Code reads ~/.config/kilo/kilo.json"),
-			old(with(everywhere(Legacy, "./.kilocode/mcp.json"), kiloOld), "newer Kilo Code reads kilo.json, or the one in .kilo"),
+			old(with(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json"), kiloOld), "newer versions of Kilo Code read ~/.config/kilo/kilo.json"),
+			old(with(everywhere(Legacy, "./.kilocode/mcp.json"), kiloOld), "newer versions of Kilo Code read kilo.json or .kilo/kilo.json"),
 		},
 		Fields: opencodeFields, Comments: Yes, Dialect: ref.Dialect{Known: true, Forms: ref.Curly, In: ref.Everywhere},
-		Reload: "restart it",
+		Reload: "restart the client",
 	},
 }
 
-// The shapes in which places come. A way is the keys down to the servers; they
-// are under mcpServers if none is given.
+// Constructors for places. A way is the key path to the servers, by default mcpServers.
 
 type way = []string
 
@@ -438,7 +437,7 @@ func everywhere(scope Scope, path string, ways ...way) Place {
 	return systems(scope, path, path, path, ways...)
 }
 
-// app is a path in the folder that desktop programs have for their settings.
+// app returns a path in the directory for the settings of desktop programs.
 func app(scope Scope, path string, ways ...way) Place {
 	return systems(scope, configDir+"/"+path, supportDir+"/"+path, roamingDir+"/"+path, ways...)
 }

@@ -1,6 +1,6 @@
 package clientconfig
 
-// Variables are the names of the variables an entry sets, or has handed on.
+// Variables returns the names of the variables that an entry sets or passes on.
 func (e Entry) Variables() (names []string) {
 	if m, ok := member(e.node, e.fields.Env); ok {
 		for name := range m.Members() {
@@ -13,7 +13,7 @@ func (e Entry) Variables() (names []string) {
 	return names
 }
 
-// Variable is the value of one as it is written, a reference maybe.
+// Variable returns the value of a variable as written, which may be a reference.
 func (e Entry) Variable(name string) (string, bool) {
 	m, ok := member(e.node, e.fields.Env)
 	if !ok {

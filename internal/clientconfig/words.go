@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// list makes plain data of words.
+// list converts strings for use in a document.
 func list(words []string) []any {
 	all := make([]any, len(words))
 	for i, w := range words {
@@ -15,11 +15,11 @@ func list(words []string) []any {
 	return all
 }
 
-// runners are programs whose name, with words behind it, is a command line.
+// runners are programs that take a command line.
 var runners = []string{"npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "bun", "uvx", "uv", "pipx", "python", "python3", "node", "deno", "docker", "podman",
 	"go", "cargo", "dotnet", "java", "ruby", "php", "cmd", "sh", "bash", "zsh", "gauze"}
 
-// program is the name of a program without its folder and its ending.
+// program returns the name of a program without its directory and extension.
 func program(command string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, ending := range []string{".exe", ".cmd", ".bat", ".ps1"} {
@@ -28,11 +28,10 @@ func program(command string) string {
 	return name
 }
 
-// commandLine takes a command apart that has its arguments in it. A path with
-// a space in it is one word.
+// commandLine splits a command that includes its arguments. A path with a space in it is not split.
 func commandLine(command string) []string {
-	const longest = 4096
-	if len(command) > longest {
+	const maxCommandLen = 4096
+	if len(command) > maxCommandLen {
 		return nil
 	}
 	all, ok := shellWords(command)
@@ -42,7 +41,7 @@ func commandLine(command string) []string {
 	return all
 }
 
-// shellWords takes a line apart as a shell would, if nothing in it needs one.
+// shellWords splits a line as a shell would, if it uses no other shell syntax.
 func shellWords(line string) (all []string, ok bool) {
 	var b strings.Builder
 	inWord, quote := false, rune(0)
@@ -73,7 +72,7 @@ func shellWords(line string) (all []string, ok bool) {
 	return all, quote == 0
 }
 
-// isPlaceholder tells an example's value from a real one.
+// isPlaceholder reports whether a value is a placeholder from an example.
 func isPlaceholder(value string) bool {
 	lower := strings.ToLower(strings.TrimSpace(value))
 	lower = strings.TrimPrefix(strings.TrimPrefix(lower, "bearer "), "basic ")

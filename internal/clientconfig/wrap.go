@@ -9,43 +9,43 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// Skipped is why an entry is left as it is.
+// Skipped is the reason why an entry is not changed.
 type Skipped string
 
 func (s Skipped) Error() string { return string(s) }
 
-// WrapOptions says how far to go.
+// WrapOptions configure Wrap.
 type WrapOptions struct {
-	Gauze  string // our program; empty: gauze
-	Remote bool   // also servers behind a URL, whose login the client may hold
+	Gauze  string // path of gauze; empty for gauze
+	Remote bool   // include remote servers, whose login the client may manage
 }
 
-// Wrap puts gauze run in front of a server. Nothing that was there is lost:
-// the words of the old command stay as they are written, behind ours, and Unwrap
-// gives back every byte. The edit is proven both ways before it is handed out.
+// Wrap runs a server through gauze run. Nothing is lost: the old command stays as written, after
+// ours, and Unwrap restores every byte. The edit is verified in both directions before it is
+// returned.
 func (c *Config) Wrap(e *Entry, o WrapOptions) (Edit, error) {
 	edit, skipped := c.WrapAll([]*Entry{e}, o)
 	return edit, skipped[0]
 }
 
-// WrapAll is Wrap for several entries: one edit for all that can be wrapped,
-// and for each entry why it stays as it is, nil if it does not.
+// WrapAll is Wrap for several entries. It returns one edit for all that can be wrapped and, for
+// each entry, nil or the reason why it is not.
 func (c *Config) WrapAll(entries []*Entry, o WrapOptions) (Edit, []error) {
-	return c.together(entries, func(e *Entry) (Edit, error) { return c.wrapping(e, o) }, c.provenBothWays)
+	return c.together(entries, func(e *Entry) (Edit, error) { return c.wrapping(e, o) }, c.verifiedBothWays)
 }
 
-// wrapping returns the edit that wraps an entry, unproven.
+// wrapping returns the edit that wraps an entry, not yet verified.
 func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	if o.Gauze == "" {
 		o.Gauze = "gauze"
 	}
-	why := c.unfit(e)
+	why := c.whyNotWrapped(e)
 	switch {
 	case why != "":
 	case e.Spec.URL == "":
 		edit, why = c.wrapCommand(e, o.Gauze)
 	case !o.Remote:
-		why = "it is behind a URL, and the client may hold its login"
+		why = "it is a remote server, and the client may manage its login"
 	default:
 		edit, why = c.wrapURL(e, o.Gauze)
 	}
@@ -55,40 +55,40 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	return edit, nil
 }
 
-// Reasons why an entry is nothing for a program to change.
+// Reasons why a program cannot change an entry.
 const (
-	odd     = "it is written in a way that could not be given back exactly"
-	sharing = "it shares a part with another entry (alias)"
+	notReversible = "it is written in a form that gauze could not restore exactly"
+	sharesAlias   = "it shares values with another entry through a YAML alias"
 )
 
-// unfit says why an entry is not wrapped.
-func (c *Config) unfit(e *Entry) string {
+// whyNotWrapped returns why an entry cannot be wrapped, or "".
+func (c *Config) whyNotWrapped(e *Entry) string {
 	switch {
 	case c.Strict != nil || c.Doc == nil:
-		return "the client cannot read its file"
+		return "the client cannot parse this file"
 	case !c.utf8:
-		return "the file is not written in UTF-8"
+		return "the file is not valid UTF-8"
 	case c.Place.Old != "":
-		return "the client does not read this file any more"
+		return "the client no longer reads this file"
 	case c.Place.Scope == Managed || c.Place.Scope == System:
-		return "the file is the administrator's"
+		return "the file is managed by the administrator"
 	case e.Builtin != "":
-		return "it is a part of the client (" + e.Builtin + ")"
+		return "it is built into the client (" + e.Builtin + ")"
 	case e.Wrapped:
-		return "it is wrapped already"
+		return "it is already wrapped"
 	case isGauze(e.Spec.Command):
 		return "it is gauze itself"
 	case e.Disabled:
-		return "it is switched off"
+		return "it is disabled"
 	case e.Spec.Command == "" && e.Spec.URL == "":
-		return "it has nothing to start"
+		return "it has no command and no URL"
 	case c.aliased(e):
-		return sharing
+		return sharesAlias
 	}
 	return ""
 }
 
-// Unwrap takes gauze run out again.
+// Unwrap undoes Wrap.
 func (c *Config) Unwrap(e *Entry) (Edit, error) {
 	edit, skipped := c.UnwrapAll([]*Entry{e})
 	if skipped[0] == errByHand {
@@ -97,15 +97,15 @@ func (c *Config) Unwrap(e *Entry) (Edit, error) {
 	return edit, skipped[0]
 }
 
-// errByHand: the entry is wrapped, but not as Wrap would have written it.
-var errByHand = Skipped("it was wrapped by hand: the entry has to be written anew by hand, too")
+// errByHand reports an entry that is wrapped, but not as Wrap would have written it.
+var errByHand = Skipped("it was wrapped by hand; edit the entry by hand")
 
-// UnwrapAll is Unwrap for several entries that Wrap has wrapped: one edit for
-// all of them, and for each entry why it stays as it is. ByHand tells which of
-// the others UnwrapByHand is for.
+// UnwrapAll is Unwrap for several entries that Wrap has wrapped. It returns one edit for all of
+// them and, for each entry, nil or the reason why it is not changed. ByHand identifies those that
+// need UnwrapByHand.
 func (c *Config) UnwrapAll(entries []*Entry) (Edit, []error) {
 	return c.together(entries, c.unwrapping, func(entries []*Entry, edit Edit) string {
-		if c.leads(entries, edit, func(e, now *Entry) bool {
+		if c.hasEffect(entries, edit, func(e, now *Entry) bool {
 			return !now.Wrapped && sameWords(now, e.Inner.Command, e.Inner.Args) && now.Spec.URL == e.Inner.URL
 		}) {
 			return ""
@@ -114,33 +114,31 @@ func (c *Config) UnwrapAll(entries []*Entry) (Edit, []error) {
 	})
 }
 
-// ByHand reports whether an error of UnwrapAll is about an entry that a person
-// has wrapped.
+// ByHand reports whether an error of UnwrapAll concerns an entry that was wrapped by hand.
 func ByHand(err error) bool { return err == errByHand }
 
-// UnwrapByHand takes gauze run out of an entry that a person has wrapped, with
-// flags of their own.
+// UnwrapByHand unwraps an entry that was wrapped by hand.
 func (c *Config) UnwrapByHand(e *Entry) (Edit, error) {
 	if e.Inner.URL != "" || e.Inner.Command == "" {
 		return nil, errByHand
 	}
 	if flag := meaningful(e); flag != "" {
-		return nil, Skipped("it was wrapped by hand with " + flag + ", which would be lost: write the entry anew by hand")
+		return nil, Skipped("it was wrapped by hand with " + flag + ", which would be lost; edit the entry by hand")
 	}
 	return c.unwrapByHand(e), nil
 }
 
-// unwrapping returns the edit that takes back what Wrap has written, unproven.
+// unwrapping returns the edit that undoes Wrap, not yet verified.
 func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
 	switch {
 	case !e.Wrapped || e.Inner == nil:
 		return nil, Skipped("it is not wrapped")
 	case c.Strict != nil || !c.utf8:
-		return nil, Skipped("the client cannot read its file")
+		return nil, Skipped("the client cannot parse this file")
 	case e.Inner.URL != "" && e.fields.NoRemote:
-		return nil, Skipped("the client takes no URL in this file")
+		return nil, Skipped("the client does not support URLs in this file")
 	case c.aliased(e):
-		return nil, Skipped(sharing)
+		return nil, Skipped(sharesAlias)
 	case e.Inner.URL != "":
 		exact = c.unwrapURL(e)
 	default:
@@ -152,8 +150,8 @@ func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
 	return exact, nil
 }
 
-// meaningful is a flag of a person's between run and the command that is more
-// than a setting of the wrap: without it, another server would be started.
+// meaningful returns a flag between run and the command that is more than a setting of gauze run:
+// without it, a different server would start.
 func meaningful(e *Entry) string {
 	for _, word := range e.Spec.Args {
 		if word == "--" {
@@ -170,11 +168,10 @@ func sameWords(e *Entry, command string, args []string) bool {
 	return e.Spec.Command == command && slices.Equal(e.Spec.Args, args)
 }
 
-// together makes one edit for several entries. Each has an edit of its own, and
-// what is handed out is proven as a whole; proof says why it fails. Where it
-// does, the halves are tried one after the other, so that an entry that cannot
-// be changed keeps none of the others from it, and many entries cost little
-// more than one.
+// together returns one edit for several entries. Each has its own edit, and the result is verified
+// as a whole; proof returns why it fails. If it fails, the halves are tried separately, so that an
+// entry that cannot be changed does not affect the others, and many entries cost little more than
+// one.
 func (c *Config) together(entries []*Entry, edit func(*Entry) (Edit, error), proof func([]*Entry, Edit) string) (Edit, []error) {
 	skipped := make([]error, len(entries))
 	edits := make([]Edit, len(entries))
@@ -211,9 +208,9 @@ func (c *Config) together(entries []*Entry, edit func(*Entry) (Edit, error), pro
 	return proven, skipped
 }
 
-// leads tells whether an edit makes of entries what is wanted, and leaves all
-// else as it is.
-func (c *Config) leads(entries []*Entry, edit Edit, wanted func(e, now *Entry) bool) bool {
+// hasEffect reports whether an edit has the intended effect on the entries and none on anything
+// else.
+func (c *Config) hasEffect(entries []*Entry, edit Edit, wanted func(e, now *Entry) bool) bool {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
 		return false
@@ -237,50 +234,50 @@ func pathsOf(entries []*Entry) (all [][]any) {
 	return all
 }
 
-// provenBothWays says why an edit is not one that wraps entries, leaves all
-// else as it is, and can be taken back to the byte.
-func (c *Config) provenBothWays(entries []*Entry, edit Edit) (why string) {
+// verifiedBothWays returns why an edit does not wrap the entries, changes something else or cannot
+// be reverted exactly, or "".
+func (c *Config) verifiedBothWays(entries []*Entry, edit Edit) (why string) {
 	file, err := edit.Apply(c.Format(), c.Text)
 	if err != nil {
-		return odd
+		return notReversible
 	}
 	wrapped := c.Home.ReadText(c.File, file)
 	switch {
 	case wrapped.Strict != nil:
-		return odd
+		return notReversible
 	case !c.sameBeside(wrapped, pathsOf(entries)...):
-		return sharing
+		return sharesAlias
 	case len(wrapped.Entries) != len(c.Entries):
-		return odd
+		return notReversible
 	}
 	var back Edit
 	for _, e := range entries {
 		again := wrapped.At(e.Path)
 		if again == nil || !again.Wrapped || again.Inner == nil ||
 			again.Inner.Command != e.Spec.Command || !slices.Equal(again.Inner.Args, e.Spec.Args) || again.Inner.URL != e.Spec.URL {
-			return odd
+			return notReversible
 		}
-		// That this leads to the old entry follows from the bytes below.
+		// The bytes below show that this leads back to the old entry.
 		exact, err := wrapped.unwrapping(again)
 		if err != nil {
-			return odd
+			return notReversible
 		}
 		back = append(back, exact...)
 	}
 	original, err := backwards(back).Apply(c.Format(), file)
 	if err != nil || !bytes.Equal(original, c.Text) {
-		return odd
+		return notReversible
 	}
 	return ""
 }
 
-// backwards sorts changes so that each leaves the places of the next alone.
+// backwards sorts changes so that none shifts the next.
 func backwards(e Edit) Edit {
 	slices.SortFunc(e, func(a, b Change) int { return b.From - a.From })
 	return e
 }
 
-// quote writes a word as all four formats read it.
+// quote writes a string in a form that all four formats accept.
 func quote(word string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -291,42 +288,41 @@ func quote(word string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// wrapCommand inserts ours before the first word. Arguments that were there
-// begin behind "run" and "--"; without the dashes there were none at all, not
-// even an empty list.
+// wrapCommand inserts gauze run before the command. The original arguments follow "run" and "--";
+// without the dashes, the entry had no list of arguments at all.
 func (c *Config) wrapCommand(e *Entry, gauze string) (Edit, string) {
 	command, ok := c.locate(member(e.node, e.fields.Command))
 	if !ok {
-		return nil, odd
+		return nil, notReversible
 	}
 	if e.fields.Argv {
 		inserted, ok := c.insertion(command, quote(gauze), `"run"`, `"--"`)
 		if !ok {
-			return nil, odd
+			return nil, notReversible
 		}
 		return Edit{inserted}, ""
 	}
 	if command.Kind() != splice.StringKind {
-		return nil, odd
+		return nil, notReversible
 	}
 	edit := Edit{c.put(command.from, command.to, quote(gauze))}
 	if args, there := member(e.node, e.fields.Args); there {
 		list, ok := c.locate(args, args.Kind() == splice.ListKind)
 		inserted, fits := c.insertion(list, `"run"`, `"--"`, command.Raw())
 		if !ok || !fits {
-			return nil, odd
+			return nil, notReversible
 		}
 		return backwards(append(edit, inserted)), ""
 	}
 	name, between, ok := c.neighbour(e, command, e.fields.Command, e.fields.Args)
 	if !ok {
-		return nil, odd
+		return nil, notReversible
 	}
 	edit[0].Text += between + name + `["run", ` + command.Raw() + "]"
 	return edit, ""
 }
 
-// insertion puts words before the first of a list, in the list's own style.
+// insertion inserts words at the start of a list, in the list's own style.
 func (c *Config) insertion(list located, words ...string) (Change, bool) {
 	if list.to == 0 {
 		return Change{}, false
@@ -365,8 +361,7 @@ func (c *Config) newline() string {
 	return "\n"
 }
 
-// margin returns what is before a position on its line, if that is nothing but
-// blanks and dashes, as before the first value of a line.
+// margin returns the text before a position on its line, if it consists of blanks and dashes only.
 func (c *Config) margin(at int) string {
 	start := at
 	for start > 0 && strings.IndexByte(" \t\r-", c.Text[start-1]) >= 0 {
@@ -378,8 +373,8 @@ func (c *Config) margin(at int) string {
 	return string(c.Text[start:at])
 }
 
-// neighbour is how a new member is written behind an old one: its key, and
-// what comes between them.
+// neighbour returns how to write a new field after an existing one: the key, and the text between
+// them.
 func (c *Config) neighbour(e *Entry, value located, key, name string) (written, between string, ok bool) {
 	start, sign, ok := c.key(value, key)
 	if !ok {
@@ -405,7 +400,7 @@ func (c *Config) neighbour(e *Entry, value located, key, name string) (written, 
 	return "", "", false
 }
 
-// unwrapCommand is the way back.
+// unwrapCommand reverts wrapCommand.
 func (c *Config) unwrapCommand(e *Entry) Edit {
 	command, ok := c.locate(member(e.node, e.fields.Command))
 	if !ok {
@@ -446,7 +441,7 @@ func isWord(n located, word string) bool {
 	return ok && s == word
 }
 
-// unwrapByHand writes what stands behind our words into the entry.
+// unwrapByHand writes the wrapped command into the entry.
 func (c *Config) unwrapByHand(e *Entry) Edit {
 	path := e.Path
 	if inner, ok := member(e.outer, e.fields.Nest); ok && inner.Kind() == splice.MapKind {

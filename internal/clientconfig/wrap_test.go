@@ -172,7 +172,7 @@ func TestWrapLeavesSharedPartsAlone(t *testing.T) {
 			}
 			edit, err := config.Wrap(e, WrapOptions{})
 			var why Skipped
-			if !errors.As(err, &why) || why != sharing {
+			if !errors.As(err, &why) || why != sharesAlias {
 				changed, _ := edit.Apply(config.Format(), config.Text)
 				t.Errorf("%v\n%s", err, changed)
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/splice"
 )
 
-// wrapURL makes a program of an address: the members stay where they are and
-// change their names. The values of headers go through the environment.
+// wrapURL turns a URL into a command: the fields stay in place and change their names. Header
+// values go through the environment.
 func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 	f, d := e.fields, e.Client.Dialect
 	address, ok := c.locate(member(e.node, f.URL))
@@ -17,13 +17,13 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 	kind, hasType := c.locate(member(e.node, f.Type))
 	switch {
 	case c.Format() != splice.JSON && c.Format() != splice.JSONC:
-		return nil, "it is behind a URL, and such entries are wrapped in JSON only"
+		return nil, "it is a remote server, and gauze wraps those only in JSON files"
 	case !ok || !keyed || has(e.node, f.Command) || f.Args != "" && has(e.node, f.Args) || has(e.node, f.Env):
-		return nil, "it has members of a program and of a URL"
+		return nil, "it has both a URL and the fields of a command"
 	case slices.ContainsFunc([]string{"oauth", "auth", "headersHelper", "oidc", "oauthClient", "oauthClientId", "apiKey"}, func(name string) bool { return has(e.outer, name) }):
-		return nil, "the client logs in for it"
+		return nil, "the client manages its login"
 	case hasType && !isWord(kind, f.HTTP[0]):
-		return nil, "its type could not be given back"
+		return nil, "gauze could not restore its type exactly"
 	case d.In&reference.Args == 0 && len(reference.Find(e.url())) > 0 && d.In&reference.URL != 0:
 		return nil, "the client expands references in URLs, but not in arguments"
 	}
@@ -33,7 +33,7 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 		located, ok := c.locate(headers, headers.Kind() == splice.MapKind)
 		from, _, keyed := c.key(located, f.Headers)
 		if !ok || !keyed || d.In&reference.Headers != 0 && d.In&reference.Environment == 0 {
-			return nil, "its headers could not be given back"
+			return nil, "gauze could not restore its headers exactly"
 		}
 		edit = append(edit, c.put(from, from+len(quote(f.Headers)), quote(f.Env)))
 		i := 0
@@ -41,7 +41,7 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 			value, ok := c.locate(n, n.Kind() == splice.StringKind)
 			from, _, keyed := c.key(value, name)
 			if !ok || !keyed {
-				return nil, "its headers could not be given back"
+				return nil, "gauze could not restore its headers exactly"
 			}
 			edit = append(edit, c.put(from, from+len(quote(name)), quote(headerVariable(i))))
 			flags += `"--header-env", ` + quote(name+"="+headerVariable(i)) + ", "
@@ -59,7 +59,7 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 	return backwards(edit), ""
 }
 
-// unwrapURL is the way back, for what wrapURL wrote.
+// unwrapURL reverts wrapURL.
 func (c *Config) unwrapURL(e *Entry) Edit {
 	f := e.fields
 	command, ok := c.locate(member(e.node, f.Command))

@@ -5,10 +5,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Written returns how the server of an entry is started or reached as the file
-// says it: references are not expanded, and Env holds only what the entry sets.
-// No value of the user's environment is in it. Of a wrapped entry it is the
-// server behind gauze run.
+// Written returns how an entry's server is started or reached as the file says: references are not
+// expanded, and Env has only what the entry sets. It contains no value of the user's environment.
+// For a wrapped entry it is the server itself.
 func (c *Config) Written(e *Entry) launch.Spec {
 	plain := *e
 	plain.Spec = launch.Spec{}
@@ -20,9 +19,8 @@ func (c *Config) Written(e *Entry) launch.Spec {
 	return plain.Spec
 }
 
-// Sends returns the names of the variables of the user's environment whose
-// values go to the entry's URL. A server that is a program sends nothing by
-// itself.
+// Sends returns the names of the variables of the user's environment whose values are sent to the
+// entry's URL. It returns none for a command.
 func (e Entry) Sends() []string {
 	if e.Spec.URL == "" && (e.Inner == nil || e.Inner.URL == "") {
 		return nil

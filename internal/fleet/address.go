@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// addressesOf returns which addresses may be dialled for a URL that the user
-// did not write. An address that is spelled out is itself, and localhost is this
-// machine: whoever agreed to them has seen where they lead. Names lead where
-// their name server says, today and differently tomorrow, so only public
-// addresses are reached by a name.
+// addressesOf returns a check of which addresses may be dialed for a URL that the user did not
+// write. A literal IP address and localhost are allowed, because the user saw them when they
+// confirmed. A host name resolves to whatever its name server says at the time, so only public
+// addresses are reached by name.
 func addressesOf(address string) func(netip.AddrPort) error {
 	host := ""
 	if u, err := url.Parse(address); err == nil {
@@ -29,16 +28,15 @@ func addressesOf(address string) func(netip.AddrPort) error {
 		case isPublic(addr):
 			return nil
 		}
-		return fmt.Errorf("%s is at %s, which is not a public address, so gauze did not connect for an agent", host, addr)
+		return fmt.Errorf("%s resolves to %s, which is not a public address; gauze does not connect there for an agent", host, addr)
 	}
 }
 
-// isPublic reports whether an address is one of the internet's: not of this
-// machine, of a private or a provider's network, or one that only carries
-// another.
+// isPublic reports whether an address is on the public internet: not on this machine or in a
+// private or carrier network, and not one that embeds another address.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	if b := a.As16(); a.Is6() && translated.Contains(a) { // an IPv4 address as networks without IPv4 have it
+	if b := a.As16(); a.Is6() && translated.Contains(a) { // an IPv4 address as mapped by NAT64
 		a = netip.AddrFrom4([4]byte(b[12:]))
 	}
 	for _, block := range notPublic {
@@ -49,9 +47,8 @@ func isPublic(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && a.Zone() == ""
 }
 
-// notPublic are the blocks that the IANA registries of special-purpose
-// addresses do not call globally reachable, and those that tunnel to an IPv4
-// address.
+// notPublic are the blocks that the IANA registries of special-purpose addresses do not list as
+// globally reachable, and those that tunnel to an IPv4 address.
 var notPublic = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
 	"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",

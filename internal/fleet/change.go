@@ -11,37 +11,35 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// Wrap plans to put gauze run in front of servers; remote: also in front of
-// those behind a URL. Those that are to stay as they are are told with the
-// reason.
+// Wrap plans to run servers through gauze run, including remote servers if remote is set. Servers
+// that stay as they are are in the plan's Skipped with a reason.
 func (v *View) Wrap(servers []*Server, remote bool) Plan {
 	return v.together(servers, "wrap", func(c *clientconfig.Config, entries []*clientconfig.Entry) (clientconfig.Edit, []error) {
 		return c.WrapAll(entries, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: remote})
 	}, nil)
 }
 
-// Unwrap plans to take gauze run out again.
+// Unwrap plans to undo Wrap.
 func (v *View) Unwrap(servers []*Server) Plan {
 	return v.together(servers, "unwrap", (*clientconfig.Config).UnwrapAll, (*clientconfig.Config).Unwrap)
 }
 
-// Remove plans to take servers out of their files.
+// Remove plans to remove servers from their files.
 func (v *View) Remove(servers []*Server) Plan {
 	return v.each(servers, "remove", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
 		switch {
 		case e.Builtin != "":
-			return nil, clientconfig.Skipped("it is a part of the client (" + e.Builtin + ")")
+			return nil, clientconfig.Skipped("it is built into the client (" + e.Builtin + ")")
 		case c.Place.Scope == clientconfig.Managed || c.Place.Scope == clientconfig.System:
-			return nil, clientconfig.Skipped("the file is the administrator's")
+			return nil, clientconfig.Skipped("the file is managed by the administrator")
 		}
 		return c.Remove(e), nil
 	})
 }
 
-// together plans the same for several servers, with one edit for all that are
-// in the same file. Entries that a person has written in a way of their own go
-// one by one, if there is a way to.
-func (v *View) together(servers []*Server, deed string,
+// together plans the same change for several servers, with one edit for all that are in the same
+// file. Entries that were wrapped by hand are changed one at a time if one is not nil.
+func (v *View) together(servers []*Server, verb string,
 	all func(*clientconfig.Config, []*clientconfig.Entry) (clientconfig.Edit, []error),
 	one func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error),
 ) Plan {
@@ -68,18 +66,18 @@ func (v *View) together(servers []*Server, deed string,
 			case err != nil:
 				d.skip(s.ID(), err.Error())
 			default:
-				d.replace(file, s.ID(), clientconfig.Shown, deed+" "+s.Name, text)
+				d.replace(file, s.ID(), clientconfig.Shown, verb+" "+s.Name, text)
 			}
 		}
 	}
 	for _, s := range rest {
-		d.change(s, deed, clientconfig.Shown, one)
+		d.change(s, verb, clientconfig.Shown, one)
 	}
 	slices.Reverse(d.plan.Skipped)
 	return d.finish()
 }
 
-// byConfig groups servers by the file they were read from, the last file first.
+// byConfig groups servers by the file that they were read from, last file first.
 func byConfig(servers []*Server) (groups [][]*Server) {
 	at := map[*clientconfig.Config]int{}
 	for _, s := range inFileOrder(servers) {
@@ -95,32 +93,31 @@ func byConfig(servers []*Server) (groups [][]*Server) {
 	return groups
 }
 
-// present is the entry of a server in a file as the plan so far would leave it.
-// A server that is not there any more is skipped.
+// present returns the entry of a server in the file as planned so far. It skips a server that is no
+// longer there.
 func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry {
 	entry := now.At(s.Path)
 	if entry == nil || entry.Name != s.Name {
-		d.skip(s.ID(), "it has been changed already, for another client that reads the same file")
+		d.skip(s.ID(), "it was already changed for another client that reads the same file")
 		return nil
 	}
 	return entry
 }
 
-// each plans the same for several servers, one after the other, so that each
-// is planned for the file as the ones before leave it.
-func (v *View) each(servers []*Server, deed string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) Plan {
+// each plans the same change for several servers one at a time, each on the file as the previous
+// changes leave it.
+func (v *View) each(servers []*Server, verb string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) Plan {
 	d := v.fleet.draft()
-	// From the end of a file to its beginning: in a list, what is taken out
-	// changes the places of what follows.
+	// From the end of a file to its start: removing a list item shifts the ones after it.
 	for _, s := range slices.Backward(inFileOrder(servers)) {
-		d.change(s, deed, consent, change)
+		d.change(s, verb, consent, change)
 	}
 	slices.Reverse(d.plan.Skipped)
 	return d.finish()
 }
 
-// change plans a change of one server.
-func (d *draft) change(s *Server, deed string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) {
+// change plans a change to one server.
+func (d *draft) change(s *Server, verb string, consent clientconfig.Consent, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) {
 	now := d.now(s.Config)
 	entry := d.present(now, s)
 	if entry == nil {
@@ -128,7 +125,7 @@ func (d *draft) change(s *Server, deed string, consent clientconfig.Consent, cha
 	}
 	edit, err := change(now, entry)
 	if err == nil {
-		err = d.edit(s.Config, s.ID(), consent, deed+" "+s.Name, edit)
+		err = d.edit(s.Config, s.ID(), consent, verb+" "+s.Name, edit)
 	}
 	if err != nil {
 		d.skip(s.ID(), err.Error())
@@ -146,16 +143,16 @@ func inFileOrder(servers []*Server) []*Server {
 	return sorted
 }
 
-// Mend plans to repair what the clients stumble over in these servers' entries
-// and, if files says so, in all files as such. Only what is allowed is planned; the rest is skipped and told.
+// Mend plans to fix the problems in these servers' entries and, if files is set, in all files. It
+// plans only what allowed accepts; the rest is in the plan's Skipped.
 func (v *View) Mend(servers []*Server, files bool, allowed func(clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
 	v.mend(d, servers, files, allowed)
 	return d.finish()
 }
 
-// Cure plans to mend, and to write down for good what helped servers to work.
-func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Problem) bool) Plan {
+// FixAndKeep plans what Mend does, and also saves the fixes that made servers work.
+func (v *View) FixAndKeep(all []*Checked, files bool, allowed func(clientconfig.Problem) bool) Plan {
 	d := v.fleet.draft()
 	var servers []*Server
 	for _, c := range all {
@@ -168,14 +165,14 @@ func (v *View) Cure(all []*Checked, files bool, allowed func(clientconfig.Proble
 	return d.finish()
 }
 
-// Blindly allows what no more than a general yes is needed for.
-func (v *View) Blindly(p clientconfig.Problem) bool {
+// WithoutReview reports whether a fix needs only a general confirmation.
+func (v *View) WithoutReview(p clientconfig.Problem) bool {
 	shared := slices.ContainsFunc(v.Configs, func(c *clientconfig.Config) bool { return c.Path == p.File && c.InProject() })
 	return p.Consent <= clientconfig.Form && !shared
 }
 
-// WithEyes allows all that a program may write once somebody agreed to the diff.
-func WithEyes(p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }
+// WithReview reports whether a program may apply a fix once the user has reviewed the diff.
+func WithReview(p clientconfig.Problem) bool { return p.Consent < clientconfig.Person }
 
 func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(clientconfig.Problem) bool) {
 	for _, c := range v.Configs {
@@ -187,61 +184,61 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 			case slices.ContainsFunc(servers, named):
 				return true
 			}
-			return files && !slices.ContainsFunc(v.Servers, named) // it is seen only now that its file is mended
+			return files && !slices.ContainsFunc(v.Servers, named) // it only appears now that its file is fixed
 		}
 		mended, made, refused := d.now(c).MendIf(func(p clientconfig.Problem) bool { return chosen(p) && allowed(p) })
 		for _, p := range made {
-			d.replace(c, where(c, p), p.Consent, "mend "+string(p.Code), mended.Text)
+			d.replace(c, problemID(c, p), p.Consent, "fix "+string(p.Code), mended.Text)
 		}
 		for _, r := range refused {
-			d.skip(where(c, r.Problem), byHand(r))
+			d.postpone(problemID(c, r.Problem), manualFix(r))
 		}
 		for _, p := range mended.Lint() {
 			if chosen(p) && p.Fix != nil && !allowed(p) {
-				d.skip(where(c, p), p.What+"; "+needs(p, c))
+				d.postpone(problemID(c, p), p.What+"; "+whyPostponed(p, c))
 			}
 		}
 	}
 }
 
-// byHand says why a fix is not made, and where a person makes it.
-func byHand(r clientconfig.Refused) string {
-	why := fmt.Sprintf("%s, and that is not for a program to change (%v)", r.What, r.Because)
+// manualFix says why a fix cannot be applied and where to make it by hand.
+func manualFix(r clientconfig.Refused) string {
+	why := fmt.Sprintf("%s, and gauze cannot fix it here (%v)", r.What, r.Because)
 	if r.Line == 0 {
 		return why + "; edit the file by hand"
 	}
 	return fmt.Sprintf("%s; edit line %d by hand", why, r.Line)
 }
 
-func where(c *clientconfig.Config, p clientconfig.Problem) string {
+func problemID(c *clientconfig.Config, p clientconfig.Problem) string {
 	if p.Server == "" {
 		return c.Client.ID
 	}
 	return c.Client.ID + "/" + p.Server
 }
 
-func needs(p clientconfig.Problem, c *clientconfig.Config) string {
+func whyPostponed(p clientconfig.Problem, c *clientconfig.Config) string {
 	switch {
 	case c.InProject():
-		return "the file belongs to a project, and nothing is written there without a look at the diff"
+		return "the file belongs to a project, so the diff must be reviewed first"
 	case p.Consent == clientconfig.Person:
-		return "this is for a person: " + p.Next
+		return "this needs a manual change: " + p.Next
 	}
-	return "what is run or sent would change, so it needs a look at the diff"
+	return "the fix changes what is run or sent, so the diff must be reviewed first"
 }
 
-// NewServer is a server that is to be added.
+// NewServer is a server to add.
 type NewServer struct {
 	Name      string
-	Spec      launch.Spec // Env: only what the entry is to set; ${NAME} is a reference
+	Spec      launch.Spec // Env has only what the entry sets; ${NAME} is a reference
 	Transport clientconfig.Transport
 	Timeout   time.Duration
 	Wrapped   bool
 	Scope     clientconfig.Scope // default User
-	Replace   bool               // an entry of the same name is written anew
+	Replace   bool               // overwrite an entry with the same name
 }
 
-// Add plans a new server in the files of clients, each in its own way.
+// Add plans a new server in the files of clients, each in the client's own format.
 func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	d := v.fleet.draft()
 	if s.Scope == "" {
@@ -250,7 +247,7 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	for _, client := range clients {
 		c, err := v.fileFor(client, s.Scope)
 		if err == nil && client.Alters(s.Spec) {
-			err = fmt.Errorf("%s would take a $ in a value for the beginning of a variable's name: put the value into a variable, and refer to that as ${NAME}", client.Name)
+			err = fmt.Errorf("%s would read a $ in a value as the start of a variable name; store the value in an environment variable and refer to it as ${NAME}", client.Name)
 		}
 		if err == nil {
 			err = v.addTo(d, c, s)
@@ -265,8 +262,7 @@ func (v *View) Add(s NewServer, clients []*clientconfig.Client) (Plan, error) {
 	return d.finish(), nil
 }
 
-// fileFor is the file that a client reads in this scope, whether it is there
-// yet or not.
+// fileFor returns the file that a client reads in this scope, whether it exists or not.
 func (v *View) fileFor(client *clientconfig.Client, scope clientconfig.Scope) (*clientconfig.Config, error) {
 	var fresh *clientconfig.File
 	for _, file := range v.fleet.Home.Places(client) {
@@ -285,44 +281,44 @@ func (v *View) fileFor(client *clientconfig.Client, scope clientconfig.Scope) (*
 		if client.Message != "" {
 			return nil, errors.New(client.Message)
 		}
-		return nil, fmt.Errorf("%s has no file for servers of the scope %q here", client.Name, scope)
+		return nil, fmt.Errorf("%s has no configuration file for the scope %q", client.Name, scope)
 	}
 	return v.fleet.Home.ReadText(*fresh, nil), nil
 }
 
-// fits: clients have two words for what comes with a project.
+// fits reports whether a scope is the wanted one. Clients have two names for the project's.
 func fits(have, want clientconfig.Scope) bool {
 	return have == want || want == clientconfig.Project && have == clientconfig.Workspace
 }
 
 func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	now := d.now(c)
-	deed := "add "
+	verb := "add "
 	switch old := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name }); {
 	case old >= 0 && s.Replace:
-		deed = "replace "
+		verb = "replace "
 	case old >= 0:
-		return fmt.Errorf("there is a server called %q already, in line %d of %s; --replace writes it anew", s.Name, now.Entries[old].Line, c.Path)
+		return fmt.Errorf("a server named %q already exists in line %d of %s; use --replace to overwrite it", s.Name, now.Entries[old].Line, c.Path)
 	}
 	if c.Strict != nil {
-		return fmt.Errorf("%s cannot be read, so nothing can be added to it: %w; gauze doctor --fix may mend it", c.Path, c.Strict)
+		return fmt.Errorf("cannot add a server to %s: %w; gauze doctor --fix may repair the file", c.Path, c.Strict)
 	}
 	fields := c.Fields()
 	entry, err := c.Client.Render(s.Spec, clientconfig.RenderOptions{Fields: &fields, Name: s.Name, Transport: s.Transport, Timeout: s.Timeout, Gauze: v.fleet.Gauze})
 	if err != nil {
 		return err
 	}
-	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, deed+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
+	if err := d.edit(c, c.Client.ID+"/"+s.Name, clientconfig.Shown, verb+s.Name, now.Add(s.Name, entry)); err != nil || !s.Wrapped {
 		return err
 	}
 	now = d.now(c)
 	added := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == s.Name })
 	if added < 0 {
-		return fmt.Errorf("%s does not read the new entry back", c.Client.Name)
+		return fmt.Errorf("%s would not read the new entry", c.Client.Name)
 	}
 	edit, err := now.Wrap(&now.Entries[added], clientconfig.WrapOptions{Gauze: v.fleet.Gauze})
 	var stays clientconfig.Skipped
-	if errors.As(err, &stays) { // behind a URL, or a URL that went through us anyway
+	if errors.As(err, &stays) { // a remote server, or one that already runs through gauze
 		return nil
 	}
 	if err != nil {

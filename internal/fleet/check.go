@@ -17,40 +17,40 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// CheckOptions of Check; the zero value tries every server that may be run and
-// leaves it alone.
+// CheckOptions configure Check. The zero value tests every server that may be run, without trying
+// fixes.
 type CheckOptions struct {
 	Heal    bool
 	Timeout time.Duration
-	Ask     func(*Server) error        // nil if a person has seen the Whole of a project's server and agreed to it; nobody has if there is no Ask
-	Tell    func(s *Server, is string) // what is going on; from several goroutines
+	Ask     func(*Server) error        // returns nil if the user has reviewed the Whole of a project's server and allowed it; a nil Ask allows none
+	Tell    func(s *Server, is string) // reports progress; called from several goroutines
 }
 
-// Checked is how one server is.
+// Checked is the result of checking one server.
 type Checked struct {
 	*Server
-	Tried   bool   // it was started or reached
-	Not     string // why it was not
-	Gone    bool   // it is wrapped, and the gauze that its file names is not there
-	Attempt upstream.Attempted
-	Report  doctor.Report
+	Tried        bool   // it was started or reached
+	Not          string // why it was not tried
+	GauzeMissing bool   // it is wrapped, and the gauze binary that its file names does not exist
+	Attempt      upstream.Attempted
+	Report       doctor.Report
 }
 
-// Well reports whether it works, and would as its client starts it.
-func (c *Checked) Well() bool {
-	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.Gone && c.otherTransport() == ""
+// WorksInClient reports whether the server works the way its client starts it.
+func (c *Checked) WorksInClient() bool {
+	return c.Tried && c.Report.Healthy && len(c.Errors()) == 0 && !c.GauzeMissing && c.otherTransport() == ""
 }
 
-// atOnce bounds how many servers are tried side by side.
-const atOnce = 5
+// maxConcurrent bounds how many servers are tested at the same time.
+const maxConcurrent = 5
 
-// Check tries servers as their clients would, a few at once. Equal ones that
-// need no help are tried once. A wrapped one may be healed in any case: gauze
-// run does no less.
+// Check tests servers as their clients would start them, several at a time. Identical servers that
+// need no fix are tested once. Fixes are always tried for a wrapped server, because gauze run does
+// the same.
 func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []*Checked {
 	all := make([]*Checked, len(servers))
 	machines := map[bool]*doctor.Machine{false: f.machine(false), true: f.machine(true)}
-	places := make(chan struct{}, atOnce)
+	places := make(chan struct{}, maxConcurrent)
 	var running sync.WaitGroup
 	try := func(c *Checked) {
 		running.Go(func() {
@@ -59,8 +59,8 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			machine := machines[c.Config.InProject()]
 			spec := f.start(c.Real(), machine.Dir, c.Config.InProject())
 			c.Attempt, c.Report = c.examine(ctx, machine, spec, doctor.ExamineOptions{
-				Heal:    o.Heal || c.Wrapped, // gauze run does, too
-				Timeout: o.Timeout, Version: f.Version, Tell: func(is string) {
+				Heal:    o.Heal || c.Wrapped, // as gauze run does
+				Timeout: c.timeout(o.Timeout), Version: f.Version, Tell: func(is string) {
 					if o.Tell != nil {
 						o.Tell(c.Server, is)
 					}
@@ -71,12 +71,12 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	first, twins := map[string]*Checked{}, map[*Checked]*Checked{}
 	for i, s := range servers {
-		c := &Checked{Server: s, Not: s.untried(o)}
+		c := &Checked{Server: s, Not: s.whyNotTried(o)}
 		all[i] = c
 		if c.Not != "" {
 			continue
 		}
-		c.Gone = s.gone()
+		c.GauzeMissing = s.gauzeMissing()
 		key := s.key()
 		if twin := first[key]; twin != nil {
 			twins[c] = twin
@@ -87,7 +87,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	}
 	running.Wait()
 	for c, twin := range twins {
-		if len(twin.Report.Steps) > 0 { // what helped is that entry's alone
+		if len(twin.Report.Steps) > 0 { // the fix applies to that entry only
 			try(c)
 			continue
 		}
@@ -97,14 +97,27 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 	return all
 }
 
-// key is equal only for servers that are started or reached in exactly the same
-// way. Secrets are hashed into it.
-func (s *Server) key() string {
-	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject())
+// brokenTimeout bounds the wait for an entry that its client does not load: the result does not
+// change the verdict.
+const brokenTimeout = 5 * time.Second
+
+// timeout returns how long to wait for the server: as long as asked, or 0 for the default of its
+// command.
+func (s *Server) timeout(asked time.Duration) time.Duration {
+	if asked == 0 && len(s.Errors()) > 0 {
+		return brokenTimeout
+	}
+	return asked
 }
 
-// gone: gauze was moved since it was written into the file.
-func (s *Server) gone() bool {
+// key returns a string that is equal only for servers that are started or reached in exactly the
+// same way. It contains hashes of secrets.
+func (s *Server) key() string {
+	return fmt.Sprint(s.Real().Fingerprint(), s.Wrapped, s.Config.InProject(), len(s.Errors()) > 0)
+}
+
+// gauzeMissing reports whether the gauze binary was moved after it was written to the file.
+func (s *Server) gauzeMissing() bool {
 	if !s.Wrapped || !filepath.IsAbs(s.Spec.Command) {
 		return false
 	}
@@ -112,12 +125,11 @@ func (s *Server) gone() bool {
 	return err != nil
 }
 
-// examine tries the server. What its report says has none of the entry's
-// secrets in it.
+// examine tests the server. Its results contain none of the entry's secrets.
 func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
 	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
-		report.Spec = least(ctx, m, spec, report.Spec, o)
+		report.Spec = minimal(ctx, m, spec, report.Spec, o)
 	}
 	hide := func(texts ...*string) {
 		for _, text := range texts {
@@ -145,10 +157,9 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spe
 	return last.Hidden(s.Hide), report
 }
 
-// least is what a healed spec really needs: with the whole path of its program
-// a server often does without another PATH, and a PATH that is written down
-// grows old.
-func least(ctx context.Context, m *doctor.Machine, before, healed launch.Spec, o doctor.ExamineOptions) launch.Spec {
+// minimal returns the part of a healed spec that is really needed: with the full path of its
+// program, a server often works without a different PATH, and a saved PATH becomes outdated.
+func minimal(ctx context.Context, m *doctor.Machine, before, healed launch.Spec, o doctor.ExamineOptions) launch.Spec {
 	if healed.URL != "" || healed.Command == before.Command || healed.Env == nil {
 		return healed
 	}
@@ -168,29 +179,28 @@ func least(ctx context.Context, m *doctor.Machine, before, healed launch.Spec, o
 
 func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 
-// NotAgreed says that nobody has agreed to run a server of the project, or to
-// send it what it asks for.
+// NotAgreed returns the error for a project's server that the user has not approved.
 func (s *Server) NotAgreed() error {
 	if sends := s.Sends(); len(sends) > 0 {
-		return fmt.Errorf("it comes with the project, and would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
+		return fmt.Errorf("it comes with the project and would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
 	}
-	return errors.New("it comes with the project, and nobody has agreed to run it")
+	return errors.New("it comes with the project and has not been approved")
 }
 
-// untried says why a server is not started or reached.
-func (s *Server) untried(o CheckOptions) string {
+// whyNotTried returns why a server is not started or reached, or "".
+func (s *Server) whyNotTried(o CheckOptions) string {
 	spec := s.Real()
 	switch {
 	case s.Builtin != "":
-		return "it is a part of the client"
+		return "it is built into the client"
 	case s.Disabled:
-		return "it is switched off"
+		return "it is disabled"
 	case spec.Command == "" && spec.URL == "":
-		return "it has nothing to start"
+		return "it has no command and no URL"
 	case s.Config.Place.Old != "":
-		return "the client does not read this file any more"
+		return "the client no longer reads this file"
 	case len(s.Waiting) > 0:
-		return "only its client can fill in " + redact.Quote(s.Waiting[0])
+		return "only its client can supply " + redact.Quote(s.Waiting[0])
 	case !s.Foreign():
 		return ""
 	case o.Ask == nil:
@@ -202,15 +212,15 @@ func (s *Server) untried(o CheckOptions) string {
 	return ""
 }
 
-// Conflict is a name of a tool that several servers of one client have: the
-// model cannot tell them apart in clients that put them side by side.
+// Conflict is a tool name that several servers of one client use. In clients that do not separate
+// servers, the model cannot tell the tools apart.
 type Conflict struct {
 	Client  string   `json:"client"`
 	Tool    string   `json:"tool"`
 	Servers []string `json:"servers"`
 }
 
-// Conflicts finds tools of the same name among servers of the same client.
+// Conflicts returns the tool names that several servers of the same client use.
 func Conflicts(all []*Checked) (found []Conflict) {
 	type key struct{ client, tool string }
 	holders := map[key][]string{}

@@ -3,39 +3,40 @@ package fleet
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Choice is which servers are meant: by name, by client, or all.
+// Choice selects servers by name, by client, or all of them.
 type Choice struct {
-	Names   []string // NAME, or CLIENT/NAME
-	Clients []string // ids; empty: of all clients
-	All     bool
-	Maybe   []string // of the names: nobody need have these
+	Names    []string // NAME or CLIENT/NAME
+	Clients  []string // client ids; empty for all clients
+	All      bool
+	Optional []string // those of Names that need not exist
 }
 
-// NotFoundError names what nobody has, and what there is instead.
+// NotFoundError reports a server name that no client has.
 type NotFoundError struct {
 	Name string
-	Near []string // names that were perhaps meant, fit to be shown
-	Have []string // all there are, a few of them
+	Near []string // similar names, cleaned for display
+	Have []string // some of the existing names
 }
 
 func (e *NotFoundError) Error() string {
 	switch {
 	case len(e.Near) > 0:
-		return fmt.Sprintf("no client has a server called %q; did you mean %s?", redact.Quote(e.Name), strings.Join(e.Near, " or "))
+		return fmt.Sprintf("no server named %q; did you mean %s?", redact.Quote(e.Name), alternatives(e.Near))
 	case len(e.Have) > 0:
-		return fmt.Sprintf("no client has a server called %q; there are %s (gauze list shows all)", redact.Quote(e.Name), strings.Join(e.Have, ", "))
+		return fmt.Sprintf("no server named %q; gauze list shows all servers, such as %s", redact.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("no client has a server called %q, nor any other: gauze list says where was looked", redact.Quote(e.Name))
+	return fmt.Sprintf("no server named %q, and no client has any; gauze list shows where gauze looked", redact.Quote(e.Name))
 }
 
-// Choose finds the servers that are meant. A name that nobody has is an error;
-// one that several clients have means all of them.
+// Choose returns the selected servers. A name that no client has is an error; a name that several
+// clients have selects all of them.
 func (v *View) Choose(c Choice) ([]*Server, error) {
 	if _, err := Clients(c.Clients); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (v *View) Choose(c Choice) ([]*Server, error) {
 				}
 			}
 		}
-		if !found && !slices.Contains(c.Maybe, name) {
+		if !found && !slices.Contains(c.Optional, name) {
 			return nil, notFound(name, all)
 		}
 	}
@@ -81,9 +82,18 @@ func notFound(name string, all []*Server) error {
 	return e
 }
 
-// near: one is the other with a letter or two of difference, or a part of it.
+// alternatives joins quoted names with "or".
+func alternatives(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// near reports whether two names differ by a letter or two, or one contains the other.
 func near(a, b string) bool {
-	if len(a) > 200 || len(b) > 200 { // nobody means those
+	if len(a) > 200 || len(b) > 200 { // too long for a typing mistake
 		return false
 	}
 	a, b = strings.ToLower(a), strings.ToLower(b)
@@ -93,7 +103,7 @@ func near(a, b string) bool {
 	return 2*distance(a, b) < min(len(a), len(b), 6)
 }
 
-// distance counts the letters that differ (Levenshtein).
+// distance returns the Levenshtein distance of two strings.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -113,7 +123,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Clients finds clients by their ids.
+// Clients returns the clients with these ids.
 func Clients(ids []string) (all []*clientconfig.Client, err error) {
 	for _, id := range ids {
 		c, ok := clientconfig.ByID(id)
@@ -134,7 +144,7 @@ func unknownClient(id string) error {
 		}
 	}
 	if len(nearest) > 0 {
-		return fmt.Errorf("no client is called %q; did you mean %s?", redact.Quote(id), strings.Join(nearest, " or "))
+		return fmt.Errorf("no client named %q; did you mean %s?", redact.Quote(id), alternatives(nearest))
 	}
-	return fmt.Errorf("no client is called %q; known are %s", redact.Quote(id), strings.Join(known, ", "))
+	return fmt.Errorf("no client named %q; known clients are %s", redact.Quote(id), strings.Join(known, ", "))
 }

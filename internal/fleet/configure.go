@@ -18,55 +18,54 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// Request is a server somebody wants to have.
+// Request describes a server to test or add.
 type Request struct {
-	From    trust.Source // who asks for it: the user (Entry), or an agent
+	From    trust.Source // the user (Entry) or an agent
 	Name    string
-	Package string   // npm:NAME, pypi:NAME, oci:IMAGE, @scope/name or an https:// address
+	Package string   // npm:NAME, pypi:NAME, oci:IMAGE, @scope/name or an https:// URL
 	Command []string // instead of a package
-	URL     string   // instead of both
-	Args    []string // behind the package
-	Env     []string // NAME=value, or NAME alone: a reference to it, so that its value stays out of the file
+	URL     string   // instead of a package or command
+	Args    []string // after the package
+	Env     []string // NAME=value, or NAME for a reference, which keeps the value out of the file
 	Header  []string // "Name: value"; ${NAME} in the value is a reference
 
-	Clients []string // ids; empty: the one that is in use, if it is one
+	Clients []string // client ids; empty for the one in use, if there is only one
 	Scope   clientconfig.Scope
-	Wrap    bool // put gauze run in front
-	Replace bool // an entry of the same name
-	Untried bool // write it without trying it first
+	Wrap    bool // run it through gauze run
+	Replace bool // overwrite an entry with the same name
+	Untried bool // write it without testing it first
 	Heal    bool
 	Timeout time.Duration
 	Tell    func(string)
 }
 
-// Configured is what came of it: how the server does, and what would be
-// written where.
+// Configured is the result of a Request: how the server did, and what would be written.
 type Configured struct {
-	Spec    launch.Spec // as it would be written, references in it
+	Spec    launch.Spec // as it would be written, with references
 	Tried   bool
 	Attempt upstream.Attempted
 	Report  doctor.Report
-	Facts   *registry.Facts // what a registry knows of the package, if it does
+	Facts   *registry.Facts // what a registry knows about the package, if anything
 	Missing []registry.Variable
 	Plan    Plan
 }
 
-// inProject reports whether the server is tried in the project's folder: only
-// if the user wants to have it there.
+// inProject reports whether the server is tested in the project's directory: only if the user adds
+// it there.
 func (r Request) inProject() bool {
 	return r.Scope == clientconfig.Project && trust.Of(r.From, trust.Start) == trust.Allowed
 }
 
-// Works reports whether it may be written: it works, or nobody wanted it tried.
+// Works reports whether the server may be written: it works, or no test was requested.
 func (c Configured) Works() bool { return !c.Tried || c.Report.Healthy }
 
 var serverName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
-// Configure finds out how a server is started, tries it, heals it if it may,
-// and plans to write what was found to work. Nothing is written here.
+// Configure determines how to start a server, tests it, tries fixes if allowed, and plans to write
+// what works. It writes nothing.
 func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err error) {
 	if !serverName.MatchString(r.Name) {
-		return c, fmt.Errorf("%q cannot be the name of a server: want up to 64 letters, digits, dots, dashes and underscores", redact.Quote(r.Name))
+		return c, fmt.Errorf("invalid server name %q: must be 1 to 64 letters, digits, dots, dashes and underscores", redact.Quote(r.Name))
 	}
 	clients, err := f.clientsFor(r.Clients)
 	if err != nil {
@@ -79,7 +78,7 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	plan := func() (Plan, error) {
 		return view.Add(NewServer{Name: r.Name, Spec: c.Spec, Wrapped: r.Wrap, Scope: r.Scope, Replace: r.Replace, Transport: transportOf(c)}, clients)
 	}
-	if c.Plan, err = plan(); err != nil || c.Plan.Empty() || r.Untried { // what cannot be written need not be tried
+	if c.Plan, err = plan(); err != nil || c.Plan.Empty() || r.Untried { // no need to test what cannot be written
 		return c, err
 	}
 	f.try(ctx, r, &c)
@@ -91,8 +90,8 @@ func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err err
 	return c, err
 }
 
-// Resolve finds out how a server is started or reached. Nobody is started or
-// reached for it, but a registry that may be asked.
+// Resolve determines how a server is started or reached. It starts and reaches nothing except the
+// registry, if that is allowed.
 func (f *Fleet) Resolve(ctx context.Context, r Request) (c Configured, err error) {
 	if c.Spec, c.Facts, err = f.specOf(ctx, r); err != nil {
 		return c, err
@@ -101,7 +100,7 @@ func (f *Fleet) Resolve(ctx context.Context, r Request) (c Configured, err error
 	return c, nil
 }
 
-// Try resolves a server and tries it, unless nobody wants it tried.
+// Try resolves a server and tests it, unless r.Untried is set.
 func (f *Fleet) Try(ctx context.Context, r Request) (c Configured, err error) {
 	if c, err = f.Resolve(ctx, r); err != nil || r.Untried {
 		return c, err
@@ -110,7 +109,7 @@ func (f *Fleet) Try(ctx context.Context, r Request) (c Configured, err error) {
 	return c, ctx.Err()
 }
 
-// clientsFor are the clients that are meant.
+// clientsFor returns the clients with these ids, or the one in use.
 func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 	if len(ids) > 0 {
 		return Clients(ids)
@@ -127,13 +126,12 @@ func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 	case 1:
 		return used, nil
 	case 0:
-		return nil, errors.New("no MCP client was found on this machine: name the one it is for, as in --client claude-code (gauze list --clients shows all)")
+		return nil, errors.New("no MCP client was found on this machine; name one, for example --client claude-code. To see all, run: gauze list --clients")
 	}
-	return nil, fmt.Errorf("several MCP clients are in use here: name the ones it is for, as in --client %s (there are %s)", names[0], strings.Join(names, ", "))
+	return nil, fmt.Errorf("several MCP clients are in use; choose with --client, for example --client %s (in use: %s)", names[0], strings.Join(names, ", "))
 }
 
-// specOf is how the server is started or reached, with references for what
-// was given as one.
+// specOf returns how the server is started or reached, with references where the request has them.
 func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts *registry.Facts, err error) {
 	given := 0
 	for _, is := range []bool{r.Package != "", len(r.Command) > 0, r.URL != ""} {
@@ -142,7 +140,7 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts 
 		}
 	}
 	if given != 1 {
-		return spec, nil, errors.New("name one server: a package (npm:NAME, pypi:NAME, oci:IMAGE), an address, or a command behind two dashes")
+		return spec, nil, errors.New("name one server: a package (npm:NAME, pypi:NAME, oci:IMAGE), a URL, or a command after --")
 	}
 	env, err := variables(r.Env)
 	if err != nil {
@@ -151,7 +149,7 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts 
 	address := r.URL
 	switch {
 	case strings.HasPrefix(r.Package, "http://"):
-		address = r.Package // of this machine, mostly
+		address = r.Package // usually on this machine
 	case r.Package != "":
 		parsed, err := registry.ParsePackage(r.Package)
 		if err != nil {
@@ -176,13 +174,13 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts 
 	}
 	if address == "" {
 		if len(r.Header) > 0 {
-			return spec, nil, errors.New("headers go with an address; a command gets its settings from variables")
+			return spec, nil, errors.New("headers require a URL; use environment variables for a command")
 		}
 		spec.Env = env
 		return spec, facts, nil
 	}
 	if len(env) > 0 {
-		return spec, nil, errors.New("variables go with a command; a server behind an address gets its settings from headers")
+		return spec, nil, errors.New("environment variables require a command; use headers for a URL")
 	}
 	if err := launch.CheckURL(address); err != nil {
 		return spec, nil, err
@@ -192,7 +190,7 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts 
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
-			return spec, nil, errors.New("a header is written 'Name: value', as in 'Authorization: Bearer ${TOKEN}'")
+			return spec, nil, errors.New("invalid header: must be 'Name: value', for example 'Authorization: Bearer ${TOKEN}'")
 		}
 		if err := launch.CheckHeader(name, value); err != nil {
 			return spec, nil, err
@@ -204,12 +202,12 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts 
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variables reads NAME=value and NAME.
+// variables parses NAME=value and NAME.
 func variables(all []string) (env []string, err error) {
 	for i, pair := range all {
 		name, value, has := strings.Cut(pair, "=")
 		if !variableName.MatchString(name) { // it may be a value: not shown
-			return nil, fmt.Errorf("variable %d has no name that one can have: want NAME=value, or NAME to refer to one that is set", i+1)
+			return nil, fmt.Errorf("invalid variable %d: must be NAME=value, or NAME to refer to one that is set", i+1)
 		}
 		if !has {
 			value = "${" + name + "}"
@@ -219,8 +217,7 @@ func variables(all []string) (env []string, err error) {
 	return env, nil
 }
 
-// missing are the variables and headers a registry calls required and nobody
-// gave.
+// missing returns the variables and headers that the registry lists as required and the spec lacks.
 func missing(facts *registry.Facts, spec launch.Spec) (all []registry.Variable) {
 	if facts == nil {
 		return nil
@@ -238,8 +235,8 @@ func missing(facts *registry.Facts, spec launch.Spec) (all []registry.Variable) 
 	return all
 }
 
-// try starts or reaches the server with its references filled in, and takes
-// over into what is written what healed it.
+// try starts or reaches the server with its references expanded, and adds the fixes that made it
+// work to c.Spec.
 func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	machine := f.machine(r.inProject())
 	if trust.Of(r.From, trust.Send) != trust.Allowed {
@@ -251,11 +248,11 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
-		c.Spec = lasting(c.Spec, filled, least(ctx, machine, filled, c.Report.Spec, o), r.Wrap)
+		c.Spec = lasting(c.Spec, filled, minimal(ctx, machine, filled, c.Report.Spec, o), r.Wrap)
 	}
 }
 
-// filled is a spec as it would be started: references have their values.
+// filled returns a spec with its references expanded.
 func (f *Fleet) filled(s launch.Spec) launch.Spec {
 	fill := func(text string) string {
 		return reference.ReplaceAllStringFunc(text, func(whole string) string {
@@ -282,9 +279,8 @@ func (f *Fleet) filled(s launch.Spec) launch.Spec {
 
 var reference = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// lasting is what is written of a healed spec. Under gauze run most of it is
-// found again at every start; values that healing found elsewhere, such as in
-// a .env, stay there.
+// lasting returns what to write of a healed spec. gauze run finds most of it again at every start;
+// values that were found elsewhere, such as in a .env file, stay there.
 func lasting(written, before, healed launch.Spec, wrapped bool) launch.Spec {
 	written.URL, written.Dir = healed.URL, healed.Dir
 	if healed.URL != "" {
@@ -307,7 +303,7 @@ func lasting(written, before, healed launch.Spec, wrapped bool) launch.Spec {
 	return written
 }
 
-// quietVariable: it only keeps a library from writing where it should not.
+// quietVariable reports whether a variable only keeps a library from writing to stdout.
 func quietVariable(name string) bool {
 	return slices.Contains([]string{"NO_COLOR", "DOTENV_CONFIG_QUIET", "PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "NPM_CONFIG_LOGLEVEL", "npm_config_loglevel"}, name)
 }

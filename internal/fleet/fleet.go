@@ -1,26 +1,25 @@
-// Package fleet is every MCP server of every client on this machine, as one
-// list: looked at, checked, changed, and given back.
+// Package fleet handles the MCP servers of all clients on this machine: it lists, checks and
+// changes them, and undoes changes.
 //
-//	fleet.go    Look: the files of all clients, their servers and what is wrong in them
-//	choose.go   which of them are meant
-//	check.go    are they well: tried side by side, healed if allowed
-//	start.go    where they start
-//	address.go  which addresses are reached for somebody who is not the user
-//	whole.go    an entry as a person sees it who is to agree to it
-//	mask.go     texts and diffs without secrets
-//	verdict.go  what there is to say about one, and to do
-//	health.go   all of them together, by client
-//	plan.go     a change to files: shown, agreed to, made, or none of it
-//	change.go   the changes there are: wrap, unwrap, add, remove, mend
-//	keep.go     what healed a server, written down for good
-//	configure.go   a server somebody wants: found, tried, healed, and planned as it was found to work
-//	undo.go     the way back from a change, shown first
-//	lock.go     what servers were like when they were trusted, and what is different now
-//	history.go  what was changed in the past
-//	here.go     the fleet of whoever runs us
+//	fleet.go      Look: the files of all clients, their servers and problems
+//	choose.go     selecting servers
+//	check.go      testing servers concurrently, with fixes if allowed
+//	start.go      the directory and PATH that servers start with
+//	address.go    addresses that may be reached for an agent
+//	whole.go      an entry as shown to the user for confirmation
+//	mask.go       texts and diffs without secrets
+//	verdict.go    the judgement of one server, and what to do
+//	health.go     the judgement of all servers, by client
+//	plan.go       a change to files: shown, confirmed, then applied
+//	change.go     the kinds of change: wrap, unwrap, add, remove, mend
+//	keep.go       saving the fix that made a server work
+//	configure.go  a new server: resolved, tested, fixed and planned
+//	undo.go       undoing a change, with a diff first
+//	lock.go       what servers were like when locked, and what changed
+//	history.go    past changes
+//	here.go       the fleet of the current user
 //
-// Nothing is written but through a Plan, and no Plan without the consent to
-// exactly what it shows.
+// Files are written only through a Plan, and only after confirmation of exactly what it shows.
 package fleet
 
 import (
@@ -36,23 +35,23 @@ import (
 	"github.com/gauze-mcp/gauze/internal/registry"
 )
 
-// Fleet is where the servers are looked for, and what changes need.
+// Fleet is where servers are looked for, and what changes need.
 type Fleet struct {
 	Home     clientconfig.Home
 	Store    backup.Store
 	Machine  *doctor.Machine
-	Registry registry.Source // what is known of packages; its zero value asks nobody
-	Gauze    string          // our program, as files are to name it
-	Version  string          // of ours, told to servers
+	Registry registry.Source // facts about packages; the zero value queries nothing
+	Gauze    string          // path of the gauze binary, as written to files
+	Version  string          // version of gauze, reported to servers
 }
 
-// View is what was found at one moment.
+// View is the state of all files at one moment.
 type View struct {
 	fleet    *Fleet
 	Configs  []*clientconfig.Config
 	Servers  []*Server
-	Problems []clientconfig.Problem // of files, and of several together; those of a server are with it
-	secrets  redact.Secrets         // of all entries and of our environment: a server may say what another one was given
+	Problems []clientconfig.Problem // of files, or of several files together; a server's own are in Server
+	secrets  redact.Secrets         // of all entries and of our environment: a server's output may contain another server's secrets
 }
 
 // Server is one entry of one file.
@@ -63,7 +62,7 @@ type Server struct {
 	view     *View
 }
 
-// Look reads the files of all clients, or of these.
+// Look reads the files of these clients, by default all.
 func (f *Fleet) Look(clients ...*clientconfig.Client) *View {
 	v := &View{fleet: f}
 	for _, file := range f.Home.Find(clients...) {
@@ -100,7 +99,7 @@ func same(p, q clientconfig.Problem) bool {
 	return p.Code == q.Code && p.Client == q.Client && p.File == q.File && p.Line == q.Line && p.Column == q.Column
 }
 
-// Files counts the files that were read.
+// Files returns the number of files that were read.
 func (v *View) Files() int {
 	paths := map[string]bool{}
 	for _, c := range v.Configs {
@@ -109,7 +108,7 @@ func (v *View) Files() int {
 	return len(paths)
 }
 
-// of is the server a problem is about.
+// of returns the server that a problem concerns.
 func (v *View) of(p clientconfig.Problem) *Server {
 	for _, s := range v.Servers {
 		if p.Server != "" && s.Config.Path == p.File && s.Config.Client == p.Client && s.shown() == p.Server {
@@ -119,13 +118,13 @@ func (v *View) of(p clientconfig.Problem) *Server {
 	return nil
 }
 
-// shown is a server's name as problems write it.
+// shown returns the server's name as problems show it.
 func (s *Server) shown() string { return redact.Quote(s.Name) }
 
-// ID names a server among all: its client and its name.
+// ID returns CLIENT/NAME, which identifies a server.
 func (s *Server) ID() string { return s.Client.ID + "/" + s.Name }
 
-// Spec is the server itself, without us in between.
+// Real returns the spec of the server itself, without gauze run.
 func (s *Server) Real() launch.Spec {
 	if s.Inner != nil {
 		return *s.Inner
@@ -133,34 +132,32 @@ func (s *Server) Real() launch.Spec {
 	return s.Entry.Spec
 }
 
-// Shown is how the server is started or reached, fit to be shown: no secrets
-// of its environment, its arguments or its address.
+// Shown returns how the server is started or reached, without secrets in its environment, arguments
+// or URL.
 func (s *Server) Shown() string {
 	return s.Hide(plaintext.Clean(s.Real().Shown()))
 }
 
-// Secrets are the values that no output about any of these servers shows.
+// Secrets returns the values that no output about these servers may contain.
 func (v *View) Secrets() redact.Secrets { return v.secrets }
 
-// Foreign reports whether the entry comes with a project and the user has not
-// agreed to run it. That a file is meant for one person does not keep a project
-// from bringing it along. To have approved a server in Claude Code is no
-// agreement to send it variables: that approval is for a name, whatever the
-// entry says today.
+// Foreign reports whether the entry comes with a project and the user has not approved it. A
+// project can also bring a file that is meant for one person. Approval in Claude Code does not
+// cover sending variables: it is for a name, whatever the entry contains today.
 func (s *Server) Foreign() bool {
 	approved := s.Client.ID == "claude-code" && len(s.Sends()) == 0 && s.Config.Home.Approved(s.Name)
 	return s.Config.InProject() && !approved
 }
 
-// HasTwin reports whether the ID of a project's server is also that of a server
-// of the user's own. A project chooses the names of its servers.
+// HasTwin reports whether a project's server has the same ID as one of the user's own. A project
+// chooses the names of its servers.
 func (s *Server) HasTwin() bool {
 	return s.Config.InProject() && slices.ContainsFunc(s.view.Servers, func(other *Server) bool {
 		return !other.Config.InProject() && other.ID() == s.ID()
 	})
 }
 
-// Errors are the problems that keep the server from being loaded.
+// Errors returns the problems that keep the client from loading the server.
 func (s *Server) Errors() (all []clientconfig.Problem) {
 	for _, p := range s.Problems {
 		if p.Severity == clientconfig.Error {
@@ -170,9 +167,8 @@ func (s *Server) Errors() (all []clientconfig.Problem) {
 	return all
 }
 
-// secretsOf returns the values of all entries of a file that no output shows.
-// What a project wrote hides nothing, or it could hide its own command; what its
-// entries take from the user's environment does.
+// secretsOf returns the secrets of all entries of a file. Values that a project wrote are not
+// included, or it could hide its own command; values from the user's environment are.
 func secretsOf(c *clientconfig.Config) []redact.Secrets {
 	var all []redact.Secrets
 	for i := range c.Entries {

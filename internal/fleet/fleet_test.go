@@ -311,7 +311,7 @@ func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
 		t.Errorf("found only %v", found)
 	}
 	for _, c := range view.Wrap(view.Servers, true).Changes {
-		if strings.HasPrefix(c.Path, h.fleet.Home.Project) && !c.NeedsEyes() {
+		if strings.HasPrefix(c.Path, h.fleet.Home.Project) && !c.NeedsReview() {
 			t.Errorf("%s would be written unseen", c.Path)
 		}
 	}
@@ -324,7 +324,7 @@ func TestNoPlaceInAProjectIsTrusted(t *testing.T) {
 
 func TestWhatNobodyHasIsNotFoundButWhatWasMeantIs(t *testing.T) {
 	view := newHome(t).fleet.Look()
-	for name, want := range map[string]string{"ntoes": "notes", "zzzzzz": "gauze list", "cursor/not": "no client has"} {
+	for name, want := range map[string]string{"ntoes": "notes", "zzzzzz": "gauze list", "cursor/not": "no server named"} {
 		if _, err := view.Choose(Choice{Names: []string{name}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -380,7 +380,7 @@ func TestAFileInARepositoryIsSharedAndOthersAreWrittenAllTheSame(t *testing.T) {
 	h := newHome(t)
 	h.write(".cursor/.git/HEAD", "")
 	view := h.fleet.Look()
-	may, rest := view.Wrap(view.Servers, false).Blind(true)
+	may, rest := view.Wrap(view.Servers, false).SplitByReview(true)
 	for _, c := range append(may.Changes, rest.Changes...) {
 		if want := strings.Contains(filepath.ToSlash(c.Path), "/project/") || strings.Contains(c.Path, ".cursor"); c.Shared != want {
 			t.Errorf("%s: %v", c.Path, c.Shared)

@@ -129,7 +129,7 @@ func TestOnlyProjectServersStartInTheProject(t *testing.T) {
 		"[mcp_servers.own]\ncommand = %[1]q\nargs = [\"own\"]\ncwd = %[2]q\n", server, filepath.Join(h.dir, "bin")))
 	h.write("project/.cursor/mcp.json", fmt.Sprintf(`{"mcpServers": {"shared": {"command": %q, "args": ["shared"]}}}`, server))
 	for id, c := range h.check(CheckOptions{Ask: agreed}) {
-		if !c.Well() {
+		if !c.WorksInClient() {
 			t.Errorf("%s: %s %s", id, c.Not, c.Attempt.Stopped)
 		}
 	}
@@ -167,8 +167,8 @@ func TestAVerdictIsOfOneServer(t *testing.T) {
 	guarded := fmt.Sprintf(`"command": %q, "args": ["x", "TOKEN"]`, h.server())
 	h.write(".cursor/mcp.json", `{"mcpServers": {"a": {`+guarded+`}, "b": {`+guarded+`, "env": {"TOKEN": "t"}}, "c": {`+guarded+`}}}`)
 	all := h.check(CheckOptions{})
-	if all["cursor/a"].Well() || !all["cursor/b"].Well() || all["cursor/c"].Well() {
-		t.Errorf("a %v, b %v, c %v", all["cursor/a"].Well(), all["cursor/b"].Well(), all["cursor/c"].Well())
+	if all["cursor/a"].WorksInClient() || !all["cursor/b"].WorksInClient() || all["cursor/c"].WorksInClient() {
+		t.Errorf("a %v, b %v, c %v", all["cursor/a"].WorksInClient(), all["cursor/b"].WorksInClient(), all["cursor/c"].WorksInClient())
 	}
 }
 
@@ -206,7 +206,7 @@ func TestAHealedAddressKeepsItsOwnKey(t *testing.T) {
 	h.write(".cursor/mcp.json", fmt.Sprintf(entry, "other-key-9876543210"))
 	view := h.fleet.Look()
 	all := h.fleet.Check(context.Background(), view.Servers, CheckOptions{Heal: true})
-	plan := view.Cure(all, false, WithEyes)
+	plan := view.FixAndKeep(all, false, WithReview)
 	if len(plan.Changes) != 2 {
 		t.Fatalf("%d changes, %v", len(plan.Changes), plan.Skipped)
 	}
@@ -240,8 +240,8 @@ func TestEqualServersAreHealedOneByOne(t *testing.T) {
 	for id := range tell {
 		tried[id] = true
 	}
-	if len(tried) != 2 || len(view.Cure(all, false, WithEyes).Changes) != 2 {
-		t.Errorf("%v %v", tried, view.Cure(all, false, WithEyes))
+	if len(tried) != 2 || len(view.FixAndKeep(all, false, WithReview).Changes) != 2 {
+		t.Errorf("%v %v", tried, view.FixAndKeep(all, false, WithReview))
 	}
 }
 
@@ -308,7 +308,7 @@ func TestAnEntryIsShownWhole(t *testing.T) {
 		"wrapped":   {"https://evil.example/mcp", "X-Key: ${GITHUB_TOKEN}", "the value of GITHUB_TOKEN"},
 		"hidden":    {"sh -c " + shell.Here().Quote("touch z"), "SAME_TOKEN=touch z"},
 		"long":      {"touch tail"},
-		"elsewhere": {"in the folder ${workspaceFolder}/q"},
+		"elsewhere": {"in the directory ${workspaceFolder}/q"},
 	} {
 		shown, err := of(name).Whole()
 		if err != nil {

@@ -7,37 +7,37 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 )
 
-// Health is how all servers that were looked at are, together.
+// Health is the result of checking several servers.
 type Health struct {
 	Servers   []*Checked
-	Problems  []clientconfig.Problem // of files as a whole
+	Problems  []clientconfig.Problem // of whole files
 	Conflicts []Conflict
-	Whole     bool // everything was looked at, and not some servers that were named
+	Whole     bool // everything was checked, not only named servers
 }
 
-// Group is one client's part of it.
+// Group is the part of a Health that concerns one client.
 type Group struct {
 	Client  *clientconfig.Client
-	State   State // of the worst
+	State   State // the worst state in the group
 	Servers []*Checked
 	Files   []FileVerdict
 }
 
-// FileVerdict is what there is to say about a file.
+// FileVerdict is the judgement of a file.
 type FileVerdict struct {
 	Verdict
 	File string
 }
 
-// Unchecked are servers of which only the entries were read.
+// Unchecked returns servers of which only the entries were read.
 func Unchecked(servers []*Server) (all []*Checked) {
 	for _, s := range servers {
-		all = append(all, &Checked{Server: s, Not: "nothing is wrong with its entry"})
+		all = append(all, &Checked{Server: s, Not: "its entry has no errors"})
 	}
 	return all
 }
 
-// Health sums up. whole: the view was looked at as a whole.
+// Health summarizes the results. Set whole if they cover the whole view.
 func (v *View) Health(all []*Checked, whole bool) Health {
 	h := Health{Servers: all, Conflicts: Conflicts(all), Whole: whole}
 	for _, p := range v.Problems {
@@ -48,13 +48,12 @@ func (v *View) Health(all []*Checked, whole bool) Health {
 	return h
 }
 
-// Sick reports whether anything is broken.
-func (h Health) Sick() bool {
+// HasBroken reports whether anything is broken.
+func (h Health) HasBroken() bool {
 	return h.Count()[Broken] > 0 || h.BrokenFiles() > 0
 }
 
-// BrokenFiles is how many files have something in them that their client does
-// not take.
+// BrokenFiles returns the number of files that their client rejects, wholly or in part.
 func (h Health) BrokenFiles() int {
 	files := map[string]bool{}
 	for _, p := range h.Problems {
@@ -65,7 +64,7 @@ func (h Health) BrokenFiles() int {
 	return len(files)
 }
 
-// Count tells how many servers are in each state.
+// Count returns the number of servers in each state.
 func (h Health) Count() map[State]int {
 	n := map[State]int{}
 	for _, c := range h.Servers {
@@ -74,17 +73,35 @@ func (h Health) Count() map[State]int {
 	return n
 }
 
-// Working is how many are known to work.
-func (h Health) Working() (n int) {
+// Totals counts every server exactly once.
+type Totals struct {
+	Working int // known to work
+	Broken  int
+	Untried int // not tried, and not known to be broken
+	Off     int
+}
+
+// Totals returns how many servers work, are broken, were not tried or are off.
+func (h Health) Totals() (n Totals) {
 	for _, c := range h.Servers {
-		if c.Well() {
-			n++
+		switch state := c.Verdict().State; {
+		case state == Broken:
+			n.Broken++
+		case state == Off:
+			n.Off++
+		case c.Tried:
+			n.Working++
+		default:
+			n.Untried++
 		}
 	}
 	return n
 }
 
-// Groups are the servers and files by client, in the order of the servers.
+// Working returns how many servers are known to work.
+func (h Health) Working() int { return h.Totals().Working }
+
+// Groups returns the servers and files by client, in the order of the servers.
 func (h Health) Groups() (all []*Group) {
 	of := func(client *clientconfig.Client) *Group {
 		for _, g := range all {
@@ -121,7 +138,7 @@ func ofFile(p clientconfig.Problem) FileVerdict {
 	if p.Severity == clientconfig.Error {
 		v.State = Broken
 	}
-	if p.Fix != nil && WithEyes(p) {
+	if p.Fix != nil && WithReview(p) {
 		v.Action, v.Next = Repair, "gauze doctor --fix --client "+p.Client.ID
 	}
 	return v

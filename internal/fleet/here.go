@@ -12,8 +12,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 )
 
-// Here is the fleet of whoever runs us: this machine, this user, and the
-// folder we are in as the project.
+// Here returns the fleet of the current user on this machine, with the working directory as the
+// project.
 func Here(version string) (*Fleet, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -35,8 +35,8 @@ func Here(version string) (*Fleet, error) {
 	}, nil
 }
 
-// windowsHome is under WSL the same person's home on the Windows side: the one
-// of the same name, or the only one there is.
+// windowsHome returns, under WSL, the user's home on the Windows side: the one with the same name,
+// or the only one.
 func windowsHome(home string) string {
 	const users = "/mnt/c/Users"
 	if runtime.GOOS != "linux" {
@@ -60,7 +60,7 @@ func windowsHome(home string) string {
 	return ""
 }
 
-// Tilde shortens a path below the home, for people.
+// Tilde shortens a path below the home directory for display.
 func (f *Fleet) Tilde(path string) string {
 	if rest, ok := strings.CutPrefix(path, strings.TrimRight(f.Home.Home, `/\`)+string(filepath.Separator)); ok {
 		return "~" + string(filepath.Separator) + rest

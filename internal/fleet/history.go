@@ -9,8 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Made shows what one change of the past did, without the values that are
-// secret.
+// Made returns what a past change did, as a diff without secrets.
 func (f *Fleet) Made(id string) (backup.Entry, string, error) {
 	entry, before, after, err := f.Store.Contents(id)
 	if err != nil {
@@ -19,8 +18,7 @@ func (f *Fleet) Made(id string) (backup.Entry, string, error) {
 	return entry, f.difference(entry, before, after), nil
 }
 
-// difference shows one text of a file against another, without the values that
-// are secret in either.
+// difference returns a diff of two versions of a file, without the secrets in either.
 func (f *Fleet) difference(entry backup.Entry, from, to []byte) string {
 	var secrets []redact.Secrets
 	for _, file := range f.readings(entry.Path) {
@@ -33,9 +31,8 @@ func (f *Fleet) difference(entry backup.Entry, from, to []byte) string {
 	return maskedDiff(backup.Unified(entry.Path, from, to), secrets...)
 }
 
-// readings are the ways a file may be read: as the clients that have it here
-// do, or, if it is of another project or of a client that is gone, as any does
-// that has a file of this name.
+// readings returns the ways to read a file: as the clients on this machine read it or, if it
+// belongs to another project or a removed client, as any client with a file of this name does.
 func (f *Fleet) readings(file string) (all []clientconfig.File) {
 	for _, known := range f.Home.Places() {
 		if known.Path == file {

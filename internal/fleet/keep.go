@@ -8,9 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// Keep plans to have for good what healed servers when they were tried: gauze
-// run in front, which finds the same way at every start, or the address that
-// answered.
+// Keep plans to save the fixes that made servers work when they were tested: gauze run, which
+// applies the same fix at every start, or the URL that responded.
 func (v *View) Keep(all []*Checked) Plan {
 	healed := map[*Server]*Checked{}
 	var servers []*Server
@@ -25,7 +24,7 @@ func (v *View) Keep(all []*Checked) Plan {
 		was, now := servers[i].Real(), healed[servers[i]].Report.Spec
 		switch {
 		case e.Wrapped:
-			return nil, clientconfig.Skipped("gauze run does the same at every start")
+			return nil, clientconfig.Skipped("gauze run applies the same fix at every start")
 		case was.URL != "" && now.URL != was.URL:
 			return c.Point(e, now.URL)
 		}
@@ -33,19 +32,19 @@ func (v *View) Keep(all []*Checked) Plan {
 	})
 }
 
-// writeDown plans to write down what made a server work: the program by its whole
-// path, the address that answers, the transport it speaks. A wrapped server
-// needs none of it, gauze run finds it at every start.
+// writeDown plans to save what made a server work: the full path of the program, the URL that
+// responded, or the transport. A wrapped server needs none of it, because gauze run finds it at
+// every start.
 func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem) bool) {
 	if !c.Tried || !c.Report.Healthy || c.Wrapped || len(c.healedBy()) == 0 && c.otherTransport() == "" {
 		return
 	}
 	now := d.now(c.Config)
-	i := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == c.Name }) // mending may have moved it
+	i := slices.IndexFunc(now.Entries, func(e clientconfig.Entry) bool { return e.Name == c.Name }) // a fix may have moved it
 	if i < 0 {
 		return
 	}
-	what := "it works only with help"
+	what := "it works only with a fix"
 	if steps := c.healedBy(); len(steps) > 0 {
 		what = steps[0].About
 	}
@@ -53,10 +52,10 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	switch {
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
-			d.skip(c.ID(), "it works only with help that is for a person to write down: "+c.Hide(steps[0].Next))
+			d.postpone(c.ID(), "it works only with a manual fix: "+c.Hide(steps[0].Next))
 		}
 	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
-		d.skip(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; what is run or reached would change, so it needs a look at the diff")
+		d.postpone(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what is run or reached, so the diff must be reviewed first")
 	default:
 		if err := d.edit(c.Config, c.ID(), clientconfig.Shown, "heal "+c.Name, edit); err != nil {
 			d.skip(c.ID(), err.Error())

@@ -21,42 +21,41 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// LockFile is what a lock is called where nobody names it.
+// LockFile is the default name of a lock file.
 const LockFile = "gauze.lock.json"
 
-// Lock is what servers were like when they were trusted. It holds names and
-// hashes, never a value.
+// Lock records what servers are like. It contains names and hashes, never a value.
 type Lock struct {
 	Format  int       `json:"gauzeLock"`
 	Made    time.Time `json:"made"`
+	Partial bool      `json:"partial,omitempty"` // the servers were chosen by name: others are not compared
 	Servers []Locked  `json:"servers"`
 }
 
-// Locked is one server.
+// Locked records one server.
 type Locked struct {
 	Client  string            `json:"client"`
 	Name    string            `json:"name"`
 	Scope   string            `json:"scope"`
 	Command []string          `json:"command,omitempty"` // without secrets
 	URL     string            `json:"url,omitempty"`     // without secrets
-	Env     []string          `json:"env,omitempty"`     // names that the entry sets
+	Env     []string          `json:"env,omitempty"`     // names of the variables that the entry sets
 	Headers []string          `json:"headers,omitempty"` // names
 	Package string            `json:"package,omitempty"`
-	Version string            `json:"version,omitempty"` // that was really run
-	Server  string            `json:"server,omitempty"`  // as it calls itself
-	Tools   map[string]string `json:"tools"`             // name: hash of its definition
-	Key     string            `json:"key,omitempty"`     // names the key of Values
-	Values  map[string]string `json:"values,omitempty"`  // "variable NAME", "header NAME", "query": HMAC of its value
+	Version string            `json:"version,omitempty"` // the version that was actually run
+	Server  string            `json:"server,omitempty"`  // name and version that the server reports
+	Tools   map[string]string `json:"tools"`             // hash of each tool's definition, by name
+	Key     string            `json:"key,omitempty"`     // identifies the key of Values
+	Values  map[string]string `json:"values,omitempty"`  // HMACs of values, by "variable NAME", "header NAME", "query" and others
 }
 
 const lockFormat = 1
 
-// Lock notes what checked servers are like. Those that did not work are left
-// out and returned.
+// Lock records the checked servers. It leaves out those that did not work and returns them.
 func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err error) {
 	key, err := f.lockKey(true)
 	if err != nil {
-		return l, nil, fmt.Errorf("the key that hashes values cannot be used: %w", err)
+		return l, nil, fmt.Errorf("cannot use the key for hashing values: %w", err)
 	}
 	l = Lock{Format: lockFormat, Made: now.UTC().Truncate(time.Second)}
 	for _, c := range all {
@@ -70,16 +69,15 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err
 	return l, out, nil
 }
 
-// SecretError reports a lock that would hold a secret.
+// SecretError reports that a lock would contain a secret.
 type SecretError struct{ Server, Field string }
 
 func (e *SecretError) Error() string {
-	return fmt.Sprintf("not written: the %s of %s contains the value of a variable, a header or an argument, and a lock is meant to be shared; rename it, or change that value", e.Field, e.Server)
+	return fmt.Sprintf("not written: the %s of %s contains a secret value, and lock files are meant to be shared; rename it or change that value", e.Field, e.Server)
 }
 
-// Check returns a SecretError if the lock holds a secret of any server. What a
-// server says is cleared of them before, but not what names an entry: it would
-// not be found again.
+// Check returns a SecretError if the lock contains a secret of any server. Server output is
+// redacted beforehand, but names are not: the entry would not be found again.
 func (l Lock) Check(secrets redact.Secrets) error {
 	certain := secrets.Certain()
 	for _, s := range l.Servers {
@@ -106,7 +104,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	if spec.URL != "" {
 		l.URL = c.Hide(spec.Shown())
 		if u, err := url.Parse(spec.URL); err == nil && (u.RawQuery != "" || u.User != nil) {
-			l.URL += "?" + redact.Redacted // what is left out there is not to be forgotten
+			l.URL += "?" + redact.Redacted // record that something was left out
 		}
 		for _, h := range spec.Header {
 			l.Headers = append(l.Headers, h.Name)
@@ -124,13 +122,13 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	}) {
 		l.Tools[unused(l.Tools, c.Hide(tool.Name))] = tool.Definition
 	}
-	if l.Values = c.noted(key); l.Values != nil {
+	if l.Values = c.valueHashes(key); l.Values != nil {
 		l.Key = keyID(key)
 	}
 	return l
 }
 
-// unused is a name that no other tool has: hidden names may be equal.
+// unused returns a name that no other tool has: redacted names may be equal.
 func unused(tools map[string]string, name string) string {
 	for n, free := 2, name; ; n++ {
 		if _, taken := tools[free]; !taken {
@@ -140,39 +138,39 @@ func unused(tools map[string]string, name string) string {
 	}
 }
 
-// sets are the names of the variables the entry sets by itself.
+// sets returns the names of the variables that the entry itself sets.
 func (s *Server) sets() (names []string) {
 	if s.Real().URL != "" {
-		return nil // those are ours, for its headers
+		return nil // those are for its headers, added by gauze wrap
 	}
 	names = s.Variables()
 	slices.Sort(names)
 	return names
 }
 
-// Bytes is the lock as a file.
+// Bytes returns the content of the lock file.
 func (l Lock) Bytes() []byte {
-	text, _ := plaintext.EncodeJSON(l, "  ") // of such a value it cannot fail
+	text, _ := plaintext.EncodeJSON(l, "  ") // a Lock always encodes
 	return append(text, '\n')
 }
 
-// maxLockBytes bounds a lock file; one of a thousand servers is a tenth of it.
+// maxLockBytes bounds a lock file; one with a thousand servers is a tenth of it.
 const maxLockBytes = 10 << 20
 
-// OpenLock reads a lock file and returns its bytes, too. The file may have come
-// with a project, where a pipe or a device can have its name.
+// OpenLock reads a lock file and also returns its bytes. The file may come with a project, so it
+// could be a pipe or a device.
 func OpenLock(path string) (l Lock, text []byte, err error) {
 	info, err := os.Stat(path)
 	var cannot *fs.PathError
 	switch {
 	case errors.As(err, &cannot):
-		return l, nil, fmt.Errorf("%s: %w", redact.Quote(path), cannot.Err) // its own words would show the path as it is
+		return l, nil, fmt.Errorf("%s: %w", redact.Quote(path), cannot.Err) // err itself would contain the path unquoted
 	case err != nil:
 		return l, nil, err
 	case !info.Mode().IsRegular():
-		return l, nil, fmt.Errorf("%s is not a regular file; make a lock with: gauze lock", redact.Quote(path))
+		return l, nil, fmt.Errorf("%s is not a regular file. To create a lock file, run: gauze lock", redact.Quote(path))
 	case info.Size() > maxLockBytes:
-		return l, nil, fmt.Errorf("%s has %d bytes; a lock file has at most %d", redact.Quote(path), info.Size(), maxLockBytes)
+		return l, nil, fmt.Errorf("%s is %d bytes long; the maximum for a lock file is %d", redact.Quote(path), info.Size(), maxLockBytes)
 	}
 	if text, err = os.ReadFile(path); err != nil {
 		return l, nil, err
@@ -183,23 +181,30 @@ func OpenLock(path string) (l Lock, text []byte, err error) {
 	return l, text, nil
 }
 
-// ReadLock reads the text of a lock file.
+// ReadLock parses a lock file.
 func ReadLock(text []byte) (l Lock, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&l); err != nil { // which may quote the file
-		return l, fmt.Errorf("it is no lock file of ours, or broken at byte %d; make one with: gauze lock", decoder.InputOffset())
+	if err := decoder.Decode(&l); err != nil { // err may quote the file
+		return l, fmt.Errorf("not a gauze lock file, or damaged at byte %d. To create one, run: gauze lock", decoder.InputOffset())
 	}
 	switch {
 	case l.Format == 0:
-		return l, fmt.Errorf("it is no lock file of ours; make one with: gauze lock")
+		return l, fmt.Errorf("not a gauze lock file. To create one, run: gauze lock")
 	case l.Format > lockFormat:
-		return l, fmt.Errorf("it was made by a newer gauze (format %d): update this one", l.Format)
+		return l, fmt.Errorf("the lock file has format %d, which requires a newer version of gauze", l.Format)
 	}
 	return l, nil
 }
 
-// With is the lock with what another one knows better or in addition.
+// Chosen returns the lock, marked as one of some servers if the choice names them.
+func (l Lock) Chosen(c Choice) Lock {
+	l.Partial = len(c.Names) > 0
+	return l
+}
+
+// With returns the lock updated with the servers of a newer one. A lock of all servers stays one.
 func (l Lock) With(newer Lock) Lock {
+	l.Partial = newer.Partial && (l.Partial || len(l.Servers) == 0)
 	l.Format, l.Made = newer.Format, newer.Made
 	l.Servers = slices.DeleteFunc(slices.Clone(l.Servers), func(was Locked) bool {
 		return slices.ContainsFunc(newer.Servers, was.same)
@@ -209,8 +214,7 @@ func (l Lock) With(newer Lock) Lock {
 	return l
 }
 
-// Only is the part of a lock that is about these servers: NAME or CLIENT/NAME,
-// of these clients. None: all.
+// Only returns the part of a lock that concerns the chosen servers.
 func (l Lock) Only(c Choice) (Lock, error) {
 	if _, err := Clients(c.Clients); err != nil {
 		return l, err
@@ -222,11 +226,15 @@ func (l Lock) Only(c Choice) (Lock, error) {
 	return l, nil
 }
 
-// Known is a choice in which names that the lock has need not be found
-// anywhere else: they are missing then.
+// Known returns the choice to verify: names that the lock has need not be in any file, and a
+// partial lock chooses its own servers if the choice names none.
 func (l Lock) Known(c Choice) Choice {
+	all := l.Partial && len(c.Names) == 0
 	for _, was := range l.Servers {
-		c.Maybe = append(c.Maybe, was.Name, was.Client+"/"+was.Name)
+		c.Optional = append(c.Optional, was.Name, was.Client+"/"+was.Name)
+		if all {
+			c.Names = append(c.Names, was.Client+"/"+was.Name)
+		}
 	}
 	return c
 }
@@ -239,7 +247,7 @@ func byID(a, b Locked) int {
 	return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Scope, b.Scope))
 }
 
-// Drift is a difference between a lock and what is there now.
+// Drift is a difference between a lock and the current state.
 type Drift struct {
 	Client string `json:"client"`
 	Server string `json:"server"`
@@ -247,8 +255,8 @@ type Drift struct {
 	What   string `json:"what"`
 }
 
-// Uncompared says why values of variables, headers and queries cannot be
-// compared with a lock here; empty: they can.
+// Uncompared says why values of variables, headers and query strings cannot be compared with a
+// lock, or returns "" if they can.
 func (f *Fleet) Uncompared(l Lock) string {
 	key, err := f.lockKey(false)
 	unnoted, foreign := 0, 0
@@ -260,22 +268,21 @@ func (f *Fleet) Uncompared(l Lock) string {
 			foreign++
 		}
 	}
-	const not = "Values of variables, headers and queries were not compared for "
+	const not = "The values of variables, headers and query strings were not compared for "
 	switch {
 	case err != nil:
 		return not + "any server: " + err.Error()
 	case foreign > 0:
-		return not + count(foreign, "server") + ": they were noted by another user or on another machine, whose key is not here. Everything else was compared."
+		return not + count(foreign, "server") + ": they were recorded with the key of another user or machine. Everything else was compared."
 	case unnoted > 0:
-		return not + count(unnoted, "server") + ": this lock was made by an older gauze, which did not note them. To note them, run: gauze lock"
+		return not + count(unnoted, "server") + ": the lock file was created by an older version of gauze, which did not record them. To record them, run: gauze lock"
 	}
 	return ""
 }
 
-// Verify compares. Servers that do not work now are broken; their tools are
-// not compared.
+// Verify compares servers with a lock. The tools of a server that does not work are not compared.
 func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
-	key, _ := f.lockKey(false) // Uncompared reports it
+	key, _ := f.lockKey(false) // Uncompared reports the error
 	seen := map[string]bool{}
 	for _, was := range l.Servers {
 		i := slices.IndexFunc(all, func(c *Checked) bool {
@@ -285,7 +292,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 			drifts = append(drifts, Drift{Client: was.Client, Server: was.Name, Kind: kind, What: what})
 		}
 		if i < 0 {
-			drift("missing", "the lock has it, and no file does")
+			drift("missing", "it is in the lock file, but not in any configuration file")
 			continue
 		}
 		c := all[i]
@@ -293,14 +300,14 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		now := f.locked(c, key)
 		configured(was, now, drift)
 		values(was, now, drift)
-		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[inFront] == "" && !f.wrappedByUs(c.Server) {
-			drift("config", "what is in front of it is not this gauze, or has flags that gauze wrap does not write")
+		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[wrapperKey] == "" && !f.wrappedByUs(c.Server) {
+			drift("config", "it is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
 		}
 		switch {
 		case !c.Tried:
 			drift("broken", "it was not tried: "+c.Not)
 		case !c.Report.Healthy:
-			drift("broken", "it does not work now: "+c.Hide(redact.Quote(c.Attempt.Stopped)))
+			drift("broken", "it does not work: "+c.Hide(redact.Quote(c.Attempt.Stopped)))
 		default:
 			versions(was, now, drift)
 			tools(was.Tools, now.Tools, drift)
@@ -308,7 +315,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 	}
 	for _, c := range all {
 		if !seen[c.ID()+"\x00"+string(c.Scope)] && c.Builtin == "" && !c.Disabled && c.Config.Place.Old == "" {
-			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock"})
+			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock file"})
 		}
 	}
 	return drifts
@@ -318,31 +325,30 @@ func configured(was, now Locked, drift func(kind, what string)) {
 	list := func(all []string) string { return redact.Quote(strings.Join(all, " ")) }
 	switch {
 	case !slices.Equal(was.Command, now.Command):
-		drift("config", fmt.Sprintf("the command was %s, and is %s", list(was.Command), list(now.Command)))
+		drift("config", fmt.Sprintf("the command changed from %s to %s", list(was.Command), list(now.Command)))
 	case was.URL != now.URL:
-		drift("config", fmt.Sprintf("the address was %s, and is %s", redact.Quote(was.URL), redact.Quote(now.URL)))
+		drift("config", fmt.Sprintf("the URL changed from %s to %s", redact.Quote(was.URL), redact.Quote(now.URL)))
 	}
 	if !slices.Equal(was.Env, now.Env) {
-		drift("config", fmt.Sprintf("the variables were %s, and are %s", list(was.Env), list(now.Env)))
+		drift("config", fmt.Sprintf("the variables changed from %s to %s", list(was.Env), list(now.Env)))
 	}
 	if !slices.Equal(was.Headers, now.Headers) {
-		drift("config", fmt.Sprintf("the headers were %s, and are %s", list(was.Headers), list(now.Headers)))
+		drift("config", fmt.Sprintf("the headers changed from %s to %s", list(was.Headers), list(now.Headers)))
 	}
 }
 
-// values compares what a lock holds only hashes of. A change that is visible is
-// reported by configured already.
+// values compares what the lock holds as hashes. Visible changes are reported by configured.
 func values(was, now Locked, drift func(kind, what string)) {
 	if was.Values == nil || was.Key != now.Key {
 		return
 	}
 	visible := map[string]bool{"command line": !slices.Equal(was.Command, now.Command), "address": was.URL != now.URL, "query": was.URL != now.URL}
-	words := map[string]string{"command line": "a hidden word of the command line changed", "address": "a hidden part of the address changed",
-		"query": "the query of the address changed", "working directory": "the working directory changed", inFront: "the gauze in front of it, or one of its flags, changed"}
+	words := map[string]string{"command line": "a hidden argument of the command changed", "address": "a hidden part of the URL changed",
+		"query": "the query string of the URL changed", "working directory": "the working directory changed", wrapperKey: "the gauze binary that wraps it, or one of its flags, changed"}
 	for _, what := range slices.Sorted(maps.Keys(was.Values)) {
 		name, isVariable := strings.CutPrefix(what, "variable ")
 		header, isHeader := strings.CutPrefix(what, "header ")
-		gone := what == inFront && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
+		gone := what == wrapperKey && now.Values[what] == "" || isVariable && !slices.Contains(now.Env, name) || isHeader && !slices.Contains(now.Headers, header)
 		if was.Values[what] != now.Values[what] && !visible[what] && !gone {
 			drift("config", cmp.Or(words[what], "the value of the "+redact.Quote(what)+" changed"))
 		}
@@ -355,9 +361,9 @@ func values(was, now Locked, drift func(kind, what string)) {
 func versions(was, now Locked, drift func(kind, what string)) {
 	switch {
 	case was.Version != now.Version:
-		drift("version", fmt.Sprintf("%s was %s, and is %s", redact.Quote(was.Package), redact.Quote(was.Version), redact.Quote(now.Version)))
+		drift("version", fmt.Sprintf("%s changed from %s to %s", redact.Quote(was.Package), redact.Quote(was.Version), redact.Quote(now.Version)))
 	case was.Server != now.Server:
-		drift("version", fmt.Sprintf("it called itself %s, and now %s", redact.Quote(was.Server), redact.Quote(now.Server)))
+		drift("version", fmt.Sprintf("the server's name and version changed from %s to %s", redact.Quote(was.Server), redact.Quote(now.Server)))
 	}
 }
 
@@ -366,33 +372,32 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 		hash, there := now[name]
 		switch {
 		case !there:
-			drift("tools", "the tool "+redact.Quote(name)+" is gone")
+			drift("tools", "the tool "+redact.Quote(name)+" was removed")
 		case hash != was[name]:
-			drift("tools", "the tool "+redact.Quote(name)+" is described otherwise: read it before you trust it")
+			drift("tools", "the definition of the tool "+redact.Quote(name)+" changed; review it before you trust it")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if _, known := was[name]; !known {
-			drift("tools", "there is a new tool, "+redact.Quote(name))
+			drift("tools", "the tool "+redact.Quote(name)+" was added")
 		}
 	}
 }
 
-// Restore plans to bring the files back to what the lock says: servers that
-// are missing, or configured otherwise. What a lock does not hold, the values
-// of variables and headers, is kept where it is and referred to by name where
-// it is not.
+// Restore plans to restore the files to the state in the lock: servers that are missing or
+// configured differently. Values of variables and headers, which a lock does not hold, are kept
+// where they exist and referred to by name where they do not.
 func (v *View) Restore(l Lock) (Plan, error) {
 	d := v.fleet.draft()
 	for _, was := range l.Servers {
 		id := was.Client + "/" + was.Name
 		client, ok := clientconfig.ByID(was.Client)
 		if !ok {
-			d.skip(id, "no client of that name is known")
+			d.skip(id, "gauze does not know this client")
 			continue
 		}
 		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word }) {
-			d.skip(id, "a secret stood in its command line or address, and locks hold none: write it by hand")
+			d.skip(id, "its command or URL contains a secret, which the lock file does not hold; restore the entry by hand")
 			continue
 		}
 		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
@@ -416,7 +421,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		for _, name := range was.Headers {
 			s.Spec.Header = append(s.Spec.Header, launch.Header{Name: name, Value: v.header(i, name)})
 		}
-		if i >= 0 && v.become(d, v.Servers[i], was, s.Spec) {
+		if i >= 0 && v.replaceInPlace(d, v.Servers[i], was, s.Spec) {
 			continue
 		}
 		c, err := v.fileFor(client, s.Scope)
@@ -430,28 +435,28 @@ func (v *View) Restore(l Lock) (Plan, error) {
 	return d.finish(), nil
 }
 
-// become changes only what is run or reached, if that is all that is
-// different; a wrapped server stays wrapped.
-func (v *View) become(d *draft, s *Server, was Locked, spec launch.Spec) bool {
+// replaceInPlace changes only what is run or reached, if nothing else is different. A wrapped
+// server stays wrapped.
+func (v *View) replaceInPlace(d *draft, s *Server, was Locked, spec launch.Spec) bool {
 	if now := v.fleet.locked(&Checked{Server: s}, nil); !slices.Equal(was.Env, now.Env) || !slices.Equal(was.Headers, now.Headers) {
 		return false
 	}
 	trial := *d
 	trial.plan.Changes, trial.at = slices.Clone(d.plan.Changes), maps.Clone(d.at)
-	step := func(deed string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
+	step := func(verb string, change func(*clientconfig.Config, *clientconfig.Entry) (clientconfig.Edit, error)) bool {
 		now := trial.now(s.Config)
 		entry := now.At(s.Path)
 		if entry == nil {
 			return false
 		}
 		edit, err := change(now, entry)
-		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, deed+" "+s.Name, edit) == nil
+		return err == nil && trial.edit(s.Config, s.ID(), clientconfig.Shown, verb+" "+s.Name, edit) == nil
 	}
 	ok := !s.Wrapped || step("unwrap", (*clientconfig.Config).Unwrap)
 	ok = ok && step("restore", func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
-		edit, ok := c.Become(e, spec)
+		edit, ok := c.ReplaceSpec(e, spec)
 		if !ok {
-			return nil, clientconfig.Skipped("it would have to be written anew")
+			return nil, clientconfig.Skipped("the entry would have to be rewritten")
 		}
 		return edit, nil
 	})
@@ -464,7 +469,7 @@ func (v *View) become(d *draft, s *Server, was Locked, spec launch.Spec) bool {
 	return ok
 }
 
-// value is what a variable is now, or a reference to it.
+// value returns the current value of a variable, or a reference to it.
 func (v *View) value(server int, name string) string {
 	if server >= 0 {
 		if value, ok := v.Servers[server].Variable(name); ok {

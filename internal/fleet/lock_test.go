@@ -160,3 +160,38 @@ func TestReadLockRepeatsNothingOfAnotherFile(t *testing.T) {
 		}
 	}
 }
+
+func TestALockOfChosenServersIsVerifiedForThoseOnly(t *testing.T) {
+	h := newHome(t)
+	all := h.seen("d1")
+	two := slices.DeleteFunc(slices.Clone(all), func(c *Checked) bool { return c.ID() != "cursor/notes" && c.ID() != "codex/time" })
+	chosen := Choice{Names: []string{"cursor/notes", "codex/time"}}
+	lock := Lock{}.With(h.lock(two).Chosen(chosen))
+	read, err := ReadLock(lock.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := func(l Lock) (ids []string) {
+		servers, err := h.fleet.Look().Choose(l.Known(Choice{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range servers {
+			ids = append(ids, s.ID())
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	if got := ids(read); !slices.Equal(got, []string{"codex/time", "cursor/notes"}) {
+		t.Errorf("verify looks at %v", got)
+	}
+	if drifts := h.fleet.Verify(read, two); len(drifts) > 0 {
+		t.Errorf("nothing changed, but %v", drifts)
+	}
+	whole := h.lock(all).Chosen(Choice{})
+	for name, lock := range map[string]Lock{"a lock of all servers": whole, "one that was updated for two": whole.With(h.lock(two).Chosen(chosen))} {
+		if got := ids(lock); len(got) < len(all) {
+			t.Errorf("%s is verified for %v only", name, got)
+		}
+	}
+}

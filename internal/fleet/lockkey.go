@@ -18,15 +18,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// A lock is meant for git, and a variable's value may be a short password: a
-// plain or salted hash of it could be guessed. So values are noted as HMACs
-// under a key that stays with the user. Whoever else has the lock compares
-// everything but values, and is told so.
+// Locks are meant for git, and a variable's value may be a short password: a plain or salted hash
+// could be guessed. So values are recorded as HMACs under a key that stays with the user. Anyone
+// else can compare everything but the values, and Uncompared says so.
 
 const lockKeySize = 32
 
-// lockKey reads the user's key, and makes one if it may. Without a key it
-// returns nil.
+// lockKey reads the user's key and creates one if create is set. Without a key it returns nil.
 func (f *Fleet) lockKey(make bool) ([]byte, error) {
 	if f.Store.Dir == "" {
 		return nil, nil
@@ -37,7 +35,7 @@ func (f *Fleet) lockKey(make bool) ([]byte, error) {
 	case err == nil && len(key) == lockKeySize:
 		return key, nil
 	case err == nil:
-		return nil, fmt.Errorf("%s is not a key of %d bytes; delete it, and run gauze lock again", path, lockKeySize)
+		return nil, fmt.Errorf("%s is not a key of %d bytes; delete it and run: gauze lock", path, lockKeySize)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case !make:
@@ -61,15 +59,15 @@ func newLockKey(path string) ([]byte, error) {
 	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return nil, err
 	}
-	if err := os.Link(temp.Name(), path); errors.Is(err, fs.ErrExist) { // another gauze was faster
+	if err := os.Link(temp.Name(), path); errors.Is(err, fs.ErrExist) { // another gauze created it first
 		return os.ReadFile(path)
 	} else if err != nil {
-		return key, os.Rename(temp.Name(), path) // a file system without links
+		return key, os.Rename(temp.Name(), path) // the file system does not support links
 	}
 	return key, nil
 }
 
-// keyID names a key without giving anything of it away.
+// keyID identifies a key without revealing any of it.
 func keyID(key []byte) string { return keyed(key, "gauze lock key")[:16] }
 
 func keyed(key []byte, parts ...string) string {
@@ -80,10 +78,10 @@ func keyed(key []byte, parts ...string) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// noted are the HMACs of everything in an entry that the lock does not show:
-// values of variables and headers, the query, the words that are hidden in the
-// command line, the folder it starts in, and the gauze run in front of it.
-func (s *Server) noted(key []byte) map[string]string {
+// valueHashes returns the HMACs of everything in an entry that the lock does not show: values of
+// variables and headers, the query string, hidden arguments, the working directory, and the gauze
+// run that wraps it.
+func (s *Server) valueHashes(key []byte) map[string]string {
 	if key == nil {
 		return nil
 	}
@@ -91,7 +89,7 @@ func (s *Server) noted(key []byte) map[string]string {
 	note := func(what, value string) { all[what] = keyed(key, s.ID(), string(s.Scope), what, value) }
 	spec := s.Real()
 	if s.Wrapped {
-		note(inFront, strings.Join(s.front(), "\x00"))
+		note(wrapperKey, strings.Join(s.wrapper(), "\x00"))
 	}
 	if u, err := url.Parse(spec.URL); err == nil && spec.URL != "" {
 		if u.RawQuery != "" {
@@ -114,7 +112,7 @@ func (s *Server) noted(key []byte) map[string]string {
 	return all
 }
 
-// valueIn is a variable of a spec as the server gets it.
+// valueIn returns a variable of a spec as the server receives it.
 func valueIn(spec launch.Spec, name string) string {
 	for _, pair := range spec.Env {
 		if value, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -124,12 +122,12 @@ func valueIn(spec launch.Spec, name string) string {
 	return ""
 }
 
-// inFront names the note about gauze run and its flags.
-const inFront = "gauze run"
+// wrapperKey is the name under which gauze run and its flags are recorded.
+const wrapperKey = "gauze run"
 
-// front returns what the client really starts of a wrapped server: the program
-// that is called gauze, and the words up to the server's own.
-func (s *Server) front() []string {
+// wrapper returns what the client actually starts for a wrapped server: the program called gauze and
+// the arguments before the server's own command.
+func (s *Server) wrapper() []string {
 	words := append([]string{s.Spec.Command}, s.Spec.Args...)
 	switch {
 	case s.Inner == nil:
@@ -140,10 +138,10 @@ func (s *Server) front() []string {
 	return words[:len(words)-1-len(s.Inner.Args)]
 }
 
-// wrappedByUs reports whether this very gauze stands in front of a server, with
-// no flags but those that gauze wrap writes. Any program can be called gauze.
+// wrappedByUs reports whether this gauze binary wraps a server, with only the flags that gauze wrap
+// adds. Any program can be called gauze.
 func (f *Fleet) wrappedByUs(s *Server) bool {
-	front := s.front()
+	front := s.wrapper()
 	for i, word := range front[2:] {
 		if word != "--" && word != "--url" && word != "--header-env" && front[i+1] != "--header-env" {
 			return false

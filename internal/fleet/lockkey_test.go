@@ -34,9 +34,9 @@ func TestVerifyNamesTheValueThatChanged(t *testing.T) {
 		{`"/old/bin"`, `"/tmp/evil:/old/bin"`, "the value of the variable PATH changed"},
 		{`"1234"`, `"1235"`, "the value of the variable PIN changed"},
 		{`"X-Team": "old"`, `"X-Team": "new"`, "the value of the header X-Team changed"},
-		{`?key=old`, `?key=new`, "the query of the address changed"},
-		{`me:old@`, `me:new@`, "a hidden part of the address changed"},
-		{`old-word-1`, `new-word-2`, "a hidden word of the command line changed"},
+		{`?key=old`, `?key=new`, "the query string of the URL changed"},
+		{`me:old@`, `me:new@`, "a hidden part of the URL changed"},
+		{`old-word-1`, `new-word-2`, "a hidden argument of the command changed"},
 	} {
 		h := onlyValued(t)
 		lock, err := ReadLock(h.lock(h.seen("d")).Bytes())
@@ -151,11 +151,11 @@ func TestRestoreLeavesChangedValuesAlone(t *testing.T) {
 	}
 }
 
-// Any program can be called gauze, and its flags decide, too: a wrap is noted like everything else that is started.
+// Any program can be called gauze, and its flags decide, too: a wrap is recorded like everything else that is started.
 func TestVerifyNoticesAnotherGauzeInFront(t *testing.T) {
 	const plain, wrapped = `"command": "srv", "args": ["a"]`, `"command": "/ours/gauze", "args": ["run", "--", "srv", "a"]`
 	const impostor, flags = `"command": "/tmp/evil/gauze", "args": ["run", "--", "srv", "a"]`, `"command": "/ours/gauze", "args": ["run", "--cwd", "/tmp/evil", "--", "srv", "a"]`
-	const changed, notOurs = "the gauze in front of it, or one of its flags, changed", "what is in front of it is not this gauze, or has flags that gauze wrap does not write"
+	const changed, notOurs = "the gauze binary that wraps it, or one of its flags, changed", "it is wrapped by a different gauze binary, or with flags that gauze wrap does not add"
 	for _, test := range []struct{ old, new, want string }{
 		{wrapped, impostor, changed}, {wrapped, flags, changed},
 		{plain, impostor, notOurs}, {plain, flags, notOurs},

@@ -9,9 +9,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Masked takes secrets out of a text of several lines. A reference to a
-// variable is none: whether a value or a reference is written is what people
-// look for in a diff.
+// Masked removes secrets from a text of several lines. References to variables stay: a diff must
+// show whether a value or a reference is written.
 func Masked(text string, secrets ...redact.Secrets) string {
 	all := redact.JoinSecrets(secrets...)
 	hide := func(line string) string { return redact.Text(all.Redact(line)) }
@@ -26,9 +25,8 @@ func Masked(text string, secrets ...redact.Secrets) string {
 
 var plainReference = regexp.MustCompile(`\$?\{(env:)?[A-Z_][A-Z0-9_]{0,63}\}`)
 
-// diffSecrets returns the values that a diff of a file does not show. Somebody
-// may have put a key into a project's file, so those of its entries count, too:
-// all but those of an entry that would hide a part of a command with them.
+// diffSecrets returns the values that a diff of a file does not show. A project's file may contain
+// keys, so the secrets of its entries count, except those that would hide part of a command.
 func diffSecrets(c *clientconfig.Config) []redact.Secrets {
 	all := secretsOf(c)
 	if !c.InProject() {
@@ -42,8 +40,8 @@ func diffSecrets(c *clientconfig.Config) []redact.Secrets {
 	return all
 }
 
-// hidesCommand reports whether secrets would mask a word of a command in a file
-// that is not simply the key that a flag names.
+// hidesCommand reports whether secrets would mask a word of a command that is not simply the value
+// of a key flag.
 func hidesCommand(c *clientconfig.Config, secrets redact.Secrets) bool {
 	for i := range c.Entries {
 		s, flag := c.Written(&c.Entries[i]), ""
@@ -62,8 +60,8 @@ func hidesCommand(c *clientconfig.Config, secrets redact.Secrets) bool {
 	return false
 }
 
-// maskedDiff is Masked for a diff, with a number for each secret: whoever agrees
-// to a diff sees whether a hidden value stays, changes or moves elsewhere.
+// maskedDiff is Masked for a diff, with a number for each secret, so that the diff shows whether a
+// hidden value stays, changes or moves.
 func maskedDiff(diff string, secrets ...redact.Secrets) string {
 	numbers := map[string]int{}
 	numbered := func(secret string) string {
@@ -73,11 +71,11 @@ func maskedDiff(diff string, secrets ...redact.Secrets) string {
 		return fmt.Sprintf("«secret %d»", numbers[secret])
 	}
 	lines, masked := strings.Split(diff, "\n"), strings.Split(Masked(diff, secrets...), "\n")
-	if len(lines) != len(masked) { // something was hidden across lines
+	if len(lines) != len(masked) { // a secret spans several lines
 		return strings.Join(masked, "\n")
 	}
 	for i, line := range masked {
-		if i < 2 { // the names of the files
+		if i < 2 { // the file names
 			continue
 		}
 		masked[i] = renamed(lines[i], line, numbered)
@@ -88,8 +86,8 @@ func maskedDiff(diff string, secrets ...redact.Secrets) string {
 	return strings.Join(masked, "\n")
 }
 
-// renamed puts a name of its own in the place of each mask in a line. A mask's
-// secret is what the line has between the words around it.
+// renamed replaces each mask in a line with a name. The secret of a mask is the part of the line
+// between the words around it.
 func renamed(line, masked string, name func(secret string) string) string {
 	words := strings.Split(masked, redact.Redacted)
 	rest, ok := strings.CutPrefix(line, words[0])
@@ -100,7 +98,7 @@ func renamed(line, masked string, name func(secret string) string) string {
 	b.WriteString(words[0])
 	for i, word := range words[1:] {
 		end := strings.Index(rest, word)
-		if i == len(words)-2 { // the last one goes as far as it can
+		if i == len(words)-2 { // the last mask extends as far as possible
 			end = strings.LastIndex(rest, word)
 		}
 		if end < 0 {

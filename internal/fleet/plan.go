@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
@@ -14,19 +15,19 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Plan is a change to files that nobody has made yet.
+// Plan is a change to files that has not been made yet.
 type Plan struct {
 	Changes []Change
 	Skipped []Skip
 }
 
-// Change is what is to become of one file.
+// Change is the planned change to one file.
 type Change struct {
 	backup.Change
 	Client  *clientconfig.Client
-	Servers []string             // whose entries are touched
-	Consent clientconfig.Consent // the most that any part of it needs
-	Shared  bool                 // others get the file, too: it lies in a project, or in a repository of somebody's settings
+	Servers []string             // servers whose entries change
+	Consent clientconfig.Consent // the strictest of all its parts
+	Shared  bool                 // others use the file: it is in a project, or in a repository of settings
 	secrets []redact.Secrets
 	file    *clientconfig.Config
 }
@@ -35,13 +36,19 @@ type Change struct {
 type Skip struct {
 	Server string `json:"server"`
 	Why    string `json:"why"`
+
+	pending bool // it needs a change that this plan does not make
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether the plan has no changes.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Consent is what somebody agrees to who has seen the diff: all files, with
-// every byte before and after.
+// Pending reports whether a skipped server needs a change that this plan does not make.
+func (p Plan) Pending() bool {
+	return slices.ContainsFunc(p.Skipped, func(s Skip) bool { return s.pending })
+}
+
+// Consent returns a token for exactly this plan: all files, with every byte before and after.
 func (p Plan) Consent() string {
 	sum := sha256.New()
 	for _, c := range p.Changes {
@@ -50,7 +57,7 @@ func (p Plan) Consent() string {
 	return hex.EncodeToString(sum.Sum(nil))[:32]
 }
 
-// Diff shows the whole plan, without the values that are secret.
+// Diff returns the diff of the whole plan, without secrets.
 func (p Plan) Diff() string {
 	var b strings.Builder
 	for _, c := range p.Changes {
@@ -59,16 +66,16 @@ func (p Plan) Diff() string {
 	return b.String()
 }
 
-// Diff shows one change.
+// Diff returns the diff of one change.
 func (c Change) Diff() string {
 	return maskedDiff(backup.Unified(c.Path, c.Old, c.New), c.secrets...)
 }
 
-// inWorkTree: the file itself, behind all links, lies in a repository.
+// inWorkTree reports whether the file, with links resolved, is in a git work tree.
 func inWorkTree(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return false // not there yet
+		return false // it does not exist yet
 	}
 	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -80,17 +87,16 @@ func inWorkTree(path string) bool {
 	}
 }
 
-// NeedsEyes reports whether more than a general yes is needed: somebody has to
-// have seen what is run, reached or sent from now on.
-func (c Change) NeedsEyes() bool { return c.Consent > clientconfig.Form || c.Shared }
+// NeedsReview reports whether a general confirmation is not enough: the change affects what is run,
+// reached or sent, or a file that others use.
+func (c Change) NeedsReview() bool { return c.Consent > clientconfig.Form || c.Shared }
 
-// Blind is the part of a plan that a general yes is enough for, and the rest,
-// which somebody has to have seen. Who asked for the very deed by name has
-// agreed to what it changes in files of their own.
-func (p Plan) Blind(named bool) (may, rest Plan) {
+// SplitByReview splits a plan into the changes that a general confirmation covers and the rest,
+// which must be reviewed. If the user named the change itself, that covers files of their own.
+func (p Plan) SplitByReview(named bool) (may, rest Plan) {
 	may.Skipped = p.Skipped
 	for _, c := range p.Changes {
-		if c.Shared || c.NeedsEyes() && !named {
+		if c.Shared || c.NeedsReview() && !named {
 			rest.Changes = append(rest.Changes, c)
 		} else {
 			may.Changes = append(may.Changes, c)
@@ -99,17 +105,19 @@ func (p Plan) Blind(named bool) (may, rest Plan) {
 	return may, rest
 }
 
-// ErrConsent: what was agreed to is not what would be done.
-var ErrConsent = errors.New("what was agreed to is not what would be done now: files have changed meanwhile; look at the new diff")
+// ErrConsent reports that the confirmed plan is not the current one.
+var ErrConsent = errors.New("the files changed after the diff was confirmed; review the new diff")
 
-// Apply makes the changes, if they are what was agreed to. A file that refuses
-// keeps no other from being written; each can be undone by itself.
+// Apply writes the changes if consent is for exactly this plan. If one file cannot be written, the
+// others still are.
 func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	if consent != p.Consent() {
 		return nil, ErrConsent
 	}
 	var refused []error
+	group := groupOf(len(p.Changes))
 	for _, c := range p.Changes {
+		c.Change.Group = group
 		entry, err := f.Store.Write(c.Change)
 		if errors.Is(err, backup.ErrSame) {
 			continue
@@ -123,16 +131,16 @@ func (f *Fleet) Apply(p Plan, consent string) (made []backup.Entry, err error) {
 	return made, errors.Join(refused...)
 }
 
-// draft is a plan being made: files as they would be.
+// draft is a plan in progress: files as they would be.
 type draft struct {
 	fleet *Fleet
 	plan  Plan
-	at    map[string]int // of a path in the plan's changes
+	at    map[string]int // index of a path in the plan's changes
 }
 
 func (f *Fleet) draft() *draft { return &draft{fleet: f, at: map[string]int{}} }
 
-// now is a file as the plan so far would leave it.
+// now returns a file as planned so far.
 func (d *draft) now(c *clientconfig.Config) *clientconfig.Config {
 	if i, touched := d.at[c.Path]; touched {
 		return d.fleet.Home.ReadText(c.File, d.plan.Changes[i].New)
@@ -140,7 +148,7 @@ func (d *draft) now(c *clientconfig.Config) *clientconfig.Config {
 	return c
 }
 
-// edit changes one server's entry.
+// edit plans an edit of one server's entry.
 func (d *draft) edit(c *clientconfig.Config, server string, consent clientconfig.Consent, about string, e clientconfig.Edit) error {
 	now := d.now(c)
 	text, err := e.Apply(c.Format(), now.Text)
@@ -150,7 +158,7 @@ func (d *draft) edit(c *clientconfig.Config, server string, consent clientconfig
 	return err
 }
 
-// replace notes what a file is to be.
+// replace sets the planned content of a file.
 func (d *draft) replace(c *clientconfig.Config, server string, consent clientconfig.Consent, about string, text []byte) {
 	i, touched := d.at[c.Path]
 	if !touched {
@@ -175,10 +183,15 @@ func (d *draft) replace(c *clientconfig.Config, server string, consent clientcon
 }
 
 func (d *draft) skip(server, why string) {
-	d.plan.Skipped = append(d.plan.Skipped, Skip{server, why})
+	d.plan.Skipped = append(d.plan.Skipped, Skip{Server: server, Why: why})
 }
 
-// finish drops what came back to what it was.
+// postpone skips a server that still needs a change.
+func (d *draft) postpone(server, why string) {
+	d.plan.Skipped = append(d.plan.Skipped, Skip{Server: server, Why: why, pending: true})
+}
+
+// finish drops changes that cancel each other out.
 func (d *draft) finish() Plan {
 	kept := d.plan.Changes[:0]
 	for _, c := range d.plan.Changes {
@@ -191,13 +204,13 @@ func (d *draft) finish() Plan {
 	return d.plan
 }
 
-// within is the folder that links of a file may not lead out of.
+// within returns the directory that links of a file must not leave.
 func (f *Fleet) within(c *clientconfig.Config) string {
 	if c.InProject() {
 		return f.Home.Root()
 	}
 	if way, err := filepath.Rel(f.Home.Home, c.Path); err != nil || !filepath.IsLocal(way) {
-		return "" // a variable moved it, or it is the home of Windows: the folder it lies in
+		return "" // moved by a variable, or in the Windows home: use the file's own directory
 	}
 	return f.Home.Home
 }

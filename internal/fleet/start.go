@@ -9,10 +9,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// folder returns where servers start that name no folder of their own. Those of
-// the project start in the project. All others start where no project has a say:
-// npx, uvx, node and the like look for programs, packages and settings in the
-// folder they start in and in those above it.
+// folder returns the directory for servers that specify none. A project's servers start in the
+// project. All others start where no project has influence: npx, uvx, node and others look for
+// programs, packages and settings in their working directory and its parents.
 func (f *Fleet) folder(inProject bool) string {
 	home := f.Home.Home
 	switch {
@@ -24,7 +23,7 @@ func (f *Fleet) folder(inProject bool) string {
 	return home
 }
 
-// project returns the outermost folder of the project.
+// project returns the outermost directory of the project.
 func (f *Fleet) project() string {
 	if root, ok := f.Home.Repository(); ok && root != f.Home.Home {
 		return root
@@ -32,8 +31,7 @@ func (f *Fleet) project() string {
 	return f.Home.Project
 }
 
-// machine returns the machine as servers see it that are of the project, or
-// are not.
+// machine returns the machine as servers of the project, or all other servers, see it.
 func (f *Fleet) machine(inProject bool) *doctor.Machine {
 	m := f.Machine.At(f.folder(inProject))
 	if inProject {
@@ -50,14 +48,13 @@ func (f *Fleet) machine(inProject bool) *doctor.Machine {
 	return m
 }
 
-// start returns the Spec as it is started in dir: it is told of the folder the
-// way a shell would, and a server that is not of the project finds no programs
-// there. (npm and direnv put folders of the project on the PATH.)
+// start returns the spec as it is started in dir, with PWD set. A server that does not belong to
+// the project finds no programs in it. (npm and direnv add directories of the project to PATH.)
 func (f *Fleet) start(s launch.Spec, dir string, inProject bool) launch.Spec {
 	if s = startIn(s, dir); inProject || s.URL != "" {
 		return s
 	}
-	for i, pair := range s.Env { // startIn made it a copy
+	for i, pair := range s.Env { // startIn made a copy
 		if value, ok := strings.CutPrefix(pair, "PATH="); ok {
 			s.Env[i] = "PATH=" + f.outside(value)
 		}
@@ -65,7 +62,7 @@ func (f *Fleet) start(s launch.Spec, dir string, inProject bool) launch.Spec {
 	return s
 }
 
-// outside returns a PATH without the folders of the project.
+// outside returns a PATH without the directories of the project.
 func (f *Fleet) outside(path string) string {
 	project := f.project()
 	if project == "" || project == f.Home.Home || below(f.Home.Home, project) {
@@ -75,7 +72,7 @@ func (f *Fleet) outside(path string) string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
-// startIn tells a server the folder it starts in the way a shell would.
+// startIn sets PWD to the directory that the server starts in, as a shell would.
 func startIn(s launch.Spec, dir string) launch.Spec {
 	if s.URL != "" || s.Env == nil {
 		return s
@@ -95,7 +92,7 @@ func startIn(s launch.Spec, dir string) launch.Spec {
 	return s
 }
 
-// below reports whether a folder is in another one, at any depth.
+// below reports whether dir is inside top, at any depth.
 func below(dir, top string) bool {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

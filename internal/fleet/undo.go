@@ -1,39 +1,102 @@
 package fleet
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gauze-mcp/gauze/internal/backup"
 )
 
-// Return is the way back from one change, shown before it is gone.
-type Return struct {
+// Reversal undoes one change and those that were made together with it. It is shown before it is
+// applied.
+type Reversal struct {
 	backup.Entry
-	Diff string // from what the change left to what was there before, without the values that are secret
+	Diff  string // what the undo would change, without secrets
+	group []backup.Entry
 }
 
-// Return shows what taking back a change would do.
-func (f *Fleet) Return(id string) (Return, error) {
-	entry, before, after, err := f.Store.Contents(id)
-	if err != nil {
-		return Return{}, err
+// Reversal returns what undoing a change would do.
+func (f *Fleet) Reversal(id string) (r Reversal, err error) {
+	if r.group, err = f.Group(id); err != nil {
+		return r, err
 	}
-	return Return{entry, f.difference(entry, after, before)}, nil
+	var diff strings.Builder
+	for _, e := range r.group {
+		entry, before, after, err := f.Store.Contents(e.ID)
+		if err != nil {
+			return r, err
+		}
+		if e.ID == id {
+			r.Entry = entry
+		}
+		diff.WriteString(f.difference(entry, after, before))
+	}
+	r.Diff = diff.String()
+	return r, nil
 }
 
-// Consent is what somebody agrees to who has seen the diff.
-func (r Return) Consent() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "undo %s %s %s %s %s", r.ID, r.Path, r.Target, r.Old, r.New))
-	return hex.EncodeToString(sum[:])[:32]
+// Consent returns a token for exactly this reversal.
+func (r Reversal) Consent() string {
+	sum := sha256.New()
+	for _, e := range r.group {
+		fmt.Fprintf(sum, "undo %s %s %s %s %s\n", e.ID, e.Path, e.Target, e.Old, e.New)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:32]
 }
 
-// Undo takes a change back, if that is what was agreed to and the file is
-// still what the change left.
-func (f *Fleet) Undo(r Return, consent string) (backup.Entry, error) {
+// Undo applies a reversal if consent is for exactly this one and the files did not change since.
+func (f *Fleet) Undo(r Reversal, consent string) ([]backup.Entry, error) {
 	if consent != r.Consent() {
-		return backup.Entry{}, ErrConsent
+		return nil, ErrConsent
 	}
-	return f.Store.Restore(r.ID, false)
+	return f.Revert(r.ID, false)
+}
+
+// Group returns a change and those that were made together with it, newest first.
+func (f *Fleet) Group(id string) (group []backup.Entry, err error) {
+	one, _, _, err := f.Store.Contents(id)
+	if err != nil || one.Group == "" {
+		return []backup.Entry{one}, err
+	}
+	all, err := f.Store.List()
+	for _, e := range all {
+		if e.Group == one.Group {
+			group = append(group, e)
+		}
+	}
+	return group, err
+}
+
+// Revert undoes a change and those that were made together with it. It overwrites files that
+// changed since only if force is set; the others are restored in any case.
+func (f *Fleet) Revert(id string, force bool) (made []backup.Entry, err error) {
+	group, err := f.Group(id)
+	if err != nil {
+		return nil, err
+	}
+	var refused []error
+	name := groupOf(len(group))
+	for _, e := range group {
+		entry, err := f.Store.RestoreIn(name, e.ID, force)
+		switch {
+		case errors.Is(err, backup.ErrSame) && len(group) > 1: // restored before
+		case err != nil:
+			refused = append(refused, err)
+		default:
+			made = append(made, entry)
+		}
+	}
+	return made, errors.Join(refused...)
+}
+
+// groupOf returns a new name for a group of n changes. A single change needs none.
+func groupOf(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return rand.Text()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// State is how a server is, in one word.
+// State is the state of a server in one word.
 type State string
 
 const (
@@ -25,27 +25,28 @@ const (
 	Off     State = "off"     // disabled, or in a file the client no longer reads
 )
 
-// Action is what is to be done about a server.
+// Action is what can be done about a server.
 type Action int
 
 const (
 	Nothing Action = iota
-	ByHand         // Next says what a person has to do
+	ByHand         // Next says what the user has to do
 	Heal           // try fixes that change how the server is started or reached
 	Repair         // change the configuration file
-	Rewrap         // the gauze in front of the server is gone
+	Rewrap         // the gauze binary that wraps the server is missing
 	Try            // ask the user, then start it
 )
 
-// Verdict is the one judgement of a server: the command line and the tools of gauze mcp report it in their own words.
+// Verdict is the judgement of a server. The command line and the tools of gauze mcp present it in
+// their own words.
 type Verdict struct {
 	State  State
 	Cause  string
 	Action Action
-	Next   string // what a person does or runs; empty for Nothing
+	Next   string // what to do or run; empty for Nothing
 }
 
-// Verdict judges a server by what its file says and what happened when it was started.
+// Verdict judges a server by its entry and by the result of its test.
 func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
@@ -61,10 +62,10 @@ func (c *Checked) Verdict() Verdict {
 	case c.Disabled:
 		return command(Off, "disabled", Nothing)
 	case c.Builtin != "":
-		return command(Works, "part of the client", Nothing)
+		return command(Works, "built into the client", Nothing)
 	case len(c.Errors()) > 0:
 		return c.ofProblem(command, Broken, c.Errors()[0])
-	case c.Gone:
+	case c.GauzeMissing:
 		return command(Broken, "wrapped, but gauze is no longer at "+redact.Quote(c.Entry.Spec.Command), Rewrap)
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return command(Broken, c.Hide(redact.Quote(c.Attempt.Stopped)), Nothing)
@@ -80,7 +81,7 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
 	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped:
-		return command(Works, "with the help of gauze run: "+c.healedBy()[0].About, Nothing)
+		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
 	case len(c.Problems) > 0:
@@ -101,14 +102,14 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 	return Verdict{state, cause, ByHand, p.Next}
 }
 
-// Health is the verdict as one of the words of health checks: "healthy", "degraded", "unresponsive", "dead" or
-// "not_tried".
+// Health returns the verdict in the terms of a health check: "healthy", "degraded", "unresponsive",
+// "dead" or "not_tried".
 func (c *Checked) Health() string {
 	command := c.Real().URL == ""
 	switch {
 	case !c.Tried:
 		return "not_tried"
-	case c.Well() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
+	case c.WorksInClient() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
@@ -120,7 +121,7 @@ func (c *Checked) Health() string {
 	return "dead"
 }
 
-// healedBy are the steps of a treatment that were kept.
+// healedBy returns the fixes that were kept.
 func (c *Checked) healedBy() (kept []doctor.Step) {
 	for _, step := range c.Report.Steps {
 		if step.Result != doctor.Undone {
@@ -130,8 +131,8 @@ func (c *Checked) healedBy() (kept []doctor.Step) {
 	return kept
 }
 
-// otherTransport is how the server is really spoken to, if its client would
-// try another way.
+// otherTransport returns the transport that the server actually uses, if its client would use a
+// different one.
 func (c *Checked) otherTransport() clientconfig.Transport {
 	found := clientconfig.Transport(c.Attempt.Found.Transport)
 	if c.Report.Healthy && !c.Wrapped && (c.Transport == clientconfig.HTTP || c.Transport == clientconfig.SSE) && found != c.Transport {
@@ -140,16 +141,16 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 	return ""
 }
 
-// Hide takes the secrets of all entries out of what a server or a program said.
+// Hide removes the secrets of all entries from the output of a server or program.
 func (s *Server) Hide(text string) string { return redact.Text(s.view.secrets.Redact(text)) }
 
-// Hiding takes the secrets of a server that is in no file out of what it said.
+// Hiding returns a function that removes the secrets of a server that is in no file.
 func Hiding(spec launch.Spec) func(string) string {
 	secrets := spec.Secrets()
 	return func(text string) string { return redact.Text(secrets.Redact(text)) }
 }
 
-// word is how a person names this server on a command line.
+// word returns the server's ID, quoted for a command line.
 func (s *Server) word() string { return plaintext.Clean(shell.Here().Quote(s.ID())) }
 
 func count(n int, what string) string {
@@ -159,8 +160,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Standing is what is to be known of a server before anybody tries it: a few
-// words, or none if it is as it should be.
+// Standing returns notes about a server that has not been tested, or none.
 func (s *Server) Standing() []string {
 	var all []string
 	add := func(is bool, words string) {
@@ -168,9 +168,9 @@ func (s *Server) Standing() []string {
 			all = append(all, words)
 		}
 	}
-	add(s.Config.Place.Old != "", "old place")
+	add(s.Config.Place.Old != "", "file no longer read")
 	add(s.Builtin != "", "built in")
-	add(s.Disabled, "off")
+	add(s.Disabled, "disabled")
 	add(s.Wrapped, "wrapped")
 	add(s.Foreign(), "comes with the project")
 	if broken := s.Errors(); len(broken) > 0 {

@@ -10,34 +10,32 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// maxShown is the longest text that somebody is asked to agree to: nobody reads
-// more in a dialog.
+// maxShown bounds what the user is asked to confirm: a longer text would not be read in a dialog.
 const maxShown = 32 << 10
 
-// Written returns how the server is started or reached as its file says it,
-// references not expanded.
+// Written returns how the server is started or reached as its file says, with references not
+// expanded.
 func (s *Server) Written() launch.Spec { return s.Config.Written(s.Entry) }
 
-// Whole returns everything that decides what runs, or what is sent where, for a
-// person who is to agree to it: nothing is masked, cut or expanded.
+// Whole returns everything that determines what is run, or what is sent where, for the user's
+// confirmation. Nothing is masked, shortened or expanded.
 func (s *Server) Whole() (string, error) { return Whole(s.Written(), s.Sends()...) }
 
-// Whole renders a spec as it is written, for a person who is to agree to it.
-// sends names variables of the user's environment whose values leave with it.
-// What is too long to be read is refused.
+// Whole renders a spec as written, for the user's confirmation. sends names the variables of the
+// user's environment whose values are sent. A spec that is too long to review is an error.
 func Whole(s launch.Spec, sends ...string) (string, error) {
 	text := rendered(s, sends, func(value string) string { return value }, func(_, value string) string { return value })
 	if len(text) > maxShown {
-		return "", fmt.Errorf("it is %d kB long, too much to be read before it is agreed to", len(text)>>10)
+		return "", fmt.Errorf("the entry is %d kB long, which is too long to review", len(text)>>10)
 	}
 	return text, nil
 }
 
-// Outline is Whole without keys in headers and variables, for an agent. The
-// command, its arguments and what could be one are whole.
+// Outline is Whole without keys in headers and variables, for an agent. The command, its arguments
+// and anything that could be one are complete.
 func Outline(s launch.Spec, sends ...string) string {
 	header := func(value string) string {
-		if !strings.ContainsAny(value, "${") { // a reference is no key
+		if !strings.ContainsAny(value, "${") { // a reference is not a key
 			return redact.Redacted
 		}
 		return value
@@ -51,15 +49,14 @@ func Outline(s launch.Spec, sends ...string) string {
 	return rendered(s, sends, header, variable)
 }
 
-// isKey reports whether a value is nothing but a key. What could be a command
-// or the path of one is not.
+// isKey reports whether a value can only be a key, and not a command or the path of one.
 func isKey(name, value string) bool {
 	return redact.NamesSecret(name, value) && keyShape.MatchString(value) && strings.ContainsAny(value, "0123456789")
 }
 
 var keyShape = regexp.MustCompile(`^[A-Za-z0-9_.~+=-]{12,}$`)
 
-// rendered is the one place that says what a server is to somebody who decides.
+// rendered describes a server for someone who decides about it. All descriptions come from here.
 func rendered(s launch.Spec, sends []string, header func(value string) string, variable func(name, value string) string) string {
 	var b strings.Builder
 	if s.URL != "" {
@@ -70,7 +67,7 @@ func rendered(s launch.Spec, sends []string, header func(value string) string, v
 	} else {
 		b.WriteString(Visible(s.String()))
 		if s.Dir != "" {
-			fmt.Fprintf(&b, "\n  in the folder %s", Visible(s.Dir))
+			fmt.Fprintf(&b, "\n  in the directory %s", Visible(s.Dir))
 		}
 		for _, pair := range s.Env {
 			name, value, _ := strings.Cut(pair, "=")
@@ -78,12 +75,12 @@ func rendered(s launch.Spec, sends []string, header func(value string) string, v
 		}
 	}
 	if len(sends) > 0 {
-		b.WriteString("\n  which sends the value of " + Visible(strings.Join(sends, ", ")) + " from your environment")
+		b.WriteString("\n  sends the value of " + Visible(strings.Join(sends, ", ")) + " from your environment")
 	}
 	return b.String()
 }
 
-// Visible spells out what a terminal or a dialog would not show.
+// Visible makes characters visible that a terminal or dialog would not show.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -96,8 +93,7 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// References returns the names of the variables that a text refers to as
-// ${NAME}.
+// References returns the names of the variables that a text refers to as ${NAME}.
 func References(text string) (names []string) {
 	for _, found := range reference.FindAllString(text, -1) {
 		names = append(names, found[2:len(found)-1])

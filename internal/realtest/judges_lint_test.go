@@ -195,7 +195,7 @@ var neighbour = map[realparts.Client]defect{
 func (j judge) batches(t *testing.T) (all [][]defect) {
 	good := neighbour[j.client]
 	good.before = works
-	spoiled := j.known(t).Fields.OneSpoilsAll
+	spoiled := j.known(t).Fields.RejectsFile
 	rest := []defect{good}
 	for _, d := range slices.Concat(defects[j.client], forPersons[j.client]) {
 		switch {

@@ -16,27 +16,27 @@ const (
 	Everywhere = Command | Args | Environment | URL | Headers | Cwd
 )
 
-// Unset says what becomes of a reference to a variable that is not set.
+// Unset says how a client expands a reference to a variable that is not set.
 type Unset uint8
 
 const (
-	Unsaid Unset = iota // nobody wrote it down; we leave it as it is
-	Left                // it stays as it is written
-	Empty               // it becomes nothing
+	Unsaid Unset = iota // unknown; the reference is left as written
+	Left                // the reference stays as written
+	Empty               // it expands to nothing
 )
 
-// Dialect is what one client expands, and where. The zero value is a client of
-// which nobody knows whether it expands anything.
+// Dialect describes which references a client expands, and where. The zero value is a client whose
+// behavior is unknown.
 type Dialect struct {
 	Known bool
-	Forms Form // none, and Known: it expands nothing
+	Forms Form // zero with Known set: it expands nothing
 	In    Part
 	Unset Unset
 
-	Windows Form // more forms on Windows
+	Windows Form // additional forms on Windows
 }
 
-// On is the dialect on a system.
+// On returns the dialect on an operating system.
 func (d Dialect) On(system string) Dialect {
 	if system == "windows" {
 		d.Forms |= d.Windows
@@ -44,19 +44,19 @@ func (d Dialect) On(system string) Dialect {
 	return d
 }
 
-// Lookup finds the value of a variable.
+// Lookup returns the value of a variable.
 type Lookup func(name string) (string, bool)
 
-// Expansion is a text as the server would get it.
+// Expansion is a string as the server would receive it.
 type Expansion struct {
 	Text    string
 	Unset   []string    // variables without a value
-	Waiting []Reference // what a person, a file or a program would have to say
+	Waiting []Reference // references that the user, a file or a program must supply
 }
 
-// Expand does to a text what the client would. Folders come from lookup under
-// the names of their form, "workspaceFolder" and so on. Files are not read and
-// nothing is run: such references wait.
+// Expand expands a string as the client would. Directories come from lookup under the names of
+// their form, such as "workspaceFolder". No file is read and nothing is run for a reference: it is
+// added to Waiting.
 func (d Dialect) Expand(text string, in Part, lookup Lookup) Expansion {
 	e := Expansion{Text: text}
 	if d.Forms == 0 || d.In&in == 0 {
@@ -73,7 +73,7 @@ func (d Dialect) Expand(text string, in Part, lookup Lookup) Expansion {
 			value, known = lookup(r.Name)
 		}
 		switch {
-		case known && (value != "" || r.Form != Default): // ${NAME:-x} takes x for an empty one, too
+		case known && (value != "" || r.Form != Default): // ${NAME:-x} also uses x for an empty value
 		case r.Form == Default:
 			value = r.Otherwise
 		case r.Form&Variables == 0:
@@ -94,8 +94,8 @@ func (d Dialect) Expand(text string, in Part, lookup Lookup) Expansion {
 	return e
 }
 
-// Foreign lists references that were meant and that this client hands on as they
-// are written. It is empty if nobody knows what the client expands.
+// Foreign returns the intended references that this client passes on unexpanded. It is empty if the
+// client's behavior is unknown.
 func (d Dialect) Foreign(text string, in Part) (all []Reference) {
 	if !d.Known {
 		return nil
@@ -108,8 +108,7 @@ func (d Dialect) Foreign(text string, in Part) (all []Reference) {
 	return all
 }
 
-// Spell writes a reference to a variable as the client reads it, in the form
-// that leaves least room for doubt.
+// Spell writes a reference to a variable in the client's least ambiguous form.
 func (d Dialect) Spell(name string, in Part) (string, bool) {
 	if d.In&in == 0 {
 		return "", false

@@ -1,5 +1,5 @@
-// Package reference reads and writes references to variables in the dialects of
-// MCP clients: ${NAME}, ${env:NAME}, {env:NAME}, $NAME and the rest.
+// Package reference parses and writes references to variables in the forms of MCP clients, such as
+// ${NAME}, ${env:NAME}, {env:NAME} and $NAME.
 package reference
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Form is one way to write a reference; a set of them is a Form, too.
+// Form is one way to write a reference, or a set of them.
 type Form uint16
 
 const (
@@ -18,28 +18,28 @@ const (
 	Curly                      // {env:NAME}
 	Bare                       // $NAME
 	Percent                    // %NAME%
-	Double                     // {{NAME}}, of templates: no client expands it
+	Double                     // {{NAME}}, used in templates: no client expands it
 	Secret                     // ${{ secrets.NAME }}
-	Input                      // ${input:NAME}: the client asks a person
-	File                       // ${file:PATH}: the text of a file
+	Input                      // ${input:NAME}: the client asks the user
+	File                       // ${file:PATH}: the content of a file
 	CurlyFile                  // {file:PATH}
-	Folder                     // ${workspaceFolder}, ${userHome} and their like
-	Shell                      // $(COMMAND): what it prints
+	Folder                     // ${workspaceFolder}, ${userHome} and others
+	Shell                      // $(COMMAND): its output
 )
 
-// Variables are the forms that name a variable of the environment.
+// Variables are the forms that name an environment variable.
 const Variables = Braces | Default | Env | Curly | Bare | Percent
 
-// Reference is one of them in a text.
+// Reference is a reference in a string.
 type Reference struct {
 	From, To  int
 	Form      Form
 	Name      string
-	Otherwise string // of Default
+	Otherwise string // for Default
 }
 
-// shape has one group for the name in each alternative, in the order of
-// alternatives. What is more special comes first.
+// shape has one group for the name in each alternative, in the order of alternatives. More specific
+// forms come first.
 var shape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([\w.-]+)\s*\}\}` +
 		`|\$\{env:([A-Za-z_]\w*)\}` +
@@ -63,7 +63,7 @@ var alternatives = []struct {
 
 const otherwiseGroup = 7
 
-// Find lists the references of a text, whatever their dialect.
+// Find returns the references in a string, in any dialect.
 func Find(text string) (all []Reference) {
 	if !strings.ContainsAny(text, "${%") {
 		return nil
@@ -84,9 +84,8 @@ func Find(text string) (all []Reference) {
 	return all
 }
 
-// Meant tells a reference from an accident. $NAME and %NAME% can as well be
-// a part of a password: they count where they are the whole text, or stand where
-// a value begins and ends.
+// Meant reports whether a reference is intended. $NAME and %NAME% may be part of a password: they
+// count only if they are the whole string or are delimited like a value.
 func (r Reference) Meant(text string) bool {
 	if r.Form&(Bare|Percent) == 0 {
 		return true
@@ -95,7 +94,7 @@ func (r Reference) Meant(text string) bool {
 	return (before == "" || strings.ContainsRune("=: /", rune(before[len(before)-1]))) && (after == "" || strings.ContainsRune(`/\: `, rune(after[0])))
 }
 
-// String is the reference as it is written.
+// String returns the reference as written.
 func (r Reference) String() string {
 	switch r.Form {
 	case Env:

@@ -15,32 +15,32 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-func (d *desk) addLook() {
-	add(d, "list_servers", "List MCP servers",
-		"List the MCP servers in the configuration files of all clients on this machine (Claude Code, Cursor, VS Code, Codex and others), how each is started, whether gauze run is in front of it, and what is wrong in the files. Starts nothing.",
+func (svc *service) addInspectTools() {
+	add(svc, "list_servers", "List MCP servers",
+		"List the MCP servers in the configuration files of all clients on this machine (Claude Code, Cursor, VS Code, Codex and others): how each is started, whether it runs through gauze run, and problems in the files. Use it to find server names. Starts and changes nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).list)
-	add(d, "check_health", "Check MCP servers",
-		"Try MCP servers side by side, as their clients would start them, and say how each is: healthy (lists its tools), degraded (works only with help, or its client would not load the entry as it is written), unresponsive (it is there, but gives no usable answer), dead (not found, not started, ended, refused), not_tried. With the cause and the next step. auto_heal also tries fixes in memory that only change how the same server is started or reached; heal_server writes them.",
+	add(svc, "check_health", "Check MCP servers",
+		"Start or reach MCP servers as their clients do and report the state of each, with the cause and the next step. Use it when tools are missing or a server fails. States: healthy (lists its tools), degraded (works only with a fix, or its client does not load the entry), unresponsive (no usable response in time), dead (not found, did not start, exited or refused the connection), not_tried. Changes no files; auto_heal also tries fixes in memory, which heal_server can save.",
 		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).health)
-	add(d, "verify", "Compare with a lock file",
-		"Compare all servers with a lock file made by `gauze lock`: what changed in configurations, versions and tool definitions since they were trusted. Tries the servers, changes nothing.",
+	add(svc, "verify", "Compare with a lock file",
+		"Compare servers with a lock file made by `gauze lock` and report changes in configuration, version and tool definitions. Starts the servers; changes no files.",
 		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).verify)
 }
 
 type listIn struct {
-	Servers []string `json:"servers,omitempty" jsonschema:"names, or CLIENT/NAME; left out: all"`
-	Clients []string `json:"clients,omitempty" jsonschema:"ids of clients, such as claude-code or cursor; left out: all"`
+	Servers []string `json:"servers,omitempty" jsonschema:"NAME or CLIENT/NAME; default: all"`
+	Clients []string `json:"clients,omitempty" jsonschema:"client ids, such as claude-code or cursor; default: all"`
 }
 
-// Listed is all there is.
+// Listed is the result of list_servers.
 type Listed struct {
 	Servers  []Server  `json:"servers"`
-	Problems []Problem `json:"problems,omitempty" jsonschema:"of files, not of one server"`
-	More     int       `json:"more,omitempty" jsonschema:"how many servers are not shown"`
+	Problems []Problem `json:"problems,omitempty" jsonschema:"problems of whole files"`
+	More     int       `json:"more,omitempty" jsonschema:"number of servers not shown"`
 	Looked   []string  `json:"looked,omitempty" jsonschema:"files that were read"`
 }
 
-const mostServers = 300
+const maxServers = 300
 
 func (c *call) list(in listIn) (out Listed, err error) {
 	view := c.look()
@@ -49,7 +49,7 @@ func (c *call) list(in listIn) (out Listed, err error) {
 		return out, err
 	}
 	out.Servers = []Server{}
-	for _, s := range chosen[:min(len(chosen), mostServers)] {
+	for _, s := range chosen[:min(len(chosen), maxServers)] {
 		out.Servers = append(out.Servers, serverOf(s))
 	}
 	out.More = len(chosen) - len(out.Servers)
@@ -60,7 +60,7 @@ func (c *call) list(in listIn) (out Listed, err error) {
 	return out, nil
 }
 
-// fileProblems are those of no single server, of these clients.
+// fileProblems returns the problems of whole files of these clients.
 func fileProblems(view *fleet.View, clients []string) (all []clientconfig.Problem) {
 	for _, p := range view.Problems {
 		if len(clients) == 0 || strings.Contains(" "+strings.Join(clients, " ")+" ", " "+p.Client.ID+" ") {
@@ -77,7 +77,7 @@ func (l Listed) text() string {
 		for _, note := range []struct {
 			is   bool
 			word string
-		}{{s.Wrapped, "wrapped"}, {s.Disabled, "switched off"}, {!s.Approved, "of a project, not approved"}} {
+		}{{s.Wrapped, "wrapped"}, {s.Disabled, "disabled"}, {!s.Approved, "from the project, not approved"}} {
 			if note.is {
 				b.WriteString(" [" + note.word + "]")
 			}
@@ -86,13 +86,13 @@ func (l Listed) text() string {
 		writeProblems(&b, s.Problems)
 	}
 	if len(l.Servers) == 0 {
-		fmt.Fprintf(&b, "No server in %d files.\n", len(l.Looked))
+		fmt.Fprintf(&b, "No servers found in %s.\n", plural(len(l.Looked), "file"))
 	}
 	if l.More > 0 {
 		fmt.Fprintf(&b, "and %d more\n", l.More)
 	}
 	if len(l.Problems) > 0 {
-		b.WriteString("In files:\n")
+		b.WriteString("Problems in files:\n")
 		writeProblems(&b, l.Problems)
 	}
 	return b.String()
@@ -102,49 +102,49 @@ func writeProblems(b *strings.Builder, all []Problem) {
 	for _, p := range all {
 		fixable := ""
 		if p.Fixable {
-			fixable = " (heal_server repairs it)"
+			fixable = " (heal_server can fix it)"
 		}
 		fmt.Fprintf(b, "  %s %s: %s%s\n", p.Severity, p.Code, p.What, fixable)
 	}
 }
 
-// look reads all files, and remembers what must not be said.
+// look reads all files and registers their secrets for redaction.
 func (c *call) look() *fleet.View {
-	view := c.desk.Fleet.Look()
-	c.knows(view)
+	view := c.service.Fleet.Look()
+	c.hideSecretsOf(view)
 	return view
 }
 
 type healthIn struct {
-	Servers []string `json:"servers,omitempty" jsonschema:"names, or CLIENT/NAME; left out: all"`
-	Clients []string `json:"clients,omitempty" jsonschema:"ids of clients; left out: all"`
-	Heal    bool     `json:"auto_heal,omitempty" jsonschema:"try fixes in memory that only change how the same server is started or reached"`
-	Project bool     `json:"include_project,omitempty" jsonschema:"also run servers that come with the project and nobody has agreed to; the user is asked first"`
-	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"for one answer without a sign of progress, 1 to 600"`
-	Consent string   `json:"consent,omitempty" jsonschema:"the token of an earlier answer, after the user agreed"`
+	Servers []string `json:"servers,omitempty" jsonschema:"NAME or CLIENT/NAME; default: all"`
+	Clients []string `json:"clients,omitempty" jsonschema:"client ids; default: all"`
+	Heal    bool     `json:"auto_heal,omitempty" jsonschema:"also try fixes in memory that only change how a server is started or reached"`
+	Project bool     `json:"include_project,omitempty" jsonschema:"include unapproved servers that come with the project; the user is asked first"`
+	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
+	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
 
-// Health is how the servers are.
+// Health is the result of check_health.
 type Health struct {
-	Standing
+	ActionStatus
 	Servers   []Checked `json:"servers,omitempty"`
-	Problems  []Problem `json:"problems,omitempty" jsonschema:"of files, not of one server"`
-	Conflicts []string  `json:"conflicts,omitempty" jsonschema:"tools of one name in several servers of one client"`
-	Derived   string    `json:"derived,omitempty" jsonschema:"how the states are found"`
+	Problems  []Problem `json:"problems,omitempty" jsonschema:"problems of whole files"`
+	Conflicts []string  `json:"conflicts,omitempty" jsonschema:"tools with the same name in several servers of one client"`
+	Derived   string    `json:"derived,omitempty" jsonschema:"what the states mean"`
 }
 
-// Checked is how one server is.
+// Checked is the state of one server.
 type Checked struct {
 	ID       string    `json:"id"`
 	State    string    `json:"state" jsonschema:"healthy, degraded, unresponsive, dead or not_tried"`
-	Why      string    `json:"why,omitempty" jsonschema:"of a server that was not tried, or works and is not healthy"`
+	Why      string    `json:"why,omitempty" jsonschema:"why it is degraded or was not tried"`
 	Report   *Healing  `json:"report,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
-	Next     string    `json:"next,omitempty" jsonschema:"the call or the deed that comes next"`
-	Diff     string    `json:"diff,omitempty" jsonschema:"what heal_server would write to keep what helped"`
+	Next     string    `json:"next,omitempty" jsonschema:"what to do next"`
+	Diff     string    `json:"diff,omitempty" jsonschema:"what heal_server would write"`
 }
 
-const derived = "healthy: it listed its tools as it is configured; degraded: only with help, or its client would not load the entry; unresponsive: started or reached, but no usable answer in time; dead: not found, not started, ended or refused; not_tried: says why."
+const derived = "healthy: lists its tools as configured; degraded: works only with a fix, or its client does not load the entry; unresponsive: started or reached, but no usable response in time; dead: not found, did not start, exited or refused the connection; not_tried: see why."
 
 func (c *call) health(in healthIn) (out Health, err error) {
 	wait, err := seconds(in.Timeout)
@@ -157,25 +157,24 @@ func (c *call) health(in healthIn) (out Health, err error) {
 		return out, err
 	}
 	check := func(c *call) (out Health, err error) {
-		c.knows(view)
+		c.hideSecretsOf(view)
 		all := c.check(chosen, fleet.CheckOptions{Heal: in.Heal, Timeout: wait})
 		out.Status, out.Derived, out.Problems = done, derived, problemsOf(fileProblems(view, in.Clients))
 		for _, one := range all {
 			out.Servers = append(out.Servers, checkedOf(view, one))
 		}
 		for _, x := range limited(fleet.Conflicts(all)) {
-			out.Conflicts = append(out.Conflicts, fmt.Sprintf("%s: the tool %s is in %s", x.Client, redact.Quote(x.Tool), redact.Quote(strings.Join(x.Servers, ", "))))
+			out.Conflicts = append(out.Conflicts, fmt.Sprintf("%s: the tool %s is provided by %s", x.Client, redact.Quote(x.Tool), redact.Quote(strings.Join(x.Servers, ", "))))
 		}
 		return out, c.ctx.Err()
 	}
 	if !in.Project {
 		return check(c)
 	}
-	return agreedTo(c, foreignOf(chosen), commandLine(append([]string{"gauze", "doctor"}, in.Servers...)...), check)
+	return confirmStart(c, foreignOf(chosen), commandLine(append([]string{"gauze", "doctor"}, in.Servers...)...), check)
 }
 
-// foreignOf are the servers that nobody has agreed to run, as their entries
-// have them.
+// foreignOf returns the servers that the user has not approved, as their entries are written.
 func foreignOf(servers []*fleet.Server) (all []candidate) {
 	for _, s := range servers {
 		if s.Foreign() {
@@ -185,24 +184,24 @@ func foreignOf(servers []*fleet.Server) (all []candidate) {
 	return all
 }
 
-// check tries servers, and tells what is going on. Those of a project are tried
-// if somebody agreed to them as they are written.
+// check tests servers and reports progress. It tests a project's server only if the user allowed
+// the entry exactly as written.
 func (c *call) check(servers []*fleet.Server, o fleet.CheckOptions) []*fleet.Checked {
-	if c.verdict(triesOwn...) != trust.Allowed {
+	if c.verdict(startsOwn...) != trust.Allowed {
 		return fleet.Unchecked(servers)
 	}
-	o.Tell = func(s *fleet.Server, is string) { c.tell("%s: %s", s.ID(), is) }
+	o.Tell = func(s *fleet.Server, is string) { c.progress("%s: %s", s.ID(), is) }
 	o.Ask = func(s *fleet.Server) error {
 		theirs := candidate{trust.Project, s.Written(), s.Sends()}
-		if c.verdict(theirs.deed()) == trust.Never || !c.desk.agreed(theirs.spec) {
+		if c.verdict(theirs.operation()) == trust.Never || !c.service.agreed(theirs.spec) {
 			return s.NotAgreed()
 		}
 		return nil
 	}
-	return c.desk.Fleet.Check(c.ctx, servers, o)
+	return c.service.Fleet.Check(c.ctx, servers, o)
 }
 
-// checkedOf reports a server's verdict in terms of our tools.
+// checkedOf reports a server's verdict, with next steps in terms of these tools.
 func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	v := c.Verdict()
 	shown := Checked{ID: redact.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
@@ -217,7 +216,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	case fleet.Rewrap:
 		shown.Next = "tell the user to run: " + v.Next
 	case fleet.Try:
-		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}: the user is asked first", shown.ID)
+		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}; the user is asked first", shown.ID)
 	}
 	if shown.State == "not_tried" {
 		shown.Why = c.Not
@@ -233,7 +232,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 
 func (h Health) text() string {
 	if h.Status != done {
-		return h.Standing.text()
+		return h.ActionStatus.text()
 	}
 	var b strings.Builder
 	for _, s := range h.Servers {
@@ -245,7 +244,7 @@ func (h Health) text() string {
 		case s.Report != nil && s.Report.Diagnosis != nil:
 			b.WriteString("; " + s.Report.Diagnosis.Explanation)
 		case s.Report != nil:
-			fmt.Fprintf(&b, "; %d tools", s.Report.ToolCount)
+			b.WriteString("; " + plural(s.Report.ToolCount, "tool"))
 		}
 		if s.Next != "" {
 			b.WriteString("\n  next: " + s.Next)
@@ -254,7 +253,7 @@ func (h Health) text() string {
 		writeProblems(&b, s.Problems)
 	}
 	if len(h.Servers) == 0 {
-		b.WriteString("No server is configured here.\n")
+		b.WriteString("No servers are configured.\n")
 	}
 	writeProblems(&b, h.Problems)
 	for _, conflict := range h.Conflicts {
@@ -264,18 +263,18 @@ func (h Health) text() string {
 }
 
 type verifyIn struct {
-	File    string  `json:"file,omitempty" jsonschema:"path of the lock file; left out: gauze.lock.json in the project"`
-	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"for one answer without a sign of progress, 1 to 600"`
+	File    string  `json:"file,omitempty" jsonschema:"path of the lock file; default: gauze.lock.json in the project"`
+	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
 }
 
-// Verified is what differs from a lock.
+// Verified is the result of verify.
 type Verified struct {
 	Same   bool          `json:"same"`
 	File   string        `json:"file"`
 	Made   string        `json:"made" jsonschema:"when the lock was made"`
 	Drifts []fleet.Drift `json:"drifts"`
 
-	Uncompared string `json:"uncompared,omitempty" jsonschema:"why values of variables, headers and queries were not compared"`
+	Uncompared string `json:"uncompared,omitempty" jsonschema:"why values of variables, headers and query strings were not compared"`
 }
 
 func (c *call) verify(in verifyIn) (out Verified, err error) {
@@ -288,16 +287,20 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 		path = fleet.LockFile
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.desk.Fleet.Home.Project, path)
+		path = filepath.Join(c.service.Fleet.Home.Project, path)
 	}
 	lock, err := readLock(path)
 	if err != nil {
 		return out, err
 	}
 	view := c.look()
-	all := c.check(view.Servers, fleet.CheckOptions{Timeout: wait})
-	out = Verified{File: plaintext.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: redact.Passage(c.desk.Fleet.Uncompared(lock))}
-	for _, drift := range c.desk.Fleet.Verify(lock, all) {
+	chosen, err := view.Choose(lock.Known(fleet.Choice{}))
+	if err != nil {
+		return out, err
+	}
+	all := c.check(chosen, fleet.CheckOptions{Timeout: wait})
+	out = Verified{File: plaintext.Clean(path), Made: lock.Made.Format(time.RFC3339), Drifts: []fleet.Drift{}, Uncompared: redact.Passage(c.service.Fleet.Uncompared(lock))}
+	for _, drift := range c.service.Fleet.Verify(lock, all) {
 		drift.Client, drift.Server, drift.What = redact.Quote(drift.Client), redact.Quote(drift.Server), redact.Passage(drift.What)
 		out.Drifts = append(out.Drifts, drift)
 	}
@@ -308,18 +311,18 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 func readLock(path string) (fleet.Lock, error) {
 	lock, _, err := fleet.OpenLock(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return lock, mistake("there is no lock file at "+redact.Quote(path), "the user makes one with `gauze lock`; one of another name is {\"file\": \"PATH\"}")
+		return lock, failure("no lock file at "+redact.Quote(path), "ask the user to run `gauze lock`, or give the path as {\"file\": \"PATH\"}")
 	}
 	return lock, err
 }
 
 func (v Verified) text() string {
 	if v.Same && v.Uncompared == "" {
-		return "Everything is as it was when " + v.File + " was made (" + v.Made + ")."
+		return "Nothing changed since " + v.File + " was made (" + v.Made + ")."
 	}
 	var b strings.Builder
 	if v.Same {
-		b.WriteString("No difference to " + v.File + " (" + v.Made + ") was found.\n")
+		b.WriteString("No differences from " + v.File + " (" + v.Made + ") were found.\n")
 	}
 	if v.Uncompared != "" {
 		b.WriteString(v.Uncompared + "\n")

@@ -1,0 +1,32 @@
+//go:build unix
+
+package agenttools
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+)
+
+// Every byte of tools/list is paid for in the context of every session.
+func TestTheListOfToolsIsSmall(t *testing.T) {
+	a := newAgent(t, settings{version: modern})
+	all, err := a.session.ListTools(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const maxBytes = 20_000
+	t.Logf("tools/list has %d bytes", len(data))
+	if len(data) >= maxBytes {
+		t.Errorf("tools/list has %d bytes, the limit is %d", len(data), maxBytes)
+	}
+	for _, tool := range all.Tools {
+		in, _ := json.Marshal(tool.InputSchema)
+		out, _ := json.Marshal(tool.OutputSchema)
+		t.Logf("%s: description %d, input %d, output %d", tool.Name, len(tool.Description), len(in), len(out))
+	}
+}
