@@ -116,7 +116,7 @@ func (w watcher) given(r reference) (string, bool) {
 	if v, ok := lookup(w.old.Environment(), r.name, false); ok {
 		return v, true
 	}
-	return r.otherwise, r.otherwise != ""
+	return r.fallback, r.fallback != ""
 }
 
 // program: the one that was named, wherever it is installed; a Python under

@@ -327,7 +327,7 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	}
 	// Nor is any other that a person gave.
 	web.Header = nil
-	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Risk == Runtime || !strings.Contains(fixes[0].Next, "use port "+is) {
+	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Risk == Runtime || !strings.Contains(fixes[0].Next, "change port "+was+" to "+is) {
 		t.Errorf("%s %v", Diagnose(c).Cause, names(fixes))
 	}
 	// Nor does a server from elsewhere get the port.
@@ -416,7 +416,7 @@ func TestHostileEvidenceLeadsNowhere(t *testing.T) {
 }
 
 func TestReferencesOfEveryDialect(t *testing.T) {
-	known := func(r reference) (string, bool) { return "<" + r.name + r.otherwise + ">", true }
+	known := func(r reference) (string, bool) { return "<" + r.name + r.fallback + ">", true }
 	for text, want := range map[string]string{
 		"${A_B}": "<A_B>", "${env:A}": "<A>", "${input:my-token}": "<my-token>", "$A": "<A>", "Bearer $A": "Bearer <A>", "%APPDATA%/x": "<APPDATA>/x", "{{ A }}": "<A>", "{env:A}": "<A>",
 		"${A:-b}": "<Ab>", "x${A}y${B}": "x<A>y<B>", "$HOME/x": "<HOME>/x", "pa$word": "pa$word", "$A$B": "$A$B", "100%": "100%", "a%20b%20c": "a%20b%20c", "plain": "plain", "${}": "${}", "--k=$A": "--k=<A>",

@@ -60,7 +60,7 @@ func TestAForeignDotenvDecidesNothing(t *testing.T) {
 			if bad := steered(fixes, spec, stray); len(bad) > 0 {
 				t.Errorf("%s, %s: filled in by %q", name, what, bad)
 			}
-			if !asked(fixes, stray, name, path) {
+			if !asked(fixes, stray, name, (&plan{}).quoted(path)) {
 				t.Errorf("%s, %s: nobody is told that %s has it: %+v", name, what, path, fixes)
 			}
 		}
@@ -77,7 +77,7 @@ func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 	if bad := steered(fixes, spec, f.Dir); len(bad) > 0 {
 		t.Errorf("filled in by %q", bad)
 	}
-	if !asked(fixes, stray, "workspaceFolder", f.Dir) {
+	if !asked(fixes, stray, "workspaceFolder", (&plan{}).quoted(f.Dir)) {
 		t.Errorf("%+v", fixes)
 	}
 	spec.Dir = f.Dir // now the entry says so itself
@@ -98,7 +98,7 @@ func TestAForeignComposeFileMovesNoPort(t *testing.T) {
 	if bad := steered(fixes, spec, "DB_PORT="+strconv.Itoa(outer)); len(bad) > 0 {
 		t.Errorf("moved by %q", bad)
 	}
-	if !asked(fixes, stray, strconv.Itoa(outer), path) {
+	if !asked(fixes, stray, strconv.Itoa(outer), (&plan{}).quoted(path)) {
 		t.Errorf("%+v", fixes)
 	}
 }

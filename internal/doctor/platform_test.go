@@ -41,7 +41,7 @@ func TestTheScriptOfWindowsIsStartedOnlyIfItIsThere(t *testing.T) {
 		t.Fatalf("%s", d.Cause)
 	}
 	fixes := Fixes(f.Machine)(d, c, spec)
-	if len(fixes) == 0 || fixes[0].Next != "winget install OpenJS.NodeJS.LTS" || fixes[0].Apply != nil {
+	if len(fixes) == 0 || fixes[0].Next != "Install Node.js: `winget install OpenJS.NodeJS.LTS`" || fixes[0].Apply != nil {
 		t.Errorf("without npx.cmd: %v", names(fixes))
 	}
 	g := newFakeMachine(t)

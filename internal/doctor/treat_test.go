@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"context"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -105,6 +107,41 @@ func TestAGuessIsKeptOnlyIfItWasRight(t *testing.T) {
 	} {
 		if got := compare(Seen{Case: lost}, Seen{Case: c.there}, Diagnose(lost), true); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// Our own advice is shown as it is written: a placeholder in it is not a secret.
+func TestAdviceKeepsItsPlaceholders(t *testing.T) {
+	spec := upstream.Spec{URL: "https://a.example/mcp"}
+	c := Case{URL: spec.URL, Live: true, Stage: Started, HTTP: []HTTP{{Status: 401, Authenticate: "Bearer"}}}
+	report := Treat(t.Context(), spec, Treatment{First: &Seen{Case: c}, Fixes: Fixes(newFakeMachine(t).Machine)})
+	if want := "`gauze run --url https://a.example/mcp --header-env Authorization=VARIABLE`"; !strings.HasSuffix(report.Todo, want) {
+		t.Errorf("want %s at the end of: %s", want, report.Todo)
+	}
+}
+
+// What a file or directory is called is foreign text: a secret in it is hidden,
+// and it cannot move the cursor.
+func TestForeignNamesInFixesAreQuoted(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	f, name := newFakeMachine(t), "home/me/servers/"+token
+	if runtime.GOOS != "windows" { // which does not allow it in a name
+		name += "\x1b[2J"
+	}
+	dir := f.folder(name)
+	f.file(name+"/server.js", "")
+	f.file(name+"/.env", "A=1\n")
+	spec := upstream.Spec{Command: "node", Args: []string{dir + "/server.js"}, Env: []string{"PATH=/given"}}
+	c := said("Error: .env file not found")
+	c.Command = append([]string{spec.Command}, spec.Args...)
+	fixes := Fixes(f.Machine)(Diagnosis{Cause: "dotenv_not_loaded"}, c, spec)
+	if len(fixes) == 0 {
+		t.Fatal("nothing is offered")
+	}
+	for _, fix := range fixes {
+		if text := fix.About + fix.Next; strings.Contains(text, token) || strings.Contains(text, "\x1b") {
+			t.Errorf("%s: %q", fix.Name, text)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 
 	steps := e.Do
 	if cause.Known() {
-		steps = cause.steps()
+		steps = Steps(cause.Remedy)
 	}
 	for _, s := range steps {
 		fmt.Fprintf(&b, "%s\n", wrap(s.Text, "  "))
