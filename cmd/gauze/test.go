@@ -174,10 +174,10 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
 	case report.Healthy:
-		b.WriteString("\nIt works with that. To have it for good:\n\n")
+		b.WriteString("\nIt works with this fix. To make it permanent:\n\n")
 		for _, step := range report.Steps {
 			if step.Result != doctor.Undone && step.Next != "" {
-				b.WriteString(indent(step.Next) + "\n")
+				b.WriteString(showFix(step.Next, p))
 			}
 		}
 	case report.Diagnosis != nil:
@@ -186,8 +186,8 @@ func showTest(spec upstream.Spec, a upstream.Attempted, report doctor.Report, he
 			d.Fix, d.Command = report.Todo, report.Command
 		}
 		if d.Category == doctor.Unknown {
-			d.Explanation = "It went no further, and nothing it said or did tells why: " + fault.Quote(a.Stopped) + "."
-			d.Fix = "Run it in a terminal, without Gauze, and see what it says: " + fault.Quote(shownServer(spec))
+			d.Explanation = "It stopped here without giving a reason: " + fault.Quote(a.Stopped) + "."
+			d.Fix = "Start it in a terminal, without gauze, to see its output: `" + fault.Quote(shownServer(spec)) + "`"
 			if words := lastWords(a); len(words) > 0 {
 				d.Reasons = words
 			}

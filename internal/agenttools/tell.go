@@ -31,7 +31,7 @@ type diagnoseIn struct {
 }
 
 func (d Diagnosis) text() string {
-	text := fmt.Sprintf("%s (%s, %d %% sure)\nfix: %s", d.Explanation, d.Cause, int(d.Confidence*100+0.5), d.Fix)
+	text := fmt.Sprintf("%s (%s, %s)\nfix: %s", d.Explanation, d.Cause, doctor.Likelihood(d.Confidence), d.Fix)
 	for _, said := range d.Said {
 		text += "\nevidence: " + said
 	}

@@ -113,7 +113,7 @@ func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 	if d == nil {
 		return nil
 	}
-	shown := &Diagnosis{Category: string(d.Category), Cause: d.Cause, Confidence: d.Confidence, Explanation: fault.Passage(d.Explanation), Fix: fault.Passage(d.Fix)}
+	shown := &Diagnosis{Category: string(d.Category), Cause: d.Cause, Confidence: d.Confidence, Explanation: fault.Passage(d.Explanation), Fix: fault.Clean(d.Fix)}
 	for _, reason := range limited(d.Reasons) {
 		shown.Said = append(shown.Said, fault.Quote(reason))
 	}
@@ -136,13 +136,13 @@ func healingOf(spec upstream.Spec, a upstream.Attempted, r doctor.Report) *Heali
 		h.Tools = append(h.Tools, secrets.Quote(tool.Name))
 	}
 	for _, s := range r.Steps {
-		h.Steps = append(h.Steps, Step{s.Fix, fault.Passage(s.About), s.Result, fault.Passage(s.Next)})
+		h.Steps = append(h.Steps, Step{s.Fix, fault.Clean(s.About), s.Result, fault.Clean(s.Next)})
 	}
 	if r.Healthy {
 		return h
 	}
 	h.Stopped = secrets.Quote(a.Stopped)
-	if h.Next = fault.Passage(r.Todo); h.Next == "" && h.Diagnosis != nil {
+	if h.Next = fault.Clean(r.Todo); h.Next == "" && h.Diagnosis != nil {
 		h.Next = h.Diagnosis.Fix
 	}
 	const last = 6
@@ -169,7 +169,7 @@ func (h *Healing) text() string {
 		b.WriteString(": " + h.Stopped)
 	}
 	if d := h.Diagnosis; d != nil {
-		fmt.Fprintf(&b, ".\n%s (%s, %d %% sure)", d.Explanation, d.Cause, int(d.Confidence*100+0.5))
+		fmt.Fprintf(&b, ".\n%s (%s, %s)", d.Explanation, d.Cause, doctor.Likelihood(d.Confidence))
 	}
 	if h.Next != "" {
 		b.WriteString("\nnext: " + h.Next)

@@ -244,7 +244,7 @@ func TestAnswersOfAURL(t *testing.T) {
 		{"a bare 403", false, HTTP{Status: 403}, "http_forbidden", "--header-env"},
 		{"a 403 with a token", true, HTTP{Status: 403}, "http_forbidden", "has access"},
 		{"a puzzle", false, HTTP{Status: 403, Body: "<title>Just a moment...</title>"}, "bot_challenge", "let MCP clients past"},
-		{"its own fault", false, HTTP{Status: 500, Body: "DATABASE_URL is not set"}, serverError, "tell who runs the server"},
+		{"its own fault", false, HTTP{Status: 500, Body: "DATABASE_URL is not set"}, serverError, "Report this to the server's operator"},
 		{"down", false, HTTP{Status: 502, Body: "OPENAI_API_KEY is not set"}, "remote_outage", "Wait"},
 		{"406", false, HTTP{Status: 406}, "accept_header_incomplete", "Check the address"},
 		{"415", false, HTTP{Status: 415}, "content_type_refused", "Check the address"},

@@ -60,12 +60,13 @@ type Diagnosis struct {
 	Command string `json:"-"`
 }
 
-// Likelihood returns the confidence in words: certain, likely or possible.
-func (d Diagnosis) Likelihood() string {
+// Likelihood returns a confidence in words for people. The numbers rank clues and were never
+// measured, so only programs get them.
+func Likelihood(confidence float64) string {
 	switch {
-	case d.Confidence >= certain:
-		return "certain"
-	case d.Confidence >= likely:
+	case confidence >= certain:
+		return "very likely"
+	case confidence >= likely:
 		return "likely"
 	}
 	return "possible"

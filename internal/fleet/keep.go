@@ -53,7 +53,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	switch {
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
-			d.skip(c.ID(), "it works only with help that is for a person to write down: "+c.Hide(steps[0].Next))
+			d.skip(c.ID(), "it works only with help that is for a person to write down: "+c.hideValues(steps[0].Next))
 		}
 	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
 		d.skip(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; what is run or reached would change, so it needs a look at the diff")

@@ -67,7 +67,7 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return command(Broken, c.Hide(fault.Quote(c.Attempt.Stopped)), Nothing)
 	case c.Tried && !c.Report.Healthy:
-		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.Hide(cmp.Or(c.Report.Todo, d.Fix))}
+		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.hideValues(cmp.Or(c.Report.Todo, d.Fix))}
 		if d.Category == doctor.Unknown {
 			v.Cause = "stopped here without giving a reason: " + c.Hide(fault.Quote(c.Attempt.Stopped))
 		}
@@ -140,6 +140,10 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 
 // Hide takes the secrets of all entries out of what a server or a program said.
 func (s *Server) Hide(text string) string { return fault.Redact(s.view.secrets.Redact(text)) }
+
+// hideValues removes the secrets of all entries from advice. It is in our own words, and patterns
+// would also hide placeholders such as Authorization=VARIABLE in it.
+func (s *Server) hideValues(text string) string { return s.view.secrets.Redact(text) }
 
 // Hiding takes the secrets of a server that is in no file out of what it said.
 func Hiding(spec upstream.Spec) func(string) string {
