@@ -23,7 +23,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// stage is what the scenes play on.
+// stage is what the scenes have in common.
 type stage struct {
 	*client
 	screen *screen
@@ -33,8 +33,7 @@ type stage struct {
 	marks  chan struct{}
 }
 
-// mark is an event of our own. When it has come back, everything before it is
-// on the screen.
+// mark is an event of the demo itself. When it comes back, everything before it is on the screen.
 const mark event.Kind = "demo-mark"
 
 func (s *stage) catchUp() {
@@ -42,7 +41,7 @@ func (s *stage) catchUp() {
 	<-s.marks
 }
 
-// Run plays all scenes and returns an error if a promise was broken.
+// Run plays all scenes. It returns an error if a guarantee was violated.
 func Run(ctx context.Context, w io.Writer, color bool) error {
 	dir, err := os.MkdirTemp("", "gauze-demo-")
 	if err != nil {
@@ -56,8 +55,8 @@ func Run(ctx context.Context, w io.Writer, color bool) error {
 	session := proxy.New(proxy.Options{
 		Name: "faulty server",
 		Spec: upstream.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
-		// The same rules as ever, on a shorter clock: nobody wants to watch a
-		// server hang for a minute.
+		// The usual rules with shorter timeouts, so that nobody has to watch a server hang for a
+		// minute.
 		Timeout: 20 * time.Second, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
 		HangGrace: 600 * time.Millisecond,
 		Restart:   upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},

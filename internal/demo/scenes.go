@@ -10,7 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// scene is one way to break a server. Later healing adds its own.
+// scene is one way to break a server.
 type scene struct {
 	title, about string
 	run          func(context.Context, *stage) error
@@ -91,7 +91,7 @@ var scenes = []scene{
 			if err := s.wantExplained(ctx, "forecast", `{"city":"Oslo","days":"a few","unit":"celsius"}`); err != nil {
 				return err
 			}
-			// The server has shown that it checks its arguments, so more can be repaired.
+			// The server has shown that it validates its arguments, so more can be repaired.
 			return s.wantRepaired(ctx, "forecast", `{"city":"Oslo","days":2,"units":null,"tags":"['wind', 'rain']"}`)
 		}},
 	{"A storm", "200 calls from 8 callers, half of them writes, and a kill every 40 answers.",
@@ -100,7 +100,7 @@ var scenes = []scene{
 		}},
 }
 
-// unreadAbout says what becomes of a call that the server died before reading.
+// unreadAbout describes what happens to a call that the server died before reading.
 func unreadAbout(proved bool) string {
 	const about = "The write lies in the server's pipe, unread, when it dies. "
 	if proved {
@@ -109,7 +109,7 @@ func unreadAbout(proved bool) string {
 	return about + "This system gives no proof of that, so the client is told that the outcome is unknown."
 }
 
-// storm lets callers call while the server is killed again and again.
+// storm makes calls from several callers while the server is killed repeatedly.
 func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error {
 	s.catchUp()
 	s.screen.client(fmt.Sprintf("becomes %d callers", callers))
@@ -138,7 +138,7 @@ func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error 
 					firstErr = err
 				}
 				if answered%killEvery == 0 && answered < calls {
-					s.server.signal(syscall.SIGKILL) // one that is being restarted cannot be killed
+					s.server.signal(syscall.SIGKILL) // a server that is restarting cannot be killed
 				}
 				mu.Unlock()
 			}
@@ -154,13 +154,13 @@ func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error 
 	return firstErr
 }
 
-// show puts an answer behind everything that led to it.
+// show shows a response after everything that led to it.
 func (s *stage) show(a answer, err error) error {
 	s.catchUp()
 	return s.screen.answer(a, err)
 }
 
-// wantText makes a call that has to succeed.
+// wantText makes a call that must succeed.
 func (s *stage) wantText(ctx context.Context, tool, arguments string) error {
 	pending, err := s.start(tool, arguments, "")
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *stage) wantText(ctx context.Context, tool, arguments string) error {
 	return s.show(answer, err)
 }
 
-// wantRepaired makes a call that succeeds only because it is repaired.
+// wantRepaired makes a call that succeeds only after a repair.
 func (s *stage) wantRepaired(ctx context.Context, tool, arguments string) error {
 	s.screen.client("calls " + tool + " " + arguments)
 	pending, err := s.start(tool, arguments, "")
@@ -211,7 +211,7 @@ func (s *stage) wantExplained(ctx context.Context, tool, arguments string) error
 	return nil
 }
 
-// wantUnknown makes a call whose outcome nobody can know.
+// wantUnknown makes a call whose outcome cannot be known.
 func (s *stage) wantUnknown(ctx context.Context, tool, arguments, key string) error {
 	pending, err := s.start(tool, arguments, key)
 	if err != nil {
@@ -224,11 +224,11 @@ func (s *stage) wantUnknown(ctx context.Context, tool, arguments, key string) er
 	return s.show(answer, err)
 }
 
-// server is the process behind the wrap, known by its events.
+// server is the current server process, followed by its events.
 type server struct {
 	mu      sync.Mutex
-	pid     int // 0: none is ready
-	count   int // of starts
+	pid     int // 0 while the server is not ready
+	count   int // number of starts
 	changed chan struct{}
 }
 
@@ -248,7 +248,7 @@ func (s *server) note(e event.Event) {
 	s.changed = make(chan struct{})
 }
 
-// awaitStart waits until the server is ready for at least the n-th time.
+// awaitStart waits until the server has become ready at least n times.
 func (s *server) awaitStart(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()

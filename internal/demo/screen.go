@@ -11,14 +11,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// screen is the timeline a person reads.
+// screen is the timeline that the user sees.
 type screen struct {
 	mu    sync.Mutex
 	w     io.Writer
 	color bool
 	began time.Time
 	hush  bool
-	kinds map[event.Kind]int // while hushed
+	kinds map[event.Kind]int // events counted while quiet
 }
 
 func newScreen(w io.Writer, color bool) *screen {
@@ -75,7 +75,7 @@ func (s *screen) quiet(on bool) {
 	s.hush = on
 }
 
-// answer shows what a caller was told.
+// answer shows a response to a caller.
 func (s *screen) answer(a answer, err error) error {
 	switch {
 	case err != nil:
@@ -88,7 +88,7 @@ func (s *screen) answer(a answer, err error) error {
 	return nil
 }
 
-// changes shows what was repaired of a call, and by which rule.
+// changes shows what was repaired in a call, and by which rule.
 func (s *screen) changes(all []change) {
 	for _, c := range all {
 		before, after := string(c.Before), string(c.After)
@@ -102,7 +102,7 @@ func (s *screen) changes(all []change) {
 	}
 }
 
-// message shows what a model reads that has to send its call again.
+// message shows the message for a model that has to send its call again.
 func (s *screen) message(text string) {
 	for i, line := range strings.Split(text, "\n") {
 		mark := " "
@@ -121,7 +121,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// event shows what the wrap noticed and did.
+// event shows what gauze noticed and did.
 func (s *screen) event(e event.Event) {
 	s.mu.Lock()
 	hush := s.hush

@@ -216,9 +216,9 @@ func authCauses() []cause {
 	}
 }
 
-// aboutOurKey tells whether a cause is about a key that was sent. What a server
-// says about one does not count where we know that there was none, and it needs
-// no sign-in where there was one: whether a header went along is the fact.
+// aboutOurKey reports whether a cause contradicts what is known about the key: a server's complaint
+// about a key does not count if none was sent, and a request to sign in does not count if one was.
+// Whether a header was sent is a fact.
 func (x *exam) aboutOurKey(c *cause) bool {
 	switch c.name {
 	case "invalid_api_key", "expired_token_hidden_in_200", "wrong_kind_of_credential", "stale_oauth_cache", "auth_header_malformed", "token_scope_insufficient":
@@ -229,7 +229,7 @@ func (x *exam) aboutOurKey(c *cause) bool {
 	return false
 }
 
-// named gives a clue a name of ours.
+// named returns a condition that sets a name of the match.
 func named(key, value string) func(*exam, *match) bool {
 	return func(_ *exam, m *match) bool {
 		m.names = map[string]string{key: value}

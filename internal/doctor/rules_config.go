@@ -2,16 +2,16 @@ package doctor
 
 import "strings"
 
-// configFile is a name under which clients keep their servers.
+// configFile matches the names of files in which clients configure servers.
 var configFile = &wording{source: `(?i)\b(?:claude_desktop_config|mcp_config|mcp[-_]?settings|cline_mcp_settings|mcp|settings|config|opencode|\w+[-_]?config)\.(?:jsonc?|toml|ya?ml)\b|\.mcp\.json|\.claude\.json|\bMCP config|configuration file|config file`}
 
-// aboutConfig tells a broken configuration from a broken message: both are JSON
-// that cannot be parsed, but only one names a file.
+// aboutConfig reports whether a parse error is about a configuration and not about a message: both
+// are JSON, but only a configuration has a file name.
 func aboutConfig(x *exam, _ *match) bool {
 	return configFile.MatchString(x.text) || configFile.MatchString(x.line)
 }
 
-// sdkModule is a part of the Python SDK, which names itself in its logs.
+// sdkModule matches modules of the Python SDK, which appear in its logs.
 var sdkModule = &wording{source: `^(?:client|server|shared|types|cli|os)\b`}
 
 func configCauses() []cause {
@@ -38,7 +38,7 @@ func configCauses() []cause {
 				{likely, `(?i)(?:could not|failed to|error|unable to|cannot)[^\n]{0,20}(?:pars|load|read)\w*[^\n]{0,30}(?P<path>[\w./\\~-]*(?:mcp|config|settings)[\w-]*\.jsonc?)`, nil},
 				{certain, `(?i)duplicate (?:key|field|entry|mapping key)s?:? ?[` + "`" + `'"]?(?P<option>[\w.]+)`, aboutConfig},
 				{strong, `The data couldn.t be read because it isn.t in the correct format`, nil},
-				{strong, `Expected double-quoted property name in JSON at position \d+ \(line (?P<position>[2-9]|\d{2,})\b`, nil}, // a message is one line
+				{strong, `Expected double-quoted property name in JSON at position \d+ \(line (?P<position>[2-9]|\d{2,})\b`, nil}, // messages are one line
 			},
 			hides: []string{"stdout_log_pollution"},
 		},
@@ -73,7 +73,7 @@ func configCauses() []cause {
 				{strong, `(?s)"path": ?\[\s*"(?:mcpServers|servers)",\s*"(?P<option>[^"\n]+)"`, nil},
 				{strong, `(?i)does not adhere to (?:the )?MCP server configuration schema`, nil},
 				{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) && // the name of a host
+					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) && // a host name
 						!sdkModule.MatchString(m.names["option"])
 				}},
 				{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, notOwnFile},
@@ -91,7 +91,7 @@ func configCauses() []cause {
 				{strong, `The "file" argument must be of type string\. Received (?:undefined|null|an instance of Array)`, nil},
 				{strong, `\[ERR_INVALID_ARG_(?:TYPE|VALUE)\]: The (?:"file"|argument 'file')`, nil},
 				{strong, `(?i)invalid (?:MCP )?(?:server )?(?:settings|configuration|config) (?:schema|format|structure|shape)\b`, nil},
-				{strong, `(?i)(?:Connection state: Error|Invalid config\w*[^\n]{0,40}:) Cannot read propert(?:ies|y) of undefined`, nil}, // the client reads an entry
+				{strong, `(?i)(?:Connection state: Error|Invalid config\w*[^\n]{0,40}:) Cannot read propert(?:ies|y) of undefined`, nil}, // the client parses an entry
 				{strong, `(?i)failed to get server instance: server name (?P<option>[\w.-]+) not found|server ['"` + "`" + `]?(?P<named>[\w.-]+)['"` + "`" + `]? (?:is )?not (?:found|defined|configured|listed) in (?:the |your )?(?:[\w.]*config\w*|settings|mcp\.json|mcpServers)`, nil},
 				{strong, `(?i)(?:environment|env) (?:variables?|entries|must|should)[^\n]{0,40}(?:be (?:added|given|written|specified|passed) as|in the form(?:at)?(?: of)?|format)[: ]+['"` + "`" + `]?(?:-e )?[A-Z]\w*=`, nil},
 			},
@@ -185,11 +185,11 @@ func configCauses() []cause {
 	}
 }
 
-// clientFile is a file in which a client keeps its servers.
+// clientFile matches a file in which a client configures servers.
 var clientFile = &wording{source: `(?i)claude|cursor|mcp|cline|windsurf|codex|opencode|zed|vscode|goose|continue`}
 
-// ownFile tells whether a line is about a file of the server itself, which was
-// started and reads it. The client's own are known by their names.
+// ownFile reports whether a line is about the server's own file, which the running server reads. A
+// client's files are known by their names.
 func ownFile(x *exam, m *match) bool {
 	return len(x.Command) > 0 && x.URL == "" && !clientFile.MatchString(m.names["path"]) && !strings.Contains(m.said, "mcpServers") && !packageFile.MatchString(m.names["path"])
 }

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// variableName is a name that can be nothing but a variable's: API, HTTP and
-// ERROR are words.
+// variableName matches names that can only be variables: API, HTTP and ERROR are words.
 var variableName = &wording{source: `^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$`}
 
 var plainVariables = []string{"DSN", "PORT", "TOKEN", "DATABASEURL", "APPDATA", "HOME", "PATH"}
@@ -16,21 +15,20 @@ func namesVariable(_ *exam, m *match) bool {
 	return variableName.MatchString(name) && !strings.HasPrefix(name, "ERR_") || slices.Contains(plainVariables, name)
 }
 
-// isCode: what systems and libraries call their errors is written as variables
-// are.
+// isCode reports whether a name is an error code: systems and libraries write these like variables.
 func isCode(name string) bool {
 	return slices.ContainsFunc([]string{"EAI_", "ERR_", "UND_ERR", "UNABLE_TO_", "DEPTH_ZERO_", "SELF_SIGNED_", "CERT_HAS_", "CERT_NOT_", "HPE_", "ERROR_", "STATUS_", "SSL_ERROR", "NS_ERROR"},
 		func(front string) bool { return strings.HasPrefix(name, front) })
 }
 
-// environRead tells whether a stack of Python shows that a name was looked up in
-// the environment, and not in some dictionary.
+// environRead reports whether a Python stack trace shows that a name was looked up in the
+// environment and not in a dictionary.
 func environRead(text string) bool {
 	return slices.ContainsFunc([]string{"environ", "getenv", "<frozen os>", `os.py"`, "env[", "config("}, func(sign string) bool { return strings.Contains(text, sign) })
 }
 
-// aside is a line that only mentions that something is not set: a warning or a
-// note, about what the server can do without.
+// aside reports whether a line mentions only in passing that something is not set: a warning or a
+// note about something optional.
 func aside(m *match) bool {
 	return inPassing.MatchString(m.said) && !insisting.MatchString(m.said)
 }
@@ -40,7 +38,7 @@ var (
 	insisting = &wording{source: `(?:^|[\s\[(|])(?i:errors?)(?:\]|:|\s-|\)|,)|\bERROR\b|(?i)\b(?:fatal|critical|exiting|aborting|exception|must|cannot (?:start|run|continue)|panic)\b|\[server stderr\]|\[info\] .*\b(?:required|missing)\b|\bplease set\b|\w+Error:`}
 )
 
-// unset are the ways to say that a variable has no value, in earnest.
+// unset returns the clues that a required variable is not set.
 func unset() []clue {
 	clues := saidUnset()
 	for i, c := range clues {
@@ -73,7 +71,7 @@ func saidUnset() []clue {
 		{certain, `(?i:Failed to (?:load|parse|read)|Invalid|Missing)[^\n]{0,20} (?i:environment variables|environment configuration|env(?:ironment)? (?:config|validation))`, nil},
 		{strong, `(?s)ZodError:? \[.*?"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
 		{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<variable>\w+)\s+Field required`, func(x *exam, m *match) bool {
-			m.names["variable"] = strings.ToUpper(m.names["variable"]) // what pydantic looks for
+			m.names["variable"] = strings.ToUpper(m.names["variable"]) // pydantic's name for it
 			return !slices.Contains([]string{"DEBUG", "LOG_LEVEL", "MOUNT_PATH", "HOST", "PORT"}, m.names["variable"])
 		}},
 		{certain, `(?:must|should) have required property '(?P<variable>[A-Za-z]\w*(?:[Kk]ey|[Tt]oken|[Ss]ecret|Url|URL|[Pp]assword|[Ii]d)\w*)'`, nil},
@@ -93,14 +91,14 @@ func saidUnset() []clue {
 	}
 }
 
-// notAnAnswer tells the server's own complaint from an answer over HTTP: a key
-// that a service misses may well be set and not sent.
+// notAnAnswer reports whether a complaint is the server's own and not an HTTP response: a key that
+// a service lacks may be set but not sent.
 func notAnAnswer(x *exam, m *match) bool {
 	return !x.status(&match{}, 401, 403) && !strings.Contains(m.said, "401") && !strings.Contains(strings.ToLower(m.said), "unauthorized") && !strings.Contains(m.said, "error_description")
 }
 
-// unsetWhere are the clues of unset under a further condition, and surer: a
-// cause that knows more is the better one.
+// unsetWhere returns the clues of unset under a further condition, with more confidence: the more
+// specific cause is the better one.
 func unsetWhere(fits func(x *exam, m *match) bool) []clue {
 	var clues []clue
 	for _, c := range unset() {
@@ -112,10 +110,10 @@ func unsetWhere(fits func(x *exam, m *match) bool) []clue {
 	return clues
 }
 
-// envOption is what docker's -e takes.
+// envOption matches what docker's -e accepts.
 var envOption = &wording{source: `^[A-Z_][A-Z0-9_]*(?:=.*)?$|=|^-`}
 
-// rejected is an answer that a wrong key or token gets.
+// rejected matches responses to a wrong key or token.
 var rejected = &wording{source: `(?i)\b(?:401|403|unauthorized|forbidden|invalid (?:x-)?api[- ]?key|invalid token|bad credentials|authentication|access denied)\b`}
 
 func environmentCauses() []cause {
@@ -164,7 +162,7 @@ func environmentCauses() []cause {
 			explain: "{variable|A variable that the server requires} is not set inside the container. Docker passes on only the variables named with -e.",
 			fix:     "Add `-e {variable|NAME}` to the arguments of docker run (the name, not the value), and set the value under \"env\" in the server's entry.",
 			clues: append(unsetWhere(func(x *exam, m *match) bool { return x.container() }),
-				clue{certain, "", func(x *exam, m *match) bool { // -e takes NAME or NAME=value; here stands something else
+				clue{certain, "", func(x *exam, m *match) bool { // -e accepts NAME or NAME=value; this is neither
 					where := rejected.FindStringIndex(x.text)
 					for i, word := range x.Command {
 						if where != nil && i > 0 && (x.Command[i-1] == "-e" || x.Command[i-1] == "--env") && !envOption.MatchString(word) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// scriptTail is the end of a path to a script.
+// scriptTail matches the end of a path to a script.
 var scriptTail = &wording{source: `^[^-/][^\n]*/[^/\n]+\.(?:py|[cm]?js|ts|jar)$|^[^-/][^/\n]*\.(?:py|[cm]?js|ts|jar)$`}
 
-// fileCauses are about paths that are not there, or that may not be touched.
+// fileCauses returns the causes about paths that do not exist or are not accessible.
 func fileCauses() []cause {
 	return []cause{
 		{
@@ -130,7 +130,7 @@ func fileCauses() []cause {
 				{strong, `(?i)(?:ENOENT|no such file|not found|does not exist|cannot access)[^\n]{0,80}['"` + "`" + `](?P<path>(?:/Users/[^/\n'"]+/Library/Mobile|/Users/[^/\n'"]+/Library/Application|[A-Za-z]:\\Program|[^'"\n]*/(?:Google|One|Visual|Application))['"` + "`" + `])`, nil},
 				{strong, `(?i)no such file or directory[^\n]{0,60}\\ `, nil},
 				{certain, `(?:Cannot find module|can't open file|No such file or directory:?) '(?P<path>/[^'\n]+)'`, func(x *exam, m *match) bool {
-					at := slices.Index(x.Command, m.names["path"]) // a path without an ending, and the rest of it is the next argument
+					at := slices.Index(x.Command, m.names["path"]) // a path without an extension whose rest is the next argument
 					return at > 0 && at+1 < len(x.Command) && !strings.Contains(path.Base(m.names["path"]), ".") && scriptTail.MatchString(x.Command[at+1])
 				}},
 			},
@@ -275,5 +275,5 @@ func fileCauses() []cause {
 	}
 }
 
-// notOurPermission are refusals of a service, not of the operating system.
+// notOurPermission matches refusals by a service, not by the operating system.
 var notOurPermission = &wording{source: `(?i)publickey|for user|for (?:table|schema|relation|database)|pull access|403|401|API|token|scope|PERMISSION_DENIED`}

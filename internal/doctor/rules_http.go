@@ -44,7 +44,7 @@ func sessionCauses() []cause {
 				{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
 				{certain, `(?i)session with (?:the )?id ['"]?[\w-]+['"]? (?:was |is |could )?(?:not (?:be )?found|does not exist|expired)`, nil},
 				{certain, `(?i)No transport found for session(?:Id)?|Could not find session`, nil},
-				{strong, `(?i)SseClientTransport[^\n]{0,20}Error sending message: 40[04]\b`, nil}, // it was connected, or there would be no place to send to
+				{strong, `(?i)SseClientTransport[^\n]{0,20}Error sending message: 40[04]\b`, nil}, // it was connected, or it would not know where to send
 				{strong, `(?i)Server not initialized`, func(x *exam, m *match) bool {
 					return x.remote() || x.status(m, 400, 404) || strings.Contains(x.text, "-32000")
 				}},
@@ -68,8 +68,8 @@ func sessionCauses() []cause {
 	}
 }
 
-// redirected reads where a redirect leads: to another host, or elsewhere on the
-// same one.
+// redirected reads where a redirect leads: to a different host, or to a different path of the same
+// one.
 func (x *exam) redirected(m *match) bool {
 	from, err := url.Parse(x.URL)
 	if err != nil || x.URL == "" {
@@ -91,13 +91,13 @@ func (x *exam) redirected(m *match) bool {
 	return false
 }
 
-// slashMoved tells whether a redirect only adds or drops the slash at the end.
+// slashMoved reports whether a redirect only adds or removes the slash at the end.
 func (x *exam) slashMoved(m *match) bool {
 	at, err := url.Parse(x.URL)
 	return err == nil && m.names["target"] != "" && m.names["target"] == " to "+turned(at).EscapedPath()
 }
 
-// turned is an address with the slash at its end the other way round.
+// turned returns an address with the slash at its end added or removed.
 func turned(u *url.URL) *url.URL {
 	other := *u
 	if other.RawPath = ""; strings.HasSuffix(u.Path, "/") {
@@ -270,8 +270,7 @@ func endpointCauses() []cause {
 	}
 }
 
-// stdioClient tells whether the server was started by a client that speaks to
-// it over pipes.
+// stdioClient reports whether a client started the server and talks to it over pipes.
 func stdioClient(x *exam, m *match) bool {
 	return len(x.Command) > 0 && !x.remote() && !x.container() && !strings.Contains(strings.ToLower(m.said), "stdio") &&
 		!strings.Contains(x.line, "http") && !brokeOff.MatchString(x.text)
@@ -279,7 +278,7 @@ func stdioClient(x *exam, m *match) bool {
 
 var aboutEndpoint = &wording{source: `(?i)/mcp|/sse|POSTing to endpoint|streamable|SSE|endpoint|MCP server`}
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	brokeOff         = &wording{source: `UnhandledPromiseRejection|Traceback \(most recent|panic: |Unhandled exception\.|Uncaught [A-Z]\w*Error`}
 	severalInstances = &wording{source: `(?i)\b(?:pods?|replicas?|k8s|kubernetes|load ?balancer|workers?|lambda|cloud run)\b`}

@@ -56,9 +56,8 @@ func limitCauses() []cause {
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
 				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|CUDA out of memory|(?i:\bout of memory\b)|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
-				// Somebody's log that ends like this is about the kernel's or a
-				// container's memory limit. What we watch ourselves may have been
-				// killed by anyone.
+				// A log that ends like this is about a memory limit of the kernel or a container. A
+				// server that gauze watches may have been killed by anything.
 				{strong, "", func(x *exam, m *match) bool { return !x.Live && x.exited(m, 137) }},
 				{likely, "", func(x *exam, m *match) bool {
 					if x.Live || x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
@@ -115,10 +114,10 @@ func limitCauses() []cause {
 	}
 }
 
-// processLine is a line of ps.
+// processLine matches a line of ps.
 var processLine = &wording{source: `(?m)^\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+.*(?:node|python|npx|uv|mcp)|^\s*\d+\s+\?*\S*\s+\d+:\d\d\S*\s+.*(?:node|python|npx|uv|mcp)`}
 
-// manyProcesses reads the output of ps: the same program again and again.
+// manyProcesses reports whether the output of ps shows the same program many times.
 func manyProcesses(x *exam, m *match) bool {
 	lines := processLine.FindAllString(x.text, 8)
 	if len(lines) < 4 {
@@ -181,7 +180,7 @@ func timeoutCauses() []cause {
 			instead: []advice{{when: atURL, fix: "Raise the client's timeout for this server, or set a timeout for one tool: `gauze run --tool NAME:timeout=5m --url {url|URL}`"}},
 			clues: []clue{
 				{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return withDuration.MatchString(m.said) }},
-				{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
+				{guess, "", func(x *exam, m *match) bool { // a bare report of a timeout
 					text := strings.TrimSpace(x.text)
 					m.said = text
 					return bareTimeout.MatchString(text)
@@ -197,11 +196,11 @@ var (
 	bareTimeout = &wording{source: `(?i)^(?:(?:MCP )?error(?: -32001)?: )?(?:request timed out|TimeoutError|request timeout|(?:operation|call|connection) timed out|timeout connecting to [^\n]*)\.?(?:: [^\n]{0,60})?$|^Timeout connecting to [^\n]+$|^[\w :'"()-]{0,60}(?:request|connection|server|initiali[sz]ation|operation|startup) (?:timeout|timed out)(?: after [\w. ]+)?[.!]?$`}
 )
 
-// atStart is whether a limit on the start was passed by something that may
-// have to be downloaded first, or that a client says was starting.
+// atStart reports whether a start timed out that may include a download, or that a client reports
+// as a start.
 func atStart(x *exam, m *match) bool {
 	if strings.Contains(m.said, "tools/call") || announced.MatchString(m.said) {
-		return false // what it is allowed to take, not what it took
+		return false // the limit, not the time it took
 	}
 	return x.downloads() || len(x.Command) == 0 || starting.MatchString(m.said) && !x.remote()
 }
@@ -242,7 +241,7 @@ func crashCauses() []cause {
 				{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
 				{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
 				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},
-				{likely, "", func(x *exam, m *match) bool { // a fault of its own, not somebody's kill
+				{likely, "", func(x *exam, m *match) bool { // a crash, not a kill from outside
 					m.said = x.Exit.Said
 					return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "segmentation fault", "aborted", "bus error"}, x.Exit.Signal)
 				}},
@@ -257,7 +256,7 @@ func crashCauses() []cause {
 	}
 }
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	withDuration = &wording{source: `\d ?(?:s|ms|sec|min)`}
 	starting     = &wording{source: `(?i)start|initiali|handshak`}

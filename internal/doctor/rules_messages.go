@@ -2,7 +2,7 @@ package doctor
 
 import "strings"
 
-// stdoutCauses are about text where only messages may be.
+// stdoutCauses returns the causes about text on stdout, which is reserved for messages.
 func stdoutCauses() []cause {
 	return []cause{
 		{
@@ -68,8 +68,8 @@ func notHTML(x *exam, m *match) bool {
 	return !strings.Contains(m.hit, "<!") && !strings.Contains(m.hit, "'<'") && !strings.Contains(m.hit, "token <") && !aboutConfigLine(x, m)
 }
 
-// aboutConfigLine looks at the line only: a log may name the configuration
-// elsewhere without being about it.
+// aboutConfigLine reports whether the line itself is about a configuration: a log may mention one
+// elsewhere.
 func aboutConfigLine(_ *exam, m *match) bool { return configFile.MatchString(m.said) }
 
 func protocolCauses() []cause {
@@ -290,7 +290,7 @@ func aboutCall(x *exam, _ *match) bool {
 	return aboutACall.MatchString(x.text)
 }
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	otherVersions = &wording{source: `(?i)node|python|npm|java|ABI`}
 	aboutValidity = &wording{source: `(?i)invalid|not valid|must|required|should|does not|unsupported|missing`}

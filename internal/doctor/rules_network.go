@@ -24,7 +24,7 @@ func tlsCauses() []cause {
 				{certain, `x509: certificate signed by unknown authority|x509: “[^”\n]+” certificate is not trusted`, nil},
 				{certain, `invalid peer certificate: (?:UnknownIssuer|BadSignature|CaUsedAsEndEntity|Other)`, nil},
 				{certain, `\bUnknownIssuer\b|\bunknown ca\b|SSLCertVerificationError|(?i)certificate (?:is |was )?(?:not trusted|untrusted|verification failed)|(?i)untrusted (?:root )?certificate|unable to get issuer certificate|Could not establish trust relationship`, nil},
-				{guess, `(?i)\bfetch failed\b`, func(x *exam, _ *match) bool { // a machine has no public certificate for itself
+				{guess, `(?i)\bfetch failed\b`, func(x *exam, _ *match) bool { // localhost cannot have a public certificate
 					return local.MatchString(x.address()) && strings.HasPrefix(x.address(), "https:")
 				}},
 				{certain, `PKIX path building failed|unable to find valid certification path`, nil},
@@ -78,7 +78,7 @@ func tlsCauses() []cause {
 	}
 }
 
-// registry is a host that packages come from.
+// registry matches hosts that packages come from.
 var registry = &wording{source: `(?i)\bnpm[-\w]*registry|registry[-\w]*\.|\bpypi\b|pythonhosted|npmjs|npmmirror|/simple/|npm (?:ERR!|error) network|/v2/[\w./-]+/(?:manifests|blobs)/`}
 
 func aboutRegistry(x *exam, m *match) bool {
@@ -87,7 +87,7 @@ func aboutRegistry(x *exam, m *match) bool {
 
 func notRegistry(x *exam, m *match) bool { return !aboutRegistry(x, m) }
 
-// refused is how a connection that nobody takes is reported.
+// refused is how a refused connection is reported.
 var refused = []string{
 	`ECONNREFUSED[ :]+(?P<host>[\w.:\[\]-]*?[\w\]]):(?P<port>\d{2,5})\b`,
 	`\bECONNREFUSED\b`,
@@ -110,7 +110,7 @@ func refusedWhere(sure float64, fits func(x *exam, m *match) bool) []clue {
 	return clues
 }
 
-// aboutLocal tells whether the refused address is on the same machine.
+// aboutLocal reports whether the refused address is on the same machine.
 func (x *exam) aboutLocal(m *match) bool {
 	if host := m.names["host"]; host != "" {
 		return local.MatchString(host) || host == "::1"
@@ -331,7 +331,7 @@ func portCauses() []cause {
 	}
 }
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	localProxy = &wording{source: `(?i)ECONNREFUSED 127\.0\.0\.1:(?:78|10|80|20|33|88)\d\d`}
 	connecting = &wording{source: `(?i)connect|refused|reach`}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// packageCauses are about names and versions that a registry does not have.
+// packageCauses returns the causes about packages and versions that a registry does not have.
 func packageCauses() []cause {
 	return []cause{
 		{
@@ -109,7 +109,7 @@ func packageCauses() []cause {
 			clues: []clue{
 				{certain, `could not determine executable to run`, nil},
 				{strong, `(?i)connection closed|exited|disconnected|failed to (?:start|load|connect|resolve)`, func(x *exam, m *match) bool {
-					name := x.packageName() // npm alone has scopes, and these bridges
+					name := x.packageName() // only npm has scopes and these bridges
 					return x.runs("uvx", "pipx") && (strings.HasPrefix(name, "@") || strings.HasPrefix(name, "mcp-remote") || strings.HasPrefix(name, "supergateway"))
 				}},
 				{certain, "Package `(?P<package>[^`\\n]+)` does not provide any executables", nil},
@@ -137,14 +137,14 @@ func packageCauses() []cause {
 				{strong, `Distribution not found at: (?P<package>\S+)`, nil},
 				{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
 				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, func(_ *exam, m *match) bool {
-					return !strings.Contains(m.said, "will be installed") && !strings.EqualFold(m.names["package"], "manager") // npx, before it does
+					return !strings.Contains(m.said, "will be installed") && !strings.EqualFold(m.names["package"], "manager") // npx prints it before an installation
 				}},
 				{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
 				{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {
 					return x.downloads() && !x.remote() && !x.container() && !strings.Contains(x.text, "POST")
 				}},
 				{strong, `(?i)connection closed|exited|disconnected|client closed|failed to (?:start|load|connect)`, func(x *exam, m *match) bool {
-					name := x.packageName() // a scope without a package in it
+					name := x.packageName() // a scope without a package
 					return x.runs("npx", "bunx", "pnpx") && strings.HasPrefix(name, "@") && !strings.Contains(name, "/")
 				}},
 				{certain, `(?P<package>[\w.-]+) was not found in the provided package locations`, nil},
@@ -178,7 +178,7 @@ func packageCauses() []cause {
 	}
 }
 
-// dependencyCauses are about what the server itself needs and does not get.
+// dependencyCauses returns the causes about missing dependencies of the server.
 func dependencyCauses() []cause {
 	return []cause{
 		{
@@ -477,19 +477,18 @@ func dependencyCauses() []cause {
 
 var ofVenv = &wording{source: `(?i)[/\\]\.?v?env[/\\](?:bin|scripts)[/\\]`}
 
-// noScript tells the name of a program from that of a script: a package has no
-// server.py to run.
+// noScript reports whether a name is that of a program and not of a script: a package does not
+// provide server.py as a program.
 func noScript(_ *exam, m *match) bool { return !scriptName.MatchString(m.names["command"]) }
 
 var scriptName = &wording{source: `(?i)\.(?:pyw?|[cm]?[jt]s|sh|rb|ipynb)$`}
 
-// notShadowed tells a package that is not there from one that a file of the
-// same name hides.
+// notShadowed reports whether a package is missing and not just hidden by a file of the same name.
 func notShadowed(_ *exam, m *match) bool {
 	return !strings.Contains(m.said, "is not a package") && !strings.Contains(m.said, "partially initialized") && !strings.Contains(m.said, "consider renaming")
 }
 
-// saying tells whether the line of a clue holds one of these.
+// saying returns a condition that holds if the clue's line contains one of these.
 func saying(words ...string) func(*exam, *match) bool {
 	return func(_ *exam, m *match) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// newInNode are functions that older versions of Node do not have.
+// newInNode are functions that older versions of Node lack.
 var newInNode = []string{"at", "findLast", "findLastIndex", "toSorted", "toReversed", "toSpliced", "with", "hasOwn", "replaceAll", "withResolvers", "structuredClone",
 	"getRandomValues", "randomUUID", "any", "allSettled", "matchAll", "groupBy", "fromAsync", "fromEntries", "getSetCookie", "canParse", "parseEnv", "styleText", "isSubsetOf", "union", "intersection", "try", "timeout", "enableCompileCache", "loadEnvFile", "asyncDispose"}
 
-// newerPython tells whether a module came with a later Python, or left with one.
+// newerPython reports whether a module was added in a later Python, or removed in one.
 func newerPython(module string) bool {
 	return slices.Contains([]string{"tomllib", "zoneinfo", "graphlib", "_typeshed", "imp", "asynchat", "cgi"}, module)
 }
 
-// runtimeCauses are about an interpreter that is too old, too new, or built
-// for something else.
+// runtimeCauses returns the causes about interpreters that are too old, too new or built for
+// something else.
 func runtimeCauses() []cause {
 	return []cause{
 		{
@@ -35,7 +35,7 @@ func runtimeCauses() []cause {
 				{certain, `npm v(?P<hit>[\d.]+) is known not to run on Node\.js v(?P<version>[\d.]+)`, nil},
 				{certain, `npm does not support Node\.js v(?P<version>[\d.]+)`, nil},
 				{strong, `\bnode: bad option: (?P<hit>\S+)`, nil},
-				{strong, `ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension "(?P<hit>\.tsx?)"`, func(x *exam, _ *match) bool { return x.nodeBelow(24) }}, // newer ones take TypeScript
+				{strong, `ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension "(?P<hit>\.tsx?)"`, func(x *exam, _ *match) bool { return x.nodeBelow(24) }}, // newer versions run TypeScript
 				{strong, `ERR_REQUIRE_ESM|require\(\) of ES Module [^\n]+ not supported`, func(x *exam, _ *match) bool { return x.nodeBelow(23) }},
 				{strong, `SyntaxError: Cannot use import statement outside a module`, notCurrentNode},
 				{certain, `TypeError: (?:[\w.$\[\]]+\.)?(?P<hit>\w+) is not a function`, func(x *exam, m *match) bool {
@@ -194,13 +194,12 @@ func runtimeCauses() []cause {
 	}
 }
 
-// newSyntax is code that only later versions of Python can read: match, :=,
-// except*, type aliases and parameters, f-strings, with in brackets, / among
-// parameters, async.
+// newSyntax matches code that only later versions of Python can parse: match, :=, except*, type
+// aliases and parameters, f-strings, parenthesised with, positional-only parameters, async.
 var newSyntax = &wording{source: `^\s*(?:match\s+[^=(\s][^=]*:|case\s+\S.*:|type\s+\w+(?:\[[^\]]*\])?\s*=|except\s*\*|(?:async\s+)?with\s*\(|async\s|(?:def|class)\s+\w+\[|(?:async\s+)?def\s+\w+\(.*(?:,\s*/\s*[,)]|->)|\w+:\s*[\w\[\], .|]+\s=\s)|\bmatch\s+\w+:|[(\s]\w+\s*:=|\bawait\s|(?:^|[\s(,=+])[rR]?[fF]["']|\bnonlocal\s|\byield from\s|\braise\s.+\sfrom\s`}
 
-// nodeBelow tells whether the Node that ran the server is older than a version,
-// or may be: Node 17 and later say which they are when they break off.
+// nodeBelow reports whether the Node that ran the server is, or may be, older than a version: Node
+// 17 and later print their version when they crash.
 func (x *exam) nodeBelow(version int) bool {
 	m := nodeVersion.FindStringSubmatch(x.text)
 	if m == nil {
@@ -214,11 +213,11 @@ var nodeVersion = &wording{source: `(?m)^Node\.js v(\d+)\.`}
 
 func notCurrentNode(x *exam, _ *match) bool { return x.nodeBelow(18) }
 
-// oldSyntax is a mistake in a program that an old Node sees where there is none.
+// oldSyntax reports whether a syntax error is one that an old Node reports for valid code.
 func oldSyntax(x *exam, m *match) bool { return x.nodeBelow(20) && notJSONNoise(x, m) }
 
-// notJSONNoise tells a mistake in a program from one in a message: a parser of
-// JSON says so.
+// notJSONNoise reports whether a syntax error is in a program and not in a message: JSON parsers
+// say so.
 func notJSONNoise(x *exam, m *match) bool {
 	at := strings.Index(x.text, m.hit)
 	rest := x.text[max(at, 0):]

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// apart stands in front of a tool's name: git in mcp-server-git is none.
+// apart precedes the name of a tool in patterns: "git" in mcp-server-git is not the tool.
 const apart = `(?:^|[^\n\w./@+-])`
 
-// notFound is how operating systems, shells, languages and clients say that a
-// program is not there. The name may be missing: then it is the configured one.
+// notFound is how operating systems, shells, languages and clients report a missing program. If the
+// name is missing, it is the configured one.
 var notFound = []string{
 	// Node, Bun, Deno
 	`\bspawn(?:Sync)? (?P<command>[^"'|{}\n]+?) ENOENT\b`,
@@ -20,7 +20,7 @@ var notFound = []string{
 	// Go
 	`exec: "(?P<command>[^"\n]+)": (?:executable file|file) (?:not found|does not exist)`,
 	`fork/exec (?P<command>[^\n]+?): no such file or directory`,
-	// Rust: the word "program" or nothing but the number of the error
+	// Rust: the word "program", or only the error number
 	`\bprogram not found\b`,
 	`\bcannot find binary path\b`,
 	`Failed to spawn process: No such file or directory`,
@@ -50,7 +50,7 @@ var notFound = []string{
 	`Command '(?P<command>[^'\n]+)' not found`,
 	`\benv: ['‘"]?(?P<command>[\w.+-]+)['’"]?: No such file or directory`,
 	`: (?P<command>/[\w./+-]+): bad interpreter: No such file`,
-	// Windows, in a few of its languages; a code page may have eaten the rest
+	// Windows, in a few of its languages; a code page may have destroyed the rest
 	`'"?(?P<command>[^'"\n]+)"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
 	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu (?:en tant que commande|comme nom)|nicht gefunden|introuvable|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
@@ -84,13 +84,13 @@ var notFound = []string{
 	`\bENOENT:? (?P<command>(?:/[\w.-]+)*/s?bin/[\w.-]+)(?:$|\s)`,
 }
 
-// cannotFind are clues of all ways to say it, for the commands that fit.
+// cannotFind returns the clues of all such reports, for the commands that fit.
 func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 	var clues []clue
 	for _, says := range notFound {
 		clues = append(clues, clue{sure, says, func(x *exam, m *match) bool {
 			if ofRegistry.MatchString(m.said) {
-				return false // a package that is not there, whatever its name
+				return false // a missing package, whatever its name
 			}
 			command := m.names["command"]
 			if command == "" {
@@ -102,7 +102,7 @@ func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 			return fits(x, command)
 		}})
 	}
-	clues = append(clues, clue{sure, "", func(x *exam, m *match) bool { // seen by ourselves
+	clues = append(clues, clue{sure, "", func(x *exam, m *match) bool { // seen by gauze itself
 		if x.Spawn.Errno != "ENOENT" || x.Spawn.Said != "" || x.Spawn.Of == "cwd" || !fits(x, x.Spawn.Path) {
 			return false
 		}
@@ -114,16 +114,16 @@ func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 
 var ofRegistry = &wording{source: `(?i)\bnot found in (?:the )?(?:package |npm |cargo )?(?:registry|index)|\bBecause \S+ was not found|not found (?:on|in) PyPI`}
 
-// missingWord is how a shell names the program that it did not find.
+// missingWord matches how a shell reports a program that it did not find.
 var missingWord = &wording{source: `(?i)not found|no such file|is not recognized`}
 
-// shell tells whether the command is a shell, or a script for one.
+// shell reports whether the command is a shell or a shell script.
 func (x *exam) shell() bool {
 	return x.runs("sh", "bash", "zsh", "dash") || strings.HasSuffix(x.runner(), ".sh")
 }
 
-// ofScript tells whether a shell that misses a program was at work on a script:
-// the program is then one that the script calls, and none that is configured.
+// ofScript reports whether the shell that lacks a program was running a script: the program is then
+// one that the script calls, not the configured one.
 func (x *exam) ofScript(script, missing string) bool {
 	if len(x.Command) == 0 || isRunner(x, missing) || missing == x.runner() || strings.Contains(x.line, missing) {
 		return false
@@ -138,8 +138,7 @@ func (x *exam) firstWord() string {
 	return ""
 }
 
-// runners are programs that start servers, and that a client often cannot see
-// although a shell does.
+// runners are programs that start servers, and that clients often cannot find although a shell can.
 var runners = []string{"npx", "npm", "node", "uvx", "uv", "pipx", "bun", "bunx", "deno", "pnpm", "pnpx", "yarn", "docker", "podman", "python3", "pip", "go", "cargo", "dotnet", "dnx", "java", "ruby", "conda", "tsx", "ts-node", "mise", "nvm", "fnm", "volta", "poetry", "rye", "hatch"}
 
 // helpers are programs that servers call.
@@ -161,7 +160,7 @@ func isPath(command string) bool {
 	return strings.HasPrefix(command, "/") || strings.HasPrefix(command, ".") || drivePath.MatchString(command) || strings.ContainsAny(command, `/\`)
 }
 
-// windows tells whether the evidence comes from there.
+// windows reports whether the evidence is from Windows.
 func (x *exam) windows() bool {
 	return windowsSigns.MatchString(x.text) || windowsSigns.MatchString(x.line)
 }
@@ -226,7 +225,7 @@ func spawnCauses() []cause {
 				return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
 			}),
 				clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|cannot access|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, func(_ *exam, m *match) bool {
-					return !strings.Contains(m.names["path"], "/.npm/") && !strings.Contains(m.names["path"], "node_modules") && !strings.Contains(m.names["path"], "/.cache/") // somebody shortened a log
+					return !strings.Contains(m.names["path"], "/.npm/") && !strings.Contains(m.names["path"], "node_modules") && !strings.Contains(m.names["path"], "/.cache/") // an abbreviated log
 				}},
 				clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
 					for _, word := range x.Command {
@@ -279,7 +278,7 @@ func spawnCauses() []cause {
 				{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
 				{certain, `\[WinError 193\]`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "DLL load failed") }},
 				{strong, `%1 is not a valid Win32 application[^\n]{0,40}\(os error 193\)`, nil},
-				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return !x.Live && x.typing().Windows() }}, // Node tries no .cmd; we do
+				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return !x.Live && x.typing().Windows() }}, // Node does not try .cmd; gauze does
 			},
 		},
 		{
@@ -372,7 +371,7 @@ func spawnCauses() []cause {
 				explain: "{$product|The program} is not installed, or its directory is not on the PATH that the client provides.",
 				fix:     "If it is not installed, {$install}, then restart the client to update its PATH. If it is, use its absolute path as the command. To find it: `{$which}`"}},
 			clues: append(cannotFind(strong, isRunner),
-				clue{likely, "", func(x *exam, m *match) bool { // what a script calls is its own affair
+				clue{likely, "", func(x *exam, m *match) bool { // not for what a script calls
 					return x.exited(m, 127, 9009) && !missingWord.MatchString(x.text) && !x.shell()
 				}}),
 			hides: []string{"companion_app_not_running"},
