@@ -49,7 +49,7 @@ type plan struct {
 }
 
 // clean removes control characters and known secrets from our own words. Patterns would also hide
-// placeholders such as Authorization=VARIABLE in them: foreign values are quoted where they enter.
+// placeholders such as Authorization=NAME in them: foreign values are quoted where they enter.
 func (p *plan) clean(text string) string { return p.c.Secrets.Redact(fault.Clean(text)) }
 
 // quoted returns the path of a file or directory, fit to be shown. Patterns see one element at a

@@ -34,7 +34,7 @@ func authCauses() []cause {
 			name: "oauth_client_not_registered", category: AuthFailed,
 			explain: "The service accepts only OAuth clients that were registered in advance. It does not register clients on request, so signing in again does not help.",
 			fix:     "Create an access token at the service and send it in a header. With mcp-remote, set the variable AUTH to \"Bearer TOKEN\" and add this argument: `--header \"Authorization:${{AUTH}\"`",
-			instead: []advice{{when: atURL, fix: "Create an access token at the service, set an environment variable to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=VARIABLE`"}},
+			instead: []advice{{when: atURL, fix: "Create an access token at the service, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{certain, `(?i)(?:does not|doesn't) support dynamic client registration|dynamic client registration (?:is |was )?(?:failed|not (?:supported|allowed|enabled|available)|rejected|disabled|unsupported|forbidden|denied)`, nil},
 				{certain, `(?i)Incompatible auth server|no registration[_ ]endpoint|registration_endpoint (?:is )?(?:missing|not (?:found|supported|present))|(?:client )?registration (?:endpoint )?(?:is )?not (?:supported|allowed|available)`, nil},
@@ -109,7 +109,7 @@ func authCauses() []cause {
 			explain: "The server requires sign-in, and the sign-in was not completed.",
 			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
 			instead: []advice{{when: liveURL, explain: "The server requires sign-in, and gauze has no token for it.",
-				fix: "Create an access token at the service, set an environment variable to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=VARIABLE`"}},
+				fix: "Create an access token at the service, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
@@ -136,7 +136,7 @@ func authCauses() []cause {
 		{
 			name: "auth_header_malformed", category: AuthFailed,
 			explain: "The Authorization header is malformed: it contains quotes, or \"Bearer\" or a space is missing.",
-			instead: []advice{{when: atURL, fix: "Set an environment variable to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=VARIABLE`"}},
+			instead: []advice{{when: atURL, fix: "Set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			fix:     "Send the header as \"Authorization: Bearer TOKEN\". With mcp-remote on Windows, set the variable AUTH to \"Bearer TOKEN\" and use this argument: `--header \"Authorization:${{AUTH}\"`",
 			clues: []clue{
 				{certain, `(?i)(?:missing|invalid|malformed|bad|no) (?:or (?:missing|invalid|malformed) )?(?:the )?['"` + "`" + `]?(?:authorization|bearer|auth|x-api-key)['"` + "`" + `]? (?:token )?header`, nil},
@@ -193,7 +193,7 @@ func authCauses() []cause {
 			fix:     "Set the key that the server's documentation requires under \"env\" in its entry, or renew the existing one.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },
 				explain: "The server returned 401: the key or token is missing or not valid.",
-				fix:     "Sign in from the client, or set an environment variable to the token (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=VARIABLE`"}},
+				fix:     "Sign in from the client, or set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
 				{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},
@@ -207,7 +207,7 @@ func authCauses() []cause {
 			instead: []advice{{when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }, explain: "A service that the server calls returned 403: the account or key is not allowed to do this, or a firewall in front of the service blocks the request.",
 				fix: "Check that the account or key that the server uses has access to this. On a company network, ask whether a web filter blocks the request."},
 				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server returned 403, and the request was sent without a key or token. Either the server requires one, or a firewall in front of it blocks the request.",
-					fix: "Set an environment variable to the token (with \"Bearer \" before it if the server requires that), and send it in a header: `gauze run --url {url|URL} --header-env Authorization=VARIABLE`"}},
+					fix: "Set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that), and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 403) }},
 				{likely, `(?m)(?:^|[:"'\s])Forbidden(?:[."'\s]|$)`, anAnswer},

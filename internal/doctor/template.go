@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -91,7 +92,8 @@ func (x *exam) name(key string, m *match) string {
 
 // numbered returns "port 3000" for a number, and an address unchanged.
 func numbered(port string) string {
-	if port = strings.TrimPrefix(port, ":"); shapes["port"].MatchString(port) {
+	port = strings.TrimPrefix(port, ":")
+	if _, err := strconv.Atoi(port); err == nil {
 		return "port " + port
 	}
 	return port

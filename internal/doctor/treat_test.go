@@ -116,7 +116,7 @@ func TestAdviceKeepsItsPlaceholders(t *testing.T) {
 	spec := upstream.Spec{URL: "https://a.example/mcp"}
 	c := Case{URL: spec.URL, Live: true, Stage: Started, HTTP: []HTTP{{Status: 401, Authenticate: "Bearer"}}}
 	report := Treat(t.Context(), spec, Treatment{First: &Seen{Case: c}, Fixes: Fixes(newFakeMachine(t).Machine)})
-	if want := "`gauze run --url https://a.example/mcp --header-env Authorization=VARIABLE`"; !strings.HasSuffix(report.Todo, want) {
+	if want := "`gauze run --url https://a.example/mcp --header-env Authorization=NAME`"; !strings.HasSuffix(report.Todo, want) {
 		t.Errorf("want %s at the end of: %s", want, report.Todo)
 	}
 }

@@ -142,7 +142,7 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 func (s *Server) Hide(text string) string { return fault.Redact(s.view.secrets.Redact(text)) }
 
 // hideValues removes the secrets of all entries from advice. It is in our own words, and patterns
-// would also hide placeholders such as Authorization=VARIABLE in it.
+// would also hide placeholders such as Authorization=NAME in it.
 func (s *Server) hideValues(text string) string { return s.view.secrets.Redact(text) }
 
 // Hiding takes the secrets of a server that is in no file out of what it said.
