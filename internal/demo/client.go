@@ -75,7 +75,7 @@ func (c *client) take(line []byte) {
 		Error *struct{ Message string }
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		c.tally.broke(fmt.Sprintf("the client was sent what is no message: %.60q", line))
+		c.tally.broke(fmt.Sprintf("the client received a line that is not a message: %.60q", line))
 		return
 	}
 	if m.Method != "" || m.ID == nil {
@@ -83,7 +83,7 @@ func (c *client) take(line []byte) {
 	}
 	waiting := c.waiting[*m.ID]
 	if waiting == nil {
-		c.tally.broke(fmt.Sprintf("a second answer, or one nobody asked for (id %d)", *m.ID))
+		c.tally.broke(fmt.Sprintf("the client received a second or unsolicited response (id %d)", *m.ID))
 		return
 	}
 	delete(c.waiting, *m.ID)
@@ -155,6 +155,6 @@ func (c *client) finish(ctx context.Context, p *pending) (answer, error) {
 		c.tally.answered(p.id, a)
 		return a, nil
 	case <-ctx.Done():
-		return answer{}, fmt.Errorf("no answer to %s: %w", p.tool, ctx.Err())
+		return answer{}, fmt.Errorf("no response to %s: %w", p.tool, ctx.Err())
 	}
 }

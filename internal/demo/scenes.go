@@ -17,19 +17,19 @@ type scene struct {
 }
 
 var scenes = []scene{
-	{"Killed in the middle of a read", "The server dies while it runs a read-only call.",
+	{"Killed during a read", "The server dies during a read-only call.",
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls die_read: it only reads, and it kills the server")
+			s.screen.client("calls die_read, which only reads and kills the server")
 			return s.wantText(ctx, "die_read", `{"times":1}`)
 		}},
-	{"Killed in the middle of a write", "The effect may have happened. Repeating it could do it twice.",
+	{"Killed during a write", "The write may have taken effect. Repeating it could apply it twice.",
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls die: it writes to the ledger, then kills the server before it answers")
+			s.screen.client("calls die, which writes to the ledger and kills the server before it responds")
 			return s.wantUnknown(ctx, "die", `{"key":"write-1","when":"after-effect"}`, "write-1")
 		}},
 	{"Killed before it read the call", unreadAbout(upstream.ProvesUnread),
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls sleep, and append while the server is busy with that")
+			s.screen.client("calls sleep, then append while the server is busy")
 			reading, err := s.start("sleep", `{"ms":300}`, "")
 			if err != nil {
 				return err
@@ -46,19 +46,19 @@ var scenes = []scene{
 			}
 			return s.show(s.finish(ctx, writing))
 		}},
-	{"Hung", "The server is stopped: alive, silent, and it would stay so for ever.",
+	{"Hung", "The server process is suspended: it is alive but would never respond.",
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
 			if err := s.server.freeze(ctx); err != nil {
 				return err
 			}
-			s.screen.client("calls echo; nobody answers")
+			s.screen.client("calls echo and gets no response")
 			if err := s.wantText(ctx, "echo", `{"text":"hello"}`); err != nil {
 				return err
 			}
 			return s.server.awaitStart(ctx, before+1)
 		}},
-	{"Slow, but working", "Its pings go unanswered for a while, too. It is busy, not hung, and it is left alone.",
+	{"Slow, but working", "The server does not answer pings for a while, but it is busy, not hung. Gauze does not restart it.",
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
 			s.screen.client("calls busy: 1.5 s of work")
@@ -70,15 +70,15 @@ var scenes = []scene{
 			}
 			return nil
 		}},
-	{"Noisy", "A banner and a log line on stdout, where only messages belong.",
+	{"Noisy", "The server prints a banner and a log line to stdout, which is reserved for messages.",
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls stray twice: the server prints, then answers")
+			s.screen.client("calls stray twice: the server prints a line, then responds")
 			if err := s.wantText(ctx, "stray", `{"kind":"banner"}`); err != nil {
 				return err
 			}
 			return s.wantText(ctx, "stray", `{"kind":"ansi"}`)
 		}},
-	{"Wrong arguments", "A model calls forecast as models do. What has one meaning is repaired; what the server rejects is explained.",
+	{"Wrong arguments", "A model calls forecast with typical mistakes. Unambiguous ones are repaired; what the server rejects is explained.",
 		func(ctx context.Context, s *stage) error {
 			for _, arguments := range []string{
 				`{"city":"Oslo","days":"5","units":"Celsius"}`,
@@ -102,17 +102,17 @@ var scenes = []scene{
 
 // unreadAbout describes what happens to a call that the server died before reading.
 func unreadAbout(proved bool) string {
-	const about = "The write lies in the server's pipe, unread, when it dies. "
+	const about = "The write is still unread in the server's pipe when the server dies. "
 	if proved {
-		return about + "That can be proved."
+		return about + "Gauze can prove that, so it is safe to send it again."
 	}
-	return about + "This system gives no proof of that, so the client is told that the outcome is unknown."
+	return about + "This system offers no proof of that, so gauze reports that the outcome is unknown."
 }
 
 // storm makes calls from several callers while the server is killed repeatedly.
 func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error {
 	s.catchUp()
-	s.screen.client(fmt.Sprintf("becomes %d callers", callers))
+	s.screen.client(fmt.Sprintf("makes calls from %d callers", callers))
 	s.screen.quiet(true)
 	defer s.screen.quiet(false)
 	numbers := make(chan int)
@@ -219,7 +219,7 @@ func (s *stage) wantUnknown(ctx context.Context, tool, arguments, key string) er
 	}
 	answer, err := s.finish(ctx, pending)
 	if err == nil && answer.fault != "outcome-unknown" {
-		s.tally.broke(fmt.Sprintf("%s was answered with %q instead of an honest unknown", tool, answer.fault))
+		s.tally.broke(fmt.Sprintf("%s was answered with %q instead of outcome-unknown", tool, answer.fault))
 	}
 	return s.show(answer, err)
 }

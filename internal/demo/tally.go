@@ -75,7 +75,7 @@ func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h healt
 	}
 	for id, call := range t.calls {
 		if !call.done {
-			broke("call %d (%s) was never answered", id, call.tool)
+			broke("call %d (%s) got no response", id, call.tool)
 			continue
 		}
 		v.answers++
@@ -83,12 +83,12 @@ func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h healt
 		case call.fault == "":
 			v.succeeded++
 			if call.key != "" && done[call.key] == 0 {
-				broke("call %d (%s) was answered as a success, but its effect is not in the ledger", id, call.tool)
+				broke("call %d (%s) succeeded, but its effect is not in the ledger", id, call.tool)
 			}
 		case call.fault == "outcome-unknown":
 			v.unknown++
 			if call.key == "" {
-				broke("call %d (%s) only reads, but was given up as unknown", id, call.tool)
+				broke("call %d (%s) only reads, but its outcome was reported as unknown", id, call.tool)
 			}
 		case call.fault == "arguments-invalid":
 			v.explained++

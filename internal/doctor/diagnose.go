@@ -37,9 +37,9 @@ func liveURL(x *exam, _ *match) bool { return x.Live && x.URL != "" }
 // clue is evidence for a cause. With a pattern, when decides about each match; without one, when
 // examines the numbers of the case and fills in the match.
 type clue struct {
-	sure float64
-	says string
-	when func(x *exam, m *match) bool
+	confidence float64
+	expr       string
+	when       func(x *exam, m *match) bool
 }
 
 // The confidence that a clue gives. A cause below doubt is not reported.
@@ -78,14 +78,14 @@ var knowledge = sync.OnceValue(func() *table {
 	for _, c := range causes {
 		patterns := make([]*pattern, len(c.clues))
 		for i, clue := range c.clues {
-			if clue.says != "" {
-				patterns[i] = newPattern(clue.says, &t.finder)
+			if clue.expr != "" {
+				patterns[i] = newPattern(clue.expr, &t.finder)
 			}
 		}
 		t.patterns = append(t.patterns, patterns)
 	}
 	for _, f := range facts {
-		t.facts = append(t.facts, newPattern(f.says, &t.finder))
+		t.facts = append(t.facts, newPattern(f.expr, &t.finder))
 	}
 	t.finder.build()
 	return t
@@ -100,11 +100,11 @@ type exam struct {
 
 // finding is a cause with its best clue.
 type finding struct {
-	cause  *cause
-	order  int
-	sure   float64
-	match  *match
-	hidden bool
+	cause      *cause
+	order      int
+	confidence float64
+	match      *match
+	hidden     bool
 }
 
 // Diagnose returns the cause of a failure. It depends only on the case.
@@ -113,11 +113,11 @@ func Diagnose(c Case) Diagnosis {
 	x.text = c.words()
 	x.hits = knowledge().finder.find(x.text)
 	found := x.findings()
-	if len(found) == 0 || found[0].sure < doubt {
+	if len(found) == 0 || found[0].confidence < doubt {
 		return x.unknown()
 	}
 	// A response that gauze saw itself outweighs words that only suggest a cause.
-	if d := x.unknown(); found[0].sure <= faint && c.URL != "" && d.Cause == serverError {
+	if d := x.unknown(); found[0].confidence <= faint && c.URL != "" && d.Cause == serverError {
 		return d
 	}
 	d := x.tell(found[0])
@@ -165,7 +165,7 @@ func (x *exam) findings() []finding {
 		}
 	}
 	for _, f := range found {
-		if f.sure < guess {
+		if f.confidence < guess {
 			continue
 		}
 		for i := range found {
@@ -181,7 +181,7 @@ func (x *exam) findings() []finding {
 			}
 			return -1
 		}
-		return cmp.Or(cmp.Compare(b.sure, a.sure), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(b.confidence, a.confidence), cmp.Compare(a.order, b.order))
 	})
 	return found
 }
@@ -212,7 +212,7 @@ func (x *exam) ofAProgram(c *cause) bool {
 func (x *exam) consider(n int) (best finding, ok bool) {
 	c := &causes[n]
 	for i, clue := range c.clues {
-		if clue.sure <= best.sure {
+		if clue.confidence <= best.confidence {
 			continue
 		}
 		var m *match
@@ -222,7 +222,7 @@ func (x *exam) consider(n int) (best finding, ok bool) {
 			m = trial
 		}
 		if m != nil {
-			best, ok = finding{cause: c, order: n, sure: clue.sure, match: m}, true
+			best, ok = finding{cause: c, order: n, confidence: clue.confidence, match: m}, true
 		}
 	}
 	return best, ok
@@ -238,7 +238,7 @@ func (x *exam) tell(f finding) Diagnosis {
 		}
 	}
 	d := Diagnosis{
-		Category: f.cause.category, Cause: f.cause.name, Confidence: f.sure, Reasons: []string{},
+		Category: f.cause.category, Cause: f.cause.name, Confidence: f.confidence, Reasons: []string{},
 		Explanation: fill(explain, func(key string) string { return x.name(key, f.match) }),
 		Fix:         fill(fix, func(key string) string { return x.advised(key, f.match) }),
 		Command:     fill(command, func(key string) string { return x.advised(key, f.match) }),
@@ -274,15 +274,15 @@ func (x *exam) unknown() Diagnosis {
 
 // The causes of failures whose reason is not known.
 const (
-	noAnswer    = "no_answer"
-	justEnded   = "ended_without_reason"
-	serverError = "server_error"
-	noEvidence  = "evidence_missing_stderr"
+	noAnswer       = "no_answer"
+	exitedSilently = "ended_without_reason"
+	serverError    = "server_error"
+	noEvidence     = "evidence_missing_stderr"
 )
 
-// nameless reports whether the reason of the failure is not known.
-func (d Diagnosis) nameless() bool {
-	return d.Category == Unknown || d.Cause == noAnswer || d.Cause == justEnded || d.Cause == serverError
+// unexplained reports whether the reason of the failure is not known.
+func (d Diagnosis) unexplained() bool {
+	return d.Category == Unknown || d.Cause == noAnswer || d.Cause == exitedSilently || d.Cause == serverError
 }
 
 // seen describes what gauze itself saw of a failure without a known cause. Running gauze again would
@@ -305,7 +305,7 @@ func (x *exam) seen(d *Diagnosis) {
 			d.Fix = "Try again later. If the server is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
 		}
 	case x.Exit.Known && x.Stage >= Started:
-		d.Category, d.Cause, d.Confidence = Crashed, justEnded, guess
+		d.Category, d.Cause, d.Confidence = Crashed, exitedSilently, guess
 		d.Explanation = "The server exited (" + shown(x.Secrets, x.Exit.Said) + ") before it responded, and its output does not show why."
 		d.Fix = "Start the server in a terminal, with verbose output if it has an option for that: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 		d.Reasons = append(d.Reasons, shown(x.Secrets, x.Exit.Said))

@@ -31,7 +31,7 @@ func Entries() []fault.Entry {
 var unnamedEntries = []fault.Entry{
 	{Code: noAnswer, Kind: fault.KindCause, Title: "The server started but did not respond in time, and its output does not show why.",
 		Do: []fault.Step{{Text: "Check that the server is started in stdio mode; some require an argument for it. If it is only slow, raise the timeout:", Command: "gauze test --timeout 3m -- COMMAND"}}},
-	{Code: justEnded, Kind: fault.KindCause, Title: "The server exited before it responded, and its output does not show why.",
+	{Code: exitedSilently, Kind: fault.KindCause, Title: "The server exited before it responded, and its output does not show why.",
 		Do: []fault.Step{{Text: "Start the server in a terminal, with verbose output if it has an option for that."}}},
 	{Code: serverError, Kind: fault.KindCause, Title: "The server returned an error of its own, such as HTTP 500, without a reason.",
 		Do: []fault.Step{{Text: "Nothing is wrong on your side. Report this to the server's operator, or check the server's log if you run it."}}},

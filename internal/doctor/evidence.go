@@ -23,7 +23,7 @@ func FromEvidence(spec upstream.Spec, e upstream.Evidence) Case {
 		Stage:   Stage(e.Stage), // the two types have the same values
 		Stderr:  strings.Join(e.Stderr, "\n"),
 		Stdout:  strings.Join(e.Stray, "\n"),
-		HTTP:    refusals(e),
+		HTTP:    failedResponses(e),
 		RPC:     rpcOf(e),
 		Limit:   limitOf(e.Limit),
 		Secrets: spec.Secrets(),
@@ -121,14 +121,14 @@ func errnoOf(err error) string {
 	return ""
 }
 
-// refusals returns the unsuccessful HTTP responses since the last successful one.
-func refusals(e upstream.Evidence) (all []HTTP) {
+// failedResponses returns the unsuccessful HTTP responses since the last successful one.
+func failedResponses(e upstream.Evidence) (all []HTTP) {
 	served := false
 	for _, r := range e.HTTP {
 		switch {
 		case r.Status == 0, r.Method == http.MethodGet && served:
 			continue // a standalone stream, which few servers offer
-		case ofUse(r):
+		case successful(r):
 			if r.Method == http.MethodPost {
 				all, served = nil, true
 			}
@@ -144,8 +144,8 @@ func refusals(e upstream.Evidence) (all []HTTP) {
 	return all
 }
 
-// ofUse reports whether a response is one that the protocol allows.
-func ofUse(r upstream.Response) bool {
+// successful reports whether a response is one that the protocol allows.
+func successful(r upstream.Response) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(r.ContentType), ";")
 	switch strings.TrimSpace(kind) {
 	case "application/json", "text/event-stream":

@@ -55,15 +55,15 @@ func parseDotenv(text string) map[string]Hidden {
 		} else if at := strings.Index(value, " #"); at >= 0 {
 			value = strings.TrimSpace(value[:at])
 		}
-		if value != "" && !standsForAnother(value) {
+		if value != "" && !isPlaceholder(value) {
 			values[name] = Hidden{value}
 		}
 	}
 	return values
 }
 
-// standsForAnother reports whether a value is only a placeholder.
-func standsForAnother(value string) bool {
+// isPlaceholder reports whether a value is only a placeholder.
+func isPlaceholder(value string) bool {
 	lower := strings.ToLower(value)
 	if len(references(value)) > 0 {
 		return true

@@ -16,7 +16,7 @@ import (
 // Reach is what was found out about the host of a URL.
 type Reach struct {
 	Resolved bool // whether its name resolves
-	Taken    bool // whether it accepted a connection
+	Accepted bool // whether it accepted a connection
 	TLS      TLS
 }
 
@@ -50,7 +50,7 @@ func (m *Machine) Reach(address string) Reach {
 			return r
 		}
 		defer conn.Close()
-		r.Taken = true
+		r.Accepted = true
 		if u.Scheme != "https" {
 			return r
 		}
@@ -96,10 +96,10 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// Speaks reports whether an address is likely an MCP server: it opens a stream or names the methods
+// SpeaksMCP reports whether an address is likely an MCP server: it opens a stream or names the methods
 // that it supports. It sends a plain GET without the user's headers. A web page or a 404 is not an
 // MCP server.
-func (m *Machine) Speaks(address string) bool {
+func (m *Machine) SpeaksMCP(address string) bool {
 	return once(m, "speaks\n"+address, func() bool {
 		ctx, cancel := m.inTime()
 		defer cancel()
@@ -130,9 +130,9 @@ func (m *Machine) Speaks(address string) bool {
 	})
 }
 
-// Detours returns the names of the variables that redirect connections or change which authorities
+// NetworkVariables returns the names of the variables that redirect connections or change which authorities
 // are trusted.
-func (m *Machine) Detours(env []string) (proxies, authorities []string) {
+func (m *Machine) NetworkVariables(env []string) (proxies, authorities []string) {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		if value == "" {

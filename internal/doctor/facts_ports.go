@@ -18,9 +18,9 @@ type Listener struct {
 
 func (l Listener) String() string { return fmt.Sprintf("%s (process %d)", l.Name, l.PID) }
 
-// Takes reports whether a port of this machine accepts connections. The result is not cached,
+// Accepts reports whether a port of this machine accepts connections. The result is not cached,
 // because it may change during a treatment.
-func (m *Machine) Takes(host string, port int) bool {
+func (m *Machine) Accepts(host string, port int) bool {
 	ctx, cancel := m.inTime()
 	defer cancel()
 	conn, err := m.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))

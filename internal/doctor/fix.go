@@ -30,26 +30,26 @@ type Fix struct {
 	About   string // what it changes and why, as one line in lower case
 	Guess   bool   // whether only a response of the server proves it right
 	Apply   func(upstream.Spec) upstream.Spec
-	Takes   []Taken // where the values that Apply sets come from
-	Next    string  // what a person does to make it permanent; models read it
-	Command string  // command for Next that is shown only to people, see Diagnosis
+	Origins []Origin // where the values that Apply sets come from
+	Next    string   // what a person does to make it permanent; models read it
+	Command string   // command for Next that is shown only to people, see Diagnosis
 }
 
-// Taken is where a value that a fix applies comes from and how it is used. Gauze's own constants,
+// Origin is where a value that a fix applies comes from and how it is used. Gauze's own constants,
 // such as docker's -i, count as the entry's.
-type Taken struct {
+type Origin struct {
 	From trust.Source
 	Use  trust.Use
 }
 
-// starts and sends return the usual Takes of fixes: values that decide how the server is started,
+// starts and sends return the usual Origins of fixes: values that decide how the server is started,
 // or where requests go.
-func starts(from ...trust.Source) []Taken { return taken(trust.Start, from) }
-func sends(from ...trust.Source) []Taken  { return taken(trust.Send, from) }
+func starts(from ...trust.Source) []Origin { return origins(trust.Start, from) }
+func sends(from ...trust.Source) []Origin  { return origins(trust.Send, from) }
 
-func taken(use trust.Use, from []trust.Source) (all []Taken) {
+func origins(use trust.Use, from []trust.Source) (all []Origin) {
 	for _, source := range from {
-		all = append(all, Taken{source, use})
+		all = append(all, Origin{source, use})
 	}
 	return all
 }
@@ -57,11 +57,11 @@ func taken(use trust.Use, from []trust.Source) (all []Taken) {
 // verdict returns the strictest verdict on the values of a fix. A fix that does not declare where
 // its values come from is never applied.
 func (f Fix) verdict() trust.Verdict {
-	if len(f.Takes) == 0 {
+	if len(f.Origins) == 0 {
 		return trust.Never
 	}
-	of := func(t Taken) trust.Verdict { return trust.Of(t.From, t.Use) }
-	strictest := slices.MaxFunc(f.Takes, func(a, b Taken) int { return int(of(a)) - int(of(b)) })
+	of := func(t Origin) trust.Verdict { return trust.Of(t.From, t.Use) }
+	strictest := slices.MaxFunc(f.Origins, func(a, b Origin) int { return int(of(a)) - int(of(b)) })
 	return of(strictest)
 }
 

@@ -24,7 +24,7 @@ func Fixes(m *Machine) func(Diagnosis, Case, upstream.Spec) []Fix {
 		for _, r := range remedies()[d.Cause] {
 			fixes = append(fixes, r(p)...)
 		}
-		if len(fixes) == 0 && d.nameless() {
+		if len(fixes) == 0 && d.unexplained() {
 			for _, r := range obvious() {
 				fixes = append(fixes, r(p)...)
 			}
@@ -146,7 +146,7 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 		"stdin_not_connected":    {keepStdin},
 		"dotenv17_banner":        {quiet},
 		"stdout_log_pollution":   {quiet},
-		"npx_cold_start_timeout": {again},
+		"npx_cold_start_timeout": {retryFromCache},
 
 		"npx_cache_corrupt":         {npxCache},
 		"uv_cache_removed":          {uvCache},

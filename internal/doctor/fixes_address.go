@@ -17,7 +17,7 @@ func commandToURL(p *plan) []Fix {
 	if p.spec.URL != "" || len(p.spec.Args) > 0 || upstream.CheckURL(address) != nil {
 		return nil
 	}
-	return []Fix{{Name: "command-to-url", Takes: sends(trust.Entry), About: "connects to the address that was given as a command",
+	return []Fix{{Name: "command-to-url", Origins: sends(trust.Entry), About: "connects to the address that was given as a command",
 		Next: "Pass the address as a URL: `gauze run --url " + upstream.Spec{URL: address}.String() + "`",
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -111,7 +111,7 @@ func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
 	var asking sync.WaitGroup
 	for i, to := range places {
 		bare := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // without a key that may be in the query
-		asking.Go(func() { answers[i] = p.Speaks(bare.String()) })
+		asking.Go(func() { answers[i] = p.SpeaksMCP(bare.String()) })
 	}
 	asking.Wait()
 	for i, to := range places {
@@ -129,7 +129,7 @@ func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
 func (p *plan) at(to *url.URL) Fix {
 	address := to.String()
 	where := shown(p.c.Secrets, upstream.Spec{URL: address}.String())
-	return Fix{Name: "endpoint " + to.Path, Takes: sends(trust.Entry), About: "connects to " + where + " instead",
+	return Fix{Name: "endpoint " + to.Path, Origins: sends(trust.Entry), About: "connects to " + where + " instead",
 		Next: "Use this address: `gauze run --url " + where + "`",
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -148,7 +148,7 @@ func localSpelling(p *plan) (fixes []Fix) {
 	for _, spelling := range spellings {
 		apply := func(s upstream.Spec) upstream.Spec {
 			return p.relocated(s, func(a localAddress) (string, int) {
-				if a.host == spelling || !p.Takes(strings.Trim(spelling, "[]"), a.port) {
+				if a.host == spelling || !p.Accepts(strings.Trim(spelling, "[]"), a.port) {
 					return a.host, 0
 				}
 				return spelling, 0
@@ -157,7 +157,7 @@ func localSpelling(p *plan) (fixes []Fix) {
 		if sameSpec(apply(p.spec), p.spec, p.env) {
 			continue
 		}
-		fixes = append(fixes, Fix{Name: "local " + spelling, Takes: append(starts(trust.Machine), sends(trust.Machine)...), About: "uses " + spelling + " for this machine, where a server accepts connections",
+		fixes = append(fixes, Fix{Name: "local " + spelling, Origins: append(starts(trust.Machine), sends(trust.Machine)...), About: "uses " + spelling + " for this machine, where a server accepts connections",
 			Next: "Use " + spelling + " instead of localhost in the server's address.", Apply: apply})
 	}
 	return fixes
@@ -177,11 +177,11 @@ func composePort(p *plan) (fixes []Fix) {
 				continue
 			}
 			seen = append(seen, published)
-			if p.Takes("127.0.0.1", published.Inner) || !p.Takes("127.0.0.1", published.Outer) {
+			if p.Accepts("127.0.0.1", published.Inner) || !p.Accepts("127.0.0.1", published.Outer) {
 				continue
 			}
 			about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of %s as %d", published.Inner, p.quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)
-			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Takes: starts(p.of(published.File)),
+			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Origins: starts(p.of(published.File)),
 				Next: fmt.Sprintf("If the server uses the service that %s publishes, change port %d to %d in its settings.", p.quoted(published.File), published.Inner, published.Outer)}
 			apply := func(s upstream.Spec) upstream.Spec {
 				return p.relocated(s, func(a localAddress) (string, int) {

@@ -70,7 +70,7 @@ func keepStdin(p *plan) []Fix {
 	if interactive && !tty || slices.ContainsFunc(options, func(w string) bool { return w == "--detach" || short(w, "d") }) {
 		return nil
 	}
-	return []Fix{{Name: "container-stdin", Takes: starts(trust.Entry), About: "starts the container with -i and without -t, so that the server can read its stdin",
+	return []Fix{{Name: "container-stdin", Origins: starts(trust.Entry), About: "starts the container with -i and without -t, so that the server can read its stdin",
 		Next: `Add "-i" to "args" directly after "run", and remove "-t".`,
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -104,7 +104,7 @@ func forwardVariable(p *plan) []Fix {
 	}
 	f := filling{plan: p}
 	values, add := map[string]Hidden{}, []string{}
-	names := p.wantedInside()
+	names := p.missingInContainer()
 	for _, name := range names {
 		s, ok := p.found(name)
 		if !ok {
@@ -120,7 +120,7 @@ func forwardVariable(p *plan) []Fix {
 		return p.provide(names)
 	}
 	list := strings.Join(f.names, ", ")
-	return []Fix{{Name: "forward " + list, Takes: starts(f.sources...), About: "passes " + list + " on to the container",
+	return []Fix{{Name: "forward " + list, Origins: starts(f.sources...), About: "passes " + list + " on to the container",
 		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args" directly after "run".`, f.names[0])),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -132,11 +132,11 @@ func forwardVariable(p *plan) []Fix {
 		}}}
 }
 
-// wantedInside returns the variable that is missing in a container, whether or not gauze knows a
+// missingInContainer returns the variable that is missing in a container, whether or not gauze knows a
 // value for it.
-func (p *plan) wantedInside() []string {
+func (p *plan) missingInContainer() []string {
 	name := p.said["variable"]
-	if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !standsForAnother(v) {
+	if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !isPlaceholder(v) {
 		return nil // the container already has it
 	}
 	if !isVariable(name) || loads(name) {
@@ -195,6 +195,6 @@ func hostOfContainer(p *plan) []Fix {
 	if sameSpec(apply(p.spec), p.spec, p.env) {
 		return nil
 	}
-	return []Fix{{Name: "host-of-container", Takes: starts(trust.Machine), About: "replaces localhost by host.docker.internal, because inside a container localhost is the container itself",
+	return []Fix{{Name: "host-of-container", Origins: starts(trust.Machine), About: "replaces localhost by host.docker.internal, because inside a container localhost is the container itself",
 		Next: "Use host.docker.internal instead of localhost in the server's settings (on Linux with --add-host=host.docker.internal:host-gateway).", Apply: apply}}
 }

@@ -24,14 +24,14 @@ func fillIn(p *plan) (fixes []Fix) {
 			continue
 		}
 		list := strings.Join(inside.names, ", ")
-		fixes = append(fixes, Fix{Name: "fill-in " + strings.Join(inside.names, " "), Takes: starts(inside.sources...),
+		fixes = append(fixes, Fix{Name: "fill-in " + strings.Join(inside.names, " "), Origins: starts(inside.sources...),
 			About: fmt.Sprintf("expands the reference to %s, which the client did not expand (value from %s)", list, strings.Join(inside.from, ", ")),
 			Next:  inside.next("use the client's own syntax for variables, or start the server with gauze run, which expands " + list + "."),
 			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p, may: may}).fill(s, false) }})
 	}
 	outside := filling{plan: p, may: any}
 	if then := outside.fill(now, true); !sameSpec(then, now, now.Environment()) {
-		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret, Takes: append(starts(outside.sources...), sends(outside.sources...)...),
+		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret, Origins: append(starts(outside.sources...), sends(outside.sources...)...),
 			About: fmt.Sprintf("puts the value of %s into the command line, the URL or a header", strings.Join(outside.names, ", ")),
 			Next:  outside.next(openly(p.spec, outside.names)),
 			Apply: func(s upstream.Spec) upstream.Spec { return (&filling{plan: p, may: any}).fill(s, true) }})

@@ -56,12 +56,12 @@ func realProgram(p *plan) (fixes []Fix) {
 func (p *plan) startFrom(path string) Fix {
 	dir, name := filepath.Dir(path), program(path)
 	if program(p.spec.Command) != name {
-		return Fix{Name: "path-front " + dir, Takes: starts(trust.Machine),
+		return Fix{Name: "path-front " + dir, Origins: starts(trust.Machine),
 			About: fmt.Sprintf("puts %s, which contains %s, first on the server's PATH", p.quoted(dir), name),
 			Next:  fmt.Sprintf(`Add %s to PATH under "env" in the server's entry.`, p.quoted(dir)),
 			Apply: func(s upstream.Spec) upstream.Spec { return p.firstOnPath(copied(s), dir) }}
 	}
-	return Fix{Name: "absolute-path " + path, Takes: starts(trust.Machine),
+	return Fix{Name: "absolute-path " + path, Origins: starts(trust.Machine),
 		About: fmt.Sprintf("starts %s, which is not on the PATH that the client provides, and puts its directory first on PATH", p.quoted(path)),
 		Next:  "Use the absolute path as the command: `" + p.quoted(path) + "`",
 		Apply: func(s upstream.Spec) upstream.Spec {
@@ -83,7 +83,7 @@ func otherPython(p *plan) (fixes []Fix) {
 			continue // python may still be a Python 2
 		}
 		dir := filepath.Dir(path)
-		fixes = append(fixes, Fix{Name: "other-name " + path, Takes: starts(trust.Machine),
+		fixes = append(fixes, Fix{Name: "other-name " + path, Origins: starts(trust.Machine),
 			About: fmt.Sprintf("starts %s, because Python is called %s on this machine", p.quoted(path), other),
 			Next:  "Use " + other + " as the command.",
 			Apply: func(s upstream.Spec) upstream.Spec {
@@ -157,7 +157,7 @@ func (p *plan) uses(found Interpreter, kind string) bool {
 // first on PATH.
 func (p *plan) with(kind string, found Interpreter) Fix {
 	dir, number := filepath.Dir(found.Path), dotted(found.Version)
-	fix := Fix{Name: kind + " " + found.Path, Takes: starts(trust.Machine),
+	fix := Fix{Name: kind + " " + found.Path, Origins: starts(trust.Machine),
 		About: fmt.Sprintf("runs the server with %s %s, which is installed in %s", kind, number, p.quoted(dir)),
 		Next:  fmt.Sprintf("Use %s, or put its directory first on PATH under \"env\" in the server's entry.", p.quoted(found.Path))}
 	runner := program(p.spec.Command)
@@ -205,7 +205,7 @@ func projectPython(p *plan) []Fix {
 		for _, python := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe", "venv/Scripts/python.exe"} {
 			path := filepath.Join(dir, filepath.FromSlash(python))
 			if runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
-				return []Fix{{Name: "project-python " + path, Takes: starts(from),
+				return []Fix{{Name: "project-python " + path, Origins: starts(from),
 					About: "starts the script with the Python of its own project, " + p.quoted(path),
 					Next:  "Use the project's Python as the command: `" + p.quoted(path) + "`",
 					Apply: func(s upstream.Spec) upstream.Spec {

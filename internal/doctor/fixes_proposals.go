@@ -15,15 +15,15 @@ import (
 
 // proposal returns the diagnosis' own advice as a fix for a person, with the risk of following it.
 func (p *plan) proposal() []Fix {
-	risk, ok := touches()[p.d.Cause]
+	risk, ok := adviceRisk()[p.d.Cause]
 	if !ok || p.d.Fix == "" {
 		return nil
 	}
 	return p.advice(risk)
 }
 
-// touches returns the risk of following a diagnosis' advice, by cause.
-var touches = sync.OnceValue(func() map[string]Risk {
+// adviceRisk returns the risk of following a diagnosis' advice, by cause.
+var adviceRisk = sync.OnceValue(func() map[string]Risk {
 	return map[string]Risk{
 		"wrong_package_name": Config, "version_not_published": Config, "package_unpublished": Config, "wrong_runner": Config, "bad_generated_args": Config,
 		"docker_image_wrong_registry": Config, "docker_image_not_published": Install, "unknown_cli_option": Config, "required_argument_missing": Config,
@@ -111,7 +111,7 @@ func pinLibrary(p *plan) []Fix {
 		s.Args = slices.Insert(s.Args, 0, "--with", "mcp<2")
 		return s
 	}
-	return []Fix{{Name: "pin mcp<2", Risk: Config, Takes: starts(trust.Entry), About: "the server was written for an older version of the mcp library than the installed one",
+	return []Fix{{Name: "pin mcp<2", Risk: Config, Origins: starts(trust.Entry), About: "the server was written for an older version of the mcp library than the installed one",
 		Next: "Start the server with the older library: `" + p.typing().Line("uvx", "--with", "mcp<2") + " " + shownLine(p) + "`", Apply: apply}}
 }
 
@@ -179,7 +179,7 @@ func certificate(p *plan) []Fix {
 
 // proxies proposes to exempt the server's host from the proxy.
 func proxies(p *plan) []Fix {
-	names, _ := p.Detours(p.env)
+	names, _ := p.NetworkVariables(p.env)
 	if len(names) == 0 {
 		return p.advice(Config)
 	}

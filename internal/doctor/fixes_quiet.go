@@ -36,7 +36,7 @@ func (p *plan) setting(name, about string, variables [][2]string) []Fix {
 		return nil
 	}
 	text := strings.Join(list, " ")
-	return []Fix{{Name: name, Takes: starts(trust.Entry), About: about + ": " + text, Next: "Set these variables under \"env\" in the server's entry: `" + text + "`",
+	return []Fix{{Name: name, Origins: starts(trust.Entry), About: about + ": " + text, Next: "Set these variables under \"env\" in the server's entry: `" + text + "`",
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
 			for _, v := range lacking {

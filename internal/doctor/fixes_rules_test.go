@@ -219,7 +219,7 @@ func (w watcher) folder() {
 // address: the same server, with the same headers.
 func (w watcher) address() {
 	if !slices.Equal(w.old.Header, w.now.Header) {
-		w.bad("touches headers")
+		w.bad("adviceRisk headers")
 	}
 	if strings.Contains(w.now.URL, canary) && !strings.Contains(w.old.URL, canary) {
 		w.bad("a secret in the URL")

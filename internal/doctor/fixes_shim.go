@@ -20,7 +20,7 @@ func throughCmd(p *plan) []Fix {
 	if p.OS != "windows" || program(p.spec.Command) == "cmd" || slices.ContainsFunc(words, special) {
 		return nil
 	}
-	return []Fix{{Name: "cmd-c", Takes: starts(trust.Entry), About: "starts " + program(p.spec.Command) + " with cmd /c, because on Windows it is a script",
+	return []Fix{{Name: "cmd-c", Origins: starts(trust.Entry), About: "starts " + program(p.spec.Command) + " with cmd /c, because on Windows it is a script",
 		Next: "Start it with cmd.exe: `cmd /c " + p.spec.ShownIn(p.typing()) + "`",
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -44,7 +44,7 @@ func passSystemVariables(p *plan) []Fix {
 		return nil
 	}
 	list := strings.Join(lacking, ", ")
-	return []Fix{{Name: "system-variables", Takes: starts(trust.Machine), About: "passes on the standard Windows variables that the server lacks: " + list,
+	return []Fix{{Name: "system-variables", Origins: starts(trust.Machine), About: "passes on the standard Windows variables that the server lacks: " + list,
 		Next: `Set these variables under "env" in the server's entry: ` + list + ".",
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)

@@ -104,7 +104,7 @@ func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 		t.Errorf("%s: %q has no row", scene, fix.Name)
 	}
 	strictest := trust.Allowed
-	for _, taken := range fix.Takes {
+	for _, taken := range fix.Origins {
 		at := slices.IndexFunc(rows, func(r row) bool { return r.from == taken.From && r.use == taken.Use })
 		if at < 0 {
 			t.Errorf("%s: %q has no row for %s, %s", scene, fix.Name, taken.From, taken.Use)
@@ -119,25 +119,25 @@ func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 	if fix.Apply == nil {
 		return
 	}
-	if now := judged(fix); len(fix.Takes) == 0 || strictest > trust.Allowed && now.Risk == Runtime || strictest == trust.Never && now.Apply != nil {
-		t.Errorf("%s: %q takes %v and stays %s", scene, fix.Name, fix.Takes, now.Risk)
+	if now := judged(fix); len(fix.Origins) == 0 || strictest > trust.Allowed && now.Risk == Runtime || strictest == trust.Never && now.Apply != nil {
+		t.Errorf("%s: %q takes %v and stays %s", scene, fix.Name, fix.Origins, now.Risk)
 	}
 }
 
 // What cannot be judged is not done.
 func TestAFixThatDoesNotSayWhereItsValuesComeFromIsNotApplied(t *testing.T) {
 	same := func(s upstream.Spec) upstream.Spec { return s }
-	for name, takes := range map[string][]Taken{"nothing": nil, "output": starts(trust.Output), "output among others": append(starts(trust.Entry), sends(trust.Output)...), "unknown": starts(trust.Agent + 1)} {
-		if f := judged(Fix{Apply: same, Takes: takes}); f.Apply != nil || f.Risk == Runtime {
+	for name, takes := range map[string][]Origin{"nothing": nil, "output": starts(trust.Output), "output among others": append(starts(trust.Entry), sends(trust.Output)...), "unknown": starts(trust.Agent + 1)} {
+		if f := judged(Fix{Apply: same, Origins: takes}); f.Apply != nil || f.Risk == Runtime {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
 	for from := trust.Environment; from <= trust.Agent; from++ {
-		if f := judged(Fix{Apply: same, Takes: append(starts(trust.Entry), starts(from)...)}); f.Risk == Runtime {
+		if f := judged(Fix{Apply: same, Origins: append(starts(trust.Entry), starts(from)...)}); f.Risk == Runtime {
 			t.Errorf("%s: %+v", from, f)
 		}
 	}
-	if f := judged(Fix{Apply: same, Takes: starts(trust.Entry, trust.Expansion, trust.OwnFolder, trust.Machine)}); f.Risk != Runtime || f.Apply == nil {
+	if f := judged(Fix{Apply: same, Origins: starts(trust.Entry, trust.Expansion, trust.OwnFolder, trust.Machine)}); f.Risk != Runtime || f.Apply == nil {
 		t.Errorf("%+v", f)
 	}
 }

@@ -82,7 +82,7 @@ type source struct {
 // given looks up a variable in the environment that the server already has.
 func (p *plan) given(name string) (source, bool) {
 	v, ok := lookup(p.env, name, p.OS == "windows")
-	return source{Hidden{v}, name + " in the server's environment", trust.Expansion}, ok && v != "" && !standsForAnother(v)
+	return source{Hidden{v}, name + " in the server's environment", trust.Expansion}, ok && v != "" && !isPlaceholder(v)
 }
 
 // inFile looks up a variable in the .env files of one source.
@@ -104,7 +104,7 @@ func (p *plan) outside(name string) (source, bool) {
 		return s, true
 	}
 	v, ok := p.Env(name)
-	return source{Hidden{v}, name + " in gauze's own environment", trust.Environment}, ok && v != "" && !standsForAnother(v)
+	return source{Hidden{v}, name + " in gauze's own environment", trust.Environment}, ok && v != "" && !isPlaceholder(v)
 }
 
 // found looks up a variable by its name, then by its aliases: first where it is the server's own,
@@ -137,7 +137,7 @@ func (p *plan) found(name string) (source, bool) {
 func (p *plan) wanted() []string {
 	name := p.said["variable"]
 	v, _ := lookup(p.env, name, p.OS == "windows")
-	if !isVariable(name) || loads(name) || v != "" && !standsForAnother(v) {
+	if !isVariable(name) || loads(name) || v != "" && !isPlaceholder(v) {
 		return nil
 	}
 	return []string{name}
@@ -161,7 +161,7 @@ func findVariable(p *plan) []Fix {
 		return p.provide(names)
 	}
 	list := strings.Join(f.names, ", ")
-	return []Fix{{Name: "set " + strings.Join(f.names, " "), Takes: starts(f.sources...),
+	return []Fix{{Name: "set " + strings.Join(f.names, " "), Origins: starts(f.sources...),
 		About: fmt.Sprintf("sets %s for the server (value from %s)", list, strings.Join(f.from, ", ")),
 		Next:  f.next(fmt.Sprintf(`set %s under "env" in the server's entry.`, list)),
 		Apply: func(s upstream.Spec) upstream.Spec {
@@ -189,7 +189,7 @@ func argumentToVariable(p *plan) []Fix {
 	if !isVariable(name) || loads(name) || p.containerRun() >= 0 || !slices.ContainsFunc(p.spec.Args, given) {
 		return nil
 	}
-	return []Fix{{Name: "argument-to-variable " + name, Takes: starts(trust.Entry), About: "passes " + name + " as a variable, because the server does not read it from its arguments",
+	return []Fix{{Name: "argument-to-variable " + name, Origins: starts(trust.Entry), About: "passes " + name + " as a variable, because the server does not read it from its arguments",
 		Next: fmt.Sprintf(`Move %s from "args" to "env" in the server's entry.`, name),
 		Apply: func(s upstream.Spec) upstream.Spec {
 			s = copied(s)
@@ -219,7 +219,7 @@ func startInProject(p *plan) []Fix {
 	}
 	for _, dir := range p.upwards(own) {
 		if isFile(filepath.Join(dir, ".env")) {
-			return []Fix{{Name: "start-in " + dir, Takes: starts(p.of(filepath.Join(dir, ".env"))), About: "starts the server in its own directory, where its .env is: " + p.quoted(dir),
+			return []Fix{{Name: "start-in " + dir, Origins: starts(p.of(filepath.Join(dir, ".env"))), About: "starts the server in its own directory, where its .env is: " + p.quoted(dir),
 				Next: "Set the working directory in the server's entry: `\"cwd\": \"" + p.quoted(dir) + "\"`",
 				Apply: func(s upstream.Spec) upstream.Spec {
 					s.Dir = dir

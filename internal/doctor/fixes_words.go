@@ -36,7 +36,7 @@ func splitLine(p *plan) []Fix {
 	if len(words) < 2 || isFile(p.spec.Command) || strings.Contains(words[0], "://") {
 		return nil
 	}
-	return []Fix{{Name: "split-command", Takes: starts(trust.Entry),
+	return []Fix{{Name: "split-command", Origins: starts(trust.Entry),
 		About: "splits the command line, which was given as one string, into the program and its arguments",
 		Next:  `Set "command" to the program alone, and write each argument as an element of "args".`,
 		Apply: func(s upstream.Spec) upstream.Spec {
@@ -77,7 +77,7 @@ func expandTilde(p *plan) []Fix {
 	if now := apply(p.spec); p.Home == "" || now.Command == p.spec.Command && now.Dir == p.spec.Dir && slices.Equal(now.Args, p.spec.Args) {
 		return nil
 	}
-	return []Fix{{Name: "expand-home", Takes: starts(trust.Entry, trust.Machine), About: "expands ~ or $HOME to your home directory, because no shell does",
+	return []Fix{{Name: "expand-home", Origins: starts(trust.Entry, trust.Machine), About: "expands ~ or $HOME to your home directory, because no shell does",
 		Next: "Write the full path of your home directory in the configuration: `" + p.quoted(p.Home) + "`", Apply: apply}}
 }
 
@@ -93,7 +93,7 @@ func joinSpaces(p *plan) []Fix {
 			if _, err := os.Stat(path); err != nil {
 				continue
 			}
-			return []Fix{{Name: "join-path", Takes: starts(trust.Entry), About: "joins the path that was split at its space: " + p.quoted(path),
+			return []Fix{{Name: "join-path", Origins: starts(trust.Entry), About: "joins the path that was split at its space: " + p.quoted(path),
 				Next: "Write the path as a single element, without extra quotes: `" + p.quoted(path) + "`",
 				Apply: func(s upstream.Spec) upstream.Spec {
 					s = copied(s)
@@ -106,11 +106,11 @@ func joinSpaces(p *plan) []Fix {
 	return nil
 }
 
-// again starts the server a second time: what a runner has downloaded by now is in its cache.
-func again(p *plan) []Fix {
+// retryFromCache starts the server a second time: what a runner has downloaded by now is in its cache.
+func retryFromCache(p *plan) []Fix {
 	if !p.spec.Downloads() {
 		return nil
 	}
-	return []Fix{{Name: "again", Takes: starts(trust.Entry), About: "starts the server again, because the download is now in the cache",
+	return []Fix{{Name: "again", Origins: starts(trust.Entry), About: "starts the server again, because the download is now in the cache",
 		Next: "Run the command once in a terminal to fill the cache: `" + p.spec.Shown() + "`", Apply: copied}}
 }

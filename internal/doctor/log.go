@@ -8,7 +8,7 @@ import (
 
 // fact is a number that a log may contain and that belongs into a case.
 type fact struct {
-	says string
+	expr string
 	take func(c *Case, m *match)
 }
 

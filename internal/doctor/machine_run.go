@@ -17,7 +17,7 @@ func run(ctx context.Context, env []string, name string, args ...string) (string
 	cmd.Dir = filepath.VolumeName(name) + string(filepath.Separator)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &said, &said
 	cmd.WaitDelay = 100 * time.Millisecond // do not wait for a child that keeps the pipe open
-	alone(cmd)
+	killTreeOnCancel(cmd)
 	err := cmd.Run()
 	return said.String(), err
 }

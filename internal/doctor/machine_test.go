@@ -311,11 +311,11 @@ func TestThePortsOwnerIsNamed(t *testing.T) {
 	case runtime.GOOS == "linux" && (!ok || owner.PID != os.Getpid() || owner.Name == ""):
 		t.Errorf("%v %v", owner, ok)
 	}
-	if !m.Takes("127.0.0.1", port) {
+	if !m.Accepts("127.0.0.1", port) {
 		t.Error("nobody takes it")
 	}
 	listener.Close()
-	if owner, ok := m.Listener(port); ok || m.Takes("127.0.0.1", port) {
+	if owner, ok := m.Listener(port); ok || m.Accepts("127.0.0.1", port) {
 		t.Errorf("%v", owner)
 	}
 }
@@ -327,15 +327,15 @@ func TestWhatAHandshakeShows(t *testing.T) {
 	defer server.Close()
 	f := newFakeMachine(t)
 	seen := f.Reach(server.URL)
-	if !seen.Resolved || !seen.Taken || seen.TLS.Good || !seen.TLS.Unknown || !strings.Contains(seen.TLS.Issuer, "Acme") {
+	if !seen.Resolved || !seen.Accepted || seen.TLS.Good || !seen.TLS.Unknown || !strings.Contains(seen.TLS.Issuer, "Acme") {
 		t.Errorf("%+v", seen)
 	}
-	if seen := f.Reach("https://nowhere.invalid/mcp"); seen.Resolved || seen.Taken {
+	if seen := f.Reach("https://nowhere.invalid/mcp"); seen.Resolved || seen.Accepted {
 		t.Errorf("%+v", seen)
 	}
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	if seen := f.Reach(strings.Replace(plain.URL, "http:", "https:", 1)); !seen.Taken || seen.TLS.Good || seen.TLS.Unknown {
+	if seen := f.Reach(strings.Replace(plain.URL, "http:", "https:", 1)); !seen.Accepted || seen.TLS.Good || seen.TLS.Unknown {
 		t.Errorf("%+v", seen)
 	}
 }
@@ -358,7 +358,7 @@ func TestAnEndpointIsKnownByItsAnswer(t *testing.T) {
 	defer server.Close()
 	f := newFakeMachine(t)
 	for path, want := range map[string]bool{"/mcp": true, "/sse": true, "/page": false, "/none": false} {
-		if got := f.Speaks(server.URL + path); got != want {
+		if got := f.SpeaksMCP(server.URL + path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}

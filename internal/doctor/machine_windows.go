@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// alone kills a command at the deadline together with everything it started: a version manager's
+// killTreeOnCancel kills a command at the deadline together with everything it started: a version manager's
 // shim starts the real program.
-func alone(cmd *exec.Cmd) {
+func killTreeOnCancel(cmd *exec.Cmd) {
 	cmd.Cancel = func() error {
 		system, err := windows.GetSystemDirectory()
 		if err == nil {

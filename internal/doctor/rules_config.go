@@ -141,8 +141,8 @@ func configCauses() []cause {
 		},
 		{
 			name: "unknown_cli_option", category: ConfigMalformed,
-			explain: "The program does not support the option {option|that it was given}. It is misspelt, or it belongs to a different version.",
-			fix:     "Remove the option from \"args\", or correct it as shown in the server's documentation.",
+			explain: "The program does not accept the argument {option|that it was given}. It is misspelt, or it belongs to a different version.",
+			fix:     "Remove the argument from \"args\", or correct it as shown in the server's documentation.",
 			clues: []clue{
 				{certain, `(?i)error: (?:unknown|unrecognized|unrecognised) option:? ['"` + "`" + `]?(?P<option>-{1,2}[\w=.-]+)`, nil},
 				{certain, `(?i)\bunknown (?:option|flag|argument|arguments|command line flag|command-line option|switch)s?:? ?['"` + "`" + `]?(?P<option>-{0,2}[\w=.-]+)`, nil},
@@ -166,7 +166,7 @@ func configCauses() []cause {
 		},
 		{
 			name: "required_argument_missing", category: ConfigMalformed,
-			explain: "The server requires an argument that was not given: {option|its output names it}.",
+			explain: "The server requires an argument that was not given ({option|its output names it}).",
 			fix:     "Add the missing argument to \"args\", as shown in the server's documentation.",
 			clues: []clue{
 				{certain, `error: the following arguments are required: (?P<option>[^\n]+)`, nil},

@@ -27,9 +27,9 @@ func environRead(text string) bool {
 	return slices.ContainsFunc([]string{"environ", "getenv", "<frozen os>", `os.py"`, "env[", "config("}, func(sign string) bool { return strings.Contains(text, sign) })
 }
 
-// aside reports whether a line mentions only in passing that something is not set: a warning or a
+// isAside reports whether a line mentions only in passing that something is not set: a warning or a
 // note about something optional.
-func aside(m *match) bool {
+func isAside(m *match) bool {
 	return inPassing.MatchString(m.said) && !insisting.MatchString(m.said)
 }
 
@@ -44,11 +44,11 @@ func unset() []clue {
 	for i, c := range clues {
 		when := c.when
 		clues[i].when = func(x *exam, m *match) bool {
-			return !aside(m) && !isCode(m.names["variable"]) && (when == nil || when(x, m))
+			return !isAside(m) && !isCode(m.names["variable"]) && (when == nil || when(x, m))
 		}
 	}
 	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,
-		func(x *exam, m *match) bool { return aside(m) && namesVariable(x, m) }})
+		func(x *exam, m *match) bool { return isAside(m) && namesVariable(x, m) }})
 }
 
 func saidUnset() []clue {
@@ -103,7 +103,7 @@ func unsetWhere(fits func(x *exam, m *match) bool) []clue {
 	var clues []clue
 	for _, c := range unset() {
 		when := c.when
-		clues = append(clues, clue{c.sure + 0.02, c.says, func(x *exam, m *match) bool {
+		clues = append(clues, clue{c.confidence + 0.02, c.expr, func(x *exam, m *match) bool {
 			return (when == nil || when(x, m)) && fits(x, m)
 		}})
 	}

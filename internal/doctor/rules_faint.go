@@ -96,8 +96,8 @@ func faintClues() map[string][]clue {
 	}
 	made := map[string][]clue{}
 	for cause, all := range clues {
-		for _, says := range all {
-			made[cause] = append(made[cause], clue{faint, says, complaint})
+		for _, expr := range all {
+			made[cause] = append(made[cause], clue{faint, expr, complaint})
 		}
 	}
 	return made

@@ -152,7 +152,7 @@ func fileCauses() []cause {
 		},
 		{
 			name: "data_file_missing", category: PathNotFound,
-			explain: "The server requires a file that does not exist: {path|its output names it}.",
+			explain: "The server requires a file that does not exist ({path|its output names it}).",
 			fix:     "Create the file, or correct its path in the server's arguments or variables.",
 			clues: []clue{
 				{likely, `ENOENT: no such file or directory,? (?:open|stat|lstat|scandir|access|readlink|mkdir|rename|unlink|copyfile|realpath|watch) '(?P<path>[^'\n]+)'?`, nil},
@@ -256,7 +256,7 @@ func fileCauses() []cause {
 			name: "access_denied", category: PermissionDenied,
 			explain: "The operating system denied access to {path|a file or resource that the server needs}.",
 			fix:     "Check who has access (`ls -l`), then run the server as that user or use a different path. Do not run it as root.",
-			instead: []advice{{when: saying("listen EACCES", "bind: permission", "bind on address"), explain: "The server is not allowed to listen on that port: ports below 1024 are reserved for the system.",
+			instead: []advice{{when: lineContains("listen EACCES", "bind: permission", "bind on address"), explain: "The server is not allowed to listen on that port: ports below 1024 are reserved for the system.",
 				fix: "Configure the server to use a port above 1023."}},
 			clues: []clue{
 				{likely, `\b(?:EACCES|EPERM)\b`, nil},
@@ -275,5 +275,5 @@ func fileCauses() []cause {
 	}
 }
 
-// notOurPermission matches refusals by a service, not by the operating system.
+// notOurPermission matches failedResponses by a service, not by the operating system.
 var notOurPermission = &wording{source: `(?i)publickey|for user|for (?:table|schema|relation|database)|pull access|403|401|API|token|scope|PERMISSION_DENIED`}

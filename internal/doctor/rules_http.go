@@ -241,7 +241,7 @@ func endpointCauses() []cause {
 			explain: "The server had no stdin: it read end-of-file immediately and exited with code 0.",
 			fix:     "Keep the container's stdin open: start it with `docker run -i --rm IMAGE`, or set stdin_open: true in compose. Start it from a client, not from a terminal.",
 			instead: []advice{
-				{when: saying("TTY"), explain: "Docker was started with a terminal (-t), but an MCP client does not have one.", fix: "Remove -t from the arguments: use -i, not -it."},
+				{when: lineContains("TTY"), explain: "Docker was started with a terminal (-t), but an MCP client does not have one.", fix: "Remove -t from the arguments: use -i, not -it."},
 				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Start the server from an MCP client, which keeps stdin open. In a terminal or in the background, stdin is closed."}},
 			clues: []clue{
 				{certain, `(?i)\b(?:running|connected|listening|start(?:ed|ing)|ready|serving)\b[^\n]{0,60}\b(?:on|via|over|in|using|through|with)\s+(?:[\w.]+:\d+\s+)?(?:transport )?['"]?stdio\b`, func(x *exam, m *match) bool {

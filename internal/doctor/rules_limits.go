@@ -33,7 +33,7 @@ func limitCauses() []cause {
 		},
 		{
 			name: "too_many_tools", category: ResourceExhausted,
-			explain: "The configured servers offer more tools in total than the model provider accepts ({limit|it has a limit}).",
+			explain: "The configured servers offer more tools in total than the model provider accepts (at most {limit|a fixed number}).",
 			fix:     "Disable servers or tools that you do not need in the client.",
 			clues: []clue{
 				{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
@@ -232,7 +232,7 @@ func crashCauses() []cause {
 		},
 		{
 			name: "server_bug_crash", category: Crashed,
-			explain: "The server crashed with an error of its own: {text|its output names it}.",
+			explain: "The server crashed with an error of its own: {text|see its output}.",
 			fix:     "Try the latest version of the server. If it also crashes, report the error to the server's maintainers.",
 			clues: []clue{
 				{likely, `(?s)File "[^"\n]+", line \d+\n.{0,300}?(?P<text>(?:SyntaxError|IndentationError|TabError): [^\n]+)`, nil},

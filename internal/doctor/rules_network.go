@@ -102,10 +102,10 @@ var refused = []string{
 	`(?i)failed to connect to (?P<host>[\w.:-]+) port (?P<port>\d{1,5})`,
 }
 
-func refusedWhere(sure float64, fits func(x *exam, m *match) bool) []clue {
+func refusedWhere(confidence float64, fits func(x *exam, m *match) bool) []clue {
 	var clues []clue
-	for _, says := range refused {
-		clues = append(clues, clue{sure, says, func(x *exam, m *match) bool { return notRegistry(x, m) && fits(x, m) }})
+	for _, expr := range refused {
+		clues = append(clues, clue{confidence, expr, func(x *exam, m *match) bool { return notRegistry(x, m) && fits(x, m) }})
 	}
 	return clues
 }
@@ -183,7 +183,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "endpoint_retired", category: DNSOrNetwork,
-			explain: "This address has been shut down or moved by its operator.",
+			explain: "The operator has shut down or moved this address.",
 			fix:     "Use the new address from the server's documentation.",
 			clues: []clue{
 				{certain, `(?i)(?:has been|was|is) (?:turned (?:down|off)|shut ?down|retired|decommissioned|sunset|discontinued|deprecated and removed)`, nil},

@@ -415,7 +415,7 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "shared_library_missing", category: DependencyMissing,
-			explain: "A system library is missing: {module|the output names it}.",
+			explain: "A system library is missing ({module|the output names it}).",
 			fix:     "Install the package that provides the library with the system's package manager.",
 			clues: []clue{
 				{certain, `error while loading shared libraries: (?P<module>[^:\n]+)`, nil},
@@ -450,10 +450,10 @@ func dependencyCauses() []cause {
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Request the latest version, which npx then installs again: `npx -y {package|PACKAGE}@latest`"},
-				{when: saying("optional dependencies"), fix: "Install the dependencies in the server's directory, including optional ones: `npm install --include=optional`"},
-				{when: saying("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install the dependencies in the server's directory: `bundle install`"},
-				{when: saying("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install the dependencies in the server's directory: `composer install`"},
-				{when: saying("NoClassDefFound", "ClassNotFound", "no package called", "file or assembly", "@INC", "' not found:"), fix: "Install the dependencies that the server's documentation lists, or use a build that includes them."},
+				{when: lineContains("optional dependencies"), fix: "Install the dependencies in the server's directory, including optional ones: `npm install --include=optional`"},
+				{when: lineContains("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install the dependencies in the server's directory: `bundle install`"},
+				{when: lineContains("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install the dependencies in the server's directory: `composer install`"},
+				{when: lineContains("NoClassDefFound", "ClassNotFound", "no package called", "file or assembly", "@INC", "' not found:"), fix: "Install the dependencies that the server's documentation lists, or use a build that includes them."},
 				{when: func(x *exam, _ *match) bool { return x.runs("bun", "bunx") }, fix: "Install the dependencies in the server's directory: `bun install`"},
 			},
 			clues: []clue{
@@ -488,8 +488,8 @@ func notShadowed(_ *exam, m *match) bool {
 	return !strings.Contains(m.said, "is not a package") && !strings.Contains(m.said, "partially initialized") && !strings.Contains(m.said, "consider renaming")
 }
 
-// saying returns a condition that holds if the clue's line contains one of these.
-func saying(words ...string) func(*exam, *match) bool {
+// lineContains returns a condition that holds if the clue's line contains one of these.
+func lineContains(words ...string) func(*exam, *match) bool {
 	return func(_ *exam, m *match) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })
 	}

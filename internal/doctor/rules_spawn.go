@@ -85,10 +85,10 @@ var notFound = []string{
 }
 
 // cannotFind returns the clues of all such reports, for the commands that fit.
-func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
+func cannotFind(confidence float64, fits func(x *exam, command string) bool) []clue {
 	var clues []clue
-	for _, says := range notFound {
-		clues = append(clues, clue{sure, says, func(x *exam, m *match) bool {
+	for _, expr := range notFound {
+		clues = append(clues, clue{confidence, expr, func(x *exam, m *match) bool {
 			if ofRegistry.MatchString(m.said) {
 				return false // a missing package, whatever its name
 			}
@@ -102,7 +102,7 @@ func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 			return fits(x, command)
 		}})
 	}
-	clues = append(clues, clue{sure, "", func(x *exam, m *match) bool { // seen by gauze itself
+	clues = append(clues, clue{confidence, "", func(x *exam, m *match) bool { // seen by gauze itself
 		if x.Spawn.Errno != "ENOENT" || x.Spawn.Said != "" || x.Spawn.Of == "cwd" || !fits(x, x.Spawn.Path) {
 			return false
 		}

@@ -60,6 +60,8 @@ func (x *exam) name(key string, m *match) string {
 		}
 		if port := x.name("port", m); port != "" && value != "" {
 			value += ":" + port
+		} else if plainEnglish.MatchString(value) {
+			return "" // a word of a sentence, not a name
 		}
 	}
 	if key == "package" { // npm escapes it in URLs
@@ -205,6 +207,9 @@ func (x *exam) spelled(verb string, m *match) string {
 	}
 	return ""
 }
+
+// plainEnglish matches a lower-case word, which names neither a program nor a host.
+var plainEnglish = &wording{source: `^[a-z]{1,7}$`}
 
 // plainWord matches a name that is special neither to shells nor, as an option, to programs.
 var plainWord = &wording{source: `^[A-Za-z0-9@._/+][A-Za-z0-9@._/+-]{0,160}$`}
