@@ -47,7 +47,7 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 	}
 }
 
-// The demo promises a proof only where there is one.
+// The demo claims a proof only where there is one.
 func TestTheDemoPromisesNoMoreThanThePlatformHas(t *testing.T) {
 	if text := unreadAbout(false); strings.Contains(text, "can prove") || !strings.Contains(text, "unknown") {
 		t.Error(text)
@@ -57,7 +57,7 @@ func TestTheDemoPromisesNoMoreThanThePlatformHas(t *testing.T) {
 	}
 }
 
-// What the count at the end has to notice.
+// What the count at the end must notice.
 func TestTheTallyNoticesABrokenPromise(t *testing.T) {
 	entry := func(key string) faultyserver.Entry { return faultyserver.Entry{Op: "append", Key: key} }
 	for name, test := range map[string]struct {

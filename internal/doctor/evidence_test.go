@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// What we see ourselves leads to the same causes as a log.
+// What gauze sees itself leads to the same causes as a log.
 func TestOwnEvidence(t *testing.T) {
 	npx := upstream.Spec{Command: "npx", Args: []string{"-y", "notes"}, Env: []string{"NOTES_TOKEN=abcdef123456"}}
 	for what, c := range map[string]struct {

@@ -13,15 +13,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// row is one source of the values of a fix, their use, and what follows.
+// row is one source of a fix's values, their use, and the verdict.
 type row struct {
 	from    trust.Source
 	use     trust.Use
 	verdict trust.Verdict
 }
 
-// provenance has a row for every source that each kind of fix, the first word
-// of its name, takes values from. Fixes without rows only say something.
+// provenance has a row for every source of values of each kind of fix, which is the first word of
+// its name. Fixes without rows only give advice.
 var provenance = map[string][]row{
 	"absolute-path":        {{trust.Machine, trust.Start, trust.Allowed}},
 	"path-front":           {{trust.Machine, trust.Start, trust.Allowed}},
@@ -95,7 +95,7 @@ func TestEveryFixSaysWhereItsValuesComeFrom(t *testing.T) {
 	}
 }
 
-// hasRows holds one fix against its rows, before and after it was judged.
+// hasRows compares a fix with its rows, before and after it was judged.
 func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 	t.Helper()
 	kind, _, _ := strings.Cut(fix.Name, " ")
@@ -124,7 +124,7 @@ func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 	}
 }
 
-// What cannot be judged is not done.
+// A fix that cannot be judged is not applied.
 func TestAFixThatDoesNotSayWhereItsValuesComeFromIsNotApplied(t *testing.T) {
 	same := func(s upstream.Spec) upstream.Spec { return s }
 	for name, takes := range map[string][]Origin{"nothing": nil, "output": starts(trust.Output), "output among others": append(starts(trust.Entry), sends(trust.Output)...), "unknown": starts(trust.Agent + 1)} {
@@ -142,8 +142,7 @@ func TestAFixThatDoesNotSayWhereItsValuesComeFromIsNotApplied(t *testing.T) {
 	}
 }
 
-// scenes are set-ups besides troubles in which the other remedies have
-// something to offer.
+// scenes returns further set-ups in which the other remedies propose something.
 func scenes() []trouble {
 	seen := func(c Case) func(*fakeMachine, upstream.Spec) Case {
 		return func(*fakeMachine, upstream.Spec) Case { return c }

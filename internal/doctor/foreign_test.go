@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// steered are the fixes that would, without asking, put text into a Spec.
+// steered returns the fixes that would put text into a Spec without asking.
 func steered(fixes []Fix, spec upstream.Spec, text string) (names []string) {
 	for _, fix := range fixes {
 		if fix.Risk != Runtime || fix.Apply == nil {
@@ -25,8 +25,8 @@ func steered(fixes []Fix, spec upstream.Spec, text string) (names []string) {
 	return names
 }
 
-// asked reports whether a fix that needs a person says all of these words, and
-// none says the value.
+// asked reports whether a fix for a person contains all of these words, and no fix contains the
+// value.
 func asked(fixes []Fix, value string, words ...string) bool {
 	found := false
 	for _, fix := range fixes {
@@ -39,8 +39,8 @@ func asked(fixes []Fix, value string, words ...string) bool {
 	return found
 }
 
-// A .env of the folder a client happens to start the server in is not the
-// server's: it decides nothing, whatever its variables are called.
+// A .env in the directory that a client happens to start the server in is not the server's own: it
+// decides nothing, whatever its variables are called.
 func TestAForeignDotenvDecidesNothing(t *testing.T) {
 	for _, name := range []string{"PUPPETEER_EXECUTABLE_PATH", "CHROME_PATH", "PGHOST", "PGPORT", "PGSERVICE", "MYSQL_TCP_PORT", "EDITOR", "PAGER", "BROWSER", "GH_CONFIG_DIR",
 		"AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_ENDPOINT_URL", "KUBECONFIG", "OPENSSL_CONF", "LESSOPEN", "API_KEY", "MY_TOKEN", "REGION", "PLUGINS", "CONFIG", "MODEL", "LOG_FILE",
@@ -67,7 +67,7 @@ func TestAForeignDotenvDecidesNothing(t *testing.T) {
 	}
 }
 
-// The folder gauze was started in is not what an entry means by its workspace.
+// The directory that gauze was started in is not the workspace that an entry refers to.
 func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 	f := newFakeMachine(t)
 	spec := upstream.Spec{Command: "npx", Args: []string{"notes", "${workspaceFolder}/src"}, Env: []string{"PATH=/given"}}
@@ -86,7 +86,7 @@ func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 	}
 }
 
-// A compose file of a project the server is not in does not move its ports.
+// A compose file of a project that the server is not part of does not change its ports.
 func TestAForeignComposeFileMovesNoPort(t *testing.T) {
 	outer, inner := listen(t), closedPort(t)
 	f := newFakeMachine(t)
@@ -103,7 +103,7 @@ func TestAForeignComposeFileMovesNoPort(t *testing.T) {
 	}
 }
 
-// A folder in the arguments is what the server works on, not where it is from.
+// A directory in the arguments is what the server works on, not where it is installed.
 func TestAServerStartsInItsOwnFolderOnly(t *testing.T) {
 	for name, words := range map[string][]string{
 		"module":          {"python", "-m", "notes", "DATA"},
@@ -139,8 +139,8 @@ func TestAServerStartsInItsOwnFolderOnly(t *testing.T) {
 	}
 }
 
-// What the terminal has and the server was not given is not handed over
-// because the server asks for it, whatever its path is called.
+// A variable that the terminal has and the server was not given is not passed on because the server
+// asks for it, whatever its path is called.
 func TestOurOwnEnvironmentIsNotHandedOver(t *testing.T) {
 	for name, words := range map[string][]string{
 		"path":    {"node", "github/weather/server.js"},
@@ -166,8 +166,8 @@ func TestOurOwnEnvironmentIsNotHandedOver(t *testing.T) {
 	}
 }
 
-// Where a redirect leads is the server's word: only an address that follows
-// from the entry's own is used.
+// The target of a redirect is the server's claim: only an address that can be derived from the
+// entry's own is used.
 func TestARedirectChoosesAmongOurOwnAddresses(t *testing.T) {
 	f := newFakeMachine(t)
 	f.Machine.Dial = nil // nobody is asked
@@ -197,12 +197,11 @@ func TestATreatmentIsNotSharedBetweenServers(t *testing.T) {
 	}
 }
 
-// forPeople are commands and settings that no model is to be given: they need
-// privileges, change permissions, end processes or switch a check off.
+// forPeople matches commands and settings that models must not get: they need privileges, change
+// permissions, kill processes or disable a check.
 var forPeople = regexp.MustCompile(`\b(?:sudo|chown|chmod|usermod|sysctl|kill \d|pkill|setcap|doas|taskkill|certutil|icacls|runas|netsh)\b|--break-system-packages|--privileged|TLS_REJECT|--insecure|verify=False|strict-ssl`)
 
-// What a model reads as advice has no such command in it, whatever the server
-// wrote to get one.
+// Advice that a model reads does not contain such a command, whatever the server wrote to get one.
 func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	knowledge()
 	for what, setting := range settings() {
@@ -235,10 +234,10 @@ func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	}
 }
 
-// unversioned is a command that runs the package in whatever version there is.
+// unversioned matches a command that runs the package without its version.
 var unversioned = regexp.MustCompile(`(?:uvx|npx|pipx run)(?: --?[a-z]+(?: 'mcp<2'| 3\.12)?)* (?:@acme/)?notes(?:[^=@]|$)`)
 
-// A version the user wrote down stays.
+// A pinned version stays.
 func TestAPinnedPackageIsNotUnpinned(t *testing.T) {
 	knowledge()
 	for _, line := range [][]string{{"npx", "-y", "notes@1.2.3"}, {"npx", "-y", "@acme/notes@1.2.3"}, {"uvx", "notes==1.2.3"}, {"uvx", "notes@1.2.3"}, {"uvx", "--from", "notes==1.2.3", "notes"}, {"pipx", "run", "notes==1.2"}} {

@@ -7,7 +7,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// A command that is shown to be copied has no secret in it, also where the secret looks like a word.
+// A command to copy contains no secret, even if the secret looks like a word.
 func TestCommandsToCopyAreMasked(t *testing.T) {
 	spec := upstream.Spec{Command: "npx", Args: []string{"-y", "srv", "-p", "sesame", "--bearer", "abc"}}
 	x := &exam{Case: Case{Command: append([]string{spec.Command}, spec.Args...)}}

@@ -10,8 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// patient is a server that needs its fixes in order; each shows what is wrong
-// until then.
+// patient is a server that needs its fixes in order and shows a failure until it has them.
 type patient struct {
 	wants  []string         // names of the fixes it needs
 	sick   map[string]Case  // by how many fixes it has
@@ -80,7 +79,7 @@ func TestTreatIsBounded(t *testing.T) {
 	if report := treat(t, p, Runtime); len(report.Steps) != 3 || len(p.probes) != 4 || report.Spec.Args != nil || report.Todo == "" {
 		t.Errorf("%+v", report)
 	}
-	// Nothing is tried twice for the same trouble.
+	// Nothing is tried twice for the same cause.
 	p = &patient{wants: []string{"none"}, sick: map[string]Case{"none": sickOfPath}, offers: map[string][]Fix{cause: {adding("a", Runtime)}}}
 	if report := treat(t, p, Runtime); len(report.Steps) != 1 {
 		t.Errorf("%+v", report)
@@ -94,7 +93,7 @@ func TestAHealthyServerIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Another address is right only if a server speaks there, or asks who we are.
+// A different address is right only if the server responds there or asks for credentials.
 func TestAGuessIsKeptOnlyIfItWasRight(t *testing.T) {
 	lost := Case{URL: "http://h.example/x", Stage: Started, HTTP: []HTTP{{Method: "POST", Status: 404}}}
 	for name, c := range map[string]struct {
