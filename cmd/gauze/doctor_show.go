@@ -24,8 +24,11 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 			v := c.Verdict()
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
 			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, fault.Quote(c.Name), strings.ReplaceAll(fold(v.Cause), "\n", margin))
-			if v.Next != "" {
-				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", v.Next))
+			switch step := fault.Steps(v.Next)[0]; {
+			case step.Command != "":
+				fmt.Fprintf(&b, "%snext: %s%s  %s\n", margin[1:], strings.ReplaceAll(fold(step.Text), "\n", margin), margin, p.in("36", step.Command))
+			case step.Text != "":
+				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", step.Text))
 			}
 		}
 		for _, file := range group.Files {
