@@ -121,7 +121,7 @@ func packageCauses() []cause {
 		{
 			name: "wrong_package_name", category: PackageNotFound,
 			explain: "The registry has no package {package|of that name}: the name is wrong or was changed, or the package was never published.",
-			fix:     "Look up the package's exact name in the server's own documentation and correct the entry. Do not use a name that only looks similar.",
+			fix:     "Look up the exact name of {package|the package} in the server's own documentation and correct the entry. Do not use a name that only looks similar.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("npx", "npm", "pnpm", "yarn") },
 				fix: "Look up the exact name in the server's own documentation and correct the entry. To check that a name exists: `npm view {package|NAME}`"}},
 			clues: []clue{
