@@ -58,8 +58,8 @@ func tlsCauses() []cause {
 		},
 		{
 			name: "proxy_env_breaks", category: TLSOrProxy,
-			explain: "A proxy ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}) blocks the connection to the server.",
-			fix:     "Correct the proxy variables in the server's environment, or add the host it connects to there to NO_PROXY.",
+			explain: "The proxy set by HTTP_PROXY, HTTPS_PROXY or ALL_PROXY blocks the connection to {host|the server}.",
+			fix:     "Correct the proxy variables in the server's environment, or add the target host to NO_PROXY there.",
 			instead: []advice{{when: atURL, fix: "Correct the proxy variables (HTTPS_PROXY, HTTP_PROXY) that gauze is started with, or add the server's host to NO_PROXY."}},
 			clues: []clue{
 				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, func(_ *exam, m *match) bool {
