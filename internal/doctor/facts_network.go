@@ -96,9 +96,9 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// SpeaksMCP reports whether an address is likely an MCP server: it opens a stream or names the methods
-// that it supports. It sends a plain GET without the user's headers. A web page or a 404 is not an
-// MCP server.
+// SpeaksMCP reports whether an address is likely an MCP server: it opens a stream or names the
+// methods that it supports. It sends a plain GET without the user's headers. A web page or a 404 is
+// not an MCP server.
 func (m *Machine) SpeaksMCP(address string) bool {
 	return once(m, "speaks\n"+address, func() bool {
 		ctx, cancel := m.inTime()
@@ -130,8 +130,8 @@ func (m *Machine) SpeaksMCP(address string) bool {
 	})
 }
 
-// NetworkVariables returns the names of the variables that redirect connections or change which authorities
-// are trusted.
+// NetworkVariables returns the names of the variables that redirect connections or change which
+// authorities are trusted.
 func (m *Machine) NetworkVariables(env []string) (proxies, authorities []string) {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")

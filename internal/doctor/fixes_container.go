@@ -132,8 +132,8 @@ func forwardVariable(p *plan) []Fix {
 		}}}
 }
 
-// missingInContainer returns the variable that is missing in a container, whether or not gauze knows a
-// value for it.
+// missingInContainer returns the variable that is missing in a container, whether or not gauze
+// knows a value for it.
 func (p *plan) missingInContainer() []string {
 	name := p.said["variable"]
 	if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !isPlaceholder(v) {

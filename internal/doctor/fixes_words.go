@@ -106,7 +106,8 @@ func joinSpaces(p *plan) []Fix {
 	return nil
 }
 
-// retryFromCache starts the server a second time: what a runner has downloaded by now is in its cache.
+// retryFromCache starts the server a second time: what a runner has downloaded by now is in its
+// cache.
 func retryFromCache(p *plan) []Fix {
 	if !p.spec.Downloads() {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// killTreeOnCancel kills a command at the deadline together with everything it started: a version manager's
-// shim starts the real program.
+// killTreeOnCancel kills a command at the deadline together with everything it started: a version
+// manager's shim starts the real program.
 func killTreeOnCancel(cmd *exec.Cmd) {
 	cmd.Cancel = func() error {
 		system, err := windows.GetSystemDirectory()
