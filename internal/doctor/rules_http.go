@@ -230,7 +230,7 @@ func endpointCauses() []cause {
 					if !x.Limit.Passed || x.Limit.Listening == 0 {
 						return false
 					}
-					m.said = "it listens on a port and wrote nothing to stdout"
+					m.said = "the server listens on a port and wrote nothing to stdout"
 					return true
 				}},
 			},

@@ -161,14 +161,14 @@ func timeoutCauses() []cause {
 					if !x.Limit.Passed || !x.Limit.Downloading {
 						return false
 					}
-					m.said = "it was still downloading when the time was over"
+					m.said = "the server was still being downloaded when the timeout expired"
 					return true
 				}},
 				{guess, "", func(x *exam, m *match) bool {
 					if !x.Limit.Passed || !x.Limit.Alive || !x.downloads() {
 						return false
 					}
-					m.said = "it was still running when the time was over, and had said nothing"
+					m.said = "the server was still running when the timeout expired, and had written nothing"
 					return true
 				}},
 			},
