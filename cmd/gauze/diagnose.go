@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -108,9 +109,9 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 			b.WriteString("    " + p.in("2", "│") + " " + line + "\n")
 		}
 	}
-	b.WriteString("\nWhat to do:\n\n" + showFix(withCommand(d.Fix, d.Command), p))
+	b.WriteString("\nWhat to do:\n\n" + showFix(doctor.WithCommand(d.Fix, d.Command), p))
 	if d.Category != doctor.Unknown {
-		fmt.Fprintf(&b, "\n%s\n", p.in("2", fmt.Sprintf("cause %s, %d %% sure", d.Cause, int(d.Confidence*100+0.5))))
+		fmt.Fprintf(&b, "\n%s\n", p.in("2", fmt.Sprintf("cause: %s (%s)", d.Cause, doctor.Likelihood(d.Confidence))))
 	}
 	if len(d.Others) > 0 {
 		b.WriteString("\nIf that does not help, it may be:\n\n")
@@ -121,22 +122,13 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 	return b.String()
 }
 
-// withCommand adds to a fix the command that only a person is shown.
-func withCommand(fix, command string) string {
-	if command == "" {
-		return fix
-	}
-	return strings.TrimSuffix(fix, ".") + ": " + command
-}
-
-// showFix puts the command at the end of a fix on a line of its own, to be
-// copied whole.
+// showFix puts the command at the end of a fix on a line of its own, to be copied whole.
 func showFix(fix string, p paint) string {
-	at := strings.LastIndex(fix, ": ")
-	if at < 0 || strings.HasSuffix(fix, ".") {
-		return indent(fold(fix)) + "\n"
+	step := fault.Steps(fix)[0]
+	if step.Command == "" {
+		return indent(fold(step.Text)) + "\n"
 	}
-	return indent(fold(fix[:at+1])) + "\n\n        " + p.in("36", fix[at+2:]) + "\n"
+	return indent(fold(step.Text)) + "\n\n        " + p.in("36", step.Command) + "\n"
 }
 
 // fold breaks a sentence at spaces so that it fits a terminal. A long word

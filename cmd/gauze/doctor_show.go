@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
@@ -25,8 +26,11 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 			v := c.Verdict()
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
 			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), strings.ReplaceAll(fold(v.Cause), "\n", margin))
-			if v.Next != "" {
-				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", v.Next))
+			switch step := fault.Steps(v.Next)[0]; {
+			case step.Command != "":
+				fmt.Fprintf(&b, "%snext: %s%s  %s\n", margin[1:], strings.ReplaceAll(fold(step.Text), "\n", margin), margin, p.in("36", step.Command))
+			case step.Text != "":
+				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", step.Text))
 			}
 		}
 		for _, file := range group.Files {

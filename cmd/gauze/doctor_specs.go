@@ -89,7 +89,7 @@ func showExamined(e examined, p paint) string {
 		line := fmt.Sprintf("%s %s  %s\n", p.green("[✓]"), name, p.in("2", fmt.Sprintf("%d tools, %s", len(e.last.Found.Tools), e.last.Took.Round(time.Millisecond))))
 		for _, step := range e.report.Steps {
 			if step.Result != doctor.Undone {
-				line += "      healed: " + step.About + "\n      for good: " + step.Next + "\n"
+				line += "    healed: " + step.About + "\n    To make it permanent:\n" + showFix(step.Next, p)
 			}
 		}
 		return line
@@ -97,11 +97,11 @@ func showExamined(e examined, p paint) string {
 	text := p.red("[✗]") + " " + name + "\n"
 	if d := e.report.Diagnosis; d != nil {
 		text += indent(fold(d.Explanation)) + "\n"
-		todo := withCommand(e.report.Todo, e.report.Command)
+		todo := doctor.WithCommand(e.report.Todo, e.report.Command)
 		if e.report.Todo == "" {
-			todo = withCommand(d.Fix, d.Command)
+			todo = doctor.WithCommand(d.Fix, d.Command)
 		}
-		text += indent(fold("next: "+todo)) + "\n"
+		text += showFix(todo, p)
 	}
 	return text
 }

@@ -79,7 +79,7 @@ exec faultyserver -era legacy
 `, 0o644)
 	answer, beside := d.says(t, "--", "sh", "needs-key.sh")
 	wantAll(t, answer, `"result"`)
-	if wantAll(t, beside, "gauze: healed the server: gives the server EXAMPLE_API_KEY"); strings.Contains(beside, "correct-horse") {
+	if wantAll(t, beside, "gauze: healed the server: sets EXAMPLE_API_KEY for the server"); strings.Contains(beside, "correct-horse") {
 		t.Error(beside)
 	}
 }

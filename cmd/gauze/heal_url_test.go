@@ -29,7 +29,7 @@ func TestRunFindsTheEndpointOfAURL(t *testing.T) {
 	}
 	w.in.Close()
 	w.cmd.Wait()
-	if said := w.stderr.String(); !strings.Contains(said, "gauze: healed the server: asks at "+server.URL()+" instead") {
+	if said := w.stderr.String(); !strings.Contains(said, "gauze: healed the server: connects to "+server.URL()+" instead") {
 		t.Errorf("%s", said)
 	}
 }

@@ -175,10 +175,10 @@ func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, heal
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
 	case report.Healthy:
-		b.WriteString("\nIt works with that. To have it for good:\n\n")
+		b.WriteString("\nIt works with this fix. To make it permanent:\n\n")
 		for _, step := range report.Steps {
 			if step.Result != doctor.Undone && step.Next != "" {
-				b.WriteString(indent(step.Next) + "\n")
+				b.WriteString(showFix(step.Next, p))
 			}
 		}
 	case report.Diagnosis != nil:
@@ -187,8 +187,8 @@ func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, heal
 			d.Fix, d.Command = report.Todo, report.Command
 		}
 		if d.Category == doctor.Unknown {
-			d.Explanation = "It went no further, and nothing it said or did tells why: " + redact.Quote(a.Stopped) + "."
-			d.Fix = "Run it in a terminal, without Gauze, and see what it says: " + redact.Quote(shownServer(spec))
+			d.Explanation = "It stopped here without giving a reason: " + redact.Quote(a.Stopped) + "."
+			d.Fix = "Start it in a terminal, without gauze, to see its output: `" + redact.Quote(shownServer(spec)) + "`"
 			if words := lastWords(a); len(words) > 0 {
 				d.Reasons = words
 			}

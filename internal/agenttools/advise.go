@@ -32,7 +32,7 @@ type diagnoseIn struct {
 }
 
 func (d Diagnosis) text() string {
-	text := fmt.Sprintf("%s (%s, %s)\nfix: %s", d.Explanation, d.Cause, likelihood(d.Confidence), d.Fix)
+	text := fmt.Sprintf("%s (%s, %s)\nfix: %s", d.Explanation, d.Cause, doctor.Likelihood(d.Confidence), d.Fix)
 	for _, said := range d.Said {
 		text += "\nevidence: " + said
 	}

@@ -211,6 +211,9 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	switch v.Action {
 	case fleet.ByHand:
 		shown.Next = redact.Passage(v.Next)
+		if r := shown.Report; r != nil && r.Next == plaintext.Clean(v.Next) {
+			shown.Next = r.Next // our own words, which patterns would damage
+		}
 	case fleet.Heal, fleet.Repair:
 		shown.Next = fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
 	case fleet.Rewrap:

@@ -111,20 +111,11 @@ type Diagnosis struct {
 	Others      []string `json:"others,omitempty" jsonschema:"other possible causes"`
 }
 
-// likelihood describes a confidence in words: it is an estimate, not a measured probability.
-func likelihood(confidence float64) string {
-	const likely = 0.7
-	if confidence >= likely {
-		return "likely"
-	}
-	return "possible"
-}
-
 func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 	if d == nil {
 		return nil
 	}
-	shown := &Diagnosis{Category: string(d.Category), Cause: d.Cause, Confidence: d.Confidence, Explanation: redact.Passage(d.Explanation), Fix: redact.Passage(d.Fix)}
+	shown := &Diagnosis{Category: string(d.Category), Cause: d.Cause, Confidence: d.Confidence, Explanation: redact.Passage(d.Explanation), Fix: plaintext.Clean(d.Fix)}
 	for _, reason := range limited(d.Reasons) {
 		shown.Said = append(shown.Said, redact.Quote(reason))
 	}
@@ -147,13 +138,13 @@ func healingOf(spec launch.Spec, a upstream.Attempted, r doctor.Report) *Healing
 		h.Tools = append(h.Tools, secrets.Quote(tool.Name))
 	}
 	for _, s := range r.Steps {
-		h.Steps = append(h.Steps, Step{s.Fix, redact.Passage(s.About), s.Result, redact.Passage(s.Next)})
+		h.Steps = append(h.Steps, Step{s.Fix, plaintext.Clean(s.About), s.Result, plaintext.Clean(s.Next)})
 	}
 	if r.Healthy {
 		return h
 	}
 	h.Stopped = secrets.Quote(a.Stopped)
-	if h.Next = redact.Passage(r.Todo); h.Next == "" && h.Diagnosis != nil {
+	if h.Next = plaintext.Clean(r.Todo); h.Next == "" && h.Diagnosis != nil {
 		h.Next = h.Diagnosis.Fix
 	}
 	const last = 6
@@ -180,7 +171,7 @@ func (h *Healing) text() string {
 		b.WriteString(": " + h.Stopped)
 	}
 	if d := h.Diagnosis; d != nil {
-		fmt.Fprintf(&b, ".\n%s (%s, %s)", d.Explanation, d.Cause, likelihood(d.Confidence))
+		fmt.Fprintf(&b, ".\n%s (%s, %s)", d.Explanation, d.Cause, doctor.Likelihood(d.Confidence))
 	}
 	if h.Next != "" {
 		b.WriteString("\nnext: " + h.Next)

@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// client is the smallest MCP client there is. It does not know that anything
-// can break.
+// client is a minimal MCP client. It does not expect failures.
 type client struct {
 	w     io.Writer
 	tally *tally
@@ -21,11 +20,11 @@ type client struct {
 	partial []byte
 }
 
-// answer is what a caller was told.
+// answer is a response as the caller sees it.
 type answer struct {
 	tool    string
 	text    string
-	fault   string // our own code, empty if the server answered
+	fault   string // gauze's fault code, empty if the server answered
 	changes []change
 }
 
@@ -35,7 +34,7 @@ type change struct {
 	Before, After json.RawMessage
 }
 
-// pending is a call under way.
+// pending is a call in flight.
 type pending struct {
 	id     int
 	tool   string
@@ -46,7 +45,7 @@ func newClient(w io.Writer, t *tally) *client {
 	return &client{w: w, tally: t, waiting: map[int]chan answer{}}
 }
 
-// Write takes what the wrap says.
+// Write receives messages from gauze.
 func (c *client) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +75,7 @@ func (c *client) take(line []byte) {
 		Error *struct{ Message string }
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		c.tally.broke(fmt.Sprintf("the client was sent what is no message: %.60q", line))
+		c.tally.broke(fmt.Sprintf("the client received a line that is not a message: %.60q", line))
 		return
 	}
 	if m.Method != "" || m.ID == nil {
@@ -84,7 +83,7 @@ func (c *client) take(line []byte) {
 	}
 	waiting := c.waiting[*m.ID]
 	if waiting == nil {
-		c.tally.broke(fmt.Sprintf("a second answer, or one nobody asked for (id %d)", *m.ID))
+		c.tally.broke(fmt.Sprintf("the client received a second or unsolicited response (id %d)", *m.ID))
 		return
 	}
 	delete(c.waiting, *m.ID)
@@ -94,7 +93,7 @@ func (c *client) take(line []byte) {
 	} else if len(m.Result.Content) > 0 {
 		a.text = m.Result.Content[0].Text
 	}
-	if blocks := m.Result.Content; m.Result.Meta.Report != nil && len(blocks) == 2 { // ours is after the server's
+	if blocks := m.Result.Content; m.Result.Meta.Report != nil && len(blocks) == 2 { // gauze's content follows the server's
 		a.fault, a.text = "arguments-invalid", a.text+"\n"+blocks[1].Text
 	}
 	waiting <- a
@@ -111,7 +110,7 @@ func (c *client) send(method, params string) (chan answer, int, error) {
 	return result, id, err
 }
 
-// initialize opens the session as any client does.
+// initialize opens the session.
 func (c *client) initialize(ctx context.Context) error {
 	for _, step := range []struct{ method, params string }{
 		{"initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"gauze demo","version":"1"}}`},
@@ -138,7 +137,7 @@ func (c *client) initialize(ctx context.Context) error {
 	return nil
 }
 
-// start makes a tool call. key names its side effect, if it has one.
+// start sends a tool call. key names its side effect, if it has one.
 func (c *client) start(tool, arguments, key string) (*pending, error) {
 	result, id, err := c.send("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
 	if err != nil {
@@ -148,7 +147,7 @@ func (c *client) start(tool, arguments, key string) (*pending, error) {
 	return &pending{id: id, tool: tool, answer: result}, nil
 }
 
-// finish waits for the answer.
+// finish waits for the response.
 func (c *client) finish(ctx context.Context, p *pending) (answer, error) {
 	select {
 	case a := <-p.answer:
@@ -156,6 +155,6 @@ func (c *client) finish(ctx context.Context, p *pending) (answer, error) {
 		c.tally.answered(p.id, a)
 		return a, nil
 	case <-ctx.Done():
-		return answer{}, fmt.Errorf("no answer to %s: %w", p.tool, ctx.Err())
+		return answer{}, fmt.Errorf("no response to %s: %w", p.tool, ctx.Err())
 	}
 }

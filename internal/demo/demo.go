@@ -1,12 +1,11 @@
-// Package demo lets a person watch the wrap heal: it drives the embedded
-// faulty server through a real session, breaks it in every way it can, and
-// holds what the callers were told against what the server really did.
+// Package demo shows how gauze recovers from failures: it drives the embedded faulty server through a
+// real session, breaks it in many ways, and compares the responses with what the server really did.
 //
 //	demo.go    Run, and the scenes in their order
 //	scenes.go  what is broken in each scene
-//	client.go  the smallest MCP client there is
-//	screen.go  the timeline a person reads
-//	tally.go   the count at the end, and the promises it has to show
+//	client.go  a minimal MCP client
+//	screen.go  the timeline that the user sees
+//	tally.go   the count at the end, and the guarantees it checks
 package demo
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// stage is what the scenes play on.
+// stage is what the scenes have in common.
 type stage struct {
 	*client
 	screen *screen
@@ -34,8 +33,7 @@ type stage struct {
 	marks  chan struct{}
 }
 
-// mark is an event of our own. When it has come back, everything before it is
-// on the screen.
+// mark is an event of the demo itself. When it comes back, everything before it is on the screen.
 const mark event.Kind = "demo-mark"
 
 func (s *stage) catchUp() {
@@ -43,11 +41,11 @@ func (s *stage) catchUp() {
 	<-s.marks
 }
 
-// Run plays all scenes and returns an error if a promise was broken.
+// Run plays all scenes. It returns an error if a guarantee was violated.
 func Run(ctx context.Context, w io.Writer, color bool) error {
 	dir, err := os.MkdirTemp("", "gauze-demo-")
 	if err != nil {
-		return fmt.Errorf("the demo needs a place for the server's ledger: %w", err)
+		return fmt.Errorf("creating a directory for the server's ledger: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	ledger := filepath.Join(dir, "ledger")
@@ -57,8 +55,8 @@ func Run(ctx context.Context, w io.Writer, color bool) error {
 	session := proxy.New(proxy.Options{
 		Name: "faulty server",
 		Spec: launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)},
-		// The same rules as ever, on a shorter clock: nobody wants to watch a
-		// server hang for a minute.
+		// The usual rules with shorter timeouts, so that the user does not watch a server hang for a
+		// minute.
 		Timeout: 20 * time.Second, ProbeInterval: 150 * time.Millisecond, ProbeTimeout: 150 * time.Millisecond,
 		HangGrace: 600 * time.Millisecond,
 		Restart:   upstream.Restart{Backoff: 10 * time.Millisecond, Limit: -1},
@@ -105,7 +103,7 @@ func Run(ctx context.Context, w io.Writer, color bool) error {
 	verdict := s.tally.judge(entries, session.Counters(), session.Upstream().Snapshot())
 	s.screen.closing(verdict)
 	if len(verdict.broken) > 0 {
-		return fmt.Errorf("a promise was broken: %s", verdict.broken[0])
+		return fmt.Errorf("a guarantee was violated: %s", verdict.broken[0])
 	}
 	return nil
 }

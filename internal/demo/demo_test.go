@@ -22,24 +22,24 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 	if err := Run(t.Context(), &out, false); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	unread := "append is sent again: it was never read"
+	unread := "append was sent again: it was never read"
 	if !upstream.ProvesUnread {
-		unread = "append answered honestly: [gauze: outcome-unknown]"
+		unread = "append, outcome reported as unknown: [gauze: outcome-unknown]"
 	}
 	for _, want := range []string{
 		unreadAbout(upstream.ProvesUnread),
 		unread,
-		"die_read is sent again: it is safe to repeat",
-		"die answered honestly: [gauze: outcome-unknown]",
-		"; it is replaced",
+		"die_read was sent again: it is safe to repeat",
+		"die, outcome reported as unknown: [gauze: outcome-unknown]",
+		"; gauze restarts it",
 		"✓ busy answered",
-		"not a message, kept from the client: Server started",
+		"not a message, not forwarded to the client: Server started",
 		"✎ units   null → left out",
 		"? json: cannot unmarshal string",
 		"[gauze] The server rejected the call to `forecast`: ",
 		"calls explained                   1",
-		"effects that happened twice       0",
-		"every promise was kept",
+		"effects applied twice             0",
+		"every guarantee held",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the timeline does not say %q\n%s", want, out.String())
@@ -47,17 +47,17 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 	}
 }
 
-// The demo promises a proof only where there is one.
+// The demo claims a proof only where there is one.
 func TestTheDemoPromisesNoMoreThanThePlatformHas(t *testing.T) {
-	if text := unreadAbout(false); strings.Contains(text, "can be proved") || !strings.Contains(text, "unknown") {
+	if text := unreadAbout(false); strings.Contains(text, "can prove") || !strings.Contains(text, "unknown") {
 		t.Error(text)
 	}
-	if text := unreadAbout(true); !strings.Contains(text, "can be proved") {
+	if text := unreadAbout(true); !strings.Contains(text, "can prove") {
 		t.Error(text)
 	}
 }
 
-// What the count at the end has to notice.
+// What the count at the end must notice.
 func TestTheTallyNoticesABrokenPromise(t *testing.T) {
 	entry := func(key string) faultyserver.Entry { return faultyserver.Entry{Op: "append", Key: key} }
 	for name, test := range map[string]struct {
@@ -67,7 +67,7 @@ func TestTheTallyNoticesABrokenPromise(t *testing.T) {
 	}{
 		"nothing broken":     {[]faultyserver.Entry{entry("a")}, func(t *tally) { t.answered(1, answer{}) }, ""},
 		"an effect twice":    {[]faultyserver.Entry{entry("a"), entry("a")}, func(t *tally) { t.answered(1, answer{}) }, "2 times"},
-		"no answer":          {nil, func(*tally) {}, "never answered"},
+		"no answer":          {nil, func(*tally) {}, "no response"},
 		"an invented result": {nil, func(t *tally) { t.answered(1, answer{}) }, "not in the ledger"},
 		"a needless failure": {nil, func(t *tally) { t.answered(1, answer{fault: "server-busy"}) }, "server-busy"},
 		"an unknown read": {[]faultyserver.Entry{entry("a")}, func(t *tally) {

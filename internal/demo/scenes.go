@@ -10,26 +10,26 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// scene is one way to break a server. Later healing adds its own.
+// scene is one way to break a server.
 type scene struct {
 	title, about string
 	run          func(context.Context, *stage) error
 }
 
 var scenes = []scene{
-	{"Killed in the middle of a read", "The server dies while it runs a read-only call.",
+	{"Killed during a read", "The server dies during a read-only call.",
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls die_read: it only reads, and it kills the server")
+			s.screen.client("calls die_read, which only reads and kills the server")
 			return s.wantText(ctx, "die_read", `{"times":1}`)
 		}},
-	{"Killed in the middle of a write", "The effect may have happened. Repeating it could do it twice.",
+	{"Killed during a write", "The write may have taken effect. Repeating it could apply it twice.",
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls die: it writes to the ledger, then kills the server before it answers")
+			s.screen.client("calls die, which writes to the ledger and kills the server before it responds")
 			return s.wantUnknown(ctx, "die", `{"key":"write-1","when":"after-effect"}`, "write-1")
 		}},
 	{"Killed before it read the call", unreadAbout(upstream.ProvesUnread),
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls sleep, and append while the server is busy with that")
+			s.screen.client("calls sleep, then append while the server is busy")
 			reading, err := s.start("sleep", `{"ms":300}`, "")
 			if err != nil {
 				return err
@@ -46,19 +46,19 @@ var scenes = []scene{
 			}
 			return s.show(s.finish(ctx, writing))
 		}},
-	{"Hung", "The server is stopped: alive, silent, and it would stay so for ever.",
+	{"Hung", "The server process is suspended: it is alive but would never respond.",
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
 			if err := s.server.freeze(ctx); err != nil {
 				return err
 			}
-			s.screen.client("calls echo; nobody answers")
+			s.screen.client("calls echo and gets no response")
 			if err := s.wantText(ctx, "echo", `{"text":"hello"}`); err != nil {
 				return err
 			}
 			return s.server.awaitStart(ctx, before+1)
 		}},
-	{"Slow, but working", "Its pings go unanswered for a while, too. It is busy, not hung, and it is left alone.",
+	{"Slow, but working", "The server does not answer pings for a while, but it is busy, not hung. Gauze does not restart it.",
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
 			s.screen.client("calls busy: 1.5 s of work")
@@ -70,15 +70,15 @@ var scenes = []scene{
 			}
 			return nil
 		}},
-	{"Noisy", "A banner and a log line on stdout, where only messages belong.",
+	{"Noisy", "The server prints a banner and a log line to stdout, which is reserved for messages.",
 		func(ctx context.Context, s *stage) error {
-			s.screen.client("calls stray twice: the server prints, then answers")
+			s.screen.client("calls stray twice: the server prints a line, then responds")
 			if err := s.wantText(ctx, "stray", `{"kind":"banner"}`); err != nil {
 				return err
 			}
 			return s.wantText(ctx, "stray", `{"kind":"ansi"}`)
 		}},
-	{"Wrong arguments", "A model calls forecast as models do. What has one meaning is repaired; what the server rejects is explained.",
+	{"Wrong arguments", "A model calls forecast with typical mistakes. Unambiguous ones are repaired; what the server rejects is explained.",
 		func(ctx context.Context, s *stage) error {
 			for _, arguments := range []string{
 				`{"city":"Oslo","days":"5","units":"Celsius"}`,
@@ -91,7 +91,7 @@ var scenes = []scene{
 			if err := s.wantExplained(ctx, "forecast", `{"city":"Oslo","days":"a few","unit":"celsius"}`); err != nil {
 				return err
 			}
-			// The server has shown that it checks its arguments, so more can be repaired.
+			// The server has shown that it validates its arguments, so more can be repaired.
 			return s.wantRepaired(ctx, "forecast", `{"city":"Oslo","days":2,"units":null,"tags":"['wind', 'rain']"}`)
 		}},
 	{"A storm", "200 calls from 8 callers, half of them writes, and a kill every 40 answers.",
@@ -100,19 +100,19 @@ var scenes = []scene{
 		}},
 }
 
-// unreadAbout says what becomes of a call that the server died before reading.
+// unreadAbout describes what happens to a call that the server died before reading.
 func unreadAbout(proved bool) string {
-	const about = "The write lies in the server's pipe, unread, when it dies. "
+	const about = "The write is still unread in the server's pipe when the server dies. "
 	if proved {
-		return about + "That can be proved."
+		return about + "Gauze can prove that, so it is safe to send it again."
 	}
-	return about + "This system gives no proof of that, so the client is told that the outcome is unknown."
+	return about + "This system offers no proof of that, so gauze reports that the outcome is unknown."
 }
 
-// storm lets callers call while the server is killed again and again.
+// storm makes calls from several callers while the server is killed repeatedly.
 func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error {
 	s.catchUp()
-	s.screen.client(fmt.Sprintf("becomes %d callers", callers))
+	s.screen.client(fmt.Sprintf("makes calls from %d callers", callers))
 	s.screen.quiet(true)
 	defer s.screen.quiet(false)
 	numbers := make(chan int)
@@ -138,7 +138,7 @@ func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error 
 					firstErr = err
 				}
 				if answered%killEvery == 0 && answered < calls {
-					s.server.signal(syscall.SIGKILL) // one that is being restarted cannot be killed
+					s.server.signal(syscall.SIGKILL) // a server that is restarting cannot be killed
 				}
 				mu.Unlock()
 			}
@@ -154,13 +154,13 @@ func (s *stage) storm(ctx context.Context, calls, callers, killEvery int) error 
 	return firstErr
 }
 
-// show puts an answer behind everything that led to it.
+// show shows a response after everything that led to it.
 func (s *stage) show(a answer, err error) error {
 	s.catchUp()
 	return s.screen.answer(a, err)
 }
 
-// wantText makes a call that has to succeed.
+// wantText makes a call that must succeed.
 func (s *stage) wantText(ctx context.Context, tool, arguments string) error {
 	pending, err := s.start(tool, arguments, "")
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *stage) wantText(ctx context.Context, tool, arguments string) error {
 	return s.show(answer, err)
 }
 
-// wantRepaired makes a call that succeeds only because it is repaired.
+// wantRepaired makes a call that succeeds only after a repair.
 func (s *stage) wantRepaired(ctx context.Context, tool, arguments string) error {
 	s.screen.client("calls " + tool + " " + arguments)
 	pending, err := s.start(tool, arguments, "")
@@ -211,7 +211,7 @@ func (s *stage) wantExplained(ctx context.Context, tool, arguments string) error
 	return nil
 }
 
-// wantUnknown makes a call whose outcome nobody can know.
+// wantUnknown makes a call whose outcome cannot be known.
 func (s *stage) wantUnknown(ctx context.Context, tool, arguments, key string) error {
 	pending, err := s.start(tool, arguments, key)
 	if err != nil {
@@ -219,16 +219,16 @@ func (s *stage) wantUnknown(ctx context.Context, tool, arguments, key string) er
 	}
 	answer, err := s.finish(ctx, pending)
 	if err == nil && answer.fault != "outcome-unknown" {
-		s.tally.broke(fmt.Sprintf("%s was answered with %q instead of an honest unknown", tool, answer.fault))
+		s.tally.broke(fmt.Sprintf("%s was answered with %q instead of outcome-unknown", tool, answer.fault))
 	}
 	return s.show(answer, err)
 }
 
-// server is the process behind the wrap, known by its events.
+// server is the current server process, followed by its events.
 type server struct {
 	mu      sync.Mutex
-	pid     int // 0: none is ready
-	count   int // of starts
+	pid     int // 0 while the server is not ready
+	count   int // number of starts
 	changed chan struct{}
 }
 
@@ -248,7 +248,7 @@ func (s *server) note(e event.Event) {
 	s.changed = make(chan struct{})
 }
 
-// awaitStart waits until the server is ready for at least the n-th time.
+// awaitStart waits until the server has become ready at least n times.
 func (s *server) awaitStart(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()

@@ -11,14 +11,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// screen is the timeline a person reads.
+// screen is the timeline that the user sees.
 type screen struct {
 	mu    sync.Mutex
 	w     io.Writer
 	color bool
 	began time.Time
 	hush  bool
-	kinds map[event.Kind]int // while hushed
+	kinds map[event.Kind]int // events counted while quiet
 }
 
 func newScreen(w io.Writer, color bool) *screen {
@@ -48,7 +48,7 @@ func (s *screen) line(mark, color, text string) {
 }
 
 func (s *screen) opening() {
-	fmt.Fprintf(s.w, "\n%s a client that knows nothing, a server that fails by name, and Gauze in between.\n", s.paint(bold, "gauze demo:"))
+	fmt.Fprintf(s.w, "\n%s an ordinary client, a server that fails on request, and gauze between them.\n", s.paint(bold, "gauze demo:"))
 }
 
 func (s *screen) scene(n, of int, title, about string) {
@@ -75,7 +75,7 @@ func (s *screen) quiet(on bool) {
 	s.hush = on
 }
 
-// answer shows what a caller was told.
+// answer shows a response to a caller.
 func (s *screen) answer(a answer, err error) error {
 	switch {
 	case err != nil:
@@ -83,12 +83,12 @@ func (s *screen) answer(a answer, err error) error {
 	case a.fault == "":
 		s.line("✓", green, fmt.Sprintf("%s answered: %s", a.tool, oneLine(a.text)))
 	default:
-		s.line("?", yellow, fmt.Sprintf("%s answered honestly: %s", a.tool, oneLine(a.text)))
+		s.line("?", yellow, fmt.Sprintf("%s, outcome reported as unknown: %s", a.tool, oneLine(a.text)))
 	}
 	return nil
 }
 
-// changes shows what was repaired of a call, and by which rule.
+// changes shows what was repaired in a call, and by which rule.
 func (s *screen) changes(all []change) {
 	for _, c := range all {
 		before, after := string(c.Before), string(c.After)
@@ -102,7 +102,7 @@ func (s *screen) changes(all []change) {
 	}
 }
 
-// message shows what a model reads that has to send its call again.
+// message shows the message for a model that has to send its call again.
 func (s *screen) message(text string) {
 	for i, line := range strings.Split(text, "\n") {
 		mark := " "
@@ -121,7 +121,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// event shows what the wrap noticed and did.
+// event shows what gauze noticed and did.
 func (s *screen) event(e event.Event) {
 	s.mu.Lock()
 	hush := s.hush
@@ -134,44 +134,44 @@ func (s *screen) event(e event.Event) {
 	switch e.Kind {
 	case event.Died:
 		if !strings.Contains(e.Detail, "the client left") {
-			s.line("✗", red, "the server is gone: "+e.Detail)
+			s.line("✗", red, "the server exited: "+e.Detail)
 		}
 	case event.Hung:
-		s.line("!", red, "no sign of life: "+e.Detail+"; it is replaced")
+		s.line("!", red, "the server is hung: "+e.Detail+"; gauze restarts it")
 	case event.ProbeMissed:
 		if e.Count <= 3 {
-			s.line("…", faint, fmt.Sprintf("asked for a sign of life, none came (%d)", e.Count))
+			s.line("…", faint, fmt.Sprintf("no response to a liveness probe (%d)", e.Count))
 		}
 	case event.Restored:
-		s.line("↻", yellow, fmt.Sprintf("generation %d is up, session restored in %v", e.Generation, took))
+		s.line("↻", yellow, fmt.Sprintf("generation %d is running, session restored in %v", e.Generation, took))
 	case event.Replayed:
-		s.line("↻", yellow, fmt.Sprintf("%s is sent again: %s", e.Tool, e.Detail))
+		s.line("↻", yellow, fmt.Sprintf("%s was sent again: %s", e.Tool, e.Detail))
 	case event.Stray:
-		s.line("~", faint, "not a message, kept from the client: "+oneLine(e.Detail))
+		s.line("~", faint, "not a message, not forwarded to the client: "+oneLine(e.Detail))
 	}
 }
 
 func (s *screen) closing(v verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.w, "\n%s\n", s.paint(bold, "What the callers were told, and what the server's own ledger says"))
+	fmt.Fprintf(s.w, "\n%s\n", s.paint(bold, "The responses, compared with the server's own ledger"))
 	row := func(name string, value any, note string) {
 		fmt.Fprintf(s.w, "  %-28s %6v   %s\n", name, value, s.paint(faint, note))
 	}
 	row("calls", v.calls, "")
-	row("answers", v.answers, "exactly one each")
+	row("responses", v.answers, "exactly one each")
 	row("successes", v.succeeded, "")
-	row("honest unknowns", v.unknown, "the server died in the middle of a write")
-	row("calls repaired", v.repaired, "their arguments did not fit")
-	row("calls explained", v.explained, "the server rejected them; what to change was added")
-	row("calls sent again", v.replays, "each of them provably safe")
-	row("restarts", v.restarts, "the client noticed none")
-	row("stray lines kept away", v.stray, "")
+	row("unknown outcomes", v.unknown, "the server died during a write")
+	row("calls repaired", v.repaired, "their arguments did not match the schema")
+	row("calls explained", v.explained, "the server rejected them; gauze added what to change")
+	row("calls sent again", v.replays, "each of them provably safe to repeat")
+	row("restarts", v.restarts, "invisible to the client")
+	row("stray lines filtered", v.stray, "")
 	row("effects in the ledger", v.effects, "")
-	row("effects that happened twice", v.twice, "")
+	row("effects applied twice", v.twice, "")
 	if len(v.broken) == 0 {
-		fmt.Fprintf(s.w, "\n  %s\n\n", s.paint(green, "✓ every promise was kept"))
-		fmt.Fprintf(s.w, "  Put it in front of your own server:  %s\n\n", s.paint(cyan, "gauze run -- npx -y @modelcontextprotocol/server-everything"))
+		fmt.Fprintf(s.w, "\n  %s\n\n", s.paint(green, "✓ every guarantee held"))
+		fmt.Fprintf(s.w, "  Run your own server with gauze:  %s\n\n", s.paint(cyan, "gauze run -- npx -y @modelcontextprotocol/server-everything"))
 		return
 	}
 	for _, problem := range v.broken {

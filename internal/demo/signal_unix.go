@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// freeze stops the server and returns once it stands still: the signal alone
-// leaves it time to answer one more call.
+// freeze stops the server and returns when it has stopped: after the signal it could still answer a
+// call.
 func (s *server) freeze(ctx context.Context) error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -32,19 +32,19 @@ func (s *server) freeze(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// state of a process, in one letter.
+// state returns the state of a process, as one letter.
 func state(pid string) string {
 	if stat, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
 		return strings.TrimSpace(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	}
 	out, err := exec.Command("ps", "-o", "state=", "-p", pid).Output()
 	if err != nil {
-		return "T" // nobody can tell: go on
+		return "T" // not known: continue
 	}
 	return strings.TrimSpace(string(out))
 }
 
-// signal sends a signal to the server, if there is one.
+// signal sends a signal to the server, if it is running.
 func (s *server) signal(sig syscall.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

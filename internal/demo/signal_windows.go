@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ntSuspendProcess stops all threads of a process. Win32 has a call for single
-// threads only; debuggers use this one.
+// ntSuspendProcess stops all threads of a process. Win32 has a function only for single threads;
+// debuggers use this one.
 var ntSuspendProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtSuspendProcess")
 
 // freeze stops the server.
@@ -28,7 +28,7 @@ func (s *server) freeze(context.Context) error {
 	return nil
 }
 
-// signal ends the server, if there is one.
+// signal kills the server, if it is running.
 func (s *server) signal(syscall.Signal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *server) signal(syscall.Signal) error {
 	}
 	process, err := os.FindProcess(s.pid)
 	if err != nil {
-		return nil // it is gone already
+		return nil // it has already exited
 	}
 	s.pid = 0
 	if err := process.Kill(); err != nil {

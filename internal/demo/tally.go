@@ -9,7 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
-// tally is what the callers asked and were told.
+// tally records the calls and their responses.
 type tally struct {
 	mu       sync.Mutex
 	calls    map[int]*record
@@ -22,14 +22,13 @@ type record struct {
 	fault     string
 }
 
-// verdict is the count at the end. broken names every promise that was not
-// kept.
+// verdict is the count at the end. broken names every guarantee that was violated.
 type verdict struct {
 	calls, answers, succeeded, unknown int
 	explained                          int
 	repaired                           uint64
 	replays, restarts, stray           uint64
-	effects                            int // as the server's own ledger has them
+	effects                            int // as recorded in the server's own ledger
 	twice                              int
 	broken                             []string
 }
@@ -48,14 +47,14 @@ func (t *tally) answered(id int, a answer) {
 	t.calls[id].done, t.calls[id].fault = true, a.fault
 }
 
-// broke notes a promise that was seen to be broken.
+// broke records a violated guarantee.
 func (t *tally) broke(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.problems = append(t.problems, what)
 }
 
-// judge holds what the callers were told against what the server did.
+// judge compares the responses with what the server did.
 func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h health.Snapshot) verdict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +75,7 @@ func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h healt
 	}
 	for id, call := range t.calls {
 		if !call.done {
-			broke("call %d (%s) was never answered", id, call.tool)
+			broke("call %d (%s) got no response", id, call.tool)
 			continue
 		}
 		v.answers++
@@ -84,12 +83,12 @@ func (t *tally) judge(ledger []faultyserver.Entry, calls proxy.Counters, h healt
 		case call.fault == "":
 			v.succeeded++
 			if call.key != "" && done[call.key] == 0 {
-				broke("call %d (%s) was answered as a success, but its effect is not in the ledger", id, call.tool)
+				broke("call %d (%s) succeeded, but its effect is not in the ledger", id, call.tool)
 			}
 		case call.fault == "outcome-unknown":
 			v.unknown++
 			if call.key == "" {
-				broke("call %d (%s) only reads, but was given up as unknown", id, call.tool)
+				broke("call %d (%s) only reads, but its outcome was reported as unknown", id, call.tool)
 			}
 		case call.fault == "arguments-invalid":
 			v.explained++

@@ -7,67 +7,68 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Case is what was seen of a server that failed. Everything is optional; the
-// more is known, the surer the diagnosis.
+// Case is what was seen of a server that failed. All fields are optional; the more are set, the
+// better the diagnosis.
 type Case struct {
 	Command []string // program and arguments, as configured
-	URL     string   // instead of a command
-	Stage   Stage    // how far it got
-	Live    bool     // we have just seen it ourselves; otherwise it is somebody's log
-	OS      string   // platform of the reader, as runtime.GOOS: advice uses the words of its shell
-	Keyed   bool     // a key or token of the user's went with the requests to the URL
+	URL     string   // set instead of Command for a server that is reached by URL
+	Stage   Stage    // how far the server got
+	Live    bool     // whether gauze saw it itself; otherwise it is from a log
+	OS      string   // platform of the reader, as runtime.GOOS; decides the commands in advice
+	Keyed   bool     // whether requests to the URL carried a key or token of the user's
 
-	Spawn Spawn  // why it did not even start
-	Exit  Exit   // how it ended
-	HTTP  []HTTP // answers over HTTP that were no success
+	Spawn Spawn  // why the process was not started
+	Exit  Exit   // how the process exited
+	HTTP  []HTTP // HTTP responses other than a success
 	RPC   []RPC  // JSON-RPC errors
-	Limit Limit  // what it was doing when the time was over
+	Limit Limit  // what the server was doing when its time was up
 
 	Stderr string
-	Stdout string // the first bytes that were no messages
-	Log    string // of a client, where there is nothing better
+	Stdout string // the first bytes that are not messages
+	Log    string // of a client, or an error that gauze met
 
-	Unfilled []string // variables that the values of others and headers refer to, as the server got them
+	Unfilled []string // variables whose references reached the server unexpanded, in other variables or in headers
 
-	Secrets redact.Secrets // never shown
+	Secrets redact.Secrets // values that are never shown
 }
 
-// asksForCredential: a server that wants to know who we are is the one that
-// was meant.
+// asksForCredential reports whether the server asked for credentials, which a wrong address would
+// not do.
 func (c Case) asksForCredential() bool {
 	return slices.ContainsFunc(c.HTTP, func(h HTTP) bool { return h.Status == 401 || h.Status == 403 })
 }
 
-// Stage is how far an attempt to use a server climbed.
+// Stage is how far an attempt to use a server got.
 type Stage int
 
 const (
 	Nowhere     Stage = iota
 	Located           // the command was found
-	Started           // the process ran, or the host took the connection
-	Spoke             // a message came out of it
-	Initialized       // it answered initialize
-	Listed            // it listed its tools
+	Started           // the process ran, or the host accepted the connection
+	Spoke             // the server sent a message
+	Initialized       // the server answered initialize
+	Listed            // the server listed its tools
+	Called            // the server answered a call
 )
 
 // Spawn is why a process was not started.
 type Spawn struct {
 	Errno string // "ENOENT"
-	Path  string // what it is about
-	Of    string // "command", "cwd" or "interpreter", if that is known
+	Path  string // the program, directory or interpreter concerned
+	Of    string // "command", "cwd" or "interpreter", if known
 	Said  string // the line it was read from
 }
 
-// Exit is how a process ended.
+// Exit is how a process exited.
 type Exit struct {
 	Known  bool
 	Code   int           // -1 for a signal
 	Signal string        // "SIGKILL"
-	After  time.Duration // from the start; 0: not known
+	After  time.Duration // time since the start; 0 if not known
 	Said   string
 }
 
-// HTTP is one answer of a server behind a URL.
+// HTTP is one response of a server that is reached by URL.
 type HTTP struct {
 	Status       int
 	Method       string
@@ -75,7 +76,7 @@ type HTTP struct {
 	Authenticate string // WWW-Authenticate
 	Location     string
 	Allow        string
-	Session      string // Mcp-Session-Id, or that there was one
+	Session      string // Mcp-Session-Id, or "yes" if there was one
 	Body         string // its first bytes
 	Said         string
 }
@@ -88,12 +89,12 @@ type RPC struct {
 	Said    string
 }
 
-// Limit is the state of the server when the time was over.
+// Limit is the state of the server when its time was up.
 type Limit struct {
 	Passed      bool
 	After       time.Duration
 	Alive       bool
-	Busy        bool // it used CPU
+	Busy        bool // whether it used CPU
 	Downloading bool
 	Listening   int // a port it listens on
 }

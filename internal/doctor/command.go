@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SplitCommand reads a command line as a person wrote it. Quotes hold words
-// together; everything else is left as it is, it is never run.
+// SplitCommand splits a command line that a person wrote into words. Quotes keep a word together;
+// nothing else is interpreted, because the result is never run by a shell.
 func SplitCommand(line string) []string {
 	const longest = 16 << 10
 	line = line[:min(len(line), longest)]
@@ -40,7 +40,7 @@ func SplitCommand(line string) []string {
 	return words
 }
 
-// program is the name of an executable without its folder and Windows ending.
+// program returns the name of an executable without its directory and Windows extension.
 func program(word string) string {
 	word = path.Base(strings.ReplaceAll(word, `\`, "/"))
 	lower := strings.ToLower(word)
@@ -50,7 +50,7 @@ func program(word string) string {
 	return lower
 }
 
-// withoutShell is the command behind `cmd /c`, `sudo` and `env`.
+// withoutShell returns the command that follows `cmd /c`, `sudo` and `env`.
 func withoutShell(words []string) []string {
 	for len(words) > 0 {
 		switch program(words[0]) {
@@ -74,7 +74,7 @@ func withoutShell(words []string) []string {
 	return words
 }
 
-// runner is the program that is started, in its plain name.
+// runner returns the name of the program that is started.
 func (x *exam) runner() string {
 	if words := withoutShell(x.Command); len(words) > 0 {
 		return program(words[0])
@@ -82,25 +82,25 @@ func (x *exam) runner() string {
 	return ""
 }
 
-// runs tells whether the command is one of these programs.
+// runs reports whether the command is one of these programs.
 func (x *exam) runs(programs ...string) bool { return slices.Contains(programs, x.runner()) }
 
-// downloads tells whether the command may fetch a package before the server starts.
+// downloads reports whether the command may download a package before the server starts.
 func (x *exam) downloads() bool {
 	return x.runs("npx", "uvx", "bunx", "pnpx", "pipx", "dnx", "docker", "podman", "uv", "npm", "pnpm", "yarn", "bun", "deno")
 }
 
-// container tells whether the server runs in a container.
+// container reports whether the server runs in a container.
 func (x *exam) container() bool {
 	return x.runs("docker", "podman", "docker-compose", "nerdctl") || strings.Contains(x.line, "docker run")
 }
 
-// has tells whether a word is among the arguments.
+// has reports whether one of these words is in the command.
 func (x *exam) has(words ...string) bool {
 	return slices.ContainsFunc(x.Command, func(word string) bool { return slices.Contains(words, word) })
 }
 
-// interactive tells whether a container gets a stdin.
+// interactive reports whether a container has a stdin.
 func (x *exam) interactive() bool {
 	return slices.ContainsFunc(x.Command, func(word string) bool {
 		return word == "--interactive" || word == "--interactive=true" || shortFlags.MatchString(word)
@@ -109,7 +109,7 @@ func (x *exam) interactive() bool {
 
 var shortFlags = &wording{source: `^-[a-zA-Z]*i[a-zA-Z]*$`}
 
-// packageName is what npx, uvx and their kin are asked to run.
+// packageName returns the package that npx, uvx or a similar program runs.
 func (x *exam) packageName() string {
 	words := withoutShell(x.Command)
 	if len(words) < 2 {
@@ -145,11 +145,10 @@ func (x *exam) pinned() bool {
 	return version != "" && version != "@latest" && !strings.HasPrefix(version, "[")
 }
 
-// keepPinned is the advice where a different version may help and the entry
-// pins one.
+// keepPinned is the advice if a different version may help but the entry pins one.
 const keepPinned = "The entry pins this version, which may be incomplete or too old for what it uses. The user decides whether to use a different one."
 
-// address is the URL the server is reached by, also through a bridge.
+// address returns the URL that the server is reached by, directly or through a bridge.
 func (x *exam) address() string {
 	if x.URL != "" {
 		return x.URL
@@ -159,23 +158,23 @@ func (x *exam) address() string {
 
 var webAddress = &wording{source: `https?://[^\s"'<>,)]+`}
 
-// remote tells whether the server is reached over HTTP.
+// remote reports whether the server is reached over HTTP.
 func (x *exam) remote() bool {
 	return x.URL != "" || len(x.Command) > 0 && webAddress.MatchString(x.Command[0]) || x.bridge()
 }
 
-// bridge tells whether the command only passes on what a URL says.
+// bridge reports whether the command only forwards messages to a URL.
 func (x *exam) bridge() bool {
 	return strings.Contains(x.line, "mcp-remote") || strings.Contains(x.line, "supergateway") || strings.Contains(x.line, "mcp-proxy")
 }
 
-// local is an address on the same machine.
+// local matches an address on the same machine.
 var local = &wording{source: `(?i)(?:localhost|\b127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0)`}
 
-// placeholder is a reference to a variable that nobody put a value in for.
+// placeholder matches a reference to a variable that was not expanded.
 var placeholder = &wording{source: `\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_.-]*)(?::?-[^}]*)?\}|\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}|%([A-Z_][A-Z0-9_]+)%|\$\((?:env:)?([A-Z_][A-Z0-9_]+)\)`}
 
-// unexpanded is the name in the first placeholder of a text.
+// unexpanded returns the variable in the first placeholder of a string.
 func unexpanded(text string) string {
 	m := placeholder.FindStringSubmatch(text)
 	for i := 1; i < len(m); i++ {

@@ -9,15 +9,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// How much of a text is looked at: programs say why they fail first, or last.
+// How much of a text is examined: programs report why they failed first or last.
 const (
 	headBytes = 16 << 10
 	tailBytes = 32 << 10
-	pieceSize = 3 << 10 // of a line without end
+	pieceSize = 3 << 10 // maximum length of a line; longer ones are split
 )
 
-// legible makes lines of any bytes: bounded, UTF-8, without terminal sequences
-// and invisible characters, with the escapes of a JSON string undone.
+// legible turns any bytes into lines: bounded, in UTF-8, without terminal sequences and invisible
+// characters, and with the escapes of a JSON string undone.
 func legible(text string) string {
 	text = decode(bound(text))
 	text = unescape(text)
@@ -26,7 +26,7 @@ func legible(text string) string {
 	seen := map[uint64]int{}
 	for line := range strings.SplitSeq(text, "\n") {
 		form := shape(line)
-		if seen[form]++; seen[form] > repeats {
+		if seen[form]++; seen[form] > maxRepeats {
 			continue
 		}
 		for len(line) > 0 {
@@ -47,11 +47,11 @@ func legible(text string) string {
 	return b.String()
 }
 
-// repeats is how often a line is kept that differs in numbers only: a log that
-// repeats itself says nothing new.
-const repeats = 4
+// maxRepeats is how many lines that differ only in numbers are kept: a log that repeats itself adds
+// nothing.
+const maxRepeats = 4
 
-// shape is the same for lines that differ in numbers only.
+// shape returns the same hash for lines that differ only in numbers.
 func shape(line string) uint64 {
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(line) {
@@ -64,18 +64,17 @@ func shape(line string) uint64 {
 	return h
 }
 
-// bound keeps the beginning and the end of a long text, whole lines if it can.
+// bound keeps the beginning and the end of a long text, in whole lines if possible.
 func bound(text string) string {
 	if len(text) <= headBytes+tailBytes {
 		return text
 	}
-	even := (len(text) - tailBytes) &^ 1 // a UTF-16 character is not to be cut
+	even := (len(text) - tailBytes) &^ 1 // do not split a UTF-16 character
 	return text[:headBytes] + "\n" + strings.TrimPrefix(text[even:], "\n")
 }
 
-// decode makes UTF-8 of the bytes Windows programs write. Code pages cannot be
-// told from each other; what is no UTF-8 becomes U+FFFD, and rules that want to
-// see such text look at the ASCII around it.
+// decode converts what Windows programs write to UTF-8. Code pages cannot be told apart: bytes that
+// are not UTF-8 become U+FFFD, and the rules for such text match the ASCII around them.
 func decode(text string) string {
 	if strings.HasPrefix(text, "\xff\xfe") {
 		return decode16(text[2:], 0)
@@ -98,7 +97,7 @@ func decode(text string) string {
 	return text
 }
 
-// decode16 reads UTF-16; low is which byte of a pair is the low one.
+// decode16 decodes UTF-16. low is the index of the low byte in a pair.
 func decode16(text string, low int) string {
 	units := make([]uint16, 0, len(text)/2)
 	for i := 0; i+1 < len(text); i += 2 {
@@ -107,9 +106,9 @@ func decode16(text string, low int) string {
 	return string(utf16.Decode(units))
 }
 
-// unescape undoes what happens to a log inside a JSON string: \n, \r, \t, \"
-// \u0027 and \\. A Windows path has backslashes of its own, so \n and its kin count
-// only where no small letter or digit follows: C:\Users\me\npm-cache stays.
+// unescape undoes the escapes of a log inside a JSON string: \n, \r, \t, \" \u0027 and \\. Windows
+// paths contain backslashes, so \n and the like count only if no lower-case letter or digit
+// follows: C:\Users\me\npm-cache is unchanged.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text

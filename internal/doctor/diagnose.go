@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// cause is one way of failing: how it is called and recognised, and its words.
+// cause is one way to fail: its name, how it is recognised, and what is said about it.
 type cause struct {
 	name     string
 	category Category
 	explain  string // template, see fill
-	fix      string // template, one line; see advised for what may be in it. Models read it
-	command  string // template of a command for the fix that only a person is shown, see Diagnosis
+	fix      string // template; see advised for the names it may use. Models read it
+	command  string // template of a command for the fix that is shown only to people, see Diagnosis
 	instead  []advice
 	clues    []clue
-	hides    []string // causes that are only consequences of this one
+	hides    []string // causes and categories that are only consequences of this one
 }
 
-// advice is what is said instead where a cause calls for another step. Without
-// an explanation, that of the cause stays.
+// advice replaces a cause's fix, and its explanation unless that is empty, where when holds.
 type advice struct {
 	when    func(x *exam, m *match) bool
 	explain string
@@ -30,43 +29,44 @@ type advice struct {
 	command string
 }
 
-// Where another step is the right one.
+// Conditions of advice.
 func atURL(x *exam, _ *match) bool   { return x.URL != "" }
 func live(x *exam, _ *match) bool    { return x.Live }
 func liveURL(x *exam, _ *match) bool { return x.Live && x.URL != "" }
 
-// clue is one sign of a cause. With a pattern, when decides about each match;
-// without one it looks at the numbers, and fills in the match itself.
+// clue is evidence for a cause. With a pattern, when decides about each match; without one, when
+// examines the numbers of the case and fills in the match.
 type clue struct {
-	sure float64
-	says string
-	when func(x *exam, m *match) bool
+	confidence float64
+	expr       string
+	when       func(x *exam, m *match) bool
 }
 
-// How sure a clue makes. Below doubt nothing is named.
+// The confidence that a clue gives. A cause below doubt is not reported.
 const (
-	certain = 0.95 // the tool says just that
+	certain = 0.95 // the tool says exactly this
 	strong  = 0.85
 	likely  = 0.7
 	guess   = 0.5
-	faint   = 0.4 // words that point somewhere, see faintClues
+	faint   = 0.4 // words that only suggest a cause, see faintClues
 	doubt   = 0.35
 )
 
-// causes is the table, in the order in which equals are ranked: what stands in
-// the way first comes first. It is there once knowledge was asked for.
+// causes is the table of causes, in the order in which equals are ranked: the earliest obstacle
+// first. knowledge fills it.
 var causes []cause
 
 // table is the causes with their patterns compiled.
 type table struct {
 	finder   finder
 	patterns [][]*pattern // by cause and clue
-	facts    []*pattern   // of numbers in a log
+	facts    []*pattern   // for numbers in a log
 }
 
-// knowledge is built when the first case comes: most runs of Gauze have none.
+// knowledge returns the table. It is built for the first case: most runs of Gauze have none.
 var knowledge = sync.OnceValue(func() *table {
-	causes = slices.Concat(configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
+	causes = slices.Concat(
+		configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
 	for _, more := range []map[string][]clue{libraryClues(), languageClues(), faintClues()} {
@@ -78,14 +78,14 @@ var knowledge = sync.OnceValue(func() *table {
 	for _, c := range causes {
 		patterns := make([]*pattern, len(c.clues))
 		for i, clue := range c.clues {
-			if clue.says != "" {
-				patterns[i] = newPattern(clue.says, &t.finder)
+			if clue.expr != "" {
+				patterns[i] = newPattern(clue.expr, &t.finder)
 			}
 		}
 		t.patterns = append(t.patterns, patterns)
 	}
 	for _, f := range facts {
-		t.facts = append(t.facts, newPattern(f.says, &t.finder))
+		t.facts = append(t.facts, newPattern(f.expr, &t.finder))
 	}
 	t.finder.build()
 	return t
@@ -98,26 +98,26 @@ type exam struct {
 	line string // the command as one line
 }
 
-// finding is a cause that has something for it.
+// finding is a cause with its best clue.
 type finding struct {
-	cause  *cause
-	order  int
-	sure   float64
-	match  *match
-	hidden bool
+	cause      *cause
+	order      int
+	confidence float64
+	match      *match
+	hidden     bool
 }
 
-// Diagnose names the cause of a failure. It depends on nothing but the case.
+// Diagnose returns the cause of a failure. It depends only on the case.
 func Diagnose(c Case) Diagnosis {
 	x := &exam{Case: c, line: strings.Join(c.Command, " ")}
 	x.text = c.words()
 	x.hits = knowledge().finder.find(x.text)
 	found := x.findings()
-	if len(found) == 0 || found[0].sure < doubt {
+	if len(found) == 0 || found[0].confidence < doubt {
 		return x.unknown()
 	}
-	// What we saw ourselves at a URL says more than a word that only points somewhere.
-	if d := x.unknown(); found[0].sure <= faint && c.URL != "" && d.Cause == serverError {
+	// A response that gauze saw itself outweighs words that only suggest a cause.
+	if d := x.unknown(); found[0].confidence <= faint && c.URL != "" && d.Cause == serverError {
 		return d
 	}
 	d := x.tell(found[0])
@@ -129,7 +129,7 @@ func Diagnose(c Case) Diagnosis {
 	return d
 }
 
-// words are everything the case holds in words, what it says itself first.
+// words returns all text of the case, the most direct first.
 func (c *Case) words() string {
 	var parts []string
 	for _, part := range []string{c.Log, c.Stderr, c.Stdout} {
@@ -139,7 +139,7 @@ func (c *Case) words() string {
 	}
 	for _, answer := range c.HTTP {
 		if c.Live && c.URL != "" && answer.Status >= 500 {
-			continue // what breaks inside of a server is for those who run it
+			continue // an internal error concerns the server's operator
 		}
 		if answer.Body != "" {
 			parts = append(parts, legible(answer.Body))
@@ -153,7 +153,7 @@ func (c *Case) words() string {
 	return strings.Join(parts, "\n")
 }
 
-// findings are all causes with a clue, best first, consequences last.
+// findings returns all causes with a clue, best first, consequences last.
 func (x *exam) findings() []finding {
 	var found []finding
 	for n := range causes {
@@ -165,7 +165,7 @@ func (x *exam) findings() []finding {
 		}
 	}
 	for _, f := range found {
-		if f.sure < guess {
+		if f.confidence < guess {
 			continue
 		}
 		for i := range found {
@@ -181,16 +181,15 @@ func (x *exam) findings() []finding {
 			}
 			return -1
 		}
-		return cmp.Or(cmp.Compare(b.sure, a.sure), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(b.confidence, a.confidence), cmp.Compare(a.order, b.order))
 	})
 	return found
 }
 
-// ofAProgram tells whether a cause is about a program that is started here. A
-// server behind a URL gets neither our environment nor our files: what its
-// answers say about such things is about its own, or a lie. A log may be that
-// of the server itself, but not even then does an entry with a URL give it
-// variables or pipes.
+// ofAProgram reports whether a cause is about a program that runs on this machine. A server behind a
+// URL gets neither our environment nor our files: what its responses say about these concerns its
+// own, or is false. A log may be the server's own, but even then an entry with a URL gives it neither
+// variables nor pipes.
 func (x *exam) ofAProgram(c *cause) bool {
 	switch c.name {
 	case "env_placeholder_not_expanded", "wrong_service_on_port", "too_many_tools":
@@ -209,11 +208,11 @@ func (x *exam) ofAProgram(c *cause) bool {
 	return false
 }
 
-// consider looks for the best clue of one cause.
+// consider returns the best clue of one cause.
 func (x *exam) consider(n int) (best finding, ok bool) {
 	c := &causes[n]
 	for i, clue := range c.clues {
-		if clue.sure <= best.sure {
+		if clue.confidence <= best.confidence {
 			continue
 		}
 		var m *match
@@ -223,13 +222,13 @@ func (x *exam) consider(n int) (best finding, ok bool) {
 			m = trial
 		}
 		if m != nil {
-			best, ok = finding{cause: c, order: n, sure: clue.sure, match: m}, true
+			best, ok = finding{cause: c, order: n, confidence: clue.confidence, match: m}, true
 		}
 	}
 	return best, ok
 }
 
-// tell puts a finding into words.
+// tell returns a finding as a diagnosis.
 func (x *exam) tell(f finding) Diagnosis {
 	explain, fix, command := f.cause.explain, f.cause.fix, f.cause.command
 	for _, other := range f.cause.instead {
@@ -239,7 +238,7 @@ func (x *exam) tell(f finding) Diagnosis {
 		}
 	}
 	d := Diagnosis{
-		Category: f.cause.category, Cause: f.cause.name, Confidence: f.sure, Reasons: []string{},
+		Category: f.cause.category, Cause: f.cause.name, Confidence: f.confidence, Reasons: []string{},
 		Explanation: fill(explain, func(key string) string { return x.name(key, f.match) }),
 		Fix:         fill(fix, func(key string) string { return x.advised(key, f.match) }),
 		Command:     fill(command, func(key string) string { return x.advised(key, f.match) }),
@@ -250,21 +249,21 @@ func (x *exam) tell(f finding) Diagnosis {
 	return d
 }
 
-// unknown is the honest answer. What was seen is said, because "the connection
-// closed" is at least not "the command was not found".
+// unknown returns the diagnosis for a case without a known cause. It says what was seen: "the
+// connection was closed" at least rules out "the command was not found".
 func (x *exam) unknown() Diagnosis {
 	d := Diagnosis{Category: Unknown, Cause: noEvidence, Confidence: 0.1, Reasons: []string{}}
-	d.Explanation = "Nothing in the evidence says why the server failed: it has no words that are known here."
+	d.Explanation = "The evidence does not show why the server failed: it matches no known cause."
 	if strings.TrimSpace(x.text) == "" {
-		d.Explanation = "The evidence does not say why the server failed: neither what it wrote to stderr nor how it ended is in it."
+		d.Explanation = "The evidence does not show why the server failed: it contains neither the server's stderr nor its exit status."
 	}
-	d.Fix = "Run it under gauze, which keeps both: gauze test -- " + cmp.Or(x.typed(), "COMMAND")
+	d.Fix = "Let gauze start the server and record its output and exit status: `gauze test -- " + cmp.Or(x.typed(), "COMMAND") + "`"
 	if address := x.address(); address != "" && x.remote() && !x.bridge() {
-		d.Explanation = "The evidence does not say why the server failed: its answer is not in it."
+		d.Explanation = "The evidence does not show why the server failed: it does not contain the server's response."
 		if len(x.HTTP) > 0 {
-			d.Explanation = fmt.Sprintf("The evidence does not say why the server failed, only that it answered %d.", x.HTTP[0].Status)
+			d.Explanation = fmt.Sprintf("The evidence does not show why the server failed, only that it returned %d.", x.HTTP[0].Status)
 		}
-		d.Fix = "Let gauze ask the server itself: gauze test --url " + cmp.Or(x.advised("url", &match{}), "URL")
+		d.Fix = "Let gauze connect to the server: `gauze test --url " + cmp.Or(x.advised("url", &match{}), "URL") + "`"
 	}
 	x.seen(&d)
 	if m := x.find(knowledge().facts[len(facts)-1], nil); m != nil {
@@ -273,56 +272,56 @@ func (x *exam) unknown() Diagnosis {
 	return d
 }
 
-// The causes of troubles of which only the outside is known.
+// The causes of failures whose reason is not known.
 const (
-	noAnswer    = "no_answer"
-	justEnded   = "ended_without_reason"
-	serverError = "server_error"
-	noEvidence  = "evidence_missing_stderr"
+	noAnswer       = "no_answer"
+	exitedSilently = "ended_without_reason"
+	serverError    = "server_error"
+	noEvidence     = "evidence_missing_stderr"
 )
 
-// nameless tells whether the cause is not known.
-func (d Diagnosis) nameless() bool {
-	return d.Category == Unknown || d.Cause == noAnswer || d.Cause == justEnded || d.Cause == serverError
+// unexplained reports whether the reason of the failure is not known.
+func (d Diagnosis) unexplained() bool {
+	return d.Category == Unknown || d.Cause == noAnswer || d.Cause == exitedSilently || d.Cause == serverError
 }
 
-// seen says what we saw ourselves where no cause is known: what gauze can see
-// is in the case by then, and gauze is not the next step.
+// seen describes what gauze itself saw of a failure without a known cause. Running gauze again would
+// not show more, so it is not the next step.
 func (x *exam) seen(d *Diagnosis) {
 	failed := x.ownFault()
 	switch {
 	case failed != "" && (x.Live || x.URL != ""):
 		d.Category, d.Cause, d.Confidence = Crashed, serverError, guess
-		d.Explanation = "The server answered " + failed + ": it failed on its own side, and does not say why."
-		d.Fix = "Nothing on your side is wrong: tell who runs the server, or see its own log of this moment if that is you."
+		d.Explanation = "The server returned " + failed + ", an error of its own, without a reason."
+		d.Fix = "Nothing is wrong on your side. Report this to the server's operator, or check the server's log if you run it."
 		d.Reasons = append(d.Reasons, failed)
 	case !x.Live:
 	case x.Limit.Passed && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Timeout, noAnswer, guess
-		d.Explanation = "The server started and runs, but it did not answer within " + x.Limit.After.Round(time.Second).String() + ", and nothing it wrote says why."
-		d.Fix = "Check that it is started as an MCP server over stdin and stdout (some need an argument for that); if it is only slow, give it longer: --start-timeout 3m in a wrap, --timeout 3m in a test"
+		d.Explanation = "The server started, but it did not respond within " + x.Limit.After.Round(time.Second).String() + ", and its output does not show why."
+		d.Fix = "Check that the server is started in stdio mode (some require an argument for it). If it is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
 		if x.URL != "" {
-			d.Explanation = "The server took the connection, but it did not answer within " + x.Limit.After.Round(time.Second).String() + "."
-			d.Fix = "Try again later; if it is only slow, give it longer: --start-timeout 3m in a wrap, --timeout 3m in a test"
+			d.Explanation = "The server accepted the connection but did not respond within " + x.Limit.After.Round(time.Second).String() + "."
+			d.Fix = "Try again later. If the server is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
 		}
 	case x.Exit.Known && x.Stage >= Started:
-		d.Category, d.Cause, d.Confidence = Crashed, justEnded, guess
-		d.Explanation = "The server ended (" + shown(x.Secrets, x.Exit.Said) + ") before it answered, and nothing it wrote says why."
-		d.Fix = "Start it in a terminal, with its option for verbose output if it has one: " + cmp.Or(x.typed(), "COMMAND")
+		d.Category, d.Cause, d.Confidence = Crashed, exitedSilently, guess
+		d.Explanation = "The server exited (" + shown(x.Secrets, x.Exit.Said) + ") before it responded, and its output does not show why."
+		d.Fix = "Start the server in a terminal, with verbose output if it has an option for that: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 		d.Reasons = append(d.Reasons, shown(x.Secrets, x.Exit.Said))
 	case x.Stage < Started && x.URL == "":
-		d.Explanation = "The server could not be started, and the system does not say why."
-		d.Fix = "Start it in a terminal and see what it says: " + cmp.Or(x.typed(), "COMMAND")
+		d.Explanation = "The server could not be started, and the operating system gave no reason."
+		d.Fix = "Start the server in a terminal to see its output: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 	case x.URL != "":
-		d.Explanation = "The server was asked, and nothing in its answers says why they are of no use."
-		d.Fix = "Check in its documentation that this is the address for MCP clients, and whether it wants a key."
+		d.Explanation = "The server responded, but not as an MCP server, and its responses do not show why."
+		d.Fix = "Check in the server's documentation whether this is the address for MCP clients and whether it requires a key."
 	default:
-		d.Explanation = "The server was started, and nothing it wrote or did says why it is of no use."
-		d.Fix = "Start it in a terminal and see what it says: " + cmp.Or(x.typed(), "COMMAND")
+		d.Explanation = "The server started but does not work as an MCP server, and its output does not show why."
+		d.Fix = "Start the server in a terminal to see its output: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 	}
 }
 
-// ownFault is the answer by which a server says that it failed itself.
+// ownFault returns the response by which the server reported an error of its own, or "".
 func (x *exam) ownFault() string {
 	for _, answer := range x.HTTP {
 		if answer.Status >= 500 {

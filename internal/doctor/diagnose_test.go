@@ -179,7 +179,7 @@ func TestTheSameCaseGetsTheSameAnswer(t *testing.T) {
 
 const secret = "sk-live-0123456789abcdefABCDEF0123456789"
 
-// Around the real line stands everything a hostile server may write.
+// A hostile server may write anything around the real line.
 func TestHostileEvidenceChangesOnlyTheText(t *testing.T) {
 	line := "Error: listen EADDRINUSE: address already in use :::3000"
 	gbk := "\xb2\xbb\xca\xc7\xc4\xda\xb2\xbf"
@@ -214,7 +214,7 @@ func utf16le(s string) string {
 	return b.String()
 }
 
-// checkShown is what holds for every text of a diagnosis.
+// checkShown checks what must hold for every text of a diagnosis.
 func checkShown(t testing.TB, d Diagnosis) {
 	t.Helper()
 	raw, err := json.Marshal(d)

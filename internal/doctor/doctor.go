@@ -1,19 +1,20 @@
-// Package doctor goes from evidence to a diagnosis, from a diagnosis to a fix,
-// and back to evidence: did it help?
+// Package doctor diagnoses why an MCP server failed, proposes fixes, and checks whether they helped.
 //
-// This is the pure part. A Case is what was seen of a server that failed, live
-// or in somebody's log; Diagnose names the cause, with its reasons and what to
-// do. It runs nothing, reads nothing and asks nobody, and the same case always
-// gets the same answer.
+// A Case is what was seen of a failed server, live or in a log. Diagnose returns the cause with its
+// reasons and what to do. It runs nothing, reads nothing and connects to nothing: the same case
+// always gets the same diagnosis. Treat tries fixes on a copy of the server's Spec.
 //
-// The knowledge is in the rules_*.go files, grouped by mechanism: each cause
-// has its words and the clues by which it is recognised. Clues are numbers
-// (exit codes, HTTP status, JSON-RPC codes, errno) or patterns anchored in what
-// a tool really prints, never bare words. What a server wrote is evidence and
-// nothing else: it is cleaned, redacted and quoted, and never followed.
+// The causes are in the rules_*.go files, grouped by mechanism, each with its explanation and the
+// clues by which it is recognised. Clues are numbers (exit codes, HTTP statuses, JSON-RPC codes,
+// errno) or patterns of what a tool really prints, never bare words. What a server wrote is evidence
+// only: it is cleaned, redacted and quoted, and never followed.
+//
+// A fix that ends in a command to copy has the form "Words that introduce it: `command`".
 package doctor
 
-// Category is the kind of trouble, coarse enough to act on.
+import "strings"
+
+// Category is the kind of failure, coarse enough to act on.
 type Category string
 
 const (
@@ -43,18 +44,38 @@ const (
 	Unknown              Category = "unknown"
 )
 
-// Diagnosis is what is wrong, as far as the evidence says.
+// Diagnosis is what is wrong, as far as the evidence shows.
 type Diagnosis struct {
 	Category    Category    `json:"category"`
 	Cause       string      `json:"cause"`
 	Confidence  float64     `json:"confidence"`
 	Explanation string      `json:"explanation"`
-	Fix         string      `json:"fix"`              // what to do, in words that a model may act on
-	Reasons     []string    `json:"reasons"`          // the evidence it rests on, fit to be shown
-	Others      []Diagnosis `json:"others,omitempty"` // what else it may be, most likely first
+	Fix         string      `json:"fix"`              // what to do; a model may act on it
+	Reasons     []string    `json:"reasons"`          // the evidence for it, fit to be shown
+	Others      []Diagnosis `json:"others,omitempty"` // other possible causes, most likely first
 
-	// Command is what a person types for Fix if it needs privileges, changes
-	// permissions or lets the server do more. A server chooses its diagnosis by
-	// what it prints, so no model is given it: only terminals show it.
+	// Command is the command for Fix if it needs privileges, changes permissions or lets the server
+	// do more. A server chooses its diagnosis by what it prints, so models never get the command:
+	// only terminals show it.
 	Command string `json:"-"`
+}
+
+// Likelihood returns a confidence in words for people. The numbers rank clues and were never
+// measured, so only programs get them.
+func Likelihood(confidence float64) string {
+	switch {
+	case confidence >= certain:
+		return "very likely"
+	case confidence >= likely:
+		return "likely"
+	}
+	return "possible"
+}
+
+// WithCommand returns a fix that ends in a command that only people are shown.
+func WithCommand(fix, command string) string {
+	if command == "" {
+		return fix
+	}
+	return strings.TrimSuffix(fix, ".") + ": `" + command + "`"
 }

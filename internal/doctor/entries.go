@@ -6,8 +6,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// Entries lists the causes for the catalogue, in the words for a case of which
-// nothing else is known.
+// Entries returns the causes for the catalogue, with the fallbacks of all templates.
 func Entries() []fault.Entry {
 	knowledge()
 	var all []fault.Entry
@@ -15,7 +14,7 @@ func Entries() []fault.Entry {
 	for _, c := range causes {
 		all = append(all, fault.Entry{
 			Code: fault.Code(c.name), Kind: fault.KindCause, Title: fill(c.explain, unnamed),
-			Do: []fault.Step{{Text: fill(c.fix, unnamed), Command: fill(c.command, unnamed)}},
+			Do: fault.Steps(WithCommand(fill(c.fix, unnamed), fill(c.command, unnamed))),
 		})
 	}
 	for i := range all {
@@ -28,14 +27,14 @@ func Entries() []fault.Entry {
 	return append(all, unnamedEntries...)
 }
 
-// unnamedEntries are the causes of which only the outside is known.
+// unnamedEntries are the causes of failures whose reason is not known.
 var unnamedEntries = []fault.Entry{
-	{Code: noAnswer, Kind: fault.KindCause, Title: "The server started, but did not answer in time, and nothing it wrote says why.",
-		Do: []fault.Step{{Text: "Check that it is started as an MCP server over stdin and stdout; some servers need an argument for that. If it is only slow, give it more time:", Command: "gauze test --timeout 3m -- COMMAND"}}},
-	{Code: justEnded, Kind: fault.KindCause, Title: "The server exited before it answered, and nothing it wrote says why.",
-		Do: []fault.Step{{Text: "Start it in a terminal, with its option for verbose output if it has one."}}},
-	{Code: serverError, Kind: fault.KindCause, Title: "The server reported an error of its own, such as HTTP 500, without a reason.",
-		Do: []fault.Step{{Text: "Nothing on your side is wrong. Report it to the operator of the server, or read its log if that is you."}}},
-	{Code: noEvidence, Kind: fault.KindCause, Title: "The evidence does not say why the server failed.",
-		Do: []fault.Step{{Text: "Let gauze start the server itself; it keeps what the server writes and how it exits:", Command: "gauze test -- COMMAND"}}},
+	{Code: noAnswer, Kind: fault.KindCause, Title: "The server started but did not respond in time, and its output does not show why.",
+		Do: []fault.Step{{Text: "Check that the server is started in stdio mode; some require an argument for it. If it is only slow, raise the timeout:", Command: "gauze test --timeout 3m -- COMMAND"}}},
+	{Code: exitedSilently, Kind: fault.KindCause, Title: "The server exited before it responded, and its output does not show why.",
+		Do: []fault.Step{{Text: "Start the server in a terminal, with verbose output if it has an option for that."}}},
+	{Code: serverError, Kind: fault.KindCause, Title: "The server returned an error of its own, such as HTTP 500, without a reason.",
+		Do: []fault.Step{{Text: "Nothing is wrong on your side. Report this to the server's operator, or check the server's log if you run it."}}},
+	{Code: noEvidence, Kind: fault.KindCause, Title: "The evidence does not show why the server failed.",
+		Do: []fault.Step{{Text: "Let gauze start the server and record its output and exit status:", Command: "gauze test -- COMMAND"}}},
 }

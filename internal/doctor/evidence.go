@@ -14,17 +14,17 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// FromEvidence makes a case of what we saw ourselves.
+// FromEvidence returns a case made of what gauze saw itself.
 func FromEvidence(spec launch.Spec, e upstream.Evidence) Case {
 	c := Case{
 		URL:     spec.URL,
 		Live:    true,
 		OS:      runtime.GOOS,
 		Keyed:   keyed(spec),
-		Stage:   Stage(e.Stage), // the same ladder
+		Stage:   Stage(e.Stage), // the two types have the same values
 		Stderr:  strings.Join(e.Stderr, "\n"),
 		Stdout:  strings.Join(e.Stray, "\n"),
-		HTTP:    refusals(e),
+		HTTP:    failedResponses(e),
 		RPC:     rpcOf(e),
 		Limit:   limitOf(e.Limit),
 		Secrets: spec.Secrets(),
@@ -44,14 +44,14 @@ func FromEvidence(spec launch.Spec, e upstream.Evidence) Case {
 		c.Log = e.Spawn.Error()
 		if !e.Remote {
 			c.Spawn = spawnOf(spec, e)
-			if c.Spawn.Of == "interpreter" { // the system's words blame the script, which is there
+			if c.Spawn.Of == "interpreter" { // the system's error names the script, which exists
 				c.Log = spec.Command + ": " + c.Spawn.Path + ": bad interpreter: No such file or directory"
 			}
 		}
 	} else {
 		c.Log = failures(e)
 	}
-	// An end that we made says nothing about the server.
+	// An exit that gauze caused says nothing about the server.
 	if e.Exit != "" && e.ByUs == "" {
 		c.Exit = Exit{Known: true, Code: e.Code, Signal: e.Signal, After: e.Ran, Said: e.Exit}
 		if signal, ok := strings.CutPrefix(e.Exit, "signal: "); ok && e.Signal == "" {
@@ -61,15 +61,15 @@ func FromEvidence(spec launch.Spec, e upstream.Evidence) Case {
 	return c
 }
 
-// keyed tells whether a header that lets somebody in goes to the URL.
+// keyed reports whether a header with a credential is sent to the URL.
 func keyed(spec launch.Spec) bool {
 	return slices.ContainsFunc(spec.Header, func(h launch.Header) bool { return h.Value != "" && keyHeader.MatchString(h.Name) })
 }
 
 var keyHeader = &wording{source: `(?i)^(?:proxy-)?authorization$|api-?key|token|secret|cookie`}
 
-// unfilled are the variables that stand as references in the place of a whole
-// value, or of a whole key in a header. Half a value may mean what it says.
+// unfilled returns the variables whose unexpanded reference is a whole value, or a whole key in a
+// header. A reference in part of a value may be literal text.
 func unfilled(spec launch.Spec) (names []string) {
 	note := func(value string) {
 		if all := references(value); len(all) == 1 && !all[0].bare && all[0].from == 0 && all[0].to == len(value) {
@@ -89,8 +89,8 @@ func unfilled(spec launch.Spec) (names []string) {
 	return names
 }
 
-// spawnOf reads the operating system's error. It says ENOENT for a program, an
-// interpreter and a folder alike; which of them is meant, the disk tells.
+// spawnOf interprets the operating system's error. ENOENT can mean the program, its interpreter or
+// the working directory; the file system shows which.
 func spawnOf(spec launch.Spec, e upstream.Evidence) Spawn {
 	s := Spawn{Errno: e.Errno, Path: spec.Command, Of: "command"}
 	if s.Errno == "" {
@@ -122,15 +122,14 @@ func errnoOf(err error) string {
 	return ""
 }
 
-// refusals are the answers over HTTP that were in the way: those since the
-// last one that was of use.
-func refusals(e upstream.Evidence) (all []HTTP) {
+// failedResponses returns the unsuccessful HTTP responses since the last successful one.
+func failedResponses(e upstream.Evidence) (all []HTTP) {
 	served := false
 	for _, r := range e.HTTP {
 		switch {
 		case r.Status == 0, r.Method == http.MethodGet && served:
-			continue // a stream that stands by itself, which few servers have
-		case ofUse(r):
+			continue // a standalone stream, which few servers offer
+		case successful(r):
 			if r.Method == http.MethodPost {
 				all, served = nil, true
 			}
@@ -146,8 +145,8 @@ func refusals(e upstream.Evidence) (all []HTTP) {
 	return all
 }
 
-// ofUse: an answer as the protocol has it.
-func ofUse(r upstream.Response) bool {
+// successful reports whether a response is one that the protocol allows.
+func successful(r upstream.Response) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(r.ContentType), ";")
 	switch strings.TrimSpace(kind) {
 	case "application/json", "text/event-stream":
@@ -156,7 +155,7 @@ func ofUse(r upstream.Response) bool {
 	return r.Status == http.StatusAccepted
 }
 
-// failures are the requests over HTTP that had no answer at all.
+// failures returns the errors of HTTP requests that got no response.
 func failures(e upstream.Evidence) string {
 	var lines []string
 	for _, r := range e.HTTP {
@@ -167,8 +166,9 @@ func failures(e upstream.Evidence) string {
 	return strings.Join(lines, "\n")
 }
 
-// rpcOf leaves out what turned out to be no trouble: a handshake of one era
-// that is refused where that of the other is taken, and our try of it.
+// rpcOf returns the JSON-RPC errors without those that turned out to be harmless: a handshake of
+// one protocol era that was rejected where that of the other succeeded, and gauze's own probe for
+// it.
 func rpcOf(e upstream.Evidence) (all []RPC) {
 	for i, r := range e.RPC {
 		if r.Phase < upstream.Initialized && e.Stage >= upstream.Initialized || r.Method == "server/discover" && i > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// What we see ourselves leads to the same causes as a log.
+// What gauze sees itself leads to the same causes as a log.
 func TestOwnEvidence(t *testing.T) {
 	npx := launch.Spec{Command: "npx", Args: []string{"-y", "notes"}, Env: []string{"NOTES_TOKEN=abcdef123456"}}
 	for what, c := range map[string]struct {

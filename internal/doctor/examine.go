@@ -8,16 +8,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// ExamineOptions of Examine; the zero value looks and leaves alone.
+// ExamineOptions configures Examine. The zero value only diagnoses.
 type ExamineOptions struct {
-	Heal    bool          // try what only changes how the same server is started or reached
-	Timeout time.Duration // for one answer without a sign of progress; default by the command
-	Version string        // of ours, told to the server
-	Tell    func(string)  // what is going on, for people; nil: nobody
+	Heal    bool          // try fixes that only change how the same server is started or reached
+	Timeout time.Duration // for one response without progress; the default depends on the command
+	Version string        // gauze's version, sent to the server
+	Tell    func(string)  // receives progress messages for people; may be nil
 }
 
-// Examine tries a server as a client would, names what is wrong, and treats it
-// if it may. What is returned beside the report is the last attempt.
+// Examine tests a server as a client would, diagnoses a failure and, with Heal, treats it. It
+// returns the last attempt with the report.
 func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions) (last upstream.Attempted, report Report) {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
@@ -27,12 +27,12 @@ func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions
 		Probe: func(ctx context.Context, spec launch.Spec) Seen {
 			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: o.Timeout, MaxWait: o.Timeout, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
 			seen := Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
-			last = last.Hidden(seen.Case.Secrets.Redact) // a fix may have given it values that the entry does not have
+			last = last.Hidden(seen.Case.Secrets.Redact) // a fix may have set secrets that are not in the entry
 			return seen
 		},
 	}
 	if !o.Heal {
-		t.Attempts = -1 // it is diagnosed and left alone
+		t.Attempts = -1 // diagnose only
 	}
 	report = Treat(ctx, spec, t)
 	return last, report

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// npxFolder is where npx keeps its copies of packages.
+// npxFolder returns the directory of npx's cache.
 func (m *Machine) npxFolder() string {
 	cache := filepath.Join(m.Home, ".npm")
 	if m.OS == "windows" {
@@ -21,7 +21,7 @@ func (m *Machine) npxFolder() string {
 	return filepath.Join(cache, "_npx")
 }
 
-// NpxEntries are the folders in npx's cache that hold a package.
+// NpxEntries returns the directories in npx's cache that contain a package.
 func (m *Machine) NpxEntries(name string) []string {
 	var entries []string
 	files, _ := filepath.Glob(filepath.Join(m.npxFolder(), "*", "package.json"))
@@ -39,8 +39,7 @@ func (m *Machine) NpxEntries(name string) []string {
 	return entries
 }
 
-// UvEntries are the folders in uv's cache, and of its tools, that belong to a
-// package.
+// UvEntries returns the directories in uv's cache and tools that belong to a package.
 func (m *Machine) UvEntries(name string) []string {
 	cache, tools := filepath.Join(m.Home, ".cache", "uv"), filepath.Join(m.Home, ".local", "share", "uv", "tools")
 	if dir := m.variable("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
@@ -65,7 +64,7 @@ func (m *Machine) UvEntries(name string) []string {
 	return entries
 }
 
-// withoutVersion is the name in NAME@VERSION, NAME==VERSION and NAME[EXTRA].
+// withoutVersion returns NAME of NAME@VERSION, NAME==VERSION and NAME[EXTRA].
 func withoutVersion(name string) string {
 	if at := strings.LastIndexByte(name, '@'); at > 0 {
 		name = name[:at]

@@ -9,14 +9,14 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Published is a port of a compose service that can be reached on this machine.
+// Published is a port of a compose service that is published on this machine.
 type Published struct {
 	File, Service string
 	Inner         int // in the container
 	Outer         int // on this machine
 }
 
-// Published are the ports the compose files of a project publish on loopback.
+// Published returns the ports that the compose files of a project publish on loopback.
 func (m *Machine) Published(dir string) []Published {
 	return once(m, "compose\n"+dir, func() []Published {
 		var all []Published
@@ -32,7 +32,7 @@ func (m *Machine) Published(dir string) []Published {
 	})
 }
 
-// nearby is what a variable is to compose: ours, or that of the .env next to
+// nearby returns a variable as compose sees it: from gauze's environment, or from the .env next to
 // the file.
 func (m *Machine) nearby(name, dir string) string {
 	if value, ok := m.Env(name); ok {
@@ -42,10 +42,10 @@ func (m *Machine) nearby(name, dir string) string {
 	return parseDotenv(string(text))[name].Reveal()
 }
 
-// parseCompose reads services.*.ports and nothing else of a compose file.
+// parseCompose reads only services.*.ports of a compose file.
 func parseCompose(path string, text []byte, variable func(string) string) []Published {
 	if strings.Count(string(text), "*") > 64 {
-		return nil // aliases of aliases grow without end, and no ports need so many
+		return nil // nested aliases can expand without limit, and ports need few
 	}
 	var file struct {
 		Services map[string]struct {
@@ -83,12 +83,12 @@ func text1(v any) string {
 	return fmt.Sprint(v)
 }
 
-// shortPort takes [HOST:]OUTER:INNER[/PROTOCOL] apart.
+// shortPort splits [HOST:]OUTER:INNER[/PROTOCOL].
 func shortPort(text string) (host, outer, inner string) {
 	text, protocol, _ := strings.Cut(text, "/")
 	at := strings.LastIndexByte(text, ':')
 	if protocol != "" && protocol != "tcp" || at < 0 {
-		return "", "", "" // without an outer one docker picks any
+		return "", "", "" // without an outer port, docker picks one
 	}
 	rest, inner := text[:at], text[at+1:]
 	if at := strings.LastIndexByte(rest, ':'); at >= 0 {
@@ -97,7 +97,7 @@ func shortPort(text string) (host, outer, inner string) {
 	return "", rest, inner
 }
 
-// portPairs pairs a port, or a range of them, with its inner side.
+// portPairs pairs a port, or a range of ports, with its inner side.
 func portPairs(path, service, outer, inner string) []Published {
 	first, last := portRange(outer)
 	to, end := portRange(inner)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Hidden is a value that nobody gets to see: it prints as what it is not.
+// Hidden is a secret value. It prints as a placeholder.
 type Hidden struct{ value string }
 
 func (Hidden) String() string               { return "(hidden)" }
 func (Hidden) GoString() string             { return "(hidden)" }
 func (Hidden) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }
 
-// Reveal is the value itself, for the environment of a child.
+// Reveal returns the value itself, for the environment of a child process.
 func (h Hidden) Reveal() string { return h.value }
 
 // Dotenv is a .env file of a project.
@@ -21,8 +21,8 @@ type Dotenv struct {
 	Values map[string]Hidden
 }
 
-// Dotenvs are the .env files of a folder and those above it in the same
-// project, the nearest first.
+// Dotenvs returns the .env files of a directory and of those above it in the same project, the
+// nearest first.
 func (m *Machine) Dotenvs(dir string) []Dotenv {
 	return once(m, "dotenv\n"+dir, func() []Dotenv {
 		var files []Dotenv
@@ -38,8 +38,8 @@ func (m *Machine) Dotenvs(dir string) []Dotenv {
 	})
 }
 
-// parseDotenv reads NAME=value lines as dotenv does, without expanding
-// anything. An example value is no value.
+// parseDotenv reads NAME=value lines as dotenv does, without expanding anything. It skips example
+// values.
 func parseDotenv(text string) map[string]Hidden {
 	values := map[string]Hidden{}
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -55,15 +55,15 @@ func parseDotenv(text string) map[string]Hidden {
 		} else if at := strings.Index(value, " #"); at >= 0 {
 			value = strings.TrimSpace(value[:at])
 		}
-		if value != "" && !standsForAnother(value) {
+		if value != "" && !isPlaceholder(value) {
 			values[name] = Hidden{value}
 		}
 	}
 	return values
 }
 
-// standsForAnother tells a placeholder from a value.
-func standsForAnother(value string) bool {
+// isPlaceholder reports whether a value is only a placeholder.
+func isPlaceholder(value string) bool {
 	lower := strings.ToLower(value)
 	if len(references(value)) > 0 {
 		return true
@@ -76,7 +76,7 @@ func standsForAnother(value string) bool {
 	return strings.HasPrefix(value, "<") && strings.HasSuffix(value, ">")
 }
 
-// isVariable tells whether a word can be a variable's name.
+// isVariable reports whether a word can be the name of a variable.
 func isVariable(name string) bool {
 	for i, r := range name {
 		if !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && r >= '0' && r <= '9') {

@@ -13,25 +13,24 @@ import (
 	"time"
 )
 
-// Reach is what the network says about the host of a URL.
+// Reach is what was found out about the host of a URL.
 type Reach struct {
-	Resolved bool // its name has an address
-	Taken    bool // a connection was taken
+	Resolved bool // whether its name resolves
+	Accepted bool // whether it accepted a connection
 	TLS      TLS
 }
 
-// TLS is what a handshake showed. Nothing is sent after it.
+// TLS is the result of a TLS handshake. Nothing is sent after it.
 type TLS struct {
 	Good     bool
-	Issuer   string    // of the certificate that was refused
-	Names    []string  // it is made out to
-	Expired  time.Time // when, if it is over
-	Unknown  bool      // nobody we trust signed it
-	Mismatch bool      // it is made out to others
+	Issuer   string    // issuer of the rejected certificate
+	Names    []string  // host names that the certificate is issued for
+	Expired  time.Time // when the certificate expired, or zero
+	Unknown  bool      // whether its authority is not trusted
+	Mismatch bool      // whether it is issued for different host names
 }
 
-// Reach looks at the host of a server's own URL: its name, its port, its
-// certificate.
+// Reach examines the host of a server's own URL: its name, its port and its certificate.
 func (m *Machine) Reach(address string) Reach {
 	return once(m, "reach\n"+address, func() (r Reach) {
 		u, err := url.Parse(address)
@@ -51,7 +50,7 @@ func (m *Machine) Reach(address string) Reach {
 			return r
 		}
 		defer conn.Close()
-		r.Taken = true
+		r.Accepted = true
 		if u.Scheme != "https" {
 			return r
 		}
@@ -61,7 +60,7 @@ func (m *Machine) Reach(address string) Reach {
 	})
 }
 
-// judge reads what was wrong with a certificate.
+// judge returns what is wrong with a certificate.
 func judge(err error) (t TLS) {
 	if err == nil {
 		return TLS{Good: true}
@@ -86,7 +85,7 @@ func judge(err error) (t TLS) {
 	return t
 }
 
-// portOf is the port of a URL, also where it is left out.
+// portOf returns the port of a URL, or its scheme's default.
 func portOf(u *url.URL) string {
 	if port := u.Port(); port != "" {
 		return port
@@ -97,10 +96,10 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// Speaks asks an address with a plain GET, without any header of the user's,
-// whether something like an MCP server is there: it opens a stream, or it says
-// how it wants to be asked. A page or a 404 is a no.
-func (m *Machine) Speaks(address string) bool {
+// SpeaksMCP reports whether an address is likely an MCP server: it opens a stream or names the
+// methods that it supports. It sends a plain GET without the user's headers. A web page or a 404 is
+// not an MCP server.
+func (m *Machine) SpeaksMCP(address string) bool {
 	return once(m, "speaks\n"+address, func() bool {
 		ctx, cancel := m.inTime()
 		defer cancel()
@@ -122,7 +121,7 @@ func (m *Machine) Speaks(address string) bool {
 		switch res.StatusCode {
 		case http.StatusOK:
 			return strings.HasPrefix(kind, "text/event-stream")
-		case http.StatusMethodNotAllowed: // whoever says so: something else is there
+		case http.StatusMethodNotAllowed: // any other service returns it as well
 			return true
 		case http.StatusUnauthorized, http.StatusNotAcceptable, http.StatusBadRequest:
 			return !strings.HasPrefix(kind, "text/html")
@@ -131,9 +130,9 @@ func (m *Machine) Speaks(address string) bool {
 	})
 }
 
-// Detours are the variables of an environment that send connections elsewhere
-// or decide whom to trust: their names only.
-func (m *Machine) Detours(env []string) (proxies, authorities []string) {
+// NetworkVariables returns the names of the variables that redirect connections or change which
+// authorities are trusted.
+func (m *Machine) NetworkVariables(env []string) (proxies, authorities []string) {
 	for _, pair := range env {
 		name, value, _ := strings.Cut(pair, "=")
 		if value == "" {
@@ -149,8 +148,8 @@ func (m *Machine) Detours(env []string) (proxies, authorities []string) {
 	return proxies, authorities
 }
 
-// AuthorityFile is a file with the authorities this machine trusts, if there
-// is one: a variable of ours names it, or the system has it where it usually is.
+// AuthorityFile returns the file with the authorities that this machine trusts, from gauze's
+// environment or the system's usual place, or "".
 func (m *Machine) AuthorityFile() string {
 	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"} {
 		if file := m.variable(name); filepath.IsAbs(file) && isFile(file) {

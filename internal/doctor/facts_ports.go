@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Listener is who listens on a port of this machine.
+// Listener is the process that listens on a port of this machine.
 type Listener struct {
 	PID  int
 	Name string
@@ -18,9 +18,9 @@ type Listener struct {
 
 func (l Listener) String() string { return fmt.Sprintf("%s (process %d)", l.Name, l.PID) }
 
-// Takes tells whether someone takes connections on a port of this machine. It
-// is not kept: that changes while we treat.
-func (m *Machine) Takes(host string, port int) bool {
+// Accepts reports whether a port of this machine accepts connections. The result is not cached,
+// because it may change during a treatment.
+func (m *Machine) Accepts(host string, port int) bool {
 	ctx, cancel := m.inTime()
 	defer cancel()
 	conn, err := m.Dial(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
@@ -31,8 +31,8 @@ func (m *Machine) Takes(host string, port int) bool {
 	return true
 }
 
-// Listener finds who listens on a port. Only Linux tells without running
-// something, and only about processes of this user.
+// Listener returns the process that listens on a port. Only Linux shows it without running a
+// program, and only for processes of this user.
 func (m *Machine) Listener(port int) (Listener, bool) {
 	if m.OS != "linux" || port == 0 {
 		return Listener{}, false
@@ -54,7 +54,7 @@ func (m *Machine) Listener(port int) (Listener, bool) {
 	return Listener{}, false
 }
 
-// listening is the inode of the socket that listens on a port.
+// listening returns the inode of the socket that listens on a port.
 func (m *Machine) listening(port int) string {
 	const listen, state, inode = "0A", 3, 9 // columns of /proc/net/tcp
 	wanted := strings.ToUpper(hex.EncodeToString([]byte{byte(port >> 8), byte(port)}))

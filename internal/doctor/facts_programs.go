@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Find looks for a program by its name: on the PATH of an environment, on
-// ours, on the login shell's, then in the places version managers and
-// installers use. The order is that of likelihood; each file comes once.
+// Find returns the paths of a program: on the PATH of an environment, on gauze's own, on the login
+// shell's, then in the directories of version managers and installers. The most likely comes first;
+// each file comes once.
 func (m *Machine) Find(name string, env []string) []string {
 	if name == "" || strings.ContainsAny(name, `/\`) {
 		return nil
@@ -41,7 +41,7 @@ func (m *Machine) Find(name string, env []string) []string {
 	})
 }
 
-// spellings are the file names of a program: Windows wants an ending.
+// spellings returns the file names of a program: Windows needs an extension.
 func (m *Machine) spellings(name string) []string {
 	if m.OS != "windows" || strings.Contains(name, ".") {
 		return []string{name}
@@ -49,8 +49,8 @@ func (m *Machine) spellings(name string) []string {
 	return []string{name + ".exe", name + ".cmd", name + ".bat"}
 }
 
-// LoginPath is the PATH a login shell sets up, which is what a person sees in
-// a terminal and a program started from a desktop does not.
+// LoginPath returns the PATH of a login shell, which a person has in a terminal and a program
+// started from a desktop does not.
 func (m *Machine) LoginPath() []string {
 	return once(m, "login", func() []string {
 		shell := m.variable("SHELL")
@@ -70,18 +70,18 @@ func (m *Machine) LoginPath() []string {
 		if err != nil {
 			return nil
 		}
-		lines := strings.Split(strings.TrimSpace(said), "\n") // a profile may greet first
+		lines := strings.Split(strings.TrimSpace(said), "\n") // a profile may print something first
 		return filepath.SplitList(lines[len(lines)-1])
 	})
 }
 
-// Places are the folders programs are installed in that are there.
+// Places returns the existing directories that programs are installed in.
 func (m *Machine) Places() []string {
 	return once(m, "places", func() []string {
 		var dirs []string
 		for _, pattern := range m.placePatterns() {
 			found, _ := filepath.Glob(pattern)
-			slices.SortFunc(found, func(a, b string) int { return compareVersions(versionInPath(b), versionInPath(a)) }) // the newest first
+			slices.SortFunc(found, func(a, b string) int { return compareVersions(versionInPath(b), versionInPath(a)) }) // newest first
 			for _, dir := range found {
 				if isFolder(dir) && !slices.Contains(dirs, dir) {
 					dirs = append(dirs, dir)
@@ -92,10 +92,10 @@ func (m *Machine) Places() []string {
 	})
 }
 
-// placePatterns are where installers and version managers put programs.
+// placePatterns returns where installers and version managers put programs.
 func (m *Machine) placePatterns() []string {
 	home := func(parts ...string) string { return filepath.Join(append([]string{m.Home}, parts...)...) }
-	under := func(name, otherwise string, parts ...string) string { // a folder a variable may name
+	under := func(name, otherwise string, parts ...string) string { // a directory that a variable may name
 		base := otherwise
 		if set := m.variable(name); filepath.IsAbs(set) {
 			base = set
@@ -150,7 +150,7 @@ func (m *Machine) placePatterns() []string {
 	return places
 }
 
-// nvmDefault is the folder of the version nvm is told to use.
+// nvmDefault returns the directory of nvm's default version.
 func (m *Machine) nvmDefault() string {
 	dir := filepath.Join(m.Home, ".nvm")
 	if set := m.variable("NVM_DIR"); filepath.IsAbs(set) {
@@ -164,7 +164,7 @@ func (m *Machine) nvmDefault() string {
 	return filepath.Join(dir, "versions", "node", "v"+alias+"*", "bin")
 }
 
-// npmPrefix is where npm puts what is installed globally, if that was changed.
+// npmPrefix returns the directory of npm's global packages if it was changed, or "".
 func (m *Machine) npmPrefix() string {
 	for _, name := range []string{"npm_config_prefix", "NPM_CONFIG_PREFIX"} {
 		if prefix := m.variable(name); filepath.IsAbs(prefix) {

@@ -10,8 +10,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// Resolved is the package a command runs and the version of it that this
-// machine has, as far as caches tell: what was run last.
+// Resolved returns the package that a command runs and its most recently used version on this
+// machine, as far as the caches show.
 func (m *Machine) Resolved(spec launch.Spec) (name, version string) {
 	x := &exam{Case: Case{Command: append([]string{spec.Command}, spec.Args...)}}
 	asked := x.packageName()
@@ -31,7 +31,7 @@ func (m *Machine) Resolved(spec launch.Spec) (name, version string) {
 	return name, version
 }
 
-// npmVersion is the version in the newest entry of npx's cache.
+// npmVersion returns the version in the newest entry of npx's cache.
 func (m *Machine) npmVersion(name string) (version string) {
 	var newest time.Time
 	for _, entry := range m.NpxEntries(name) {
@@ -48,7 +48,7 @@ func (m *Machine) npmVersion(name string) (version string) {
 	return version
 }
 
-// uvVersion is the version of the newest wheel in uv's cache.
+// uvVersion returns the version of the newest wheel in uv's cache.
 func (m *Machine) uvVersion(name string) (version string) {
 	var newest time.Time
 	for _, entry := range m.UvEntries(name) {

@@ -10,15 +10,14 @@ import (
 	"sync"
 )
 
-// Interpreter is a node or a python that is installed here.
+// Interpreter is an installed node or python.
 type Interpreter struct {
 	Path    string
 	Version []int
 }
 
-// Interpreters are all of one kind ("node", "python") with their versions, the
-// newest first. They are asked for nothing but their version, side by side and
-// within one look's time.
+// Interpreters returns all installed interpreters of a kind ("node", "python"), newest first. They
+// are run only for their version, in parallel and within one lookTimeout.
 func (m *Machine) Interpreters(kind string, env []string) []Interpreter {
 	names := []string{kind}
 	if kind == "python" {
@@ -47,16 +46,15 @@ func (m *Machine) Interpreters(kind string, env []string) []Interpreter {
 	})
 }
 
-// versionOf asks an interpreter for its version.
+// versionOf runs an interpreter for its version.
 func (m *Machine) versionOf(path string, env []string) []int {
 	if !filepath.IsAbs(path) {
-		return nil // it would be another one than the server's
+		return nil // it would not be the server's
 	}
 	return once(m, "version\n"+path, func() []int {
 		ctx, cancel := m.inTime()
 		defer cancel()
-		// A shim looks for its manager on PATH; nothing else of an environment
-		// changes what a version is.
+		// A shim looks for its manager on PATH. Nothing else in an environment changes the version.
 		ask := []string{"HOME=" + m.Home, "PATH=" + filepath.Dir(path) + string(filepath.ListSeparator) + value(env, "PATH", m.OS == "windows")}
 		if root, ok := m.Env("SystemRoot"); ok {
 			ask = append(ask, "SystemRoot="+root)
@@ -72,7 +70,7 @@ func (m *Machine) versionOf(path string, env []string) []int {
 
 var versionShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+(?:\.\d+){0,3}`) })
 
-// versionIn reads the first version in a text.
+// versionIn returns the first version in a string.
 func versionIn(text string) []int {
 	var version []int
 	for part := range strings.SplitSeq(versionShape().FindString(text), ".") {
@@ -83,7 +81,7 @@ func versionIn(text string) []int {
 	return version
 }
 
-// versionInPath is the version in the last part of a path that has one.
+// versionInPath returns the version in the last element of a path that has one.
 func versionInPath(path string) []int {
 	for ; len(path) > 1 && path != filepath.Dir(path); path = filepath.Dir(path) {
 		if version := versionIn(filepath.Base(path)); len(version) > 0 {
@@ -93,7 +91,7 @@ func versionInPath(path string) []int {
 	return nil
 }
 
-// compareVersions compares as far as both go: 20 is any 20.x.
+// compareVersions compares two versions as far as both go: 20 equals any 20.x.
 func compareVersions(a, b []int) int {
 	for i := range min(len(a), len(b)) {
 		if c := cmp.Compare(a[i], b[i]); c != 0 {
@@ -110,8 +108,8 @@ var comparison = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(\|\|)|(>=|<=|==|~=|!=|>|<|\^|~|=)?\s*v?(\d+(?:\.\d+){0,3})(?:\.[x*])*(\+| or (?:higher|newer|later|above))?`)
 })
 
-// satisfies tells whether a version is one that a requirement as npm and pip
-// write it allows. What cannot be read allows everything.
+// satisfies reports whether a version meets a requirement in npm's or pip's syntax. A requirement
+// that cannot be parsed allows every version.
 func satisfies(version []int, requirement string) bool {
 	good, one := true, false
 	for _, m := range comparison().FindAllStringSubmatch(requirement, 16) {
@@ -138,7 +136,7 @@ func satisfies(version []int, requirement string) bool {
 			good = good && c != 0
 		case op == "^": // the same major
 			good = good && c >= 0 && compareVersions(version, wanted[:1]) == 0
-		case op == "~", op == "~=": // the last number may grow
+		case op == "~", op == "~=": // the last number may be higher
 			good = good && c >= 0 && compareVersions(version, wanted[:max(1, len(wanted)-1)]) == 0
 		default:
 			good = good && c >= 0 // "requires Node 18" means at least that

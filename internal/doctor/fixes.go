@@ -7,16 +7,17 @@ import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Fixes offers what may help against a diagnosis on a machine, most likely
-// first: what we may try by ourselves, and what only a person may do.
+// Fixes returns a function that proposes fixes for a diagnosis on machine m, most likely first:
+// those that gauze may try by itself, and those that only a person may apply.
 //
-// A fix that gauze tries by itself changes how the same program is started or
-// the same server is reached, in memory, and takes its values only from sources
-// that package trust allows: judged sees to that, for all of them. It never
-// changes what is run: no other package, version or runner, no variable that
-// loads code, no other host.
+// A fix that gauze tries by itself changes, in memory, how the same program is started or the same
+// server is reached, and takes its values only from sources that package trust allows; judged
+// enforces that for all fixes. It never changes what runs: no different package, version or runner,
+// no variable that loads code, no different host.
 func Fixes(m *Machine) func(Diagnosis, Case, launch.Spec) []Fix {
 	return func(d Diagnosis, c Case, spec launch.Spec) []Fix {
 		p := newPlan(m, d, c, spec)
@@ -24,7 +25,7 @@ func Fixes(m *Machine) func(Diagnosis, Case, launch.Spec) []Fix {
 		for _, r := range remedies()[d.Cause] {
 			fixes = append(fixes, r(p)...)
 		}
-		if len(fixes) == 0 && d.nameless() {
+		if len(fixes) == 0 && d.unexplained() {
 			for _, r := range obvious() {
 				fixes = append(fixes, r(p)...)
 			}
@@ -32,21 +33,37 @@ func Fixes(m *Machine) func(Diagnosis, Case, launch.Spec) []Fix {
 		fixes = append(fixes, p.proposal()...)
 		for i := range fixes {
 			fixes[i] = judged(fixes[i])
+			fixes[i].About, fixes[i].Next = p.clean(fixes[i].About), p.clean(fixes[i].Next)
 		}
 		return fixes
 	}
 }
 
-// plan is a diagnosis on its way to fixes.
+// plan is what remedies work with: a diagnosis, the case it is from and the machine.
 type plan struct {
 	*Machine
 	d    Diagnosis
 	c    Case
 	spec launch.Spec
-	env  []string          // what the server gets
-	said map[string]string // what the cause's clue caught: foreign text
+	env  []string          // the server's environment
+	said map[string]string // what the cause's clue captured: foreign text
 }
 
+// clean removes control characters and known secrets from our own words. Patterns would also hide
+// placeholders such as Authorization=NAME in them: foreign values are quoted where they enter.
+func (p *plan) clean(text string) string { return p.c.Secrets.Redact(plaintext.Clean(text)) }
+
+// quoted returns the path of a file or directory, fit to be shown. Patterns see one element at a
+// time: a long path as a whole can look like a random key.
+func (p *plan) quoted(path string) string {
+	elements := strings.Split(p.c.Secrets.Redact(path), string(filepath.Separator))
+	for i, element := range elements {
+		elements[i] = redact.Quote(element)
+	}
+	return strings.Join(elements, string(filepath.Separator))
+}
+
+// remedy proposes fixes for a plan.
 type remedy func(*plan) []Fix
 
 func newPlan(m *Machine, d Diagnosis, c Case, spec launch.Spec) *plan {
@@ -64,12 +81,12 @@ func newPlan(m *Machine, d Diagnosis, c Case, spec launch.Spec) *plan {
 	return p
 }
 
-// obvious are mistakes that can be seen in a Spec without any evidence.
+// obvious returns the remedies for mistakes that are visible in a Spec without any evidence.
 func obvious() []remedy {
 	return []remedy{splitLine, commandToURL, expandTilde, fillIn, keepStdin}
 }
 
-// remedies are what may help, by cause.
+// remedies returns the remedies by cause.
 var remedies = sync.OnceValue(func() map[string][]remedy {
 	program := []remedy{expandTilde, joinSpaces, locateProgram, otherPython, installProgram}
 	paths := []remedy{expandTilde, fillIn, joinSpaces}
@@ -130,7 +147,7 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 		"stdin_not_connected":    {keepStdin},
 		"dotenv17_banner":        {quiet},
 		"stdout_log_pollution":   {quiet},
-		"npx_cold_start_timeout": {again},
+		"npx_cold_start_timeout": {retryFromCache},
 
 		"npx_cache_corrupt":         {npxCache},
 		"uv_cache_removed":          {uvCache},
@@ -146,8 +163,7 @@ var remedies = sync.OnceValue(func() map[string][]remedy {
 	}
 })
 
-// runner is the program the server is started with, and where it stands: the
-// command, or what comes behind `cmd /c` and `env`.
+// runner returns the program that starts the server: the command, or what follows `cmd /c` or `env`.
 func (p *plan) runner() string {
 	if words := withoutShell(append([]string{p.spec.Command}, p.spec.Args...)); len(words) > 0 {
 		return program(words[0])
@@ -155,19 +171,20 @@ func (p *plan) runner() string {
 	return ""
 }
 
-// copied is a Spec of its own: what is done to it does not show in the other.
+// copied returns a Spec that shares no slice with s.
 func copied(s launch.Spec) launch.Spec {
 	s.Args, s.Header = slices.Clone(s.Args), slices.Clone(s.Header)
 	s.Env = slices.Clone(s.Environment())
 	return s
 }
 
-// value is a variable of an environment; the last one counts.
+// value returns a variable of an environment. If it is set more than once, the last one counts.
 func value(env []string, name string, fold bool) string {
 	v, _ := lookup(env, name, fold)
 	return v
 }
 
+// lookup is value that also reports whether the variable is set.
 func lookup(env []string, name string, fold bool) (string, bool) {
 	for _, pair := range slices.Backward(env) {
 		if key, value, ok := strings.Cut(pair, "="); ok && (key == name || fold && strings.EqualFold(key, name)) {
@@ -177,7 +194,7 @@ func lookup(env []string, name string, fold bool) (string, bool) {
 	return "", false
 }
 
-// set gives a variable of an environment a value, in place of all it had.
+// set returns an environment in which a variable has this value only.
 func set(env []string, name, value string, fold bool) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		key, _, ok := strings.Cut(pair, "=")
@@ -186,8 +203,8 @@ func set(env []string, name, value string, fold bool) []string {
 	return append(env, name+"="+value)
 }
 
-// inFront puts a folder first on the PATH of a Spec.
-func (m *Machine) inFront(s launch.Spec, dir string) launch.Spec {
+// firstOnPath returns s with a directory first on its PATH.
+func (m *Machine) firstOnPath(s launch.Spec, dir string) launch.Spec {
 	fold := m.OS == "windows"
 	old := filepath.SplitList(value(s.Env, "PATH", fold))
 	old = slices.DeleteFunc(old, func(d string) bool { return d == dir })

@@ -11,14 +11,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// commandToURL reaches a server by the address that was given as a command.
+// commandToURL connects to an address that was given as a command.
 func commandToURL(p *plan) []Fix {
 	address := strings.TrimSpace(p.spec.Command)
 	if p.spec.URL != "" || len(p.spec.Args) > 0 || launch.CheckURL(address) != nil {
 		return nil
 	}
-	return []Fix{{Name: "command-to-url", Takes: sends(trust.Entry), About: "reaches the server by the address that was given as a command",
-		Next: "give the address as a URL: gauze run --url " + launch.Spec{URL: address}.String(),
+	return []Fix{{Name: "command-to-url", Origins: sends(trust.Entry), About: "connects to the address that was given as a command",
+		Next: "Pass the address as a URL: `gauze run --url " + launch.Spec{URL: address}.String() + "`",
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Command, s.URL = "", address
@@ -26,8 +26,8 @@ func commandToURL(p *plan) []Fix {
 		}}}
 }
 
-// findEndpoint goes where a redirect leads, then to the usual paths. A server
-// that redirects to a different host is not looked for on the old one.
+// findEndpoint tries the address that a redirect names, then the usual paths. If the server
+// redirects to a different host, the old one is not searched.
 func findEndpoint(p *plan) []Fix {
 	fixes, left := followRedirect(p)
 	if left {
@@ -36,10 +36,9 @@ func findEndpoint(p *plan) []Fix {
 	return append(fixes, otherEndpoint(p)...)
 }
 
-// followRedirect uses the address a redirect names if it is one that follows
-// from the entry's own. Any other is the server's word, and only shown: the
-// user's headers would go there. It also reports whether the server is said to
-// have left the entry's host.
+// followRedirect uses the address that a redirect names if it can be derived from the entry's own.
+// Any other address is the server's claim and is only shown, because the user's headers would be
+// sent there. It also reports whether the redirect leaves the entry's host.
 func followRedirect(p *plan) (fixes []Fix, left bool) {
 	from, err := url.Parse(p.spec.URL)
 	if err != nil || p.spec.URL == "" {
@@ -56,8 +55,8 @@ func followRedirect(p *plan) (fixes []Fix, left bool) {
 			}
 		}
 		where := launch.Spec{URL: to.String()}.String()
-		return []Fix{{Name: "moved " + where, Risk: Config, About: "the server redirects to " + shown(p.c.Secrets, where) + ", which is a different address from yours",
-			Next: "if the server's documentation names that address, use it instead of yours"}}, !sameOrigin(from, to)
+		return []Fix{{Name: "moved " + where, Risk: Config, About: "the server redirects to " + shown(p.c.Secrets, where) + ", which is not the configured address",
+			Next: "If the server's documentation names the new address, use it instead of the configured one."}}, !sameOrigin(from, to)
 	}
 	return nil, false
 }
@@ -66,8 +65,8 @@ func sameOrigin(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
 }
 
-// otherEndpoint tries the usual paths on the same host. Those where something
-// answers come first; the probe decides.
+// otherEndpoint tries the usual paths on the same host. Paths that respond come first; the probe
+// decides.
 func otherEndpoint(p *plan) (fixes []Fix) {
 	u, err := url.Parse(p.spec.URL)
 	if err != nil || u.Host == "" {
@@ -81,8 +80,8 @@ func otherEndpoint(p *plan) (fixes []Fix) {
 	return fixes[:min(len(fixes), 3)]
 }
 
-// endpoints are the usual paths for a server with this address, most likely
-// first: the same host, query and user.
+// endpoints returns the usual addresses of a server with this address, most likely first. They have
+// the same host, query and user.
 func endpoints(u *url.URL) (places []*url.URL) {
 	base := strings.TrimSuffix(u.Path, "/")
 	for _, end := range []string{"/mcp", "/sse"} {
@@ -90,9 +89,8 @@ func endpoints(u *url.URL) (places []*url.URL) {
 	}
 	paths := []string{base + "/mcp", base + "/sse", base + "/mcp/", base + "/sse/", base + "/", u.Path + "/", strings.TrimSuffix(u.Path, "/")}
 	if base == strings.TrimSuffix(u.Path, "/") {
-		// Such a path may be no part of the address at all. One that ends as
-		// addresses of servers do names one of several of the host, and none of
-		// the others is meant.
+		// The path may be wrong as a whole. A path that ends in /mcp or /sse selects one of the
+		// host's servers, and the others must not be tried.
 		paths = slices.Insert(paths, 1, "/mcp", "/sse")
 	}
 	for i, path := range paths {
@@ -106,14 +104,14 @@ func endpoints(u *url.URL) (places []*url.URL) {
 	return places
 }
 
-// speaking are the places where something answers, asked side by side; if it
-// is none of them, all: some answer a POST only.
+// speaking returns the places that respond, probed in parallel. If none does, it returns all of
+// them: some servers respond only to POST.
 func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
 	answers := make([]bool, len(places))
 	var asking sync.WaitGroup
 	for i, to := range places {
-		bare := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // a key in the query is no business of a look
-		asking.Go(func() { answers[i] = p.Speaks(bare.String()) })
+		bare := url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path} // without a key that may be in the query
+		asking.Go(func() { answers[i] = p.SpeaksMCP(bare.String()) })
 	}
 	asking.Wait()
 	for i, to := range places {
@@ -127,12 +125,12 @@ func (p *plan) speaking(places []*url.URL) (some []*url.URL) {
 	return some
 }
 
-// at reaches the server at another path of the same host.
+// at connects to a different path of the same host.
 func (p *plan) at(to *url.URL) Fix {
 	address := to.String()
 	where := shown(p.c.Secrets, launch.Spec{URL: address}.String())
-	return Fix{Name: "endpoint " + to.Path, Takes: sends(trust.Entry), About: "asks at " + where + " instead",
-		Next: "use that address: gauze run --url " + where,
+	return Fix{Name: "endpoint " + to.Path, Origins: sends(trust.Entry), About: "connects to " + where + " instead",
+		Next: "Use this address: `gauze run --url " + where + "`",
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.URL = address
@@ -140,9 +138,8 @@ func (p *plan) at(to *url.URL) Fix {
 		}}
 }
 
-// localSpelling reaches a server of this machine by another name of it: what
-// listens on 127.0.0.1 does not on ::1. In a container, this machine is not
-// localhost at all.
+// localSpelling connects to a server on this machine by a different name of the machine: a server
+// that listens on 127.0.0.1 does not listen on ::1. Inside a container, localhost is the container.
 func localSpelling(p *plan) (fixes []Fix) {
 	spellings := []string{"127.0.0.1", "[::1]"}
 	if p.InContainer() && len(p.spec.Header) == 0 {
@@ -151,7 +148,7 @@ func localSpelling(p *plan) (fixes []Fix) {
 	for _, spelling := range spellings {
 		apply := func(s launch.Spec) launch.Spec {
 			return p.relocated(s, func(a localAddress) (string, int) {
-				if a.host == spelling || !p.Takes(strings.Trim(spelling, "[]"), a.port) {
+				if a.host == spelling || !p.Accepts(strings.Trim(spelling, "[]"), a.port) {
 					return a.host, 0
 				}
 				return spelling, 0
@@ -160,18 +157,17 @@ func localSpelling(p *plan) (fixes []Fix) {
 		if sameSpec(apply(p.spec), p.spec, p.env) {
 			continue
 		}
-		fixes = append(fixes, Fix{Name: "local " + spelling, Takes: append(starts(trust.Machine), sends(trust.Machine)...), About: "writes " + spelling + " for this machine: there somebody answers",
-			Next: "use " + spelling + " instead of localhost in the server's address", Apply: apply})
+		fixes = append(fixes, Fix{Name: "local " + spelling, Origins: append(starts(trust.Machine), sends(trust.Machine)...), About: "uses " + spelling + " for this machine, where a server accepts connections",
+			Next: "Use " + spelling + " instead of localhost in the server's address.", Apply: apply})
 	}
 	return fixes
 }
 
-// composePort uses the port a compose file publishes for the one that nobody
-// listens on: 5432 is refused, but compose publishes it as 54320.
+// composePort replaces a refused port by the one that a compose file publishes for it: 5432 is
+// refused, but compose publishes it as 54320.
 //
-// A compose file belongs to whoever wrote its project: gauze uses the port by
-// itself only if the server is of the same project. A URL that a person gave is
-// not changed at all.
+// A compose file belongs to the author of its project, so gauze uses the port by itself only if the
+// server is part of the same project. A URL that a person gave is never changed.
 func composePort(p *plan) (fixes []Fix) {
 	var seen []Published
 	for _, dir := range p.folders() {
@@ -181,12 +177,12 @@ func composePort(p *plan) (fixes []Fix) {
 				continue
 			}
 			seen = append(seen, published)
-			if p.Takes("127.0.0.1", published.Inner) || !p.Takes("127.0.0.1", published.Outer) {
+			if p.Accepts("127.0.0.1", published.Inner) || !p.Accepts("127.0.0.1", published.Outer) {
 				continue
 			}
-			about := fmt.Sprintf("nobody listens on port %d, but %s publishes that port of %s as %d", published.Inner, published.File, shown(p.c.Secrets, published.Service), published.Outer)
-			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Takes: starts(p.of(published.File)),
-				Next: fmt.Sprintf("if the server means the service that %s publishes, use port %d instead of %d in its settings", published.File, published.Outer, published.Inner)}
+			about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of %s as %d", published.Inner, p.quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)
+			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Origins: starts(p.of(published.File)),
+				Next: fmt.Sprintf("If the server uses the service that %s publishes, change port %d to %d in its settings.", p.quoted(published.File), published.Inner, published.Outer)}
 			apply := func(s launch.Spec) launch.Spec {
 				return p.relocated(s, func(a localAddress) (string, int) {
 					if a.port == published.Inner {

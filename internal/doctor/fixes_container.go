@@ -9,7 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// containerRun is where "run" stands in the arguments of docker or podman, or -1.
+// containerRun returns the index of "run" in the arguments of docker or podman, or -1.
 func (p *plan) containerRun() int {
 	if name := program(p.spec.Command); name != "docker" && name != "podman" && name != "nerdctl" {
 		return -1
@@ -25,8 +25,8 @@ func (p *plan) containerRun() int {
 	return -1
 }
 
-// options are the arguments between run and the image, roughly: up to the
-// first word that is neither an option nor an option's value.
+// options returns the arguments between "run" and the image: up to the first word that is neither an
+// option nor, as far as can be told, an option's value.
 func (p *plan) options() []string {
 	run := p.containerRun()
 	if run < 0 {
@@ -46,7 +46,7 @@ func (p *plan) options() []string {
 	return rest
 }
 
-// flagOfDocker tells an option of docker run that takes no value.
+// flagOfDocker reports whether an option of docker run has no value.
 func flagOfDocker(word string) bool {
 	switch word {
 	case "--rm", "--interactive", "--tty", "--detach", "--init", "--privileged", "--read-only", "--quiet", "--publish-all", "--no-healthcheck", "--oom-kill-disable", "--sig-proxy", "--disable-content-trust", "--help":
@@ -55,8 +55,7 @@ func flagOfDocker(word string) bool {
 	return !strings.HasPrefix(word, "--") && strings.Trim(word[1:], "itdPq") == ""
 }
 
-// keepStdin gives a container its stdin: without -i it sees the end at once.
-// A terminal it does not get.
+// keepStdin gives a container a stdin but no terminal. Without -i it reads end-of-file immediately.
 func keepStdin(p *plan) []Fix {
 	run := p.containerRun()
 	if run < 0 {
@@ -71,8 +70,8 @@ func keepStdin(p *plan) []Fix {
 	if interactive && !tty || slices.ContainsFunc(options, func(w string) bool { return w == "--detach" || short(w, "d") }) {
 		return nil
 	}
-	return []Fix{{Name: "container-stdin", Takes: starts(trust.Entry), About: "starts the container with -i and without a terminal, so that the server hears what is said to it",
-		Next: `add "-i" to "args", right behind "run", and leave "-t" out`,
+	return []Fix{{Name: "container-stdin", Origins: starts(trust.Entry), About: "starts the container with -i and without -t, so that the server can read its stdin",
+		Next: `Add "-i" to "args" directly after "run", and remove "-t".`,
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			end := run + 1 + len(options)
@@ -95,9 +94,9 @@ func keepStdin(p *plan) []Fix {
 		}}}
 }
 
-// forwardVariable passes the variables a container misses on to it. The value
-// goes through docker's own environment, the argument has only the name. What
-// docker was given, the container was not: that is for a person to decide.
+// forwardVariable passes on a variable that is missing in a container. The value goes through
+// docker's own environment; the argument has only the name. A variable that was given to docker was
+// not given to the container, so a person decides.
 func forwardVariable(p *plan) []Fix {
 	run := p.containerRun()
 	if run < 0 {
@@ -105,7 +104,7 @@ func forwardVariable(p *plan) []Fix {
 	}
 	f := filling{plan: p}
 	values, add := map[string]Hidden{}, []string{}
-	names := p.wantedInside()
+	names := p.missingInContainer()
 	for _, name := range names {
 		s, ok := p.found(name)
 		if !ok {
@@ -121,8 +120,8 @@ func forwardVariable(p *plan) []Fix {
 		return p.provide(names)
 	}
 	list := strings.Join(f.names, ", ")
-	return []Fix{{Name: "forward " + list, Takes: starts(f.sources...), About: "passes " + list + " on into the container",
-		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args", right after "run"`, f.names[0])),
+	return []Fix{{Name: "forward " + list, Origins: starts(f.sources...), About: "passes " + list + " on to the container",
+		Next: f.next(fmt.Sprintf(`add "-e", "%s" to "args" directly after "run".`, f.names[0])),
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Args = slices.Insert(s.Args, run+1, add...)
@@ -133,11 +132,12 @@ func forwardVariable(p *plan) []Fix {
 		}}}
 }
 
-// wantedInside is the variable a container misses, whether we have it or not.
-func (p *plan) wantedInside() []string {
+// missingInContainer returns the variable that is missing in a container, whether or not gauze
+// knows a value for it.
+func (p *plan) missingInContainer() []string {
 	name := p.said["variable"]
-	if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !standsForAnother(v) {
-		return nil // it has that one
+	if v, has := lookup(p.env, name, p.OS == "windows"); has && v != "" && p.names(name) && !isPlaceholder(v) {
+		return nil // the container already has it
 	}
 	if !isVariable(name) || loads(name) {
 		return nil
@@ -145,7 +145,7 @@ func (p *plan) wantedInside() []string {
 	return []string{name}
 }
 
-// names tells whether the options pass a variable on already.
+// names reports whether the options already pass a variable on.
 func (p *plan) names(name string) bool {
 	options := p.options()
 	for i, word := range options {
@@ -160,8 +160,8 @@ func (p *plan) names(name string) bool {
 	return false
 }
 
-// hostOfContainer lets a container reach what listens on this machine: inside,
-// localhost is the container itself.
+// hostOfContainer lets a container connect to servers on this machine: inside a container, localhost
+// is the container itself.
 func hostOfContainer(p *plan) []Fix {
 	run := p.containerRun()
 	if run < 0 {
@@ -195,6 +195,6 @@ func hostOfContainer(p *plan) []Fix {
 	if sameSpec(apply(p.spec), p.spec, p.env) {
 		return nil
 	}
-	return []Fix{{Name: "host-of-container", Takes: starts(trust.Machine), About: "writes host.docker.internal for localhost: inside a container localhost is the container itself",
-		Next: "use host.docker.internal instead of localhost in the server's settings (on Linux with --add-host=host.docker.internal:host-gateway)", Apply: apply}}
+	return []Fix{{Name: "host-of-container", Origins: starts(trust.Machine), About: "replaces localhost by host.docker.internal, because inside a container localhost is the container itself",
+		Next: "Use host.docker.internal instead of localhost in the server's settings (on Linux with --add-host=host.docker.internal:host-gateway).", Apply: apply}}
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// fillIn puts values in for references that the client left as they are. What
-// is the server's own and ends in its environment, gauze fills in by itself.
-// What was found elsewhere needs a person's consent, and so does a secret that
-// would have to be in an argument, where every user of the machine can read it,
-// or that goes out in a URL or a header.
+// fillIn expands references that the client did not expand. Values that are the server's own and end
+// up in its environment are filled in by gauze itself. Values found elsewhere need a person's
+// consent, and so does a secret that would be in an argument, where every user of the machine can
+// read it, or that is sent in a URL or a header.
 func fillIn(p *plan) (fixes []Fix) {
 	own := func(from trust.Source) bool { return trust.Of(from, trust.Start) == trust.Allowed }
 	any := func(trust.Source) bool { return true }
@@ -25,14 +24,14 @@ func fillIn(p *plan) (fixes []Fix) {
 			continue
 		}
 		list := strings.Join(inside.names, ", ")
-		fixes = append(fixes, Fix{Name: "fill-in " + strings.Join(inside.names, " "), Takes: starts(inside.sources...),
-			About: fmt.Sprintf("puts the value in for %s, which the client left as it is written (from %s)", list, strings.Join(inside.from, ", ")),
-			Next:  inside.next("use the client's own way to refer to a variable, or start the server with gauze run, which fills in " + list),
+		fixes = append(fixes, Fix{Name: "fill-in " + strings.Join(inside.names, " "), Origins: starts(inside.sources...),
+			About: fmt.Sprintf("expands the reference to %s, which the client did not expand (value from %s)", list, strings.Join(inside.from, ", ")),
+			Next:  inside.next("use the client's own syntax for variables, or start the server with gauze run, which expands " + list + "."),
 			Apply: func(s launch.Spec) launch.Spec { return (&filling{plan: p, may: may}).fill(s, false) }})
 	}
 	outside := filling{plan: p, may: any}
 	if then := outside.fill(now, true); !sameSpec(then, now, now.Environment()) {
-		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret, Takes: append(starts(outside.sources...), sends(outside.sources...)...),
+		fixes = append(fixes, Fix{Name: "fill-in-openly " + strings.Join(outside.names, " "), Risk: Secret, Origins: append(starts(outside.sources...), sends(outside.sources...)...),
 			About: fmt.Sprintf("puts the value of %s into the command line, the URL or a header", strings.Join(outside.names, ", ")),
 			Next:  outside.next(openly(p.spec, outside.names)),
 			Apply: func(s launch.Spec) launch.Spec { return (&filling{plan: p, may: any}).fill(s, true) }})
@@ -40,30 +39,31 @@ func fillIn(p *plan) (fixes []Fix) {
 	return fixes
 }
 
-// openly is what a person does instead: the value goes where it is not seen.
+// openly returns the step for a person that keeps the value where others cannot see it.
 func openly(s launch.Spec, names []string) string {
 	for _, h := range s.Header {
 		if len(references(h.Value)) > 0 {
-			return fmt.Sprintf("let gauze read the header from a variable: gauze run --url %s --header-env %s=%s", s, h.Name, names[0])
+			return fmt.Sprintf("let gauze read the header from a variable: `gauze run --url %s --header-env %s=%s`", s, h.Name, names[0])
 		}
 	}
-	return fmt.Sprintf("put the value of %s in yourself, or use the variable the server reads it from", strings.Join(names, ", "))
+	return fmt.Sprintf("write the value of %s into the entry yourself, or use the variable that the server reads it from.", strings.Join(names, ", "))
 }
 
+// sameSpec reports whether a equals b with environment env.
 func sameSpec(a, b launch.Spec, env []string) bool {
 	return a.Command == b.Command && a.Dir == b.Dir && a.URL == b.URL && slices.Equal(a.Args, b.Args) && slices.Equal(a.Header, b.Header) && slices.Equal(a.Environment(), env)
 }
 
-// filling goes through a Spec and remembers what it put in.
+// filling expands the references in a Spec and records what it filled in.
 type filling struct {
 	*plan
-	may         func(trust.Source) bool // which sources it takes values from
+	may         func(trust.Source) bool // whether values from a source may be used
 	names, from []string
 	sources     []trust.Source
 }
 
-// next is what a person does: as it is if everything was the server's own, and
-// otherwise what was found where, for them to decide.
+// next returns the step for a person: text itself if every value was the server's own, or else what
+// was found where, for the person to decide. text starts in lower case.
 func (f *filling) next(text string) string {
 	var elsewhere []string
 	for i, from := range f.sources {
@@ -72,12 +72,13 @@ func (f *filling) next(text string) string {
 		}
 	}
 	if len(elsewhere) == 0 {
-		return text
+		return strings.ToUpper(text[:1]) + text[1:]
 	}
-	return fmt.Sprintf("gauze found %s, which was not given to this server and is not used without your consent. If the server should have it, %s", strings.Join(elsewhere, ", "), text)
+	return fmt.Sprintf("Gauze found %s, which was not given to this server and is not used without your consent. If the server should have it, %s", strings.Join(elsewhere, ", "), text)
 }
 
-// fill fills in what may stay inside, or also what goes out.
+// fill expands the references whose values stay on this machine and, with openly, also those that
+// others can see.
 func (f *filling) fill(s launch.Spec, openly bool) launch.Spec {
 	s = copied(s)
 	for i, pair := range s.Env {
@@ -85,7 +86,7 @@ func (f *filling) fill(s launch.Spec, openly bool) launch.Spec {
 			s.Env[i] = name + "=" + expand(v, func(r reference) (string, bool) { return f.resolve(r, name) })
 		}
 	}
-	plain := func(r reference) (string, bool) { // what everybody may see
+	plain := func(r reference) (string, bool) { // for places that others can read
 		v, where, from, ok := f.look(r, "")
 		if !ok || !openly && !folder(r.name) && confidential(r.name, v) {
 			return "", false
@@ -98,7 +99,7 @@ func (f *filling) fill(s launch.Spec, openly bool) launch.Spec {
 		if run >= 0 && i > 0 && (s.Args[i-1] == "-e" || s.Args[i-1] == "--env") {
 			s.Args[i], s.Env = f.forward(word, s.Env)
 		} else if f.bridged() {
-			s.Env = f.pass(word, s.Env) // the bridge fills in by itself
+			s.Env = f.pass(word, s.Env) // the bridge expands references itself
 		}
 		s.Args[i] = expand(s.Args[i], plain)
 	}
@@ -112,8 +113,7 @@ func (f *filling) fill(s launch.Spec, openly bool) launch.Spec {
 	return s
 }
 
-// forward makes -e NAME of -e NAME=${OTHER}: the value goes in through the
-// environment of docker itself.
+// forward turns -e NAME=${OTHER} into -e NAME: the value goes through docker's own environment.
 func (f *filling) forward(word string, env []string) (string, []string) {
 	name, v, ok := strings.Cut(word, "=")
 	if !ok || loads(name) || len(references(v)) == 0 {
@@ -126,14 +126,14 @@ func (f *filling) forward(word string, env []string) (string, []string) {
 	return name, set(env, name, filled, f.OS == "windows")
 }
 
-// bridged tells whether the program fills in references from its environment
-// by itself.
+// bridged reports whether the program expands references from its environment itself.
 func (f *filling) bridged() bool {
 	return slices.ContainsFunc(f.spec.Args, func(word string) bool {
 		return withoutVersion(word) == "mcp-remote"
 	})
 }
 
+// pass returns env with the variables that word refers to.
 func (f *filling) pass(word string, env []string) []string {
 	for _, r := range references(word) {
 		if _, has := lookup(env, r.name, f.OS == "windows"); has || r.bare || loads(r.name) {
@@ -147,6 +147,7 @@ func (f *filling) pass(word string, env []string) []string {
 	return env
 }
 
+// resolve returns the value of a reference and records it.
 func (f *filling) resolve(r reference, key string) (string, bool) {
 	v, where, from, ok := f.look(r, key)
 	if ok {
@@ -155,13 +156,14 @@ func (f *filling) resolve(r reference, key string) (string, bool) {
 	return v, ok
 }
 
+// note records a value that was filled in.
 func (f *filling) note(name, where string, from trust.Source) {
 	if !slices.Contains(f.names, name) {
 		f.names, f.from, f.sources = append(f.names, name), append(f.from, where), append(f.sources, from)
 	}
 }
 
-// folder reports whether a reference is to a folder, and not to a variable.
+// folder reports whether a reference is to a directory and not to a variable.
 func folder(name string) bool {
 	switch name {
 	case "workspaceFolder", "workspaceRoot", "projectRoot", "cwd", "userHome", "HOME", "USERPROFILE", "pathSeparator":
@@ -170,24 +172,24 @@ func folder(name string) bool {
 	return false
 }
 
-// look finds what a reference means, in the sources that may be used.
+// look returns the value of a reference from the sources that may be used.
 func (f *filling) look(r reference, key string) (value, where string, from trust.Source, ok bool) {
 	value, where, from, ok = f.meaning(r, key)
 	if ok && !f.may(from) {
-		return r.otherwise, "its default", trust.Entry, r.otherwise != ""
+		return r.fallback, "its default", trust.Entry, r.fallback != ""
 	}
 	return value, where, from, ok
 }
 
-// meaning is a folder, a variable, or for a question to the user the variable
-// it would have gone into.
+// meaning returns what a reference stands for: a directory, a variable, or for a prompt the variable
+// that the answer would be stored in.
 func (f *filling) meaning(r reference, key string) (value, where string, from trust.Source, ok bool) {
 	switch r.name {
 	case "workspaceFolder", "workspaceRoot", "projectRoot", "cwd":
 		dir, from := f.start()
-		return dir, "the working folder " + dir, from, true
+		return dir, "the working directory " + f.quoted(dir), from, true
 	case "userHome", "HOME", "USERPROFILE":
-		return f.Home, "the home folder", trust.Machine, f.Home != ""
+		return f.Home, "the home directory", trust.Machine, f.Home != ""
 	case "pathSeparator":
 		return "/", "the system", trust.Machine, f.OS != "windows"
 	}
@@ -200,5 +202,5 @@ func (f *filling) meaning(r reference, key string) (value, where string, from tr
 			return s.value.Reveal(), s.where, s.from, true
 		}
 	}
-	return r.otherwise, "its default", trust.Entry, r.otherwise != ""
+	return r.fallback, "its default", trust.Entry, r.fallback != ""
 }

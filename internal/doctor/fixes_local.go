@@ -9,7 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// localAddress is an address of this machine in some text.
+// localAddress is an address of this machine found in a string.
 type localAddress struct {
 	host string
 	port int
@@ -19,7 +19,7 @@ var localShape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:\b([a-z][a-z0-9+.-]*)://(?:[^/@\s"']*@)?|^|[\s=@"',])(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)(?::(\d{1,5}))?(?:$|[/?\s"',;#])`)
 })
 
-// defaultPort is what a URL means that names no port.
+// defaultPort returns the port of a URL that does not name one.
 func defaultPort(scheme string) int {
 	switch scheme {
 	case "postgres", "postgresql":
@@ -40,8 +40,8 @@ func defaultPort(scheme string) int {
 	return 0
 }
 
-// relocate changes the addresses of this machine in a text: to another way to
-// write the host, and to another port if it is not 0.
+// relocate replaces the addresses of this machine in a string by what to returns: a host and, unless
+// it is 0, a port.
 func relocate(text string, to func(localAddress) (host string, port int)) string {
 	var b strings.Builder
 	for {
@@ -72,9 +72,8 @@ func relocate(text string, to func(localAddress) (host string, port int)) string
 	return b.String()
 }
 
-// relocated changes the addresses of this machine in the arguments, the
-// environment and the URL of a Spec, and the ports that stand alone in a
-// variable next to a host that is this machine.
+// relocated relocates the addresses of this machine in the arguments, the environment and the URL of
+// a Spec, and ports in a variable of their own whose host variable is this machine.
 func (p *plan) relocated(s launch.Spec, to func(localAddress) (string, int)) launch.Spec {
 	s = copied(s)
 	s.URL = relocate(s.URL, to)

@@ -10,8 +10,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// missing is the program that was not found. A path's name counts only for
-// runners: another file of the same name is the same program only there.
+// missing returns the name of the program that was not found. For a path it does so only if it is a
+// known runner: a different file of the same name is the same program only then.
 func (p *plan) missing() string {
 	name := p.said["command"]
 	if name == "" || name == p.spec.Command {
@@ -23,24 +23,24 @@ func (p *plan) missing() string {
 	return program(name)
 }
 
-// locateProgram starts the very program from where it is installed, and lets
-// what it starts find its neighbours: npx needs node.
+// locateProgram starts the missing program from where it is installed, with its directory on PATH:
+// npx needs node.
 func locateProgram(p *plan) (fixes []Fix) {
 	name := p.missing()
 	if p.c.Spawn.Of == "interpreter" && isPath(p.c.Spawn.Path) {
-		return nil // the script names its path, and no PATH changes that
+		return nil // the script names the interpreter's path, which PATH does not change
 	}
 	already := filepath.SplitList(value(p.env, "PATH", p.OS == "windows"))
 	for _, path := range p.Find(name, p.env) {
 		if program(p.spec.Command) != name && slices.Contains(already, filepath.Dir(path)) {
-			continue // whoever looked for it looked there
+			continue // it was already searched
 		}
 		fixes = append(fixes, p.startFrom(path))
 	}
 	return fixes[:min(len(fixes), 3)]
 }
 
-// realProgram goes past the shims of a version manager to the program itself.
+// realProgram starts the program itself instead of a version manager's shim.
 func realProgram(p *plan) (fixes []Fix) {
 	name := p.runner()
 	for _, path := range p.Find(name, p.env) {
@@ -51,21 +51,21 @@ func realProgram(p *plan) (fixes []Fix) {
 	return fixes[:min(len(fixes), 3)]
 }
 
-// startFrom starts a program from a path if it is the server's command, and
-// only shows it to the server if it is needed further in.
+// startFrom starts a program by its path if it is the server's command, or else puts its directory
+// on the server's PATH.
 func (p *plan) startFrom(path string) Fix {
 	dir, name := filepath.Dir(path), program(path)
 	if program(p.spec.Command) != name {
-		return Fix{Name: "path-front " + dir, Takes: starts(trust.Machine),
-			About: fmt.Sprintf("puts %s, where %s is, first on the server's PATH", dir, name),
-			Next:  fmt.Sprintf(`add %s to PATH in the "env" part of the server's entry`, dir),
-			Apply: func(s launch.Spec) launch.Spec { return p.inFront(copied(s), dir) }}
+		return Fix{Name: "path-front " + dir, Origins: starts(trust.Machine),
+			About: fmt.Sprintf("puts %s, which contains %s, first on the server's PATH", p.quoted(dir), name),
+			Next:  fmt.Sprintf(`Add %s to PATH under "env" in the server's entry.`, p.quoted(dir)),
+			Apply: func(s launch.Spec) launch.Spec { return p.firstOnPath(copied(s), dir) }}
 	}
-	return Fix{Name: "absolute-path " + path, Takes: starts(trust.Machine),
-		About: fmt.Sprintf("starts %s, which is not on the PATH the client gives, and puts its folder first there", path),
-		Next:  "use the absolute path as the command: " + path,
+	return Fix{Name: "absolute-path " + path, Origins: starts(trust.Machine),
+		About: fmt.Sprintf("starts %s, which is not on the PATH that the client provides, and puts its directory first on PATH", p.quoted(path)),
+		Next:  "Use the absolute path as the command: `" + p.quoted(path) + "`",
 		Apply: func(s launch.Spec) launch.Spec {
-			s = p.inFront(copied(s), dir)
+			s = p.firstOnPath(copied(s), dir)
 			s.Command = path
 			return s
 		}}
@@ -83,11 +83,11 @@ func otherPython(p *plan) (fixes []Fix) {
 			continue // python may still be a Python 2
 		}
 		dir := filepath.Dir(path)
-		fixes = append(fixes, Fix{Name: "other-name " + path, Takes: starts(trust.Machine),
-			About: fmt.Sprintf("starts %s: Python is called %s here", path, other),
-			Next:  "use " + other + " as the command",
+		fixes = append(fixes, Fix{Name: "other-name " + path, Origins: starts(trust.Machine),
+			About: fmt.Sprintf("starts %s, because Python is called %s on this machine", p.quoted(path), other),
+			Next:  "Use " + other + " as the command.",
 			Apply: func(s launch.Spec) launch.Spec {
-				s = p.inFront(copied(s), dir)
+				s = p.firstOnPath(copied(s), dir)
 				s.Command = path
 				return s
 			}})
@@ -95,12 +95,13 @@ func otherPython(p *plan) (fixes []Fix) {
 	return fixes[:min(len(fixes), 2)]
 }
 
-// newerNode runs the server with the newest Node here that it takes.
+// newerNode runs the server with the newest installed Node that it supports.
 func newerNode(p *plan) []Fix { return p.newer("node") }
 
-// newerPythonOf runs the server with the newest Python here that it takes.
+// newerPythonOf runs the server with the newest installed Python that it supports.
 func newerPythonOf(p *plan) []Fix { return p.newer("python") }
 
+// newer runs the server with the newest installed interpreters of a kind that it supports.
 func (p *plan) newer(kind string) (fixes []Fix) {
 	if p.spec.Command == "" {
 		return nil
@@ -119,8 +120,8 @@ func (p *plan) newer(kind string) (fixes []Fix) {
 	return installCurrent(p, kind)
 }
 
-// requirement is the version the evidence asks for, as far as it says so. What
-// it says about the one in use is none.
+// requirement returns the version that the evidence asks for, or "". What the evidence says about
+// the version in use does not count.
 func (p *plan) requirement(kind string) string {
 	text := p.c.words()
 	for _, shape := range requirementShapes()[kind] {
@@ -134,7 +135,7 @@ func (p *plan) requirement(kind string) string {
 	return ""
 }
 
-// uses tells whether an interpreter is the one that failed.
+// uses reports whether an interpreter is the one that failed.
 func (p *plan) uses(found Interpreter, kind string) bool {
 	command := p.spec.Command
 	if program(command) == kind || kind == "python" && strings.HasPrefix(program(command), "python") {
@@ -152,16 +153,16 @@ func (p *plan) uses(found Interpreter, kind string) bool {
 	return len(first) > 0 && compareVersions(found.Version, p.versionOf(first[0], p.env)) == 0
 }
 
-// with runs the server with one interpreter: as the command, through uv's own
-// option, or by being first on the PATH.
+// with runs the server with an interpreter: as the command, with uv's own option, or by putting it
+// first on PATH.
 func (p *plan) with(kind string, found Interpreter) Fix {
 	dir, number := filepath.Dir(found.Path), dotted(found.Version)
-	fix := Fix{Name: kind + " " + found.Path, Takes: starts(trust.Machine),
-		About: fmt.Sprintf("runs the server with %s %s, which is installed in %s", kind, number, dir),
-		Next:  fmt.Sprintf("use %s, or put its folder first on PATH in the \"env\" part of the server's entry", found.Path)}
+	fix := Fix{Name: kind + " " + found.Path, Origins: starts(trust.Machine),
+		About: fmt.Sprintf("runs the server with %s %s, which is installed in %s", kind, number, p.quoted(dir)),
+		Next:  fmt.Sprintf("Use %s, or put its directory first on PATH under \"env\" in the server's entry.", p.quoted(found.Path))}
 	runner := program(p.spec.Command)
 	fix.Apply = func(s launch.Spec) launch.Spec {
-		s = p.inFront(copied(s), dir)
+		s = p.firstOnPath(copied(s), dir)
 		switch neighbour := filepath.Join(dir, filepath.Base(s.Command)); {
 		case kind == "python" && strings.HasPrefix(runner, "python"):
 			s.Command = found.Path
@@ -177,6 +178,7 @@ func (p *plan) with(kind string, found Interpreter) Fix {
 	return fix
 }
 
+// dotted returns a version as a string, such as "3.12.0".
 func dotted(version []int) string {
 	var parts []string
 	for _, n := range version {
@@ -185,9 +187,9 @@ func dotted(version []int) string {
 	return strings.Join(parts, ".")
 }
 
-// projectPython starts a script with the Python of its own project: its
-// environment is in the folder of the script, or above it. For a module, the
-// project is taken to be the folder the server is started in.
+// projectPython starts a script with the Python of its own project, whose virtual environment is in
+// the script's directory or above it. For a module, the project is the directory the server is
+// started in.
 func projectPython(p *plan) []Fix {
 	if !strings.HasPrefix(program(p.spec.Command), "python") || len(p.spec.Args) == 0 {
 		return nil
@@ -203,11 +205,11 @@ func projectPython(p *plan) []Fix {
 		for _, python := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe", "venv/Scripts/python.exe"} {
 			path := filepath.Join(dir, filepath.FromSlash(python))
 			if runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
-				return []Fix{{Name: "project-python " + path, Takes: starts(from),
-					About: "starts the script with the Python of its own project: " + path,
-					Next:  "use it as the command: " + path,
+				return []Fix{{Name: "project-python " + path, Origins: starts(from),
+					About: "starts the script with the Python of its own project, " + p.quoted(path),
+					Next:  "Use the project's Python as the command: `" + p.quoted(path) + "`",
 					Apply: func(s launch.Spec) launch.Spec {
-						s = p.inFront(copied(s), filepath.Dir(path))
+						s = p.firstOnPath(copied(s), filepath.Dir(path))
 						s.Command = path
 						return s
 					}}}
@@ -217,8 +219,8 @@ func projectPython(p *plan) []Fix {
 	return nil
 }
 
-// ofModule is whose the folder of python -m MODULE is: the server's own if the
-// module is in it, where Python finds it first.
+// ofModule returns the owner of the directory of python -m MODULE: it is the server's own if it
+// contains the module, where Python finds it first.
 func (p *plan) ofModule() trust.Source {
 	if len(p.spec.Args) < 2 || !plainModule.MatchString(p.spec.Args[1]) {
 		return trust.Project

@@ -13,18 +13,17 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// proposal is what only a person may do, in the diagnosis' own words, with
-// what it touches.
+// proposal returns the diagnosis' own advice as a fix for a person, with the risk of following it.
 func (p *plan) proposal() []Fix {
-	risk, ok := touches()[p.d.Cause]
+	risk, ok := adviceRisk()[p.d.Cause]
 	if !ok || p.d.Fix == "" {
 		return nil
 	}
 	return p.advice(risk)
 }
 
-// touches says whose word the advice of a diagnosis needs.
-var touches = sync.OnceValue(func() map[string]Risk {
+// adviceRisk returns the risk of following a diagnosis' advice, by cause.
+var adviceRisk = sync.OnceValue(func() map[string]Risk {
 	return map[string]Risk{
 		"wrong_package_name": Config, "version_not_published": Config, "package_unpublished": Config, "wrong_runner": Config, "bad_generated_args": Config,
 		"docker_image_wrong_registry": Config, "docker_image_not_published": Install, "unknown_cli_option": Config, "required_argument_missing": Config,
@@ -51,26 +50,26 @@ var touches = sync.OnceValue(func() map[string]Risk {
 	}
 })
 
-// installProgram names the command that installs what is not there at all.
+// installProgram proposes the command that installs a missing program.
 func installProgram(p *plan) []Fix {
 	name := p.missing()
-	command := installer(p.OS, name)
-	if command == "" || len(p.Find(name, p.env)) > 0 {
+	how := installation(p.OS, name)
+	if how == "" || len(p.Find(name, p.env)) > 0 {
 		return nil
 	}
-	return []Fix{{Name: "install " + name, Risk: Install, About: name + " is not installed, or not where programs usually are", Next: command}}
+	return []Fix{{Name: "install " + name, Risk: Install, About: name + " is not installed, or not in a usual directory", Next: how}}
 }
 
-// installCurrent names the command that installs a current interpreter.
+// installCurrent proposes the command that installs a current interpreter.
 func installCurrent(p *plan, kind string) []Fix {
-	command := installer(p.OS, kind)
+	how := installation(p.OS, kind)
 	if kind == "python" && strings.HasPrefix(p.runner(), "uv") {
-		command = "uv python install 3.13"
+		how = "Install a current Python: `uv python install 3.13`"
 	}
-	return []Fix{{Name: "install " + kind, Risk: Install, About: "no " + kind + " is installed here that the server takes", Next: command}}
+	return []Fix{{Name: "install " + kind, Risk: Install, About: "this machine has no version of " + kind + " that the server supports", Next: how}}
 }
 
-// npxCache names the one entry of npx's cache that is broken: of our own cache,
+// npxCache proposes to delete the broken entry of npx's cache. It is always in the user's own cache,
 // whatever path the evidence names.
 func npxCache(p *plan) []Fix {
 	x := &exam{Case: p.c}
@@ -83,25 +82,26 @@ func npxCache(p *plan) []Fix {
 	return p.removal("npx", entries)
 }
 
-// uvCache names the entries of uv's cache that belong to the package.
+// uvCache proposes to delete the entries of uv's cache that belong to the package.
 func uvCache(p *plan) []Fix {
 	x := &exam{Case: p.c}
 	name := withoutVersion(x.packageName())
 	if len(p.UvEntries(name)) == 0 {
 		return nil
 	}
-	return []Fix{{Name: "clean-uv-cache", Risk: Install, About: "uv's cached copy of " + shown(p.c.Secrets, name) + " is broken", Next: "uv cache clean " + p.typing().Quote(shown(p.c.Secrets, name))}}
+	return []Fix{{Name: "clean-uv-cache", Risk: Install, About: "uv's cached copy of " + shown(p.c.Secrets, name) + " is broken", Next: "Delete the cached copy: `uv cache clean " + p.typing().Quote(shown(p.c.Secrets, name)) + "`"}}
 }
 
+// removal proposes to delete the first entry of a cache.
 func (p *plan) removal(whose string, entries []string) []Fix {
 	if len(entries) == 0 {
 		return nil
 	}
-	return []Fix{{Name: "clean-" + whose + "-cache", Risk: Install, About: whose + "'s cached copy of the package is broken: " + entries[0],
-		Next: p.typing().RemoveAll(entries[0])}}
+	return []Fix{{Name: "clean-" + whose + "-cache", Risk: Install, About: whose + "'s cached copy of the package is broken: " + p.quoted(entries[0]),
+		Next: "Delete the cached copy: `" + p.typing().RemoveAll(p.quoted(entries[0])) + "`"}}
 }
 
-// pinLibrary names the command with the older library.
+// pinLibrary proposes to start the server with the older library.
 func pinLibrary(p *plan) []Fix {
 	if p.runner() != "uvx" || program(p.spec.Command) != "uvx" || slices.Contains(p.spec.Args, "--with") || !strings.Contains(p.c.words(), "mcp") {
 		return p.advice(Config)
@@ -111,20 +111,22 @@ func pinLibrary(p *plan) []Fix {
 		s.Args = slices.Insert(s.Args, 0, "--with", "mcp<2")
 		return s
 	}
-	return []Fix{{Name: "pin mcp<2", Risk: Config, Takes: starts(trust.Entry), About: "the server was written for an older version of the library mcp than the one that is installed now",
-		Next: p.typing().Line("uvx", "--with", "mcp<2") + " " + shownLine(p), Apply: apply}}
+	return []Fix{{Name: "pin mcp<2", Risk: Config, Origins: starts(trust.Entry), About: "the server was written for an older version of the mcp library than the installed one",
+		Next: "Start the server with the older library: `" + p.typing().Line("uvx", "--with", "mcp<2") + " " + shownLine(p) + "`", Apply: apply}}
 }
 
+// shownLine returns the server's arguments as they are typed in a shell.
 func shownLine(p *plan) string {
 	return shown(p.c.Secrets, strings.TrimPrefix(p.spec.ShownIn(p.typing()), p.typing().Quote(p.spec.Command)+" "))
 }
 
+// advice returns the diagnosis' own fix, for a person.
 func (p *plan) advice(risk Risk) []Fix {
 	return []Fix{{Name: "advice", Risk: risk, About: p.d.Explanation, Next: p.d.Fix, Command: p.d.Command}}
 }
 
-// authority names the variable and, if there is one, the file that makes a
-// private authority known. The check itself stays on.
+// authority proposes the variable and, if there is one, the file that make a program trust a private
+// authority. Certificate checks stay enabled.
 func authority(p *plan) []Fix {
 	file := p.AuthorityFile()
 	if file == "" {
@@ -134,17 +136,17 @@ func authority(p *plan) []Fix {
 	if r := p.runner(); strings.HasPrefix(r, "uv") || strings.HasPrefix(r, "python") || p.spec.URL != "" {
 		variable = "SSL_CERT_FILE"
 	}
-	about := "the server's certificate is signed by an authority that is not known here"
+	about := "the server's certificate is signed by an authority that this machine does not trust"
 	if address := p.address(); address != "" {
 		if seen := p.Reach(address).TLS; seen.Issuer != "" {
 			about += ": " + shown(p.c.Secrets, seen.Issuer)
 		}
 	}
 	return []Fix{{Name: "authority", Risk: Config, About: about,
-		Next: fmt.Sprintf("make the authority's certificate known, and leave the check on: %s=%s", variable, file)}}
+		Next: fmt.Sprintf("Do not disable certificate checks. Set the variable that names the authority's certificate: `%s=%s`", variable, p.quoted(file))}}
 }
 
-// address is the server's own URL.
+// address returns the server's URL, or "".
 func (p *plan) address() string {
 	if p.spec.URL != "" {
 		return p.spec.URL
@@ -157,7 +159,7 @@ func (p *plan) address() string {
 	return ""
 }
 
-// certificate says what is wrong with it.
+// certificate proposes what to do about an invalid certificate.
 func certificate(p *plan) []Fix {
 	address := p.address()
 	u, err := url.Parse(address)
@@ -166,18 +168,18 @@ func certificate(p *plan) []Fix {
 	}
 	switch seen := p.Reach(address).TLS; {
 	case !seen.Expired.IsZero():
-		return []Fix{{Name: "certificate", Risk: Person, About: "its certificate expired on " + seen.Expired.Format("2006-01-02"),
-			Next: "have the certificate of " + u.Hostname() + " renewed, or set this machine's clock right"}}
+		return []Fix{{Name: "certificate", Risk: Person, About: "the server's certificate expired on " + seen.Expired.Format("2006-01-02"),
+			Next: "Have the certificate of " + p.quoted(u.Hostname()) + " renewed, or correct this machine's clock."}}
 	case seen.Mismatch && len(seen.Names) > 0:
-		return []Fix{{Name: "certificate", Risk: Person, About: "its certificate is made out to " + shown(p.c.Secrets, strings.Join(seen.Names, ", ")),
-			Next: "use a name the certificate is made out to: " + shown(p.c.Secrets, seen.Names[0])}}
+		return []Fix{{Name: "certificate", Risk: Person, About: "the server's certificate is issued for " + shown(p.c.Secrets, strings.Join(seen.Names, ", ")),
+			Next: "Use a host name that the certificate is issued for: `" + shown(p.c.Secrets, seen.Names[0]) + "`"}}
 	}
 	return p.advice(Person)
 }
 
-// proxies names the variables that lead through one.
+// proxies proposes to exempt the server's host from the proxy.
 func proxies(p *plan) []Fix {
-	names, _ := p.Detours(p.env)
+	names, _ := p.NetworkVariables(p.env)
 	if len(names) == 0 {
 		return p.advice(Config)
 	}
@@ -185,11 +187,11 @@ func proxies(p *plan) []Fix {
 	if u, err := url.Parse(p.address()); err == nil && u.Hostname() != "" {
 		host = u.Hostname()
 	}
-	return []Fix{{Name: "proxy", Risk: Config, About: "connections go through the proxy named by " + strings.Join(names, ", "),
-		Next: fmt.Sprintf(`except the host in the "env" part of the server's entry: NO_PROXY=%s`, shown(p.c.Secrets, host))}}
+	return []Fix{{Name: "proxy", Risk: Config, About: "connections go through the proxy that " + strings.Join(names, ", ") + " names",
+		Next: fmt.Sprintf("Exempt the host from the proxy, under \"env\" in the server's entry: `\"NO_PROXY\": \"%s\"`", shown(p.c.Secrets, host))}}
 }
 
-// portOwner names who holds a port. It is ended by nobody but a person.
+// portOwner names the process that uses a port. Only a person may stop it.
 func portOwner(p *plan) []Fix {
 	port, _ := strconv.Atoi(p.said["port"])
 	if u, err := url.Parse(p.spec.URL); port == 0 && err == nil && u.Host != "" {
@@ -199,11 +201,11 @@ func portOwner(p *plan) []Fix {
 	if !ok {
 		return p.advice(Person)
 	}
-	return []Fix{{Name: "port-owner", Risk: Person, About: fmt.Sprintf("port %d is held by %s", port, shown(p.c.Secrets, owner.String())),
-		Next: fmt.Sprintf("give the server a different port, or have the user end process %d if it is theirs", owner.PID), Command: p.typing().Kill(owner.PID)}}
+	return []Fix{{Name: "port-owner", Risk: Person, About: fmt.Sprintf("port %d is used by %s", port, shown(p.c.Secrets, owner.String())),
+		Next: fmt.Sprintf("Configure a different port for the server, or have the user stop process %d if it is theirs.", owner.PID), Command: p.typing().Kill(owner.PID)}}
 }
 
-// execBit names the command that makes a file startable.
+// execBit proposes to mark a file as executable.
 func execBit(p *plan) []Fix {
 	path := p.c.Spawn.Path
 	if path == "" {
@@ -212,15 +214,15 @@ func execBit(p *plan) []Fix {
 	if !filepath.IsAbs(path) || !isFile(path) || p.OS == "windows" {
 		return p.advice(Person)
 	}
-	return []Fix{{Name: "exec-bit", Risk: Person, About: path + " is not marked as executable",
-		Next: "start it with its interpreter, or have the user mark it as executable if they trust it: " + path, Command: "chmod +x " + p.typing().Quote(path)}}
+	return []Fix{{Name: "exec-bit", Risk: Person, About: p.quoted(path) + " is not marked as executable",
+		Next: "Start " + p.quoted(path) + " with its interpreter, or have the user mark it as executable if they trust it.", Command: "chmod +x " + p.typing().Quote(path)}}
 }
 
-// keepRunning names the way to a server that wants to be reached over HTTP.
+// keepRunning proposes how to connect to a server that listens for HTTP.
 func keepRunning(p *plan) []Fix {
 	if p.c.Limit.Listening == 0 {
 		return p.advice(Config)
 	}
-	return []Fix{{Name: "keep-running", Risk: Config, About: fmt.Sprintf("the server listens on port %d instead of speaking over stdin and stdout", p.c.Limit.Listening),
-		Next: fmt.Sprintf("start it in stdio mode, or keep it running and reach it by its URL: gauze run --url http://127.0.0.1:%d/mcp", p.c.Limit.Listening)}}
+	return []Fix{{Name: "keep-running", Risk: Config, About: fmt.Sprintf("the server listens on port %d instead of using stdin and stdout", p.c.Limit.Listening),
+		Next: fmt.Sprintf("Start it in stdio mode, or run it separately and connect to its URL: `gauze run --url http://127.0.0.1:%d/mcp`", p.c.Limit.Listening)}}
 }

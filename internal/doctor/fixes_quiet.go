@@ -7,23 +7,23 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// quietVariables keep what is no message away from stdout. They change what
-// is printed and nothing else.
+// quietVariables keep log output off stdout. They change only what is printed.
 var quietVariables = [][2]string{
 	{"NO_COLOR", "1"}, {"NPM_CONFIG_LOGLEVEL", "silent"}, {"npm_config_update_notifier", "false"},
 	{"DOTENV_CONFIG_QUIET", "true"}, {"PYTHONUNBUFFERED", "1"}, {"PYTHONIOENCODING", "utf-8"}, {"PYTHONUTF8", "1"},
 }
 
+// quiet asks the server and its runner not to print log output.
 func quiet(p *plan) []Fix {
-	return p.setting("quiet", "asks the server and its runner to be quiet", quietVariables)
+	return p.setting("quiet", "turns off banners and log output of the server and its runner", quietVariables)
 }
 
-// inUTF8 makes Python write UTF-8, whatever the console's code page is.
+// inUTF8 makes Python write UTF-8 regardless of the console's code page.
 func inUTF8(p *plan) []Fix {
-	return p.setting("utf-8", "lets Python write UTF-8 instead of the console's code page", quietVariables[5:])
+	return p.setting("utf-8", "switches Python's output to UTF-8", quietVariables[5:])
 }
 
-// setting sets variables that have no other value yet.
+// setting sets variables that are not set yet.
 func (p *plan) setting(name, about string, variables [][2]string) []Fix {
 	var lacking [][2]string
 	var list []string
@@ -36,7 +36,7 @@ func (p *plan) setting(name, about string, variables [][2]string) []Fix {
 		return nil
 	}
 	text := strings.Join(list, " ")
-	return []Fix{{Name: name, Takes: starts(trust.Entry), About: about + ": " + text, Next: `add to the "env" part of the server's entry: ` + text,
+	return []Fix{{Name: name, Origins: starts(trust.Entry), About: about + ": " + text, Next: "Set these variables under \"env\" in the server's entry: `" + text + "`",
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for _, v := range lacking {

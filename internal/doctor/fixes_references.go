@@ -6,14 +6,13 @@ import (
 	"sync"
 )
 
-// reference is a variable that is meant to be filled in, in one of the
-// dialects of clients and shells.
+// reference is a reference to a variable, in the syntax of one of the clients or shells.
 type reference struct {
-	from, to  int
-	name      string
-	otherwise string // ${NAME:-otherwise}
-	asked     bool   // ${input:NAME}: the client was to ask for it
-	bare      bool   // $NAME, which may as well be a part of a password
+	from, to int
+	name     string
+	fallback string // ${NAME:-fallback}
+	asked    bool   // ${input:NAME}: the client should have asked the user for it
+	bare     bool   // $NAME, which may also be part of a password
 }
 
 var referenceShape = sync.OnceValue(func() *regexp.Regexp {
@@ -25,6 +24,7 @@ var referenceShape = sync.OnceValue(func() *regexp.Regexp {
 		`|\$(?:env:)?([A-Za-z_]\w*)`) // shells
 })
 
+// references returns the references in a string, at most 32.
 func references(text string) []reference {
 	if !strings.ContainsAny(text, "${%") {
 		return nil
@@ -37,11 +37,11 @@ func references(text string) []reference {
 			}
 			return text[at[2*n]:at[2*n+1]]
 		}
-		r := reference{from: at[0], to: at[1], otherwise: group(2), asked: group(3) != "", bare: group(7) != ""}
+		r := reference{from: at[0], to: at[1], fallback: group(2), asked: group(3) != "", bare: group(7) != ""}
 		for _, n := range []int{1, 3, 4, 5, 6, 7} {
 			r.name += group(n)
 		}
-		// A bare one counts only where a whole value is expected.
+		// A bare reference counts only where a whole value is expected.
 		if before := text[:r.from]; r.bare && (r.to < len(text) && !strings.ContainsRune(`/\: `, rune(text[r.to])) || before != "" && !strings.ContainsRune("=: ", rune(before[len(before)-1]))) {
 			continue
 		}
@@ -50,7 +50,7 @@ func references(text string) []reference {
 	return all
 }
 
-// expand fills in what is known; the rest stays as it is.
+// expand replaces the known references in a string and leaves the others.
 func expand(text string, known func(reference) (string, bool)) string {
 	var b strings.Builder
 	last := 0
@@ -65,12 +65,12 @@ func expand(text string, known func(reference) (string, bool)) string {
 	return b.String()
 }
 
-// expandPlain fills in as compose does: a variable or what is said instead.
+// expandPlain expands as compose does: a reference becomes its variable or its fallback.
 func expandPlain(text string, variable func(string) string) string {
 	return expand(text, func(r reference) (string, bool) {
 		if value := variable(r.name); value != "" {
 			return value, true
 		}
-		return r.otherwise, true
+		return r.fallback, true
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// What must never happen, over all fixes of all troubles and all causes.
+// What must never happen, over all fixes of all set-ups and all causes.
 func TestAFixKeepsToTheRules(t *testing.T) {
 	for _, x := range troubles() {
 		f, spec, d, fixes := x.offer(t)
@@ -63,7 +63,7 @@ func keepsToTheRules(t *testing.T, name string, f *fakeMachine, spec launch.Spec
 	}
 }
 
-// runtimeOnly is SECURITY.md's list, for what is done without asking.
+// runtimeOnly checks the rules for what is done without asking.
 func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now launch.Spec) {
 	w := watcher{bad: bad, f: f, old: old, now: now}
 	w.strays()
@@ -74,14 +74,14 @@ func runtimeOnly(bad func(string, ...any), f *fakeMachine, old, now launch.Spec)
 	w.environment()
 }
 
-// watcher holds a Spec against the one a fix was given.
+// watcher compares a Spec with the one that a fix was given.
 type watcher struct {
 	bad      func(string, ...any)
 	f        *fakeMachine
 	old, now launch.Spec
 }
 
-// strays: what is somebody else's stays where it is.
+// strays checks that values of others stay where they are.
 func (w watcher) strays() {
 	type all launch.Spec // its String leaves out what is not to be shown
 	if strings.Contains(fmt.Sprintf("%+v", all(w.now)), stray) {
@@ -89,8 +89,8 @@ func (w watcher) strays() {
 	}
 }
 
-// words are a command line, word by word, with what the user's own variables
-// and folders mean.
+// words returns the words of a command line, with the user's own variables and directories
+// expanded.
 func (w watcher) words(s launch.Spec) []string {
 	words := append([]string{s.Command}, s.Args...)
 	if !isFile(s.Command) {
@@ -107,8 +107,7 @@ func (w watcher) words(s launch.Spec) []string {
 	return all
 }
 
-// given is what a reference means by the entry and the environment that the
-// server has, and by nothing else.
+// given returns the value of a reference from the entry and the server's environment only.
 func (w watcher) given(r reference) (string, bool) {
 	if r.name == "workspaceFolder" {
 		return w.old.Dir, w.old.Dir != ""
@@ -116,11 +115,11 @@ func (w watcher) given(r reference) (string, bool) {
 	if v, ok := lookup(w.old.Environment(), r.name, false); ok {
 		return v, true
 	}
-	return r.otherwise, r.otherwise != ""
+	return r.fallback, r.fallback != ""
 }
 
-// program: the one that was named, wherever it is installed; a Python under
-// its other name, or that of the script's own project.
+// program checks that the program is the configured one, wherever it is installed, or a Python
+// under its other name or of the script's own project.
 func (w watcher) program() {
 	old, now := w.words(w.old), w.words(w.now)
 	if w.now.Command == "" || len(old) == 0 || old[0] == now[0] || strings.HasPrefix(strings.Join(old, " "), now[0]+" ") {
@@ -141,7 +140,7 @@ func (w watcher) program() {
 	}
 }
 
-// installed: programs come from there, or the server's own project has them.
+// installed reports whether programs come from a directory, or the server's own project has it.
 func (w watcher) installed(dir string) bool {
 	dirs := slices.Concat(w.f.Places(), w.f.LoginPath(), filepath.SplitList(value(w.old.Environment(), "PATH", false)), filepath.SplitList(w.f.env["PATH"]))
 	if slices.Contains(dirs, dir) {
@@ -154,8 +153,8 @@ func (w watcher) installed(dir string) bool {
 
 var thisMachine = regexp.MustCompile(`(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|host\.docker\.internal)(:\d+)?`)
 
-// line: behind the program stand the same words, package, image and options
-// among them. What may be more or less is on this list.
+// line checks that the same words follow the program, including package, image and options. Only
+// words on this list may be added or removed.
 func (w watcher) line() {
 	old, now := w.words(w.old), w.words(w.now)
 	if len(old) == 0 || len(now) == 0 {
@@ -194,7 +193,7 @@ func (w watcher) line() {
 	plain := func(words []string) string {
 		return thisMachine.ReplaceAllString(strings.Join(words, " "), "HERE")
 	}
-	// The program may have taken words of a path that was cut.
+	// The program may have absorbed words of a path that was split.
 	if plain(was) != plain(is) && plain(append(old[:1:1], was...)) != plain(append(now[:1:1], is...)) {
 		w.bad("another command line: %q instead of %q", is, was)
 	}
@@ -205,7 +204,7 @@ func (w watcher) line() {
 	}
 }
 
-// folder: the one that was named, or that of the script.
+// folder checks that the directory is the configured one, or that of the script.
 func (w watcher) folder() {
 	if w.now.Dir == w.old.Dir || w.now.Dir == expand(w.f.atHome(w.old.Dir), w.given) {
 		return
@@ -216,10 +215,10 @@ func (w watcher) folder() {
 	}
 }
 
-// address: the same server, with the same headers.
+// address checks that the server and its headers are the same.
 func (w watcher) address() {
 	if !slices.Equal(w.old.Header, w.now.Header) {
-		w.bad("touches headers")
+		w.bad("adviceRisk headers")
 	}
 	if strings.Contains(w.now.URL, canary) && !strings.Contains(w.old.URL, canary) {
 		w.bad("a secret in the URL")
@@ -238,7 +237,7 @@ func (w watcher) address() {
 	}
 }
 
-// environment: what was there stays; what comes has a reason.
+// environment checks that existing variables stay and new ones have a reason.
 func (w watcher) environment() {
 	quiet := map[string]string{}
 	for _, v := range quietVariables {
@@ -270,8 +269,8 @@ func (w watcher) environment() {
 	}
 }
 
-// due: a value the server was given already, in its environment or its
-// arguments, or one of a file in the folder of its program.
+// due reports whether the server was already given a value, in its environment or its arguments, or
+// whether a file in the directory of its program has it.
 func (w watcher) due(name, v, was string) bool {
 	line := strings.Join(append(w.old.Args, w.old.Command), " ")
 	if strings.Contains(line, v) || slices.ContainsFunc(w.old.Environment(), func(pair string) bool { return strings.HasSuffix(pair, "="+v) }) {
@@ -289,7 +288,7 @@ func (w watcher) due(name, v, was string) bool {
 	return strings.Contains(string(env), "="+v) || strings.HasSuffix(name, "PORT") && strings.Contains(string(compose), v)
 }
 
-// The test above is worth something only if it sees what is not allowed.
+// The test above is useful only if it notices violations.
 func TestTheRulesAreWatched(t *testing.T) {
 	f := newFakeMachine(t)
 	f.env["STRIPE_SECRET_KEY"], f.env["GITHUB_TOKEN"], f.env["WEATHER_HOST"] = canary, canary, "api.example"
@@ -394,7 +393,7 @@ func deepCopy(s launch.Spec) launch.Spec {
 	return s
 }
 
-// scribble writes over everything a Spec holds.
+// scribble overwrites everything in a Spec.
 func scribble(s *launch.Spec) {
 	for i := range s.Args {
 		s.Args[i] = "scribbled"

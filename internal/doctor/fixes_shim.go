@@ -8,10 +8,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// throughCmd starts a script of Windows through cmd.exe, which helps only if
-// the script is there: ENOENT may also mean that nothing of that name is. Words
-// that mean something to cmd.exe are left alone: quoting them is not possible
-// for all.
+// throughCmd starts a Windows script with cmd.exe, which helps only if the script exists: ENOENT may
+// also mean that it does not. It does nothing for commands with characters that are special to
+// cmd.exe, because not all of them can be quoted.
 func throughCmd(p *plan) []Fix {
 	if p.c.Spawn.Errno == "ENOENT" && len(p.Find(p.missing(), p.env)) == 0 {
 		return installProgram(p)
@@ -21,8 +20,8 @@ func throughCmd(p *plan) []Fix {
 	if p.OS != "windows" || program(p.spec.Command) == "cmd" || slices.ContainsFunc(words, special) {
 		return nil
 	}
-	return []Fix{{Name: "cmd-c", Takes: starts(trust.Entry), About: "starts it through cmd /c: on Windows " + program(p.spec.Command) + " is a script",
-		Next: "start it through the shell: cmd /c " + p.spec.ShownIn(p.typing()),
+	return []Fix{{Name: "cmd-c", Origins: starts(trust.Entry), About: "starts " + program(p.spec.Command) + " with cmd /c, because on Windows it is a script",
+		Next: "Start it with cmd.exe: `cmd /c " + p.spec.ShownIn(p.typing()) + "`",
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Command, s.Args = "cmd", append([]string{"/c", s.Command}, s.Args...)
@@ -30,10 +29,10 @@ func throughCmd(p *plan) []Fix {
 		}}}
 }
 
-// systemVariables are what programs on Windows expect to be there.
+// systemVariables are the variables that programs on Windows expect.
 var systemVariables = []string{"APPDATA", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "SystemRoot", "SystemDrive", "windir", "ProgramData", "ProgramFiles", "ProgramFiles(x86)", "ComSpec", "PATHEXT", "TEMP", "TMP"}
 
-// passSystemVariables gives the server Windows' own variables as we have them.
+// passSystemVariables gives the server the standard Windows variables of gauze's own environment.
 func passSystemVariables(p *plan) []Fix {
 	var lacking []string
 	for _, name := range systemVariables {
@@ -45,8 +44,8 @@ func passSystemVariables(p *plan) []Fix {
 		return nil
 	}
 	list := strings.Join(lacking, ", ")
-	return []Fix{{Name: "system-variables", Takes: starts(trust.Machine), About: "passes Windows' own variables on, which the server does not get: " + list,
-		Next: `add them to the "env" part of the server's entry: ` + list,
+	return []Fix{{Name: "system-variables", Origins: starts(trust.Machine), About: "passes on the standard Windows variables that the server lacks: " + list,
+		Next: `Set these variables under "env" in the server's entry: ` + list + ".",
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for _, name := range lacking {

@@ -20,11 +20,11 @@ import (
 
 const canary = "s3cr3t-horse-battery-canary"
 
-// stray is in files and variables of somebody else: no server gets it, in any
-// form, without a person's word.
+// stray is in files and variables of others: no server gets it, in any form, without a person's
+// consent.
 const stray = "stray-h0rse-b4ttery-canary"
 
-// said is a case with one thing on stderr, of a program that started.
+// said returns a case of a program that started and wrote one line to stderr.
 func said(stderr string) Case {
 	return Case{Stage: Started, Exit: Exit{Known: true, Code: 1}, Stderr: stderr}
 }
@@ -45,7 +45,7 @@ func variable(name string) func(*fakeMachine, launch.Spec) string {
 
 func address(_ *fakeMachine, s launch.Spec) string { return s.URL }
 
-// troubles is every row of the table of repairs that can be shown with a Spec.
+// troubles returns every row of the table of repairs that can be shown with a Spec.
 func troubles() []trouble {
 	stderr := func(text string) func(*fakeMachine, launch.Spec) Case {
 		return func(*fakeMachine, launch.Spec) Case { return said(text) }
@@ -213,7 +213,7 @@ func troubles() []trouble {
 	}
 }
 
-// trouble is one broken set-up, and the fix that is to come first.
+// trouble is a broken set-up and the fix that must come first.
 type trouble struct {
 	name  string
 	spec  func(*fakeMachine) launch.Spec
@@ -317,7 +317,7 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 	}
 	keepsToTheRules(t, "compose", f, spec, fixes)
 
-	// A URL with a header is not sent to another service.
+	// A URL with a header is not redirected to a different service.
 	web := launch.Spec{URL: "http://localhost:" + was + "/mcp", Header: []launch.Header{{Name: "Authorization", Value: canary}}}
 	c := Case{URL: web.URL, Log: "dial tcp 127.0.0.1:" + was + ": connect: connection refused"}
 	for _, fix := range Fixes(f.Machine)(Diagnose(c), c, web) {
@@ -325,12 +325,12 @@ func TestAPublishedPortIsUsed(t *testing.T) {
 			t.Errorf("%s", fix.Name)
 		}
 	}
-	// Nor is any other that a person gave.
+	// Nor is any other URL that a person gave.
 	web.Header = nil
-	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Risk == Runtime || !strings.Contains(fixes[0].Next, "use port "+is) {
+	if fixes := Fixes(f.Machine)(Diagnose(c), c, web); len(fixes) == 0 || fixes[0].Risk == Runtime || !strings.Contains(fixes[0].Next, "change port "+was+" to "+is) {
 		t.Errorf("%s %v", Diagnose(c).Cause, names(fixes))
 	}
-	// Nor does a server from elsewhere get the port.
+	// Nor does a server of a different project get the port.
 	for _, setting := range []string{"DATABASE_URL=postgres://u:" + canary + "@127.0.0.1:" + was + "/db", "DB_PORT=" + was} {
 		stranger := launch.Spec{Command: "uvx", Args: []string{"db-mcp"}, Env: []string{setting}}
 		refusal.Command = []string{"uvx", "db-mcp"}
@@ -395,7 +395,7 @@ func TestWindowsScriptsAndVariables(t *testing.T) {
 	}
 }
 
-// A server may write what it likes: its words are looked up, not followed.
+// A server may write anything: its words are evidence and are not followed.
 func TestHostileEvidenceLeadsNowhere(t *testing.T) {
 	f := newFakeMachine(t)
 	f.file("home/me/project/.env", "LD_PRELOAD=/tmp/evil.so\nHOSTILE_KEY="+canary)
@@ -416,7 +416,7 @@ func TestHostileEvidenceLeadsNowhere(t *testing.T) {
 }
 
 func TestReferencesOfEveryDialect(t *testing.T) {
-	known := func(r reference) (string, bool) { return "<" + r.name + r.otherwise + ">", true }
+	known := func(r reference) (string, bool) { return "<" + r.name + r.fallback + ">", true }
 	for text, want := range map[string]string{
 		"${A_B}": "<A_B>", "${env:A}": "<A>", "${input:my-token}": "<my-token>", "$A": "<A>", "Bearer $A": "Bearer <A>", "%APPDATA%/x": "<APPDATA>/x", "{{ A }}": "<A>", "{env:A}": "<A>",
 		"${A:-b}": "<Ab>", "x${A}y${B}": "x<A>y<B>", "$HOME/x": "<HOME>/x", "pa$word": "pa$word", "$A$B": "$A$B", "100%": "100%", "a%20b%20c": "a%20b%20c", "plain": "plain", "${}": "${}", "--k=$A": "--k=<A>",
@@ -427,7 +427,7 @@ func TestReferencesOfEveryDialect(t *testing.T) {
 	}
 }
 
-// inOwnFolder starts a script that lies in the project.
+// inOwnFolder starts a script that is in the project.
 func inOwnFolder(f *fakeMachine, s *launch.Spec) {
 	s.Dir = filepath.Join(f.Home, "project")
 	f.file("home/me/project/server.js", "")

@@ -13,15 +13,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// row is one source of the values of a fix, their use, and what follows.
+// row is one source of a fix's values, their use, and the verdict.
 type row struct {
 	from    trust.Source
 	use     trust.Use
 	verdict trust.Verdict
 }
 
-// provenance has a row for every source that each kind of fix, the first word
-// of its name, takes values from. Fixes without rows only say something.
+// provenance has a row for every source of values of each kind of fix, which is the first word of
+// its name. Fixes without rows only give advice.
 var provenance = map[string][]row{
 	"absolute-path":        {{trust.Machine, trust.Start, trust.Allowed}},
 	"path-front":           {{trust.Machine, trust.Start, trust.Allowed}},
@@ -95,7 +95,7 @@ func TestEveryFixSaysWhereItsValuesComeFrom(t *testing.T) {
 	}
 }
 
-// hasRows holds one fix against its rows, before and after it was judged.
+// hasRows compares a fix with its rows, before and after it was judged.
 func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 	t.Helper()
 	kind, _, _ := strings.Cut(fix.Name, " ")
@@ -104,7 +104,7 @@ func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 		t.Errorf("%s: %q has no row", scene, fix.Name)
 	}
 	strictest := trust.Allowed
-	for _, taken := range fix.Takes {
+	for _, taken := range fix.Origins {
 		at := slices.IndexFunc(rows, func(r row) bool { return r.from == taken.From && r.use == taken.Use })
 		if at < 0 {
 			t.Errorf("%s: %q has no row for %s, %s", scene, fix.Name, taken.From, taken.Use)
@@ -119,31 +119,30 @@ func hasRows(t *testing.T, scene string, fix Fix, used map[string]bool) {
 	if fix.Apply == nil {
 		return
 	}
-	if now := judged(fix); len(fix.Takes) == 0 || strictest > trust.Allowed && now.Risk == Runtime || strictest == trust.Never && now.Apply != nil {
-		t.Errorf("%s: %q takes %v and stays %s", scene, fix.Name, fix.Takes, now.Risk)
+	if now := judged(fix); len(fix.Origins) == 0 || strictest > trust.Allowed && now.Risk == Runtime || strictest == trust.Never && now.Apply != nil {
+		t.Errorf("%s: %q takes %v and stays %s", scene, fix.Name, fix.Origins, now.Risk)
 	}
 }
 
-// What cannot be judged is not done.
+// A fix that cannot be judged is not applied.
 func TestAFixThatDoesNotSayWhereItsValuesComeFromIsNotApplied(t *testing.T) {
 	same := func(s launch.Spec) launch.Spec { return s }
-	for name, takes := range map[string][]Taken{"nothing": nil, "output": starts(trust.Output), "output among others": append(starts(trust.Entry), sends(trust.Output)...), "unknown": starts(trust.Agent + 1)} {
-		if f := judged(Fix{Apply: same, Takes: takes}); f.Apply != nil || f.Risk == Runtime {
+	for name, takes := range map[string][]Origin{"nothing": nil, "output": starts(trust.Output), "output among others": append(starts(trust.Entry), sends(trust.Output)...), "unknown": starts(trust.Agent + 1)} {
+		if f := judged(Fix{Apply: same, Origins: takes}); f.Apply != nil || f.Risk == Runtime {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
 	for from := trust.Environment; from <= trust.Agent; from++ {
-		if f := judged(Fix{Apply: same, Takes: append(starts(trust.Entry), starts(from)...)}); f.Risk == Runtime {
+		if f := judged(Fix{Apply: same, Origins: append(starts(trust.Entry), starts(from)...)}); f.Risk == Runtime {
 			t.Errorf("%s: %+v", from, f)
 		}
 	}
-	if f := judged(Fix{Apply: same, Takes: starts(trust.Entry, trust.Expansion, trust.OwnFolder, trust.Machine)}); f.Risk != Runtime || f.Apply == nil {
+	if f := judged(Fix{Apply: same, Origins: starts(trust.Entry, trust.Expansion, trust.OwnFolder, trust.Machine)}); f.Risk != Runtime || f.Apply == nil {
 		t.Errorf("%+v", f)
 	}
 }
 
-// scenes are set-ups besides troubles in which the other remedies have
-// something to offer.
+// scenes returns further set-ups in which the other remedies propose something.
 func scenes() []trouble {
 	seen := func(c Case) func(*fakeMachine, launch.Spec) Case {
 		return func(*fakeMachine, launch.Spec) Case { return c }

@@ -12,8 +12,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// aliases are names under which one and the same key goes. Each line is one
-// service: a key never goes to another.
+// aliases returns the names that the same key is known by. Each line is one service: a key is never
+// given to a different one.
 var aliases = sync.OnceValue(func() [][]string {
 	return [][]string{
 		{"GITHUB_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "GH_TOKEN", "GITHUB_PAT", "GITHUB_ACCESS_TOKEN", "GITHUB_API_TOKEN"},
@@ -49,9 +49,9 @@ var aliases = sync.OnceValue(func() [][]string {
 	}
 })
 
-// loads reports whether a variable is known to decide what code runs, whom it
-// trusts or where its connections go. No fix sets one, even from a source that
-// is allowed; what may be set at all is decided by the source alone.
+// loads reports whether a variable is known to decide what code runs, what it trusts or where it
+// connects. No fix sets one, even from an allowed source; what may be set at all is decided by the
+// source alone.
 func loads(name string) bool {
 	upper := strings.ToUpper(name)
 	for _, prefix := range []string{"LD_", "DYLD_", "NODE_", "PYTHON", "NPM_CONFIG_", "PIP_", "UV_", "SSL_", "GIT_", "DOCKER_", "BUN_", "DENO_", "BASH_", "PERL5", "RUBY", "JAVA_TOOL", "JDK_JAVA", "_JAVA", "DOTNET_STARTUP", "COMPOSE_"} {
@@ -67,7 +67,7 @@ func loads(name string) bool {
 	return slices.Contains([]string{"PATH", "ENV", "SHELL", "HOME", "IFS", "PROMPT_COMMAND", "PS1", "PS2", "PS4", "GCONV_PATH", "CLASSPATH", "PATHEXT", "COMSPEC", "CURL_CA_BUNDLE"}, upper)
 }
 
-// confidential tells whether a value must not stand where others can read it.
+// confidential reports whether a value must not be where others can read it.
 func confidential(name, value string) bool {
 	return value != "" && (redact.EnvironSecrets([]string{name + "=" + value}).Redact(value) != value || redact.Text(value) != value)
 }
@@ -79,36 +79,36 @@ type source struct {
 	from  trust.Source
 }
 
-// given looks a variable up in the environment the server already has.
+// given looks up a variable in the environment that the server already has.
 func (p *plan) given(name string) (source, bool) {
 	v, ok := lookup(p.env, name, p.OS == "windows")
-	return source{Hidden{v}, name + " of the environment", trust.Expansion}, ok && v != "" && !standsForAnother(v)
+	return source{Hidden{v}, name + " in the server's environment", trust.Expansion}, ok && v != "" && !isPlaceholder(v)
 }
 
-// inFile looks a variable up in the .env files of one source.
+// inFile looks up a variable in the .env files of one source.
 func (p *plan) inFile(name string, from trust.Source) (source, bool) {
 	for _, dir := range p.folders() {
 		for _, file := range p.Dotenvs(dir) {
 			if v, ok := file.Values[name]; ok && p.of(file.Path) == from {
-				return source{v, name + " in " + file.Path, from}, true
+				return source{v, name + " in " + p.quoted(file.Path), from}, true
 			}
 		}
 	}
 	return source{}, false
 }
 
-// outside looks a variable up where it is not the server's: in the .env of a
-// project, and in gauze's own environment.
+// outside looks up a variable where it is not the server's own: in the .env of a project and in
+// gauze's environment.
 func (p *plan) outside(name string) (source, bool) {
 	if s, ok := p.inFile(name, trust.Project); ok {
 		return s, true
 	}
 	v, ok := p.Env(name)
-	return source{Hidden{v}, name + " of gauze's own environment", trust.Environment}, ok && v != "" && !standsForAnother(v)
+	return source{Hidden{v}, name + " in gauze's own environment", trust.Environment}, ok && v != "" && !isPlaceholder(v)
 }
 
-// found looks a variable up under its own name, then under its others: first in
-// what is the server's own, then elsewhere.
+// found looks up a variable by its name, then by its aliases: first where it is the server's own,
+// then elsewhere.
 func (p *plan) found(name string) (source, bool) {
 	own := func(name string) (source, bool) {
 		if s, ok := p.given(name); ok {
@@ -132,18 +132,18 @@ func (p *plan) found(name string) (source, bool) {
 	return source{}, false
 }
 
-// wanted is the variable the evidence says is missing. Others it mentions are
-// foreign text and nothing else.
+// wanted returns the variable that the evidence says is missing. Other variables in the evidence are
+// foreign text.
 func (p *plan) wanted() []string {
 	name := p.said["variable"]
 	v, _ := lookup(p.env, name, p.OS == "windows")
-	if !isVariable(name) || loads(name) || v != "" && !standsForAnother(v) {
+	if !isVariable(name) || loads(name) || v != "" && !isPlaceholder(v) {
 		return nil
 	}
 	return []string{name}
 }
 
-// findVariable gives the server the variables it misses, from where they are.
+// findVariable gives the server the variables that it lacks, from where they are set.
 func findVariable(p *plan) []Fix {
 	if p.spec.URL != "" || p.containerRun() >= 0 {
 		return nil
@@ -161,9 +161,9 @@ func findVariable(p *plan) []Fix {
 		return p.provide(names)
 	}
 	list := strings.Join(f.names, ", ")
-	return []Fix{{Name: "set " + strings.Join(f.names, " "), Takes: starts(f.sources...),
-		About: fmt.Sprintf("gives the server %s (from %s)", list, strings.Join(f.from, ", ")),
-		Next:  f.next(fmt.Sprintf(`add %s to the "env" part of the server's entry`, list)),
+	return []Fix{{Name: "set " + strings.Join(f.names, " "), Origins: starts(f.sources...),
+		About: fmt.Sprintf("sets %s for the server (value from %s)", list, strings.Join(f.from, ", ")),
+		Next:  f.next(fmt.Sprintf(`set %s under "env" in the server's entry.`, list)),
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for name, v := range values {
@@ -173,13 +173,13 @@ func findVariable(p *plan) []Fix {
 		}}}
 }
 
-// provide asks a person for what is nowhere to be found.
+// provide asks a person for a value that was not found.
 func (p *plan) provide(names []string) []Fix {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Fix{{Name: "provide " + names[0], Risk: Secret, About: names[0] + " is set nowhere we may look",
-		Next: fmt.Sprintf(`get a value for %s and add it to the "env" part of the server's entry`, names[0])}}
+	return []Fix{{Name: "provide " + names[0], Risk: Secret, About: names[0] + " is not set anywhere that gauze may read",
+		Next: fmt.Sprintf(`Get a value for %s and set it under "env" in the server's entry.`, names[0])}}
 }
 
 // argumentToVariable moves NAME=value from the arguments to the environment.
@@ -189,8 +189,8 @@ func argumentToVariable(p *plan) []Fix {
 	if !isVariable(name) || loads(name) || p.containerRun() >= 0 || !slices.ContainsFunc(p.spec.Args, given) {
 		return nil
 	}
-	return []Fix{{Name: "argument-to-variable " + name, Takes: starts(trust.Entry), About: "gives " + name + " as a variable: the server does not read it from its arguments",
-		Next: fmt.Sprintf(`move %s from "args" to the "env" part of the server's entry`, name),
+	return []Fix{{Name: "argument-to-variable " + name, Origins: starts(trust.Entry), About: "passes " + name + " as a variable, because the server does not read it from its arguments",
+		Next: fmt.Sprintf(`Move %s from "args" to "env" in the server's entry.`, name),
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			for _, word := range s.Args {
@@ -204,8 +204,8 @@ func argumentToVariable(p *plan) []Fix {
 		}}}
 }
 
-// startInProject starts the server in the folder of its own program, where its
-// .env is. Relative arguments would change their meaning.
+// startInProject starts the server in the directory of its own program, where its .env is. It does
+// nothing if there are relative arguments, because their meaning would change.
 func startInProject(p *plan) []Fix {
 	relative := func(word string) bool {
 		return !filepath.IsAbs(word) && !strings.HasPrefix(word, "-") && strings.ContainsAny(word, `./\`)
@@ -219,8 +219,8 @@ func startInProject(p *plan) []Fix {
 	}
 	for _, dir := range p.upwards(own) {
 		if isFile(filepath.Join(dir, ".env")) {
-			return []Fix{{Name: "start-in " + dir, Takes: starts(p.of(filepath.Join(dir, ".env"))), About: "starts the server in its own folder, where its .env is: " + dir,
-				Next: `set "cwd" of the server's entry to ` + dir,
+			return []Fix{{Name: "start-in " + dir, Origins: starts(p.of(filepath.Join(dir, ".env"))), About: "starts the server in its own directory, where its .env is: " + p.quoted(dir),
+				Next: "Set the working directory in the server's entry: `\"cwd\": \"" + p.quoted(dir) + "\"`",
 				Apply: func(s launch.Spec) launch.Spec {
 					s.Dir = dir
 					return copied(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// requirementShapes are how tools say which version they want.
+// requirementShapes returns the patterns by which tools name the version that they require.
 var requirementShapes = sync.OnceValue(func() map[string][]*regexp.Regexp {
 	return map[string][]*regexp.Regexp{
 		"node": {
@@ -30,15 +30,15 @@ var requirementShapes = sync.OnceValue(func() map[string][]*regexp.Regexp {
 	}
 })
 
-// splitLine takes a command line that was given as one word apart.
+// splitLine splits a command line that was given as one word.
 func splitLine(p *plan) []Fix {
 	words := SplitCommand(p.spec.Command)
 	if len(words) < 2 || isFile(p.spec.Command) || strings.Contains(words[0], "://") {
 		return nil
 	}
-	return []Fix{{Name: "split-command", Takes: starts(trust.Entry),
-		About: "takes the command line, which was given as one word, apart into the program and its arguments",
-		Next:  `write the program alone as "command" and each argument as an entry of "args"`,
+	return []Fix{{Name: "split-command", Origins: starts(trust.Entry),
+		About: "splits the command line, which was given as one string, into the program and its arguments",
+		Next:  `Set "command" to the program alone, and write each argument as an element of "args".`,
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			words := SplitCommand(s.Command)
@@ -47,11 +47,10 @@ func splitLine(p *plan) []Fix {
 		}}}
 }
 
-// homeSpellings are how people write their home folder; only a shell knows.
+// homeSpellings are the ways to write the home directory that only shells and some clients expand.
 var homeSpellings = []string{"~", "$HOME", "${HOME}", "${userHome}", "${env:HOME}", "%USERPROFILE%", "%HOME%"}
 
-// atHome puts the home folder in where a word begins with it, or where the
-// value of an option does.
+// atHome expands the home directory at the beginning of a word or of an option's value.
 func (m *Machine) atHome(word string) string {
 	option, path, ok := strings.Cut(word, "=")
 	if ok && (strings.HasPrefix(option, "-") || isVariable(option)) {
@@ -65,7 +64,7 @@ func (m *Machine) atHome(word string) string {
 	return word
 }
 
-// expandTilde puts the home folder in for ~ in command, arguments and folder.
+// expandTilde expands the home directory in the command, the arguments and the working directory.
 func expandTilde(p *plan) []Fix {
 	apply := func(s launch.Spec) launch.Spec {
 		s = copied(s)
@@ -78,11 +77,11 @@ func expandTilde(p *plan) []Fix {
 	if now := apply(p.spec); p.Home == "" || now.Command == p.spec.Command && now.Dir == p.spec.Dir && slices.Equal(now.Args, p.spec.Args) {
 		return nil
 	}
-	return []Fix{{Name: "expand-home", Takes: starts(trust.Entry, trust.Machine), About: "puts your home folder in for ~ or $HOME: no shell does it here",
-		Next: "write the whole path in the configuration: " + p.Home + "/...", Apply: apply}}
+	return []Fix{{Name: "expand-home", Origins: starts(trust.Entry, trust.Machine), About: "expands ~ or $HOME to your home directory, because no shell does",
+		Next: "Write the full path of your home directory in the configuration: `" + p.quoted(p.Home) + "`", Apply: apply}}
 }
 
-// joinSpaces puts a path together that was cut at its spaces, if it is there.
+// joinSpaces joins a path that was split at its spaces, if it exists.
 func joinSpaces(p *plan) []Fix {
 	words := append([]string{p.spec.Command}, p.spec.Args...)
 	for from := range words {
@@ -94,8 +93,8 @@ func joinSpaces(p *plan) []Fix {
 			if _, err := os.Stat(path); err != nil {
 				continue
 			}
-			return []Fix{{Name: "join-path", Takes: starts(trust.Entry), About: "puts the path together that was cut at its space: " + path,
-				Next: "give the path as one entry, without quotes of its own: " + path,
+			return []Fix{{Name: "join-path", Origins: starts(trust.Entry), About: "joins the path that was split at its space: " + p.quoted(path),
+				Next: "Write the path as a single element, without extra quotes: `" + p.quoted(path) + "`",
 				Apply: func(s launch.Spec) launch.Spec {
 					s = copied(s)
 					now := slices.Concat(words[:from], []string{path}, words[to:])
@@ -107,12 +106,12 @@ func joinSpaces(p *plan) []Fix {
 	return nil
 }
 
-// again starts the server once more: what a runner has fetched by now is in
-// its cache.
-func again(p *plan) []Fix {
+// retryFromCache starts the server a second time: what a runner has downloaded by now is in its
+// cache.
+func retryFromCache(p *plan) []Fix {
 	if !p.spec.Downloads() {
 		return nil
 	}
-	return []Fix{{Name: "again", Takes: starts(trust.Entry), About: "starts it once more: what was downloaded is in the cache now",
-		Next: "run it once in a terminal, so that it is in the cache: " + p.spec.Shown(), Apply: copied}}
+	return []Fix{{Name: "again", Origins: starts(trust.Entry), About: "starts the server again, because the download is now in the cache",
+		Next: "Run the command once in a terminal to fill the cache: `" + p.spec.Shown() + "`", Apply: copied}}
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// fixture is one report of our own, and the cause it shows.
+// fixture is a report of our own and the cause it shows.
 type fixture struct{ cause, command, evidence string }
 
-// fixtures reads testdata/fixtures*.txt; the format is told in the first one.
+// fixtures reads testdata/fixtures*.txt; the first one describes the format.
 func fixtures(t testing.TB) (all []fixture) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/fixtures*.txt")
@@ -60,7 +60,7 @@ func TestEveryCauseIsRecognisedInSeveralWordings(t *testing.T) {
 	}
 }
 
-// Wordings are many and only their category matters.
+// There are many wordings, and only their category matters.
 func TestWordings(t *testing.T) {
 	text, err := os.ReadFile("testdata/wordings.txt")
 	if err != nil {
@@ -81,7 +81,7 @@ func TestWordings(t *testing.T) {
 	}
 }
 
-// fromLog is a log that a person on Linux reads.
+// fromLog returns the case of a log that a person reads on Linux.
 func fromLog(command, text string) Case {
 	c := FromLog(command, text)
 	c.OS = "linux"

@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/trust"
 )
 
-// start is the folder the server is started in. If its entry names none, it is
-// where gauze happens to run, which may be anybody's project.
+// start returns the directory that the server is started in. If its entry does not name one, it is
+// gauze's own working directory, which may belong to any project.
 func (p *plan) start() (dir string, from trust.Source) {
 	if p.spec.Dir != "" {
 		return p.spec.Dir, trust.Entry
@@ -17,8 +17,8 @@ func (p *plan) start() (dir string, from trust.Source) {
 	return p.Dir, trust.Project
 }
 
-// own is the folder that holds the server's program, or "" if that is not
-// known. Folders in other arguments are what the server works on.
+// own returns the directory of the server's program, or "" if it is not known. Directories in other
+// arguments are what the server works on.
 func (p *plan) own() string {
 	if dir := p.uvProject(); dir != "" {
 		return dir
@@ -37,7 +37,7 @@ func (p *plan) own() string {
 	return filepath.Dir(script)
 }
 
-// uvProject is the folder in uv --directory DIR run, whose code uv runs.
+// uvProject returns DIR of uv --directory DIR run, whose code uv runs, or "".
 func (p *plan) uvProject() string {
 	at := slices.Index(p.spec.Args, "--directory")
 	if program(p.spec.Command) != "uv" || at < 0 || at+2 >= len(p.spec.Args) || p.spec.Args[at+2] != "run" {
@@ -49,8 +49,7 @@ func (p *plan) uvProject() string {
 	return ""
 }
 
-// script is the file that is the server: what an interpreter is told to run,
-// or the command itself.
+// script returns the server's file: the script that an interpreter runs, or the command itself.
 func (p *plan) script() string {
 	name := program(p.spec.Command)
 	switch strings.TrimRight(name, "0123456789.") {
@@ -59,7 +58,7 @@ func (p *plan) script() string {
 			switch {
 			case word == "run", plainOption.MatchString(word): // run: of bun and deno
 			case strings.HasPrefix(word, "-"):
-				return "" // the next word may be its value
+				return "" // the next word may be the option's value
 			default:
 				return word
 			}
@@ -72,11 +71,10 @@ func (p *plan) script() string {
 	return ""
 }
 
-// plainOption is an option of an interpreter that is known to take no value
-// from the next word.
+// plainOption matches an interpreter's options whose value is not in the next word.
 var plainOption = &wording{source: `^(?:-[bBdEiOPqsSuvxA]+|--[\w-]+=.*|--no-[\w-]+|--allow-[\w-]+|--enable-source-maps|--trace-[\w-]+|--experimental-(?:strip-types|transform-types|vm-modules|sqlite))$`}
 
-// folders are where a setting of the server may be found, its own folder first.
+// folders returns the directories that may have settings of the server, its own first.
 func (p *plan) folders() []string {
 	dir, _ := p.start()
 	if own := p.own(); own != "" && own != dir {
@@ -85,8 +83,8 @@ func (p *plan) folders() []string {
 	return []string{dir}
 }
 
-// of is whose a file is: the server's, if it is in the folder of its program or
-// above that in the same project, or else that of some project.
+// of returns the owner of a file: the server, if the file is in the directory of its program or above
+// it in the same project, or else some project.
 func (p *plan) of(file string) trust.Source {
 	if own := p.own(); own != "" && slices.Contains(p.upwards(own), filepath.Dir(file)) {
 		return trust.OwnFolder

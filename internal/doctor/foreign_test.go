@@ -13,7 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// steered are the fixes that would, without asking, put text into a Spec.
+// steered returns the fixes that would put text into a Spec without asking.
 func steered(fixes []Fix, spec launch.Spec, text string) (names []string) {
 	for _, fix := range fixes {
 		if fix.Risk != Runtime || fix.Apply == nil {
@@ -26,8 +26,8 @@ func steered(fixes []Fix, spec launch.Spec, text string) (names []string) {
 	return names
 }
 
-// asked reports whether a fix that needs a person says all of these words, and
-// none says the value.
+// asked reports whether a fix for a person contains all of these words, and no fix contains the
+// value.
 func asked(fixes []Fix, value string, words ...string) bool {
 	found := false
 	for _, fix := range fixes {
@@ -40,8 +40,8 @@ func asked(fixes []Fix, value string, words ...string) bool {
 	return found
 }
 
-// A .env of the folder a client happens to start the server in is not the
-// server's: it decides nothing, whatever its variables are called.
+// A .env in the directory that a client happens to start the server in is not the server's own: it
+// decides nothing, whatever its variables are called.
 func TestAForeignDotenvDecidesNothing(t *testing.T) {
 	for _, name := range []string{"PUPPETEER_EXECUTABLE_PATH", "CHROME_PATH", "PGHOST", "PGPORT", "PGSERVICE", "MYSQL_TCP_PORT", "EDITOR", "PAGER", "BROWSER", "GH_CONFIG_DIR",
 		"AWS_PROFILE", "AWS_CONFIG_FILE", "AWS_ENDPOINT_URL", "KUBECONFIG", "OPENSSL_CONF", "LESSOPEN", "API_KEY", "MY_TOKEN", "REGION", "PLUGINS", "CONFIG", "MODEL", "LOG_FILE",
@@ -61,14 +61,14 @@ func TestAForeignDotenvDecidesNothing(t *testing.T) {
 			if bad := steered(fixes, spec, stray); len(bad) > 0 {
 				t.Errorf("%s, %s: filled in by %q", name, what, bad)
 			}
-			if !asked(fixes, stray, name, path) {
+			if !asked(fixes, stray, name, (&plan{}).quoted(path)) {
 				t.Errorf("%s, %s: nobody is told that %s has it: %+v", name, what, path, fixes)
 			}
 		}
 	}
 }
 
-// The folder gauze was started in is not what an entry means by its workspace.
+// The directory that gauze was started in is not the workspace that an entry refers to.
 func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 	f := newFakeMachine(t)
 	spec := launch.Spec{Command: "npx", Args: []string{"notes", "${workspaceFolder}/src"}, Env: []string{"PATH=/given"}}
@@ -78,7 +78,7 @@ func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 	if bad := steered(fixes, spec, f.Dir); len(bad) > 0 {
 		t.Errorf("filled in by %q", bad)
 	}
-	if !asked(fixes, stray, "workspaceFolder", f.Dir) {
+	if !asked(fixes, stray, "workspaceFolder", (&plan{}).quoted(f.Dir)) {
 		t.Errorf("%+v", fixes)
 	}
 	spec.Dir = f.Dir // now the entry says so itself
@@ -87,7 +87,7 @@ func TestTheWorkingFolderIsNotTheWorkspace(t *testing.T) {
 	}
 }
 
-// A compose file of a project the server is not in does not move its ports.
+// A compose file of a project that the server is not part of does not change its ports.
 func TestAForeignComposeFileMovesNoPort(t *testing.T) {
 	outer, inner := listen(t), closedPort(t)
 	f := newFakeMachine(t)
@@ -99,12 +99,12 @@ func TestAForeignComposeFileMovesNoPort(t *testing.T) {
 	if bad := steered(fixes, spec, "DB_PORT="+strconv.Itoa(outer)); len(bad) > 0 {
 		t.Errorf("moved by %q", bad)
 	}
-	if !asked(fixes, stray, strconv.Itoa(outer), path) {
+	if !asked(fixes, stray, strconv.Itoa(outer), (&plan{}).quoted(path)) {
 		t.Errorf("%+v", fixes)
 	}
 }
 
-// A folder in the arguments is what the server works on, not where it is from.
+// A directory in the arguments is what the server works on, not where it is installed.
 func TestAServerStartsInItsOwnFolderOnly(t *testing.T) {
 	for name, words := range map[string][]string{
 		"module":          {"python", "-m", "notes", "DATA"},
@@ -140,8 +140,8 @@ func TestAServerStartsInItsOwnFolderOnly(t *testing.T) {
 	}
 }
 
-// What the terminal has and the server was not given is not handed over
-// because the server asks for it, whatever its path is called.
+// A variable that the terminal has and the server was not given is not passed on because the server
+// asks for it, whatever its path is called.
 func TestOurOwnEnvironmentIsNotHandedOver(t *testing.T) {
 	for name, words := range map[string][]string{
 		"path":    {"node", "github/weather/server.js"},
@@ -167,8 +167,8 @@ func TestOurOwnEnvironmentIsNotHandedOver(t *testing.T) {
 	}
 }
 
-// Where a redirect leads is the server's word: only an address that follows
-// from the entry's own is used.
+// The target of a redirect is the server's claim: only an address that can be derived from the
+// entry's own is used.
 func TestARedirectChoosesAmongOurOwnAddresses(t *testing.T) {
 	f := newFakeMachine(t)
 	f.Machine.Dial = nil // nobody is asked
@@ -198,12 +198,11 @@ func TestATreatmentIsNotSharedBetweenServers(t *testing.T) {
 	}
 }
 
-// forPeople are commands and settings that no model is to be given: they need
-// privileges, change permissions, end processes or switch a check off.
+// forPeople matches commands and settings that models must not get: they need privileges, change
+// permissions, kill processes or disable a check.
 var forPeople = regexp.MustCompile(`\b(?:sudo|chown|chmod|usermod|sysctl|kill \d|pkill|setcap|doas|taskkill|certutil|icacls|runas|netsh)\b|--break-system-packages|--privileged|TLS_REJECT|--insecure|verify=False|strict-ssl`)
 
-// What a model reads as advice has no such command in it, whatever the server
-// wrote to get one.
+// Advice that a model reads does not contain such a command, whatever the server wrote to get one.
 func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	knowledge()
 	for what, setting := range settings() {
@@ -236,10 +235,10 @@ func TestModelsGetNoPrivilegedAdvice(t *testing.T) {
 	}
 }
 
-// unversioned is a command that runs the package in whatever version there is.
+// unversioned matches a command that runs the package without its version.
 var unversioned = regexp.MustCompile(`(?:uvx|npx|pipx run)(?: --?[a-z]+(?: 'mcp<2'| 3\.12)?)* (?:@acme/)?notes(?:[^=@]|$)`)
 
-// A version the user wrote down stays.
+// A pinned version stays.
 func TestAPinnedPackageIsNotUnpinned(t *testing.T) {
 	knowledge()
 	for _, line := range [][]string{{"npx", "-y", "notes@1.2.3"}, {"npx", "-y", "@acme/notes@1.2.3"}, {"uvx", "notes==1.2.3"}, {"uvx", "notes@1.2.3"}, {"uvx", "--from", "notes==1.2.3", "notes"}, {"pipx", "run", "notes==1.2"}} {

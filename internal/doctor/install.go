@@ -1,22 +1,25 @@
 package doctor
 
-// product is what a person installs to get a program.
+import "strings"
+
+// product is what a person installs to get a program. How it is installed on a platform is a
+// command, or a sentence that starts with "Install".
 type product struct {
 	name                   string
-	darwin, windows, other string // how it is installed there
+	darwin, windows, other string
 }
 
 var (
-	nodeJS  = &product{"Node.js", "brew install node", "winget install OpenJS.NodeJS.LTS", "install Node.js from https://nodejs.org or with your package manager"}
+	nodeJS  = &product{"Node.js", "brew install node", "winget install OpenJS.NodeJS.LTS", "Install Node.js from https://nodejs.org or with your package manager."}
 	uv      = &product{"uv", "brew install uv", "winget install astral-sh.uv", "pipx install uv"}
-	python3 = &product{"Python", "brew install python", "winget install Python.Python.3.13", "install python3 with your package manager"}
-	docker  = &product{"Docker", "brew install --cask docker", "winget install Docker.DockerDesktop", "install Docker: https://docs.docker.com/engine/install/"}
+	python3 = &product{"Python", "brew install python", "winget install Python.Python.3.13", "Install python3 with your package manager."}
+	docker  = &product{"Docker", "brew install --cask docker", "winget install Docker.DockerDesktop", "Install Docker as https://docs.docker.com/engine/install/ describes."}
 	bun     = &product{"Bun", "brew install oven-sh/bun/bun", "winget install Oven-sh.Bun", "npm install -g bun"}
 	deno    = &product{"Deno", "brew install deno", "winget install DenoLand.Deno", "npm install -g deno"}
-	git     = &product{"Git", "brew install git", "winget install Git.Git", "install git with your package manager"}
+	git     = &product{"Git", "brew install git", "winget install Git.Git", "Install git with your package manager."}
 )
 
-// productOf returns what brings a program along, or nil if that is not known.
+// productOf returns the product that contains a program, or nil if it is not known.
 func productOf(program string) *product {
 	switch program {
 	case "node", "npx", "npm":
@@ -37,17 +40,21 @@ func productOf(program string) *product {
 	return nil
 }
 
-// installer returns the one command that installs a program on a platform, or
-// nothing if it is not known.
-func installer(goos, program string) string {
+// installation returns how to install a program on a platform, or "" if it is not known.
+func installation(goos, program string) string {
 	p := productOf(program)
-	switch {
-	case p == nil:
+	if p == nil {
 		return ""
-	case goos == "darwin":
-		return p.darwin
-	case goos == "windows":
-		return p.windows
 	}
-	return p.other
+	how := p.other
+	switch goos {
+	case "darwin":
+		how = p.darwin
+	case "windows":
+		how = p.windows
+	}
+	if strings.HasPrefix(how, "Install ") {
+		return how
+	}
+	return "Install " + p.name + ": `" + how + "`"
 }

@@ -11,84 +11,86 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// Somebody waits for an answer while a running wrap is treated: one try shows
-// within probeMost whether its fix helped, and no try begins after treatMost.
+// A client waits for a response while its server is treated: a probe must show within probeTimeout
+// whether a fix helped, and a treatment ends after treatTimeout.
 const (
-	probeMost = 5 * time.Second
-	treatMost = 15 * time.Second
+	probeTimeout = 5 * time.Second
+	treatTimeout = 15 * time.Second
 )
 
-// Live is the doctor of a running wrap: it diagnoses what the wrap has seen
-// and, if it may heal, tries what only changes how the same server is started
-// or reached. The first fix that helps is handed to the wrap, whose own next
-// start is the proof; if that fails of something else, it asks again.
+// Live returns the doctor of a running server: it diagnoses what was seen of the server and, with
+// heal, tries fixes that only change how the same server is started or reached. The first fix that
+// helps is used for the next start, which proves it; if that fails for a different reason, the doctor
+// is asked again.
 func Live(m *Machine, heal bool) upstream.Doctor {
-	return &attending{machine: m, heal: heal, known: map[string]*shared{}}
+	return &liveDoctor{machine: m, heal: heal, cache: map[string]*treatment{}}
 }
 
-type attending struct {
+// liveDoctor implements upstream.Doctor.
+type liveDoctor struct {
 	machine *Machine
 	heal    bool
 
 	mu    sync.Mutex
-	known map[string]*shared
+	cache map[string]*treatment
 }
 
-// shared is a treatment that all sessions with the same trouble share.
-type shared struct {
+// treatment is shared by all sessions with the same server and failure.
+type treatment struct {
 	begun time.Time
 	once  sync.Once
 	upstream.Treated
 }
 
-// A treatment is shared for a minute: then a person may have mended something.
-// Beyond mostShared of them, all are forgotten.
+// A treatment is cached for a minute, because a person may have changed something since. When there
+// are maxTreatments, all of them are dropped.
 const (
-	sharedFor  = time.Minute
-	mostShared = 256
+	treatmentTTL  = time.Minute
+	maxTreatments = 256
 )
 
-func (l *attending) Diagnose(spec launch.Spec, e upstream.Evidence) fault.Cause {
+func (l *liveDoctor) Diagnose(spec launch.Spec, e upstream.Evidence) fault.Cause {
 	d := Diagnose(FromEvidence(spec, e))
 	return causeOf(&d, d.Fix)
 }
 
-func (l *attending) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
+func (l *liveDoctor) Treat(ctx context.Context, spec launch.Spec, e upstream.Evidence, trying func(string)) upstream.Treated {
 	c := FromEvidence(spec, e)
 	if !l.heal {
 		d := Diagnose(c)
 		return upstream.Treated{Cause: causeOf(&d, d.Fix)}
 	}
-	f := l.shared(spec.Fingerprint() + "\n" + e.Signature())
+	f := l.cached(spec.Fingerprint() + "\n" + e.Signature())
 	f.once.Do(func() {
 		if f.Treated = l.treat(ctx, spec, c, trying); ctx.Err() != nil {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			f.begun = time.Time{} // it was cut short
+			f.begun = time.Time{} // interrupted: do not reuse it
 		}
 	})
 	return f.Treated
 }
 
-func (l *attending) shared(key string) *shared {
+// cached returns the treatment for a server and failure, a new one if there is none.
+func (l *liveDoctor) cached(key string) *treatment {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.known) >= mostShared {
-		clear(l.known)
+	if len(l.cache) >= maxTreatments {
+		clear(l.cache)
 	}
-	if known := l.known[key]; known == nil || time.Since(known.begun) > sharedFor {
-		l.known[key] = &shared{begun: time.Now()}
+	if t := l.cache[key]; t == nil || time.Since(t.begun) > treatmentTTL {
+		l.cache[key] = &treatment{begun: time.Now()}
 	}
-	return l.known[key]
+	return l.cache[key]
 }
 
-func (l *attending) treat(ctx context.Context, spec launch.Spec, c Case, trying func(string)) upstream.Treated {
-	ctx, cancel := context.WithTimeout(ctx, treatMost)
+func (l *liveDoctor) treat(ctx context.Context, spec launch.Spec, c Case, trying func(string)) upstream.Treated {
+	ctx, cancel := context.WithTimeout(ctx, treatTimeout)
 	defer cancel()
 	r := Treat(ctx, spec, Treatment{
 		Allow: Runtime, OneStep: true, Fixes: Fixes(l.machine), First: &Seen{Case: c}, Tell: trying,
 		Probe: func(ctx context.Context, spec launch.Spec) Seen {
-			tried := upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: probeMost, MaxWait: probeMost})
+			tried := upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: probeTimeout, MaxWait: probeTimeout})
 			return Seen{Case: FromEvidence(spec, tried.Evidence), Healthy: tried.OK()}
 		},
 	})
@@ -103,7 +105,7 @@ func (l *attending) treat(ctx context.Context, spec launch.Spec, c Case, trying 
 	return t
 }
 
-// causeOf is what a fault tells of a diagnosis.
+// causeOf returns a diagnosis as the cause of a fault.
 func causeOf(d *Diagnosis, todo string) fault.Cause {
 	if d == nil || d.Category == Unknown {
 		return fault.Cause{}

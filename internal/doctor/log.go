@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// fact is a number a log may hold, and where it belongs in a case.
+// fact is a number that a log may contain and that belongs into a case.
 type fact struct {
-	says string
+	expr string
 	take func(c *Case, m *match)
 }
 
-// facts are read before any rule is asked. Each pattern says what the number
-// is; a number alone says nothing: process 40177 is no 401.
+// facts are read before the rules. Each pattern includes what the number is, because a number alone
+// means nothing: process 40177 is not a 401.
 var facts = []fact{
 	{ // exit codes, as clients, shells, Go, Python and docker write them
 		`(?i)\b(?:exit(?:ed|s)?(?: with)?(?: non-zero)?(?: exit)?(?: status)? code:?|exit status|exited with|exit code was|returned non-zero exit status|terminated with code|process exited:? code|closed with code|code=)[ =:(]*(?P<code>-?\d{1,10}|0x[0-9a-fA-F]{8})\b`,
@@ -43,7 +43,7 @@ var facts = []fact{
 		`\b(?P<status>[345]\d\d)[ :]+(?:status\b|\(?(?:Unauthorized|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Bad Request|Temporary Redirect|Permanent Redirect|Moved Permanently|Unsupported Media Type|Misdirected Request|Too Many Requests|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Payment Required|Request Timeout|Conflict|Gone|Found)\b|\{")`,
 		takeStatus,
 	},
-	{ // a request line of a web framework, and statuses behind their words
+	{ // a request line of a web framework, and statuses after their text
 		`(?:\b(?:GET|POST|DELETE|PUT|HEAD) \S+ (?:HTTP/[\d.]+"? )?|(?i:not found|unauthorized|forbidden|not allowed|bad request|unavailable|redirect|\bgot|received|via SSE:|failed:) \(?)(?P<status>[1-5]\d\d)\b`,
 		takeStatus,
 	},
@@ -59,17 +59,17 @@ var facts = []fact{
 		`\(?\b(?:error )?code:? (?P<code>-32\d{3})\b[ ):,]*(?P<message>[^\n]{0,300})`,
 		takeRPC,
 	},
-	{ // symptoms that name no cause; kept last, unknown quotes them
+	{ // symptoms without a cause; must be last, unknown quotes them
 		`(?i)(?:connection closed|client closed|server (?:transport )?(?:closed|disconnected)|exited before responding|process exited|failed to (?:connect|start|initialize|reconnect)|not connected|request timed out|could not (?:connect|start)|couldn't reach|connection reset|broken pipe)`,
 		func(*Case, *match) {},
 	},
 }
 
-// accessLine is a line in which a web server notes what it answered to somebody.
+// accessLine matches an entry of a web server's access log.
 var accessLine = &wording{source: `"?\b(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) (?P<path>/\S*)(?: HTTP/[\d.]+)?"?[ :-]+(?:HTTP/[\d.]+ )?\d{3}\b|\b\d{3} \|[^\n]*\| +(?:GET|POST) +"(?P<other>/\S*)"`}
 
-// anAnswer tells whether a line can be about an answer to us: a server that
-// keeps a log of all its visitors notes many that are not.
+// anAnswer reports whether a line can be about a response to the client: the access log of a server
+// has the responses to all of its clients.
 func anAnswer(_ *exam, m *match) bool {
 	visit := accessLine.FindStringSubmatch(m.said)
 	return visit == nil || endpointPath.MatchString(visit[1]+visit[2])
@@ -100,8 +100,7 @@ func takeRPC(c *Case, m *match) {
 	c.RPC = append(c.RPC, RPC{Code: code, Message: m.names["message"], Said: m.said})
 }
 
-// FromLog makes a case of a client's log. The command line may be empty, a
-// command, or a URL.
+// FromLog returns a case made of a client's log. The command line may be empty, a command or a URL.
 func FromLog(command, text string) Case {
 	c := Case{Command: SplitCommand(command), Log: text, OS: runtime.GOOS}
 	if len(c.Command) == 1 && webAddress.MatchString(c.Command[0]) && strings.HasPrefix(c.Command[0], "http") {
@@ -112,13 +111,13 @@ func FromLog(command, text string) Case {
 	for i, f := range facts {
 		p.find(knowledge().facts[i], func(m *match) bool {
 			f.take(&c, m)
-			return false // all of them
+			return false // collect all of them
 		})
 	}
 	return c
 }
 
-// status tells whether one of these answers came, and where it is said.
+// status reports whether a response had one of these statuses, and puts the line into the match.
 func (x *exam) status(m *match, codes ...int) bool {
 	for _, answer := range x.HTTP {
 		for _, code := range codes {
@@ -134,7 +133,7 @@ func (x *exam) status(m *match, codes ...int) bool {
 	return false
 }
 
-// exited tells whether the process ended with one of these codes.
+// exited reports whether the process exited with one of these codes.
 func (x *exam) exited(m *match, codes ...int) bool {
 	for _, code := range codes {
 		if x.Exit.Known && x.Exit.Signal == "" && x.Exit.Code == code {
@@ -148,7 +147,7 @@ func (x *exam) exited(m *match, codes ...int) bool {
 	return false
 }
 
-// rpc tells whether a JSON-RPC error of one of these codes came.
+// rpc reports whether there was a JSON-RPC error with one of these codes.
 func (x *exam) rpc(m *match, codes ...int) bool {
 	for _, e := range x.RPC {
 		for _, code := range codes {

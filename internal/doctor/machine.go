@@ -15,41 +15,40 @@ import (
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
-// lookTime is what one look-up may take: a fact that comes later is none.
-const lookTime = 2 * time.Second
+// lookTimeout bounds one look-up. A fact that takes longer counts as unknown.
+const lookTimeout = 2 * time.Second
 
-// Machine is what can be known about this machine without changing it. Every
-// fact is looked up when it is first asked for, in bounded time, and kept.
+// Machine provides facts about this machine without changing it. Each fact is looked up when it is
+// first needed, in bounded time, and cached.
 //
-// Nothing is written. Nothing is run but the login shell, for its PATH, and
-// interpreters, for their version. Nothing is contacted but loopback and the
-// host a server is configured with.
+// Machine writes nothing. It runs only the login shell, for its PATH, and interpreters, for their
+// version. It connects only to loopback and to the host that a server is configured with.
 type Machine struct {
 	OS     string // as runtime.GOOS
 	Home   string
-	Dir    string // where we were started
-	Root   string // stands before the system's own folders; for tests
+	Dir    string // gauze's working directory
+	Root   string // prefix of the system's own directories; for tests
 	Env    func(name string) (string, bool)
 	Run    func(ctx context.Context, env []string, name string, args ...string) (string, error)
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Lookup func(ctx context.Context, host string) ([]string, error)
 
-	until context.Context            // ends every look; nil: only its time does
-	allow func(netip.AddrPort) error // decides about addresses; nil: all are allowed
+	until context.Context            // ends every look-up; nil for lookTimeout only
+	allow func(netip.AddrPort) error // decides about addresses; nil allows all
 
 	mu    sync.Mutex
-	known map[string]any // fact by question: a func() T that looks once
+	known map[string]any // func() T by question, which looks up once
 }
 
-// ThisMachine is the one we run on.
+// ThisMachine returns the machine that gauze runs on.
 func ThisMachine() *Machine {
 	home, _ := os.UserHomeDir()
 	dir, _ := os.Getwd()
 	return &Machine{OS: runtime.GOOS, Home: home, Dir: dir, Env: os.LookupEnv, Run: run, Dial: (&net.Dialer{}).DialContext, Lookup: net.DefaultResolver.LookupHost}
 }
 
-// once answers a question the first time by looking, then from memory. Two who
-// ask at the same time wait for the same look.
+// once looks up the answer to a question the first time and caches it. Concurrent callers wait for
+// the same look-up.
 func once[T any](m *Machine, question string, look func() T) T {
 	m.mu.Lock()
 	if m.known == nil {
@@ -64,7 +63,7 @@ func once[T any](m *Machine, question string, look func() T) T {
 	return answer()
 }
 
-// Until lets every look end with a context: whoever asked is gone then.
+// Until returns the machine with all look-ups bound to a context.
 func (m *Machine) Until(ctx context.Context) *Machine {
 	m.until = ctx
 	return m
@@ -72,25 +71,25 @@ func (m *Machine) Until(ctx context.Context) *Machine {
 
 func (m *Machine) inTime() (context.Context, context.CancelFunc) {
 	if m.until == nil {
-		return context.WithTimeout(context.Background(), lookTime)
+		return context.WithTimeout(context.Background(), lookTimeout)
 	}
-	return context.WithTimeout(m.until, lookTime)
+	return context.WithTimeout(m.until, lookTimeout)
 }
 
-// typing returns the words of the user's shell.
+// typing returns the commands of the user's shell.
 func (m *Machine) typing() shell.Words { return shell.For(m.OS) }
 
-// variable is the value of a variable of ours, or nothing.
+// variable returns a variable of gauze's environment, or "".
 func (m *Machine) variable(name string) string {
 	value, _ := m.Env(name)
 	return value
 }
 
-// system is a folder of the system itself.
+// system returns the path of a system directory.
 func (m *Machine) system(path string) string { return filepath.Join(m.Root, path) }
 
-// runnable reports whether a file can be started, as far as its mode says so.
-// Files on Windows have no bit for it.
+// runnable reports whether a file can be started, as far as its mode shows. Files on Windows have
+// no executable bit.
 func runnable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&0o111 != 0)
@@ -106,8 +105,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readSmall reads a file of a size a person writes. Anything else, a device or
-// a pipe among it, is not read at all.
+// readSmall reads a regular file of a size that a person writes. It rejects everything else, such
+// as devices and pipes.
 func readSmall(path string) ([]byte, error) {
 	const most = 256 << 10
 	if info, err := os.Stat(path); err != nil {
@@ -118,15 +117,15 @@ func readSmall(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// InContainer tells whether we run in a container ourselves.
+// InContainer reports whether gauze itself runs in a container.
 func (m *Machine) InContainer() bool {
 	return once(m, "container", func() bool {
 		return isFile(m.system("/.dockerenv")) || isFile(m.system("/run/.containerenv"))
 	})
 }
 
-// upwards are a folder and those above it, up to the root of its repository or
-// the last one below home: what lies beyond belongs to no project.
+// upwards returns a directory and those above it, up to the root of its repository or the last one
+// below home. Directories beyond that do not belong to the project.
 func (m *Machine) upwards(dir string) []string {
 	const deepest = 12
 	var dirs []string
@@ -140,7 +139,7 @@ func (m *Machine) upwards(dir string) []string {
 			break
 		}
 		if !strings.HasPrefix(dir, m.Home+string(filepath.Separator)) {
-			break // no project of this user: the folder itself, and no other's
+			break // not in a project of this user: only the directory itself
 		}
 	}
 	return dirs

@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// run asks a program one question, without a stdin, and returns what it says
-// on stdout and stderr: some tell their version there. It starts in the root
-// folder, because version managers and shells read settings of the folder they
-// start in, which may be anybody's.
+// run runs a program without a stdin and returns what it writes to stdout and stderr: some print
+// their version there. It starts in the root directory, because version managers and shells read
+// settings from their working directory, which may belong to any project.
 func run(ctx context.Context, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var said answer
 	cmd.Dir = filepath.VolumeName(name) + string(filepath.Separator)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &said, &said
-	cmd.WaitDelay = 100 * time.Millisecond // whoever holds the pipe is not waited for
-	alone(cmd)
+	cmd.WaitDelay = 100 * time.Millisecond // do not wait for a child that keeps the pipe open
+	killTreeOnCancel(cmd)
 	err := cmd.Run()
 	return said.String(), err
 }
 
-// answer keeps the beginning of what was said.
+// answer keeps the beginning of a program's output.
 type answer struct{ bytes.Buffer }
 
 func (a *answer) Write(b []byte) (int, error) {

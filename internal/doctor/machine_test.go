@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// fakeMachine is a Linux machine with an empty home of its own. Programs on it
-// are files; what they say when asked is in their first line.
+// fakeMachine is a Linux machine with an empty home directory. Programs on it are files; their
+// first line is what they print.
 type fakeMachine struct {
 	*Machine
 	t   *testing.T
@@ -53,8 +53,8 @@ func (f *fakeMachine) path(name string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(f.Home)), filepath.FromSlash(name))
 }
 
-// plain is a text with paths of this machine as every system writes them in the
-// expectations: ROOT before them, slashes in them, colons between them.
+// plain returns a text with paths of this machine in one notation for all systems: ROOT as the
+// prefix, slashes in paths, colons between them.
 func (f *fakeMachine) plain(text string) string {
 	text = filepath.ToSlash(strings.ReplaceAll(text, f.path(""), "ROOT"))
 	if filepath.ListSeparator != ':' {
@@ -72,7 +72,7 @@ func (f *fakeMachine) folder(name string) string {
 	return path
 }
 
-// file puts a file at a path below the fake root and returns its real one.
+// file creates a file below the fake root and returns its real path.
 func (f *fakeMachine) file(name, text string) string {
 	f.t.Helper()
 	path := filepath.Join(f.folder(filepath.Dir(name)), filepath.Base(name))
@@ -155,8 +155,8 @@ func TestALoginShellIsAskedForItsPathOnly(t *testing.T) {
 	}
 }
 
-// A program that does not end is ended, with what it has started: that calls
-// here when it runs, and hangs up when it ends.
+// A program that does not exit is killed with everything it started: the child connects here when
+// it runs, and the connection closes when it exits.
 func TestAQuestionEndsInTime(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -311,11 +311,11 @@ func TestThePortsOwnerIsNamed(t *testing.T) {
 	case runtime.GOOS == "linux" && (!ok || owner.PID != os.Getpid() || owner.Name == ""):
 		t.Errorf("%v %v", owner, ok)
 	}
-	if !m.Takes("127.0.0.1", port) {
+	if !m.Accepts("127.0.0.1", port) {
 		t.Error("nobody takes it")
 	}
 	listener.Close()
-	if owner, ok := m.Listener(port); ok || m.Takes("127.0.0.1", port) {
+	if owner, ok := m.Listener(port); ok || m.Accepts("127.0.0.1", port) {
 		t.Errorf("%v", owner)
 	}
 }
@@ -327,15 +327,15 @@ func TestWhatAHandshakeShows(t *testing.T) {
 	defer server.Close()
 	f := newFakeMachine(t)
 	seen := f.Reach(server.URL)
-	if !seen.Resolved || !seen.Taken || seen.TLS.Good || !seen.TLS.Unknown || !strings.Contains(seen.TLS.Issuer, "Acme") {
+	if !seen.Resolved || !seen.Accepted || seen.TLS.Good || !seen.TLS.Unknown || !strings.Contains(seen.TLS.Issuer, "Acme") {
 		t.Errorf("%+v", seen)
 	}
-	if seen := f.Reach("https://nowhere.invalid/mcp"); seen.Resolved || seen.Taken {
+	if seen := f.Reach("https://nowhere.invalid/mcp"); seen.Resolved || seen.Accepted {
 		t.Errorf("%+v", seen)
 	}
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	if seen := f.Reach(strings.Replace(plain.URL, "http:", "https:", 1)); !seen.Taken || seen.TLS.Good || seen.TLS.Unknown {
+	if seen := f.Reach(strings.Replace(plain.URL, "http:", "https:", 1)); !seen.Accepted || seen.TLS.Good || seen.TLS.Unknown {
 		t.Errorf("%+v", seen)
 	}
 }
@@ -358,7 +358,7 @@ func TestAnEndpointIsKnownByItsAnswer(t *testing.T) {
 	defer server.Close()
 	f := newFakeMachine(t)
 	for path, want := range map[string]bool{"/mcp": true, "/sse": true, "/page": false, "/none": false} {
-		if got := f.Speaks(server.URL + path); got != want {
+		if got := f.SpeaksMCP(server.URL + path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}

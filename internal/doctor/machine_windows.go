@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// alone ends a question's process at the deadline together with everything it
-// started: a version manager's shim starts the program it stands for.
-func alone(cmd *exec.Cmd) {
+// killTreeOnCancel kills a command at the deadline together with everything it started: a version
+// manager's shim starts the real program.
+func killTreeOnCancel(cmd *exec.Cmd) {
 	cmd.Cancel = func() error {
 		system, err := windows.GetSystemDirectory()
 		if err == nil {

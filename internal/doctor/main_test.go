@@ -41,7 +41,7 @@ func play(part string) {
 	os.Exit(0)
 }
 
-// played is the command line that plays a part.
+// played returns the command line that plays a part.
 func played(t *testing.T, part string, more ...string) []string {
 	t.Helper()
 	self, err := os.Executable()

@@ -7,13 +7,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// A command that is shown to be copied has no secret in it, also where the secret looks like a word.
+// A command to copy contains no secret, even if the secret looks like a word.
 func TestCommandsToCopyAreMasked(t *testing.T) {
 	spec := launch.Spec{Command: "npx", Args: []string{"-y", "srv", "-p", "sesame", "--bearer", "abc"}}
 	x := &exam{Case: Case{Command: append([]string{spec.Command}, spec.Args...)}}
 	p := &plan{Machine: &Machine{OS: "linux"}, spec: spec}
 	shown := []string{x.typed(), shownLine(p)}
-	for _, fix := range again(p) {
+	for _, fix := range retryFromCache(p) {
 		shown = append(shown, fix.Next)
 	}
 	for _, line := range shown {

@@ -10,19 +10,18 @@ import (
 	"unicode"
 )
 
-// A few hundred patterns against a page of log take too long one by one. But
-// each of them holds words that are in every text it can match, its needles;
-// one walk through the text finds all needles of all patterns (Aho and
-// Corasick's automaton). A pattern is tried only if all it needs is there, and
-// only around the rarest.
+// Matching a few hundred patterns one by one against a page of log takes too long. But each of them
+// contains words that are in every text it can match, its needles. One pass over the text finds all
+// needles of all patterns (with Aho and Corasick's automaton), and a pattern is tried only if
+// everything it needs is there, and only around the rarest needle.
 
-// pattern is an expression that is compiled when it is first of use.
+// pattern is a regular expression that is compiled when it is first needed.
 type pattern struct {
 	source  string
 	compile func() *regexp.Regexp
-	needles []int   // one of them is in every match: where to look
-	needs   [][]int // and one of each of these
-	lines   bool    // it can match more than one line
+	needles []int   // one of them is in every match; the search starts there
+	needs   [][]int // one of each of these sets is also in every match
+	lines   bool    // whether it can match more than one line
 }
 
 func newPattern(source string, finder *finder) *pattern {
@@ -47,7 +46,7 @@ func newPattern(source string, finder *finder) *pattern {
 	return p
 }
 
-// matchesLines tells whether a line end can be in a match.
+// matchesLines reports whether a match can contain a newline.
 func matchesLines(tree *syntax.Regexp) bool {
 	switch tree.Op {
 	case syntax.OpLiteral:
@@ -64,12 +63,12 @@ func matchesLines(tree *syntax.Regexp) bool {
 	return slices.ContainsFunc(tree.Sub, matchesLines)
 }
 
-// needlesOf are sets of words; one word of each set is in every match.
+// needlesOf returns sets of words. Every match contains one word of each set.
 func needlesOf(tree *syntax.Regexp) (sets [][]string) {
 	switch tree.Op {
 	case syntax.OpLiteral:
 		word := lowerASCII(string(tree.Rune))
-		if tree.Flags&syntax.FoldCase != 0 { // the walk knows only ASCII in both cases
+		if tree.Flags&syntax.FoldCase != 0 { // the automaton folds only ASCII
 			word = longestASCII(word)
 		}
 		if len(word) > 1 {
@@ -117,7 +116,7 @@ func rarest(sets [][]string) (best []string) {
 	return best
 }
 
-// worth is how rare a set of needles is likely to be: the shortest decides.
+// worth estimates how rare a set of needles is, by the shortest of them.
 func worth(needles []string) int {
 	if len(needles) == 0 {
 		return 0
@@ -129,24 +128,24 @@ func worth(needles []string) int {
 	return 100*shortest - len(needles)
 }
 
-// finder is the automaton. Letters count in any case.
+// finder is the automaton. It ignores case.
 type finder struct {
 	words  []string
 	number map[string]int
 
-	class   [256]uint8 // bytes that are in no needle are all 0
+	class   [256]uint8 // 0 for bytes that are not in any needle
 	classes int
 	next    []uint16 // state*classes + class -> state
 	ends    []int32  // the needle that ends in a state, or -1
 	shorter []uint16 // the next state in which a shorter needle ends, or 0
 }
 
-// longestNeedle bounds the automaton: the beginning of a word is in every match,
-// too, and nearly as rare.
-const longestNeedle = 12
+// maxNeedle bounds the automaton: the beginning of a word is also in every match, and nearly as
+// rare.
+const maxNeedle = 12
 
 func (f *finder) add(word string) int {
-	word = word[:min(len(word), longestNeedle)]
+	word = word[:min(len(word), maxNeedle)]
 	if f.number == nil {
 		f.number = map[string]int{}
 	}
@@ -158,7 +157,7 @@ func (f *finder) add(word string) int {
 	return n
 }
 
-// build makes the automaton of the words added.
+// build builds the automaton from the added words.
 func (f *finder) build() {
 	f.classes = 1
 	for _, word := range f.words {
@@ -221,7 +220,7 @@ func (f *finder) build() {
 	}
 }
 
-// distinctPrefixes counts them: each is a state.
+// distinctPrefixes counts the distinct prefixes of words: each is a state.
 func distinctPrefixes(words []string) (n int) {
 	sorted := slices.Sorted(slices.Values(words))
 	last := ""
@@ -236,14 +235,14 @@ func distinctPrefixes(words []string) (n int) {
 	return n
 }
 
-// Of each needle the first and the last places are kept: in a log that repeats
-// itself, the middle says nothing new.
+// Of each needle, only the first and the last hits are kept: in a log that repeats itself, the
+// middle adds nothing.
 const (
 	firstHits = 12
 	lastHits  = 12
 )
 
-// hits are where a needle ends.
+// hits are the positions at which a needle ends.
 type hits struct {
 	first [firstHits]int32
 	last  [lastHits]int32 // a ring
@@ -259,7 +258,7 @@ func (h *hits) add(at int) {
 	h.count++
 }
 
-// each calls f with the places in order until it returns false.
+// each calls f with the positions in order until it returns false.
 func (h *hits) each(f func(at int) bool) {
 	for i := range min(h.count, firstHits) {
 		if !f(int(h.first[i])) {
@@ -274,7 +273,7 @@ func (h *hits) each(f func(at int) bool) {
 	}
 }
 
-// find returns the hits of each needle, nil for one that is not there.
+// find returns the hits of each needle, nil for a needle that is not in text.
 func (f *finder) find(text string) []*hits {
 	found := make([]*hits, len(f.words))
 	state := uint16(0)
@@ -292,7 +291,7 @@ func (f *finder) find(text string) []*hits {
 	return found
 }
 
-// lowerASCII leaves the length as it is.
+// lowerASCII returns s with ASCII letters in lower case, in the same length.
 func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

@@ -2,10 +2,9 @@ package doctor
 
 import "slices"
 
-// npm ends with the number of the error that stopped it, as far as an exit
-// code holds it: -13 (EACCES) is 243. Where a client kept nothing else, that
-// number is the whole evidence. It differs between systems; Windows gives all
-// 32 bits.
+// npm exits with the number of the error that stopped it, truncated to an exit code: -13 (EACCES)
+// becomes 243. If a client kept nothing else, that number is the only evidence. It differs between
+// systems; Windows keeps all 32 bits.
 const (
 	eacces    = "EACCES"
 	enotempty = "ENOTEMPTY"
@@ -25,7 +24,7 @@ var npmExits = map[int]string{
 	4294964288: noNetwork, -3008: noNetwork, 4294964295: noNetwork, -3001: noNetwork,
 }
 
-// npmExit tells whether npm ended with one of these errors.
+// npmExit reports whether npm exited with one of these errors.
 func (x *exam) npmExit(m *match, names ...string) bool {
 	name, ok := npmExits[x.Exit.Code]
 	return ok && slices.Contains(names, name) && x.runs("npx", "npm") && x.exited(m, x.Exit.Code)

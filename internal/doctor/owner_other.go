@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// isOurs tells whether a file is really below the home folder of this user:
-// elsewhere many may write, and whether they may is not known here.
+// isOurs reports whether a file is really below this user's home directory. Elsewhere other users
+// may be able to write, which is not checked here.
 func isOurs(path string) bool {
 	home, err := os.UserHomeDir()
 	if err == nil {
@@ -21,7 +21,7 @@ func isOurs(path string) bool {
 	return err == nil && path != home && within(path, home)
 }
 
-// within reports whether a folder is outer or inside of it.
+// within reports whether a directory is outer or inside it.
 func within(dir, outer string) bool {
 	way, err := filepath.Rel(outer, dir)
 	return err == nil && way != ".." && !strings.HasPrefix(way, ".."+string(filepath.Separator))

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// isOurs tells whether nobody but us, or the system, could have put a file
-// there: what another user can write is not run and not believed.
+// isOurs reports whether only this user or the system could have written a file. What another user
+// can write is neither run nor trusted.
 func isOurs(path string) bool {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return false
 	}
-	if info.Mode()&os.ModeSymlink != 0 { // whose it is says who made it lead there
+	if info.Mode()&os.ModeSymlink != 0 { // the link's owner decided where it leads
 		return ownedByUs(info)
 	}
 	return ownedByUs(info) && info.Mode().Perm()&0o022 == 0

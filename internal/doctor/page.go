@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// page is a text under examination and where its needles are.
+// page is a text and the hits of all needles in it.
 type page struct {
 	text string
 	hits []*hits
 }
 
-// match is where a pattern was found.
+// match is a place where a pattern matched.
 type match struct {
-	said  string            // the line, for the reasons
+	said  string            // the line, for Reasons
 	hit   string            // the part of it that matched
-	names map[string]string // what the named groups caught
+	names map[string]string // what the named groups captured
 }
 
-// A pattern is tried on the lines around its needle: many tools break their
-// sentences into lines.
+// A pattern is matched against the lines around its needle: many tools break their sentences into
+// lines.
 const (
 	before = 700
 	after  = 700
 )
 
-// find is the first place where the pattern matches and good says yes.
+// find returns the first match of the pattern that good accepts.
 func (p *page) find(pattern *pattern, good func(*match) bool) *match {
 	if !p.holds(pattern) {
 		return nil
@@ -37,7 +37,7 @@ func (p *page) find(pattern *pattern, good func(*match) bool) *match {
 		if h == nil {
 			continue
 		}
-		done := -1 // up to here a window had the needle in its middle
+		done := -1 // end of the last window with the needle in its middle
 		h.each(func(at int) bool {
 			if at <= done {
 				return true
@@ -54,7 +54,7 @@ func (p *page) find(pattern *pattern, good func(*match) bool) *match {
 	return nil
 }
 
-// holds tells whether everything is there that the pattern needs.
+// holds reports whether the text contains everything that the pattern needs.
 func (p *page) holds(pattern *pattern) bool {
 	for _, set := range pattern.needs {
 		if !slices.ContainsFunc(set, func(needle int) bool { return p.hits[needle] != nil }) {
@@ -81,7 +81,7 @@ func (p *page) findIn(re *regexp.Regexp, from, to int, good func(*match) bool) *
 	return nil
 }
 
-// around is the window for a needle that ends at a place: its line, or more.
+// around returns the window for a needle that ends at a position: its line, or several lines.
 func (p *page) around(at int, lines bool) (from, to int) {
 	if !lines {
 		from, to = max(0, at-before), min(len(p.text), at+after)
@@ -94,7 +94,7 @@ func (p *page) around(at int, lines bool) (from, to int) {
 	if from = at - before; from <= 0 {
 		from = 0
 	} else if line := strings.IndexByte(p.text[from:at], '\n'); line >= 0 {
-		from += line + 1 // half a line could be read as another
+		from += line + 1 // half a line could be misread
 	}
 	return from, min(len(p.text), at+after)
 }
@@ -112,7 +112,7 @@ func (p *page) matchAt(re *regexp.Regexp, window string, from int, where []int) 
 	return m
 }
 
-// line is the line around a place.
+// line returns the line around a position.
 func (p *page) line(at int) string {
 	from := strings.LastIndexByte(p.text[:at], '\n') + 1
 	to := strings.IndexByte(p.text[at:], '\n')

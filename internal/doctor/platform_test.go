@@ -9,8 +9,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// A Go program that says "not found in %PATH%" has tried npx.cmd as well, so
-// cmd /c would not find it either: the program is not installed.
+// A Go program that reports "not found in %PATH%" has also tried npx.cmd, so cmd /c would not find
+// it either: the program is not installed.
 func TestAMissingProgramOnWindowsIsInstalled(t *testing.T) {
 	for _, c := range []struct{ command, explains, installs string }{
 		{"npx", "Node.js (npx) is not installed", "winget install OpenJS.NodeJS.LTS"},
@@ -27,8 +27,7 @@ func TestAMissingProgramOnWindowsIsInstalled(t *testing.T) {
 	}
 }
 
-// Node's spawn does not try npx.cmd: there, both are possible, and whether
-// npx.cmd is on this machine decides.
+// Node's spawn does not try npx.cmd, so both are possible; whether npx.cmd exists decides.
 func TestTheScriptOfWindowsIsStartedOnlyIfItIsThere(t *testing.T) {
 	f := newFakeMachine(t)
 	f.OS = "windows"
@@ -41,7 +40,7 @@ func TestTheScriptOfWindowsIsStartedOnlyIfItIsThere(t *testing.T) {
 		t.Fatalf("%s", d.Cause)
 	}
 	fixes := Fixes(f.Machine)(d, c, spec)
-	if len(fixes) == 0 || fixes[0].Next != "winget install OpenJS.NodeJS.LTS" || fixes[0].Apply != nil {
+	if len(fixes) == 0 || fixes[0].Next != "Install Node.js: `winget install OpenJS.NodeJS.LTS`" || fixes[0].Apply != nil {
 		t.Errorf("without npx.cmd: %v", names(fixes))
 	}
 	g := newFakeMachine(t)
@@ -60,7 +59,7 @@ func TestAdviceHasTheWordsOfTheReadersPlatform(t *testing.T) {
 		{"node a.js", "Error: listen EADDRINUSE: address already in use 127.0.0.1:3000", "lsof -i :3000", "netstat -ano | findstr :3000"},
 		{"npx notes", "npm error code ENOTEMPTY\nnpm error path /home/u/.npm/_npx/0123456789abcdef/node_modules/foo", "rm -r ~/.npm/_npx/0123456789abcdef", `cmd /c rmdir /s /q "%LOCALAPPDATA%\npm-cache\_npx\0123456789abcdef"`},
 		{"bash -c 'a b'", "nothing", "gauze test -- bash -c 'a b'", `gauze test -- bash -c "a b"`},
-		{"uvx foo", "error: externally-managed-environment", "python3 -m venv .venv, then .venv/bin/pip", `python -m venv .venv, then .venv\Scripts\pip`},
+		{"uvx foo", "error: externally-managed-environment", "`python3 -m venv .venv`, then `.venv/bin/pip", "`python -m venv .venv`, then `.venv\\Scripts\\pip"},
 	} {
 		for goos, want := range map[string]string{"linux": c.posix, "darwin": c.posix, "windows": c.windows} {
 			seen := FromLog(c.command, c.evidence)
@@ -72,7 +71,7 @@ func TestAdviceHasTheWordsOfTheReadersPlatform(t *testing.T) {
 	}
 }
 
-// A log from Windows may be read elsewhere; its advice is for Windows.
+// A log from Windows may be read elsewhere, but its advice is for Windows.
 func TestALogFromWindowsGetsAdviceForWindows(t *testing.T) {
 	seen := FromLog("notes", `C:\Users\me: 'notes' is not recognized as an internal or external command`)
 	seen.OS = "darwin"
@@ -81,7 +80,7 @@ func TestALogFromWindowsGetsAdviceForWindows(t *testing.T) {
 	}
 }
 
-// No cause that can be met on Windows gives advice in the words of Unix there.
+// No cause that can occur on Windows gives advice for Unix there.
 func TestNoAdviceForWindowsIsForUnix(t *testing.T) {
 	ofUnix := []string{"npm_cache_root_owned", "too_many_watchers", "macos_tcc"} // their evidence cannot come from Windows
 	unixWords := regexp.MustCompile("`which |\\bcommand -v\\b|\\bexport [A-Z]|\\bchmod\\b|\\bsudo\\b|~/|[^:]/path/to|/usr/|\\blsof\\b|\\bkill \\d|\\bulimit\\b|\\brm -|&&|\\$USER|\\bpython3\\b")
@@ -89,7 +88,7 @@ func TestNoAdviceForWindowsIsForUnix(t *testing.T) {
 	x := &exam{Case: Case{Live: true, OS: "windows"}}
 	for _, c := range causes {
 		words := append(slices.Clone(c.instead), advice{when: func(*exam, *match) bool { return true }, fix: c.fix, command: c.command})
-		// What follows an advice that always holds on Windows is never given there.
+		// Advice after one that always applies on Windows is never given there.
 		last := slices.IndexFunc(words, func(a advice) bool { return a.when(x, &match{}) })
 		for _, a := range words[:last+1] {
 			text := fill(a.explain+" "+a.fix+" "+a.command, func(key string) string { return x.advised(key, &match{}) })

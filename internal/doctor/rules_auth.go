@@ -6,8 +6,8 @@ func authCauses() []cause {
 	return []cause{
 		{
 			name: "host_header_not_allowed", category: AuthFailed,
-			explain: "The server refuses requests for this host name ({host|see below}): its protection against DNS rebinding does not know it.",
-			fix:     "Add the name to the server's allowed hosts (Python SDK: TransportSecuritySettings(allowed_hosts=[...])), or reach it by a name it knows.",
+			explain: "The server's DNS rebinding protection rejects requests for {host|this host name}.",
+			fix:     "Add the host name to the server's list of allowed hosts (in the Python SDK, `TransportSecuritySettings(allowed_hosts=[...])`), or connect with a name that is already allowed.",
 			clues: []clue{
 				{certain, `(?i)invalid host(?: header)?:? ?(?P<host>[\w.:<> -]+)?`, nil},
 				{certain, `(?i)host (?:header )?['"]?(?P<host>[\w.:-]*)['"]? (?:is )?not (?:allowed|permitted|in (?:the )?allowed)`, nil},
@@ -19,8 +19,8 @@ func authCauses() []cause {
 		},
 		{
 			name: "bot_challenge", category: AuthFailed,
-			explain: "A protection against robots in front of the server ({hit|a firewall}) wants a browser to solve its puzzle; no token helps against it.",
-			fix:     "Ask who runs the server to let MCP clients past it, or for an address that is not behind it.",
+			explain: "A bot check in front of the server ({hit|a web application firewall}) requires a browser. A token does not get past it.",
+			fix:     "Ask the server's operator to let MCP clients past the bot check, or to offer an address without one.",
 			clues: []clue{
 				{certain, `(?i)cf-mitigated: ?challenge|cf[-_]chl[-_]|challenges\.cloudflare\.com|/cdn-cgi/challenge-platform`, named("hit", "Cloudflare")},
 				{certain, `(?i)<title>(?:Just a moment\.\.\.|Attention Required! \| Cloudflare|Checking your browser|DDoS-Guard|Vercel Security Checkpoint|Pardon Our Interruption|Human Verification|Access to this page has been denied)`, nil},
@@ -32,9 +32,9 @@ func authCauses() []cause {
 		},
 		{
 			name: "oauth_client_not_registered", category: AuthFailed,
-			explain: "The service takes only clients that were registered with it beforehand: signing in again cannot work, because it gives no client id to a client that asks for one.",
-			fix:     "Register a client with the service, or make a token there, and send it in a header; for mcp-remote: --header \"Authorization:${{AUTH}\" with \"Bearer TOKEN\" in the variable AUTH.",
-			instead: []advice{{when: atURL, fix: "Make a token at the service and put it into a variable, with Bearer in front: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
+			explain: "The service accepts only OAuth clients that were registered in advance. It does not register clients on request, so signing in again does not help.",
+			fix:     "Create an access token at the service and send it in a header. With mcp-remote, set the variable AUTH to \"Bearer TOKEN\" and add this argument: `--header \"Authorization:${{AUTH}\"`",
+			instead: []advice{{when: atURL, fix: "Create an access token at the service, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{certain, `(?i)(?:does not|doesn't) support dynamic client registration|dynamic client registration (?:is |was )?(?:failed|not (?:supported|allowed|enabled|available)|rejected|disabled|unsupported|forbidden|denied)`, nil},
 				{certain, `(?i)Incompatible auth server|no registration[_ ]endpoint|registration_endpoint (?:is )?(?:missing|not (?:found|supported|present))|(?:client )?registration (?:endpoint )?(?:is )?not (?:supported|allowed|available)`, nil},
@@ -43,12 +43,12 @@ func authCauses() []cause {
 		},
 		{
 			name: "stale_oauth_cache", category: AuthFailed,
-			explain: "The stored OAuth registration is one the server does not know any more.",
-			fix:     "Have the client forget the stored sign-in of this server, and sign in again.",
+			explain: "The server no longer accepts the stored OAuth client or token.",
+			fix:     "Delete the stored sign-in for this server in the client, then sign in again.",
 			instead: []advice{{when: func(x *exam, _ *match) bool {
 				return strings.Contains(x.line, "mcp-remote") || strings.Contains(x.text, "mcp-remote") || strings.Contains(x.text, ".mcp-auth")
 			},
-				fix: "Have mcp-remote forget all stored sign-ins, and sign in again: {$forget}"}},
+				fix: "Delete the sign-ins stored by mcp-remote, then sign in again: `{$forget}`"}},
 			clues: []clue{
 				{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
 				{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
@@ -59,8 +59,8 @@ func authCauses() []cause {
 		},
 		{
 			name: "token_scope_insufficient", category: AuthFailed,
-			explain: "The token is valid, but it may not do this: {scope|a right} is missing.",
-			fix:     "Make a token with the rights the server's documentation names, and use that.",
+			explain: "The token is valid but lacks {scope|a required permission}.",
+			fix:     "Create a token with the permissions that the server's documentation lists, and use it instead.",
 			clues: []clue{
 				{certain, `(?i)\binsufficient[_ ](?:scope|permission|privilege|authentication scope)s?|missing[_ ]scopes?:? ?(?P<scope>[\w:,. -]+)?|requires? (?:one of )?(?:the )?(?:following )?(?:scope|permission)s?:? ?['"` + "`" + `]?(?P<needed>[\w:.-]+)`, nil},
 				{certain, `An error occurred \((?:AccessDenied\w*|UnauthorizedOperation|Forbidden|AuthorizationError|InvalidAccessKeyId|SignatureDoesNotMatch|AuthFailure)\)`, nil},
@@ -76,8 +76,8 @@ func authCauses() []cause {
 		},
 		{
 			name: "db_grant_missing", category: AuthFailed,
-			explain: "The database knows the user, but lets it not do this, or does not take its password.",
-			fix:     "Check user and password in the connection string, and grant the right the line below names.",
+			explain: "The database rejected the password, or the user lacks permission for this.",
+			fix:     "Check the user and password in the connection string, and grant the permission that the database's error names.",
 			clues: []clue{
 				{certain, `(?i)password authentication failed for user|no pg_hba\.conf entry|role "[^"\n]+" does not exist`, nil},
 				{certain, `(?i)access denied for user '[^'\n]*'@|ER_ACCESS_DENIED_ERROR|ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED`, nil},
@@ -91,9 +91,9 @@ func authCauses() []cause {
 		},
 		{
 			name: "cloud_credentials_not_in_container", category: AuthFailed,
-			explain: "The server finds no credentials for the cloud it talks to: the profile or login of your shell is not where it runs.",
-			fix:     "Sign in on this machine (aws sso login, gcloud auth application-default login, or az login), and name the profile in the \"env\" part of the entry if it is not the default one.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "The user decides whether the container may have this machine's login, read-only; for AWS it is an argument after \"run\".", command: "-v {$home .aws}:/root/.aws:ro"}},
+			explain: "The server found no valid cloud credentials. The profile or sign-in that your shell uses is not available where the server runs.",
+			fix:     "Sign in on this machine (`aws sso login`, `gcloud auth application-default login` or `az login`). To use a profile other than the default, set it under \"env\" in the server's entry.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "The user decides whether the container may read this machine's cloud credentials. For AWS, they are mounted with an argument after \"run\".", command: "-v {$home .aws}:/root/.aws:ro"}},
 			clues: []clue{
 				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
 				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},
@@ -106,10 +106,10 @@ func authCauses() []cause {
 		},
 		{
 			name: "oauth_not_completed", category: AuthFailed,
-			explain: "The server wants you to sign in, and the sign-in was not finished.",
-			fix:     "Start the sign-in again from the client and finish it in the browser; then connect once more.",
-			instead: []advice{{when: liveURL, explain: "The server wants you to sign in, and gauze has no token for it.",
-				fix: "Sign in at the service, make a token, and put it into a variable, with Bearer in front: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
+			explain: "The server requires sign-in, and the sign-in was not completed.",
+			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
+			instead: []advice{{when: liveURL, explain: "The server requires sign-in, and gauze has no token for it.",
+				fix: "Create an access token at the service, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
@@ -135,9 +135,9 @@ func authCauses() []cause {
 		},
 		{
 			name: "auth_header_malformed", category: AuthFailed,
-			explain: "The Authorization header does not arrive in the right form (quotes, a missing \"Bearer\", a space lost on the way).",
-			instead: []advice{{when: atURL, fix: "Put the token into a variable, with Bearer and a space in front: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
-			fix:     "Send it as Authorization: Bearer TOKEN. With mcp-remote on Windows write --header \"Authorization:${{AUTH}\" and put \"Bearer TOKEN\" into the variable AUTH.",
+			explain: "The Authorization header is malformed: it contains quotes, or \"Bearer\" or a space is missing.",
+			instead: []advice{{when: atURL, fix: "Set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+			fix:     "Send the header as \"Authorization: Bearer TOKEN\". With mcp-remote on Windows, set the variable AUTH to \"Bearer TOKEN\" and use this argument: `--header \"Authorization:${{AUTH}\"`",
 			clues: []clue{
 				{certain, `(?i)(?:missing|invalid|malformed|bad|no) (?:or (?:missing|invalid|malformed) )?(?:the )?['"` + "`" + `]?(?:authorization|bearer|auth|x-api-key)['"` + "`" + `]? (?:token )?header`, nil},
 				{certain, `(?i)(?:authorization|bearer|auth) (?:token )?header (?:is |was )?(?:missing|malformed|invalid|not (?:provided|found|present)|required|badly formatted)`, nil},
@@ -147,11 +147,11 @@ func authCauses() []cause {
 		},
 		{
 			name: "expired_token_hidden_in_200", category: AuthFailed,
-			explain: "The token has expired or is invalid; the server says so inside of a successful answer, where no client looks for it.",
-			fix:     "Get a new token (sign in again), and start the server anew with it.",
+			explain: "The token has expired or is invalid. The server reports this inside a successful response, where clients do not look for it.",
+			fix:     "Get a new token (sign in again), then restart the server with it.",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The token that went to the server has expired or is invalid.", fix: "Get a new token (sign in again), and put it in the place of the old one."},
-				{when: func(x *exam, _ *match) bool { return x.status(&match{}, 401, 403) }, explain: "The token that the server uses has expired or is invalid.", fix: "Get a new token, and put it in the place of the old one in the \"env\" part of the entry."}},
+				{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The token sent to the server has expired or is invalid.", fix: "Get a new token (sign in again) and replace the old one with it."},
+				{when: func(x *exam, _ *match) bool { return x.status(&match{}, 401, 403) }, explain: "The token that the server uses has expired or is invalid.", fix: "Get a new token and replace the old one under \"env\" in the server's entry."}},
 			clues: []clue{
 				{strong, `(?i)"isError": ?true(?s:.*?)(?:token (?:is |has )?(?:expired|invalid)|unauthorized|auth(?:entication)? failed)`, nil},
 				{strong, `(?i)(?:bearer )?auth(?:entication)? failed: (?:invalid|expired) token|invalid JWT|JWT (?:is )?expired|jwt (?:expired|malformed)|TokenExpiredError|token (?:is |has |was )?(?:expired|been revoked|revoked)|Signature has expired|ID token expired`, nil},
@@ -160,8 +160,8 @@ func authCauses() []cause {
 		},
 		{
 			name: "wrong_kind_of_credential", category: AuthFailed,
-			explain: "The service takes another kind of key or token than the one it got.",
-			fix:     "Read in the server's documentation which kind it wants (personal access token, service key, bot token), and use that.",
+			explain: "The service requires a different kind of key or token.",
+			fix:     "Check the server's documentation for the kind it requires (personal access token, service key, bot token), and use that.",
 			clues: []clue{
 				{strong, `(?i)(?:please )?provide a valid access token`, nil},
 				{strong, `(?i)(?:not|invalid|wrong|unsupported) (?:an? )?(?:allowed |supported )?token[_ ]type|not_allowed_token_type|expects? an? (?:\w+ )?(?:personal access|bot|user|service|OAuth) (?:access )?token|(?:JWT|OAuth|bearer) tokens? (?:are|is) not (?:supported|accepted)`, nil},
@@ -171,10 +171,10 @@ func authCauses() []cause {
 		},
 		{
 			name: "invalid_api_key", category: AuthFailed,
-			explain: "The service does not accept the key or token the server sends.",
-			fix:     "Check the key in the \"env\" part of the entry: no quotes or spaces around it, not expired, and not an example value left in place.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The server does not accept the key or token that was sent to it.",
-				fix: "Check the token in the header that goes to the server: not expired, Bearer in front if it wants that, no quotes or spaces around it, and not an example value left in place."}},
+			explain: "The service rejected the key or token that the server sent.",
+			fix:     "Check the key under \"env\" in the server's entry: it must be current, without quotes or spaces around it, and not an example value.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() }, explain: "The server rejected the key or token that was sent to it.",
+				fix: "Check the token in the header sent to the server: it must be current, prefixed with \"Bearer\" if the server requires that, without quotes or spaces around it, and not an example value."}},
 			clues: []clue{
 				{certain, `(?i)\b(?:invalid or missing|missing or invalid|invalid/missing|missing/invalid) (?:[\w-]+ ){0,2}(?:token|key|credentials?|secret|password)\b|"message": ?"Missing Authentication Token"`, nil},
 				{certain, "", func(x *exam, m *match) bool { return x.Live && x.Keyed && x.status(m, 401) }},
@@ -189,11 +189,11 @@ func authCauses() []cause {
 		},
 		{
 			name: "http_unauthorized", category: AuthFailed,
-			explain: "A service that the server asks answered 401: the request carried no key or token, or not a valid one.",
-			fix:     "Put the key the server's documentation asks for into the \"env\" part of its entry, or renew the one that is there.",
+			explain: "A service that the server calls returned 401: the key or token is missing or not valid.",
+			fix:     "Set the key that the server's documentation requires under \"env\" in its entry, or renew the existing one.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },
-				explain: "The server answered 401: the request carried no key or token, or not a valid one.",
-				fix:     "Put the token into a variable, with Bearer in front if the server wants that: gauze run --url {url|URL} --header-env Authorization=VARIABLE, or sign in from the client."}},
+				explain: "The server returned 401: the key or token is missing or not valid.",
+				fix:     "Sign in from the client, or set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 401, 407) }},
 				{likely, `(?i)\bnot authori[sz]ed\b|"error": ?"(?:access_denied|unauthorized|unauthenticated)"|\bUNAUTHENTICATED\b`, nil},
@@ -202,12 +202,12 @@ func authCauses() []cause {
 		},
 		{
 			name: "http_forbidden", category: AuthFailed,
-			explain: "The server answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
-			fix:     "Check that the account or token has access to this; from a company network, ask whether a filter stands in between.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }, explain: "A service that the server asks answered 403: it knows who asks and does not allow it, or a firewall in front of it refuses.",
-				fix: "Check that the account or key that the server uses has access to this; from a company network, ask whether a filter stands in between."},
-				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server answered 403, and no key or token went with the request: it wants one, or a firewall in front of it refuses.",
-					fix: "Put the token into a variable, with Bearer in front if the server wants that: gauze run --url {url|URL} --header-env Authorization=VARIABLE"}},
+			explain: "The server returned 403: the account or token is not allowed to do this, or a firewall in front of the server blocks the request.",
+			fix:     "Check that the account or token has access to this. On a company network, ask whether a web filter blocks the request.",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }, explain: "A service that the server calls returned 403: the account or key is not allowed to do this, or a firewall in front of the service blocks the request.",
+				fix: "Check that the account or key that the server uses has access to this. On a company network, ask whether a web filter blocks the request."},
+				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server returned 403, and the request was sent without a key or token. Either the server requires one, or a firewall in front of it blocks the request.",
+					fix: "Set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that), and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 403) }},
 				{likely, `(?m)(?:^|[:"'\s])Forbidden(?:[."'\s]|$)`, anAnswer},
@@ -216,9 +216,9 @@ func authCauses() []cause {
 	}
 }
 
-// aboutOurKey tells whether a cause is about a key that was sent. What a server
-// says about one does not count where we know that there was none, and it needs
-// no sign-in where there was one: whether a header went along is the fact.
+// aboutOurKey reports whether a cause contradicts what is known about the key: a server's complaint
+// about a key does not count if none was sent, and a request to sign in does not count if one was.
+// Whether a header was sent is a fact.
 func (x *exam) aboutOurKey(c *cause) bool {
 	switch c.name {
 	case "invalid_api_key", "expired_token_hidden_in_200", "wrong_kind_of_credential", "stale_oauth_cache", "auth_header_malformed", "token_scope_insufficient":
@@ -229,7 +229,7 @@ func (x *exam) aboutOurKey(c *cause) bool {
 	return false
 }
 
-// named gives a clue a name of ours.
+// named returns a condition that sets a name of the match.
 func named(key, value string) func(*exam, *match) bool {
 	return func(_ *exam, m *match) bool {
 		m.names = map[string]string{key: value}

@@ -2,24 +2,24 @@ package doctor
 
 import "strings"
 
-// configFile is a name under which clients keep their servers.
+// configFile matches the names of files in which clients configure servers.
 var configFile = &wording{source: `(?i)\b(?:claude_desktop_config|mcp_config|mcp[-_]?settings|cline_mcp_settings|mcp|settings|config|opencode|\w+[-_]?config)\.(?:jsonc?|toml|ya?ml)\b|\.mcp\.json|\.claude\.json|\bMCP config|configuration file|config file`}
 
-// aboutConfig tells a broken configuration from a broken message: both are JSON
-// that cannot be parsed, but only one names a file.
+// aboutConfig reports whether a parse error is about a configuration and not about a message: both
+// are JSON, but only a configuration has a file name.
 func aboutConfig(x *exam, _ *match) bool {
 	return configFile.MatchString(x.text) || configFile.MatchString(x.line)
 }
 
-// sdkModule is a part of the Python SDK, which names itself in its logs.
+// sdkModule matches modules of the Python SDK, which appear in its logs.
 var sdkModule = &wording{source: `^(?:client|server|shared|types|cli|os)\b`}
 
 func configCauses() []cause {
 	return []cause{
 		{
 			name: "json_syntax", category: ConfigMalformed,
-			explain: "The configuration {path|file} cannot be read: its syntax is broken.",
-			fix:     "Look at the place named for a comma too many, a missing quote or bracket, or a second object pasted behind the first.",
+			explain: "The configuration {path|file} cannot be read because of a syntax error.",
+			fix:     "Check the position that the error names for a surplus comma, a missing quote or bracket, or a second object pasted after the first.",
 			clues: []clue{
 				{certain, `(?i)(?:Expected (?:double-quoted property name|property name or '\}'|',' or '[\]}]'[^\n]{0,30}|':' after property name)|Unexpected (?:token|string|number|end of JSON input|non-whitespace character)|Bad (?:control|escaped) character|Unterminated string|Invalid (?:escape|control) character)[^\n]*?`, func(x *exam, m *match) bool {
 					return aboutConfig(x, m) && (strings.Contains(m.said, "JSON") || strings.Contains(m.said, "json"))
@@ -38,14 +38,14 @@ func configCauses() []cause {
 				{likely, `(?i)(?:could not|failed to|error|unable to|cannot)[^\n]{0,20}(?:pars|load|read)\w*[^\n]{0,30}(?P<path>[\w./\\~-]*(?:mcp|config|settings)[\w-]*\.jsonc?)`, nil},
 				{certain, `(?i)duplicate (?:key|field|entry|mapping key)s?:? ?[` + "`" + `'"]?(?P<option>[\w.]+)`, aboutConfig},
 				{strong, `The data couldn.t be read because it isn.t in the correct format`, nil},
-				{strong, `Expected double-quoted property name in JSON at position \d+ \(line (?P<position>[2-9]|\d{2,})\b`, nil}, // a message is one line
+				{strong, `Expected double-quoted property name in JSON at position \d+ \(line (?P<position>[2-9]|\d{2,})\b`, nil}, // messages are one line
 			},
 			hides: []string{"stdout_log_pollution"},
 		},
 		{
 			name: "wrong_top_level_key", category: ConfigMalformed,
-			explain: "The client does not know the key {option|used} in its configuration: each client has its own name for the list of servers.",
-			fix:     "Use the client's own key: mcpServers (Claude, Cursor, Windsurf), servers (VS Code), mcp (OpenCode), context_servers (Zed), mcp_servers (Codex).",
+			explain: "The client does not know the key {option|that is used} in its configuration. Each client has its own name for the list of servers.",
+			fix:     "Use the client's own key: mcpServers (Claude, Cursor, Windsurf), servers (VS Code), mcp (OpenCode), context_servers (Zed) or mcp_servers (Codex).",
 			clues: []clue{
 				{certain, `(?i)(?:unrecognized|unknown|unexpected|invalid|extra)[^\n]{0,30}\b(?:key|field|property|option)s?\b[^\n]{0,30}['"` + "`" + `](?P<option>mcpServers|mcp_servers|servers|mcp|context_servers|mcp\.servers)['"` + "`" + `]`, nil},
 				{certain, `(?i)['"` + "`" + `]?(?P<option>mcpServers|mcp_servers|servers)['"` + "`" + `]?:? (?:Required|is required|must be an object|expected object|is missing|not found in)`, nil},
@@ -55,8 +55,8 @@ func configCauses() []cause {
 		},
 		{
 			name: "args_not_array", category: ConfigMalformed,
-			explain: "The entry's \"args\" are no list: the client wants one text for each argument.",
-			fix:     "Write them as a list: \"args\": [\"-y\", \"PACKAGE\"].",
+			explain: "\"args\" in the server's entry is not a list. The client expects a list with one string for each argument.",
+			fix:     "Write \"args\" as a list: `\"args\": [\"-y\", \"PACKAGE\"]`",
 			clues: []clue{
 				{certain, `(?i)\bargs\b['"]?[^\n]{0,40}(?:expected (?:an )?array|must be an? (?:array|list|sequence)|is not (?:iterable|an array|a list)|should be a(?:n array| valid list)|expected a sequence|Expected array, received string)`, nil},
 				{certain, `Spread syntax requires \.\.\.iterable|args(?:\.\w+)? is not (?:a function|iterable)|spawnargs[^\n]{0,40}not iterable`, nil},
@@ -67,13 +67,13 @@ func configCauses() []cause {
 		},
 		{
 			name: "entry_shape_wrong", category: ConfigMalformed,
-			explain: "The entry is not shaped as this client wants it ({option|see the line below}).",
-			fix:     "Compare it with an example for this very client: other clients' entries have other fields.",
+			explain: "The server's entry does not have the form that this client expects ({option|a field is missing, unknown or of the wrong type}).",
+			fix:     "Compare the entry with an example for this client. Other clients use different fields.",
 			clues: []clue{
 				{strong, `(?s)"path": ?\[\s*"(?:mcpServers|servers)",\s*"(?P<option>[^"\n]+)"`, nil},
 				{strong, `(?i)does not adhere to (?:the )?MCP server configuration schema`, nil},
 				{strong, `(?i)\b(?:mcpServers|servers|mcp_servers|mcp)\.(?P<option>[\w.-]+)[^\n]{0,60}(?:expected|required|invalid|missing|unknown|unrecognized|must be)`, func(x *exam, m *match) bool {
-					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) && // the name of a host
+					return !strings.Contains(x.text, "//mcp."+m.names["option"]) && !strings.Contains(x.text, "lookup mcp."+m.names["option"]) && // a host name
 						!sdkModule.MatchString(m.names["option"])
 				}},
 				{strong, `(?i)(?:invalid|bad) (?:MCP )?(?:server )?config(?:uration)?[^\n]{0,60}(?:missing|expected|must|required|either|unknown|unrecognized)`, notOwnFile},
@@ -91,15 +91,15 @@ func configCauses() []cause {
 				{strong, `The "file" argument must be of type string\. Received (?:undefined|null|an instance of Array)`, nil},
 				{strong, `\[ERR_INVALID_ARG_(?:TYPE|VALUE)\]: The (?:"file"|argument 'file')`, nil},
 				{strong, `(?i)invalid (?:MCP )?(?:server )?(?:settings|configuration|config) (?:schema|format|structure|shape)\b`, nil},
-				{strong, `(?i)(?:Connection state: Error|Invalid config\w*[^\n]{0,40}:) Cannot read propert(?:ies|y) of undefined`, nil}, // the client reads an entry
+				{strong, `(?i)(?:Connection state: Error|Invalid config\w*[^\n]{0,40}:) Cannot read propert(?:ies|y) of undefined`, nil}, // the client parses an entry
 				{strong, `(?i)failed to get server instance: server name (?P<option>[\w.-]+) not found|server ['"` + "`" + `]?(?P<named>[\w.-]+)['"` + "`" + `]? (?:is )?not (?:found|defined|configured|listed) in (?:the |your )?(?:[\w.]*config\w*|settings|mcp\.json|mcpServers)`, nil},
 				{strong, `(?i)(?:environment|env) (?:variables?|entries|must|should)[^\n]{0,40}(?:be (?:added|given|written|specified|passed) as|in the form(?:at)?(?: of)?|format)[: ]+['"` + "`" + `]?(?:-e )?[A-Z]\w*=`, nil},
 			},
 		},
 		{
 			name: "server_config_invalid", category: ConfigMalformed,
-			explain: "The server's own configuration file {path|(see the line below)} has something in it that the server does not take.",
-			fix:     "Correct that file where the line below says; the client's entry is not what it is about.",
+			explain: "The server rejected its own configuration file ({path|its output names it}).",
+			fix:     "Correct that file at the position that the server's error names. The client's configuration is not affected.",
 			clues: []clue{
 				{strong, `(?i)(?:invalid|bad|malformed|unknown|unrecognized|unexpected)[^\n]{0,40} (?:in|of|at|from) (?:file )?['"` + "`" + `]?(?P<path>[\w./\\~-]*\.(?:toml|ya?ml|ini|cfg|conf|json5?))\b`, ownFile},
 				{strong, `(?i)['"` + "`" + `]?(?P<path>[\w./\\~-]*\.(?:toml|ya?ml|ini|cfg|conf))['"` + "`" + `]?(?::\d+(?::\d+)?)?:? (?:is invalid|invalid|unknown|unrecognized|unexpected) (?:key|field|option|setting|section|value|property|configuration)`, ownFile},
@@ -109,8 +109,8 @@ func configCauses() []cause {
 		},
 		{
 			name: "database_missing", category: ConfigMalformed,
-			explain: "The database server was reached, but it has no database {option|of that name}.",
-			fix:     "Correct the name at the end of the connection string, or create the database first.",
+			explain: "The database server has no database {option|of the configured name}.",
+			fix:     "Correct the database name at the end of the connection string, or create the database first.",
 			clues: []clue{
 				{certain, `\bdatabase "(?P<option>[^"\n]+)" does not exist|\b3D000\b`, nil},
 				{certain, `Unknown database '(?P<option>[^'\n]+)'|ER_BAD_DB_ERROR`, nil},
@@ -122,9 +122,9 @@ func configCauses() []cause {
 		},
 		{
 			name: "setting_value_invalid", category: ConfigMalformed,
-			explain: "The server got a setting it cannot use: {option|see the line below}.",
-			fix:     "Correct the value in \"args\" or \"env\"; in an address, characters such as @, : and % in a password have to be written as %40, %3A and %25.",
-			instead: []advice{{when: atURL, fix: "Correct the address; characters such as @, : and % in a password have to be written as %40, %3A and %25."}},
+			explain: "The server rejected a setting: {option|its value is not valid}.",
+			fix:     "Correct the value under \"args\" or \"env\". In a URL, percent-encode special characters in the password: @ as %40, : as %3A, % as %25.",
+			instead: []advice{{when: atURL, fix: "Correct the URL. Percent-encode special characters in the password: @ as %40, : as %3A, % as %25."}},
 			clues: []clue{
 				{strong, `(?i)invalid (?P<option>dsn|connection (?:string|uri|url)|database url|percent-encoded token|URI "[^"\n]{0,40})`, nil},
 				{strong, `(?i)(?:could not|cannot|failed to|unable to|error) pars\w+ (?:the )?(?P<option>(?:rfc1738 )?(?:url|uri|dsn|connection string|database url))\b`, nil},
@@ -141,8 +141,8 @@ func configCauses() []cause {
 		},
 		{
 			name: "unknown_cli_option", category: ConfigMalformed,
-			explain: "The program does not know the option {option|it was given}: it is misspelt, or belongs to another version.",
-			fix:     "Take the option out of \"args\", or spell it as the server's documentation does.",
+			explain: "The program does not accept the argument {option|that it was given}. It is misspelt, or it belongs to a different version.",
+			fix:     "Remove the argument from \"args\", or correct it as shown in the server's documentation.",
 			clues: []clue{
 				{certain, `(?i)error: (?:unknown|unrecognized|unrecognised) option:? ['"` + "`" + `]?(?P<option>-{1,2}[\w=.-]+)`, nil},
 				{certain, `(?i)\bunknown (?:option|flag|argument|arguments|command line flag|command-line option|switch)s?:? ?['"` + "`" + `]?(?P<option>-{0,2}[\w=.-]+)`, nil},
@@ -166,8 +166,8 @@ func configCauses() []cause {
 		},
 		{
 			name: "required_argument_missing", category: ConfigMalformed,
-			explain: "The server was started without an argument it needs: {option|see the line below}.",
-			fix:     "Add what the line below names to \"args\", as the server's documentation shows it.",
+			explain: "The server requires an argument that was not given ({option|its output names it}).",
+			fix:     "Add the missing argument to \"args\", as shown in the server's documentation.",
 			clues: []clue{
 				{certain, `error: the following arguments are required: (?P<option>[^\n]+)`, nil},
 				{certain, `(?s)error: the following required arguments were not provided:\s+(?P<option>[^\n]+)`, nil},
@@ -185,11 +185,11 @@ func configCauses() []cause {
 	}
 }
 
-// clientFile is a file in which a client keeps its servers.
+// clientFile matches a file in which a client configures servers.
 var clientFile = &wording{source: `(?i)claude|cursor|mcp|cline|windsurf|codex|opencode|zed|vscode|goose|continue`}
 
-// ownFile tells whether a line is about a file of the server itself, which was
-// started and reads it. The client's own are known by their names.
+// ownFile reports whether a line is about the server's own file, which the running server reads. A
+// client's files are known by their names.
 func ownFile(x *exam, m *match) bool {
 	return len(x.Command) > 0 && x.URL == "" && !clientFile.MatchString(m.names["path"]) && !strings.Contains(m.said, "mcpServers") && !packageFile.MatchString(m.names["path"])
 }

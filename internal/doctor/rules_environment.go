@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// variableName is a name that can be nothing but a variable's: API, HTTP and
-// ERROR are words.
+// variableName matches names that can only be variables: API, HTTP and ERROR are words.
 var variableName = &wording{source: `^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$`}
 
 var plainVariables = []string{"DSN", "PORT", "TOKEN", "DATABASEURL", "APPDATA", "HOME", "PATH"}
@@ -16,22 +15,21 @@ func namesVariable(_ *exam, m *match) bool {
 	return variableName.MatchString(name) && !strings.HasPrefix(name, "ERR_") || slices.Contains(plainVariables, name)
 }
 
-// isCode: what systems and libraries call their errors is written as variables
-// are.
+// isCode reports whether a name is an error code: systems and libraries write these like variables.
 func isCode(name string) bool {
 	return slices.ContainsFunc([]string{"EAI_", "ERR_", "UND_ERR", "UNABLE_TO_", "DEPTH_ZERO_", "SELF_SIGNED_", "CERT_HAS_", "CERT_NOT_", "HPE_", "ERROR_", "STATUS_", "SSL_ERROR", "NS_ERROR"},
 		func(front string) bool { return strings.HasPrefix(name, front) })
 }
 
-// environRead tells whether a stack of Python shows that a name was looked up in
-// the environment, and not in some dictionary.
+// environRead reports whether a Python stack trace shows that a name was looked up in the
+// environment and not in a dictionary.
 func environRead(text string) bool {
 	return slices.ContainsFunc([]string{"environ", "getenv", "<frozen os>", `os.py"`, "env[", "config("}, func(sign string) bool { return strings.Contains(text, sign) })
 }
 
-// aside is a line that only mentions that something is not set: a warning or a
-// note, about what the server can do without.
-func aside(m *match) bool {
+// isAside reports whether a line mentions only in passing that something is not set: a warning or a
+// note about something optional.
+func isAside(m *match) bool {
 	return inPassing.MatchString(m.said) && !insisting.MatchString(m.said)
 }
 
@@ -40,17 +38,17 @@ var (
 	insisting = &wording{source: `(?:^|[\s\[(|])(?i:errors?)(?:\]|:|\s-|\)|,)|\bERROR\b|(?i)\b(?:fatal|critical|exiting|aborting|exception|must|cannot (?:start|run|continue)|panic)\b|\[server stderr\]|\[info\] .*\b(?:required|missing)\b|\bplease set\b|\w+Error:`}
 )
 
-// unset are the ways to say that a variable has no value, in earnest.
+// unset returns the clues that a required variable is not set.
 func unset() []clue {
 	clues := saidUnset()
 	for i, c := range clues {
 		when := c.when
 		clues[i].when = func(x *exam, m *match) bool {
-			return !aside(m) && !isCode(m.names["variable"]) && (when == nil || when(x, m))
+			return !isAside(m) && !isCode(m.names["variable"]) && (when == nil || when(x, m))
 		}
 	}
 	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,
-		func(x *exam, m *match) bool { return aside(m) && namesVariable(x, m) }})
+		func(x *exam, m *match) bool { return isAside(m) && namesVariable(x, m) }})
 }
 
 func saidUnset() []clue {
@@ -73,7 +71,7 @@ func saidUnset() []clue {
 		{certain, `(?i:Failed to (?:load|parse|read)|Invalid|Missing)[^\n]{0,20} (?i:environment variables|environment configuration|env(?:ironment)? (?:config|validation))`, nil},
 		{strong, `(?s)ZodError:? \[.*?"path": ?\[\s*"(?P<variable>[A-Z][A-Z0-9_]+)"`, nil},
 		{strong, `(?s)validation errors? for \w*(?:Settings|Config|Env)\w*\s+(?P<variable>\w+)\s+Field required`, func(x *exam, m *match) bool {
-			m.names["variable"] = strings.ToUpper(m.names["variable"]) // what pydantic looks for
+			m.names["variable"] = strings.ToUpper(m.names["variable"]) // pydantic's name for it
 			return !slices.Contains([]string{"DEBUG", "LOG_LEVEL", "MOUNT_PATH", "HOST", "PORT"}, m.names["variable"])
 		}},
 		{certain, `(?:must|should) have required property '(?P<variable>[A-Za-z]\w*(?:[Kk]ey|[Tt]oken|[Ss]ecret|Url|URL|[Pp]assword|[Ii]d)\w*)'`, nil},
@@ -93,37 +91,37 @@ func saidUnset() []clue {
 	}
 }
 
-// notAnAnswer tells the server's own complaint from an answer over HTTP: a key
-// that a service misses may well be set and not sent.
+// notAnAnswer reports whether a complaint is the server's own and not an HTTP response: a key that
+// a service lacks may be set but not sent.
 func notAnAnswer(x *exam, m *match) bool {
 	return !x.status(&match{}, 401, 403) && !strings.Contains(m.said, "401") && !strings.Contains(strings.ToLower(m.said), "unauthorized") && !strings.Contains(m.said, "error_description")
 }
 
-// unsetWhere are the clues of unset under a further condition, and surer: a
-// cause that knows more is the better one.
+// unsetWhere returns the clues of unset under a further condition, with more confidence: the more
+// specific cause is the better one.
 func unsetWhere(fits func(x *exam, m *match) bool) []clue {
 	var clues []clue
 	for _, c := range unset() {
 		when := c.when
-		clues = append(clues, clue{c.sure + 0.02, c.says, func(x *exam, m *match) bool {
+		clues = append(clues, clue{c.confidence + 0.02, c.expr, func(x *exam, m *match) bool {
 			return (when == nil || when(x, m)) && fits(x, m)
 		}})
 	}
 	return clues
 }
 
-// envOption is what docker's -e takes.
+// envOption matches what docker's -e accepts.
 var envOption = &wording{source: `^[A-Z_][A-Z0-9_]*(?:=.*)?$|=|^-`}
 
-// rejected is an answer that a wrong key or token gets.
+// rejected matches responses to a wrong key or token.
 var rejected = &wording{source: `(?i)\b(?:401|403|unauthorized|forbidden|invalid (?:x-)?api[- ]?key|invalid token|bad credentials|authentication|access denied)\b`}
 
 func environmentCauses() []cause {
 	return []cause{
 		{
 			name: "env_placeholder_not_expanded", category: MissingEnvVar,
-			explain: "The server got the reference to {variable|a variable} as it is written instead of a value: this client does not fill in references of that kind, or the variable is not set.",
-			fix:     "Write the value in the place of the reference, or refer to {variable|the variable} in the way this client's documentation names.",
+			explain: "The server received the reference to {variable|a variable} instead of its value. Either this client does not expand references of that form, or the variable is not set.",
+			fix:     "Replace the reference with the value, or refer to {variable|the variable} in the form that this client's documentation describes.",
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool {
 					name := unexpanded(x.line)
@@ -161,10 +159,10 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "env_not_forwarded_to_container", category: MissingEnvVar,
-			explain: "{variable|A variable the server needs} is not set inside the container: docker passes on only what -e names.",
-			fix:     "Add -e {variable|NAME} to the arguments of docker run (the name, not the value), and the value to the \"env\" part of the entry.",
+			explain: "{variable|A variable that the server requires} is not set inside the container. Docker passes on only the variables named with -e.",
+			fix:     "Add `-e {variable|NAME}` to the arguments of docker run (the name, not the value), and set the value under \"env\" in the server's entry.",
 			clues: append(unsetWhere(func(x *exam, m *match) bool { return x.container() }),
-				clue{certain, "", func(x *exam, m *match) bool { // -e takes NAME or NAME=value; here stands something else
+				clue{certain, "", func(x *exam, m *match) bool { // -e accepts NAME or NAME=value; this is neither
 					where := rejected.FindStringIndex(x.text)
 					for i, word := range x.Command {
 						if where != nil && i > 0 && (x.Command[i-1] == "-e" || x.Command[i-1] == "--env") && !envOption.MatchString(word) {
@@ -179,7 +177,7 @@ func environmentCauses() []cause {
 		{
 			name: "env_given_as_argument", category: MissingEnvVar,
 			explain: "{variable|A variable} was given as an argument, but the server reads it from the environment.",
-			fix:     "Move it to the \"env\" part of the entry: \"env\": {{\"{variable|NAME}\": \"...\"}.",
+			fix:     "Move it to \"env\" in the server's entry: `\"env\": {{\"{variable|NAME}\": \"VALUE\"}`",
 			clues: unsetWhere(func(x *exam, m *match) bool {
 				name := m.names["variable"]
 				return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {
@@ -190,8 +188,8 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "dotenv_not_loaded", category: MissingEnvVar,
-			explain: "The server's .env file was not read ({path|it is looked for in the folder the server is started in}), so {variable|its settings} are missing.",
-			fix:     "Set \"cwd\" to the server's folder, or write the variables into the \"env\" part of the entry.",
+			explain: "The server did not read its .env file ({path|expected in the directory where it is started}), so {variable|its settings} are missing.",
+			fix:     "Set \"cwd\" to the server's directory, or set the variables under \"env\" in the server's entry.",
 			clues: []clue{
 				{certain, `(?i)(?:could not|cannot|failed to|unable to|no) (?:find|load|read|open)?[^\n]{0,20}\.env(?: file)?\b[^\n]{0,20}(?:not found|missing|found)?`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "injecting env") }},
 				{certain, `(?i)\.env(?: file)? (?:is )?(?:not found|missing|does not exist|could not be (?:found|loaded|read))`, nil},
@@ -203,8 +201,8 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "env_not_set", category: MissingEnvVar,
-			explain: "The server needs {variable|a setting it did not get}, and it is not set in the environment the client gives it.",
-			fix:     "Add it to the \"env\" part of the server's entry: \"{variable|NAME}\": \"...\".",
+			explain: "The server requires {variable|a setting}, but it is not set in the environment that the client provides.",
+			fix:     "Set it under \"env\" in the server's entry: `\"{variable|NAME}\": \"VALUE\"`",
 			clues:   unset(),
 			hides:   []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
 		},

@@ -2,9 +2,8 @@ package doctor
 
 import "strings"
 
-// faintClues are words that point somewhere without saying it: a noun of the
-// trade and a complaint in one line. They count only where nothing else was
-// found, and never against a clue that knows what the tool prints.
+// faintClues returns words that only suggest a cause: a technical term and a complaint in one line.
+// They count only if nothing else was found, never against a clue that knows a tool's output.
 func faintClues() map[string][]clue {
 	const fails = `(?:fail\w*|error|could ?n[o'’]t|couldn['’]t|cannot|can['’]t|unable|invalid|denied|reject\w*|refus\w*|issue|problem)`
 	clues := map[string][]string{
@@ -97,14 +96,14 @@ func faintClues() map[string][]clue {
 	}
 	made := map[string][]clue{}
 	for cause, all := range clues {
-		for _, says := range all {
-			made[cause] = append(made[cause], clue{faint, says, complaint})
+		for _, expr := range all {
+			made[cause] = append(made[cause], clue{faint, expr, complaint})
 		}
 	}
 	return made
 }
 
-// complaint tells a line that is about the trouble from what logs always hold.
+// complaint reports whether a line is about the failure and not routine log output.
 func complaint(x *exam, m *match) bool {
 	for _, usual := range []string{`"method":`, `"jsonrpc"`, `"capabilities"`, "For troubleshooting guidance", "this is likely due to", "announced", "If you are developing"} {
 		if strings.Contains(m.said, usual) {
@@ -116,14 +115,14 @@ func complaint(x *exam, m *match) bool {
 
 var harmless = &wording{source: `(?i)\b(?:info|debug|trace)\b[^\n]{0,80}$|\bsuccessfully\b|\bauthenticated via\b|may require|^\s+at \S|without error|no errors?\b|0 errors|key: internal server error|\boptional\b`}
 
-// complained tells a complaint from a line that only reports how things are: a
-// level below warning, a limit that is announced.
+// complained reports whether a line is more than a status report, such as a level below warning or
+// an announced limit.
 func complained(_ *exam, m *match) bool { return !reporting.MatchString(m.said) }
 
 var reporting = &wording{source: `^(?:[\w:.,+-]+ ){0,3}[\[(<]?(?:INFO|DEBUG|TRACE|info|debug|trace|Info|Debug|Trace)[\])>]?(?::|\s|$)[^\n]*?(?:\d|enabled|disabled|configured|loaded|set to)`}
 
-// allIsWell tells whether a line names a trouble only to say that there is none,
-// or what would be done about it.
+// allIsWell reports whether a line names a problem only to rule it out, or to say what would be
+// done about it.
 func allIsWell(m *match) bool { return wellSaid.MatchString(m.said) && !inEarnest.MatchString(m.said) }
 
 var wellSaid = &wording{source: `(?i)[:=] ?(?:0(?:\.0+)?%?(?: requests?| errors?)?|false|ok|on|off|none|enabled|disabled|passed)\.?$|\b(?:handler|middleware|policy|check|hook|guard|limiter|interceptor)s? (?:is |was )?(?:registered|installed|enabled|loaded|ready|configured|ok|passed)\b|\bretry (?:policy|on|for)\b[^\n]*,`}

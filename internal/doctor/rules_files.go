@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// scriptTail is the end of a path to a script.
+// scriptTail matches the end of a path to a script.
 var scriptTail = &wording{source: `^[^-/][^\n]*/[^/\n]+\.(?:py|[cm]?js|ts|jar)$|^[^-/][^/\n]*\.(?:py|[cm]?js|ts|jar)$`}
 
-// fileCauses are about paths that are not there, or that may not be touched.
+// fileCauses returns the causes about paths that do not exist or are not accessible.
 func fileCauses() []cause {
 	return []cause{
 		{
 			name: "windows_env_stripped", category: PathNotFound,
-			explain: "The client starts the server without Windows' own variables ({variable|APPDATA, SystemRoot}), so paths made of them lead nowhere.",
-			fix:     "Add them to the \"env\" part of the entry: \"APPDATA\": \"C:\\\\Users\\\\YOU\\\\AppData\\\\Roaming\", \"SystemRoot\": \"C:\\\\Windows\".",
+			explain: "The client starts the server without the standard Windows variables ({variable|APPDATA, SystemRoot}), so paths built from them do not exist.",
+			fix:     "Set them under \"env\" in the server's entry: `\"APPDATA\": \"C:\\\\Users\\\\YOU\\\\AppData\\\\Roaming\", \"SystemRoot\": \"C:\\\\Windows\"`",
 			clues: []clue{
 				{certain, `[\\/]\$\{(?P<variable>APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMDATA|HOME)\}`, nil},
 				{certain, `[\\/]?%(?P<variable>APPDATA|LOCALAPPDATA|USERPROFILE|SystemRoot|PROGRAMFILES|HOMEDRIVE)%[\\/]`, nil},
@@ -36,8 +36,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "cwd_does_not_exist", category: PathNotFound,
-			explain: "The working folder {path|of the server} does not exist.",
-			fix:     "Correct \"cwd\" in the server's entry, or leave it out.",
+			explain: "The working directory {path|of the server} does not exist.",
+			fix:     "Correct or remove \"cwd\" in the server's entry.",
 			clues: []clue{
 				{certain, `\bchdir (?P<path>[^\n]+?): no such file or directory`, nil},
 				{certain, `\bspawn [^"'\n]+ ENOTDIR`, nil},
@@ -58,8 +58,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "docker_mount_missing", category: PathNotFound,
-			explain: "Docker cannot mount {path|a folder} into the container: it does not exist on this machine, or Docker may not see it.",
-			fix:     "Correct the path in front of the colon behind -v (or behind source=): an absolute path that exists; on a Mac or Windows also one that Docker Desktop shares (Settings, Resources, File sharing).",
+			explain: "Docker cannot mount {path|a directory} into the container: it does not exist on this machine, or Docker has no access to it.",
+			fix:     "Correct the host path (before the colon in -v, or after source=). It must be absolute and exist. On macOS and Windows, Docker Desktop must also share it (Settings, Resources, File sharing).",
 			clues: []clue{
 				{certain, `error while creating mount source path '(?P<path>[^'\n]+)'`, nil},
 				{certain, `bind source path does not exist: (?P<path>[^\n]+)`, nil},
@@ -71,8 +71,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "wrong_directory_argument", category: PathNotFound,
-			explain: "The folder {path|given to the server} does not exist or is not what the server expects there.",
-			fix:     "Correct the path in the arguments: it has to be absolute and has to exist.",
+			explain: "The directory {path|given to the server} does not exist, or it is not what the server expects.",
+			fix:     "Correct the path in the arguments. It must be absolute and exist.",
 			clues: []clue{
 				{strong, `error: No such file or directory \(os error 2\)`, func(x *exam, _ *match) bool {
 					return x.runs("uv", "uvx") || x.has("--directory", "--project")
@@ -99,12 +99,12 @@ func fileCauses() []cause {
 		},
 		{
 			name: "script_missing", category: PathNotFound,
-			explain: "The server's own file {path|or program} does not exist: the path is wrong, relative to another folder, or the project was never built.",
-			fix:     "Use the absolute path; if it is built from source, build it first (npm install, then npm run build).",
+			explain: "The server's file {path|or program} does not exist. The path is wrong or relative to a different directory, or the project has not been built.",
+			fix:     "Use the absolute path. If the server is built from source, build it first (`npm install`, then `npm run build`).",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uv", "uvx") },
-				fix: "Clients start servers in a folder of their own: give the script's absolute path, or its folder in front of run: uv --directory {$path project} run SCRIPT"},
+				fix: "Clients start servers in a directory of their own. Use the script's absolute path, or name its directory before \"run\": `uv --directory {$path project} run SCRIPT`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("python", "python3", "deno", "ruby", "bash", "sh", "java") },
-					fix: "Clients start servers in a folder of their own: give the absolute path of the file, or set \"cwd\" to its folder."}},
+					fix: "Clients start servers in a directory of their own. Use the file's absolute path, or set \"cwd\" to its directory."}},
 			clues: []clue{
 				{certain, `can't open file '(?P<path>[^'\n]+)': \[Errno 2\]`, nil},
 				{certain, `(?:Error: )?Cannot find module '(?P<path>(?:/|[A-Za-z]:\\)[^'\n]+)'(?s:.*?)requireStack: \[\]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "node_modules") }},
@@ -124,13 +124,13 @@ func fileCauses() []cause {
 		},
 		{
 			name: "space_in_path_argument", category: PathNotFound,
-			explain: "A path with a space was taken apart at the space: {path|its first half} does not exist.",
-			fix:     "Give the path as one entry of \"args\", without quotes or backslashes of its own.",
+			explain: "A path that contains a space was split at the space: {path|its first part} does not exist.",
+			fix:     "Write the path as a single element of \"args\", without extra quotes or backslashes.",
 			clues: []clue{
 				{strong, `(?i)(?:ENOENT|no such file|not found|does not exist|cannot access)[^\n]{0,80}['"` + "`" + `](?P<path>(?:/Users/[^/\n'"]+/Library/Mobile|/Users/[^/\n'"]+/Library/Application|[A-Za-z]:\\Program|[^'"\n]*/(?:Google|One|Visual|Application))['"` + "`" + `])`, nil},
 				{strong, `(?i)no such file or directory[^\n]{0,60}\\ `, nil},
 				{certain, `(?:Cannot find module|can't open file|No such file or directory:?) '(?P<path>/[^'\n]+)'`, func(x *exam, m *match) bool {
-					at := slices.Index(x.Command, m.names["path"]) // a path without an ending, and the rest of it is the next argument
+					at := slices.Index(x.Command, m.names["path"]) // a path without an extension whose rest is the next argument
 					return at > 0 && at+1 < len(x.Command) && !strings.Contains(path.Base(m.names["path"]), ".") && scriptTail.MatchString(x.Command[at+1])
 				}},
 			},
@@ -138,8 +138,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "binary_download_incomplete", category: PathNotFound,
-			explain: "The package is only a shell around a binary that was never downloaded: {path|the binary} is missing.",
-			fix:     "Install it again with its install scripts allowed (no --ignore-scripts) and the network open.",
+			explain: "The package only launches a binary, and that binary was not downloaded: {path|its file} does not exist.",
+			fix:     "Reinstall the package with install scripts enabled (without --ignore-scripts) and with network access.",
 			clues: []clue{
 				{strong, `(?i)(?:binary|executable) (?:file )?(?:not found|is missing|does not exist|missing)(?: at| in|:) ?['"]?(?P<path>[^\n'"]+)`, func(x *exam, m *match) bool {
 					return !strings.Contains(x.text, "ms-playwright") && !strings.Contains(m.said, "PATH") && strings.ContainsAny(m.names["path"], `/\\.`)
@@ -152,8 +152,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "data_file_missing", category: PathNotFound,
-			explain: "The server wanted a file that does not exist: {path|see the line below}.",
-			fix:     "Create it, or correct the path to it in the server's arguments or variables.",
+			explain: "The server requires a file that does not exist ({path|its output names it}).",
+			fix:     "Create the file, or correct its path in the server's arguments or variables.",
 			clues: []clue{
 				{likely, `ENOENT: no such file or directory,? (?:open|stat|lstat|scandir|access|readlink|mkdir|rename|unlink|copyfile|realpath|watch) '(?P<path>[^'\n]+)'?`, nil},
 				{likely, `FileNotFoundError: (?:\[Errno 2\] No such file or directory: )?['"]?(?P<path>[^\s'"]*[./\\][^\n'"]*)`, func(_ *exam, m *match) bool {
@@ -174,8 +174,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "npm_cache_root_owned", category: PermissionDenied,
-			explain: "npm may not write into its own cache ({path|~/.npm}): some of it belongs to root, from an earlier run with sudo.",
-			fix:     "The user has to become the owner of npm's cache, ~/.npm, again.",
+			explain: "npm cannot write to its cache ({path|~/.npm}): some files belong to root, from an earlier run with sudo.",
+			fix:     "The user must restore their ownership of npm's cache, ~/.npm.",
 			command: "sudo chown -R $(id -u):$(id -g) ~/.npm",
 			clues: []clue{
 				{certain, `Your cache folder contains root-owned files`, nil},
@@ -188,8 +188,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "deno_permission", category: PermissionDenied,
-			explain: "Deno does not let the server do this: it was started without the permission for it ({flag|see the line below}).",
-			fix:     "The user decides whether the server may do that: the permission is an argument after \"run\".",
+			explain: "Deno blocked the server: it was started without the required permission ({flag|its output names it}).",
+			fix:     "The user decides whether to grant this permission. It is an argument after \"run\".",
 			command: "{flag|--allow-PERMISSION}",
 			clues: []clue{
 				{certain, `(?:NotCapable|PermissionDenied): Requires \w+ access(?: to [^\n]+?)?, (?:run again|specify)(?: with)? the (?P<flag>--allow-\w+)(?: flag)?`, nil},
@@ -200,10 +200,10 @@ func fileCauses() []cause {
 		},
 		{
 			name: "docker_socket_permission", category: PermissionDenied,
-			explain: "You may not talk to Docker's daemon: the socket {path|/var/run/docker.sock} is not open to this user.",
-			fix:     "The user has to get access to Docker, in the way Docker's documentation names for this system, and log in again.",
+			explain: "The current user cannot access the Docker daemon's socket, {path|/var/run/docker.sock}.",
+			fix:     "The user must be given access to Docker, as Docker's documentation describes for this system, and then log in again.",
 			command: "sudo usermod -aG docker $USER",
-			instead: []advice{{when: onWindows, fix: "The user has to become a member of the group docker-users, and log in again."}},
+			instead: []advice{{when: onWindows, fix: "The user must be added to the docker-users group, and then log in again."}},
 			clues: []clue{
 				{certain, `(?i)permission denied while trying to connect to the docker (?:daemon socket|API)(?: at (?P<path>\S+))?`, nil},
 				{certain, `dial unix (?P<path>\S*docker\.sock): connect: permission denied`, nil},
@@ -214,8 +214,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "macos_tcc", category: PermissionDenied,
-			explain: "macOS keeps the client out of {path|a protected folder}: Documents, Desktop, Downloads, and other programs need a permission of their own.",
-			fix:     "Allow the client in System Settings → Privacy & Security (Files and Folders, Full Disk Access or Automation), or move the server out of that folder.",
+			explain: "macOS blocks the client's access to {path|a protected directory or application}. Documents, Desktop, Downloads and controlling other applications require the user's permission.",
+			fix:     "Allow the client in System Settings → Privacy & Security (Files and Folders, Full Disk Access or Automation), or move the server out of that directory.",
 			clues: []clue{
 				{certain, `PermissionError: \[Errno 1\](?: Operation not permitted(?:: '(?P<path>[^'\n]+)')?)?`, nil},
 				{certain, `(?i)operation not permitted[^\n]{0,80}(?P<path>/Users/[^/\n]+/(?:Documents|Desktop|Downloads|Library)[^\n'"]*)`, nil},
@@ -229,8 +229,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "shared_tmp_owned_by_other_user", category: PermissionDenied,
-			explain: "A file or folder in the shared temporary folder ({path|/tmp}) belongs to another user.",
-			fix:     "Give the server a temporary folder of its own: set TMPDIR in the \"env\" part of its entry.",
+			explain: "A file or directory in the shared temporary directory ({path|/tmp}) belongs to a different user.",
+			fix:     "Give the server its own temporary directory: set TMPDIR under \"env\" in the server's entry.",
 			clues: []clue{
 				{certain, `(?:EACCES|EPERM)[^\n]{0,80}['" ](?P<path>(?:/private)?/(?:var/)?tmp/[^\s'"]+)`, nil},
 				{certain, `(?i)permission denied:? ['"]?(?P<path>(?:/private)?/(?:var/)?tmp/[^\s'"]+)`, nil},
@@ -240,8 +240,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "cache_dir_not_writable", category: PermissionDenied,
-			explain: "The server may not write to {path|a folder it needs}: the folder is read-only or belongs to somebody else.",
-			fix:     "Point it to a folder you own (a variable of the server, XDG_CACHE_HOME or HOME), or start it in one with \"cwd\".",
+			explain: "The server cannot write to {path|a directory that it needs}: the directory is read-only or belongs to a different user.",
+			fix:     "Point the server to a directory that you own, with the server's own setting, XDG_CACHE_HOME or HOME, or with \"cwd\" in its entry.",
 			clues: []clue{
 				{strong, `(?i)attempt to write a readonly database`, nil},
 				{certain, `(?i)(?:EROFS|read-only file system)[^\n]{0,20}(?:[:,] ?(?:mkdir|open)? ?['"]?(?P<path>/[^\s'"]*))?`, nil},
@@ -254,10 +254,10 @@ func fileCauses() []cause {
 		},
 		{
 			name: "access_denied", category: PermissionDenied,
-			explain: "The operating system refused access to {path|something the server needs}.",
-			fix:     "See who may use it (ls -l), and start the server as that user or give it another path. Do not run it as root.",
-			instead: []advice{{when: saying("listen EACCES", "bind: permission", "bind on address"), explain: "The server may not listen on that port: those below 1024 are for the system.",
-				fix: "Give the server a port above 1023."}},
+			explain: "The operating system denied access to {path|a file or resource that the server needs}.",
+			fix:     "Check who has access (`ls -l`), then run the server as that user or use a different path. Do not run it as root.",
+			instead: []advice{{when: lineContains("listen EACCES", "bind: permission", "bind on address"), explain: "The server is not allowed to listen on that port: ports below 1024 are reserved for the system.",
+				fix: "Configure the server to use a port above 1023."}},
 			clues: []clue{
 				{likely, `\b(?:EACCES|EPERM)\b`, nil},
 				{likely, `\[(?:Errno 13|WinError 5)\]`, nil},
@@ -275,5 +275,5 @@ func fileCauses() []cause {
 	}
 }
 
-// notOurPermission are refusals of a service, not of the operating system.
+// notOurPermission matches failedResponses by a service, not by the operating system.
 var notOurPermission = &wording{source: `(?i)publickey|for user|for (?:table|schema|relation|database)|pull access|403|401|API|token|scope|PERMISSION_DENIED`}

@@ -11,8 +11,8 @@ func sessionCauses() []cause {
 	return []cause{
 		{
 			name: "no_session_affinity", category: SessionLost,
-			explain: "Requests of one session reach different instances of the server, and only one of them knows it.",
-			fix:     "Make the load balancer keep a session on one instance (by Mcp-Session-Id), share sessions between them, or run the server stateless.",
+			explain: "Requests of one session reach different instances of the server, and only one of them has the session.",
+			fix:     "Configure the load balancer to route by Mcp-Session-Id, share sessions between the instances, or run the server stateless.",
 			clues: []clue{
 				{certain, `(?i)(?:session affinity|sticky session|different (?:pod|instance|worker|replica))`, nil},
 				{strong, `(?i)session[^\n]{0,20}(?:not found|invalid|unknown)|no valid session id`, func(x *exam, _ *match) bool {
@@ -23,10 +23,10 @@ func sessionCauses() []cause {
 		},
 		{
 			name: "session_not_initialized", category: SessionLost,
-			explain: "The request belongs to no session the server knows: it was never begun with initialize, or its id was not sent along.",
-			fix:     "Connect again, so that initialize comes first and its Mcp-Session-Id goes with every request: gauze run --url {url|URL} does that.",
-			instead: []advice{{when: live, explain: "The server wants a session before it gives one: it refuses even the first request, which begins it.",
-				fix: "Check the address: this one may be for something else than MCP (the server's documentation names it). If it is right, tell who runs the server."}},
+			explain: "The request does not belong to a session that the server knows: either initialize was not sent first, or the session ID was not included.",
+			fix:     "Reconnect with a client that sends initialize first and includes Mcp-Session-Id in every request: `gauze run --url {url|URL}`",
+			instead: []advice{{when: live, explain: "The server requires a session ID even for initialize, the request that creates the session.",
+				fix: "Check in the server's documentation that this is the address for MCP clients. If it is, report the problem to the server's operator."}},
 			clues: []clue{
 				{strong, `(?i)(?:missing|no|required?|without)[^\n]{0,20}(?:mcp-)?session[- _]?id`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "no valid session") }},
 				{strong, `(?i)(?:mcp-)?session[-_ ]?id[^\n]{0,10} (?:header )?(?:is )?(?:required|missing)`, nil},
@@ -35,16 +35,16 @@ func sessionCauses() []cause {
 		},
 		{
 			name: "session_expired_no_reinit", category: SessionLost,
-			explain: "The server has forgotten the session (it was restarted, or the session was idle too long), and the client goes on using it.",
-			fix:     "Connect again; gauze run --url {url|URL} does that by itself.",
-			instead: []advice{{when: live, explain: "The server has forgotten the session (it was restarted, or several copies of it share the address).",
-				fix: "Try again in a moment; if it stays so, tell who runs the server that sessions get lost."}},
+			explain: "The server no longer has this session (it restarted, or the session expired), but the client keeps using it.",
+			fix:     "Reconnect with a client that starts a new session when the old one is lost: `gauze run --url {url|URL}`",
+			instead: []advice{{when: live, explain: "The server no longer has this session (it restarted, or several instances share the address).",
+				fix: "Try again in a moment. If it happens again, report the lost sessions to the server's operator."}},
 			clues: []clue{
 				{certain, `(?i)session ?(?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|been closed|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
 				{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
 				{certain, `(?i)session with (?:the )?id ['"]?[\w-]+['"]? (?:was |is |could )?(?:not (?:be )?found|does not exist|expired)`, nil},
 				{certain, `(?i)No transport found for session(?:Id)?|Could not find session`, nil},
-				{strong, `(?i)SseClientTransport[^\n]{0,20}Error sending message: 40[04]\b`, nil}, // it was connected, or there would be no place to send to
+				{strong, `(?i)SseClientTransport[^\n]{0,20}Error sending message: 40[04]\b`, nil}, // it was connected, or it would not know where to send
 				{strong, `(?i)Server not initialized`, func(x *exam, m *match) bool {
 					return x.remote() || x.status(m, 400, 404) || strings.Contains(x.text, "-32000")
 				}},
@@ -53,8 +53,8 @@ func sessionCauses() []cause {
 		},
 		{
 			name: "idle_stream_timeout", category: SessionLost,
-			explain: "The stream between client and server was cut after a time of silence, by the server or by something in between.",
-			fix:     "Raise the idle limit of the server or proxy (proxy_read_timeout, spring.mvc.async.request-timeout), or let the server send signs of life.",
+			explain: "The server, or a proxy between it and the client, closed the stream after a period without data.",
+			fix:     "Raise the idle timeout of the server or proxy (proxy_read_timeout, spring.mvc.async.request-timeout), or enable keep-alive messages in the server.",
 			clues: []clue{
 				{certain, `AsyncRequestTimeoutException`, nil},
 				{certain, `(?i)(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
@@ -68,8 +68,8 @@ func sessionCauses() []cause {
 	}
 }
 
-// redirected reads where a redirect leads: to another host, or elsewhere on the
-// same one.
+// redirected reads where a redirect leads: to a different host, or to a different path of the same
+// one.
 func (x *exam) redirected(m *match) bool {
 	from, err := url.Parse(x.URL)
 	if err != nil || x.URL == "" {
@@ -91,13 +91,13 @@ func (x *exam) redirected(m *match) bool {
 	return false
 }
 
-// slashMoved tells whether a redirect only adds or drops the slash at the end.
+// slashMoved reports whether a redirect only adds or removes the slash at the end.
 func (x *exam) slashMoved(m *match) bool {
 	at, err := url.Parse(x.URL)
 	return err == nil && m.names["target"] != "" && m.names["target"] == " to "+turned(at).EscapedPath()
 }
 
-// turned is an address with the slash at its end the other way round.
+// turned returns an address with the slash at its end added or removed.
 func turned(u *url.URL) *url.URL {
 	other := *u
 	if other.RawPath = ""; strings.HasSuffix(u.Path, "/") {
@@ -121,13 +121,13 @@ func endpointCauses() []cause {
 	return []cause{
 		{
 			name: "trailing_slash_redirect", category: TransportMismatch,
-			explain: "The server answers with a redirect{target| (usually from /mcp to /mcp/)}, and the client does not follow it with the request and its headers.",
-			fix:     "Write the address as the redirect names it: nearly always with a slash at the end where there is none, or without the one that is there.",
+			explain: "The server answers with a redirect{target| (usually from /mcp to /mcp/)}, and the client does not resend the request and its headers to the new address.",
+			fix:     "Use the address that the redirect names. Usually only the slash at the end differs.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return m.names["other"] != "" }, explain: "The server sends visitors to another host, {other|see below}. Gauze does not follow, because your headers would go there.",
-					fix: "See in the server's documentation whether that host is right; if it is, write the new address into the entry yourself."},
-				{when: func(x *exam, m *match) bool { return x.slashMoved(m) }, explain: "The server answers with a redirect: it wants the address with the slash at the end the other way round.",
-					fix: "Use this address: {turned|the one with the slash}"},
+				{when: func(x *exam, m *match) bool { return m.names["other"] != "" }, explain: "The server redirects to a different host, {other|named in its response}. Gauze does not follow the redirect, because your headers would be sent there.",
+					fix: "Check in the server's documentation that the new host is correct. If it is, write the new address into the entry yourself."},
+				{when: func(x *exam, m *match) bool { return x.slashMoved(m) }, explain: "The server redirects to the same address with a slash added or removed at the end.",
+					fix: "Use this address: `{turned|URL/}`"},
 			},
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool { return x.redirected(m) }},
@@ -142,9 +142,9 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "wrong_service_on_port", category: PortInUse,
-			explain: "Something else answers on {url|that port}: it speaks HTTP, but it is no MCP server.",
-			fix:     "See which program listens there ({$listener}), and give the server a port of its own.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.URL != "" && !local.MatchString(x.URL) }, fix: "Check host and port of the address: what answers there is something else."}},
+			explain: "{url|The address} is served by a different program: it speaks HTTP but is not an MCP server.",
+			fix:     "Configure a free port for the MCP server. To see which program uses this one: `{$listener}`",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.URL != "" && !local.MatchString(x.URL) }, fix: "Check the host and port of the address: a different service answers there."}},
 			clues: []clue{
 				{likely, `(?i)content[- ]type[^\n]{0,60}text/html`, func(x *exam, _ *match) bool {
 					rest := strings.TrimPrefix(strings.TrimPrefix(x.address(), "https://"), "http://")
@@ -158,8 +158,8 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "sse_subpath_prefix_lost", category: TransportMismatch,
-			explain: "The server sits under a path, but the address it names for messages leaves that path out, so posts go nowhere.",
-			fix:     "Set the server's base path (root_path, messageEndpoint, mount path) to what the proxy adds, or use streamable HTTP, which has one address only.",
+			explain: "The server is mounted under a path prefix, but the message endpoint it announces lacks the prefix, so requests sent to it fail.",
+			fix:     "Set the server's base path (root_path, messageEndpoint, mount path) to the prefix that the proxy adds, or use streamable HTTP, which has a single endpoint.",
 			clues: []clue{
 				{strong, `(?s)(?:POST|POSTing)[^\n]{0,80}404.{0,400}SSEClientTransport`, nil},
 				{strong, `(?s)SSEClientTransport.{0,400}(?:HTTP 404|404 )`, nil},
@@ -171,10 +171,10 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "sse_vs_streamable", category: TransportMismatch,
-			explain: "Client and server use different HTTP transports: one speaks SSE (GET /sse), the other streamable HTTP (POST /mcp).",
-			fix:     "Set the entry's type to what the server offers (\"sse\" or \"http\"), or let gauze find it out: gauze run --url {url|URL}",
-			instead: []advice{{when: live, explain: "The server takes neither of the two HTTP transports at this address: its path is likely another one.",
-				fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
+			explain: "The client and the server use different HTTP transports: one uses SSE (GET /sse), the other streamable HTTP (POST /mcp).",
+			fix:     "Set the entry's type to the transport that the server supports (\"sse\" or \"http\"), or let gauze detect it: `gauze run --url {url|URL}`",
+			instead: []advice{{when: live, explain: "The server supports neither HTTP transport at this address. The path is probably wrong.",
+				fix: "Use the path that the server's documentation gives for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool { return x.status(m, 405) }},
 				{strong, `(?i)method not allowed`, nil},
@@ -190,9 +190,9 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "wrong_endpoint_path", category: TransportMismatch,
-			explain: "There is no MCP server at {url|this address}: the path is wrong (often /mcp or /sse is missing), or a web page answers.",
-			fix:     "Use the path from the server's documentation, or let gauze look for it: gauze test --heal --url {url|URL}",
-			instead: []advice{{when: live, fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
+			explain: "{url|This address} is not an MCP endpoint. The path is wrong (often /mcp or /sse is missing), or the address is a web page.",
+			fix:     "Use the path from the server's documentation, or let gauze find it: `gauze test --heal --url {url|URL}`",
+			instead: []advice{{when: live, fix: "Use the path that the server's documentation gives for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{strong, `(?i)(?:expected|invalid|unexpected|wrong|unsupported)[^\n]{0,60}content[- ]type[^\n]{0,80}`, nil},
 				{strong, `(?i)\bexpect(?:ed|s|ing)?:? ['"]?(?:text/event-stream|application/json)['"]?,? (?:but )?(?:got|received|was|found)\b`, nil},
@@ -220,8 +220,8 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "http_server_run_as_stdio", category: TransportMismatch,
-			explain: "The server listens on {port|a port} for HTTP, but the client started it to talk over stdin and stdout: nobody answers there.",
-			fix:     "Start it in stdio mode (--transport stdio, MCP_TRANSPORT=stdio), or keep it running and give the client its URL.",
+			explain: "The server listens for HTTP on {theport|a port}, but the client started it as a stdio server and waits for messages on stdout.",
+			fix:     "Start the server in stdio mode (`--transport stdio` or MCP_TRANSPORT=stdio), or run it separately and configure its URL in the client.",
 			clues: []clue{
 				{strong, `Uvicorn running on (?:socket )?(?P<port>\S+)`, stdioClient},
 				{likely, `INFO: +Started server process \[\d+\]`, stdioClient},
@@ -230,7 +230,7 @@ func endpointCauses() []cause {
 					if !x.Limit.Passed || x.Limit.Listening == 0 {
 						return false
 					}
-					m.said = "it listens on a port and wrote nothing to stdout"
+					m.said = "the server listens on a port and wrote nothing to stdout"
 					return true
 				}},
 			},
@@ -238,11 +238,11 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "stdin_not_connected", category: TransportMismatch,
-			explain: "The server got no stdin: it saw the end of its input at once and went away with exit code 0.",
-			fix:     "Start the container with -i (docker run -i --rm ...; in compose stdin_open: true), and let a client start it, not a terminal.",
+			explain: "The server had no stdin: it read end-of-file immediately and exited with code 0.",
+			fix:     "Keep the container's stdin open: start it with `docker run -i --rm IMAGE`, or set stdin_open: true in compose. Start it from a client, not from a terminal.",
 			instead: []advice{
-				{when: saying("TTY"), explain: "Docker was asked for a terminal (-t), and a client has none to give.", fix: "Take -t out of the arguments: -i alone, not -it."},
-				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Let a client start the server and keep its stdin open; started in a terminal or in the background it gets none."}},
+				{when: lineContains("TTY"), explain: "Docker was started with a terminal (-t), but an MCP client does not have one.", fix: "Remove -t from the arguments: use -i, not -it."},
+				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Start the server from an MCP client, which keeps stdin open. In a terminal or in the background, stdin is closed."}},
 			clues: []clue{
 				{certain, `(?i)\b(?:running|connected|listening|start(?:ed|ing)|ready|serving)\b[^\n]{0,60}\b(?:on|via|over|in|using|through|with)\s+(?:[\w.]+:\d+\s+)?(?:transport )?['"]?stdio\b`, func(x *exam, m *match) bool {
 					return (x.container() || strings.Contains(x.line, "compose")) && !x.interactive()
@@ -260,9 +260,9 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "http_not_found", category: TransportMismatch,
-			explain: "The server answered 404: there is nothing at this address.",
-			fix:     "Check the path of the URL; gauze test --heal --url {url|URL} looks for the right one.",
-			instead: []advice{{when: live, fix: "Use the path that the server's documentation names for MCP clients (it often ends in /mcp or /sse)."}},
+			explain: "The server returned 404: this address does not exist.",
+			fix:     "Check the path of the URL, or let gauze find it: `gauze test --heal --url {url|URL}`",
+			instead: []advice{{when: live, fix: "Use the path that the server's documentation gives for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{guess, "", func(x *exam, m *match) bool { return x.status(m, 404) }},
 			},
@@ -270,8 +270,7 @@ func endpointCauses() []cause {
 	}
 }
 
-// stdioClient tells whether the server was started by a client that speaks to
-// it over pipes.
+// stdioClient reports whether a client started the server and talks to it over pipes.
 func stdioClient(x *exam, m *match) bool {
 	return len(x.Command) > 0 && !x.remote() && !x.container() && !strings.Contains(strings.ToLower(m.said), "stdio") &&
 		!strings.Contains(x.line, "http") && !brokeOff.MatchString(x.text)
@@ -279,7 +278,7 @@ func stdioClient(x *exam, m *match) bool {
 
 var aboutEndpoint = &wording{source: `(?i)/mcp|/sse|POSTing to endpoint|streamable|SSE|endpoint|MCP server`}
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	brokeOff         = &wording{source: `UnhandledPromiseRejection|Traceback \(most recent|panic: |Unhandled exception\.|Uncaught [A-Z]\w*Error`}
 	severalInstances = &wording{source: `(?i)\b(?:pods?|replicas?|k8s|kubernetes|load ?balancer|workers?|lambda|cloud run)\b`}

@@ -1,8 +1,8 @@
 package doctor
 
-// languageClues are what operating systems and shells say in other languages
-// than English: the same few sentences, translated by their makers. Commands
-// that are not found stand with the others in notFound.
+// languageClues returns what operating systems and shells print in languages other than English:
+// the same few sentences, as their vendors translated them. Commands that are not found are in
+// notFound.
 func languageClues() map[string][]clue {
 	return map[string][]clue{
 		"port_taken_by_sibling": {

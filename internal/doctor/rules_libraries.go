@@ -2,10 +2,8 @@ package doctor
 
 import "strings"
 
-// libraryClues are the words of libraries that servers of all kinds are built
-// with: parsers of command lines, drivers of databases, clients of services,
-// web frameworks, loaders of native code. The server that uses one says nothing
-// of its own.
+// libraryClues returns the error messages of libraries that all kinds of servers use: command-line
+// parsers, database drivers, service clients, web frameworks and loaders of native code.
 func libraryClues() map[string][]clue {
 	notCall := func(x *exam, _ *match) bool { return !ofACall.MatchString(x.text) }
 	return map[string][]clue{
@@ -25,7 +23,7 @@ func libraryClues() map[string][]clue {
 		},
 		"setting_value_invalid": {
 			{strong, `(?i)\bhttps is required\b|\bmust (?:use|be|start with) https\b`, nil},
-			// requests, httpx, Java, .NET, Go: an address that is none
+			// requests, httpx, Java, .NET, Go: an invalid URL
 			{certain, `(?i)No connection adapters were found for|\bMissingSchema\b|\bInvalidSchema\b|\bUnsupportedProtocol\b|\bMalformedURLException\b|URI with undefined scheme|\bUriFormatException\b|invalid request URI was provided|unsupported protocol scheme|invalid character "[^"\n]{1,4}" in host name`, nil},
 			{strong, `(?m)(?:stderr\] |stderr: |^|Error: )Invalid URL\.?\s*$`, func(x *exam, _ *match) bool { return !x.remote() }},
 			{strong, `(?i)\binvalid (?:environment variable|--?[\w-]+|header) format\b|\binvalid env file\b|argument -{1,2}[\w-]+: invalid \w+ value|\bis not (?:a )?valid (?:value )?for (?:option )?-{1,2}\w|invalid literal for int\(\)[^\n]{0,60}\bPORT\b`, nil},
@@ -124,7 +122,7 @@ func libraryClues() map[string][]clue {
 			{guess, `Abort trap: \d|\bterminate called after throwing\b|\bgoroutine \d+ \[running\]|(?i:\bthread\b[^\n]{0,40}\bpanicked\b)|Fatal error: Uncaught|Unhandled 'error' event`, nil},
 		},
 		"stdout_log_pollution": {
-			{guess, `^\s*(?:╭────|┌────|╔════)`, func(x *exam, _ *match) bool { // a banner is all there is
+			{guess, `^\s*(?:╭────|┌────|╔════)`, func(x *exam, _ *match) bool { // there is only a banner
 				return !x.container() && !x.remote() && !strings.Contains(strings.ToLower(x.text), "error")
 			}},
 			{strong, `(?i)\berror parsing JSON-?RPC\b|^\s*(?:\w*Error: )?Unexpected end of JSON input|received (?:an )?invalid message: [A-Z][a-z]`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},

@@ -9,8 +9,8 @@ func limitCauses() []cause {
 	return []cause{
 		{
 			name: "credit_exhausted", category: RateLimited,
-			explain: "The account at the service has no credit left, or its plan does not cover this: the key is right, but it is not paid for.",
-			fix:     "Add credit or change the plan at the service, or use the key of an account that has some.",
+			explain: "The account has no credit left, or its plan does not include this. The key itself is valid.",
+			fix:     "Add credit or change the plan at the service, or use a key from a different account.",
 			clues: []clue{
 				{certain, `(?i)(?:credit|account|prepaid) balance (?:is )?(?:too low|insufficient|not enough|exhausted)|insufficient (?:account )?(?:balance|credits?|funds)\b|\b(?:out of|no(?: more)?|not enough|zero) credits?\b(?: (?:left|remaining|available))?|credits? (?:have been |has been |are |is )?(?:exhausted|used up|depleted|expired)`, complained},
 				{certain, `\binsufficient_quota\b|billing_hard_limit_reached|billing_not_active|(?i)check your plan and billing details|requires? (?:a |an )?(?:active |paid )(?:plan|subscription|account)|billing (?:account )?(?:is )?(?:not (?:active|enabled)|disabled|past due)|(?:free )?trial (?:period )?(?:has )?(?:ended|expired)|subscription (?:has )?(?:expired|lapsed|ended|is inactive)|payment (?:is )?(?:required|overdue|past due)`, complained},
@@ -20,8 +20,8 @@ func limitCauses() []cause {
 		},
 		{
 			name: "rate_limit", category: RateLimited,
-			explain: "The service limits how often it may be asked, and the limit is reached.",
-			fix:     "Wait, then call less often; a plan or key of your own may have a higher limit.",
+			explain: "The service's rate limit has been reached.",
+			fix:     "Wait, then send fewer requests. Your own key or a larger plan may have a higher limit.",
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 429) }},
 				{certain, `(?i)\brate[- _]?limit(?:s|ing)?\b[^\n]{0,40}(?:exceeded|reached|\bhit\b|error|too many|retry|try again|wait)|(?:exceed\w*|reached|\bhit|over|due to|because of|error:?|got|been)\b[^\n]{0,40}\brate[- _]?limit|\brate[-_]limit(?:ed|_exceeded|_error|_reached)\b|rate limit(?:ed\b|_exceeded|_error)`, complained},
@@ -33,8 +33,8 @@ func limitCauses() []cause {
 		},
 		{
 			name: "too_many_tools", category: ResourceExhausted,
-			explain: "All servers together offer more tools than the model's service takes ({limit|there is a limit}).",
-			fix:     "Switch off servers or tools you do not need in the client.",
+			explain: "The configured servers offer more tools in total than the model provider accepts (at most {limit|a fixed number}).",
+			fix:     "Disable servers or tools that you do not need in the client.",
 			clues: []clue{
 				{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
 				{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
@@ -47,18 +47,17 @@ func limitCauses() []cause {
 		{
 			name: "node_heap_oom", category: ResourceExhausted,
 			explain: "The server ran out of memory.",
-			fix:     "Give the server less to do at once, or run it where there is more memory.",
+			fix:     "Give the server less work at a time, or run it on a machine with more memory.",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Give the container more memory: add -m 2g behind docker run"},
-				{when: func(x *exam, m *match) bool { return strings.Contains(m.said, "heap") && !x.remote() }, fix: "Give Node more memory, in the \"env\" part of the entry: \"NODE_OPTIONS\": \"--max-old-space-size=4096\"."},
+				{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Give the container more memory with an argument after \"run\": `-m 2g`"},
+				{when: func(x *exam, m *match) bool { return strings.Contains(m.said, "heap") && !x.remote() }, fix: "Give Node more memory, under \"env\" in the server's entry: `\"NODE_OPTIONS\": \"--max-old-space-size=4096\"`"},
 			},
 			clues: []clue{
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
 				{likely, `(?m)(?:^|\s)Killed(?:: 9)?(?:$|\s)`, nil},
 				{certain, `\bOOMKilled\b|Out of memory: Killed process|java\.lang\.OutOfMemoryError|MemoryError\b|std::bad_alloc|fatal error: runtime: out of memory|memory allocation of \d+ bytes failed|CUDA out of memory|(?i:\bout of memory\b)|Cannot allocate memory|\bENOMEM\b|(?i:\boom[- ]?kill(?:er|ed|s)?\b)|Resource-Exhaustion-Detector`, nil},
-				// Somebody's log that ends like this is about the kernel's or a
-				// container's memory limit. What we watch ourselves may have been
-				// killed by anyone.
+				// A log that ends like this is about a memory limit of the kernel or a container. A
+				// server that gauze watches may have been killed by anything.
 				{strong, "", func(x *exam, m *match) bool { return !x.Live && x.exited(m, 137) }},
 				{likely, "", func(x *exam, m *match) bool {
 					if x.Live || x.Exit.Signal != "SIGKILL" && x.Exit.Signal != "killed" {
@@ -71,8 +70,8 @@ func limitCauses() []cause {
 		},
 		{
 			name: "disk_full", category: ResourceExhausted,
-			explain: "There is no room left on the disk.",
-			fix:     "Make room on the disk, then start again; the caches of npm and uv can go first: npm cache clean --force, uv cache prune",
+			explain: "The disk is full.",
+			fix:     "Free disk space, then start the server again. The caches of npm and uv can be deleted (`npm cache clean --force`, `uv cache prune`).",
 			clues: []clue{
 				{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, func(_ *exam, m *match) bool {
 					return !strings.Contains(m.said, "watchers") && !strings.Contains(m.said, "inotify")
@@ -81,8 +80,8 @@ func limitCauses() []cause {
 		},
 		{
 			name: "too_many_watchers", category: ResourceExhausted,
-			explain: "The system watches as many files as it may, and the server wants to watch more.",
-			fix:     "Point the server at a smaller folder, or have the user raise the system's limit on watched files.",
+			explain: "The server cannot watch more files: the system's limit on watched files has been reached.",
+			fix:     "Point the server to a smaller directory, or have the user raise the system's limit on watched files.",
 			command: "sudo sysctl fs.inotify.max_user_watches=524288",
 			clues: []clue{
 				{certain, `System limit for number of file watchers reached|(?i)inotify[^\n]{0,40}(?:limit|No space left)|max_user_watches`, nil},
@@ -90,9 +89,9 @@ func limitCauses() []cause {
 		},
 		{
 			name: "too_many_open_files", category: ResourceExhausted,
-			explain: "The process, or the system, has too many files or processes open.",
-			fix:     "Stop servers that are left over; raise the limit with ulimit -n if it is low.",
-			instead: []advice{{when: onWindows, fix: "Stop servers that are left over."}},
+			explain: "The process or the system has reached its limit on open files or processes.",
+			fix:     "Stop leftover server processes. If the limit is low, raise it (`ulimit -n`).",
+			instead: []advice{{when: onWindows, fix: "Stop leftover server processes."}},
 			clues: []clue{
 				{certain, `\bEMFILE\b|\bENFILE\b|(?i)too many open files|\[Errno 24\]|os error 24\b`, nil},
 				{certain, `(?i)fork: (?:retry: )?Resource temporarily unavailable|can't start new thread|pthread_create failed|\bspawn (?:[^\n]{0,80} )?(?:EAGAIN|E2BIG)\b|Resource temporarily unavailable \(os error (?:11|35)\)|(?i:argument list too long)`, nil},
@@ -100,9 +99,9 @@ func limitCauses() []cause {
 		},
 		{
 			name: "orphan_processes", category: ResourceExhausted,
-			explain: "Old copies of the server were never ended and pile up, each with its own memory and connections.",
-			fix:     "End the old ones, and close clients that are open twice; under gauze run none is left over.",
-			instead: []advice{{when: live, fix: "End the old ones, and close clients that are open twice."}},
+			explain: "Old processes of the server were never stopped and accumulate, each with its own memory and connections.",
+			fix:     "Stop the old processes and close duplicate clients. To have leftover processes cleaned up, start the server with gauze: `gauze run -- {line|COMMAND}`",
+			instead: []advice{{when: live, fix: "Stop the old processes and close duplicate clients."}},
 			clues: []clue{
 				{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
 				{strong, `(?i)\b(?:\d{2,}) (?:containers|processes|instances|copies)[^\n]{0,20}(?:total|running|alive|left|found)`, nil},
@@ -115,10 +114,10 @@ func limitCauses() []cause {
 	}
 }
 
-// processLine is a line of ps.
+// processLine matches a line of ps.
 var processLine = &wording{source: `(?m)^\S+\s+\d+\s+[\d.]+\s+[\d.]+\s+.*(?:node|python|npx|uv|mcp)|^\s*\d+\s+\?*\S*\s+\d+:\d\d\S*\s+.*(?:node|python|npx|uv|mcp)`}
 
-// manyProcesses reads the output of ps: the same program again and again.
+// manyProcesses reports whether the output of ps shows the same program many times.
 func manyProcesses(x *exam, m *match) bool {
 	lines := processLine.FindAllString(x.text, 8)
 	if len(lines) < 4 {
@@ -132,8 +131,8 @@ func timeoutCauses() []cause {
 	return []cause{
 		{
 			name: "npx_stdin_deadlock", category: Timeout,
-			explain: "{command|The runner} hangs before it starts the server: it reads from stdin itself, which on Windows and with questions to the user never ends.",
-			fix:     "Add -y (npx -y ...), or start the installed program directly: node {$path server.js}",
+			explain: "{command|The package runner} hangs before it starts the server: it waits for input on stdin, such as the answer to a prompt.",
+			fix:     "Add -y to suppress the prompt (`npx -y`), or run the installed program directly: `node {$path server.js}`",
 			clues: []clue{
 				{certain, `(?i)Need to install the following packages:?(?s:.*?)Ok to proceed\?`, nil},
 				{strong, `(?i)\b(?:npx|npm|uvx)\b[^\n]{0,20} (?:hung|hangs|is hanging|stuck|froze)`, nil},
@@ -143,9 +142,9 @@ func timeoutCauses() []cause {
 		},
 		{
 			name: "npx_cold_start_timeout", category: Timeout,
-			explain: "The server was not ready in time: {command|the runner} downloads or builds it first, and that takes longer than the client waits ({limit|its limit}).",
-			fix:     "Run this once in a terminal, and start it from the client again when it is in the cache: {line|COMMAND}",
-			instead: []advice{{when: liveURL, fix: "Try again later; if it is only slow, give it longer: --start-timeout 3m in a wrap, --timeout 3m in a test"}},
+			explain: "The server was not ready in time: {command|the package runner} downloads or builds it first, which takes longer than the client waits ({limit|its startup timeout}).",
+			fix:     "Run the command once in a terminal to fill the cache, then start the server from the client again: `{line|COMMAND}`",
+			instead: []advice{{when: liveURL, fix: "Try again later. If the server is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."}},
 			clues: []clue{
 				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
 				{strong, `(?i)(?:timed out|timeout)[^\n]{0,40} after (?P<limit>[\d.]+ ?(?:s\b|sec\w*|ms\b|milli\w*|min\w*))`, atStart},
@@ -162,26 +161,26 @@ func timeoutCauses() []cause {
 					if !x.Limit.Passed || !x.Limit.Downloading {
 						return false
 					}
-					m.said = "it was still downloading when the time was over"
+					m.said = "the server was still being downloaded when the timeout expired"
 					return true
 				}},
 				{guess, "", func(x *exam, m *match) bool {
 					if !x.Limit.Passed || !x.Limit.Alive || !x.downloads() {
 						return false
 					}
-					m.said = "it was still running when the time was over, and had said nothing"
+					m.said = "the server was still running when the timeout expired, and had written nothing"
 					return true
 				}},
 			},
 		},
 		{
 			name: "slow_tool_call", category: Timeout,
-			explain: "A request took longer than the limit. The server may be at work still, or it waits for something.",
-			fix:     "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m -- {line|COMMAND}",
-			instead: []advice{{when: atURL, fix: "Raise the client's limit for this server; under gauze, for one tool: gauze run --tool NAME:timeout=5m --url {url|URL}"}},
+			explain: "A request exceeded its timeout. The server may still be working on it, or be waiting for something.",
+			fix:     "Raise the client's timeout for this server, or set a timeout for one tool: `gauze run --tool NAME:timeout=5m -- {line|COMMAND}`",
+			instead: []advice{{when: atURL, fix: "Raise the client's timeout for this server, or set a timeout for one tool: `gauze run --tool NAME:timeout=5m --url {url|URL}`"}},
 			clues: []clue{
 				{guess, `(?i)(?:tools?/call|tool (?:call|execution|invocation)|calling tool|call_tool)[^\n]*?(?:timed out|timeout|-32001)`, func(x *exam, m *match) bool { return withDuration.MatchString(m.said) }},
-				{guess, "", func(x *exam, m *match) bool { // nothing but that, in so many words
+				{guess, "", func(x *exam, m *match) bool { // a bare report of a timeout
 					text := strings.TrimSpace(x.text)
 					m.said = text
 					return bareTimeout.MatchString(text)
@@ -197,11 +196,11 @@ var (
 	bareTimeout = &wording{source: `(?i)^(?:(?:MCP )?error(?: -32001)?: )?(?:request timed out|TimeoutError|request timeout|(?:operation|call|connection) timed out|timeout connecting to [^\n]*)\.?(?:: [^\n]{0,60})?$|^Timeout connecting to [^\n]+$|^[\w :'"()-]{0,60}(?:request|connection|server|initiali[sz]ation|operation|startup) (?:timeout|timed out)(?: after [\w. ]+)?[.!]?$`}
 )
 
-// atStart is whether a limit on the start was passed by something that may
-// have to be downloaded first, or that a client says was starting.
+// atStart reports whether a start timed out that may include a download, or that a client reports
+// as a start.
 func atStart(x *exam, m *match) bool {
 	if strings.Contains(m.said, "tools/call") || announced.MatchString(m.said) {
-		return false // what it is allowed to take, not what it took
+		return false // the limit, not the time it took
 	}
 	return x.downloads() || len(x.Command) == 0 || starting.MatchString(m.said) && !x.remote()
 }
@@ -210,8 +209,8 @@ func crashCauses() []cause {
 	return []cause{
 		{
 			name: "windows_stdio_codepage", category: Crashed,
-			explain: "The server wrote a character that the console's code page does not have ({codec|cp1252 or the like}), and broke off.",
-			fix:     "Switch Python to UTF-8 in the \"env\" part: \"PYTHONUTF8\": \"1\", \"PYTHONIOENCODING\": \"utf-8\".",
+			explain: "The server crashed when it printed a character that the console's code page ({codec|such as cp1252}) does not contain.",
+			fix:     "Switch Python to UTF-8, under \"env\" in the server's entry: `\"PYTHONUTF8\": \"1\", \"PYTHONIOENCODING\": \"utf-8\"`",
 			clues: []clue{
 				{certain, `'(?P<codec>[\w-]{2,16})' codec can't (?:en|de)code (?:byte|character|bytes|characters)`, nil},
 				{certain, `(?:illegal multibyte sequence|character maps to <undefined>|stream did not contain valid UTF-8|surrogates not allowed|invalid utf-8 sequence|MalformedInputException|Invalid byte \d of \d-byte UTF-8)`, nil},
@@ -222,8 +221,8 @@ func crashCauses() []cause {
 		},
 		{
 			name: "module_type_missing", category: Crashed,
-			explain: "Node took {path|the server's file} for the wrong kind of module: it has import or export in it where require is expected, or the other way round.",
-			fix:     "Build the server again as its documentation says; if the file is your own, write \"type\": \"module\" into the package.json beside it, or name it .mjs (.cjs if it uses require).",
+			explain: "Node loaded {path|the server's file} as the wrong kind of module: it uses import or export where Node expects require, or the reverse.",
+			fix:     "Rebuild the server as its documentation describes. If the file is your own, set \"type\": \"module\" in its package.json, or name it .mjs (.cjs if it uses require).",
 			clues: []clue{
 				{strong, `SyntaxError: (?:Cannot use import statement outside a module|Cannot use 'import\.meta' outside a module|Unexpected token 'export')`, func(x *exam, _ *match) bool { return !x.nodeBelow(18) }},
 				{certain, `ReferenceError: (?:require|exports|module|__dirname|__filename) is not defined in ES module scope`, nil},
@@ -233,8 +232,8 @@ func crashCauses() []cause {
 		},
 		{
 			name: "server_bug_crash", category: Crashed,
-			explain: "The server broke off with an error of its own: {text|see the line below}.",
-			fix:     "See whether a newer version of the server does it too, and tell its maintainers the line below.",
+			explain: "The server crashed with an error of its own: {text|see its output}.",
+			fix:     "Try the latest version of the server. If it also crashes, report the error to the server's maintainers.",
 			clues: []clue{
 				{likely, `(?s)File "[^"\n]+", line \d+\n.{0,300}?(?P<text>(?:SyntaxError|IndentationError|TabError): [^\n]+)`, nil},
 				{likely, `(?s)\.[cm]?[jt]s:\d+\n.{0,400}?(?P<text>SyntaxError: [^\n]+)\n(?:at |\s*Node\.js)`, notJSONNoise},
@@ -242,7 +241,7 @@ func crashCauses() []cause {
 				{likely, `(?m)(?:^|\s)(?P<text>panic: [^\n]+|thread '[^'\n]+' (?:\(\d+\) )?panicked at [^\n]+|fatal error: [^\n]+)`, nil},
 				{likely, `(?P<text>Segmentation fault|SIGSEGV|SIGABRT|SIGBUS|Unhandled exception\. [^\n]+|Exception in thread "main" [^\n]+|Fatal Python error: [^\n]+|core dumped)`, nil},
 				{likely, "", func(x *exam, m *match) bool { return x.exited(m, 139, 134, 3221225477, -1073741819, 3221226505) }},
-				{likely, "", func(x *exam, m *match) bool { // a fault of its own, not somebody's kill
+				{likely, "", func(x *exam, m *match) bool { // a crash, not a kill from outside
 					m.said = x.Exit.Said
 					return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "segmentation fault", "aborted", "bus error"}, x.Exit.Signal)
 				}},
@@ -257,7 +256,7 @@ func crashCauses() []cause {
 	}
 }
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	withDuration = &wording{source: `\d ?(?:s|ms|sec|min)`}
 	starting     = &wording{source: `(?i)start|initiali|handshak`}

@@ -2,13 +2,13 @@ package doctor
 
 import "strings"
 
-// stdoutCauses are about text where only messages may be.
+// stdoutCauses returns the causes about text on stdout, which is reserved for messages.
 func stdoutCauses() []cause {
 	return []cause{
 		{
 			name: "dotenv17_banner", category: StdoutPollution,
-			explain: "The library dotenv (version 17) prints a banner to stdout, in the middle of the server's messages.",
-			fix:     "Make it quiet, in the \"env\" part of the entry: \"DOTENV_CONFIG_QUIET\": \"true\".",
+			explain: "The dotenv library (version 17) prints a banner to stdout, which is reserved for protocol messages.",
+			fix:     "Disable the banner, under \"env\" in the server's entry: `\"DOTENV_CONFIG_QUIET\": \"true\"`",
 			clues: []clue{
 				{certain, `\[dotenv@\d+[.\d]*\]? ?(?:injecting env)?`, nil},
 				{certain, `inject(?:ing|ed) env \(\d+\) from`, nil},
@@ -17,10 +17,10 @@ func stdoutCauses() []cause {
 		},
 		{
 			name: "stdout_log_pollution", category: StdoutPollution,
-			explain: "The server writes text to stdout, where only messages may be ({text|log lines or a banner}); the client cannot read that.",
-			fix:     "Let gauze filter it: gauze run -- {line|COMMAND}. In the server, logs belong on stderr.",
-			instead: []advice{{when: live, explain: "The server writes text to stdout, where only messages may be; gauze leaves it out, but no message came either.",
-				fix: "See whether the server has an option for stdio, or to be quiet; that text is help or a banner, and it may wait for something else than MCP."}},
+			explain: "The server writes text to stdout ({text|log lines or a banner}), which is reserved for protocol messages. The client cannot parse it.",
+			fix:     "Change the server to log to stderr, or let gauze filter its output: `gauze run -- {line|COMMAND}`",
+			instead: []advice{{when: live, explain: "The server writes text to stdout, which is reserved for protocol messages. Gauze ignored it, but no message followed.",
+				fix: "Check whether the server has an option for stdio or quiet mode. The text is help or a banner, and the server may be waiting for something other than MCP."}},
 			clues: []clue{
 				{certain, `Unexpected token '?(?P<token>[^'\n]{1,4})'?, "(?P<text>[^"\n]{1,80}"?)[^\n]{0,20}is not valid JSON`, notHTML},
 				{strong, `(?:Unexpected token [^\n]{1,20}|Unexpected (?:number|string)|Expected (?:',' or '[\]}]'|property name or '\}'|double-quoted property name)[^\n]{0,40}|No number after minus sign|Unterminated (?:string|fractional number)[^\n]{0,20}|Exponent part is missing[^\n]{0,20}|Bad control character in string literal)[^\n]{0,40}(?:in|after|is not valid) JSON`, notHTML},
@@ -68,17 +68,17 @@ func notHTML(x *exam, m *match) bool {
 	return !strings.Contains(m.hit, "<!") && !strings.Contains(m.hit, "'<'") && !strings.Contains(m.hit, "token <") && !aboutConfigLine(x, m)
 }
 
-// aboutConfigLine looks at the line only: a log may name the configuration
-// elsewhere without being about it.
+// aboutConfigLine reports whether the line itself is about a configuration: a log may mention one
+// elsewhere.
 func aboutConfigLine(_ *exam, m *match) bool { return configFile.MatchString(m.said) }
 
 func protocolCauses() []cause {
 	return []cause{
 		{
 			name: "version_not_negotiated", category: ProtocolMismatch,
-			explain: "Client and server do not agree on a version of the protocol ({version|see below}): one of them takes only its own.",
-			fix:     "Update the older of the two: the client or the server.",
-			instead: []advice{{when: live, fix: "Update the server: gauze offered it the versions of the protocol that are in use, and it takes none of them."}},
+			explain: "The client and the server have no common protocol version ({version|each supports only its own}).",
+			fix:     "Update the older of the two, the client or the server.",
+			instead: []advice{{when: live, fix: "Update the server. Gauze offered it every protocol version in use, and the server supports none of them."}},
 			clues: []clue{
 				{certain, `(?i)(?:unsupported|incompatible|unknown|invalid|bad)[^\n]{0,20}protocol[- _]?version:? ?(?P<version>[\d-]{10})?`, nil},
 				{certain, `(?i)protocol[- _]?version[^\n]{0,60}(?:not supported|unsupported|incompatible|mismatch|is invalid|does not match|not compatible)`, nil},
@@ -90,10 +90,10 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "accept_header_incomplete", category: ProtocolMismatch,
-			explain: "The server answered 406: it wants clients to take both JSON and event streams, and this client says it takes only one.",
-			fix:     "Update the client, or put gauze in between, which asks for both: gauze run --url {url|URL}",
-			instead: []advice{{when: live, explain: "The server answered 406: it does not give what MCP clients take, although both JSON and event streams were asked for.",
-				fix: "Check the address: what answers there is likely something else than the server's MCP endpoint (it often ends in /mcp or /sse)."}},
+			explain: "The server returned 406: it requires clients to accept both JSON and event streams, and this client accepts only one of them.",
+			fix:     "Update the client, or connect through gauze, which accepts both: `gauze run --url {url|URL}`",
+			instead: []advice{{when: live, explain: "The server returned 406, although gauze accepts both JSON and event streams.",
+				fix: "Check the address: it is probably not the server's MCP endpoint (which often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{certain, `(?i)client must accept (?:both )?(?:application/json|text/event-stream)`, nil},
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406) }},
@@ -103,10 +103,10 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "content_type_refused", category: ProtocolMismatch,
-			explain: "The server answered 415: it does not take JSON at this address, or the client does not say that it sends any.",
-			fix:     "Update the client, or put gauze in between, which says what it sends: gauze run --url {url|URL}",
-			instead: []advice{{when: live, explain: "The server answered 415: it does not take JSON at this address, and MCP is JSON.",
-				fix: "Check the address: what answers there is likely something else than the server's MCP endpoint (it often ends in /mcp or /sse)."}},
+			explain: "The server returned 415: it does not accept JSON at this address, or the client does not declare its content type.",
+			fix:     "Update the client, or connect through gauze, which declares it: `gauze run --url {url|URL}`",
+			instead: []advice{{when: live, explain: "The server returned 415: it does not accept JSON at this address, and MCP requires JSON.",
+				fix: "Check the address: it is probably not the server's MCP endpoint (which often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{certain, "", func(x *exam, m *match) bool { return x.status(m, 415) }},
 				{certain, `(?i)Unsupported Media Type|invalid content-type header|content-type (?:header )?must be '?"?application/json`, nil},
@@ -115,11 +115,11 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "client_skips_initialize", category: ProtocolMismatch,
-			explain: "A request came before the handshake was finished: the client (or a proxy in between) did not wait for initialize, or left notifications/initialized out.",
-			fix:     "Let gauze do the handshake in order: gauze run -- {line|COMMAND}. Otherwise update the client.",
+			explain: "A request arrived before the handshake was complete: the client, or a proxy, did not wait for the response to initialize or did not send notifications/initialized.",
+			fix:     "Update the client, or let gauze perform the handshake: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
-				{when: live, fix: "Tell the server's maintainers: gauze waited for initialize, and the server still says that it came too early."},
-				{when: atURL, fix: "Let gauze do the handshake in order: gauze run --url {url|URL}. Otherwise update the client."}},
+				{when: live, fix: "Report this to the server's maintainers: gauze waited for the response to initialize, but the server says that the next request came too early."},
+				{when: atURL, fix: "Update the client, or let gauze perform the handshake: `gauze run --url {url|URL}`"}},
 			clues: []clue{
 				{certain, `(?i)Received\s+(?:\S+:\d+\s+)?request before\s+initialization|before initialization (?:was )?complete`, nil},
 				{certain, `(?i)(?:server|client|connection) (?:is |was |has )?not (?:been )?(?:yet )?initiali[sz]ed`, func(x *exam, m *match) bool { return !x.status(&match{}, 404) }},
@@ -130,11 +130,11 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "late_progress_notification", category: ProtocolMismatch,
-			explain: "The server sent progress about a request that was already answered, and the client took that for a fatal error.",
-			fix:     "Let gauze drop such messages: gauze run -- {line|COMMAND}",
+			explain: "The server sent a progress notification for a request that it had already answered, and the client treated it as a fatal error.",
+			fix:     "Let gauze drop late notifications: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
-				{when: live, fix: "Tell the server's maintainers; gauze drops such messages, so nothing is left to do here."},
-				{when: atURL, fix: "Let gauze drop such messages: gauze run --url {url|URL}"}},
+				{when: live, fix: "Report this to the server's maintainers. Gauze drops late notifications, so there is nothing to do here."},
+				{when: atURL, fix: "Let gauze drop late notifications: `gauze run --url {url|URL}`"}},
 			clues: []clue{
 				{certain, `(?i)progress notification for an unknown token`, nil},
 				{certain, `(?i)Received a response for an unknown message ID`, nil},
@@ -143,11 +143,11 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "optional_method_probed", category: ProtocolMismatch,
-			explain: "The client asked for {method|something} that the server does not offer; that is allowed, but one of them takes it for a failure.",
-			fix:     "Usually harmless. If the client gives up because of it: gauze run -- {line|COMMAND} answers such questions itself.",
+			explain: "The client requested {method|an optional method}, which the server does not support. The protocol allows this, but one of them treats it as a failure.",
+			fix:     "This is usually harmless. If the client gives up because of it, let gauze answer such requests: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
-				{when: live, fix: "Check that this is an MCP server, and a current version of it: it does not know a request that every one has to know."},
-				{when: atURL, fix: "Usually harmless. If the client gives up because of it: gauze run --url {url|URL} answers such questions itself."}},
+				{when: live, fix: "Check that this is an MCP server and that it is up to date: it rejected a request that every MCP server must support."},
+				{when: atURL, fix: "This is usually harmless. If the client gives up because of it, let gauze answer such requests: `gauze run --url {url|URL}`"}},
 			clues: []clue{
 				{strong, `(?i)method ['"` + "`" + `]?(?P<method>(?:prompts|resources|roots|logging|completion|sampling|ping|server|tools|notifications)(?:/[\w/]+)?)['"` + "`" + `]? (?:is )?not (?:found|supported|implemented)`, nil},
 				{strong, `(?i)(?P<method>(?:prompts|resources|roots|logging|completion)/[\w/]+)[^\n]{0,80}(?:-32601|method not found|not supported|not implemented)`, nil},
@@ -162,8 +162,8 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "invalid_jsonrpc_message", category: ProtocolMismatch,
-			explain: "The server sends JSON that is no valid message of the protocol ({text|a field is missing or of another kind}).",
-			fix:     "Update the server; if that does not help, tell its maintainers the line below.",
+			explain: "The server sends JSON that is not a valid protocol message ({text|a field is missing or of the wrong type}).",
+			fix:     "Update the server. If that does not help, report the error to its maintainers.",
 			clues: []clue{
 				{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
 				{strong, `(?i)uncorrelated (?:error )?response|conflict initialize response id|missing field ` + "`(?:protocolVersion|capabilities|serverInfo|jsonrpc)`" + `|\bunknown notification:? `, nil},
@@ -185,8 +185,8 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "peer_too_old", category: ProtocolMismatch,
-			explain: "The other side is too old for this server ({version|see below}): plugin, bridge and server have to be of matching versions.",
-			fix:     "Update the plugin or program the server talks to, to the version its documentation names.",
+			explain: "The plugin, bridge or program that the server talks to is too old for it ({version|their versions do not match}).",
+			fix:     "Update that plugin or program to the version that the server's documentation requires.",
 			clues: []clue{
 				{strong, `(?i)(?:plugin|addon|add-on|extension|bridge|app|client|server)(?: version)?[^\n]{0,30}(?:is )?(?:out ?of ?date|outdated|too old|needs? to be (?:updated|upgraded)|must be (?:updated|upgraded))`, nil},
 				{strong, `(?i)(?:version mismatch|incompatible version|minimum (?:supported )?version|requires (?:plugin|extension|addon|server|client) version)[^\n]{0,60}`, func(x *exam, m *match) bool {
@@ -201,8 +201,8 @@ func schemaCauses() []cause {
 	return []cause{
 		{
 			name: "tool_name_too_long", category: InvalidToolSchema,
-			explain: "The model's service does not take the tool's name ({tool|see below}): it is too long, or has characters that are not allowed.",
-			fix:     "Shorten the server's name in the configuration (the client puts it in front), or rename the tool: letters, digits, _ and -, at most 64.",
+			explain: "The model provider rejected a tool's name ({tool|the error names it}): it is too long or contains characters that are not allowed.",
+			fix:     "Shorten the server's name in the configuration (the client adds it as a prefix), or rename the tool. Use at most 64 letters, digits, _ and -.",
 			clues: []clue{
 				{certain, `(?i)tools?[.\[]\d+\]?[^\n]{0,40}\.name['"]?: (?:String should|string too long|Invalid|must|does not match)`, nil},
 				{certain, `(?i)String should (?:match pattern '\^\[a-zA-Z0-9_|have at most (?:64|128) characters)`, nil},
@@ -214,8 +214,8 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "schema_combinator_top_level", category: InvalidToolSchema,
-			explain: "The model's service does not take the tool's schema: oneOf, allOf or anyOf at its top level is not allowed there.",
-			fix:     "The server has to describe one object at the top level; until then leave this tool out in the client.",
+			explain: "The model provider rejected the tool's schema: it does not allow oneOf, allOf or anyOf at the top level.",
+			fix:     "Disable this tool in the client until the server describes a plain object at the top level.",
 			clues: []clue{
 				{certain, `(?i)input_schema does not support oneOf, allOf, or anyOf at the top level`, nil},
 				{certain, `(?i)schema must have type 'object' and not have 'oneOf'/'anyOf'`, nil},
@@ -224,8 +224,8 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "schema_gemini_subset", category: InvalidToolSchema,
-			explain: "Gemini takes only a part of JSON Schema, and a tool uses more ({field|see below}).",
-			fix:     "Leave that tool out in the client, or have the server simplify its schema.",
+			explain: "Gemini supports only a subset of JSON Schema, and a tool's schema uses more ({field|an unsupported keyword}).",
+			fix:     "Disable that tool in the client until the server simplifies its schema.",
 			clues: []clue{
 				{certain, `(?i)function_?declarations?[\[.]\d*[^\n]*?(?:should be non-empty|only allowed for|missing field|Cannot find field|Invalid value|required fields|must be|Unknown name|schema)`, nil},
 				{certain, `Unknown name (?:\\?")?(?P<field>\$?\w+)(?:\\?")? at '(?:request\.)?tools`, nil},
@@ -237,8 +237,8 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "schema_not_parseable", category: InvalidToolSchema,
-			explain: "A tool's schema is not a valid one ({tool|see below}), so the tool or the whole list is refused.",
-			fix:     "Tell the server's maintainers; until then leave that tool out in the client.",
+			explain: "A tool's schema is invalid ({tool|the error names the tool}), so the tool or the whole list was rejected.",
+			fix:     "Report this to the server's maintainers, and disable that tool in the client for now.",
 			clues: []clue{
 				{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)[\w.]*['"]?:? [^\n]*?`, func(x *exam, m *match) bool {
 					return aboutValidity.MatchString(m.said)
@@ -255,11 +255,11 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "args_json_string_for_object", category: ToolArgumentsInvalid,
-			explain: "The model called the tool with arguments of the wrong kind ({text|see below}); the server itself works.",
-			fix:     "Let gauze repair what has one reading only (a number or an object sent as text) and explain the rest to the model: gauze run -- {line|COMMAND}",
+			explain: "The model called the tool with arguments of the wrong type ({text|the server's error names them}). The server itself works.",
+			fix:     "Let gauze repair unambiguous mistakes (such as a number or an object sent as a string) and explain the rest to the model: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
-				{when: live, fix: "Have the model call the tool again with what the line below asks for."},
-				{when: atURL, fix: "Let gauze repair what has one reading only (a number or an object sent as text) and explain the rest to the model: gauze run --url {url|URL}"}},
+				{when: live, fix: "Have the model call the tool again with the arguments that the server's error asks for."},
+				{when: atURL, fix: "Let gauze repair unambiguous mistakes (such as a number or an object sent as a string) and explain the rest to the model: `gauze run --url {url|URL}`"}},
 			clues: []clue{
 				{certain, `(?i)Invalid arguments for (?:tool )?(?P<tool>[\w.-]+)`, nil},
 				{certain, `(?i)Input validation error:? ?(?P<text>[^\n]{0,80})`, nil},
@@ -290,7 +290,7 @@ func aboutCall(x *exam, _ *match) bool {
 	return aboutACall.MatchString(x.text)
 }
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	otherVersions = &wording{source: `(?i)node|python|npm|java|ABI`}
 	aboutValidity = &wording{source: `(?i)invalid|not valid|must|required|should|does not|unsupported|missing`}

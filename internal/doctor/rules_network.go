@@ -9,13 +9,13 @@ func tlsCauses() []cause {
 	return []cause{
 		{
 			name: "private_ca_not_trusted", category: TLSOrProxy,
-			explain: "The server's certificate is signed by an authority this program does not know: a private one, or a company's proxy that opens encrypted connections.",
-			fix:     "Give the program the authority's certificate (NODE_EXTRA_CA_CERTS={$path ca.pem} for Node, SSL_CERT_FILE for most others). Do not switch the check off.",
+			explain: "The server's certificate is signed by an authority that this program does not trust: a private one, or a company proxy that inspects TLS traffic.",
+			fix:     "Give the program the authority's certificate (set NODE_EXTRA_CA_CERTS={$path ca.pem} for Node, SSL_CERT_FILE for most others). Do not disable certificate checks.",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Give Node the authority's certificate, in the \"env\" part of the entry: \"NODE_EXTRA_CA_CERTS\": \"{$json ca.pem}\". Do not switch the check off."},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Give Python and uv the authority's certificate, in the \"env\" part of the entry: \"SSL_CERT_FILE\": \"{$json ca.pem}\". Do not switch the check off."},
-				{when: func(x *exam, m *match) bool { return liveURL(x, m) && onWindows(x, m) }, fix: "The user has to add the authority's certificate to their certificate store, if they trust it. Do not switch the check off.", command: "{$trust}"},
-				{when: liveURL, fix: "Add the authority's certificate to this system's store, or on Linux start gauze with SSL_CERT_FILE set to its file. Do not switch the check off."},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Do not disable certificate checks. Give Node the authority's certificate, under \"env\" in the server's entry: `\"NODE_EXTRA_CA_CERTS\": \"{$json ca.pem}\"`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Do not disable certificate checks. Give Python and uv the authority's certificate, under \"env\" in the server's entry: `\"SSL_CERT_FILE\": \"{$json ca.pem}\"`"},
+				{when: func(x *exam, m *match) bool { return liveURL(x, m) && onWindows(x, m) }, fix: "Do not disable certificate checks. If the user trusts the authority, they must add its certificate to their certificate store.", command: "{$trust}"},
+				{when: liveURL, fix: "Add the authority's certificate to the system's certificate store, or on Linux start gauze with SSL_CERT_FILE set to its file. Do not disable certificate checks."},
 			},
 			clues: []clue{
 				{certain, `\b(?:UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED)\b`, nil},
@@ -24,7 +24,7 @@ func tlsCauses() []cause {
 				{certain, `x509: certificate signed by unknown authority|x509: “[^”\n]+” certificate is not trusted`, nil},
 				{certain, `invalid peer certificate: (?:UnknownIssuer|BadSignature|CaUsedAsEndEntity|Other)`, nil},
 				{certain, `\bUnknownIssuer\b|\bunknown ca\b|SSLCertVerificationError|(?i)certificate (?:is |was )?(?:not trusted|untrusted|verification failed)|(?i)untrusted (?:root )?certificate|unable to get issuer certificate|Could not establish trust relationship`, nil},
-				{guess, `(?i)\bfetch failed\b`, func(x *exam, _ *match) bool { // a machine has no public certificate for itself
+				{guess, `(?i)\bfetch failed\b`, func(x *exam, _ *match) bool { // localhost cannot have a public certificate
 					return local.MatchString(x.address()) && strings.HasPrefix(x.address(), "https:")
 				}},
 				{certain, `PKIX path building failed|unable to find valid certification path`, nil},
@@ -35,8 +35,8 @@ func tlsCauses() []cause {
 		},
 		{
 			name: "certificate_not_valid", category: TLSOrProxy,
-			explain: "The server's certificate is not valid for {host|this address}: it has expired, is not valid yet, or is made out to another name.",
-			fix:     "Renew it on the server, use the name it is made out to, or set this machine's clock right.",
+			explain: "The server's certificate is not valid for {host|this address}: it has expired, is not valid yet, or is issued for a different host name.",
+			fix:     "Renew the certificate on the server, connect with the host name it is issued for, or correct this machine's clock.",
 			clues: []clue{
 				{certain, `\b(?:CERT_HAS_EXPIRED|ERR_TLS_CERT_ALTNAME_INVALID|CERT_NOT_YET_VALID|ERR_CERT_DATE_INVALID|ERR_CERT_COMMON_NAME_INVALID)\b`, nil},
 				{certain, `(?i)certificate has expired|certificate is not valid (?:for|yet)|Hostname/IP does not match certificate's altnames|x509: certificate (?:has expired|is valid for|is not valid)|hostname mismatch, certificate is not valid|invalid peer certificate: (?:Expired|NotValidForName|certificate not valid for name)`, nil},
@@ -45,8 +45,8 @@ func tlsCauses() []cause {
 		},
 		{
 			name: "tls_handshake_failed", category: TLSOrProxy,
-			explain: "The encrypted connection could not be set up: one side does not speak TLS here, or not in a version the other takes.",
-			fix:     "Check http:// against https:// and the port in the URL (a server on your own machine usually speaks plain http); if both are right, ask whether a proxy or firewall cuts the connection.",
+			explain: "The TLS connection could not be established: one side does not use TLS on this port, or the two have no common TLS version.",
+			fix:     "Check http:// or https:// and the port in the URL (a local server usually uses plain http). If both are correct, ask whether a proxy or firewall blocks the connection.",
 			clues: []clue{
 				{certain, `\b(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_TLSV1_ALERT_\w+|ERR_SSL_SSLV3_ALERT_\w+|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_PROTOCOL_ERROR|EPROTO)\b`, nil},
 				{certain, `(?i)wrong version number|first record does not look like a TLS handshake|server gave HTTP response to HTTPS client|client sent an HTTP request to an HTTPS server|plain HTTP request was sent to HTTPS port`, nil},
@@ -58,9 +58,9 @@ func tlsCauses() []cause {
 		},
 		{
 			name: "proxy_env_breaks", category: TLSOrProxy,
-			explain: "A proxy stands between this machine and the server ({host|HTTP_PROXY, HTTPS_PROXY or ALL_PROXY}), and it does not pass the connection on.",
-			fix:     "Correct the proxy variables in the server's environment, or name the host it wants to reach in NO_PROXY there.",
-			instead: []advice{{when: atURL, fix: "Correct the proxy variables (HTTPS_PROXY, HTTP_PROXY) that gauze is started with, or name the server's host in NO_PROXY."}},
+			explain: "The proxy set by HTTP_PROXY, HTTPS_PROXY or ALL_PROXY blocks the connection to {host|the server}.",
+			fix:     "Correct the proxy variables in the server's environment, or add the target host to NO_PROXY there.",
+			instead: []advice{{when: atURL, fix: "Correct the proxy variables (HTTPS_PROXY, HTTP_PROXY) that gauze is started with, or add the server's host to NO_PROXY."}},
 			clues: []clue{
 				{certain, `(?i)proxyconnect tcp|HTTP Tunneling|ProxyError|(?:cannot connect|connecting|connection) to (?:the )?proxy|Cannot connect to proxy|Tunnel connection failed|tunneling socket could not be established|proxy (?:error|connection|server)[^\n]{0,30}(?:refused|failed|unreachable|timed out|error)`, func(_ *exam, m *match) bool {
 					return !strings.Contains(m.said, "MCP Proxy") && !strings.Contains(m.said, "PORT IS IN USE")
@@ -78,7 +78,7 @@ func tlsCauses() []cause {
 	}
 }
 
-// registry is a host that packages come from.
+// registry matches hosts that packages come from.
 var registry = &wording{source: `(?i)\bnpm[-\w]*registry|registry[-\w]*\.|\bpypi\b|pythonhosted|npmjs|npmmirror|/simple/|npm (?:ERR!|error) network|/v2/[\w./-]+/(?:manifests|blobs)/`}
 
 func aboutRegistry(x *exam, m *match) bool {
@@ -87,7 +87,7 @@ func aboutRegistry(x *exam, m *match) bool {
 
 func notRegistry(x *exam, m *match) bool { return !aboutRegistry(x, m) }
 
-// refused is how a connection that nobody takes is reported.
+// refused is how a refused connection is reported.
 var refused = []string{
 	`ECONNREFUSED[ :]+(?P<host>[\w.:\[\]-]*?[\w\]]):(?P<port>\d{2,5})\b`,
 	`\bECONNREFUSED\b`,
@@ -102,15 +102,15 @@ var refused = []string{
 	`(?i)failed to connect to (?P<host>[\w.:-]+) port (?P<port>\d{1,5})`,
 }
 
-func refusedWhere(sure float64, fits func(x *exam, m *match) bool) []clue {
+func refusedWhere(confidence float64, fits func(x *exam, m *match) bool) []clue {
 	var clues []clue
-	for _, says := range refused {
-		clues = append(clues, clue{sure, says, func(x *exam, m *match) bool { return notRegistry(x, m) && fits(x, m) }})
+	for _, expr := range refused {
+		clues = append(clues, clue{confidence, expr, func(x *exam, m *match) bool { return notRegistry(x, m) && fits(x, m) }})
 	}
 	return clues
 }
 
-// aboutLocal tells whether the refused address is on the same machine.
+// aboutLocal reports whether the refused address is on the same machine.
 func (x *exam) aboutLocal(m *match) bool {
 	if host := m.names["host"]; host != "" {
 		return local.MatchString(host) || host == "::1"
@@ -122,8 +122,8 @@ func networkCauses() []cause {
 	return []cause{
 		{
 			name: "docker_daemon_down", category: ConnectionRefused,
-			explain: "Docker is installed, but its engine does not run (or the client may not see it).",
-			fix:     "Start Docker Desktop, or the docker service of this system.",
+			explain: "Docker is installed, but its daemon is not running or the client cannot reach it.",
+			fix:     "Start Docker Desktop, or this system's docker service.",
 			command: "sudo systemctl start docker",
 			instead: []advice{{when: onWindows, fix: "Start Docker Desktop."}},
 			clues: []clue{
@@ -139,7 +139,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "container_localhost", category: ConnectionRefused,
-			explain: "Inside of a container localhost is the container itself: what listens on port {port|there} of your machine is not reached that way.",
+			explain: "Inside a container, localhost is the container itself, so {theport|a port} of your machine cannot be reached that way.",
 			fix:     "Use host.docker.internal (on Linux with --add-host=host.docker.internal:host-gateway) or the service's name instead of localhost.",
 			clues: append(refusedWhere(certain, func(x *exam, m *match) bool {
 				return x.aboutLocal(m) && (x.container() || strings.Contains(x.line, "docker") || strings.Contains(x.text, "/app/node_modules") || strings.Contains(x.text, "docker-compose") || strings.Contains(x.text, "host.docker.internal"))
@@ -149,8 +149,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "registry_unreachable", category: DNSOrNetwork,
-			explain: "The package registry could not be reached ({host|npm or PyPI}), so the server could not be downloaded.",
-			fix:     "Check the network, or point to a mirror you trust (npm config registry, UV_INDEX_URL); once installed, the server starts without it.",
+			explain: "The package registry ({host|npm or PyPI}) could not be reached, so the server was not downloaded.",
+			fix:     "Check the network, or configure a mirror that you trust (npm's registry setting, UV_INDEX_URL). Once it is installed, the server starts without the registry.",
 			clues: []clue{
 				{certain, "(?i)failed to fetch:? `?https?://(?P<host>[^/`\\s]+)/", nil},
 				{certain, `npm (?:ERR!|error) (?:code|network|errno) ?(?:ENOTFOUND|ETIMEDOUT|ECONNRESET|ECONNREFUSED|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|EIDLETIMEOUT|request to)`, nil},
@@ -171,7 +171,7 @@ func networkCauses() []cause {
 		{
 			name: "git_fetch_failed", category: DNSOrNetwork,
 			explain: "The server is installed from a git repository, and git could not fetch it.",
-			fix:     "Try the same by hand and see what git says: git ls-remote URL, with the repository's address from the entry.",
+			fix:     "Fetch the repository by hand, with its URL from the entry, to see git's error: `git ls-remote URL`",
 			clues: []clue{
 				{strong, `Git operation failed`, nil},
 				{strong, `(?i)failed to (?:clone|fetch)[^\n]*?(?:git|https://github)`, nil},
@@ -183,8 +183,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "endpoint_retired", category: DNSOrNetwork,
-			explain: "This address is out of service: its operator has turned it off or moved it.",
-			fix:     "Use the address the operator names now; see the server's documentation.",
+			explain: "The operator has shut down or moved this address.",
+			fix:     "Use the new address from the server's documentation.",
 			clues: []clue{
 				{certain, `(?i)(?:has been|was|is) (?:turned (?:down|off)|shut ?down|retired|decommissioned|sunset|discontinued|deprecated and removed)`, nil},
 				{certain, `(?i)please use (?P<successor>https?://\S+) instead|no longer (?:available|supported|hosted|in service)|has moved to https?://`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "deprecated") }},
@@ -193,8 +193,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "hostname_wrong", category: DNSOrNetwork,
-			explain: "The host {host|in the address} has no entry in DNS: the name is wrong, or this machine cannot look it up.",
-			fix:     "Check the spelling of {host|the host's name} where it is configured; if it is right, check the network, VPN or DNS of this machine.",
+			explain: "The host name {host|in the address} could not be resolved: it is wrong, or this machine's DNS does not know it.",
+			fix:     "Check the spelling of {host|the host name} in the configuration. If it is correct, check this machine's network, VPN and DNS.",
 			clues: []clue{
 				{strong, `getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?P<host>[\w.-]+)`, notRegistry},
 				{strong, `\b(?:ENOTFOUND|EAI_AGAIN|EAI_NONAME|EAI_FAIL)\b`, notRegistry},
@@ -205,8 +205,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "network_unreachable", category: DNSOrNetwork,
-			explain: "There is no way through the network to {host|the server} from here.",
-			fix:     "Check the connection (VPN, firewall, IPv6) from this machine: curl -v {url|URL}",
+			explain: "This machine has no network route to {host|the server}.",
+			fix:     "Check the VPN, firewall and IPv6 settings, then test the connection from this machine: `curl -v {url|URL}`",
 			clues: []clue{
 				{strong, `\b(?:ENETUNREACH|EHOSTUNREACH|ENETDOWN|EADDRNOTAVAIL)\b(?: (?P<host>[\w.:]+))?`, nil},
 				{strong, `(?i)network is unreachable|no route to host|host is unreachable|ERR_INTERNET_DISCONNECTED|ERR_ADDRESS_UNREACHABLE`, nil},
@@ -214,8 +214,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "remote_outage", category: DNSOrNetwork,
-			explain: "The service behind the address does not work at the moment ({status|it answers with a server error}); nothing on your side is wrong.",
-			fix:     "Wait and try again; see the operator's status page.",
+			explain: "The remote service is failing ({status|it returned a server error}). Nothing is wrong on your side.",
+			fix:     "Wait and try again. The operator's status page may have details.",
 			clues: []clue{
 				{strong, "", func(x *exam, m *match) bool {
 					return x.status(m, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 529, 530)
@@ -226,7 +226,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "local_http_server_not_running", category: ConnectionRefused,
-			explain: "Nothing listens on {port|the port} of this machine: the server the client wants to reach over HTTP is not running.",
+			explain: "Nothing is listening on {theport|the configured port} of this machine: the HTTP server that the client connects to is not running.",
 			fix:     "Start that server first, or correct the port in the URL.",
 			clues: append(refusedWhere(strong, func(x *exam, m *match) bool { return x.remote() && x.aboutLocal(m) }),
 				clue{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(_ *exam, m *match) bool { return local.MatchString(m.names["url"]) }},
@@ -237,10 +237,10 @@ func networkCauses() []cause {
 		},
 		{
 			name: "companion_app_not_running", category: ConnectionRefused,
-			explain: "Nobody takes connections on {host|the address} {port|the server wants to reach}: the program or database it works with is not running, or listens elsewhere.",
-			fix:     "Start that program, or correct host and port in the server's settings; a published docker-compose port may differ from the inner one.",
-			instead: []advice{{when: atURL, explain: "Nobody takes connections at {host|the server's address}: the server is not running, or listens on another port.",
-				fix: "Check host and port of the address; if they are right, tell who runs the server that it is down."}},
+			explain: "The connection to {endpoint|the program or database that the server uses} was refused: it is not running, or it listens on a different address.",
+			fix:     "Start that program, or correct the host and port in the server's settings. A port published by docker compose may differ from the one inside the container.",
+			instead: []advice{{when: atURL, explain: "{host|The server's address} refused the connection: the server is not running, or it listens on a different port.",
+				fix: "Check the host and port of the address. If they are correct, tell the server's operator that it is down."}},
 			clues: append(refusedWhere(likely, func(*exam, *match) bool { return true }),
 				clue{strong, `(?i)(?:is|make sure|ensure)[^\n]{0,20} (?P<host>[A-Z][\w ]{1,30}?) (?:is )?(?:open|running|started|launched)(?: and| with|\?|\.)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "Docker") && connecting.MatchString(x.text)
@@ -260,8 +260,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "request_not_sent", category: DNSOrNetwork,
-			explain: "The request to {url|the server} could not be sent at all: network, DNS, proxy or firewall on this side.",
-			fix:     "See what the network says: curl -v {url|URL}",
+			explain: "The request to {url|the server} could not be sent, because of the network, DNS, a proxy or a firewall on this side.",
+			fix:     "Test the connection from this machine: `curl -v {url|URL}`",
 			clues: []clue{
 				{guess, `(?i)\b(?:connection reset by peer|ECONNRESET|socket hang up|other side closed|connection aborted|forcibly closed by the remote host|TLS handshake timeout|UND_ERR_SOCKET)\b`, func(x *exam, m *match) bool { return x.remote() && notRegistry(x, m) }},
 				{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(x *exam, m *match) bool { return notRegistry(x, m) && !local.MatchString(m.names["url"]) }},
@@ -271,8 +271,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "connect_timed_out", category: Timeout,
-			explain: "Nobody answered at {host|the address}: the connection was neither taken nor refused. Usually a firewall, a VPN, or a wrong address.",
-			fix:     "See whether the host can be reached from here: curl -v {url|URL}",
+			explain: "{host|The address} did not respond: the connection was neither accepted nor refused. This usually means a firewall, a VPN or a wrong address.",
+			fix:     "Check whether this machine can reach the host: `curl -v {url|URL}`",
 			clues: []clue{
 				{likely, `(?:connect )?ETIMEDOUT(?: (?P<host>[\w.:-]+))?`, notRegistry},
 				{likely, `(?i)i/o timeout|connection timed out|connect(?:ion)? time(?:d )?out|ConnectTimeout(?:Error)?|UND_ERR_CONNECT_TIMEOUT|os error (?:110|60|10060)|ERR_CONNECTION_TIMED_OUT|semaphore timeout period has expired|\[WinError (?:10060|121)\]|\[Errno (?:110|60)\]`, notRegistry},
@@ -285,8 +285,8 @@ func portCauses() []cause {
 	return []cause{
 		{
 			name: "second_instance_running", category: PortInUse,
-			explain: "The server is already running and does not want to run twice ({path|it holds a lock}).",
-			fix:     "Stop the other instance first, or give this one a folder or port of its own.",
+			explain: "The server is already running and does not allow a second instance ({path|it holds a lock}).",
+			fix:     "Stop the other instance, or give this one its own directory or port.",
 			clues: []clue{
 				{certain, `(?i)(?:another|an other|a second|existing) (?:instance|server|process|copy)[^\n]{0,40}(?:is )?(?:already )?running|already (?:running|started|active)(?: \(| with| on| for| in|\.|,|$)|only one instance|is already (?:being )?used by|Opening in existing browser session`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "event loop") }},
 				{certain, `(?i)(?:browser|profile|user data dir\w*)[^\n]{0,60}already in use|SingletonLock|ProcessSingleton|use --isolated to run multiple`, nil},
@@ -296,8 +296,8 @@ func portCauses() []cause {
 		},
 		{
 			name: "orphan_process_holds_port", category: PortInUse,
-			explain: "Port {port|of the server} is still held by an earlier run of it that was never ended (process {pid|unknown}).",
-			fix:     "Find it and stop it: {$listener}",
+			explain: "An earlier run of the server was never stopped and still uses {theport|its port} (process {pid|unknown}).",
+			fix:     "Find that process and stop it: `{$listener}`",
 			clues: []clue{
 				{certain, `(?i)port (?P<port>\d{2,5})[^\n]{0,60}(?:PID|process)[ :=#(]+(?P<pid>\d+)`, nil},
 				{strong, `(?i)(?:orphan|stale|zombie|previous|leftover)[^\n]{0,40}(?:process|instance|server)[^\n]{0,60}port`, nil},
@@ -306,8 +306,8 @@ func portCauses() []cause {
 		},
 		{
 			name: "port_taken_by_sibling", category: PortInUse,
-			explain: "Port {port|that the server wants} is taken by another program, often a second copy of the same server started by another client.",
-			fix:     "Give this one another port where the server takes one, or stop the other: {$listener}",
+			explain: "A different process already uses {theport|the server's port}. It is often a second copy of the same server, started by another client.",
+			fix:     "Configure a different port if the server supports it, or stop the other process. To find it: `{$listener}`",
 			clues: []clue{
 				{certain, `(?i)error while attempting to bind on address \('(?P<host>[^'\n]+)', (?P<port>\d+)`, nil},
 				{certain, `EADDRINUSE(?:: address already in use)?[,:]? ?(?:(?P<host>[\w.:\[\]*%-]*):)?(?P<port>\d{2,5})(?:$|[^\w.:])`, nil},
@@ -331,7 +331,7 @@ func portCauses() []cause {
 	}
 }
 
-// What conditions of clues ask for.
+// Patterns for the conditions of clues.
 var (
 	localProxy = &wording{source: `(?i)ECONNREFUSED 127\.0\.0\.1:(?:78|10|80|20|33|88)\d\d`}
 	connecting = &wording{source: `(?i)connect|refused|reach`}

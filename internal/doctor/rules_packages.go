@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// packageCauses are about names and versions that a registry does not have.
+// packageCauses returns the causes about packages and versions that a registry does not have.
 func packageCauses() []cause {
 	return []cause{
 		{
 			name: "bad_generated_args", category: ConfigMalformed,
-			explain: "The arguments are wrong: Docker took {package|a word of the command line} for the name of an image.",
-			fix:     "Correct \"args\": the image comes once, after all options of docker run.",
+			explain: "The arguments are wrong: Docker read {package|one of them} as the name of an image.",
+			fix:     "Correct \"args\": the image must appear once, after all options of docker run.",
 			clues: []clue{
 				{certain, `(?:Unable to find image '|pull access denied for |repository |manifest for )(?P<package>[\w.@/-]+)`, func(_ *exam, m *match) bool {
 					return slices.Contains([]string{"run", "docker", "exec", "stdio", "npx", "uvx", "sh", "bash", "true", "false", "mcp", "start", "serve", "http"}, m.names["package"])
@@ -24,8 +24,8 @@ func packageCauses() []cause {
 		},
 		{
 			name: "stale_registry_login", category: AuthFailed,
-			explain: "The image registry turned the login away that is stored on this machine; without one it would have answered ({package|the image} is public).",
-			fix:     "Log out of the registry, then try again: docker logout REGISTRY",
+			explain: "The image registry rejected the login stored on this machine. Public images such as {package|this one} need no login.",
+			fix:     "Log out of the registry, then try again: `docker logout REGISTRY`",
 			clues: []clue{
 				{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": denied: denied`, nil},
 				{certain, `(?i)error getting credentials - err: [^\n]+`, nil},
@@ -36,10 +36,10 @@ func packageCauses() []cause {
 		},
 		{
 			name: "package_registry_login", category: AuthFailed,
-			explain: "The package registry did not let npm, pip or uv have the package: the login stored on this machine is missing, expired or has no right to it. The server itself was never asked.",
-			fix:     "Log in to that registry again (npm login), or renew the token in {$home .npmrc}; a token for GitHub's packages needs the right read:packages.",
+			explain: "The package registry denied npm, pip or uv access to the package: the login stored on this machine is missing, has expired or lacks permission. The server itself was not started.",
+			fix:     "Log in to that registry again (`npm login`), or renew the token in {$home .npmrc}. For GitHub Packages, the token needs the read:packages scope.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "python", "python3") },
-				fix: "Renew the login for that index: the token in UV_INDEX_..._PASSWORD, in {$home .netrc}, or in the index' URL in your pip or uv settings."}},
+				fix: "Renew the login for that index: the token in UV_INDEX_..._PASSWORD, in {$home .netrc}, or in the index URL in your pip or uv settings."}},
 			clues: []clue{
 				{strong, `npm (?:ERR!|error) code E40[13]`, nil},
 				{strong, `npm (?:ERR!|error) (?:Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password|need auth|This command requires you to be logged in|40[13] (?:40[13] )?(?:Unauthorized|Forbidden))`, nil},
@@ -52,8 +52,8 @@ func packageCauses() []cause {
 		},
 		{
 			name: "docker_image_wrong_registry", category: PackageNotFound,
-			explain: "The image {package|asked for} is not in that registry.",
-			fix:     "Look the image's full name up in the server's documentation, and use it with its registry.",
+			explain: "The image {package|that was requested} is not in that registry.",
+			fix:     "Look up the image's full name in the server's documentation, and use it with its registry.",
 			clues: []clue{
 				{certain, `manifest for (?P<package>[\w./:@-]+) not found`, nil},
 				{certain, `(?P<package>[\w./:-]+): not found\b[^\n]{0,40}manifest|manifest unknown`, nil},
@@ -62,8 +62,8 @@ func packageCauses() []cause {
 		},
 		{
 			name: "docker_image_not_published", category: PackageNotFound,
-			explain: "There is no image {package|of that name} to download: it has to be built first, or it has another name, or it is private.",
-			fix:     "If you have its source, build it there (docker build -t {package|IMAGE} .); otherwise correct its name, or log in where it is kept.",
+			explain: "Docker found no image {package|of that name} to download. It must be built first, has a different name, or is private.",
+			fix:     "Correct the image's name, or log in to its registry. If you have its source, build it in its directory: `docker build -t {package|IMAGE} .`",
 			clues: []clue{
 				{certain, `pull access denied for (?P<package>[\w./:-]+)`, nil},
 				{certain, `(?i)repository (?P<package>[\w./:-]+) not found: does not exist or no pull access`, nil},
@@ -80,11 +80,11 @@ func packageCauses() []cause {
 		},
 		{
 			name: "version_not_published", category: PackageNotFound,
-			explain: "The registry has no version {version|like that} of {package|the package}.",
-			fix:     "See which versions there are and ask for one of them: npm view {package|PACKAGE} versions",
+			explain: "The registry has no version {version|that matches} of {package|the package}.",
+			fix:     "List the published versions and request one of them: `npm view {package|PACKAGE} versions`",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "pip3") }, fix: "See in the package's release history which versions there are, and ask for one of them."},
-				{when: func(x *exam, _ *match) bool { return !x.runs("npx", "npm", "pnpm", "bunx", "") }, fix: "See in the server's documentation which versions there are, and ask for one of them."},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "pip3") }, fix: "Look up the published versions in the package's release history, and request one of them."},
+				{when: func(x *exam, _ *match) bool { return !x.runs("npx", "npm", "pnpm", "bunx", "") }, fix: "Look up the published versions in the server's documentation, and request one of them."},
 			},
 			clues: []clue{
 				{certain, `No matching version found for (?P<package>@?[^@\s]+)@(?P<version>[^\s]+)`, nil},
@@ -104,12 +104,12 @@ func packageCauses() []cause {
 		},
 		{
 			name: "wrong_runner", category: PackageNotFound,
-			explain: "{package|The package} is no program of that kind: it has nothing to run, or it belongs to another language's registry.",
-			fix:     "Look up how the server is started: npm packages with npx, Python packages with uvx.",
+			explain: "{package|The package} cannot be run this way: it provides nothing to execute, or it belongs to a different language's registry.",
+			fix:     "Start npm packages with npx and Python packages with uvx, as the server's documentation shows.",
 			clues: []clue{
 				{certain, `could not determine executable to run`, nil},
 				{strong, `(?i)connection closed|exited|disconnected|failed to (?:start|load|connect|resolve)`, func(x *exam, m *match) bool {
-					name := x.packageName() // npm alone has scopes, and these bridges
+					name := x.packageName() // only npm has scopes and these bridges
 					return x.runs("uvx", "pipx") && (strings.HasPrefix(name, "@") || strings.HasPrefix(name, "mcp-remote") || strings.HasPrefix(name, "supergateway"))
 				}},
 				{certain, "Package `(?P<package>[^`\\n]+)` does not provide any executables", nil},
@@ -120,10 +120,10 @@ func packageCauses() []cause {
 		},
 		{
 			name: "wrong_package_name", category: PackageNotFound,
-			explain: "The registry has no package {package|of that name}: the name is wrong, was changed, or it was never published.",
-			fix:     "Look up in the server's own documentation how {package|it} is really called, and correct the entry. Do not take a name that only looks alike.",
+			explain: "The registry has no package {package|of that name}: the name is wrong or was changed, or the package was never published.",
+			fix:     "Look up the exact name of {package|the package} in the server's own documentation and correct the entry. Do not use a name that only looks similar.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("npx", "npm", "pnpm", "yarn") },
-				fix: "Look the exact name up in the server's own documentation and correct the entry; whether a name exists says: npm view {package|NAME}"}},
+				fix: "Look up the exact name in the server's own documentation and correct the entry. To check that a name exists: `npm view {package|NAME}`"}},
 			clues: []clue{
 				{certain, `['"]?(?P<package>@?[\w./-]+?)(?:@[^'"\s]+)?['"]? is not in (?:this|the npm) registry`, nil},
 				{certain, `404 Not Found - GET https?://[^/\s]+/(?P<package>(?:@|%40)?[\w.%/-]+)`, nil},
@@ -137,14 +137,14 @@ func packageCauses() []cause {
 				{strong, `Distribution not found at: (?P<package>\S+)`, nil},
 				{certain, `(?P<package>[\w.-]+)(?:\[[^\]]*\])?\s+(?:│\s+)?was\s+(?:│\s+)?not\s+(?:│\s+)?found\s+(?:│\s+)?in\s+(?:│\s+)?the\s+(?:│\s+)?(?:package\s+(?:│\s+)?registry|cache\b|registry\b)`, nil},
 				{strong, `(?i)package ['"` + "`" + `]?(?P<package>@?[\w./-]+)['"` + "`" + `]? (?:was |is |could )?(?:not (?:be )?found|does not exist)`, func(_ *exam, m *match) bool {
-					return !strings.Contains(m.said, "will be installed") && !strings.EqualFold(m.names["package"], "manager") // npx, before it does
+					return !strings.Contains(m.said, "will be installed") && !strings.EqualFold(m.names["package"], "manager") // npx prints it before an installation
 				}},
 				{strong, `npm (?:ERR!|error)[^\n]{0,40}\b404\b`, nil},
 				{likely, `(?i)404[^\n]{0,20}Not Found`, func(x *exam, _ *match) bool {
 					return x.downloads() && !x.remote() && !x.container() && !strings.Contains(x.text, "POST")
 				}},
 				{strong, `(?i)connection closed|exited|disconnected|client closed|failed to (?:start|load|connect)`, func(x *exam, m *match) bool {
-					name := x.packageName() // a scope without a package in it
+					name := x.packageName() // a scope without a package
 					return x.runs("npx", "bunx", "pnpx") && strings.HasPrefix(name, "@") && !strings.Contains(name, "/")
 				}},
 				{certain, `(?P<package>[\w.-]+) was not found in the provided package locations`, nil},
@@ -165,8 +165,8 @@ func packageCauses() []cause {
 		},
 		{
 			name: "package_unpublished", category: PackageNotFound,
-			explain: "The package {package|asked for} was taken out of the registry.",
-			fix:     "See in its documentation what took its place. Do not take a package that only looks alike.",
+			explain: "The package {package|that was requested} was removed from the registry.",
+			fix:     "Look up its replacement in the server's documentation. Do not use a package that only looks similar.",
 			clues: []clue{
 				{certain, `(?i)Unpublished on \d{4}-|404 Unpublished|(?P<package>@?[\w./-]+) has been unpublished`, nil},
 				{certain, `(?i)package (?P<package>@?[\w./-]+) (?:was|has been) (?:removed|yanked|unpublished|deleted) from`, nil},
@@ -178,13 +178,13 @@ func packageCauses() []cause {
 	}
 }
 
-// dependencyCauses are about what the server itself needs and does not get.
+// dependencyCauses returns the causes about missing dependencies of the server.
 func dependencyCauses() []cause {
 	return []cause{
 		{
 			name: "externally_managed_env", category: DependencyMissing,
-			explain: "The system's Python refuses to install packages into itself (PEP 668).",
-			fix:     "Install into an environment of its own: {$python} -m venv .venv, then {$venv pip} install PACKAGE; or use uvx.",
+			explain: "The system's Python does not allow installing packages into it (PEP 668).",
+			fix:     "Use uvx, or install the package into its own environment: `{$python} -m venv .venv`, then `{$venv pip} install PACKAGE`",
 			clues: []clue{
 				{certain, `externally-managed-environment`, nil},
 				{certain, `This environment is externally managed`, nil},
@@ -194,9 +194,9 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "playwright_browser_missing", category: DependencyMissing,
-			explain: "The browser the server drives is not installed ({path|Chromium}).",
-			fix:     "Install it: npx playwright install chromium",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return strings.Contains(strings.ToLower(x.text), "puppeteer") }, fix: "Install it: npx puppeteer browsers install chrome"}},
+			explain: "The browser that the server controls is not installed ({path|Chromium}).",
+			fix:     "Install it: `npx playwright install chromium`",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return strings.Contains(strings.ToLower(x.text), "puppeteer") }, fix: "Install it: `npx puppeteer browsers install chrome`"}},
 			clues: []clue{
 				{certain, `[bB]rowserType\.launch[^\n]*Executable doesn't exist at (?P<path>[^\n]+)`, nil},
 				{strong, `(?i)\b(?:chrome|chromium|firefox|google chrome)(?: browser| executable| binary)? (?:is |was )?not (?:found|installed)`, nil},
@@ -213,8 +213,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "companion_addon_missing", category: DependencyMissing,
-			explain: "The server needs a plugin or extension in the program it talks to, and that is not installed or not enabled ({package|see its documentation}).",
-			fix:     "Install and enable the add-on in that program, then start the server again.",
+			explain: "The server requires a plugin or extension in the program it talks to ({package|its documentation names it}), but it is not installed or not enabled.",
+			fix:     "Install and enable the add-on in that program, then restart the server.",
 			clues: []clue{
 				{strong, `(?i)(?:is |make sure |ensure |check that )?(?:the )?(?P<package>[\w-]+ (?:addon|add-on|plugin|extension))[^\n]{0,30}(?:is )?not (?:installed|enabled|found in)\b`, nil},
 				{strong, `(?i)(?:please )?install the (?P<package>[\w -]{2,40} (?:addon|add-on|plugin|extension))`, nil},
@@ -223,8 +223,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "leaked_library_path", category: DependencyMissing,
-			explain: "The program loads libraries that belong to another one ({path|the client's own}): the client's LD_LIBRARY_PATH or the like leaks into the server.",
-			fix:     "Set it empty in the \"env\" part of the entry: \"LD_LIBRARY_PATH\": \"\" (and \"PYTHONHOME\", \"PYTHONPATH\" likewise).",
+			explain: "The program loads another program's libraries ({path|the client's own}), because the client's LD_LIBRARY_PATH or a similar variable is passed on to the server.",
+			fix:     "Clear the variable (and PYTHONHOME and PYTHONPATH, if set) under \"env\" in the server's entry: `\"LD_LIBRARY_PATH\": \"\"`",
 			clues: []clue{
 				{certain, `(?P<path>/tmp/\.mount_[^:\n]+): (?:version|undefined symbol|cannot open)`, nil},
 				{certain, `(?P<path>[^\s:]+\.so[.\d]*): version ['` + "`" + `](?:OPENSSL|CURL|NODE|LIBXML2?|SQLITE|CXXABI)_[\w.]+['’] not found`, nil},
@@ -236,8 +236,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "uv_cache_removed", category: DependencyMissing,
-			explain: "uv's cache lost files that are still in use ({path|an environment in it}): it was cleaned, or is cleaned by the system.",
-			fix:     "Let uv build it again: uv cache clean {package|PACKAGE}",
+			explain: "Files that are still in use were removed from uv's cache ({path|an environment in it}).",
+			fix:     "Let uv rebuild them: `uv cache clean {package|PACKAGE}`",
 			clues: []clue{
 				{certain, `(?i)(?:failed to|could not|no such file)[^\n]*?(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
 				{certain, `(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0)[^\s'"` + "`" + `]*)[^\n]{0,40}(?i:no such file|cannot find|bad interpreter|not found)`, nil},
@@ -248,8 +248,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "npx_cache_corrupt", category: DependencyMissing,
-			explain: "npx's cached copy of the package is damaged or half-installed: files of it are missing or locked.",
-			fix:     "Stop other instances of the server, remove that one copy and try again: {$npxcopy}",
+			explain: "npx's cached copy of the package is damaged or incomplete: some of its files are missing or locked.",
+			fix:     "Stop other instances of the server, delete the cached copy, then try again: `{$npxcopy}`",
 			clues: []clue{
 				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
 				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, nil},
@@ -265,9 +265,9 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "broken_package_release", category: DependencyMissing,
-			explain: "The package as it was published lacks a file it needs ({path|part of its build}).",
-			fix:     "Ask for the version before it, as NAME@VERSION in the entry, and tell its maintainers: npm view {package|PACKAGE} versions",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx", "python", "python3") }, fix: "Ask for the version before it, as NAME==VERSION in the entry, and tell its maintainers."}},
+			explain: "The published package lacks a file that it needs ({path|part of its build}).",
+			fix:     "Report this to the package's maintainers, and request an earlier version in the entry, as NAME@VERSION. To list them: `npm view {package|PACKAGE} versions`",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx", "python", "python3") }, fix: "Request an earlier version in the entry, as NAME==VERSION, and report this to the package's maintainers."}},
 			clues: []clue{
 				{strong, `Cannot find module '(?P<path>[^'\n]*node_modules[/\\][^'\n]+?[/\\](?:dist|build|lib|out)[/\\][^'\n]+)'`, nil},
 				{strong, `(?i)The requested module '[^'\n]+' (?:is a CommonJS module|contains no)`, nil},
@@ -285,12 +285,12 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "console_script_not_installed", category: DependencyMissing,
-			explain: "The package is there, but the program {command|asked for} is not in it or was not installed with it.",
-			fix:     "Install what the project asks for, in its folder, then start it again: uv sync",
+			explain: "The package is installed, but it does not provide the program {command|that was requested}.",
+			fix:     "Install the project's dependencies in its directory, then start it again: `uv sync`",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package has no program {command|of that name}; uv says that it has this one: {listed|see below}.",
-					fix: "Start it by the name of the program it has: uvx --from {pinned|PACKAGE} PROGRAM"},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up in its documentation what its program is called, and start that: uvx --from {pinned|PACKAGE} PROGRAM"},
+				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package does not provide a program {command|of that name}. According to uv, it provides {listed|a different one}.",
+					fix: "Start the program that the package provides: `uvx --from {pinned|PACKAGE} PROGRAM`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up the program's name in the package's documentation, and start that: `uvx --from {pinned|PACKAGE} PROGRAM`"},
 			},
 			clues: []clue{
 				{certain, "(?s)An executable named `(?P<command>[^`\\n]+)` is not provided by package `(?P<package>[^`\\n]+)`.{0,200}?executables? (?:is|are|were) available:?\\s+[-*] `?(?P<listed>[\\w.-]+)", nil},
@@ -308,14 +308,14 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "dependency_version_drift", category: DependencyMissing,
-			explain: "A library the server uses has changed under it ({module|it is not pinned}): what the server asks of it is not there in the version that was installed.",
-			fix:     "See whether a newer version of the server works with it; if not, install the library in the version the server was written for.",
+			explain: "The installed version of a library ({module|not pinned by the server}) does not provide what the server uses.",
+			fix:     "Try the latest version of the server. If it also fails, install the version of the library that the server was written for.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older library: uvx --with 'mcp<2' {pinned|PACKAGE}"},
+				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") && x.pinned() }, fix: keepPinned},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Ask for the newest version, which may know the library: uvx {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Request the latest version, which may support the library: `uvx {package|PACKAGE}@latest`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
-				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which may know the library: npx -y {package|PACKAGE}@latest"},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Request the latest version, which may support the library: `npx -y {package|PACKAGE}@latest`"},
 			},
 			clues: []clue{
 				{certain, `ImportError: cannot import name '(?P<module>[^'\n]+)' from '(?P<package>[^'\n]+)'`, func(_ *exam, m *match) bool {
@@ -370,8 +370,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "module_shadowed", category: Crashed,
-			explain: "Python took a file of the server's own folder for the package {module|it wanted}, because both have the same name.",
-			fix:     "Rename that file (and remove its copy in __pycache__), so that the import finds the package.",
+			explain: "Python imported a file in the server's directory instead of the package {module|it needs}, because both have the same name.",
+			fix:     "Rename that file and delete its compiled copy in __pycache__.",
 			clues: []clue{
 				{certain, `No module named '[\w.]+'; '(?P<module>\w+)' is not a package`, nil},
 				{certain, `(?i)partially initialized module '(?P<module>[\w.]+)'`, nil},
@@ -381,10 +381,10 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "venv_broken", category: DependencyMissing,
-			explain: "The virtual environment {path|of the project} is broken: the Python it was made with is gone or was moved.",
-			fix:     "Make it anew in the project's folder: uv venv --clear, then uv sync",
+			explain: "The virtual environment {path|of the project} is broken: the Python it was created with was removed or moved.",
+			fix:     "Recreate it in the project's directory: `uv venv --clear`, then `uv sync`",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return !x.runs("uv", "uvx", "") },
-				fix: "Make it anew in the project's folder: {$python} -m venv --clear .venv, then {$venv pip} install -r requirements.txt"}},
+				fix: "Recreate it in the project's directory: `{$python} -m venv --clear .venv`, then `{$venv pip} install -r requirements.txt`"}},
 			clues: []clue{
 				{certain, "(?:environment|directory)(?: at)? `?(?P<path>[^`\\n]*?)`? (?:cannot be used because it )?is not a (?:valid|compatible) (?:Python |virtual )?environment", nil},
 				{certain, "(?i)broken (?:virtual ?environment|venv|symlink at `[^`\\n]*(?:venv|bin/python)[^`\\n]*`)|(?:virtual ?environment|venv) (?:at \\S+ )?(?:is|seems|appears) (?:to be )?(?:broken|corrupt\\w*)", nil},
@@ -398,12 +398,12 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "venv_not_used", category: DependencyMissing,
-			explain: "The Python that starts the server has no module {module|that it needs}: the packages are in another environment (a virtual one of the project), or were never installed.",
-			fix:     "Use the Python of the project's own environment as the command: {$venv python} in the project's folder, with its absolute path",
+			explain: "The Python that runs the server cannot import {module|a module that it needs}: the packages are in a different environment, such as the project's virtual environment, or are not installed.",
+			fix:     "Use the absolute path of the Python in the project's own environment as the command: `{$venv python}`",
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, fix: keepPinned},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Ask for the newest version, which may bring the module along: uvx {package|PACKAGE}@latest"},
-				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install what the project asks for, in its folder: uv sync"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Request the latest version, which may include the module: `uvx {package|PACKAGE}@latest`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install the project's dependencies in its directory: `uv sync`"},
 			},
 			clues: []clue{
 				{strong, `ModuleNotFoundError: No module named '(?P<module>[^'\n]+)'`, func(x *exam, m *match) bool { return !newerPython(m.names["module"]) && notShadowed(x, m) }},
@@ -415,8 +415,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "shared_library_missing", category: DependencyMissing,
-			explain: "A library of the system is missing: {module|see the line below}.",
-			fix:     "Install the package that holds that library with the system's package manager.",
+			explain: "A system library is missing ({module|the output names it}).",
+			fix:     "Install the package that provides the library with the system's package manager.",
 			clues: []clue{
 				{certain, `error while loading shared libraries: (?P<module>[^:\n]+)`, nil},
 				{certain, `(?:dyld(?:\[\d+\])?: )?Library not loaded: (?P<module>\S+)`, nil},
@@ -429,8 +429,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "native_build_failed", category: DependencyMissing,
-			explain: "A part of the server had to be compiled on this machine, and that failed ({module|a native module}).",
-			fix:     "Install the compiler it asks for (build-essential, Xcode's command line tools, Visual C++ Build Tools), or use a Node or Python version for which there are finished builds.",
+			explain: "Compiling part of the server ({module|a native module}) on this machine failed.",
+			fix:     "Install the compiler it requires (build-essential, Xcode Command Line Tools, Visual C++ Build Tools), or use a Node or Python version with prebuilt packages.",
 			clues: []clue{
 				{strong, `gyp (?:ERR!|error) (?:build error|stack|not ok|find (?:Python|VS))`, nil},
 				{strong, `Microsoft Visual C\+\+ 14\.0 or greater is required`, nil},
@@ -445,16 +445,16 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "broken_npm_install", category: DependencyMissing,
-			explain: "The module {module|it needs} is missing where the server is installed: its packages were not installed, or only half.",
-			fix:     "Install what it needs, in the server's folder: npm install",
+			explain: "The server cannot find the module {module|that it needs}: its dependencies are not installed, or only partly.",
+			fix:     "Install the dependencies in the server's directory: `npm install`",
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
-				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Ask for the newest version, which npx then installs anew: npx -y {package|PACKAGE}@latest"},
-				{when: saying("optional dependencies"), fix: "Install them in the server's folder, the optional ones too: npm install --include=optional"},
-				{when: saying("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install what it needs, in the server's folder: bundle install"},
-				{when: saying("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install what it needs, in the server's folder: composer install"},
-				{when: saying("NoClassDefFound", "ClassNotFound", "no package called", "file or assembly", "@INC", "' not found:"), fix: "Install what the server's documentation names as needed, or take a build that brings it along."},
-				{when: func(x *exam, _ *match) bool { return x.runs("bun", "bunx") }, fix: "Install what it needs, in the server's folder: bun install"},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Request the latest version, which npx then installs again: `npx -y {package|PACKAGE}@latest`"},
+				{when: lineContains("optional dependencies"), fix: "Install the dependencies in the server's directory, including optional ones: `npm install --include=optional`"},
+				{when: lineContains("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install the dependencies in the server's directory: `bundle install`"},
+				{when: lineContains("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install the dependencies in the server's directory: `composer install`"},
+				{when: lineContains("NoClassDefFound", "ClassNotFound", "no package called", "file or assembly", "@INC", "' not found:"), fix: "Install the dependencies that the server's documentation lists, or use a build that includes them."},
+				{when: func(x *exam, _ *match) bool { return x.runs("bun", "bunx") }, fix: "Install the dependencies in the server's directory: `bun install`"},
 			},
 			clues: []clue{
 				{certain, `npm has a bug related to optional dependencies`, nil},
@@ -477,20 +477,19 @@ func dependencyCauses() []cause {
 
 var ofVenv = &wording{source: `(?i)[/\\]\.?v?env[/\\](?:bin|scripts)[/\\]`}
 
-// noScript tells the name of a program from that of a script: a package has no
-// server.py to run.
+// noScript reports whether a name is that of a program and not of a script: a package does not
+// provide server.py as a program.
 func noScript(_ *exam, m *match) bool { return !scriptName.MatchString(m.names["command"]) }
 
 var scriptName = &wording{source: `(?i)\.(?:pyw?|[cm]?[jt]s|sh|rb|ipynb)$`}
 
-// notShadowed tells a package that is not there from one that a file of the
-// same name hides.
+// notShadowed reports whether a package is missing and not just hidden by a file of the same name.
 func notShadowed(_ *exam, m *match) bool {
 	return !strings.Contains(m.said, "is not a package") && !strings.Contains(m.said, "partially initialized") && !strings.Contains(m.said, "consider renaming")
 }
 
-// saying tells whether the line of a clue holds one of these.
-func saying(words ...string) func(*exam, *match) bool {
+// lineContains returns a condition that holds if the clue's line contains one of these.
+func lineContains(words ...string) func(*exam, *match) bool {
 	return func(_ *exam, m *match) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(m.said, word) })
 	}

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// newInNode are functions that older versions of Node do not have.
+// newInNode are functions that older versions of Node lack.
 var newInNode = []string{"at", "findLast", "findLastIndex", "toSorted", "toReversed", "toSpliced", "with", "hasOwn", "replaceAll", "withResolvers", "structuredClone",
 	"getRandomValues", "randomUUID", "any", "allSettled", "matchAll", "groupBy", "fromAsync", "fromEntries", "getSetCookie", "canParse", "parseEnv", "styleText", "isSubsetOf", "union", "intersection", "try", "timeout", "enableCompileCache", "loadEnvFile", "asyncDispose"}
 
-// newerPython tells whether a module came with a later Python, or left with one.
+// newerPython reports whether a module was added in a later Python, or removed in one.
 func newerPython(module string) bool {
 	return slices.Contains([]string{"tomllib", "zoneinfo", "graphlib", "_typeshed", "imp", "asynchat", "cgi"}, module)
 }
 
-// runtimeCauses are about an interpreter that is too old, too new, or built
-// for something else.
+// runtimeCauses returns the causes about interpreters that are too old, too new or built for
+// something else.
 func runtimeCauses() []cause {
 	return []cause{
 		{
 			name: "old_node_first_in_path", category: RuntimeTooOld,
-			explain: "An old Node {version|version} runs the server: it does not understand the code ({hit|a newer syntax or function}). Clients often pick the first of several installed versions.",
-			fix:     "Use a current one: give the absolute path of a newer node or npx as the command, with its folder first on PATH (node --version shows which is used).",
+			explain: "The Node version {version|in use} is too old for the server: it does not support {hit|a newer syntax or function}. Clients often use the first of several installed versions.",
+			fix:     "Use the absolute path of a newer node or npx as the command, with its directory first in PATH. To see which version is used: `node --version`",
 			clues: []clue{
 				{certain, `SyntaxError: Unexpected token '?(?P<hit>\?\?=|&&=|\|\|=|\?\?|\?\.|\?|\.|\(|\{|=|\*|\.\.\.|import|export|static|#\w*|with)'?(?:$|\s)`, oldSyntax},
 				{certain, `SyntaxError: (?:Unexpected (?:identifier|string|number|template string|reserved word|strict mode reserved word|private field)|Invalid regular expression flags|missing \) after argument list)`, oldSyntax},
@@ -35,7 +35,7 @@ func runtimeCauses() []cause {
 				{certain, `npm v(?P<hit>[\d.]+) is known not to run on Node\.js v(?P<version>[\d.]+)`, nil},
 				{certain, `npm does not support Node\.js v(?P<version>[\d.]+)`, nil},
 				{strong, `\bnode: bad option: (?P<hit>\S+)`, nil},
-				{strong, `ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension "(?P<hit>\.tsx?)"`, func(x *exam, _ *match) bool { return x.nodeBelow(24) }}, // newer ones take TypeScript
+				{strong, `ERR_UNKNOWN_FILE_EXTENSION|Unknown file extension "(?P<hit>\.tsx?)"`, func(x *exam, _ *match) bool { return x.nodeBelow(24) }}, // newer versions run TypeScript
 				{strong, `ERR_REQUIRE_ESM|require\(\) of ES Module [^\n]+ not supported`, func(x *exam, _ *match) bool { return x.nodeBelow(23) }},
 				{strong, `SyntaxError: Cannot use import statement outside a module`, notCurrentNode},
 				{certain, `TypeError: (?:[\w.$\[\]]+\.)?(?P<hit>\w+) is not a function`, func(x *exam, m *match) bool {
@@ -52,8 +52,8 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "node_engine_too_old", category: RuntimeTooOld,
-			explain: "The Node that runs the server is not one it takes: it wants {version|a newer one}.",
-			fix:     "Install a current Node, or give the absolute path of one that is installed; node --version shows which is used.",
+			explain: "The server does not support the Node version that runs it: it requires {version|a newer one}.",
+			fix:     "Install a current Node, or use the absolute path of an installed one. To see which version is used: `node --version`",
 			clues: []clue{
 				{likely, `npm (?:WARN|warn) (?:notsup|EBADENGINE) Unsupported engine`, nil},
 				{certain, `npm (?:ERR!|error) code EBADENGINE|npm (?:ERR!|error) engine Unsupported engine`, nil},
@@ -69,8 +69,8 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "native_module_abi", category: RuntimeTooOld,
-			explain: "A compiled part of the server ({module|a native module}) was built for another version of Node than the one that loads it.",
-			fix:     "Build it again for this Node (npm rebuild), or run the server with the Node it was installed with.",
+			explain: "A compiled part of the server ({module|a native module}) was built for a different version of Node.",
+			fix:     "Run the server with the Node version it was installed with, or rebuild it for this one: `npm rebuild`",
 			clues: []clue{
 				{certain, `NODE_MODULE_VERSION \d+`, nil},
 				{strong, `Module did not self-register`, nil},
@@ -85,9 +85,9 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "python_too_old", category: RuntimeTooOld,
-			explain: "The Python that runs or installs the server is not one it takes: it wants {version|a newer one}.",
-			fix:     "Start the server with a newer Python, by its absolute path (`uv python find 3.12` shows one).",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx") }, fix: "Let uv use a newer one: uvx --python 3.12 {pinned|PACKAGE}"}},
+			explain: "The server does not support the Python version that runs or installs it: it requires {version|a newer one}.",
+			fix:     "Start the server with a newer Python, by its absolute path. To find one: `uv python find 3.12`",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx") }, fix: "Let uv use a newer Python: `uvx --python 3.12 {pinned|PACKAGE}`"}},
 			clues: []clue{
 				{certain, `does(?: not|n't) satisfy Python ?(?P<version>[<>=~!][^\s,]*)`, nil},
 				{certain, `requires a different Python: [\d.]+ not in '(?P<version>[^'\n]+)'`, nil},
@@ -111,8 +111,8 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "version_manager_path", category: RuntimeTooOld,
-			explain: "A version manager ({command|nvm, asdf, mise, pyenv, volta}) stands in for the program, but no version is chosen or installed where the client starts it.",
-			fix:     "Choose one for everywhere (asdf set -u, mise use -g, nvm alias default, pyenv global), or use the absolute path of the real program.",
+			explain: "The program is managed by a version manager ({command|nvm, asdf, mise, pyenv, volta}), but no version is selected or installed where the client starts it.",
+			fix:     "Select a default version (`asdf set -u`, `mise use -g`, `nvm alias default`, `pyenv global`), or use the absolute path of the real program.",
 			clues: []clue{
 				{certain, `(?P<command>asdf): No (?:version|preset version) (?:is set|installed) for command|No version is set for command|unknown command: \S+\. Perhaps you have to reshim`, nil},
 				{certain, `No preset version installed for command (?P<version>\S+)`, nil},
@@ -128,8 +128,8 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "dotnet_runtime_missing", category: RuntimeTooOld,
-			explain: "The .NET the server was built for ({version|see below}) is not installed.",
-			fix:     "Install that version of .NET (dotnet --list-runtimes shows what is there).",
+			explain: "The .NET runtime that the server requires ({version|its output names it}) is not installed.",
+			fix:     "Install that version of .NET. To list the installed ones: `dotnet --list-runtimes`",
 			clues: []clue{
 				{certain, `You must install (?:or update )?\.NET(?: Desktop Runtime)? to run this application`, nil},
 				{certain, `The framework '(?P<framework>[^'\n]+)', version '(?P<version>[^'\n]+)'[^\n]* was not found`, nil},
@@ -145,8 +145,8 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "java_too_old", category: RuntimeTooOld,
-			explain: "The server was built for a newer Java ({version|see below}) than the one that runs it, or there is none.",
-			fix:     "Install a newer Java, and give its absolute path as the command (java -version shows which is used).",
+			explain: "The server requires a newer Java ({version|its output names it}) than the one installed, or Java is not installed.",
+			fix:     "Install a newer Java and use its absolute path as the command. To see which version is used: `java -version`",
 			clues: []clue{
 				{certain, `UnsupportedClassVersionError`, nil},
 				{certain, `compiled by a more recent version of the Java Runtime(?: \(class file version (?P<classes>[\d.]+)\))?`, nil},
@@ -159,8 +159,8 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "uv_too_old", category: RuntimeTooOld,
-			explain: "The installed uv does not know {option|what is asked of it}: it is too old.",
-			fix:     "Update it: uv self update (or pip install -U uv, brew upgrade uv).",
+			explain: "The installed uv is too old: it does not support {option|an option that is used}.",
+			fix:     "Update uv: `uv self update` (or `pip install -U uv`, `brew upgrade uv`).",
 			clues: []clue{
 				{certain, "(?s)error: (?:unexpected argument|unrecognized subcommand) '(?P<option>[^'\\n]+)'.*?Usage: uvx? ", nil},
 				{certain, "Required uv version `(?P<version>[^`\\n]+)` does not match the running version", nil},
@@ -171,7 +171,7 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "docker_plugin_missing", category: RuntimeTooOld,
-			explain: "The installed docker does not know {option|the command asked of it}: the plugin for it is missing, or Docker is too old.",
+			explain: "The installed docker does not support {option|the command}: the plugin for it is missing, or Docker is too old.",
 			fix:     "Update Docker Desktop, or install the plugin (docker compose, docker mcp).",
 			clues: []clue{
 				{certain, `docker: '(?P<option>[\w-]+)' is not a docker command`, nil},
@@ -183,8 +183,8 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "toolchain_too_old", category: RuntimeTooOld,
-			explain: "The compiler or runtime is too old for the server: it wants {version|a newer one}.",
-			fix:     "Update it (go, rustup update, bun upgrade, deno upgrade), or use a finished build of the server.",
+			explain: "The compiler or runtime is too old for the server, which requires {version|a newer one}.",
+			fix:     "Update it (`rustup update`, `bun upgrade`, `deno upgrade`, or a newer Go), or use a prebuilt binary of the server.",
 			clues: []clue{
 				{certain, `requires go ?>= ?(?P<version>[\d.]+)|invalid go version '(?P<invalid>[^'\n]+)'|toolchain not available`, nil},
 				{certain, `requires rustc (?P<version>[\d.]+) or newer|is not supported by the following package|feature ` + "`edition2024`" + ` is required`, nil},
@@ -194,13 +194,12 @@ func runtimeCauses() []cause {
 	}
 }
 
-// newSyntax is code that only later versions of Python can read: match, :=,
-// except*, type aliases and parameters, f-strings, with in brackets, / among
-// parameters, async.
+// newSyntax matches code that only later versions of Python can parse: match, :=, except*, type
+// aliases and parameters, f-strings, parenthesised with, positional-only parameters, async.
 var newSyntax = &wording{source: `^\s*(?:match\s+[^=(\s][^=]*:|case\s+\S.*:|type\s+\w+(?:\[[^\]]*\])?\s*=|except\s*\*|(?:async\s+)?with\s*\(|async\s|(?:def|class)\s+\w+\[|(?:async\s+)?def\s+\w+\(.*(?:,\s*/\s*[,)]|->)|\w+:\s*[\w\[\], .|]+\s=\s)|\bmatch\s+\w+:|[(\s]\w+\s*:=|\bawait\s|(?:^|[\s(,=+])[rR]?[fF]["']|\bnonlocal\s|\byield from\s|\braise\s.+\sfrom\s`}
 
-// nodeBelow tells whether the Node that ran the server is older than a version,
-// or may be: Node 17 and later say which they are when they break off.
+// nodeBelow reports whether the Node that ran the server is, or may be, older than a version: Node
+// 17 and later print their version when they crash.
 func (x *exam) nodeBelow(version int) bool {
 	m := nodeVersion.FindStringSubmatch(x.text)
 	if m == nil {
@@ -214,11 +213,11 @@ var nodeVersion = &wording{source: `(?m)^Node\.js v(\d+)\.`}
 
 func notCurrentNode(x *exam, _ *match) bool { return x.nodeBelow(18) }
 
-// oldSyntax is a mistake in a program that an old Node sees where there is none.
+// oldSyntax reports whether a syntax error is one that an old Node reports for valid code.
 func oldSyntax(x *exam, m *match) bool { return x.nodeBelow(20) && notJSONNoise(x, m) }
 
-// notJSONNoise tells a mistake in a program from one in a message: a parser of
-// JSON says so.
+// notJSONNoise reports whether a syntax error is in a program and not in a message: JSON parsers
+// say so.
 func notJSONNoise(x *exam, m *match) bool {
 	at := strings.Index(x.text, m.hit)
 	rest := x.text[max(at, 0):]

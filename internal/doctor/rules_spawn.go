@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// apart stands in front of a tool's name: git in mcp-server-git is none.
+// apart precedes the name of a tool in patterns: "git" in mcp-server-git is not the tool.
 const apart = `(?:^|[^\n\w./@+-])`
 
-// notFound is how operating systems, shells, languages and clients say that a
-// program is not there. The name may be missing: then it is the configured one.
+// notFound is how operating systems, shells, languages and clients report a missing program. If the
+// name is missing, it is the configured one.
 var notFound = []string{
 	// Node, Bun, Deno
 	`\bspawn(?:Sync)? (?P<command>[^"'|{}\n]+?) ENOENT\b`,
@@ -20,7 +20,7 @@ var notFound = []string{
 	// Go
 	`exec: "(?P<command>[^"\n]+)": (?:executable file|file) (?:not found|does not exist)`,
 	`fork/exec (?P<command>[^\n]+?): no such file or directory`,
-	// Rust: the word "program" or nothing but the number of the error
+	// Rust: the word "program", or only the error number
 	`\bprogram not found\b`,
 	`\bcannot find binary path\b`,
 	`Failed to spawn process: No such file or directory`,
@@ -50,7 +50,7 @@ var notFound = []string{
 	`Command '(?P<command>[^'\n]+)' not found`,
 	`\benv: ['‘"]?(?P<command>[\w.+-]+)['’"]?: No such file or directory`,
 	`: (?P<command>/[\w./+-]+): bad interpreter: No such file`,
-	// Windows, in a few of its languages; a code page may have eaten the rest
+	// Windows, in a few of its languages; a code page may have destroyed the rest
 	`'"?(?P<command>[^'"\n]+)"?' is not recognized as an internal or external command`,
 	`[Tt]he term '(?P<command>[^'\n]+)' is not recognized as (?:the|a) name of`,
 	`['"“„](?P<command>[^'"\n]+)['"”“] ?(?:不是内部或外部命令|不是內部或外部命令|は、内部コマンド|n'est pas reconnu (?:en tant que commande|comme nom)|nicht gefunden|introuvable|no se reconoce como un comando|ist entweder falsch geschrieben|não é reconhecido como um comando|non è riconosciuto come comando|не является внутренней|은\(는\) 내부 또는 외부 명령|nie jest rozpoznawan)`,
@@ -84,13 +84,13 @@ var notFound = []string{
 	`\bENOENT:? (?P<command>(?:/[\w.-]+)*/s?bin/[\w.-]+)(?:$|\s)`,
 }
 
-// cannotFind are clues of all ways to say it, for the commands that fit.
-func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
+// cannotFind returns the clues of all such reports, for the commands that fit.
+func cannotFind(confidence float64, fits func(x *exam, command string) bool) []clue {
 	var clues []clue
-	for _, says := range notFound {
-		clues = append(clues, clue{sure, says, func(x *exam, m *match) bool {
+	for _, expr := range notFound {
+		clues = append(clues, clue{confidence, expr, func(x *exam, m *match) bool {
 			if ofRegistry.MatchString(m.said) {
-				return false // a package that is not there, whatever its name
+				return false // a missing package, whatever its name
 			}
 			command := m.names["command"]
 			if command == "" {
@@ -102,7 +102,7 @@ func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 			return fits(x, command)
 		}})
 	}
-	clues = append(clues, clue{sure, "", func(x *exam, m *match) bool { // seen by ourselves
+	clues = append(clues, clue{confidence, "", func(x *exam, m *match) bool { // seen by gauze itself
 		if x.Spawn.Errno != "ENOENT" || x.Spawn.Said != "" || x.Spawn.Of == "cwd" || !fits(x, x.Spawn.Path) {
 			return false
 		}
@@ -114,16 +114,16 @@ func cannotFind(sure float64, fits func(x *exam, command string) bool) []clue {
 
 var ofRegistry = &wording{source: `(?i)\bnot found in (?:the )?(?:package |npm |cargo )?(?:registry|index)|\bBecause \S+ was not found|not found (?:on|in) PyPI`}
 
-// missingWord is how a shell names the program that it did not find.
+// missingWord matches how a shell reports a program that it did not find.
 var missingWord = &wording{source: `(?i)not found|no such file|is not recognized`}
 
-// shell tells whether the command is a shell, or a script for one.
+// shell reports whether the command is a shell or a shell script.
 func (x *exam) shell() bool {
 	return x.runs("sh", "bash", "zsh", "dash") || strings.HasSuffix(x.runner(), ".sh")
 }
 
-// ofScript tells whether a shell that misses a program was at work on a script:
-// the program is then one that the script calls, and none that is configured.
+// ofScript reports whether the shell that lacks a program was running a script: the program is then
+// one that the script calls, not the configured one.
 func (x *exam) ofScript(script, missing string) bool {
 	if len(x.Command) == 0 || isRunner(x, missing) || missing == x.runner() || strings.Contains(x.line, missing) {
 		return false
@@ -138,8 +138,7 @@ func (x *exam) firstWord() string {
 	return ""
 }
 
-// runners are programs that start servers, and that a client often cannot see
-// although a shell does.
+// runners are programs that start servers, and that clients often cannot find although a shell can.
 var runners = []string{"npx", "npm", "node", "uvx", "uv", "pipx", "bun", "bunx", "deno", "pnpm", "pnpx", "yarn", "docker", "podman", "python3", "pip", "go", "cargo", "dotnet", "dnx", "java", "ruby", "conda", "tsx", "ts-node", "mise", "nvm", "fnm", "volta", "poetry", "rye", "hatch"}
 
 // helpers are programs that servers call.
@@ -161,7 +160,7 @@ func isPath(command string) bool {
 	return strings.HasPrefix(command, "/") || strings.HasPrefix(command, ".") || drivePath.MatchString(command) || strings.ContainsAny(command, `/\`)
 }
 
-// windows tells whether the evidence comes from there.
+// windows reports whether the evidence is from Windows.
 func (x *exam) windows() bool {
 	return windowsSigns.MatchString(x.text) || windowsSigns.MatchString(x.line)
 }
@@ -172,9 +171,9 @@ func spawnCauses() []cause {
 	return []cause{
 		{
 			name: "url_in_stdio_only_client", category: TransportMismatch,
-			explain: "An address ({command|a URL}) stands where the client wants a program to start: it speaks to programs only.",
-			fix:     "Give the client a command that passes the address on: \"command\": \"gauze\", \"args\": [\"run\", \"--url\", \"URL\"].",
-			instead: []advice{{when: live, fix: "Give the address as a URL: --url instead of --"}},
+			explain: "The entry has {command|a URL} where this client expects a program to start. The client supports only stdio servers.",
+			fix:     "Configure gauze as a stdio server that connects to the URL: `\"command\": \"gauze\", \"args\": [\"run\", \"--url\", \"URL\"]`",
+			instead: []advice{{when: live, fix: "Pass the address with --url instead of after --."}},
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.Contains(command, "://") }),
 				clue{strong, `(?i)(?:only (?:supports? )?stdio|"?command"?(?: field)? is required|missing (?:required )?(?:field|property|key) ['"` + "`" + `]?command|must (?:specify|have|define|provide) (?:a |the )?['"` + "`" + `]?command)\b`,
 					func(x *exam, _ *match) bool { return x.remote() || strings.Contains(x.text, "://") }},
@@ -184,8 +183,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "command_and_args_in_one_string", category: ConfigMalformed,
-			explain: "The whole command line {command|with its arguments} was taken for the name of one program: command and arguments stand in one string.",
-			fix:     "Write the program alone as \"command\" and each argument as an entry of \"args\".",
+			explain: "The client treated the whole command line {command|with its arguments} as the name of a program, because command and arguments are in one string.",
+			fix:     "Set \"command\" to the program alone, and write each argument as an element of \"args\".",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
 				clue{strong, `\bspawn (?P<command>[\w./\\:-]+ [^\n|{}"]*'[^\n|{}"]*) ENOENT\b`, func(_ *exam, m *match) bool { return strings.Count(m.names["command"], "'") == 2 }},
 				clue{strong, `\bspawn (?P<command>(?:\S*/)?(?:npx|uvx|uv|bun|node|python3?|docker|deno|npm|pnpm|yarn) [\w@.-]+) ENOENT\b`, nil},
@@ -193,8 +192,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "shell_reads_messages", category: ConfigMalformed,
-			explain: "A shell was started instead of the server, and takes the client's messages for commands.",
-			fix:     "Give the shell the whole command as one argument behind -c, or start the program itself without a shell.",
+			explain: "A shell was started instead of the server, and it interprets the client's messages as commands.",
+			fix:     "Pass the whole command to the shell as one argument after -c, or start the program without a shell.",
 			clues: []clue{
 				{certain, `\b(?:ba|z|da|a|fi)?sh: (?:(?:line )?\d+: )?(?:command not found: )?['"]?\{"?jsonrpc"?:`, nil},
 				{certain, `'?\{"?jsonrpc"?:[^\n]{0,400}(?i:is not recognized as|: (?:command )?not found)`, nil},
@@ -203,8 +202,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "config_file_given_as_command", category: ConfigMalformed,
-			explain: "{command|The configured program} is a configuration file, not a program, but it was to be started.",
-			fix:     "Put the server's program into \"command\"; the file itself belongs where the client reads its configuration.",
+			explain: "{command|The configured program} is a configuration file and cannot be started.",
+			fix:     "Set \"command\" to the server's program. The file itself belongs where the client reads its configuration.",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.HasSuffix(command, ".json") }),
 				clue{strong, `\bspawn (?P<command>[^"'\n]+\.json) (?:EACCES|EFTYPE|UNKNOWN|ENOEXEC)`, nil},
 				clue{certain, `\bspawn(?: \S+)? (?:Unknown system error -8|ENOEXEC|EACCES|EFTYPE|UNKNOWN)|(?i)exec format error|permission denied`, func(x *exam, m *match) bool {
@@ -220,13 +219,13 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "tilde_not_expanded", category: PathNotFound,
-			explain: "The path {path|with ~} was used as it is written: only shells put your home folder in for ~ or $HOME.",
-			fix:     "Write the whole path in the configuration: start it with your home folder instead of ~ or $HOME.",
+			explain: "The path {path|with ~} was used literally: only shells expand ~ and $HOME.",
+			fix:     "Write the full path of your home directory instead of ~ or $HOME in the configuration.",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool {
 				return strings.HasPrefix(command, "~") || strings.HasPrefix(command, "$HOME") || strings.HasPrefix(command, "%USERPROFILE%")
 			}),
 				clue{certain, `(?i)(?:ENOENT|no such file or directory|cannot find|cannot access|not found|does not exist)[^\n]*?(?P<path>(?:/[\w./-]*)?(?:~|\$HOME|\$\{HOME\})/[\w./-]+)`, func(_ *exam, m *match) bool {
-					return !strings.Contains(m.names["path"], "/.npm/") && !strings.Contains(m.names["path"], "node_modules") && !strings.Contains(m.names["path"], "/.cache/") // somebody shortened a log
+					return !strings.Contains(m.names["path"], "/.npm/") && !strings.Contains(m.names["path"], "node_modules") && !strings.Contains(m.names["path"], "/.cache/") // an abbreviated log
 				}},
 				clue{likely, `(?i)no such file or directory|cannot find module|ENOENT`, func(x *exam, m *match) bool {
 					for _, word := range x.Command {
@@ -242,8 +241,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "windows_space_quoting", category: PathNotFound,
-			explain: "A path with a space was cut at the space: {command|its first half} is no program. The client passed it to the shell without quotes.",
-			fix:     "Use the short form of the path (C:\\PROGRA~1\\...), or move the program to a folder without spaces, so that there is no space in it.",
+			explain: "A path that contains a space was split at the space: {command|its first part} is not a program. The client passed it to the shell without quotes.",
+			fix:     "Use the short form of the path (C:\\PROGRA~1\\...), or move the program to a directory without spaces in its path.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool { return splitPath.MatchString(command) }),
 				clue{strong, `(?:\b(?:ba|z|da)?sh(?:\.exe)?|bash\.exe): (?:line \d+: |\d+: )?(?P<command>Files(?: \(x86\))?[\\/][^\n:]+): (?i:no such file|command not found|not found)`, nil},
 				clue{strong, `Cannot find module '(?P<command>[A-Za-z]:\\(?:Program|Users\\[^\\'\n]+))'`, nil},
@@ -254,8 +253,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "posix_shell_on_windows", category: Crashed,
-			explain: "A command line for a Unix shell runs on Windows: {command|its first word} means nothing to cmd.exe.",
-			fix:     "Set variables in the \"env\" part of the entry and start the program itself, without sh, export, source or NAME=value in front.",
+			explain: "The command line is for a Unix shell, but it runs on Windows: cmd.exe does not know {command|its first word}.",
+			fix:     "Set variables under \"env\" in the server's entry and start the program directly, without sh, export, source or a leading NAME=value.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
 				return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
 					assignment.MatchString(command) && !isRunner(x, command)
@@ -266,11 +265,11 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "windows_cmd_shim", category: CommandNotFound,
-			explain: "On Windows {command|npx} is a script ({command|npx}.cmd), and a script cannot be started as a program: it needs cmd.exe in front.",
-			fix:     "Start it through the shell: cmd /c {line|npx ...}",
+			explain: "On Windows, {command|npx} is a script ({command|npx}.cmd). The client cannot start it without cmd.exe.",
+			fix:     "Start it with cmd.exe: `cmd /c {line|npx ...}`",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return strings.Contains(m.said, "ENOENT") },
-				explain: "On Windows {command|npx} is a script ({command|npx}.cmd), which the client cannot start without cmd.exe; or it is not installed.",
-				fix:     "If {$which} finds it, start it through the shell: cmd /c {line|npx ...}. If not, {$install}, then restart the client."}},
+				explain: "On Windows, {command|npx} is a script ({command|npx}.cmd), which the client cannot start without cmd.exe; or it is not installed.",
+				fix:     "If `{$which}` does not find it, {$install}, then restart the client. If it does, start it with cmd.exe: `cmd /c {line|npx ...}`"}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? EINVAL\b`, nil},
 				{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? UNKNOWN\b`, nil},
@@ -279,13 +278,13 @@ func spawnCauses() []cause {
 				{strong, `(?P<command>npx|npm|pnpm|yarn)\.ps1 cannot be loaded because running scripts is disabled`, nil},
 				{certain, `\[WinError 193\]`, func(x *exam, _ *match) bool { return !strings.Contains(x.text, "DLL load failed") }},
 				{strong, `%1 is not a valid Win32 application[^\n]{0,40}\(os error 193\)`, nil},
-				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return !x.Live && x.typing().Windows() }}, // Node tries no .cmd; we do
+				{strong, `\bspawn (?P<command>npx|npm|pnpm|yarn|bunx|tsx) ENOENT\b`, func(x *exam, _ *match) bool { return !x.Live && x.typing().Windows() }}, // Node does not try .cmd; gauze does
 			},
 		},
 		{
 			name: "windows_dotted_script_name", category: CommandNotFound,
-			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name has dots: the part behind the last dot is taken for the file's type.",
-			fix:     "Name the program with its ending: uvx --from {pinned|PACKAGE} {package|PACKAGE}.exe",
+			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name contains dots: Windows reads the part after the last dot as the file type.",
+			fix:     "Add .exe to the program's name: `uvx --from {pinned|PACKAGE} {package|PACKAGE}.exe`",
 			clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
 				return !strings.HasSuffix(m.names["command"], ".exe") && noScript(nil, m)
 			}}},
@@ -293,8 +292,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "wsl_boundary", category: CommandNotFound,
-			explain: "{command|The program} is a path of Linux (WSL), but the client runs on Windows, where it does not exist.",
-			fix:     "Let the client start it inside WSL: wsl.exe -e {line|COMMAND}",
+			explain: "{command|The program} is a Linux path (WSL), but the client runs on Windows, where it does not exist.",
+			fix:     "Start the server inside WSL: `wsl.exe -e {line|COMMAND}`",
 			clues: append(cannotFind(strong, func(x *exam, command string) bool {
 				return strings.HasPrefix(command, "/home/") && windowsSigns.MatchString(x.text) || command == "/bin/bash" || command == "/bin/sh" || strings.HasPrefix(command, "/mnt/c/")
 			}),
@@ -303,8 +302,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "musl_vs_glibc", category: RuntimeTooOld,
-			explain: "The binary of the server is there but cannot be started: it was built for another C library (glibc on Alpine/musl, or the other way round).",
-			fix:     "Use an image with glibc (debian, -slim instead of -alpine), or install the variant for musl.",
+			explain: "The server's binary exists but cannot be started: it was built for a different C library (glibc on Alpine/musl, or the reverse).",
+			fix:     "Use an image with glibc (debian, or -slim instead of -alpine), or install the build for musl.",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return platformBin.MatchString(command) }),
 				clue{certain, `version ['` + "`" + `](?P<version>GLIBC(?:XX)?_[\d.]+)['’] not found`, nil},
 				clue{certain, `(?:ld-linux[\w.-]*|ld-musl[\w.-]*)(?s:.{0,200}?)(?:No such file or directory|not found)|Error relocating [^\n]+: symbol not found`, nil},
@@ -313,8 +312,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "runtime_not_in_image", category: CommandNotFound,
-			explain: "The container's image has no {command|such program}: it cannot be started in there.",
-			fix:     "Use an image that has that program, or one that starts the server by itself.",
+			explain: "The container image does not contain {command|the program}, so it cannot be started there.",
+			fix:     "Use an image that contains the program, or one that starts the server by default.",
 			clues: []clue{
 				{certain, `OCI runtime (?:create|exec) failed[^\n]*exec: "(?P<command>[^"\n]+)": (?:executable file not found|stat [^\n]*no such file)`, nil},
 				{strong, `exec: "(?P<command>[^"\n]+)": executable file not found in \$PATH: unknown`, nil},
@@ -324,8 +323,8 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "helper_tool_not_on_path", category: CommandNotFound,
-			explain: "{command|A helper program} is needed to install or run the server, and it is not on the PATH the client gives.",
-			fix:     "Install {command|that program}, or add its folder to PATH in the \"env\" part of the server's entry.",
+			explain: "{command|A helper program} is required to install or run the server, but it is not on the PATH that the client provides.",
+			fix:     "Install {command|that program}, or add its directory to PATH under \"env\" in the server's entry.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
 				return slices.Contains(helpers, strings.ToLower(command)) && x.runner() != strings.ToLower(command)
 			}),
@@ -342,18 +341,18 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "python_vs_python3", category: CommandNotFound,
-			explain: "There is no program python on the PATH the client gives; on this system it is called python3, or Python is not installed.",
-			fix:     "Use python3 as the command, in the place of python.",
+			explain: "The program \"python\" is not on the PATH that the client provides. On this system it is called python3, or Python is not installed.",
+			fix:     "Use python3 instead of python as the command.",
 			instead: []advice{{when: onWindows,
-				explain: "Python is not installed, or its folder is not on the PATH the client gives to servers. The python.exe that comes with Windows only opens the Microsoft Store.",
-				fix:     "If it is not installed, {$install}, then restart the client so that it gets the new PATH. If it is installed, use py as the command."}},
+				explain: "Python is not installed, or its directory is not on the PATH that the client provides. The python.exe that comes with Windows only opens the Microsoft Store.",
+				fix:     "If Python is installed, use py as the command. If not, {$install}, then restart the client to update its PATH."}},
 			clues: append(cannotFind(strong, func(_ *exam, command string) bool { return command == "python" || command == "pip" }),
 				clue{certain, `Python was not found; run without arguments to install from the Microsoft Store`, nil}),
 		},
 		{
 			name: "runtime_not_installed", category: CommandNotFound,
-			explain: "{command|The program} was not found in any of the folders the client looks in: it is not installed, or installed elsewhere.",
-			fix:     "Install it, or use its absolute path as the command (`{$which}` in a terminal shows it).",
+			explain: "{command|The program} was not found on the client's PATH: it is not installed, or it is in a different directory.",
+			fix:     "Install it, or use its absolute path as the command. To find the path, run in a terminal: `{$which}`",
 			clues: []clue{
 				{certain, `Failed to spawn process: No such file or directory`, nil},
 				{strong, `(?i)` + apart + `(?P<command>node(?:\.js)?|uv|python|docker|bun|java) (?:is|must be|needs to be) (?:not installed|installed first|required but not)`, nil},
@@ -366,46 +365,46 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "gui_path_missing", category: CommandNotFound,
-			explain: "The client cannot find {command|the program}: it is not on the PATH the client gives to servers. Programs started from a desktop do not see what your shell sets up (Homebrew, nvm, ~/.local/bin and the like).",
-			fix:     "Use the absolute path as the command; `{$which}` in a terminal shows it.",
+			explain: "The client cannot find {command|the program}: it is not on the PATH that the client provides. Applications started from the desktop do not see what your shell adds to PATH (Homebrew, nvm, ~/.local/bin and so on).",
+			fix:     "Use the program's absolute path as the command. To find it, run in a terminal: `{$which}`",
 			instead: []advice{{when: onWindows,
-				explain: "{$product|The program} is not installed, or its folder is not on the PATH the client gives to servers.",
-				fix:     "If it is not installed, {$install}, then restart the client so that it gets the new PATH. If it is installed, `{$which}` shows the path to use as the command."}},
+				explain: "{$product|The program} is not installed, or its directory is not on the PATH that the client provides.",
+				fix:     "If it is not installed, {$install}, then restart the client to update its PATH. If it is, use its absolute path as the command. To find it: `{$which}`"}},
 			clues: append(cannotFind(strong, isRunner),
-				clue{likely, "", func(x *exam, m *match) bool { // what a script calls is its own affair
+				clue{likely, "", func(x *exam, m *match) bool { // not for what a script calls
 					return x.exited(m, 127, 9009) && !missingWord.MatchString(x.text) && !x.shell()
 				}}),
 			hides: []string{"companion_app_not_running"},
 		},
 		{
 			name: "command_path_missing", category: CommandNotFound,
-			explain: "There is no program at {command|the configured path}.",
-			fix:     "Build or install the server if that is still to be done; then correct the path in \"command\".",
+			explain: "The program {command|at the configured path} does not exist.",
+			fix:     "Build or install the server if that has not been done, then correct the path in \"command\".",
 			instead: []advice{{when: func(x *exam, m *match) bool {
 				return x.Spawn.Of == "interpreter" || strings.Contains(m.said, "bad interpreter")
 			},
-				explain: "The first line of the script names an interpreter that does not exist: {command|see below}.",
-				fix:     "Correct the first line of the script, or start it with an interpreter that is there in front of it, such as {$python} or node."}},
+				explain: "The first line of the script names an interpreter that does not exist: {command|its path is wrong}.",
+				fix:     "Correct the first line of the script, or use an installed interpreter such as {$python} or node as the command, with the script as its first argument."}},
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return isPath(command) && !strings.HasSuffix(command, ".exe.") && !platformBin.MatchString(command) && program(command) != "cmd"
 			}),
 		},
 		{
 			name: "wrong_command_name", category: CommandNotFound,
-			explain: "There is no program called {command|like the configured one} on the PATH the client gives.",
-			fix:     "Check the name in the server's documentation; if the program is installed, use its absolute path (`{$which}` in a terminal shows it).",
+			explain: "The program {command|that is configured} is not on the PATH that the client provides.",
+			fix:     "Check the program's name in the server's documentation. If it is installed, use its absolute path as the command. To find it: `{$which}`",
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return !isPath(command) && !isRunner(x, command) && program(command) != "cmd" && !strings.Contains(command, " ")
 			}),
 		},
 		{
 			name: "missing_exec_bit", category: PermissionDenied,
-			explain: "{command|The program} is there but may not be started: the file is not marked as executable.",
-			fix:     "Start it with its interpreter (node FILE, python3 FILE), or have the user mark it as executable if they trust it.",
+			explain: "{command|The program} exists but cannot be started: the file is not marked as executable.",
+			fix:     "Start it with its interpreter (`node FILE`, `python3 FILE`), or have the user mark it as executable if they trust it.",
 			command: "chmod +x {command|FILE}",
 			instead: []advice{{when: onWindows,
-				explain: "Windows denied starting {command|the program}: it is not a program, its permissions do not allow it, or a virus scanner blocks it.",
-				fix:     "Start it with its interpreter (node FILE, python FILE), and check in Windows Security whether it was blocked."}},
+				explain: "Windows blocked {command|the program}: it is not an executable, its permissions do not allow it, or antivirus software blocks it.",
+				fix:     "Start it with its interpreter (`node FILE`, `python FILE`), and check in Windows Security whether it was blocked."}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
 				{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},
@@ -427,10 +426,10 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "wrong_cpu_arch", category: RuntimeTooOld,
-			explain: "A program that the server needs was built for another kind of processor than this machine's.",
-			fix:     "Install the build for this machine (arm64 or x64).",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, explain: "The image was built for another kind of processor than this machine's.",
-				fix: "Ask for the variant for this machine, or have docker emulate the other one: add --platform linux/amd64 behind docker run"}},
+			explain: "A program that the server needs was built for a different processor architecture.",
+			fix:     "Install the build for this machine's architecture (arm64 or x64).",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, explain: "The image was built for a different processor architecture.",
+				fix: "Use the image's variant for this machine, or let Docker emulate the other architecture with an argument after \"run\": `--platform linux/amd64`"}},
 			clues: []clue{
 				{certain, `Bad CPU type in executable`, nil},
 				{strong, `which (?:is|was built for a) newer than running OS|built for macOS [\d.]+ which is newer`, nil},

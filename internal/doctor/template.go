@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
-// fill puts names into a sentence: {port}, or {port|its port} with what is
-// said if the port is not known; {{ is a brace. A name is foreign text and is shown as such.
+// fill replaces the names in a template: {port}, or {port|its port} with a fallback for when the
+// port is not known; {{ is a brace. Names are foreign text and must come quoted.
 func fill(template string, name func(string) string) string {
 	var b strings.Builder
 	for {
@@ -44,14 +45,27 @@ func fill(template string, name func(string) string) string {
 	return b.String()
 }
 
-// name is the value of a name in an explanation: what the clue caught, or what
-// the command says.
+// name returns the value of a name in an explanation: what the clue captured, or what the command
+// says.
 func (x *exam) name(key string, m *match) string {
 	if verb, ok := strings.CutPrefix(key, "$"); ok {
 		return x.spelled(verb, m)
 	}
 	value := m.names[key]
-	if key == "package" { // as npm writes it in an address
+	switch key {
+	case "theport":
+		return numbered(x.name("port", m))
+	case "endpoint":
+		if value = m.names["program"]; value == "" {
+			value = x.name("host", m)
+		}
+		if port := x.name("port", m); port != "" && value != "" {
+			value += ":" + port
+		} else if plainEnglish.MatchString(value) {
+			return "" // a word of a sentence, not a name
+		}
+	}
+	if key == "package" { // npm escapes it in URLs
 		value = strings.NewReplacer("%2f", "/", "%2F", "/", "%40", "@").Replace(value)
 	}
 	if value == "" {
@@ -74,16 +88,24 @@ func (x *exam) name(key string, m *match) string {
 	}
 	value = bare(x.Secrets, value)
 	if strings.ContainsAny(value, ";|&$`<>") {
-		value = "“" + value + "”" // nobody is to take it for our words
+		value = "“" + value + "”" // to set it apart from our own words
 	}
 	return value
 }
 
-// advised is the value of a name in a fix, which a person copies and a model
-// follows. What a server wrote decides no word of it: programs, packages, paths
-// and addresses are the configured ones, or names of our own lists; numbers and
-// variables have to look like that. Everything else is left to the words that
-// the template has for it.
+// numbered returns "port 3000" for a number, and an address unchanged.
+func numbered(port string) string {
+	port = strings.TrimPrefix(port, ":")
+	if _, err := strconv.Atoi(port); err == nil {
+		return "port " + port
+	}
+	return port
+}
+
+// advised returns the value of a name in a fix, which a person copies and a model follows. What a
+// server wrote decides no word of it: programs, packages, paths and addresses are the configured
+// ones or from our own lists; numbers and variables must have the right shape. Anything else is "",
+// so that the template's fallback is used.
 func (x *exam) advised(key string, m *match) string {
 	if verb, ok := strings.CutPrefix(key, "$"); ok {
 		return x.spelled(verb, m)
@@ -134,8 +156,8 @@ func (x *exam) advised(key string, m *match) string {
 	return ""
 }
 
-// typing returns the words of the reader's shell: that of their platform, or of
-// Windows if the log is from there.
+// typing returns the commands of the reader's shell: of their platform, or of Windows if the log is
+// from there.
 func (x *exam) typing() shell.Words {
 	if !x.Live && x.windows() {
 		return shell.For("windows")
@@ -158,14 +180,14 @@ func (x *exam) spelled(verb string, m *match) string {
 		return words.Listener(cmp.Or(x.advised("port", m), "PORT"))
 	case "python":
 		return words.Python()
-	case "forget": // where mcp-remote keeps sign-ins
+	case "forget": // mcp-remote's stored sign-ins
 		return words.RemoveThere(words.Home(".mcp-auth"), words.Home(".mcp-auth"))
 	case "npxcopy":
 		hash := cmp.Or(x.advised("hash", m), "HASH")
 		return words.RemoveThere("~/.npm/_npx/"+hash, `%LOCALAPPDATA%\npm-cache\_npx\`+hash)
 	case "path":
 		return words.Path("path", "to", of)
-	case "json": // a path inside of JSON, where a backslash would need another
+	case "json": // a path in JSON, where a backslash would have to be escaped
 		return strings.ReplaceAll(words.Path("path", "to", of), `\`, "/")
 	case "home":
 		return words.Home(of)
@@ -187,28 +209,29 @@ func (x *exam) spelled(verb string, m *match) string {
 	return ""
 }
 
-// plainWord is a name that no shell reads anything into, and no program takes
-// for an option.
+// plainEnglish matches a lower-case word, which names neither a program nor a host.
+var plainEnglish = &wording{source: `^[a-z]{1,7}$`}
+
+// plainWord matches a name that is special neither to shells nor, as an option, to programs.
 var plainWord = &wording{source: `^[A-Za-z0-9@._/+][A-Za-z0-9@._/+-]{0,160}$`}
 
-// pinnedName is a package as it is asked for, with or without a version.
+// pinnedName matches a package with or without a version.
 var pinnedName = &wording{source: `^@?[A-Za-z0-9][A-Za-z0-9._/+-]{0,160}(?:\[[\w,-]+\])?(?:(?:@|[=~<>!]=|[<>])[A-Za-z0-9.*+_-]{1,60})?$`}
 
-// shapes are what a value of the evidence has to look like to be of use in a fix.
+// shapes are the forms that values from the evidence must have to be used in a fix.
 var shapes = map[string]*wording{
 	"port":     {source: `^\d{2,5}$`},
-	"hash":     {source: `^[0-9a-f]{16}$`}, // npx names the folders of its cache like that
+	"hash":     {source: `^[0-9a-f]{16}$`}, // the form of directory names in npx's cache
 	"variable": {source: `^[A-Za-z][A-Za-z0-9_]{1,60}$`},
 	"flag":     {source: `^--allow-(?:env|net|read|write|run|ffi|sys|import)$`},
 }
 
-// wellKnown tells whether a program is one that we would name ourselves.
+// wellKnown reports whether a program is in our own lists.
 func wellKnown(name string) bool {
 	return slices.Contains(runners, name) || slices.Contains(helpers, name) || name == "python"
 }
 
-// typed is the configured command as a person types it; nothing where it is
-// too long to be copied.
+// typed returns the configured command as a person types it, or "" if it is too long to be copied.
 func (x *exam) typed() string {
 	if len(x.Command) == 0 || x.URL != "" || webAddress.FindString(x.Command[0]) == x.Command[0] {
 		return ""
@@ -220,11 +243,10 @@ func (x *exam) typed() string {
 	return line
 }
 
-// longestName is above every honest name; a path may be long.
-const longestName = 160
+// maxNameLen is longer than any honest name; a path may be long.
+const maxNameLen = 160
 
-// shown is a name out of the evidence, fit to be put into a command that may be
-// copied.
+// shown returns a name from the evidence, fit for a command that may be copied.
 func shown(secrets redact.Secrets, text string) string {
 	text = bare(secrets, text)
 	if strings.ContainsAny(text, ";|&$`<>()\\*?") {
@@ -233,11 +255,11 @@ func shown(secrets redact.Secrets, text string) string {
 	return text
 }
 
-// bare is a name out of the evidence, without what stands around it.
+// bare returns a name from the evidence, without the quotes and punctuation around it.
 func bare(secrets redact.Secrets, text string) string {
 	text = strings.TrimRight(strings.Trim(secrets.Quote(text), " \"'`‘’“”"), ".,;: \"'`")
-	if len(text) > longestName {
-		cut := longestName
+	if len(text) > maxNameLen {
+		cut := maxNameLen
 		for cut > 0 && !utf8.RuneStart(text[cut]) {
 			cut--
 		}
@@ -246,9 +268,8 @@ func bare(secrets redact.Secrets, text string) string {
 	return text
 }
 
-// reason is a line of the evidence, fit to be shown. Of a long one the part
-// around the hit is shown; it is redacted whole before, so that no cut can make
-// half a secret of one.
+// reason returns a line of the evidence, fit to be shown. Of a long line it returns the part around
+// the hit. The whole line is redacted first, so that cutting it cannot expose half a secret.
 func reason(secrets redact.Secrets, m *match) string {
 	const width = 220
 	line := redact.Text(secrets.Redact(plaintext.Clean(m.said)))

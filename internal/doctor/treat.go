@@ -4,35 +4,34 @@ import (
 	"context"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Treatment is how a server is treated.
+// Treatment configures Treat.
 type Treatment struct {
-	Attempts int  // fixes tried at most; default 3, below zero: none
-	Allow    Risk // the most a fix may touch; what needs more is only named
+	Attempts int  // maximum number of fixes to try; default 3, negative for none
+	Allow    Risk // highest risk of a fix that is tried; others are only proposed
 	Probe    func(context.Context, launch.Spec) Seen
-	First    *Seen // what was seen already; nil: it is probed
+	First    *Seen // result of an earlier probe; nil to probe first
 	Fixes    func(Diagnosis, Case, launch.Spec) []Fix
-	Tell     func(string) // what is going on, for people; nil: nobody
-	OneStep  bool         // return with the first fix that helped
+	Tell     func(string) // receives progress messages for people; may be nil
+	OneStep  bool         // return after the first fix that helped
 }
 
-// Seen is what one probe of a server found.
+// Seen is the result of one probe of a server.
 type Seen struct {
 	Case    Case
 	Healthy bool
 }
 
-// Report is the whole story of a treatment.
+// Report is the result of a treatment.
 type Report struct {
 	Healthy   bool        `json:"healthy"`
 	Steps     []Step      `json:"steps"`
-	Diagnosis *Diagnosis  `json:"diagnosis,omitempty"` // of what is left
-	Todo      string      `json:"todo,omitempty"`      // the one thing a person has to do
-	Command   string      `json:"-"`                   // the command for it that only a person is shown
-	Fixable   bool        `json:"fixable,omitempty"`   // there is a fix that was allowed and not tried
-	Spec      launch.Spec `json:"-"`                   // as it is best started now
+	Diagnosis *Diagnosis  `json:"diagnosis,omitempty"` // of the remaining trouble
+	Todo      string      `json:"todo,omitempty"`      // the next step for a person
+	Command   string      `json:"-"`                   // the command for Todo, shown only to people
+	Fixable   bool        `json:"fixable,omitempty"`   // whether an allowed fix was not tried
+	Spec      launch.Spec `json:"-"`                   // the best known way to start the server
 }
 
 // Step is one fix that was tried.
@@ -44,18 +43,18 @@ type Step struct {
 	Next      string    `json:"next,omitempty"`
 }
 
-// What became of a fix.
+// Results of a fix.
 const (
 	Healed = "healed" // the server works
-	Helped = "helped" // it fails, but later or of something else
-	Undone = "undone" // it fails as before, or earlier
+	Helped = "helped" // the server fails later, or for a different reason
+	Undone = "undone" // the server fails as before, or earlier
 )
 
 const defaultAttempts = 3
 
-// Treat probes, diagnoses, tries one fix on a copy and probes again, until the
-// server works, nothing is left to try or the attempts are used up. A fix is
-// kept only if the trouble it was for is gone and no ground was lost.
+// Treat probes and diagnoses a server, tries one fix on a copy of its Spec and probes again, until
+// the server works, there is nothing left to try, or the attempts are used up. A fix is kept only if
+// it removed the cause it was for and the server got at least as far as before.
 func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 	if t.Attempts == 0 {
 		t.Attempts = defaultAttempts
@@ -70,7 +69,7 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 	tried := map[string]bool{}
 	for !seen.Healthy && ctx.Err() == nil {
 		diagnosis := Diagnose(seen.Case)
-		if t.Attempts < 0 { // nobody is asked and nothing is looked at
+		if t.Attempts < 0 { // diagnose only: the machine is not examined
 			report.Fixable = len(remedies()[diagnosis.Cause]) > 0
 			report.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
 			return report
@@ -83,12 +82,12 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 			return report
 		}
 		tried[diagnosis.Cause+"\n"+fix.Name] = true
-		fix.About, fix.Next = redact.Quote(fix.About), redact.Quote(fix.Next) // they name files, and who knows who named those
+
 		t.tell(fix.About)
 		candidate := fix.Apply(report.Spec)
 		now := t.Probe(ctx, candidate)
 		if ctx.Err() != nil {
-			break // it was cut short, and says nothing
+			break // the probe was interrupted and proves nothing
 		}
 		step := Step{Diagnosis: diagnosis, Fix: fix.Name, About: fix.About, Result: compare(seen, now, diagnosis, fix.Guess), Next: fix.Next}
 		report.Steps = append(report.Steps, step)
@@ -99,19 +98,19 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 			}
 		}
 	}
-	if report.Healthy = seen.Healthy; !report.Healthy { // the time is over, or one step was wanted
+	if report.Healthy = seen.Healthy; !report.Healthy { // interrupted, or only one step was requested
 		diagnosis := Diagnose(seen.Case)
 		report.conclude(diagnosis, diagnosis.Fix, diagnosis.Command)
 	}
 	return report
 }
 
-// conclude notes what is left, and what a person has to do about it.
+// conclude records the remaining trouble and the next step for a person.
 func (r *Report) conclude(d Diagnosis, todo, command string) {
 	r.Diagnosis, r.Todo, r.Command = &d, todo, command
 }
 
-// next is the first fix that may be tried and was not yet, for this trouble.
+// next returns the first allowed fix that was not yet tried for this cause.
 func (t Treatment) next(d Diagnosis, c Case, spec launch.Spec, tried map[string]bool) (Fix, bool) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk <= t.Allow && fix.Apply != nil && !tried[d.Cause+"\n"+fix.Name] {
@@ -121,12 +120,11 @@ func (t Treatment) next(d Diagnosis, c Case, spec launch.Spec, tried map[string]
 	return Fix{}, false
 }
 
-// todo is what is left for a person: the best fix that needs one, or what the
-// diagnosis says.
+// todo returns the next step for a person: the best fix that requires one, or the diagnosis' own.
 func (t Treatment) todo(d Diagnosis, c Case, spec launch.Spec) (todo, command string) {
 	for _, fix := range t.Fixes(d, c, spec) {
 		if fix.Risk > t.Allow && fix.Next != "" {
-			return redact.Quote(fix.Next), fix.Command // it names files, and a project may have named those
+			return fix.Next, fix.Command
 		}
 	}
 	return d.Fix, d.Command
@@ -138,7 +136,7 @@ func (t Treatment) tell(what string) {
 	}
 }
 
-// compare holds a probe against the one before.
+// compare returns the result of a fix, from the probes before and after it.
 func compare(before, now Seen, treated Diagnosis, guess bool) string {
 	switch {
 	case now.Healthy:

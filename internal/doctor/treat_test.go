@@ -2,14 +2,15 @@ package doctor
 
 import (
 	"context"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// patient is a server that needs its fixes in order; each shows what is wrong
-// until then.
+// patient is a server that needs its fixes in order and shows a failure until it has them.
 type patient struct {
 	wants  []string         // names of the fixes it needs
 	sick   map[string]Case  // by how many fixes it has
@@ -78,7 +79,7 @@ func TestTreatIsBounded(t *testing.T) {
 	if report := treat(t, p, Runtime); len(report.Steps) != 3 || len(p.probes) != 4 || report.Spec.Args != nil || report.Todo == "" {
 		t.Errorf("%+v", report)
 	}
-	// Nothing is tried twice for the same trouble.
+	// Nothing is tried twice for the same cause.
 	p = &patient{wants: []string{"none"}, sick: map[string]Case{"none": sickOfPath}, offers: map[string][]Fix{cause: {adding("a", Runtime)}}}
 	if report := treat(t, p, Runtime); len(report.Steps) != 1 {
 		t.Errorf("%+v", report)
@@ -92,7 +93,7 @@ func TestAHealthyServerIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Another address is right only if a server speaks there, or asks who we are.
+// A different address is right only if the server responds there or asks for credentials.
 func TestAGuessIsKeptOnlyIfItWasRight(t *testing.T) {
 	lost := Case{URL: "http://h.example/x", Stage: Started, HTTP: []HTTP{{Method: "POST", Status: 404}}}
 	for name, c := range map[string]struct {
@@ -105,6 +106,41 @@ func TestAGuessIsKeptOnlyIfItWasRight(t *testing.T) {
 	} {
 		if got := compare(Seen{Case: lost}, Seen{Case: c.there}, Diagnose(lost), true); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// Our own advice is shown as it is written: a placeholder in it is not a secret.
+func TestAdviceKeepsItsPlaceholders(t *testing.T) {
+	spec := launch.Spec{URL: "https://a.example/mcp"}
+	c := Case{URL: spec.URL, Live: true, Stage: Started, HTTP: []HTTP{{Status: 401, Authenticate: "Bearer"}}}
+	report := Treat(t.Context(), spec, Treatment{First: &Seen{Case: c}, Fixes: Fixes(newFakeMachine(t).Machine)})
+	if want := "`gauze run --url https://a.example/mcp --header-env Authorization=NAME`"; !strings.HasSuffix(report.Todo, want) {
+		t.Errorf("want %s at the end of: %s", want, report.Todo)
+	}
+}
+
+// What a file or directory is called is foreign text: a secret in it is hidden,
+// and it cannot move the cursor.
+func TestForeignNamesInFixesAreQuoted(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	f, name := newFakeMachine(t), "home/me/servers/"+token
+	if runtime.GOOS != "windows" { // which does not allow it in a name
+		name += "\x1b[2J"
+	}
+	dir := f.folder(name)
+	f.file(name+"/server.js", "")
+	f.file(name+"/.env", "A=1\n")
+	spec := launch.Spec{Command: "node", Args: []string{dir + "/server.js"}, Env: []string{"PATH=/given"}}
+	c := said("Error: .env file not found")
+	c.Command = append([]string{spec.Command}, spec.Args...)
+	fixes := Fixes(f.Machine)(Diagnosis{Cause: "dotenv_not_loaded"}, c, spec)
+	if len(fixes) == 0 {
+		t.Fatal("nothing is offered")
+	}
+	for _, fix := range fixes {
+		if text := fix.About + fix.Next; strings.Contains(text, token) || strings.Contains(text, "\x1b") {
+			t.Errorf("%s: %q", fix.Name, text)
 		}
 	}
 }

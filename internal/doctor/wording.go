@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// wording is an expression that is compiled when it is first asked. Most runs of
-// Gauze have nothing to diagnose, and none of them should pay for it.
+// wording is a regular expression that is compiled when it is first used. Most runs of Gauze have
+// nothing to diagnose and should not pay for it.
 type wording struct {
 	source string
 	once   sync.Once

@@ -38,11 +38,12 @@ func sentenceEnd(s string) string {
 	return s + "."
 }
 
-// steps splits a remedy into its words and the command it ends with, which is in backquotes.
-func (c Cause) steps() []Step {
-	words, command, found := strings.Cut(strings.TrimSuffix(c.Remedy, "`"), ": `")
-	if !found || !strings.HasSuffix(c.Remedy, "`") || strings.Contains(command, "`") {
-		return []Step{{Text: c.Remedy}}
+// Steps splits a remedy into its words and the command it ends with, which is in backquotes.
+func Steps(remedy string) []Step {
+	words, ends := strings.CutSuffix(remedy, "`")
+	at := strings.LastIndex(words, "`")
+	if !ends || at < 0 || !strings.HasSuffix(words[:at], ": ") {
+		return []Step{{Text: remedy}}
 	}
-	return []Step{{Text: words + ":", Command: command}}
+	return []Step{{Text: words[:at-1], Command: words[at+1:]}}
 }

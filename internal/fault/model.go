@@ -50,6 +50,9 @@ func (f *Fault) modelParts() []string {
 		said = append(said, "Do not retry before this is fixed. Tell the user: "+cause.Remedy)
 	} else {
 		said = append(said, f.next())
+		if cause.Remedy != "" {
+			said = append(said, "To fix it: "+cause.Remedy)
+		}
 	}
 	// The bracket keeps our words apart from a tool's own error: a model must not think the tool said this.
 	parts := []string{ModelMark + ": " + string(f.Code) + "] " + strings.Join(said, " ")}

@@ -80,7 +80,7 @@ func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 
 	steps := e.Do
 	if cause.Known() {
-		steps = cause.steps()
+		steps = Steps(cause.Remedy)
 	}
 	for _, s := range steps {
 		fmt.Fprintf(&b, "%s\n", plaintext.Wrap(s.Text, "  "))

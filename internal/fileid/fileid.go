@@ -1,8 +1,8 @@
-// Package fileid fixes which file a fs.FileInfo is about.
+// Package fileid fixes which file an fs.FileInfo describes.
 //
-// On Windows os.SameFile looks the identity of a file up by its path, at the
-// first comparison. If the file was replaced by then, the info of the old file
-// has the identity of the new one, and the two count as the same.
+// On Windows, os.SameFile looks up the identity of a file by its path at the first comparison. If
+// the file has been replaced by then, the FileInfo of the old file gets the identity of the new
+// one, and the two count as the same.
 package fileid
 
 import (
@@ -10,12 +10,12 @@ import (
 	"os"
 )
 
-// Pin loads the identity of the file that os.Stat or os.Lstat has found, so that
-// later comparisons by os.SameFile are about that file. Read the content after
-// that: then a file that is replaced in between has a different identity.
+// Pin loads the identity of the file that os.Stat or os.Lstat found, so that later comparisons with
+// os.SameFile are about that file. Read the content after Pin: a file that is replaced in between
+// then has a different identity.
 func Pin(info fs.FileInfo, err error) (fs.FileInfo, error) {
 	if err == nil {
-		os.SameFile(info, info) // loads it and keeps it
+		os.SameFile(info, info) // loads the identity and keeps it
 	}
 	return info, err
 }

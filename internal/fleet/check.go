@@ -136,9 +136,15 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spe
 			*text = s.Hide(*text)
 		}
 	}
+	hideValues := func(texts ...*string) {
+		for _, text := range texts {
+			*text = s.hideValues(*text)
+		}
+	}
 	var hideAll func(*doctor.Diagnosis)
 	hideAll = func(d *doctor.Diagnosis) {
-		hide(&d.Explanation, &d.Fix)
+		hide(&d.Explanation)
+		hideValues(&d.Fix)
 		for i := range d.Reasons {
 			hide(&d.Reasons[i])
 		}
@@ -146,12 +152,12 @@ func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spe
 			hideAll(&d.Others[i])
 		}
 	}
-	hide(&report.Todo)
+	hideValues(&report.Todo)
 	if report.Diagnosis != nil {
 		hideAll(report.Diagnosis)
 	}
 	for i := range report.Steps {
-		hide(&report.Steps[i].About, &report.Steps[i].Next)
+		hideValues(&report.Steps[i].About, &report.Steps[i].Next)
 		hideAll(&report.Steps[i].Diagnosis)
 	}
 	return last.Hidden(s.Hide), report

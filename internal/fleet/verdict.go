@@ -70,7 +70,7 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return command(Broken, c.Hide(redact.Quote(c.Attempt.Stopped)), Nothing)
 	case c.Tried && !c.Report.Healthy:
-		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.Hide(cmp.Or(c.Report.Todo, d.Fix))}
+		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.hideValues(cmp.Or(c.Report.Todo, d.Fix))}
 		if d.Category == doctor.Unknown {
 			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped))
 		}
@@ -143,6 +143,10 @@ func (c *Checked) otherTransport() clientconfig.Transport {
 
 // Hide removes the secrets of all entries from the output of a server or program.
 func (s *Server) Hide(text string) string { return redact.Text(s.view.secrets.Redact(text)) }
+
+// hideValues removes the secrets of all entries from advice. It is in our own words, and patterns
+// would also hide placeholders such as Authorization=NAME in it.
+func (s *Server) hideValues(text string) string { return s.view.secrets.Redact(text) }
 
 // Hiding returns a function that removes the secrets of a server that is in no file.
 func Hiding(spec launch.Spec) func(string) string {

@@ -70,7 +70,7 @@ var brokenAddresses = []brokenSetup{
 				http.Redirect(w, r, b.web.http.url(), http.StatusTemporaryRedirect)
 			}))
 		},
-		told: "if the server's documentation names that address",
+		told: "If the server's documentation names the new address",
 	},
 	{
 		name: "slash-redirect", cause: "transport_mismatch/trailing_slash_redirect", cope: true,
@@ -159,7 +159,7 @@ var brokenAddresses = []brokenSetup{
 	{
 		name: "status-500", cause: "crashed/server_error",
 		build: func(b *bench) { b.url(b.status(500, "text/plain", "Internal Server Error")) },
-		told:  "own log",
+		told:  "the server's log",
 	},
 	{
 		name: "status-503", cause: "dns_or_network/remote_outage",
@@ -177,7 +177,7 @@ var brokenAddresses = []brokenSetup{
 	{
 		name: "port-of-other-service", cause: "port_in_use/wrong_service_on_port",
 		build: func(b *bench) { b.url(redis(b)) },
-		told:  "end process",
+		told:  "stop process",
 	},
 	{
 		name: "private-authority", cause: "tls_or_proxy/private_ca_not_trusted",
@@ -200,7 +200,7 @@ var brokenAddresses = []brokenSetup{
 			b.env = append(b.env, fmt.Sprintf("HTTP_PROXY=http://127.0.0.1:%d", freePort(b.t)))
 			b.url("http://mcp.example.invalid/mcp")
 		},
-		told: "NO_PROXY=mcp.example.invalid",
+		told: `"NO_PROXY": "mcp.example.invalid"`,
 	},
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -45,7 +46,7 @@ func TestBrokenSetupsInARealClient(t *testing.T) {
 			b := newBench(t, web)
 			s.build(b)
 			seen := b.gauze().Report
-			want := []string{redact.Quote(seen.Diagnosis.Explanation), redact.Quote(seen.Todo)}
+			want := []string{redact.Quote(seen.Diagnosis.Explanation), plaintext.Clean(seen.Todo)}
 			for name, connect := range clientsOfBroken {
 				if name == "ts-v1" && i%3 > 0 {
 					continue // what gauze says is the same for all; that a client shows it, a third of them shows

@@ -37,7 +37,7 @@ func TestBrokenSetupsHostileEvidence(t *testing.T) {
 			for _, flags := range [][]string{nil, {"--heal"}} {
 				r := b.gauze(flags...)
 				d := r.Report.Diagnosis
-				if r.Works || d.Cause != "env_not_set" || len(r.Report.Steps) > 0 || !strings.Contains(r.Report.Todo, "get a value for WEATHER_API_KEY") && len(flags) > 0 {
+				if r.Works || d.Cause != "env_not_set" || len(r.Report.Steps) > 0 || !strings.Contains(r.Report.Todo, "Get a value for WEATHER_API_KEY") && len(flags) > 0 {
 					t.Errorf("%q: %s, %q, steps %v", flags, d.Cause, r.Report.Todo, r.steps(b))
 				}
 				b.harmless(r.raw)

@@ -196,7 +196,7 @@ var brokenPrograms = []brokenSetup{
 	{
 		name: "no-such-program", cause: "command_not_found/wrong_command_name",
 		build: func(b *bench) { b.command("mcp-server-memroy") },
-		told:  "Check the name",
+		told:  "Check the program's name",
 	},
 	{
 		name: "cwd-is-gone", cause: "path_not_found/cwd_does_not_exist",
@@ -205,7 +205,7 @@ var brokenPrograms = []brokenSetup{
 			b.command("node", b.server(realparts.Memory))
 			b.args = append([]string{"--cwd", filepath.Join(b.home, "deleted")}, b.args...)
 		},
-		told: "Correct \"cwd\"",
+		told: "Correct or remove \"cwd\"",
 	},
 	{
 		name: "no-exec-bit", cause: "permission_denied/missing_exec_bit",
@@ -213,7 +213,7 @@ var brokenPrograms = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command(b.file("project/server", "#!/usr/bin/env node\n"))
 		},
-		told: "have the user mark it as executable if they trust it: $HOME/project/server",
+		told: "Start $HOME/project/server with its interpreter, or have the user mark it as executable if they trust it",
 	},
 	{
 		name: "interpreter-is-gone", cause: "command_not_found/command_path_missing",

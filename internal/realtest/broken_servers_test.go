@@ -23,7 +23,7 @@ var brokenServers = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command("node", b.file("project/server.mjs", "const settings = undefined;\nconsole.log(settings.name);\n"))
 		},
-		told: "tell its maintainers",
+		told: "report the error to the server's maintainers",
 	},
 	{
 		name: "python-crash", cause: "crashed/server_bug_crash",
@@ -31,7 +31,7 @@ var brokenServers = []brokenSetup{
 			b.onPath("python3", python(b))
 			b.command("python3", b.file("project/server.py", "print(1 / 0)\n"))
 		},
-		told: "tell its maintainers",
+		told: "report the error to the server's maintainers",
 	},
 	{
 		name: "silent-exit", cause: "crashed/ended_without_reason",
@@ -41,7 +41,7 @@ var brokenServers = []brokenSetup{
 	{
 		name: "killed-by-segfault", cause: "crashed/server_bug_crash",
 		build: func(b *bench) { b.command("sh", "-c", "kill -SEGV $$") },
-		told:  "tell its maintainers",
+		told:  "report the error to the server's maintainers",
 	},
 	{
 		name: "killed-by-someone", cause: "crashed/ended_without_reason",
@@ -62,7 +62,7 @@ var brokenServers = []brokenSetup{
 			b.timeout = "1s"
 			b.command("sleep", "60")
 		},
-		told: "over stdin and stdout",
+		told: "started in stdio mode",
 	},
 	{
 		name: "http-server-as-command", cause: "transport_mismatch/http_server_run_as_stdio",
@@ -83,7 +83,7 @@ var brokenServers = []brokenSetup{
 			b.env = append(b.env, fmt.Sprintf("PORT=%d", b.web.http.port))
 			b.command("node", b.server(realparts.Everything), "streamableHttp")
 		},
-		told: "give the server a different port",
+		told: "Configure a different port for the server",
 	},
 	{
 		name: "stderr-in-utf16", cause: "missing_env_var/env_not_set",
@@ -91,7 +91,7 @@ var brokenServers = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command("node", b.file("project/server.mjs", "process.stderr.write(Buffer.from('\\ufeffError: WEATHER_API_KEY environment variable is required\\r\\n', 'utf16le'));\nprocess.exitCode = 1;\n"))
 		},
-		told: "get a value for WEATHER_API_KEY",
+		told: "Get a value for WEATHER_API_KEY",
 	},
 	{
 		name: "stderr-in-gbk", cause: "command_not_found/gui_path_missing",
@@ -109,7 +109,7 @@ var brokenServers = []brokenSetup{
 			// Root may do everything, so the error is made as Node makes it.
 			b.command("node", b.file("project/server.mjs", "throw Object.assign(new Error(\"EACCES: permission denied, mkdir '/var/lib/notes'\"), { errno: -13, code: 'EACCES', syscall: 'mkdir', path: '/var/lib/notes' });\n"))
 		},
-		told: "a folder you own",
+		told: "a directory that you own",
 	},
 	{
 		name: "initialize-refused", cause: "protocol_mismatch/version_not_negotiated",

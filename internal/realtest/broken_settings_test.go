@@ -49,7 +49,7 @@ var brokenSettings = []brokenSetup{
 			b.env = append(b.env, "GITHUB_TOKEN="+canary)
 			b.command("node", b.requires("project/weather.mjs", "WEATHER_API_KEY"))
 		},
-		told: "get a value for WEATHER_API_KEY", also: keepsSecret,
+		told: "Get a value for WEATHER_API_KEY", also: keepsSecret,
 	},
 	{
 		name: "variable-nowhere", cause: "missing_env_var/env_not_set",
@@ -57,7 +57,7 @@ var brokenSettings = []brokenSetup{
 			b.onPath("python3", python(b))
 			b.command("python3", b.file("project/server.py", "import os\nkey = os.environ['BRAVE_API_KEY']\n"))
 		},
-		told: "get a value for BRAVE_API_KEY",
+		told: "Get a value for BRAVE_API_KEY",
 	},
 	{
 		name: "dollar-reference", cause: "missing_env_var/env_placeholder_not_expanded",
@@ -107,7 +107,7 @@ var brokenSettings = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command("node", b.server(realparts.Filesystem), "${workspaceFolder}")
 		},
-		told: "gauze found the working folder $HOME/project",
+		told: "Gauze found the working directory $HOME/project",
 	},
 	{
 		name: "workspace-reference-with-cwd", cause: "missing_env_var/env_placeholder_not_expanded",
@@ -125,19 +125,20 @@ var brokenSettings = []brokenSetup{
 			b.env = append(b.env, "API_KEY=${MY_KEY}")
 			pickyIn(b, "servers")
 		},
-		told: "gauze found MY_KEY in $HOME/project/.env", also: keepsSecret,
+		told: "Gauze found MY_KEY in $HOME/project/.env", also: keepsSecret,
 	},
 	{
 		name: "compose-of-foreign-project", cause: "connection_refused/companion_app_not_running",
 		build: func(b *bench) {
 			b.onPath("node", b.node())
 			inner, outer := freePort(b.t), database(b)
+			b.call(fmt.Sprint(inner), "$INNER")
 			b.call(fmt.Sprint(outer), "$OUTER")
 			b.file("project/compose.yaml", fmt.Sprintf("services:\n  db:\n    image: postgres:17\n    ports:\n      - \"%d:%d\"\n", outer, inner))
 			b.env = append(b.env, fmt.Sprintf("DATABASE_URL=postgres://me:secret@localhost:%d/app", inner))
 			b.command("node", usesDatabase(b, "servers"))
 		},
-		told: "the service that $HOME/project/compose.yaml publishes, use port $OUTER",
+		told: "the service that $HOME/project/compose.yaml publishes, change port $INNER to $OUTER",
 	},
 	{
 		name: "variable-as-argument", cause: "missing_env_var/env_given_as_argument",
@@ -161,6 +162,7 @@ var brokenSettings = []brokenSetup{
 		build: func(b *bench) {
 			b.onPath("node", b.node())
 			inner, outer := freePort(b.t), database(b)
+			b.call(fmt.Sprint(inner), "$INNER")
 			b.call(fmt.Sprint(outer), "$OUTER")
 			b.file("project/compose.yaml", fmt.Sprintf("services:\n  db:\n    image: postgres:17\n    ports:\n      - \"%d:%d\"\n", outer, inner))
 			b.env = append(b.env, fmt.Sprintf("DATABASE_URL=postgres://me:secret@localhost:%d/app", inner))
@@ -191,12 +193,12 @@ var brokenSettings = []brokenSetup{
 			b.onPath("python3", python(b))
 			b.command("python3", b.file("project/server.py", "import argparse\np = argparse.ArgumentParser()\np.add_argument('--root', required=True)\np.parse_args()\n"))
 		},
-		told: "Add what the line below names",
+		told: "Add the missing argument",
 	},
 	{
 		name: "unknown-option", cause: "config_malformed/unknown_cli_option",
 		build: func(b *bench) { b.command(realparts.Need(b.t, realparts.Time, "--timezone", "UTC")...) },
-		told:  "Take the option out",
+		told:  "Remove the argument",
 	},
 }
 

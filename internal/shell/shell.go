@@ -1,11 +1,9 @@
-// Package shell knows the words of the user's shell: how it quotes, and which
-// commands it has for the things that advice asks for. Advice is copied into a
-// terminal, so every command that gauze shows is spelled here, for the platform
-// of the reader.
+// Package shell provides the commands of the user's shell: how it quotes, and how to do what advice
+// asks for. Advice is copied into a terminal, so every command that gauze shows is written here,
+// for the reader's platform.
 //
-// On Windows the reader may have PowerShell or cmd.exe. Commands work in both
-// where that is possible; where it is not, they are for PowerShell, which
-// Windows opens by default.
+// On Windows the reader may have PowerShell or cmd.exe. Commands work in both where possible, or
+// else in PowerShell, which Windows opens by default.
 package shell
 
 import (
@@ -14,16 +12,16 @@ import (
 	"strings"
 )
 
-// Words are the words of one platform's shell. The zero value is a POSIX shell.
+// Words are the commands of one platform's shell. The zero value is a POSIX shell.
 type Words struct{ windows bool }
 
-// For returns the words of a platform, as runtime.GOOS names it.
+// For returns the commands of a platform, named as in runtime.GOOS.
 func For(goos string) Words { return Words{windows: goos == "windows"} }
 
-// Here returns the words of the platform that gauze runs on.
+// Here returns the commands of the platform that gauze runs on.
 func Here() Words { return For(runtime.GOOS) }
 
-// Windows reports whether the words are for Windows.
+// Windows reports whether the commands are for Windows.
 func (w Words) Windows() bool { return w.windows }
 
 // Line joins the words of a command, each quoted if needed.
@@ -35,8 +33,8 @@ func (w Words) Line(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// Quote returns a word as it is typed into the shell: in quotes if the shell
-// would read anything into it.
+// Quote returns a word as it is typed into the shell: in quotes if it contains characters that are
+// special to the shell.
 func (w Words) Quote(word string) string {
 	if w.windows {
 		return quoteWindows(word)
@@ -47,13 +45,12 @@ func (w Words) Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// quoteWindows prefers double quotes, which PowerShell, cmd.exe and programs
-// read alike. In them PowerShell expands $ and `, and it ends them at any
-// double quote, typographic ones included; words with those are put into
-// PowerShell's single quotes, in which nothing is expanded.
+// quoteWindows prefers double quotes, which PowerShell, cmd.exe and programs interpret alike.
+// Inside them PowerShell expands $ and `, and any double quote ends them, including typographic
+// ones; words with those get PowerShell's single quotes, in which nothing is expanded.
 func quoteWindows(word string) string {
 	switch {
-	case word != "" && word[0] != '@' && onlyPlain(word, `_@+=:./\-`): // @name is a variable's content to PowerShell
+	case word != "" && word[0] != '@' && onlyPlain(word, `_@+=:./\-`): // to PowerShell, @name is the content of a variable
 		return word
 	case !strings.ContainsAny(word, "$`\"“”„"):
 		return `"` + doubleTrailingBackslashes(word) + `"`
@@ -61,7 +58,7 @@ func quoteWindows(word string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
 	for _, r := range word {
-		if strings.ContainsRune("'‘’‚‛", r) { // each of them ends the string unless it is doubled
+		if strings.ContainsRune("'‘’‚‛", r) { // each of them ends the string unless doubled
 			b.WriteRune(r)
 		}
 		b.WriteRune(r)
@@ -70,15 +67,15 @@ func quoteWindows(word string) string {
 	return b.String()
 }
 
-// doubleTrailingBackslashes keeps programs from reading \" at the end as a
-// quote that belongs to the word.
+// doubleTrailingBackslashes keeps programs from reading \" at the end as a quote that is part of
+// the word.
 func doubleTrailingBackslashes(word string) string {
 	return word + word[len(strings.TrimRight(word, `\`)):]
 }
 
-// onlyPlain reports whether a word has nothing but letters, digits and the
-// given characters. Letters beyond ASCII are plain for POSIX shells; PowerShell
-// takes some of those characters for quotes and dashes, so they are quoted.
+// onlyPlain reports whether a word consists of letters, digits and the given characters. POSIX
+// shells do not interpret letters beyond ASCII; PowerShell treats some such characters as quotes
+// and dashes, so they are quoted.
 func onlyPlain(word, also string) bool {
 	return strings.IndexFunc(word, func(r rune) bool {
 		ascii := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -94,8 +91,8 @@ func (w Words) pick(posix, windows string) string {
 	return posix
 }
 
-// Which returns the command that shows where a program is. In PowerShell, where
-// alone is a different command.
+// Which returns the command that shows where a program is. In PowerShell, "where" alone is a
+// different command.
 func (w Words) Which(program string) string {
 	return w.pick("command -v ", "where.exe ") + w.Quote(program)
 }
@@ -112,8 +109,8 @@ func (w Words) Set(name, value string) string {
 	return "$env:" + name + ` = "` + value + `"`
 }
 
-// TrustAuthority returns the command that makes Go programs accept certificates
-// that an authority has signed. On Windows they read only the system's store.
+// TrustAuthority returns the command that makes Go programs trust an authority's certificates. On
+// Windows they read only the system's store.
 func (w Words) TrustAuthority(file string) string {
 	if w.windows {
 		return "certutil -user -addstore Root " + w.Quote(file)
@@ -121,7 +118,7 @@ func (w Words) TrustAuthority(file string) string {
 	return w.Set("SSL_CERT_FILE", file)
 }
 
-// Kill returns the command that ends a process.
+// Kill returns the command that kills a process.
 func (w Words) Kill(pid int) string {
 	return fmt.Sprintf(w.pick("kill %d", "taskkill /PID %d /F"), pid)
 }
@@ -131,30 +128,29 @@ func (w Words) Listener(port string) string {
 	return w.pick("lsof -i :", "netstat -ano | findstr :") + port
 }
 
-// RemoveAll returns the command that deletes a folder. PowerShell's rmdir is a
-// different one, so cmd.exe runs it.
+// RemoveAll returns the command that deletes a directory. PowerShell's rmdir is a different one, so
+// cmd.exe runs it.
 func (w Words) RemoveAll(folder string) string {
 	return w.pick("rm -r ", "cmd /c rmdir /s /q ") + w.Quote(folder)
 }
 
-// Then returns one line that runs two commands in turn. The PowerShell of
-// Windows itself has no &&.
+// Then returns one line that runs two commands in sequence. Windows PowerShell does not support &&.
 func (w Words) Then(first, second string) string {
 	return first + w.pick(" && ", "; ") + second
 }
 
-// RemoveThere is RemoveAll for a folder whose place differs by platform. The
-// paths are taken as they are, so that the shell fills in ~ and %NAME%.
+// RemoveThere is RemoveAll for a directory whose path differs by platform. The paths are not
+// quoted, so that the shell expands ~ and %NAME%.
 func (w Words) RemoveThere(posix, windows string) string {
 	return w.pick("rm -r "+posix, `cmd /c rmdir /s /q "`+windows+`"`)
 }
 
-// Venv returns the path of a program in a virtual environment of Python.
+// Venv returns the path of a program in a Python virtual environment.
 func (w Words) Venv(program string) string {
 	return w.pick(".venv/bin/", `.venv\Scripts\`) + program
 }
 
-// List returns the command that shows a file or folder with its permissions.
+// List returns the command that lists a file or directory with its permissions.
 func (w Words) List(path string) string {
 	return w.pick("ls -ld ", "icacls ") + w.Quote(path)
 }
@@ -173,16 +169,16 @@ func (w Words) Processes() string {
 		"Get-Process | Sort-Object WorkingSet -Descending | Select-Object -First 20")
 }
 
-// Posix returns a command that has no counterpart on Windows: there, nothing.
+// Posix returns a command that has no counterpart on Windows, where it returns "".
 func (w Words) Posix(command string) string { return w.pick(command, "") }
 
-// Path returns an example of an absolute path, whose parts are given.
+// Path returns an example of an absolute path with the given elements.
 func (w Words) Path(parts ...string) string {
 	return w.pick("/"+strings.Join(parts, "/"), `C:\`+strings.Join(parts, `\`))
 }
 
-// Home returns the path of something in the home folder, as the shell expands it.
+// Home returns the path of a file in the home directory, as the shell expands it.
 func (w Words) Home(name string) string { return w.pick("~/", `%USERPROFILE%\`) + name }
 
-// Python is the name under which Python 3 is installed.
+// Python returns the name that Python 3 is installed under.
 func (w Words) Python() string { return w.pick("python3", "python") }

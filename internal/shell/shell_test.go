@@ -36,7 +36,7 @@ func TestQuoteByPlatform(t *testing.T) {
 	}
 }
 
-// What a POSIX shell makes of a quoted word is the word.
+// A POSIX shell reads a quoted word back as the word.
 func TestAPosixShellReadsTheWordBack(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
