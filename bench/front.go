@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// front is a process that serves HTTP and says on stderr where.
+// front is a process that serves HTTP and prints its address to stderr.
 type front struct {
 	cmd  *exec.Cmd
 	url  string
-	said *lastWords
+	said *tailBuffer
 	exit chan error
 }
 
-// startFront starts a process and waits until it says "listening on URL".
+// startFront starts a process and waits until it prints "listening on URL".
 func startFront(cmd *exec.Cmd) (*front, error) {
-	f := &front{cmd: cmd, said: &lastWords{}, exit: make(chan error, 1)}
+	f := &front{cmd: cmd, said: &tailBuffer{}, exit: make(chan error, 1)}
 	address := &announcement{words: f.said, found: make(chan string, 1)}
 	cmd.Stderr = address
 	if err := cmd.Start(); err != nil {
@@ -30,18 +30,17 @@ func startFront(cmd *exec.Cmd) (*front, error) {
 	case f.url = <-address.found:
 		return f, nil
 	case err := <-f.exit:
-		return nil, fmt.Errorf("%v ended before it listened: %v\n%s", cmd.Args, err, f.said)
+		return nil, fmt.Errorf("%v exited before it was listening: %v\n%s", cmd.Args, err, f.said)
 	case <-time.After(20 * time.Second):
 		cmd.Process.Kill()
-		return nil, fmt.Errorf("%v does not listen\n%s", cmd.Args, f.said)
+		return nil, fmt.Errorf("%v is not listening\n%s", cmd.Args, f.said)
 	}
 }
 
-// stop asks the process to end and, should it not mind, ends it. It returns
-// how it ended.
+// stop asks the process to exit and kills it if it does not. It returns the exit error.
 func (f *front) stop() error {
 	if f.cmd.Process.Signal(syscall.SIGTERM) != nil {
-		f.cmd.Process.Kill() // there is no such signal on Windows
+		f.cmd.Process.Kill() // Windows has no such signal
 	}
 	select {
 	case err := <-f.exit:
@@ -53,9 +52,9 @@ func (f *front) stop() error {
 	}
 }
 
-// announcement looks for the address in what a process says.
+// announcement finds the address in the output of a process.
 type announcement struct {
-	words *lastWords
+	words *tailBuffer
 	done  bool
 	found chan string
 }

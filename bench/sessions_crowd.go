@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// crowd are many clients of one endpoint, each with a connection for its calls
-// and one for the stream it listens on.
+// crowd is many clients of one endpoint. Each has one connection for its calls and one for its
+// stream.
 type crowd struct {
 	url     string
 	dialect *dialect
 	members []*member
 }
 
-// member is one of them. One call at a time.
+// member is one client of a crowd. It makes one call at a time.
 type member struct {
 	*webClient
 	calling sync.Mutex
 	calls   int
 }
 
-// gather opens so many clients, a few at a time.
+// gather connects count clients, a few at a time.
 func gather(ctx context.Context, d *dialect, url string, count int) (*crowd, error) {
 	c := &crowd{url: url, dialect: d, members: make([]*member, count)}
 	const together = 8
@@ -47,8 +47,7 @@ func gather(ctx context.Context, d *dialect, url string, count int) (*crowd, err
 	return c, nil
 }
 
-// join is one client: its opening, one call, and a stream that stays open
-// until ctx ends.
+// join connects one client: its opening, one call, and a stream that stays open until ctx ends.
 func join(ctx context.Context, d *dialect, url string) (*member, error) {
 	m := &member{webClient: newWebClient(d, url, 1)}
 	if err := m.open(ctx); err != nil {
@@ -61,12 +60,12 @@ func join(ctx context.Context, d *dialect, url string) (*member, error) {
 	return m, err
 }
 
-// listenLine opens the stream of a modern client.
+// listenLine returns the request that opens a modern client's stream.
 func listenLine(notifications string) []byte {
 	return []byte(`{"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen","params":{"notifications":` + notifications + `,` + modernMeta + "}}\n")
 }
 
-// listen opens the stream of its era, and returns once something came on it.
+// listen opens the client's stream and returns when the first message has arrived on it.
 func (m *member) listen(ctx context.Context) error {
 	var res *http.Response
 	var err error
@@ -95,7 +94,7 @@ func (m *member) listen(ctx context.Context) error {
 	return nil
 }
 
-// get opens the stream of a legacy session.
+// get opens a legacy session's stream.
 func (c *webClient) get(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
 	if err != nil {
@@ -108,7 +107,7 @@ func (c *webClient) get(ctx context.Context) (*http.Response, error) {
 
 var hundred = strings.Repeat("x", 100)
 
-// echo makes one call of 100 bytes and returns how long it took.
+// echo makes one call of 100 bytes and returns its latency.
 func (m *member) echo(ctx context.Context) (time.Duration, error) {
 	m.calling.Lock()
 	defer m.calling.Unlock()
@@ -128,15 +127,15 @@ func (m *member) echo(ctx context.Context) (time.Duration, error) {
 	return took, err
 }
 
-// leave ends the connections for calls; those of streams end with their context.
+// leave closes the connections for calls. Streams end with their context.
 func (c *crowd) leave() {
 	for _, m := range c.members {
 		m.close()
 	}
 }
 
-// call lets the members call one after the other, at this rate, and returns
-// how long each call took in microseconds.
+// call makes calls from one member after another, at this rate, and returns their latencies in
+// microseconds.
 func (c *crowd) call(ctx context.Context, rate int, length time.Duration, first int) ([]float64, error) {
 	const pacers = 8
 	ctx, cancel := context.WithTimeout(ctx, length+time.Minute)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// stuck is a client that opens streams and asks for much, and never reads.
+// stuck is a client that opens streams, requests large responses and never reads.
 type stuck struct {
 	url     string
 	dialect *dialect
@@ -24,13 +24,13 @@ type stuck struct {
 }
 
 const (
-	stuckStreams  = 4       // that it listens on
-	stuckRequests = 4       // open from the beginning
-	stuckAnswer   = 4 << 20 // bytes of each answer: more than the buffers of a connection hold
+	stuckStreams  = 4       // number of streams it opens
+	stuckRequests = 4       // number of requests with a large response
+	stuckAnswer   = 4 << 20 // bytes of each large response: more than a connection's buffers can hold
 	stuckEvery    = 100 * time.Millisecond
 )
 
-// getStuck opens a client that is stuck from its first answer on.
+// getStuck connects a client that is stuck from the first response on.
 func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
 	s := &stuck{url: url, dialect: d}
 	opener := newWebClient(d, url, 1)
@@ -48,7 +48,7 @@ func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
 			return nil, err
 		}
 		if d.era == "legacy" {
-			break // there is only one a session
+			break // a session has only one
 		}
 	}
 	for range stuckRequests {
@@ -59,7 +59,7 @@ func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
 	return s, nil
 }
 
-// goOn asks for more now and then, until ctx ends.
+// goOn makes further calls at intervals until ctx ends.
 func (s *stuck) goOn(ctx context.Context) {
 	tick := time.NewTicker(stuckEvery)
 	defer tick.Stop()
@@ -73,7 +73,7 @@ func (s *stuck) goOn(ctx context.Context) {
 	}
 }
 
-// ask makes a call with a long answer.
+// ask makes a call. The first stuckRequests calls have a large response.
 func (s *stuck) ask() error {
 	s.mu.Lock()
 	s.asked++
@@ -86,8 +86,7 @@ func (s *stuck) ask() error {
 	return s.send(http.MethodPost, s.dialect.toolCall(fmt.Sprintf(`"stuck-%d"`, id), "echo", `{"text":"`+text+`"}`))
 }
 
-// send writes one request on a connection of its own that has next to no room
-// for what comes back.
+// send writes one request on a new connection with a minimal receive buffer.
 func (s *stuck) send(verb string, body []byte) error {
 	at, err := url.Parse(s.url)
 	if err != nil {
@@ -115,8 +114,8 @@ func (s *stuck) send(verb string, body []byte) error {
 	return req.Write(conn)
 }
 
-// leave hangs up on everything. Its session is ended in good order, or one
-// more server would run in each round.
+// leave closes all connections. It ends the session properly, or each round would leave a server
+// running.
 func (s *stuck) leave() {
 	if s.session != "" {
 		s.send(http.MethodDelete, nil)

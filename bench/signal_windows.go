@@ -2,8 +2,8 @@ package main
 
 import "os"
 
-// end kills a process; freeze cannot be had, so it ends it, too; isGone tells
-// whether it can still be opened.
+// end kills a process. freeze also kills it, because Windows cannot stop a process. isGone reports
+// whether it can no longer be opened.
 func end(pid int) {
 	if process, err := os.FindProcess(pid); err == nil {
 		process.Kill()

@@ -12,15 +12,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// crew are the callers of an HTTP storm. How a call is made differs: over the
-// stdio of gauze run, or by POST to gauze serve.
+// crew is the callers of an HTTP storm. They call through the stdio of gauze run, or by POST to
+// gauze serve.
 type crew struct {
 	plan    *webPlan
 	callers int
 	log     *history.Log
-	calm    sync.RWMutex // held by who wants to be the only one who calls
+	calm    sync.RWMutex // locked for writing by a call that must run alone
 	ask     func(caller int, e errand)
-	close   func() error // ends the wrap and says how it ended
+	close   func() error // stops gauze and returns its exit error
 
 	next     atomic.Int64
 	answered atomic.Int64
@@ -29,7 +29,7 @@ type crew struct {
 
 	mu     sync.Mutex
 	faults map[string]faultyhttp.Fault // by the id of the call
-	losses []string                    // why a POST came to nothing, the first few
+	losses []string                    // why a POST failed, the first few
 }
 
 func newCrew(s *webStorm) *crew {
@@ -38,7 +38,7 @@ func newCrew(s *webStorm) *crew {
 
 func (c *crew) stop() { c.stopOnce.Do(func() { close(c.stopped) }) }
 
-// keepCalling is one caller: the next call as soon as the last is answered.
+// keepCalling makes one call after another.
 func (c *crew) keepCalling(caller int) {
 	for {
 		n := int(c.next.Add(1)) - 1
@@ -57,7 +57,7 @@ func (c *crew) keepCalling(caller int) {
 	}
 }
 
-// invoke puts a call into the log, with the fault it brings.
+// invoke logs a call with its fault.
 func (c *crew) invoke(e errand, id string) history.Event {
 	e.invoked.ID = id
 	if e.fault != "" {
@@ -69,8 +69,8 @@ func (c *crew) invoke(e errand, id string) history.Event {
 	return e.invoked
 }
 
-// overStdio lets the crew call through gauze run.
-func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *lastWords) error {
+// overStdio makes the crew call through gauze run.
+func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *tailBuffer) error {
 	cmd.Stderr = said
 	client, err := newStormClient(s.dialect, cmd, 1)
 	if err != nil {
@@ -82,11 +82,11 @@ func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *lastWords) error {
 	}
 	client.log = c.log
 	go client.listen(func(history.Event) {})
-	go client.watch(s.quiet)
+	go client.watch(s.silenceTimeout)
 	c.ask = func(caller int, e errand) {
 		id := fmt.Sprint(e.number)
 		if e.number/2%2 == 1 || caller >= c.callers {
-			id = fmt.Sprintf(`"call-%d-%d"`, caller, e.number) // numbers and strings live side by side
+			id = fmt.Sprintf(`"call-%d-%d"`, caller, e.number) // ids of both types are in use at the same time
 		}
 		invoked := c.invoke(e, id)
 		select {
@@ -99,8 +99,8 @@ func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *lastWords) error {
 	return nil
 }
 
-// overHTTP lets the crew call through gauze serve. Modern callers are clients
-// of their own, all of which use the same ids; legacy ones share sessions.
+// overHTTP makes the crew call through gauze serve. Each modern caller is a client, and all of them
+// use the same ids; legacy callers share sessions.
 func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 	f, err := startFront(cmd)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 			return nil, err
 		}
 	}
-	counts := make([]int, c.callers+1) // each used by its caller alone
+	counts := make([]int, c.callers+1) // each element is used by one caller only
 	c.ask = func(caller int, e errand) {
 		counts[caller]++
 		wire := fmt.Sprint(counts[caller])
@@ -123,7 +123,7 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 		}
 		who := fmt.Sprintf("caller %d: ", caller)
 		c.log.Add(c.invoke(e, who+wire))
-		ctx, cancel := context.WithTimeout(context.Background(), s.quiet)
+		ctx, cancel := context.WithTimeout(context.Background(), s.silenceTimeout)
 		defer cancel()
 		err := clients[caller%len(clients)].send(ctx, s.dialect.toolCall(wire, e.tool, e.arguments), func(line []byte) {
 			if answer, ok := readAnswer(line); ok {
@@ -144,8 +144,7 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 	return f, nil
 }
 
-// noteLoss puts into words why a POST has no answer; that it has none is seen
-// by the checker.
+// noteLoss records why a POST failed. The checker detects the missing response itself.
 func (c *crew) noteLoss(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,8 +153,8 @@ func (c *crew) noteLoss(err error) {
 	}
 }
 
-// work lets everyone call until all is done, while the fury strikes.
-func (c *crew) work(f *fury, progress func()) time.Duration {
+// work runs the callers until all calls are done, while the injector injects its faults.
+func (c *crew) work(f *faultInjector, progress func()) time.Duration {
 	begin := time.Now()
 	var callers, striking sync.WaitGroup
 	striking.Go(f.serve)

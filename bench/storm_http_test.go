@@ -12,7 +12,7 @@ import (
 func smallWebStorms(t *testing.T, era, bug string) []webStorm {
 	t.Helper()
 	storms, err := configureWeb(webStorm{
-		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: 1, bug: bug, quiet: 20 * time.Second,
+		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: 1, bug: bug, silenceTimeout: 20 * time.Second,
 	}, era, "both")
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !r.Pass {
-				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastWords)
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastOutput)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 func smallStorm(t *testing.T, b *binaries, gauze, era, bug string, window int) *stormResult {
 	t.Helper()
 	storms, err := configure(storm{
-		calls: 3200, kills: 64, quick: true, callers: 64, workEvery: 1, seed: 1, bug: bug, quiet: 10 * time.Second,
+		calls: 3200, kills: 64, quick: true, callers: 64, workEvery: 1, seed: 1, bug: bug, silenceTimeout: 10 * time.Second,
 	}, era, window)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestSmallStormKeepsEveryPromise(t *testing.T) {
 	for _, d := range dialects {
 		t.Run(d.era, func(t *testing.T) {
 			if r := smallStorm(t, b, gauze, d.era, "", 0); !r.Verdict.Pass() || r.Kills != r.KillsPlanned {
-				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastWords)
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastOutput)
 			}
 		})
 	}
