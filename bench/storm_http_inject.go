@@ -36,11 +36,11 @@ type faultInjector struct {
 	every  int64         // responses from one fault to the next
 	over   chan struct{} // closed when the calls have ended
 
-	mu     sync.Mutex
+	mu       sync.Mutex
 	injected map[string]int
-	large  int // calls made by the injector
-	size   int // bytes of each
-	err    error
+	large    int // calls made by the injector
+	size     int // bytes of each
+	err      error
 }
 
 func (s *webStorm) newInjector(c *crew, server *faultyhttp.Server) *faultInjector {
@@ -105,7 +105,11 @@ func (f *faultInjector) resetOnAccept() error {
 
 // resetInBody resets the connection in the middle of the next request. Most requests are so small that
 // they have been sent completely by then.
-func (f *faultInjector) resetInBody() error { f.server.Arm(faultyhttp.RSTInBody, 1); f.harm(); return nil }
+func (f *faultInjector) resetInBody() error {
+	f.server.Arm(faultyhttp.RSTInBody, 1)
+	f.harm()
+	return nil
+}
 
 // resetInLargeBody waits for all other calls to end, because the fault affects the next request, and makes
 // a call whose request is too large to be sent before the reset.

@@ -20,7 +20,7 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 		time.Sleep(a.duration("after"))
 	}
 	if a := s.cfg.faults["fail-initialize"]; a.fires(s.memory) {
-		return "", &refusal{code: a.number("code"), text: "initialize failed, as asked"}
+		return "", &refusal{code: a.number("code"), text: "initialize failed, as requested by a flag"}
 	}
 	var p struct {
 		Version string `json:"protocolVersion"`
@@ -28,7 +28,7 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 	_ = json.Unmarshal(m.Params, &p)
 	version := s.agree(p.Version)
 	s.session.change(func(x *session) { x.Initialize, x.Version = true, version })
-	result := fmt.Sprintf(`{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":"It fails by name."}`,
+	result := fmt.Sprintf(`{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":"It has named faults."}`,
 		quote(version), s.capabilities(false), serverInfo)
 	if a := s.cfg.faults["exit-after-initialize"]; a.fires(s.memory) {
 		s.reply(m.ID, result)
@@ -37,7 +37,7 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 	return result, nil
 }
 
-// agree picks the version: the one asked for if it is supported, else the newest legacy one.
+// agree chooses the version: the requested one if it is supported, otherwise the newest legacy one.
 func (s *server) agree(asked string) string {
 	if a := s.active["other-version"]; a != nil {
 		return a.text("to")
@@ -72,13 +72,14 @@ func (s *server) capabilities(modern bool) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// has says whether this generation still has the capability.
+// has reports whether this generation still has the capability.
 func (s *server) has(capability string) bool {
 	a := s.active["drop-capability"]
 	return a == nil || !slices.Contains(a.words("to"), capability)
 }
 
-// meetDiscover applies the faults of server/discover that a server of any era can have. It says whether to answer.
+// meetDiscover applies the faults of server/discover that apply to a server of any era. It reports
+// whether to respond.
 func (s *server) meetDiscover() (answer bool) {
 	if a := s.cfg.faults["exit-on-discover"]; a.fires(s.memory) {
 		s.exit(a)
@@ -94,6 +95,6 @@ func (s *server) meetDiscover() (answer bool) {
 
 func (s *server) discover(_ context.Context, m *message, modern bool) (string, *refusal) {
 	list, _ := json.Marshal(s.cfg.versions)
-	return complete(fmt.Sprintf(`{"supportedVersions":%s,"capabilities":%s,"instructions":"It fails by name.","ttlMs":0,"cacheScope":"private"}`,
+	return complete(fmt.Sprintf(`{"supportedVersions":%s,"capabilities":%s,"instructions":"It has named faults.","ttlMs":0,"cacheScope":"private"}`,
 		list, s.capabilities(true)), modern), nil
 }
