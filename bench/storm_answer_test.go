@@ -42,7 +42,7 @@ func TestReadAnswer(t *testing.T) {
 
 func TestAnswersThatAreNotOursAreForeign(t *testing.T) {
 	for _, line := range []string{
-		`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"tools/call\" came before initialize"}}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"tools/call\" was sent before initialize"}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no"}],"isError":true}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`,
 		`{"jsonrpc":"2.0","id":1}`,

@@ -67,7 +67,7 @@ func (a *armed) setOption(key, value string) error {
 		return nil
 	}
 	if !slices.Contains(a.fault.options, key) {
-		return fmt.Errorf("unknown option %q: must be a count%s", key, a.fault.allowed())
+		return fmt.Errorf("unknown option %q: expected a count%s", key, a.fault.allowed())
 	}
 	if err := a.checkOption(key, value); err != nil {
 		return err
