@@ -51,8 +51,8 @@ func (b *binaries) build(name string, args ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	cmd := exec.Command("go", append([]string{"build", "-o", out}, args...)...)
 	cmd.Dir = b.root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", name, err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", name, err, output)
 	}
 	return out, nil
 }

@@ -80,15 +80,15 @@ func (s steady) run(b *binaries, gauze string) (*steadyResult, error) {
 	}
 	pidFile, statusFile := filepath.Join(dir, "pid"), filepath.Join(dir, "status.json")
 	cmd := exec.Command(gauze, "run", "--status-file", statusFile, "--", b.self, roleStormServer, pidFile)
-	said := &tailBuffer{}
-	cmd.Stderr = said
+	output := &tailBuffer{}
+	cmd.Stderr = output
 	c, err := newStormClient(&dialects[0], cmd, 1)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.open(); err != nil {
 		cmd.Process.Kill()
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
 	var listening sync.WaitGroup
 	listening.Go(func() { c.listen(func(history.Event) {}) })
@@ -150,7 +150,7 @@ func killServer(pidFile string, last int) int {
 	for deadline := time.Now().Add(30 * time.Second); pid == last && time.Now().Before(deadline); time.Sleep(pollInterval) {
 		pid = cmp.Or(k.registered(), last)
 	}
-	end(pid)
+	killProcess(pid)
 	return pid
 }
 

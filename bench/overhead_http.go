@@ -103,7 +103,7 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 	if s.sdk {
 		argv = append([]string{o.sdk}, s.flags...)
 	}
-	server, err := startFront(exec.Command(argv[0], argv[1:]...))
+	server, err := startHTTP(exec.Command(argv[0], argv[1:]...))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 		proxied: {o.self, roleProxy, server.url},
 		wrap:    {o.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url},
 	} {
-		f, err := startFront(exec.Command(argv[0], argv[1:]...))
+		f, err := startHTTP(exec.Command(argv[0], argv[1:]...))
 		if err != nil {
 			return nil, err
 		}

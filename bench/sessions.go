@@ -95,14 +95,14 @@ func (s *sessionsRun) play(sc scene) (*sceneResult, error) {
 	if sc.child {
 		argv = append(append(argv, "--", s.self, roleFaulty), sc.server...)
 	} else {
-		server, err := startFront(exec.Command(s.self, append([]string{roleFaultyHTTP}, sc.server...)...))
+		server, err := startHTTP(exec.Command(s.self, append([]string{roleFaultyHTTP}, sc.server...)...))
 		if err != nil {
 			return nil, err
 		}
 		defer server.stop()
 		argv = append(argv, "--url", server.url)
 	}
-	wrap, err := startFront(exec.Command(argv[0], argv[1:]...))
+	wrap, err := startHTTP(exec.Command(argv[0], argv[1:]...))
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +120,13 @@ func (s *sessionsRun) play(sc scene) (*sceneResult, error) {
 		return nil, err
 	}
 	r.Empty = s.settledMemory(wrap)
-	crowd, err := gather(ctx, d, wrap.url, sc.Clients)
+	pool, err := connectAll(ctx, d, wrap.url, sc.Clients)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, wrap.said)
+		return nil, fmt.Errorf("%w\n%s", err, wrap.output)
 	}
 	r.Full = s.settledMemory(wrap)
-	if err := s.compare(ctx, crowd, r); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, wrap.said)
+	if err := s.compare(ctx, pool, r); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, wrap.output)
 	}
 	r.judge()
 	return r, nil
@@ -136,14 +136,14 @@ func (s *sessionsRun) play(sc scene) (*sceneResult, error) {
 func (s *sessionsRun) warmUp(ctx context.Context, d *dialect, url string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	crowd, err := gather(ctx, d, url, 4)
+	pool, err := connectAll(ctx, d, url, 4)
 	if err != nil {
 		return err
 	}
-	defer crowd.leave()
+	defer pool.leave()
 	for range 25 {
-		for _, member := range crowd.members {
-			if _, err := member.echo(ctx); err != nil {
+		for _, client := range pool.clients {
+			if _, err := client.echo(ctx); err != nil {
 				return err
 			}
 		}
@@ -152,7 +152,7 @@ func (s *sessionsRun) warmUp(ctx context.Context, d *dialect, url string) error 
 }
 
 // settledMemory waits until gauze has been idle for a while and returns its memory.
-func (s *sessionsRun) settledMemory(wrap *front) memory {
+func (s *sessionsRun) settledMemory(wrap *httpProcess) memory {
 	time.Sleep(s.settle)
 	m, _ := memoryOf(wrap.cmd.Process.Pid) // zero if the system does not report it
 	return m

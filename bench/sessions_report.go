@@ -41,15 +41,15 @@ const (
 // compare lets the healthy clients call in rounds without, without and with a stuck client,
 // directly after one another, so that other load on the machine affects all of them equally. Their
 // order rotates. The result compares the medians of the rounds.
-func (s *sessionsRun) compare(ctx context.Context, crowd *crowd, r *sceneResult) error {
-	if _, err := crowd.call(ctx, s.rate, s.length, 0); err != nil { // not timed
+func (s *sessionsRun) compare(ctx context.Context, pool *clientPool, r *sceneResult) error {
+	if _, err := pool.call(ctx, s.rate, s.length, 0); err != nil { // not timed
 		return err
 	}
 	var all, p50, p99 [3][]float64
 	for n := range s.rounds {
 		for k := range all {
 			a := arm((n + k) % len(all))
-			took, err := s.round(ctx, crowd, a == beside, n)
+			took, err := s.round(ctx, pool, a == beside, n)
 			if err != nil {
 				return fmt.Errorf("round %d, arm %d: %w", n, a, err)
 			}
@@ -69,27 +69,27 @@ func (s *sessionsRun) compare(ctx context.Context, crowd *crowd, r *sceneResult)
 
 func percent(now, before float64) float64 { return (now/before - 1) * 100 }
 
-func (s *sessionsRun) round(ctx context.Context, crowd *crowd, isStuck bool, n int) ([]float64, error) {
+func (s *sessionsRun) round(ctx context.Context, pool *clientPool, isStuck bool, n int) ([]float64, error) {
 	if isStuck {
 		ctx, cancel := context.WithCancel(ctx)
-		st, err := getStuck(ctx, crowd.dialect, crowd.url)
+		st, err := newStuckClient(ctx, pool.dialect, pool.url)
 		if err != nil {
 			cancel()
 			return nil, err
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { st.goOn(ctx) })
-		defer func() { cancel(); wg.Wait(); st.leave(); time.Sleep(calmDown) }()
-		time.Sleep(4 * calmDown) // until everything it requested is stuck
+		wg.Go(func() { st.keepAsking(ctx) })
+		defer func() { cancel(); wg.Wait(); st.leave(); time.Sleep(settleTime) }()
+		time.Sleep(4 * settleTime) // until everything it requested is stuck
 	} else {
-		time.Sleep(calmDown)
-		defer time.Sleep(calmDown)
+		time.Sleep(settleTime)
+		defer time.Sleep(settleTime)
 	}
-	return crowd.call(ctx, s.rate, s.length, n*s.rate)
+	return pool.call(ctx, s.rate, s.length, n*s.rate)
 }
 
-// calmDown is the time allowed for connecting and disconnecting, which are not measured.
-const calmDown = 250 * time.Millisecond
+// settleTime is the time allowed for connecting and disconnecting, which are not measured.
+const settleTime = 250 * time.Millisecond
 
 func (r *sceneResult) judge() {
 	r.IdleKB = float64(r.Full.RSS-r.Empty.RSS) / float64(r.Clients)

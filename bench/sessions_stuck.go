@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// stuck is a client that opens streams, requests large responses and never reads.
-type stuck struct {
+// stuckClient is a client that opens streams, requests large responses and never reads.
+type stuckClient struct {
 	url     string
 	dialect *dialect
 	session string
@@ -30,9 +30,9 @@ const (
 	stuckEvery    = 100 * time.Millisecond
 )
 
-// getStuck connects a client that is stuck from the first response on.
-func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
-	s := &stuck{url: url, dialect: d}
+// newStuckClient connects a client that is stuck from the first response on.
+func newStuckClient(ctx context.Context, d *dialect, url string) (*stuckClient, error) {
+	s := &stuckClient{url: url, dialect: d}
 	opener := newWebClient(d, url, 1)
 	defer opener.close()
 	if err := opener.open(ctx); err != nil {
@@ -59,8 +59,8 @@ func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
 	return s, nil
 }
 
-// goOn makes further calls at intervals until ctx ends.
-func (s *stuck) goOn(ctx context.Context) {
+// keepAsking makes further calls at intervals until ctx ends.
+func (s *stuckClient) keepAsking(ctx context.Context) {
 	tick := time.NewTicker(stuckEvery)
 	defer tick.Stop()
 	for {
@@ -74,7 +74,7 @@ func (s *stuck) goOn(ctx context.Context) {
 }
 
 // ask makes a call. The first stuckRequests calls have a large response.
-func (s *stuck) ask() error {
+func (s *stuckClient) ask() error {
 	s.mu.Lock()
 	s.asked++
 	id := s.asked
@@ -87,7 +87,7 @@ func (s *stuck) ask() error {
 }
 
 // send writes one request on a new connection with a minimal receive buffer.
-func (s *stuck) send(verb string, body []byte) error {
+func (s *stuckClient) send(verb string, body []byte) error {
 	at, err := url.Parse(s.url)
 	if err != nil {
 		return err
@@ -116,10 +116,10 @@ func (s *stuck) send(verb string, body []byte) error {
 
 // leave closes all connections. It ends the session properly, or each round would leave a server
 // running.
-func (s *stuck) leave() {
+func (s *stuckClient) leave() {
 	if s.session != "" {
 		s.send(http.MethodDelete, nil)
-		time.Sleep(calmDown)
+		time.Sleep(settleTime)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -129,18 +129,18 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	defer server.Close()
 	status := filepath.Join(dir, "status.json")
 	args := append([]string{s.way, "--url", server.URL(), "--status-file", status}, windowFlag(s.window)...)
-	c := newCrew(s)
-	said := &tailBuffer{}
+	c := newCallerPool(s)
+	output := &tailBuffer{}
 	if s.way == "run" {
-		err = c.overStdio(s, s.wrap(gauze, args), said)
+		err = c.overStdio(s, s.wrap(gauze, args), output)
 	} else {
-		var f *front
+		var f *httpProcess
 		if f, err = c.overHTTP(s, s.wrap(gauze, append(args, "--no-token", "--listen", "127.0.0.1:0"))); err == nil {
-			said = f.said
+			output = f.output
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
 	injector := s.newInjector(c, server)
 	took := c.work(injector, func() {
@@ -163,7 +163,7 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	if exit != nil {
 		r.broke("gauze exited with %v", exit)
 	}
-	r.lastOutput = said.String()
+	r.lastOutput = output.String()
 	return r, nil
 }
 

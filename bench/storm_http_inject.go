@@ -29,7 +29,7 @@ var serverFaults = []serverFault{
 
 // faultInjector injects faults into the server, evenly spread over the responses.
 type faultInjector struct {
-	crew   *crew
+	pool   *callerPool
 	server *faultyhttp.Server
 	plan   *webPlan
 	random *rand.Rand
@@ -43,9 +43,9 @@ type faultInjector struct {
 	err      error
 }
 
-func (s *webStorm) newInjector(c *crew, server *faultyhttp.Server) *faultInjector {
+func (s *webStorm) newInjector(c *callerPool, server *faultyhttp.Server) *faultInjector {
 	return &faultInjector{
-		crew: c, server: server, plan: c.plan, random: rand.New(rand.NewPCG(s.seed, 3)),
+		pool: c, server: server, plan: c.plan, random: rand.New(rand.NewPCG(s.seed, 3)),
 		every: int64(s.calls / (len(c.plan.serverFaults) + 4)), over: make(chan struct{}), injected: map[string]int{}, size: s.large,
 	}
 }
@@ -54,7 +54,7 @@ func (f *faultInjector) serve() {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for i, b := range f.plan.serverFaults {
-		for f.crew.answered.Load() < f.every*int64(i+1) {
+		for f.pool.answered.Load() < f.every*int64(i+1) {
 			select {
 			case <-f.over:
 				return
@@ -68,7 +68,7 @@ func (f *faultInjector) serve() {
 		f.err = err
 		f.mu.Unlock()
 		if err != nil {
-			f.crew.stop()
+			f.pool.stop()
 			return
 		}
 	}
@@ -85,17 +85,17 @@ func (f *faultInjector) count() int {
 	return n
 }
 
-func (f *faultInjector) harm() { f.crew.log.Add(history.Event{Kind: history.Harm}) }
+func (f *faultInjector) logFault() { f.pool.log.Add(history.Event{Kind: history.Injected}) }
 
 func (f *faultInjector) restart() error {
 	err := f.server.Restart()
-	f.crew.log.Add(history.Event{Kind: history.Kill})
+	f.pool.log.Add(history.Event{Kind: history.Kill})
 	return err
 }
 
-func (f *faultInjector) expire() error { f.server.ExpireSessions(); f.harm(); return nil }
+func (f *faultInjector) expire() error { f.server.ExpireSessions(); f.logFault(); return nil }
 
-func (f *faultInjector) drop() error { f.server.DropConnections(); f.harm(); return nil }
+func (f *faultInjector) drop() error { f.server.DropConnections(); f.logFault(); return nil }
 
 // resetOnAccept resets the next connection and makes sure that there is one.
 func (f *faultInjector) resetOnAccept() error {
@@ -103,21 +103,21 @@ func (f *faultInjector) resetOnAccept() error {
 	return f.drop()
 }
 
-// resetInBody resets the connection in the middle of the next request. Most requests are so small that
-// they have been sent completely by then.
+// resetInBody resets the connection in the middle of the next request. Most requests are so small
+// that they have been sent completely by then.
 func (f *faultInjector) resetInBody() error {
 	f.server.Arm(faultyhttp.RSTInBody, 1)
-	f.harm()
+	f.logFault()
 	return nil
 }
 
-// resetInLargeBody waits for all other calls to end, because the fault affects the next request, and makes
-// a call whose request is too large to be sent before the reset.
+// resetInLargeBody waits for all other calls to end, because the fault affects the next request,
+// and makes a call whose request is too large to be sent before the reset.
 func (f *faultInjector) resetInLargeBody() error {
-	f.crew.calm.Lock()
-	defer f.crew.calm.Unlock()
+	f.pool.alone.Lock()
+	defer f.pool.alone.Unlock()
 	f.server.Arm(faultyhttp.RSTInBody, 1)
-	f.crew.ask(f.crew.callers, largeErrand(f.large, f.size))
+	f.pool.ask(f.pool.callers, largePlannedCall(f.large, f.size))
 	f.large++
 	return nil
 }

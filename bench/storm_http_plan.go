@@ -44,8 +44,8 @@ func (s *webStorm) newPlan() *webPlan {
 	return p
 }
 
-// errand is one call to make.
-type errand struct {
+// plannedCall is one call to make.
+type plannedCall struct {
 	number    int
 	invoked   history.Event // without an id, which the caller chooses
 	tool      string
@@ -53,10 +53,10 @@ type errand struct {
 	fault     faultyhttp.Fault
 }
 
-// errand returns call number n. Half of the calls append, a tenth sets a register that belongs to
-// its caller alone, and the rest read.
-func (p *webPlan) errand(caller, n int) errand {
-	e := errand{number: n, fault: p.fault[n]}
+// plannedCall returns call number n. Half of the calls append, a tenth sets a register that belongs
+// to its caller alone, and the rest read.
+func (p *webPlan) plannedCall(caller, n int) plannedCall {
+	e := plannedCall{number: n, fault: p.fault[n]}
 	work := 0
 	if n/2%16 == 0 {
 		work = 1 // keeps the call in progress for a millisecond
@@ -88,11 +88,11 @@ func (p *webPlan) errand(caller, n int) errand {
 // writes reports whether call number n has an effect.
 func writes(n int) bool { return n%2 == 0 || n%10 == 9 }
 
-// largeErrand returns a call that does not fit into a connection's buffers, so a server that closes
-// the connection in the middle of it has provably not read it.
-func largeErrand(number, size int) errand {
+// largePlannedCall returns a call that does not fit into a connection's buffers, so a server that
+// closes the connection in the middle of it has provably not read it.
+func largePlannedCall(number, size int) plannedCall {
 	key := fmt.Sprintf("large-%d", number)
-	return errand{
+	return plannedCall{
 		number: number, tool: "append", fault: rstInLargeBody, invoked: history.Event{Kind: history.Invoke, Effect: true, Key: key},
 		arguments: `{"key":"` + key + `","padding":"` + strings.Repeat("x", size) + `"}`,
 	}

@@ -20,31 +20,31 @@ type webResult struct {
 	Bug      string `json:"bug,omitempty"`
 	Seed     uint64 `json:"seed"`
 	*history.Verdict
-	Faults          int             `json:"faults"` // of calls and of the server, without those that did not occur
-	UnknownPerFault float64         `json:"unknown_per_fault"`
-	ServerFaults    map[string]int  `json:"blows"`
-	ByFault         map[string]fate `json:"by_fault"`
-	Replays         int             `json:"replays"` // -1 if gauze wrote no status
-	Seconds         float64         `json:"seconds"`
-	CallsPerSecond  float64         `json:"calls_per_second"`
-	Problems        []string        `json:"problems"`
-	Pass            bool            `json:"pass"`
+	Faults          int                      `json:"faults"` // of calls and of the server, without those that did not occur
+	UnknownPerFault float64                  `json:"unknown_per_fault"`
+	ServerFaults    map[string]int           `json:"blows"`
+	ByFault         map[string]outcomeCounts `json:"by_fault"`
+	Replays         int                      `json:"replays"` // -1 if gauze wrote no status
+	Seconds         float64                  `json:"seconds"`
+	CallsPerSecond  float64                  `json:"calls_per_second"`
+	Problems        []string                 `json:"problems"`
+	Pass            bool                     `json:"pass"`
 	name            string
 	lastOutput      string
 }
 
-// fate counts the results of the calls that carried the same fault.
-type fate struct {
+// outcomeCounts counts the results of the calls that carried the same fault.
+type outcomeCounts struct {
 	Calls   int `json:"calls"`
 	OK      int `json:"ok"`
 	Unknown int `json:"unknown"`
 	Failed  int `json:"failed"`
 }
 
-func (s *webStorm) result(v *history.Verdict, c *crew, f *faultInjector, status *wrapStatus, took time.Duration) *webResult {
+func (s *webStorm) result(v *history.Verdict, c *callerPool, f *faultInjector, status *wrapStatus, took time.Duration) *webResult {
 	r := &webResult{
 		Way: s.way, Era: s.dialect.era, EventIDs: s.eventIDs, Window: s.window, Bug: s.bug, Seed: s.seed, name: s.String(),
-		Verdict: v, Faults: v.Kills + v.Harms, UnknownPerFault: v.UnknownPerKill(), ServerFaults: f.injected, ByFault: c.fates(),
+		Verdict: v, Faults: v.Kills + v.Injected, UnknownPerFault: v.UnknownPerKill(), ServerFaults: f.injected, ByFault: c.outcomes(),
 		Replays: -1, Seconds: took.Seconds(), CallsPerSecond: float64(v.Calls) / took.Seconds(), Pass: true,
 	}
 	if status != nil {
@@ -69,9 +69,9 @@ func (r *webResult) broke(format string, args ...any) {
 // affected them.
 const noFault = "(none)"
 
-// fates counts the first response to every call by the fault it carried.
-func (c *crew) fates() map[string]fate {
-	all := map[string]fate{}
+// outcomes counts the first response to every call by the fault it carried.
+func (c *callerPool) outcomes() map[string]outcomeCounts {
+	all := map[string]outcomeCounts{}
 	asked := map[string]bool{}
 	for _, e := range c.log.Events() {
 		name := string(c.faults[e.ID])
@@ -158,7 +158,7 @@ func (r *webResult) explain(w io.Writer) {
 	for _, line := range append(r.Problems, r.Examples...) {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
-	if said := strings.TrimSpace(r.lastOutput); said != "" {
-		fmt.Fprintf(w, "  last output of gauze:\n    %s\n", strings.ReplaceAll(said, "\n", "\n    "))
+	if output := strings.TrimSpace(r.lastOutput); output != "" {
+		fmt.Fprintf(w, "  last output of gauze:\n    %s\n", strings.ReplaceAll(output, "\n", "\n    "))
 	}
 }

@@ -73,7 +73,7 @@ func (k *killer) count() int {
 // serve kills servers until it has killed enough or the calls have ended.
 func (k *killer) serve() {
 	for last := 0; k.count() < k.planned; {
-		pid, ok := k.nextVictim(last)
+		pid, ok := k.nextServer(last)
 		if !ok {
 			return
 		}
@@ -83,10 +83,10 @@ func (k *killer) serve() {
 	}
 }
 
-// nextVictim waits until the next kill is due and the server that replaced the last one has
+// nextServer waits until the next kill is due and the server that replaced the last one has
 // answered a call. By then the interrupted calls have been repeated, so no read is interrupted
 // twice in a row. A quick kill comes with the first response.
-func (k *killer) nextVictim(last int) (pid int, ok bool) {
+func (k *killer) nextServer(last int) (pid int, ok bool) {
 	due, settle := k.every*int64(k.count()+1), k.every/2
 	if k.quick && k.count()%4 == 3 {
 		due, settle = 0, 1
@@ -133,7 +133,7 @@ func (k *killer) kill(pid int) {
 	case 2:
 		k.killStopped(pid)
 	default:
-		end(pid)
+		killProcess(pid)
 	}
 	began, firstCall := time.Now(), k.client.next.Load()
 	gone := waitUntil(func() bool { return isGone(pid) })
@@ -157,7 +157,7 @@ func (k *killer) killSettled(pid int, tally string) {
 		}
 		return calm > 6 // longer than any call takes
 	})
-	end(pid)
+	killProcess(pid)
 	waitUntil(func() bool { return isGone(pid) }) // gauze has reaped it
 	time.Sleep(3 * time.Millisecond)              // gauze has begun to react
 	c.pausable.paused.Unlock()
@@ -169,9 +169,9 @@ func (k *killer) killSettled(pid int, tally string) {
 
 // killStopped makes gauze write to a server that no longer reads.
 func (k *killer) killStopped(pid int) {
-	freeze(pid)
+	suspendProcess(pid)
 	time.Sleep(time.Duration(k.random.Int64N(int64(time.Millisecond))))
-	end(pid)
+	killProcess(pid)
 }
 
 // pollInterval is how often waitUntil and its like check their condition.

@@ -148,8 +148,8 @@ func (r *stormResult) explain(w io.Writer) {
 	for _, line := range append(r.Problems, r.Examples...) {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
-	if said := strings.TrimSpace(r.lastOutput); said != "" {
-		fmt.Fprintf(w, "  last output of gauze:\n    %s\n", strings.ReplaceAll(said, "\n", "\n    "))
+	if output := strings.TrimSpace(r.lastOutput); output != "" {
+		fmt.Fprintf(w, "  last output of gauze:\n    %s\n", strings.ReplaceAll(output, "\n", "\n    "))
 	}
 }
 

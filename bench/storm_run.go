@@ -39,22 +39,22 @@ func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
 	flags := append([]string{"run", "--status-file", statusFile}, windowFlag(s.window)...)
 	cmd := exec.Command(gauze, append(flags, "--", b.self, roleStormServer, pidFile, "-era", s.dialect.era, "-ledger", ledger)...)
 	cmd.Env = append(os.Environ(), "GAUZE_SEEDED_BUG="+s.bug)
-	said := &tailBuffer{}
-	cmd.Stderr = said
+	output := &tailBuffer{}
+	cmd.Stderr = output
 	client, err := newStormClient(s.dialect, cmd, s.workEvery)
 	if err != nil {
 		return nil, err
 	}
 	if err := client.open(); err != nil {
 		cmd.Process.Kill()
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
 
 	begin := time.Now()
 	kills := s.newKiller(client, pidFile)
 	exit, err := s.pass(client, kills)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
 	seconds := time.Since(begin).Seconds()
 
@@ -71,7 +71,7 @@ func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
 	if exit != nil {
 		r.broke("gauze exited with %v", exit)
 	}
-	r.lastOutput = said.String()
+	r.lastOutput = output.String()
 	return r, nil
 }
 

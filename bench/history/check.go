@@ -41,7 +41,7 @@ type Verdict struct {
 	Duplicates int            `json:"duplicates"`
 	Repeated   int            `json:"repeated"` // idempotent effects that occurred more than once
 	Kills      int            `json:"kills"`
-	Harms      int            `json:"harms"`         // faults other than kills
+	Injected   int            `json:"harms"`         // faults other than kills
 	Settled    int            `json:"kills_settled"` // kills of a server that had answered everything it had read
 	Broken     map[Rule]int   `json:"broken"`        // number of violations by rule
 	Examples   []string       `json:"examples"`      // the first few violations
@@ -52,10 +52,10 @@ func (v *Verdict) Pass() bool { return len(v.Broken) == 0 }
 
 // UnknownPerKill returns the number of unknown outcomes per kill or other fault.
 func (v *Verdict) UnknownPerKill() float64 {
-	if v.Kills+v.Harms == 0 {
+	if v.Kills+v.Injected == 0 {
 		return 0
 	}
-	return float64(v.Unknown) / float64(v.Kills+v.Harms)
+	return float64(v.Unknown) / float64(v.Kills+v.Injected)
 }
 
 const maxExamples = 12
@@ -89,8 +89,8 @@ func Check(events []Event, ledger []Effect, limits Limits) *Verdict {
 	for _, c := range calls {
 		v.judge(c, done[c.Key], settled)
 	}
-	if harms := v.Kills + v.Harms; v.UnknownPerKill() > limits.UnknownPerKill || harms == 0 && v.Unknown > 0 {
-		v.broke(TooUnknown, "%d after %d kills; the limit is %.2f per kill", v.Unknown, harms, limits.UnknownPerKill)
+	if faults := v.Kills + v.Injected; v.UnknownPerKill() > limits.UnknownPerKill || faults == 0 && v.Unknown > 0 {
+		v.broke(TooUnknown, "%d after %d kills; the limit is %.2f per kill", v.Unknown, faults, limits.UnknownPerKill)
 	}
 	if failed := v.failed(); failed > limits.Failed {
 		v.broke(GaveUp, "%d calls; the limit is %d: %v", failed, limits.Failed, v.Failed)
@@ -123,8 +123,8 @@ func (v *Verdict) readEvents(events []Event) (calls []*call, settled map[int]boo
 				v.Settled++
 				settled[e.PID] = true
 			}
-		case Harm:
-			v.Harms++
+		case Injected:
+			v.Injected++
 		default:
 			v.Answers++
 			c := byID[e.ID]

@@ -48,7 +48,7 @@ func TestGoodHistoriesPass(t *testing.T) {
 		"answers in another order than the calls":  {[]Event{invoke("1", "a"), invoke("2", "b"), ok("2", "b"), ok("1", "a")}, did(7, "a", "b")},
 		"a gap in the ledger where one is unknown": {[]Event{invoke("1", "a"), invoke("2", "b"), kill(7, false), unknown("1"), ok("2", "b")}, did(8, "b")},
 		"an idempotent effect came twice":          {[]Event{set("1", "x", "x=1"), ok("1", "x=1"), set("2", "x", "x=2"), ok("2", "x=2")}, did(7, "x=1", "x=1", "x=2")},
-		"unknown, and it came after a later one":   {[]Event{set("1", "x", "x=1"), {Kind: Harm}, unknown("1"), set("2", "x", "x=2"), ok("2", "x=2")}, did(7, "x=2", "x=1")},
+		"unknown, and it came after a later one":   {[]Event{set("1", "x", "x=1"), {Kind: Injected}, unknown("1"), set("2", "x", "x=2"), ok("2", "x=2")}, did(7, "x=2", "x=1")},
 		"the ledger of two processes":              {[]Event{invoke("1", "a"), ok("1", "a"), kill(7, true), invoke("2", "b"), ok("2", "b")}, append(did(7, "a"), did(8, "b")...)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestEveryBrokenRuleIsNamed(t *testing.T) {
 		"an effect nobody asked for":           {nil, did(7, "z"), NeverAsked},
 		"done twice by two servers":            {[]Event{invoke("1", "a"), kill(7, false), ok("1", "a")}, append(did(7, "a"), did(8, "a")...), Duplicated},
 		"done twice by one server":             {[]Event{invoke("1", "a"), ok("1", "a")}, did(7, "a", "a"), Duplicated},
-		"done twice, said to be unknown":       {[]Event{invoke("1", "a"), kill(7, false), unknown("1")}, append(did(7, "a"), did(8, "a")...), Duplicated},
+		"done twice, output to be unknown":     {[]Event{invoke("1", "a"), kill(7, false), unknown("1")}, append(did(7, "a"), did(8, "a")...), Duplicated},
 		"set again after a later call set it":  {[]Event{set("1", "x", "x=1"), ok("1", "x=1"), set("2", "x", "x=2"), ok("2", "x=2")}, did(7, "x=1", "x=2", "x=1"), Reverted},
 		"set, but not in the ledger":           {[]Event{set("1", "x", "x=1"), ok("1", "x=1")}, nil, Invented},
 		"ok without an effect":                 {[]Event{invoke("1", "a"), ok("1", "a")}, nil, Invented},

@@ -13,13 +13,13 @@ import "sync"
 type Kind int
 
 const (
-	Invoke  Kind = iota // A call was made.
-	OK                  // The server's own response arrived.
-	Fail                // The response is a fault: the call failed.
-	Unknown             // The response says that it is unknown whether the call took effect.
-	Foreign             // The response is none of these.
-	Kill                // The server was killed.
-	Harm                // Another fault was injected into the server or one call.
+	Invoke   Kind = iota // A call was made.
+	OK                   // The server's own response arrived.
+	Fail                 // The response is a fault: the call failed.
+	Unknown              // The response says that it is unknown whether the call took effect.
+	Foreign              // The response is none of these.
+	Kill                 // The server was killed.
+	Injected             // Another fault was injected into the server or one call.
 )
 
 // Event is something that happened. It is never modified.

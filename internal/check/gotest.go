@@ -83,13 +83,13 @@ type follower struct {
 	out         io.Writer
 	verbose     bool // also prints the output of tests that pass
 	packages    map[string]tally
-	said        map[testID]*strings.Builder
+	output      map[testID]*strings.Builder
 	parents     map[testID]bool // has subtests, which are counted in its place
 	failedBelow map[testID]bool // a subtest failed and was counted
 }
 
 func newFollower(out io.Writer) *follower {
-	return &follower{out: out, packages: map[string]tally{}, said: map[testID]*strings.Builder{},
+	return &follower{out: out, packages: map[string]tally{}, output: map[testID]*strings.Builder{},
 		parents: map[testID]bool{}, failedBelow: map[testID]bool{}}
 }
 
@@ -139,10 +139,10 @@ func (f *follower) collect(id testID, text string) {
 	if strings.HasPrefix(text, "=== ") {
 		return // RUN, PAUSE and CONT matter only to go test -v
 	}
-	if f.said[id] == nil {
-		f.said[id] = &strings.Builder{}
+	if f.output[id] == nil {
+		f.output[id] = &strings.Builder{}
 	}
-	f.said[id].WriteString(text)
+	f.output[id].WriteString(text)
 }
 
 func (f *follower) ended(id testID, e testEvent) {
@@ -165,15 +165,15 @@ func (f *follower) ended(id testID, e testEvent) {
 			}
 		}
 	}
-	delete(f.said, id)
+	delete(f.output, id)
 	delete(f.parents, id) // -count runs the same name again
 	delete(f.failedBelow, id)
 }
 
 // show prints the output of a test.
 func (f *follower) show(id testID) {
-	if said := f.said[id]; said != nil {
-		io.WriteString(f.out, said.String())
+	if output := f.output[id]; output != nil {
+		io.WriteString(f.out, output.String())
 	}
 }
 

@@ -118,11 +118,11 @@ func quietly(ctx context.Context, env []string, argv ...string) ([]byte, error) 
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 10 * time.Second
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	if err != nil {
-		return said, fmt.Errorf("%s\n%s: %w", bytes.TrimSpace(said), strings.Join(argv, " "), err)
+		return output, fmt.Errorf("%s\n%s: %w", bytes.TrimSpace(output), strings.Join(argv, " "), err)
 	}
-	return said, nil
+	return output, nil
 }
 
 func formatted(ctx context.Context, _ io.Writer) (tally, error) {

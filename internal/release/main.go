@@ -93,8 +93,8 @@ func build(ctx context.Context, dir, file, version string, t target) error {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOWORK=off")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building for %s on %s: %w\n%s", t.os, t.arch, err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building for %s on %s: %w\n%s", t.os, t.arch, err, output)
 	}
 	return nil
 }

@@ -149,10 +149,10 @@ func (f *Folder) prepare(ctx context.Context) error {
 	}
 	// The exit status is ignored, because some of its programs fail without a display. The registry
 	// is on disk when the wine server ends.
-	said, _ := f.Command(ctx, f.work, "sh", "-c", `"$0" wineboot -i; timeout 120 chroot "$1" env WINEPREFIX="$2" wineserver -w`,
+	output, _ := f.Command(ctx, f.work, "sh", "-c", `"$0" wineboot -i; timeout 120 chroot "$1" env WINEPREFIX="$2" wineserver -w`,
 		f.Launcher(), f.root, f.prefix()).CombinedOutput()
 	if _, err := os.Stat(filepath.Join(f.prefix(), "drive_c", "windows", "system32", "cmd.exe")); err != nil {
-		return fmt.Errorf("wineboot: %w\n%s", err, bytes.TrimSpace(said))
+		return fmt.Errorf("wineboot: %w\n%s", err, bytes.TrimSpace(output))
 	}
 	return nil
 }
@@ -162,8 +162,8 @@ func (f *Folder) prefix() string { return filepath.Join(f.work, "prefix") }
 // Temp returns a directory that is also visible to programs in the folder.
 func (f *Folder) Temp() string { return filepath.Join(f.work, "tmp") }
 
-// Launcher returns the program that starts a Windows program, as go test -exec expects it. It works only in commands
-// that Command returns.
+// Launcher returns the program that starts a Windows program, as go test -exec expects it. It works
+// only in commands that Command returns.
 func (f *Folder) Launcher() string { return filepath.Join(f.work, "wine") }
 
 // launch returns the launcher's script. chroot changes the working directory, so the script
@@ -203,8 +203,8 @@ func run(ctx context.Context, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	cmd.WaitDelay = 10 * time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(said))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(output))
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func fail(said string) {
 }
 
 // nearest finds a file in the working directory or above it, as tools that search for a project do.
-// It ignores the user's own programs.
+// It stops at the home directory.
 func (w *witness) nearest(name string) string {
 	for dir := w.dir; dir != filepath.Join(w.root, "home") && strings.HasPrefix(dir, w.root); dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, name)

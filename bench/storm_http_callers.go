@@ -12,14 +12,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// crew is the callers of an HTTP storm. They call through the stdio of gauze run, or by POST to
-// gauze serve.
-type crew struct {
+// callerPool is the callers of an HTTP storm. They call through the stdio of gauze run, or by POST
+// to gauze serve.
+type callerPool struct {
 	plan    *webPlan
 	callers int
 	log     *history.Log
-	calm    sync.RWMutex // locked for writing by a call that must run alone
-	ask     func(caller int, e errand)
+	alone   sync.RWMutex // locked for writing by a call that must run alone
+	ask     func(caller int, e plannedCall)
 	close   func() error // stops gauze and returns its exit error
 
 	next     atomic.Int64
@@ -32,22 +32,22 @@ type crew struct {
 	losses []string                    // why a POST failed, the first few
 }
 
-func newCrew(s *webStorm) *crew {
-	return &crew{plan: s.newPlan(), callers: s.callers, log: &history.Log{}, stopped: make(chan struct{}), faults: map[string]faultyhttp.Fault{}}
+func newCallerPool(s *webStorm) *callerPool {
+	return &callerPool{plan: s.newPlan(), callers: s.callers, log: &history.Log{}, stopped: make(chan struct{}), faults: map[string]faultyhttp.Fault{}}
 }
 
-func (c *crew) stop() { c.stopOnce.Do(func() { close(c.stopped) }) }
+func (c *callerPool) stop() { c.stopOnce.Do(func() { close(c.stopped) }) }
 
 // keepCalling makes one call after another.
-func (c *crew) keepCalling(caller int) {
+func (c *callerPool) keepCalling(caller int) {
 	for {
 		n := int(c.next.Add(1)) - 1
 		if n >= len(c.plan.fault) {
 			return
 		}
-		c.calm.RLock()
-		c.ask(caller, c.plan.errand(caller, n))
-		c.calm.RUnlock()
+		c.alone.RLock()
+		c.ask(caller, c.plan.plannedCall(caller, n))
+		c.alone.RUnlock()
 		c.answered.Add(1)
 		select {
 		case <-c.stopped:
@@ -58,20 +58,20 @@ func (c *crew) keepCalling(caller int) {
 }
 
 // invoke logs a call with its fault.
-func (c *crew) invoke(e errand, id string) history.Event {
+func (c *callerPool) invoke(e plannedCall, id string) history.Event {
 	e.invoked.ID = id
 	if e.fault != "" {
 		c.mu.Lock()
 		c.faults[id] = e.fault
 		c.mu.Unlock()
-		c.log.Add(history.Event{Kind: history.Harm})
+		c.log.Add(history.Event{Kind: history.Injected})
 	}
 	return e.invoked
 }
 
-// overStdio makes the crew call through gauze run.
-func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *tailBuffer) error {
-	cmd.Stderr = said
+// overStdio makes the callers call through gauze run.
+func (c *callerPool) overStdio(s *webStorm, cmd *exec.Cmd, output *tailBuffer) error {
+	cmd.Stderr = output
 	client, err := newStormClient(s.dialect, cmd, 1)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *tailBuffer) error {
 	client.log = c.log
 	go client.listen(func(history.Event) {})
 	go client.watch(s.silenceTimeout)
-	c.ask = func(caller int, e errand) {
+	c.ask = func(caller int, e plannedCall) {
 		id := fmt.Sprint(e.number)
 		if e.number/2%2 == 1 || caller >= c.callers {
 			id = fmt.Sprintf(`"call-%d-%d"`, caller, e.number) // ids of both types are in use at the same time
@@ -99,10 +99,10 @@ func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *tailBuffer) error {
 	return nil
 }
 
-// overHTTP makes the crew call through gauze serve. Each modern caller is a client, and all of them
-// use the same ids; legacy callers share sessions.
-func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
-	f, err := startFront(cmd)
+// overHTTP makes the callers call through gauze serve. Each modern caller is a client, and all of
+// them use the same ids; legacy callers share sessions.
+func (c *callerPool) overHTTP(s *webStorm, cmd *exec.Cmd) (*httpProcess, error) {
+	f, err := startHTTP(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 		}
 	}
 	counts := make([]int, c.callers+1) // each element is used by one caller only
-	c.ask = func(caller int, e errand) {
+	c.ask = func(caller int, e plannedCall) {
 		counts[caller]++
 		wire := fmt.Sprint(counts[caller])
 		if s.dialect.era == "legacy" {
@@ -145,7 +145,7 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 }
 
 // noteLoss records why a POST failed. The checker detects the missing response itself.
-func (c *crew) noteLoss(err error) {
+func (c *callerPool) noteLoss(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.losses) < 5 {
@@ -154,7 +154,7 @@ func (c *crew) noteLoss(err error) {
 }
 
 // work runs the callers until all calls are done, while the injector injects its faults.
-func (c *crew) work(f *faultInjector, progress func()) time.Duration {
+func (c *callerPool) work(f *faultInjector, progress func()) time.Duration {
 	begin := time.Now()
 	var callers, striking sync.WaitGroup
 	striking.Go(f.serve)

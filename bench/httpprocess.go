@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// front is a process that serves HTTP and prints its address to stderr.
-type front struct {
-	cmd  *exec.Cmd
-	url  string
-	said *tailBuffer
-	exit chan error
+// httpProcess is a process that serves HTTP and prints its address to stderr.
+type httpProcess struct {
+	cmd    *exec.Cmd
+	url    string
+	output *tailBuffer
+	exit   chan error
 }
 
-// startFront starts a process and waits until it prints "listening on URL".
-func startFront(cmd *exec.Cmd) (*front, error) {
-	f := &front{cmd: cmd, said: &tailBuffer{}, exit: make(chan error, 1)}
-	address := &announcement{words: f.said, found: make(chan string, 1)}
+// startHTTP starts a process and waits until it prints "listening on URL".
+func startHTTP(cmd *exec.Cmd) (*httpProcess, error) {
+	f := &httpProcess{cmd: cmd, output: &tailBuffer{}, exit: make(chan error, 1)}
+	address := &addressFinder{words: f.output, found: make(chan string, 1)}
 	cmd.Stderr = address
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -30,15 +30,15 @@ func startFront(cmd *exec.Cmd) (*front, error) {
 	case f.url = <-address.found:
 		return f, nil
 	case err := <-f.exit:
-		return nil, fmt.Errorf("%v exited before it was listening: %v\n%s", cmd.Args, err, f.said)
+		return nil, fmt.Errorf("%v exited before it was listening: %v\n%s", cmd.Args, err, f.output)
 	case <-time.After(20 * time.Second):
 		cmd.Process.Kill()
-		return nil, fmt.Errorf("%v is not listening\n%s", cmd.Args, f.said)
+		return nil, fmt.Errorf("%v is not listening\n%s", cmd.Args, f.output)
 	}
 }
 
 // stop asks the process to exit and kills it if it does not. It returns the exit error.
-func (f *front) stop() error {
+func (f *httpProcess) stop() error {
 	if f.cmd.Process.Signal(syscall.SIGTERM) != nil {
 		f.cmd.Process.Kill() // Windows has no such signal
 	}
@@ -52,8 +52,8 @@ func (f *front) stop() error {
 	}
 }
 
-// announcement finds the address in the output of a process.
-type announcement struct {
+// addressFinder finds the address in the output of a process.
+type addressFinder struct {
 	words *tailBuffer
 	done  bool
 	found chan string
@@ -61,7 +61,7 @@ type announcement struct {
 
 var listening = regexp.MustCompile(`listening on (http://\S+)\n`)
 
-func (a *announcement) Write(b []byte) (int, error) {
+func (a *addressFinder) Write(b []byte) (int, error) {
 	a.words.Write(b)
 	if a.done {
 		return len(b), nil

@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// crowd is many clients of one endpoint. Each has one connection for its calls and one for its
+// clientPool is many clients of one endpoint. Each has one connection for its calls and one for its
 // stream.
-type crowd struct {
+type clientPool struct {
 	url     string
 	dialect *dialect
-	members []*member
+	clients []*poolClient
 }
 
-// member is one client of a crowd. It makes one call at a time.
-type member struct {
+// poolClient is one client of a pool. It makes one call at a time.
+type poolClient struct {
 	*webClient
 	calling sync.Mutex
 	calls   int
 }
 
-// gather connects count clients, a few at a time.
-func gather(ctx context.Context, d *dialect, url string, count int) (*crowd, error) {
-	c := &crowd{url: url, dialect: d, members: make([]*member, count)}
+// connectAll connects count clients, a few at a time.
+func connectAll(ctx context.Context, d *dialect, url string, count int) (*clientPool, error) {
+	c := &clientPool{url: url, dialect: d, clients: make([]*poolClient, count)}
 	const together = 8
 	var wg sync.WaitGroup
 	errs := make([]error, together)
 	for part := range together {
 		wg.Go(func() {
 			for i := part; i < count && errs[part] == nil; i += together {
-				c.members[i], errs[part] = join(ctx, d, url)
+				c.clients[i], errs[part] = join(ctx, d, url)
 			}
 		})
 	}
@@ -48,8 +48,8 @@ func gather(ctx context.Context, d *dialect, url string, count int) (*crowd, err
 }
 
 // join connects one client: its opening, one call, and a stream that stays open until ctx ends.
-func join(ctx context.Context, d *dialect, url string) (*member, error) {
-	m := &member{webClient: newWebClient(d, url, 1)}
+func join(ctx context.Context, d *dialect, url string) (*poolClient, error) {
+	m := &poolClient{webClient: newWebClient(d, url, 1)}
 	if err := m.open(ctx); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func listenLine(notifications string) []byte {
 }
 
 // listen opens the client's stream and returns when the first message has arrived on it.
-func (m *member) listen(ctx context.Context) error {
+func (m *poolClient) listen(ctx context.Context) error {
 	var res *http.Response
 	var err error
 	if m.dialect.era == "modern" {
@@ -108,7 +108,7 @@ func (c *webClient) get(ctx context.Context) (*http.Response, error) {
 var hundred = strings.Repeat("x", 100)
 
 // echo makes one call of 100 bytes and returns its latency.
-func (m *member) echo(ctx context.Context) (time.Duration, error) {
+func (m *poolClient) echo(ctx context.Context) (time.Duration, error) {
 	m.calling.Lock()
 	defer m.calling.Unlock()
 	m.calls++
@@ -128,15 +128,15 @@ func (m *member) echo(ctx context.Context) (time.Duration, error) {
 }
 
 // leave closes the connections for calls. Streams end with their context.
-func (c *crowd) leave() {
-	for _, m := range c.members {
+func (c *clientPool) leave() {
+	for _, m := range c.clients {
 		m.close()
 	}
 }
 
-// call makes calls from one member after another, at this rate, and returns their latencies in
+// call makes calls from one client after another, at this rate, and returns their latencies in
 // microseconds.
-func (c *crowd) call(ctx context.Context, rate int, length time.Duration, first int) ([]float64, error) {
+func (c *clientPool) call(ctx context.Context, rate int, length time.Duration, first int) ([]float64, error) {
 	const pacers = 8
 	ctx, cancel := context.WithTimeout(ctx, length+time.Minute)
 	defer cancel()
@@ -150,7 +150,7 @@ func (c *crowd) call(ctx context.Context, rate int, length time.Duration, first 
 			at := first + p
 			for begin := time.Now(); time.Since(begin) < length; at += pacers {
 				<-tick.C
-				one, err := c.members[at%len(c.members)].echo(ctx)
+				one, err := c.clients[at%len(c.clients)].echo(ctx)
 				if err != nil {
 					errs[p] = err
 					return
