@@ -43,6 +43,8 @@ var phrases = []phrase{
 	avoid(`(makes?|is|are) known here|none of ours`, "is known, not from gauze", "what this package makes known here"),
 	avoid(`lets (it|them|him) not|does not let|may not be (done|run|sent)`, "does not allow", "the database lets it not do this"),
 	avoid(`says? goodbye|is made out to|went no further`, "exits, is issued for, stopped", "the certificate is made out to another name"),
+	avoid(`allowed are`, "must be", "-era \"old\": allowed are legacy and modern"),
+	avoid(`whosever|in good order`, "any; normally", "the stream ends in good order"),
 	{regexp.MustCompile(`(?i): want\b`), "must be", "the flag --limit is 0: want 1 to 100"},
 	{regexp.MustCompile(`(?i), too([.;:),]|$)`), "also", "the client reads the other file, too."},
 	{regexp.MustCompile(`(?i)(^|[.:;(] ?)who (does|do|makes?|sends?|comes?|asks?|wants?|names?|agrees?|reads?|gets?|calls?|has|is)\b`), "the client, the user", "Who asks for it gets the list"},
@@ -56,7 +58,29 @@ var allowed = []struct{ file, phrase, reason string }{}
 
 // unfinished lists the packages and Markdown files that are still to be rewritten. Their phrases
 // are counted and do not fail the test. Remove an entry as soon as it is clean.
-var unfinished = []string{}
+var unfinished = []string{
+	"CHANGELOG.md",
+	"CONTRIBUTING.md",
+	"README.md",
+	"SECURITY.md",
+	"cmd/gauze",
+	"docs/ARCHITECTURE.md",
+	"docs/BROKEN.md",
+	"internal/agenttools",
+	"internal/backup",
+	"internal/clientconfig",
+	"internal/clientconfig/reference",
+	"internal/demo",
+	"internal/doctor",
+	"internal/fault",
+	"internal/fleet",
+	"internal/gateway",
+	"internal/launch",
+	"internal/plaintext",
+	"internal/proxy",
+	"internal/redact",
+	"internal/upstream",
+}
 
 func TestVoice(t *testing.T) {
 	texts := moduleTexts(t)
