@@ -26,7 +26,7 @@ type killer struct {
 	mu      sync.Mutex
 	kills   int
 	outage  outage
-	outages []float64 // milliseconds from a kill to the first answer to a later call
+	outages []float64 // milliseconds from a kill to the first response to a later call
 }
 
 // outage is the effect of the last kill on the callers.

@@ -62,7 +62,7 @@ func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := history.Limits{UnknownPerKill: s.unknownPerKill, InOrder: s.window == 1, Failed: s.mayFail()}
+	limits := history.Limits{UnknownPerKill: s.unknownPerKill, InOrder: s.window == 1, Failed: s.maxFailed()}
 	if s.fast {
 		limits.UnknownPerKill, limits.Failed = float64(s.calls), s.calls
 	}
@@ -107,9 +107,9 @@ func (s *storm) pass(client *stormClient, kills *killer) (exit, err error) {
 	return exit, err
 }
 
-// mayFail returns the number of calls that may fail. A read that was in flight at two consecutive
+// maxFailed returns the number of calls that may fail. A read that was in flight at two consecutive
 // deaths is not sent a third time, which only quick kills make likely.
-func (s *storm) mayFail() int {
+func (s *storm) maxFailed() int {
 	if s.quick {
 		return s.kills / 2
 	}

@@ -17,11 +17,11 @@ import (
 
 // step is one check.
 type step struct {
-	name  string
-	about string
-	slow  bool // skipped by -quick
-	asked bool // skipped unless selected by name
-	run   func(ctx context.Context, out io.Writer) (tally, error)
+	name      string
+	about     string
+	slow      bool // skipped by -quick
+	onRequest bool // skipped unless selected by name
+	run       func(ctx context.Context, out io.Writer) (tally, error)
 }
 
 // tally counts outcomes.
@@ -63,14 +63,14 @@ func allSteps(quick bool) []step {
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
 		{name: "judges", about: "Claude Code and Codex read what gauze writes into their files", slow: true,
 			run: command([]string{"CI=true", "GAUZE_JUDGES=claude-code,codex"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
-		{name: "judges-all", about: "five clients read what gauze writes into their files", slow: true, asked: true,
+		{name: "judges-all", about: "five clients read what gauze writes into their files", slow: true, onRequest: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
-		{name: "differential", about: "thirty real servers and a thousand generated ones, directly and through gauze", slow: true, asked: true,
+		{name: "differential", about: "thirty real servers and a thousand generated ones, directly and through gauze", slow: true, onRequest: true,
 			run: command([]string{"CI=true", "GAUZE_DIFFERENTIAL_ALL=1", "GAUZE_DIFFERENTIAL_SEEDS=1000"}, "go", "test", "-count=1", "-timeout", "30m", "./internal/differential")},
-		{name: "slow", about: "servers that take longer than a minute, directly and through gauze", slow: true, asked: true,
+		{name: "slow", about: "servers that take longer than a minute, directly and through gauze", slow: true, onRequest: true,
 			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
-		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, asked: true, run: windowsTest},
-		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, asked: true, run: windowsReal},
+		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, onRequest: true, run: windowsTest},
+		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, onRequest: true, run: windowsReal},
 		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
 		{name: "repeat", about: fmt.Sprintf("the named faults, %d times", repeats), slow: true, run: repeatFaults},
 		{name: "conformance", about: "the official suite, directly and through gauze, check by check", slow: true, run: command(nil, "go", "run", "./internal/conformance")},
@@ -85,7 +85,7 @@ func choose(steps []step, quick bool, only string) ([]step, error) {
 		if only != "" && s.name != only && !strings.HasPrefix(s.name, only+"-") {
 			continue
 		}
-		if (quick && s.slow || s.asked) && only == "" {
+		if (quick && s.slow || s.onRequest) && only == "" {
 			continue
 		}
 		chosen = append(chosen, s)

@@ -9,9 +9,10 @@ import (
 )
 
 const faultGrammar = `
-Faults: -NAME applies always; -NAME=COUNT the first COUNT times; options follow, comma separated, as key=value:
--exit-after=1,after=100ms,code=3. The word after the name may leave its key out: -stray=banner+ansi. skip=N lets the
-first N times pass. Times are counted in -state, over all generations.
+Faults: -NAME applies always, -NAME=COUNT the first COUNT times. Options follow as key=value,
+separated by commas: -exit-after=1,after=100ms,code=3. The key of the main option may be omitted:
+-stray=banner+ansi. skip=N skips the first N times. Times are counted in -state, over all
+generations.
 `
 
 // armed is a fault that a flag has armed.

@@ -9,14 +9,14 @@ import (
 // catalogue returns the current list of tools: the table, unless a fault changed it.
 func (s *server) catalogue() []tool {
 	change, many, hurts := s.active["tools-change"], s.active["many-tools"], s.active["schema"]
-	turned := s.turned.Load()
-	if change == nil && many == nil && hurts == nil && !turned {
+	toolsChanged := s.toolsChanged.Load()
+	if change == nil && many == nil && hurts == nil && !toolsChanged {
 		return tools
 	}
 	all := slices.Clone(tools)
 	if hurts != nil {
 		for _, kind := range hurts.words("kind") {
-			all = append(all, tool{name: "painful_" + kind, hint: readOnly, about: "has a schema that is costly to validate", schema: painful[kind](), run: (*call).echo})
+			all = append(all, tool{name: "painful_" + kind, hint: readOnly, about: "has a schema that is costly to validate", schema: costlySchemas[kind](), run: (*call).echo})
 		}
 	}
 	if many != nil {
@@ -25,7 +25,7 @@ func (s *server) catalogue() []tool {
 		}
 	}
 	// A list that changed twice is the original one again.
-	if (change != nil) != turned {
+	if (change != nil) != toolsChanged {
 		for _, kind := range s.cfg.faults["tools-change"].words("kind") {
 			all = changes[kind](all)
 		}

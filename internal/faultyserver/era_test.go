@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// modernRequest is a request of the modern era; fields is raw JSON that begins with a comma, or empty.
+// modernRequest is a request of the modern era; fields is raw JSON that begins with a comma, or
+// empty.
 func modernRequest(id, method, fields string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%s%s}}`, id, method, metaText, fields)
 }

@@ -1,6 +1,6 @@
 package faultyserver
 
-// fault is one named way to fail.
+// fault describes one named fault.
 type fault struct {
 	name  string
 	about string

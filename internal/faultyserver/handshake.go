@@ -26,7 +26,7 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 		Version string `json:"protocolVersion"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
-	version := s.agree(p.Version)
+	version := s.negotiateVersion(p.Version)
 	s.session.change(func(x *session) { x.Initialize, x.Version = true, version })
 	result := fmt.Sprintf(`{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":"It has named faults."}`,
 		quote(version), s.capabilities(false), serverInfo)
@@ -37,8 +37,9 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 	return result, nil
 }
 
-// agree chooses the version: the requested one if it is supported, otherwise the newest legacy one.
-func (s *server) agree(asked string) string {
+// negotiateVersion chooses the version: the requested one if it is supported, otherwise the newest
+// legacy one.
+func (s *server) negotiateVersion(asked string) string {
 	if a := s.active["other-version"]; a != nil {
 		return a.text("to")
 	}
@@ -78,9 +79,9 @@ func (s *server) has(capability string) bool {
 	return a == nil || !slices.Contains(a.words("to"), capability)
 }
 
-// meetDiscover applies the faults of server/discover that apply to a server of any era. It reports
-// whether to respond.
-func (s *server) meetDiscover() (answer bool) {
+// applyDiscoverFaults applies the faults of server/discover that apply to a server of any era. It
+// reports whether to respond.
+func (s *server) applyDiscoverFaults() (answer bool) {
 	if a := s.cfg.faults["exit-on-discover"]; a.fires(s.memory) {
 		s.exit(a)
 	}

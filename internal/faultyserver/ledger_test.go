@@ -82,7 +82,8 @@ func TestDamagedFrameIsNotBelieved(t *testing.T) {
 	}
 }
 
-// Every answered effect is in the ledger once, however often the server was killed in the middle of its work.
+// Every answered effect is in the ledger once, however often the server was killed in the middle of
+// its work.
 func TestLedgerKeepsWhatWasAnsweredThroughKills(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	answered := map[string]bool{}

@@ -42,21 +42,21 @@ func (s *server) listenFor(ctx context.Context, m *message, _ bool) (string, *re
 // resources.
 func (s *server) changed(kind string) {
 	method := "notifications/" + kind + "/list_changed"
-	s.tell(method, "", func(x *session) bool { return x.Initialized }, func(l listen) bool {
+	s.notifySubscribers(method, "", func(x *session) bool { return x.Initialized }, func(l listen) bool {
 		return kind == "tools" && l.Tools || kind == "prompts" && l.Prompt || kind == "resources" && l.Res
 	})
 }
 
 // updated notifies the subscribers of a resource that it changed.
 func (s *server) updated(uri string) {
-	s.tell("notifications/resources/updated", `"uri":`+quote(uri),
+	s.notifySubscribers("notifications/resources/updated", `"uri":`+quote(uri),
 		func(x *session) bool { return slices.Contains(x.Subscribed, uri) },
 		func(l listen) bool { return slices.Contains(l.URIs, uri) })
 }
 
-// tell sends a notification once to the legacy session and once to each modern stream that asked
-// for it.
-func (s *server) tell(method, fields string, legacy func(*session) bool, modern func(listen) bool) {
+// notifySubscribers sends a notification once to the legacy session and once to each modern stream
+// that asked for it.
+func (s *server) notifySubscribers(method, fields string, legacy func(*session) bool, modern func(listen) bool) {
 	var plain bool
 	var ids []json.RawMessage
 	s.session.change(func(x *session) {

@@ -28,7 +28,8 @@ func toolCall(id, name, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, args)
 }
 
-// outcome is a finished run: everything was written to stdin at once, stdin was closed, the server ended.
+// outcome is a finished run: everything was written to stdin at once, stdin was closed, the server
+// ended.
 type outcome struct {
 	stdout, stderr string
 	state          *os.ProcessState
@@ -38,7 +39,8 @@ func (o outcome) lines() []string {
 	return strings.FieldsFunc(o.stdout, func(r rune) bool { return r == '\n' })
 }
 
-// run starts the server with these flags (separated by spaces), gives it these lines, and waits for its end.
+// run starts the server with these flags (separated by spaces), gives it these lines, and waits for
+// its end.
 func run(t *testing.T, flags string, lines ...string) outcome {
 	t.Helper()
 	cmd := command(strings.Fields(flags)...)
@@ -68,8 +70,8 @@ func command(flags ...string) *exec.Cmd {
 	return cmd
 }
 
-// peer is a conversation: one line out, one line in. A server that says nothing ends by its own -lifetime, so no
-// test waits for ever.
+// peer is a conversation: one line out, one line in. A server that says nothing ends by its own
+// -lifetime, so no test waits for ever.
 type peer struct {
 	t     *testing.T
 	cmd   *exec.Cmd

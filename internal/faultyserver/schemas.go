@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// painful maps a kind to an input schema that is costly or dangerous to validate: endless,
+// costlySchemas maps a kind to an input schema that is costly or dangerous to validate: endless,
 // exponential, or with references outside.
-var painful = map[string]func() string{
+var costlySchemas = map[string]func() string{
 	"cycle": func() string { return `{"$ref":"#"}` },
 	"cycle-defs": func() string {
 		return `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`
@@ -25,7 +25,7 @@ var painful = map[string]func() string{
 	},
 }
 
-func schemaNames() []string { return namesOf(painful) }
+func schemaNames() []string { return namesOf(costlySchemas) }
 
 // bombSchema returns a schema that doubles 26 times: 2.5 KB that a naive validator visits 67
 // million times.

@@ -16,25 +16,25 @@ import (
 
 // server is one generation of the server.
 type server struct {
-	cfg        *settings
-	args       []string
-	generation int
-	memory     *memory
-	ledger     *Ledger // nil without -ledger
-	in         *input
-	out        *output
-	stderr     io.Writer
-	session    *session
-	inflight   *inflight
-	asks       *asks
-	store      *store
-	active     map[string]*armed // faults decided at start that apply to this generation
-	handlers   sync.WaitGroup
-	received   int // messages read so far; used only by the loop
-	storm      sync.Once
-	handles    atomic.Int64
-	turned     atomic.Bool   // change_tools was called an odd number of times
-	over       chan struct{} // closed when stdin has ended
+	cfg          *settings
+	args         []string
+	generation   int
+	memory       *memory
+	ledger       *Ledger // nil without -ledger
+	in           *input
+	out          *output
+	stderr       io.Writer
+	session      *session
+	inflight     *inflight
+	asks         *asks
+	store        *store
+	active       map[string]*armed // faults decided at start that apply to this generation
+	handlers     sync.WaitGroup
+	received     int // messages read so far; used only by the loop
+	storm        sync.Once
+	handles      atomic.Int64
+	toolsChanged atomic.Bool   // change_tools was called an odd number of times
+	stdinClosed  chan struct{} // closed when stdin has ended
 }
 
 func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.Writer) (*server, error) {
@@ -45,7 +45,7 @@ func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.
 	s := &server{
 		cfg: cfg, args: args, generation: generation, memory: m, stderr: stderr,
 		out: &output{w: stdout}, session: newSessionState(), inflight: newInflight(), asks: newAsks(),
-		store: &store{path: cfg.ledger}, active: map[string]*armed{}, over: make(chan struct{}),
+		store: &store{path: cfg.ledger}, active: map[string]*armed{}, stdinClosed: make(chan struct{}),
 	}
 	if cfg.ledger != "" {
 		if s.ledger, err = OpenLedger(cfg.ledger); err != nil {
@@ -87,7 +87,7 @@ func (s *server) serve() int {
 	if s.active["ignore-eof"] != nil {
 		sleepForever()
 	}
-	close(s.over)
+	close(s.stdinClosed)
 	cancel()
 	s.handlers.Wait()
 	return exitClean
@@ -181,7 +181,7 @@ var inOrder = map[string]bool{
 
 // answer serves one request.
 func (s *server) answer(ctx context.Context, m *message) {
-	if m.Method == "server/discover" && !s.meetDiscover() {
+	if m.Method == "server/discover" && !s.applyDiscoverFaults() {
 		return
 	}
 	modern, no := s.eraOf(m)

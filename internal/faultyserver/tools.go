@@ -71,7 +71,7 @@ var tools = []tool{
 	{name: "neither", hint: readOnly, about: "responds with neither result nor error", run: (*call).neither},
 	{name: "batch", hint: readOnly, about: "responds in a JSON-RPC batch", run: (*call).batch},
 	{name: "stray", hint: readOnly, takes: "kind:string!", about: "writes a stray line to stdout, then responds", run: (*call).stray},
-	{name: "stderr", hint: readOnly, takes: "message:string!", about: "writes message to stderr, then responds", run: (*call).speak},
+	{name: "stderr", hint: readOnly, takes: "message:string!", about: "writes message to stderr, then responds", run: (*call).writeStderr},
 }
 
 // forecastSchema is a strict schema, which models get wrong in many ways.

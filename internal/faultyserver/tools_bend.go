@@ -151,8 +151,8 @@ func (c *call) drip() {
 	})
 }
 
-// speak writes the message to stderr unaltered.
-func (c *call) speak() {
+// writeStderr writes the message to stderr unaltered.
+func (c *call) writeStderr() {
 	_, _ = io.WriteString(c.s.stderr, c.args.Message)
 	c.say("spoken")
 }

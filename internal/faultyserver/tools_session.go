@@ -11,7 +11,7 @@ import (
 
 // changeTools changes the list of tools, and reverts it when called again.
 func (c *call) changeTools() {
-	for now := c.s.turned.Load(); !c.s.turned.CompareAndSwap(now, !now); now = c.s.turned.Load() {
+	for now := c.s.toolsChanged.Load(); !c.s.toolsChanged.CompareAndSwap(now, !now); now = c.s.toolsChanged.Load() {
 	}
 	c.s.changed("tools")
 	c.say("changed")

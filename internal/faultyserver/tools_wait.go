@@ -19,7 +19,7 @@ func (c *call) late() {
 	select {
 	case <-time.After(millis(c.args.MS)):
 		c.say("late")
-	case <-c.s.over:
+	case <-c.s.stdinClosed:
 	}
 }
 

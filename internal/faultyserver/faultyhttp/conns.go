@@ -9,8 +9,8 @@ import (
 // conn is a TCP connection that can be broken at any moment, whatever net/http is doing with it.
 type conn struct {
 	*net.TCPConn
-	s        *Server
-	standing bool // guarded by Server.mu; see CutStreams
+	s         *Server
+	longLived bool // guarded by Server.mu; see CutStreams
 }
 
 type connKey struct{}

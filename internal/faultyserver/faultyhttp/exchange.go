@@ -128,7 +128,7 @@ func (x *exchange) admit(m *message) (*call, *refusal) {
 	case version != "" && !slices.Contains(legacyVersions, version):
 		return nil, refuse(http.StatusBadRequest, -32000, "unsupported protocol version %q", version)
 	case first:
-		c.version = agree(m)
+		c.version = negotiateVersion(m)
 	}
 	if !s.cfg.Stateful {
 		return c, nil
@@ -350,7 +350,7 @@ func (x *exchange) listen(c *call, row *Row) {
 	case hangup:
 		c.out.end()
 	}
-	defer x.stand()()
+	defer x.markLongLived()()
 	x.pump(c.out, 0, row.style)
 }
 

@@ -82,7 +82,8 @@ func cutAfterHeaders(t *testing.T, o outcome) {
 	}
 }
 
-// onTheWire says of each fault what a plain HTTP client sees of it. Those that are missing have a test of their own.
+// onTheWire says of each fault what a plain HTTP client sees of it. Those that are missing have a
+// test of their own.
 var onTheWire = map[Fault]func(*testing.T, outcome){
 	RSTBeforeEffect: isReset,
 	RSTAfterEffect:  isReset,
@@ -194,7 +195,8 @@ var alone = map[Fault]string{
 	GzipBomb:    "TestGzipBombUnpacksToTooMuch",
 }
 
-// Every fault, armed and asked for, in both eras, shows what it promises; and the ledger says whether it was executed.
+// Every fault, armed and asked for, in both eras, shows what it promises; and the ledger says
+// whether it was executed.
 func TestEachFaultOnTheWire(t *testing.T) {
 	cfg := Config{RetryAfter: "7", Large: 1 << 20, RedirectTo: "http://elsewhere.invalid/"}
 	for _, era := range []Era{Legacy, Modern} {

@@ -44,7 +44,7 @@ func (x *exchange) get() {
 		defer cancel()
 		x.ctx = ctx
 		session.takeOver(cancel)
-		defer x.stand()()
+		defer x.markLongLived()()
 	}
 	if bent == cut || bent == hangup {
 		broken := newStream("")

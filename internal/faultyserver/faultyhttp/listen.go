@@ -52,9 +52,9 @@ func (c *call) endListen(l *listen) {
 	c.out.add(event{data: response(l.id, object{"resultType": "complete", "_meta": object{metaSubscription: l.id}}), last: true})
 }
 
-// tell sends a notification to the GET stream of each session and to each modern stream that asked
-// for it.
-func (s *Server) tell(method string, params object, legacy func(*session) bool, modern func(*listen) bool) {
+// notifySubscribers sends a notification to the GET stream of each session and to each modern
+// stream that asked for it.
+func (s *Server) notifySubscribers(method string, params object, legacy func(*session) bool, modern func(*listen) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gen == nil {

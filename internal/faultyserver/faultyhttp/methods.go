@@ -48,8 +48,9 @@ func (c *call) initialize() (object, *refusal) {
 	return object{"protocolVersion": c.version, "capabilities": capabilities(false), "serverInfo": serverInfo, "instructions": "It has named faults."}, nil
 }
 
-// agree chooses the version: the requested one if it is known, otherwise the newest of the era.
-func agree(m *message) string {
+// negotiateVersion chooses the version: the requested one if it is known, otherwise the newest of
+// the era.
+func negotiateVersion(m *message) string {
 	var p struct {
 		Version string `json:"protocolVersion"`
 	}

@@ -34,7 +34,7 @@ func (x *exchange) getOld() {
 	x.g.sessions[session.id] = session
 	x.s.mu.Unlock()
 	defer x.s.endSession(x.g, session)
-	defer x.stand()()
+	defer x.markLongLived()()
 	session.standalone.add(event{name: "endpoint", data: []byte("/messages?session=" + session.id)})
 	x.pump(session.standalone, 0, plain)
 }
@@ -51,7 +51,7 @@ func (x *exchange) postOld() {
 	}
 	c := &call{s: x.s, gen: x.g, session: session, msg: m, version: session.version}
 	if m.Method == "initialize" {
-		c.version = agree(m)
+		c.version = negotiateVersion(m)
 	}
 	session.saw(m.Method)
 	if !m.isRequest() {

@@ -34,8 +34,8 @@ func (s *Server) record(r *http.Request, body []byte, m *message) {
 		one.Method, one.Tool, one.ID = m.Method, m.tool(), string(m.ID)
 	}
 	s.requests = append(s.requests, one)
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.recorded)
+	s.recorded = make(chan struct{})
 }
 
 // Requests returns all requests so far, including rejected ones.
@@ -49,7 +49,7 @@ func (s *Server) Requests() []Request {
 func (s *Server) Await(ctx context.Context, f func(Request) bool) (Request, error) {
 	for from := 0; ; {
 		s.mu.Lock()
-		fresh, news := s.requests[from:], s.news
+		fresh, recorded := s.requests[from:], s.recorded
 		s.mu.Unlock()
 		for _, r := range fresh {
 			if f(r) {
@@ -58,7 +58,7 @@ func (s *Server) Await(ctx context.Context, f func(Request) bool) (Request, erro
 		}
 		from += len(fresh)
 		select {
-		case <-news:
+		case <-recorded:
 		case <-ctx.Done():
 			return Request{}, ctx.Err()
 		}

@@ -22,20 +22,20 @@ type Server struct {
 	running sync.Mutex // held while starting or stopping
 	address string     // chosen at the first start and kept
 
-	mu      sync.Mutex
-	gen     *generation // nil before the first start
-	starts  int
-	conns   map[*conn]bool
-	dialled int
-	armed   []*armed
-	seen    map[string]int // how often a call that requests its own fault was received, by key
-	entries []faultyserver.Entry
-	store   map[string]string // nil until the ledger has been read
-	turned  bool              // change_tools was called an odd number of times
+	mu           sync.Mutex
+	gen          *generation // nil before the first start
+	starts       int
+	conns        map[*conn]bool
+	dialled      int
+	armed        []*armed
+	seen         map[string]int // how often a call that requests its own fault was received, by key
+	entries      []faultyserver.Entry
+	store        map[string]string // nil until the ledger has been read
+	toolsChanged bool              // change_tools was called an odd number of times
 
 	requests    []Request
 	initializes int
-	news        chan struct{} // closed and replaced when a request is recorded
+	recorded    chan struct{} // closed and replaced when a request is recorded
 
 	gates map[string]*gate
 }
@@ -58,7 +58,7 @@ type generation struct {
 // New returns a server that has not been started.
 func New(cfg Config) *Server {
 	cfg.fillIn()
-	s := &Server{cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, news: make(chan struct{}), gates: map[string]*gate{}}
+	s := &Server{cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, recorded: make(chan struct{}), gates: map[string]*gate{}}
 	if cfg.Ledger == "" {
 		s.store = map[string]string{}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// census counts the goroutines that run code of this package or serve HTTP, and waits for those that are ending.
+// census counts the goroutines that run code of this package or serve HTTP, and waits for those
+// that are ending.
 func census(t *testing.T, most int) (n int) {
 	t.Helper()
 	stacks := make([]byte, 4<<20)

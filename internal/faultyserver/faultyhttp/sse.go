@@ -134,12 +134,12 @@ func writeOdd(b *bytes.Buffer, id string, data []byte) {
 	b.WriteString("\r")
 }
 
-// stand marks the connection as that of a long-lived stream until the exchange ends.
-func (x *exchange) stand() (over func()) {
-	set := func(standing bool) {
+// markLongLived marks the connection as that of a long-lived stream until the exchange ends.
+func (x *exchange) markLongLived() (done func()) {
+	set := func(longLived bool) {
 		x.s.mu.Lock()
 		defer x.s.mu.Unlock()
-		x.c.standing = standing
+		x.c.longLived = longLived
 	}
 	set(true)
 	return func() { set(false) }
@@ -149,15 +149,15 @@ func (x *exchange) stand() (over func()) {
 // of the old transport. It returns their number.
 func (s *Server) CutStreams() int {
 	s.mu.Lock()
-	var standing []*conn
+	var longLived []*conn
 	for c := range s.conns {
-		if c.standing {
-			standing = append(standing, c)
+		if c.longLived {
+			longLived = append(longLived, c)
 		}
 	}
 	s.mu.Unlock()
-	for _, c := range standing {
+	for _, c := range longLived {
 		c.reset()
 	}
-	return len(standing)
+	return len(longLived)
 }

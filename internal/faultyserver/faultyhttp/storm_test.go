@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A storm can count: what was answered was executed once, nothing was executed twice, and nothing happens after a
-// kill.
+// A storm can count: what was answered was executed once, nothing was executed twice, and nothing
+// happens after a kill.
 func TestKillsAndEffectsNeverOverlap(t *testing.T) {
 	s := start(t, Config{Answers: JSON})
 	var answered, lost atomic.Int64

@@ -42,7 +42,7 @@ func init() {
 func (s *Server) catalogue() []tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.turned {
+	if !s.toolsChanged {
 		return tools
 	}
 	return append(slices.Clone(tools), tool{name: "extra", hint: readOnly, takes: "text:string", about: "was added later", run: (*call).echo})

@@ -139,16 +139,16 @@ func (c *call) changeTools() {
 // for it.
 func (s *Server) ChangeTools() {
 	s.mu.Lock()
-	s.turned = !s.turned
+	s.toolsChanged = !s.toolsChanged
 	s.mu.Unlock()
-	s.tell("notifications/tools/list_changed", nil,
+	s.notifySubscribers("notifications/tools/list_changed", nil,
 		func(x *session) bool { return x.initialized },
 		func(l *listen) bool { return l.Tools })
 }
 
 // Touch notifies the subscribers of a resource that it changed.
 func (s *Server) Touch(uri string) {
-	s.tell("notifications/resources/updated", object{"uri": uri},
+	s.notifySubscribers("notifications/resources/updated", object{"uri": uri},
 		func(x *session) bool { return slices.Contains(x.subscribed, uri) },
 		func(l *listen) bool { return slices.Contains(l.URIs, uri) })
 }
