@@ -4,9 +4,9 @@
 //	                          with -http, compared with a plain reverse proxy
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
 //	                          with -http, a server over HTTP with more kinds of faults
-//	go run ./bench kills      calls at a steady rate while the server is killed, idle and during calls
-//	go run ./bench sessions   a thousand concurrent clients, one of them stuck, and the cost of an idle one
-//	go run ./bench repair     the cost of validating, repairing and explaining the arguments of a call
+//	go run ./bench kills      steady calls while the server is killed, idle and during calls
+//	go run ./bench sessions   a thousand clients, one of them stuck, and the cost of an idle one
+//	go run ./bench repair     the cost of validating, repairing and explaining arguments
 //
 // The executable also plays the other processes, re-executed with a role: the minimal server, the
 // byte pump, the reverse proxy and the faulty servers.
@@ -31,10 +31,10 @@ type command struct {
 
 var commands = []command{
 	{"overhead", "what gauze costs compared with a direct connection and a byte pump", runOverhead},
-	{"storm", "calls while the server is killed, compared with what the server did", runStorm},
-	{"kills", "calls at a steady rate while the server is killed, both idle and during calls", runKills},
-	{"sessions", "many clients of one gauze serve: the effect of a stuck client, the cost of an idle one", runSessions},
-	{"repair", "the cost of validating, repairing and explaining the arguments of a call", runRepair},
+	{"storm", "calls while the server is killed, compared with what it did", runStorm},
+	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
+	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
+	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 }
 
 // roles lists the processes that the benchmarks start. They are not for users.
