@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// toolRuns is one small story per tool: it is called once, as request 7, in a legacy session.
+// toolRuns has one run per tool: it is called once, as request 7, in a legacy session.
 var toolRuns = []struct {
 	name, args string
 	want       []string // lines after the handshake; a part of each
@@ -116,7 +116,7 @@ func TestToolsDoAsTheirNameSays(t *testing.T) {
 }
 
 func TestEveryToolHasAStory(t *testing.T) {
-	told := map[string]bool{ // tests of their own below
+	told := map[string]bool{ // tested separately below
 		"echo_raw_params": true, "hang": true, "hang_unsafe": true, "stop": true, "ask_read": true, "endless": true,
 	}
 	for _, r := range toolRuns {
