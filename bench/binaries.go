@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// binaries are the executables one run of a benchmark needs, built once into a
-// directory that goes away with it.
+// binaries builds the executables of one benchmark run in a temporary directory.
 type binaries struct {
-	dir  string // temporary, also for whatever else the run writes
-	root string // the module
-	self string // this executable, for the roles
+	dir  string // temporary; also used for the run's other files
+	root string // the module's root
+	self string // this executable, which plays the roles
 }
 
 func newBinaries() (*binaries, error) {
@@ -35,12 +34,12 @@ func newBinaries() (*binaries, error) {
 
 func (b *binaries) remove() { os.RemoveAll(b.dir) }
 
-// gauze builds the product, with build tags if there are any.
+// gauze builds gauze with the given build tags.
 func (b *binaries) gauze(tags string) (string, error) {
 	return b.build("gauze", "-tags", tags, "./cmd/gauze")
 }
 
-// sdkServer builds the echo server written with the Go SDK.
+// sdkServer builds the echo server that uses the Go SDK.
 func (b *binaries) sdkServer() (string, error) {
 	return b.build("sdkserver", "./bench/sdkserver")
 }
@@ -52,8 +51,8 @@ func (b *binaries) build(name string, args ...string) (string, error) {
 	out := filepath.Join(b.dir, name)
 	cmd := exec.Command("go", append([]string{"build", "-o", out}, args...)...)
 	cmd.Dir = b.root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", name, err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", name, err, output)
 	}
 	return out, nil
 }

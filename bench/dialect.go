@@ -2,18 +2,18 @@ package main
 
 import "fmt"
 
-// dialect is how one era of the protocol is spoken on the wire: the lines that
-// open a conversation and what every request carries.
+// dialect is the wire form of one era of the protocol: the messages that open a session and what
+// every request carries.
 type dialect struct {
 	era     string
 	opening []opening
-	meta    string // a member of params, comma included, or empty
+	meta    string // a member of params with a leading comma, or empty
 }
 
 // opening is a line sent before the first call.
 type opening struct {
 	line   string
-	answer bool // wait for one
+	answer bool // a response is expected
 }
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
@@ -32,7 +32,7 @@ var dialects = []dialect{
 	}, "," + modernMeta},
 }
 
-// toolCall is the line of one call; id and arguments are JSON.
+// toolCall returns the line of one tools/call request. id and arguments are JSON.
 func (d *dialect) toolCall(id, tool, arguments string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`+"\n",
 		id, tool, arguments, d.meta)

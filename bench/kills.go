@@ -15,14 +15,14 @@ import (
 	"github.com/gauze-mcp/gauze/bench/history"
 )
 
-// steady is one run of read-only calls at a steady rate while the server is killed now and then:
-// every other time when it has nothing to do, otherwise in the middle of a call.
+// steady is one run of read-only calls at a steady rate while the server is killed several times,
+// alternately while idle and during a call.
 type steady struct {
 	calls, kills int
-	rate         float64 // calls per second; 0: each call follows the answer to the one before
+	rate         float64 // calls per second; 0 to make each call when the previous one is answered
 }
 
-// steadyResult is what a steady run ended with.
+// steadyResult is the result of a steady run.
 type steadyResult struct {
 	Calls    int            `json:"calls"`
 	OK       int            `json:"ok"`
@@ -37,10 +37,10 @@ func runKills(args []string) error {
 	flags := flag.NewFlagSet("kills", flag.ContinueOnError)
 	var s steady
 	flags.IntVar(&s.calls, "calls", 400, "read-only calls")
-	flags.IntVar(&s.kills, "kills", 8, "how often the server is killed meanwhile")
+	flags.IntVar(&s.kills, "kills", 8, "number of times the server is killed")
 	flags.Float64Var(&s.rate, "rate", 40, "calls per second")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
-	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
+	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -60,19 +60,19 @@ func runKills(args []string) error {
 	}
 	fmt.Printf("%d calls, %d ok, failed %v\n%d kills, %d restarts, longest call %.1f ms\n", r.Calls, r.OK, r.Failed, r.Kills, r.Restarts, r.Longest)
 	if r.Recovery != nil {
-		fmt.Printf("recovery p50 %.1f ms, p99 %.1f ms, server's own start p50 %.1f ms, p99 beyond it %.1f ms\n",
+		fmt.Printf("recovery p50 %.1f ms, p99 %.1f ms, server start p50 %.1f ms, p99 beyond server start %.1f ms\n",
 			r.Recovery.P50, r.Recovery.P99, r.Recovery.StartP50, r.Recovery.BeyondP99)
 	}
 	if err := writeJSON(*jsonTo, r); err != nil {
 		return err
 	}
 	if r.OK != r.Calls || r.Restarts != r.Kills {
-		return errors.New("a promise was broken")
+		return errors.New("a guarantee was violated")
 	}
 	return nil
 }
 
-// run starts gauze with the flags a user has, makes the calls and kills the server.
+// run starts gauze with its default flags, makes the calls and kills the server.
 func (s steady) run(b *binaries, gauze string) (*steadyResult, error) {
 	dir, err := os.MkdirTemp(b.dir, "kills-")
 	if err != nil {
@@ -80,15 +80,15 @@ func (s steady) run(b *binaries, gauze string) (*steadyResult, error) {
 	}
 	pidFile, statusFile := filepath.Join(dir, "pid"), filepath.Join(dir, "status.json")
 	cmd := exec.Command(gauze, "run", "--status-file", statusFile, "--", b.self, roleStormServer, pidFile)
-	said := &lastWords{}
-	cmd.Stderr = said
+	output := &tailBuffer{}
+	cmd.Stderr = output
 	c, err := newStormClient(&dialects[0], cmd, 1)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.open(); err != nil {
 		cmd.Process.Kill()
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
 	var listening sync.WaitGroup
 	listening.Go(func() { c.listen(func(history.Event) {}) })
@@ -104,8 +104,8 @@ func (s steady) run(b *binaries, gauze string) (*steadyResult, error) {
 	return r, nil
 }
 
-// call makes the calls, one after the other at the given rate. A call that is to be interrupted
-// takes long enough for that.
+// call makes the calls one after another at the given rate. A call that is to be interrupted takes
+// long enough for that.
 func (s steady) call(c *stormClient, pidFile string, r *steadyResult) {
 	every, last := s.calls/(s.kills+1), 0
 	begin := time.Now()
@@ -142,19 +142,19 @@ func (s steady) call(c *stormClient, pidFile string, r *steadyResult) {
 	}
 }
 
-// killServer kills the server that registered last and returns its process id; last is the one that
-// was killed before.
+// killServer kills the server that registered last and returns its process id. last is the process
+// id of the previous kill.
 func killServer(pidFile string, last int) int {
 	k := killer{pidFile: pidFile}
 	pid := last
-	for deadline := time.Now().Add(30 * time.Second); pid == last && time.Now().Before(deadline); time.Sleep(look) {
+	for deadline := time.Now().Add(30 * time.Second); pid == last && time.Now().Before(deadline); time.Sleep(pollInterval) {
 		pid = cmp.Or(k.registered(), last)
 	}
-	end(pid)
+	killProcess(pid)
 	return pid
 }
 
-// count adds up the answers.
+// count counts the responses.
 func (r *steadyResult) count(events []history.Event) {
 	for _, e := range slices.Clone(events) {
 		switch e.Kind {

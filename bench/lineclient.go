@@ -17,14 +17,14 @@ const initializeLine = `{"jsonrpc":"2.0","id":"init","method":"initialize","para
 
 const initializedLine = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 
-// lineClient speaks raw lines to a process: the same few microseconds of
-// client whatever stands at the other end.
+// lineClient exchanges raw lines with a process. It adds the same few microseconds whatever process
+// it is connected to.
 type lineClient struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
 	nextID  int
-	startup time.Duration // from exec to the initialize answer
+	startup time.Duration // from exec to the initialize response
 }
 
 // dial starts the command and completes the handshake.
@@ -62,7 +62,7 @@ func (c *lineClient) abandon(err error) error {
 	return fmt.Errorf("%v: %w", c.cmd.Args, err)
 }
 
-// close ends the conversation and, should the process not mind, the process.
+// close closes the process's input and kills it if it does not exit.
 func (c *lineClient) close() {
 	c.in.Close()
 	impatient := time.AfterFunc(3*time.Second, func() { c.cmd.Process.Kill() })
@@ -70,8 +70,7 @@ func (c *lineClient) close() {
 	c.cmd.Wait()
 }
 
-// answer returns the next line that answers something; notifications are skipped.
-// The line is valid until the next call.
+// answer returns the next response and skips notifications. The line is valid until the next call.
 func (c *lineClient) answer() ([]byte, error) {
 	for {
 		line, err := c.out.ReadSlice('\n')
@@ -84,10 +83,10 @@ func (c *lineClient) answer() ([]byte, error) {
 	}
 }
 
-// burst makes the calls, shared out over the callers, and returns the latency
-// of each and the time the whole took.
+// burst makes the calls, divided among the callers, and returns the latency of each and the total
+// time.
 func (c *lineClient) burst(callers, calls int, text []byte) ([]time.Duration, time.Duration, error) {
-	// Whoever is stuck in between must not hang the benchmark.
+	// A process that is stuck must not hang the benchmark.
 	stuck := time.AfterFunc(30*time.Second, func() { c.cmd.Process.Kill() })
 	defer stuck.Stop()
 	if callers == 1 {
@@ -119,8 +118,8 @@ func (c *lineClient) oneByOne(calls int, text []byte) ([]time.Duration, time.Dur
 	return latencies, time.Since(begin), nil
 }
 
-// together runs the callers side by side, each waiting for its own answer
-// before its next call. This goroutine reads for all of them.
+// together runs the callers concurrently. Each waits for its response before its next call. This
+// goroutine reads for all of them.
 func (c *lineClient) together(callers, calls int, text []byte) ([]time.Duration, time.Duration, error) {
 	base := c.nextID
 	each := calls / callers
@@ -138,7 +137,7 @@ func (c *lineClient) together(callers, calls int, text []byte) ([]time.Duration,
 				line = appendEcho(line[:0], base+n*callers+i, text)
 				sent := time.Now()
 				writing.Lock()
-				c.in.Write(line) // a failure shows as the end of the answers
+				c.in.Write(line) // a failure shows as the end of the responses
 				writing.Unlock()
 				if _, ok := <-answered[i]; !ok {
 					return
@@ -160,7 +159,7 @@ func (c *lineClient) together(callers, calls int, text []byte) ([]time.Duration,
 	return all, elapsed, err
 }
 
-// distribute reads as many answers as there are calls and wakes the caller of each.
+// distribute reads one response per call and wakes the caller of each.
 func (c *lineClient) distribute(base, calls int, answered []chan struct{}, text []byte) error {
 	for range calls {
 		got, err := c.answer()
@@ -169,7 +168,7 @@ func (c *lineClient) distribute(base, calls int, answered []chan struct{}, text 
 		}
 		id, err := strconv.Atoi(string(rawID(got)))
 		if err != nil || id < base || id >= base+calls {
-			return fmt.Errorf("an answer to a call never made: %.200s", got)
+			return fmt.Errorf("a response to an unknown call: %.200s", got)
 		}
 		if err := isEcho(got, text); err != nil {
 			return err
@@ -187,10 +186,10 @@ func appendEcho(line []byte, id int, text []byte) []byte {
 	return append(line, `"}}}`+"\n"...)
 }
 
-// isEcho refuses to time anything but the real answer.
+// isEcho returns an error if the line is not the expected response, so that nothing else is timed.
 func isEcho(line, text []byte) error {
 	if !bytes.Contains(line, text) || bytes.Contains(line, []byte(`"isError":true`)) {
-		return fmt.Errorf("not the echo: %.300s", line)
+		return fmt.Errorf("not the expected response: %.300s", line)
 	}
 	return nil
 }

@@ -1,16 +1,15 @@
-// Command bench measures what Gauze promises, through the real binary.
+// Command bench measures the guarantees of Gauze with the real binary.
 //
-//	go run ./bench overhead   what the wrap costs beside a direct connection and a bare byte pump;
-//	                          with -http beside a plain reverse proxy
+//	go run ./bench overhead   what gauze costs compared with a direct connection and a byte pump;
+//	                          with -http, compared with a plain reverse proxy
 //	go run ./bench storm      a hundred thousand calls while the server is killed a thousand times;
-//	                          with -http behind a URL, where more can go wrong; gauze runs with the
-//	                          flags a user has
-//	go run ./bench kills      calls at a steady rate while the server is killed, idle and in the middle of calls
-//	go run ./bench sessions   a thousand clients at once, one of them stuck, and what an idle one costs
-//	go run ./bench repair     what it costs to judge, repair and explain the arguments of a call
+//	                          with -http, a server over HTTP with more kinds of faults
+//	go run ./bench kills      steady calls while the server is killed, idle and during calls
+//	go run ./bench sessions   a thousand clients, one of them stuck, and the cost of an idle one
+//	go run ./bench repair     the cost of validating, repairing and explaining arguments
 //
-// The same executable re-executed with a role plays the other processes: the
-// minimal server, the byte pump, the reverse proxy and the faulty servers.
+// The executable also plays the other processes, re-executed with a role: the minimal server, the
+// byte pump, the reverse proxy and the faulty servers.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// command is one row of the table: what to type, what it is for, what runs.
+// command describes a benchmark or a role: its name, its description and its function.
 type command struct {
 	name  string
 	about string
@@ -31,19 +30,19 @@ type command struct {
 }
 
 var commands = []command{
-	{"overhead", "what the wrap costs beside a direct connection and a bare byte pump", runOverhead},
-	{"storm", "calls while the server is killed, checked against what it really did", runStorm},
-	{"kills", "calls at a steady rate while the server is killed, idle and in the middle of calls", runKills},
-	{"sessions", "many clients of one gauze serve: what a stuck one does to the others, what an idle one costs", runSessions},
-	{"repair", "what it costs to judge, repair and explain the arguments of a call", runRepair},
+	{"overhead", "what gauze costs compared with a direct connection and a byte pump", runOverhead},
+	{"storm", "calls while the server is killed, compared with what it did", runStorm},
+	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
+	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
+	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},
 }
 
-// roles are the processes the benchmarks start; nobody types them.
+// roles lists the processes that the benchmarks start. They are not for users.
 var roles = []command{
 	{roleMinimal, "the minimal echo server", func([]string) error { return serveMinimal(os.Stdin, os.Stdout) }},
-	{roleStormServer, "the server under fire", runStormServer},
+	{roleStormServer, "the server that the storm kills", runStormServer},
 	{roleFaulty, "the faulty server", func(args []string) error { return exitWith(faultyserver.Main(args, os.Stdin, os.Stdout, os.Stderr)) }},
-	{roleFaultyHTTP, "the faulty server behind a URL", func(args []string) error { return exitWith(faultyhttp.Main(args)) }},
+	{roleFaultyHTTP, "the faulty server over HTTP", func(args []string) error { return exitWith(faultyhttp.Main(args)) }},
 	{roleProxy, "the plain reverse proxy in front of a URL", runProxy},
 	{rolePump, "the bare byte pump in front of a command", runPump},
 }
@@ -53,7 +52,7 @@ const (
 	roleFaultyHTTP = "_faulty-http"
 )
 
-// exitWith ends the process: a role that has a code of its own does not return.
+// exitWith ends the process with a role's own exit status. It does not return.
 func exitWith(code int) error {
 	os.Exit(code)
 	return nil
@@ -66,12 +65,12 @@ func main() {
 	}
 	runIfNamed(roles)
 	runIfNamed(commands)
-	fmt.Fprintf(os.Stderr, "bench: there is no %q\n", os.Args[1])
+	fmt.Fprintf(os.Stderr, "bench: unknown command %q\n", os.Args[1])
 	usage()
 	os.Exit(2)
 }
 
-// runIfNamed runs the row the arguments name, if there is one, and then never returns.
+// runIfNamed runs the entry that the first argument names and exits. It returns if there is none.
 func runIfNamed(table []command) {
 	for _, c := range table {
 		if len(os.Args) < 2 || c.name != os.Args[1] {

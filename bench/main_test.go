@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The test binary plays the roles of the benchmark, as the benchmark does itself.
+// TestMain lets the test binary play the roles of the benchmark.
 func TestMain(m *testing.M) {
 	runIfNamed(roles)
 	os.Exit(m.Run())

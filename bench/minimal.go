@@ -17,10 +17,10 @@ const (
 	minimalUnknown = `{"code":-32601,"message":"method not found"}`
 )
 
-// serveMinimal is the fastest server a client could meet: a line loop that
-// splices the id and the text into an answer and writes it at once. It does
-// not parse JSON, so it only understands what the benchmark and the wrap send:
-// a text without escapes. In front of it every microsecond of ours is visible.
+// serveMinimal is the fastest possible server: a loop that splices the id and the text into a
+// response and writes it immediately. It does not parse JSON, so it only understands what the
+// benchmark and gauze send: text without escapes. With such a server every microsecond that gauze
+// adds is visible.
 func serveMinimal(r io.Reader, w io.Writer) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	var answer []byte
@@ -59,8 +59,8 @@ func serveMinimal(r io.Reader, w io.Writer) error {
 	}
 }
 
-// rawID returns the bytes of the first "id" member, or nil. It relies on the
-// id standing before any payload, which holds for every process measured here.
+// rawID returns the bytes of the first "id" member, or nil. It relies on the id being before any
+// payload, which is true of every process measured here.
 func rawID(line []byte) []byte {
 	at := bytes.Index(line, []byte(`"id":`))
 	if at < 0 {
@@ -73,7 +73,7 @@ func rawID(line []byte) []byte {
 	return nil
 }
 
-// quotedAfter returns what stands between the marker and the next quote.
+// quotedAfter returns the bytes between the marker and the next quote.
 func quotedAfter(line []byte, marker string) []byte {
 	at := bytes.Index(line, []byte(marker))
 	if at < 0 {

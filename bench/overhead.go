@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// route is a way to reach a server: directly, through the pump, through the wrap.
+// route is a way to reach a server: directly, through the pump or through gauze.
 type route string
 
 const (
@@ -33,29 +33,29 @@ var overheadCells = []cell{
 	{"minimal", 1, 100}, {"minimal", 1, 10_000}, {"minimal", 32, 100}, {"minimal", 32, 10_000},
 }
 
-// overhead is one run: the settings, the commands, what was seen.
+// overhead is one run of the benchmark: its settings and measurements.
 type overhead struct {
 	rounds, calls, starts int
 	routes                []route
 
 	argv   map[string][]string // server name -> command
-	prefix map[route][]string  // route -> what stands before the command
-	peak   memory              // of the wrap, under load
+	prefix map[route][]string  // route -> prefix of the command
+	peak   memory              // of gauze, under load
 }
 
-// runOverhead compares the routes in one run, in many short rounds whose order
-// rotates, so that whatever else the machine does hits them all alike.
+// runOverhead compares the routes in one run, in many short rounds whose order rotates, so that
+// other load on the machine affects all of them equally.
 func runOverhead(args []string) error {
 	flags := flag.NewFlagSet("overhead", flag.ContinueOnError)
 	var o overhead
 	flags.IntVar(&o.rounds, "rounds", 24, "rounds per situation")
-	flags.IntVar(&o.calls, "calls", 0, "calls per route and round (0: what the fastest route answers in 20 ms)")
+	flags.IntVar(&o.calls, "calls", 0, "calls per route and round (0: as many as the fastest route answers in 20 ms)")
 	flags.IntVar(&o.starts, "starts", 20, "starts per route")
-	routes := flags.String("routes", "direct,pump,wrap", "what to measure")
+	routes := flags.String("routes", "direct,pump,wrap", "routes to measure")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
-	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
-	check := flags.Bool("check", false, "exit with 1 if a target is missed")
-	overHTTP := flags.Bool("http", false, "gauze serve --url beside a plain reverse proxy; always exits with 1 if a target is missed")
+	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
+	check := flags.Bool("check", false, "exit with status 1 if a target is missed")
+	overHTTP := flags.Bool("http", false, "compare gauze serve --url with a plain reverse proxy; exits with status 1 if a target is missed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (o *overhead) prepare(b *binaries, gauze string) error {
 	}
 	for _, r := range o.routes {
 		if _, known := o.prefix[r]; !known {
-			return fmt.Errorf("there is no route %q", r)
+			return fmt.Errorf("unknown route %q", r)
 		}
 	}
 	return nil
@@ -141,7 +141,8 @@ func (o *overhead) measure() (*overheadReport, error) {
 	return report, nil
 }
 
-// measureTen wraps ten servers at the same time and returns what the ten wraps occupy together, in kB.
+// measureTen wraps ten servers at the same time and returns the memory of the ten gauze processes
+// in kB.
 func (o *overhead) measureTen() (total int, err error) {
 	var clients []*lineClient
 	for range 10 {
@@ -158,15 +159,15 @@ func (o *overhead) measureTen() (total int, err error) {
 	for _, c := range clients {
 		m, err := memoryOf(c.cmd.Process.Pid)
 		if err != nil {
-			return 0, nil // no /proc here
+			return 0, nil // no /proc on this system
 		}
 		total += m.PSS
 	}
 	return total, nil
 }
 
-// measureStarts times exec to the initialize answer, alternating the routes.
-// The minimal server starts fastest, so it hides least of what is ours.
+// measureStarts measures the time from exec to the initialize response, alternating the routes. It
+// uses the minimal server because it starts fastest and hides the least of gauze's share.
 func (o *overhead) measureStarts() (map[route]float64, error) {
 	seen := map[route][]float64{}
 	for n := range o.starts {
@@ -186,9 +187,8 @@ func (o *overhead) measureStarts() (map[route]float64, error) {
 	return medians, nil
 }
 
-// measureCell returns the rounds of one situation. Processes have lucky and
-// unlucky lives (heap layout, garbage collection), so they are replaced every
-// few rounds.
+// measureCell returns the rounds of one situation. Some processes are faster than others (heap
+// layout, garbage collection), so they are replaced every few rounds.
 func (o *overhead) measureCell(c cell) ([]round, error) {
 	const life = 6
 	var all []round
@@ -202,7 +202,7 @@ func (o *overhead) measureCell(c cell) ([]round, error) {
 	return all, nil
 }
 
-// measureLife runs some rounds on fresh processes.
+// measureLife runs some rounds on new processes.
 func (o *overhead) measureLife(c cell, count, first int) ([]round, error) {
 	clients := map[route]*lineClient{}
 	for _, r := range o.routes {
@@ -239,9 +239,8 @@ func (o *overhead) measureLife(c cell, count, first int) ([]round, error) {
 	return rounds, nil
 }
 
-// warmUp runs every route, untimed, and decides how many calls a burst has:
-// short, so that a disturbance spoils few rounds, but enough calls for every
-// caller to be in its stride.
+// warmUp runs every route without timing it and chooses the number of calls in a burst: few, so
+// that a disturbance spoils few rounds, but enough for every caller to reach its normal speed.
 func (o *overhead) warmUp(c cell, clients map[route]*lineClient, text []byte) (calls int, err error) {
 	const perCaller, length = 4, 20 * time.Millisecond
 	least := max(perCaller*c.Callers, 40)
@@ -269,8 +268,7 @@ func (o *overhead) noteMemory(pid int) {
 	}
 }
 
-// rotated returns the routes beginning with the n-th: going first or last is
-// an advantage nobody keeps.
+// rotated returns the routes beginning with the n-th, so that no route always goes first or last.
 func rotated(routes []route, n int) []route {
 	at := n % len(routes)
 	return slices.Concat(routes[at:], routes[:at])

@@ -13,17 +13,16 @@ import (
 	"time"
 )
 
-// proxied is the way through a plain reverse proxy.
+// proxied is the route through a plain reverse proxy.
 const proxied route = "proxy"
 
-// webRoutes all lead to the same server.
+// webRoutes lists the routes to the server.
 var webRoutes = []route{direct, proxied, wrap}
 
-// webServers are what stands behind: the typical server, written with the Go
-// SDK, which is what the targets are about, as on stdio; and a fast one, in
-// front of which every microsecond of ours is visible. The fast one is the
-// faulty server with nothing armed. It answers in plain JSON, the cheapest
-// there is to pass on.
+// webServers lists the servers to measure with: the typical server written with the Go SDK, to
+// which the targets apply, and a fast one with which every microsecond that gauze adds is visible.
+// The fast one is the faulty server without faults. It replies with plain JSON, which is the
+// cheapest to forward.
 var webServers = []webServer{
 	{"go-sdk modern", "modern", true, []string{"-http", "-stateless"}},
 	{"go-sdk legacy", "legacy", true, []string{"-http"}},
@@ -34,7 +33,7 @@ var webServers = []webServer{
 type webServer struct {
 	name  string
 	era   string
-	sdk   bool // and the targets are judged
+	sdk   bool // the Go SDK server, to which the targets apply
 	flags []string
 }
 
@@ -42,10 +41,10 @@ type webServer struct {
 type webOverhead struct {
 	rounds, calls int
 	gauze, self   string
-	sdk           string // binary of the server
+	sdk           string // the server's binary
 }
 
-// runWebOverhead compares the wrap with a reverse proxy in one run.
+// runWebOverhead compares gauze with a reverse proxy in one run.
 func runWebOverhead(o webOverhead, jsonTo string) error {
 	b, err := newBinaries()
 	if err != nil {
@@ -98,14 +97,13 @@ func (o *webOverhead) measureCell(s webServer, c cell) ([]round, error) {
 	return all, nil
 }
 
-// measureLife runs some rounds on fresh processes: one server, and in front of
-// it the proxy and the wrap.
+// measureLife runs some rounds on new processes: one server, the proxy and gauze.
 func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]round, error) {
 	argv := append([]string{o.self, roleFaultyHTTP}, s.flags...)
 	if s.sdk {
 		argv = append([]string{o.sdk}, s.flags...)
 	}
-	server, err := startFront(exec.Command(argv[0], argv[1:]...))
+	server, err := startHTTP(exec.Command(argv[0], argv[1:]...))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +113,7 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 		proxied: {o.self, roleProxy, server.url},
 		wrap:    {o.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--url", server.url},
 	} {
-		f, err := startFront(exec.Command(argv[0], argv[1:]...))
+		f, err := startHTTP(exec.Command(argv[0], argv[1:]...))
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +147,7 @@ func (o *webOverhead) measureLife(s webServer, c cell, count, first int) ([]roun
 	return rounds, nil
 }
 
-// warmUp runs every route, untimed, and decides how many calls a burst has.
+// warmUp runs every route without timing it and chooses the number of calls in a burst.
 func (o *webOverhead) warmUp(c cell, callers map[route]*webCallers) (calls int, err error) {
 	const perCaller, length = 8, 60 * time.Millisecond
 	least := max(perCaller*c.Callers, 40)
@@ -169,7 +167,7 @@ func (o *webOverhead) warmUp(c cell, callers map[route]*webCallers) (calls int, 
 	return max(least, int(length*time.Duration(least)/fastest)), nil
 }
 
-// webCallers share one client, each with a call at a time.
+// webCallers share one client. Each makes one call at a time.
 type webCallers struct {
 	*webClient
 	count  int
@@ -186,8 +184,8 @@ func newWebCallers(era string, c cell, url string) (*webCallers, error) {
 	return w, w.open(context.Background())
 }
 
-// burst makes the calls, shared out over the callers, and returns the latency
-// of each and the time the whole took.
+// burst makes the calls, divided among the callers, and returns the latency of each and the total
+// time.
 func (w *webCallers) burst(calls int) ([]time.Duration, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -218,7 +216,7 @@ func (w *webCallers) burst(calls int) ([]time.Duration, time.Duration, error) {
 	return all, elapsed, errors.Join(errs...)
 }
 
-// call makes one and refuses to time anything but the real answer.
+// call makes one call and returns an error if the response is not the expected one.
 func (w *webCallers) call(ctx context.Context, id int) (time.Duration, error) {
 	line := w.dialect.toolCall(fmt.Sprint(id), "echo", `{"text":"`+w.text+`"}`)
 	var got error = io.ErrUnexpectedEOF

@@ -7,13 +7,13 @@ import (
 	"text/tabwriter"
 )
 
-// What the wrap may cost beside a reverse proxy.
+// Limits of gauze compared with a reverse proxy.
 const (
 	maxProxyP50        = 1.3
 	minProxyThroughput = 0.8
 )
 
-// webOverheadReport is what one run over HTTP saw.
+// webOverheadReport is the result of one run over HTTP.
 type webOverheadReport struct {
 	Cells   []cellSummary `json:"cells"`
 	Targets []target      `json:"targets"`
@@ -21,7 +21,7 @@ type webOverheadReport struct {
 	Seconds float64       `json:"seconds"`
 }
 
-// judge compares what was seen with the targets, in front of the typical server.
+// judge compares the measurements of the typical server with the targets.
 func (rep *webOverheadReport) judge() {
 	rep.Pass = len(rep.Cells) > 0
 	for _, c := range rep.Cells {

@@ -27,8 +27,8 @@ func TestWebOverheadTargets(t *testing.T) {
 	}
 }
 
-// The proxy changes nothing: what is timed through it is the server's answer,
-// as JSON and as a stream.
+// The proxy must not change anything: what is timed through it is the server's response, as JSON
+// and as a stream.
 func TestProxyPassesOn(t *testing.T) {
 	for _, form := range []faultyhttp.Answers{faultyhttp.JSON, faultyhttp.SSE} {
 		server := faultyhttp.New(faultyhttp.Config{Stateful: true, Answers: form})

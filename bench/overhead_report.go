@@ -6,27 +6,27 @@ import (
 	"text/tabwriter"
 )
 
-// What the wrap may cost.
+// Limits of what gauze may cost.
 const (
-	maxP50Ratio        = 1.15    // beside a direct connection to a go-sdk server
+	maxP50Ratio        = 1.15    // compared with a direct connection to a go-sdk server
 	minThroughputRatio = 0.9     // likewise
-	maxOverPump        = 30.0    // microseconds, in front of the minimal server
+	maxOverPump        = 30.0    // microseconds more than the pump, with the minimal server
 	maxMemory          = 15_000  // kB of VmHWM
 	maxStart           = 10.0    // milliseconds more than direct
-	maxCPURatio        = 1.6     // CPU time per call beside the bare pump's
+	maxCPURatio        = 1.6     // CPU time per call compared with the pump
 	maxAnonymous       = 8_000   // kB of private memory
-	maxTenPSS          = 100_000 // kB of ten wraps together
+	maxTenPSS          = 100_000 // kB of ten gauze processes together
 )
 
-// target is one promise with what was measured.
+// target is a limit and the measured value.
 type target struct {
 	Name  string  `json:"name"`
 	Seen  float64 `json:"seen"`
 	Limit float64 `json:"limit"`
 	Unit  string  `json:"unit"`
 	Pass  bool    `json:"pass"`
-	// Pump is what the bare pump costs by the same measure, 0 if it was not
-	// measured: no process in between can be expected to beat it.
+	// Pump is the same measurement of the byte pump, or 0 if it was not measured. No process in
+	// between can be expected to do better.
 	Pump float64 `json:"pump,omitempty"`
 }
 
@@ -40,8 +40,7 @@ type overheadReport struct {
 	Seconds float64           `json:"seconds"`
 }
 
-// judge compares what was seen with the targets. Without the wrap there is
-// nothing to judge, and nothing passes.
+// judge compares the measurements with the targets. Without measurements of gauze no target passes.
 func (rep *overheadReport) judge() {
 	for _, c := range rep.Cells {
 		w, measured := c.Routes[wrap]
@@ -49,7 +48,8 @@ func (rep *overheadReport) judge() {
 			return
 		}
 		situation := fmt.Sprintf("%s, %d x %s", c.Server, c.Callers, size(c.Payload))
-		// With many callers the pump copies many messages at a time, which no one who reads them can.
+		// With many callers the pump copies many messages at a time, which a process that reads
+		// them cannot do.
 		if p := c.Routes[pump]; p.CPU > 0 && c.Callers == 1 && c.Payload <= 100 {
 			rep.add(target{Name: "CPU per call / pump, " + situation, Seen: w.CPU / p.CPU, Limit: maxCPURatio,
 				Unit: "x", Pass: w.CPU <= maxCPURatio*p.CPU})
@@ -66,10 +66,10 @@ func (rep *overheadReport) judge() {
 		}
 	}
 	peak := float64(rep.Memory.Peak)
-	rep.add(target{Name: "memory of the wrap at its peak", Seen: peak, Limit: maxMemory, Unit: "kB", Pass: peak <= maxMemory})
+	rep.add(target{Name: "peak memory of gauze", Seen: peak, Limit: maxMemory, Unit: "kB", Pass: peak <= maxMemory})
 	anonymous, ten := float64(rep.Memory.Anonymous), float64(rep.TenPSS)
-	rep.add(target{Name: "private memory of the wrap", Seen: anonymous, Limit: maxAnonymous, Unit: "kB", Pass: anonymous <= maxAnonymous})
-	rep.add(target{Name: "PSS of ten wraps together", Seen: ten, Limit: maxTenPSS, Unit: "kB", Pass: ten <= maxTenPSS})
+	rep.add(target{Name: "private memory of gauze", Seen: anonymous, Limit: maxAnonymous, Unit: "kB", Pass: anonymous <= maxAnonymous})
+	rep.add(target{Name: "PSS of ten gauze processes", Seen: ten, Limit: maxTenPSS, Unit: "kB", Pass: ten <= maxTenPSS})
 	start := rep.Starts[wrap] - rep.Starts[direct]
 	rep.add(target{Name: "start over direct", Seen: start, Limit: maxStart, Unit: "ms", Pass: start <= maxStart,
 		Pump: max(0, rep.Starts[pump]-rep.Starts[direct])})
@@ -95,14 +95,14 @@ func (rep *overheadReport) print(w io.Writer) {
 		}
 	}
 	t.Flush()
-	fmt.Fprintf(w, "\nstart to initialize answer, median:")
+	fmt.Fprintf(w, "\nmedian time from start to initialize response:")
 	for _, r := range []route{direct, pump, wrap} {
 		if ms, ok := rep.Starts[r]; ok {
 			fmt.Fprintf(w, "  %s %.1f ms", r, ms)
 		}
 	}
 	if rep.Memory.Peak > 0 {
-		fmt.Fprintf(w, "\nmemory of the wrap under load: %.1f MB, peak %.1f MB", float64(rep.Memory.RSS)/1000, float64(rep.Memory.Peak)/1000)
+		fmt.Fprintf(w, "\nmemory of gauze under load: %.1f MB, peak %.1f MB", float64(rep.Memory.RSS)/1000, float64(rep.Memory.Peak)/1000)
 	}
 	fmt.Fprintf(w, "\nmeasured in %.0f s\n\n", rep.Seconds)
 	rep.printTargets(w)
@@ -110,14 +110,14 @@ func (rep *overheadReport) print(w io.Writer) {
 
 func (rep *overheadReport) printTargets(w io.Writer) {
 	if len(rep.Targets) == 0 {
-		fmt.Fprintln(w, "the wrap was not measured: no target is judged")
+		fmt.Fprintln(w, "gauze was not measured, so no target was checked")
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, g := range rep.Targets {
 		fmt.Fprintf(t, "%s\t%s\t%.2f %s\tlimit %g %s", mark(g.Pass), g.Name, g.Seen, g.Unit, g.Limit, g.Unit)
 		if g.Pump > 0 {
-			fmt.Fprintf(t, "\t(bare pump %.2f %s)", g.Pump, g.Unit)
+			fmt.Fprintf(t, "\t(byte pump %.2f %s)", g.Pump, g.Unit)
 		}
 		fmt.Fprintln(t)
 	}

@@ -22,7 +22,7 @@ func reportWith(change func(*overheadReport)) *overheadReport {
 
 func TestOverheadTargets(t *testing.T) {
 	if rep := reportWith(func(*overheadReport) {}); !rep.Pass || len(rep.Targets) != 9 {
-		t.Errorf("all is well, but pass is %v: %+v", rep.Pass, rep.Targets)
+		t.Errorf("all targets are met, but pass is %v: %+v", rep.Pass, rep.Targets)
 	}
 	for name, spoil := range map[string]func(*overheadReport){
 		"slow":           func(r *overheadReport) { r.Cells[0].Routes[wrap] = routeSummary{P50Ratio: 1.2, ThroughputRatio: 1} },
@@ -38,7 +38,7 @@ func TestOverheadTargets(t *testing.T) {
 		"never started": func(r *overheadReport) { delete(r.Cells[0].Routes, wrap) },
 	} {
 		if reportWith(spoil).Pass {
-			t.Errorf("a wrap that is %s passes", name)
+			t.Errorf("a gauze that is %s passes", name)
 		}
 	}
 }

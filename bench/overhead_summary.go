@@ -2,15 +2,15 @@ package main
 
 import "time"
 
-// burst is one route's share of one round.
+// burst is the measurement of one route in one round.
 type burst struct {
 	latencies []float64 // microseconds, sorted
 	p50       float64
 	perSecond float64
-	cpu       float64 // microseconds per call, of the first process of the route
+	cpu       float64 // microseconds per call, of the route's first process
 }
 
-// round holds the bursts that ran right after one another.
+// round holds the bursts of one round, which run directly after one another.
 type round map[route]burst
 
 func newBurst(latencies []time.Duration, elapsed time.Duration) burst {
@@ -22,18 +22,18 @@ func newBurst(latencies []time.Duration, elapsed time.Duration) burst {
 	return b
 }
 
-// routeSummary describes one route in one situation, over all rounds.
+// routeSummary summarizes one route in one situation over all rounds.
 type routeSummary struct {
 	P50       float64 `json:"p50_us"`
 	P90       float64 `json:"p90_us"`
 	P99       float64 `json:"p99_us"`
 	PerSecond float64 `json:"calls_per_second"`
-	// Medians over the rounds of what each round said for itself: a round in
-	// which the machine was busy was busy for every route.
+	// The following are medians over the rounds of each round's own value: when the machine was
+	// busy in a round, it was busy for every route.
 	P50Ratio        float64 `json:"p50_ratio"`
 	ThroughputRatio float64 `json:"throughput_ratio"`
 	OverPump        float64 `json:"p50_over_pump_us"`
-	CPU             float64 `json:"cpu_us_per_call"` // of the server itself, where the route is direct
+	CPU             float64 `json:"cpu_us_per_call"` // of the server itself if the route is direct
 }
 
 type cellSummary struct {
@@ -41,7 +41,7 @@ type cellSummary struct {
 	Routes map[route]routeSummary `json:"routes"`
 }
 
-// summarize puts the rounds of one situation together; ratios are to the base.
+// summarize summarizes the rounds of one situation. Ratios are relative to base.
 func summarize(c cell, rounds []round, base route) cellSummary {
 	s := cellSummary{cell: c, Routes: map[route]routeSummary{}}
 	if len(rounds) == 0 {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// memory is what the kernel says a process occupies, in kB.
+// memory is the memory of a process in kB, as reported by the kernel.
 type memory struct {
 	RSS       int `json:"rss_kb"`
 	Peak      int `json:"peak_kb"`
 	Anonymous int `json:"anonymous_kb"` // private: not shared with any other process
-	PSS       int `json:"pss_kb"`       // with each shared page divided among those who share it
+	PSS       int `json:"pss_kb"`       // with each shared page divided among its users
 }
 
 func memoryOf(pid int) (m memory, err error) {
@@ -47,14 +47,14 @@ func readNumbers(file string, names map[string]*int) error {
 	return nil
 }
 
-// cpuOf is the CPU time of a process so far, user and system, over all its threads. Unlike wall time
-// it hardly depends on what else the machine does.
+// cpuOf returns the CPU time of a process so far, user and system, over all its threads. Unlike
+// wall time, it hardly depends on other load.
 func cpuOf(pid int) (total time.Duration) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range tasks {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // a thread that ended meanwhile
+			continue // the thread has ended
 		}
 		var ns int64
 		fmt.Sscan(string(text), &ns)

@@ -8,9 +8,9 @@ import (
 
 const rolePump = "_pump"
 
-// runPump is the least a process in between can do: start the command, copy
-// bytes both ways, look at nothing. What it costs is the price of being a
-// second process; what the wrap costs beyond it is ours.
+// runPump does the least that a process in between can do: it starts the command and copies bytes
+// both ways without looking at them. Its cost is the cost of a second process; anything beyond it
+// is added by gauze.
 func runPump(argv []string) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = os.Stderr
@@ -27,14 +27,14 @@ func runPump(argv []string) error {
 	}
 	go func() {
 		copyBytes(in, os.Stdin)
-		in.Close() // the client is done: so is the server
+		in.Close() // the client is done, so stop the server
 	}()
 	copyBytes(os.Stdout, out)
 	return cmd.Wait()
 }
 
-// copyBytes is io.Copy without its shortcuts: read what there is, write it on.
-// It ends when either side does.
+// copyBytes copies from src to dst without the shortcuts of io.Copy. It returns when either side
+// ends.
 func copyBytes(dst io.Writer, src io.Reader) {
 	buf := make([]byte, 64<<10)
 	for {

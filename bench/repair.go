@@ -16,14 +16,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/repair"
 )
 
-// What judging the arguments of a call may cost.
+// Limits of what validating and repairing the arguments of a call may cost.
 const (
 	maxValidP50    = 20.0  // microseconds, typical tool
 	maxRepairedP99 = 1_000 // microseconds, any tool
 )
 
-// repairRounds is in how many rounds calls are measured. The quietest one
-// counts: the others show what else the machine had to do.
+// repairRounds is the number of rounds in which calls are measured. The fastest round counts: the
+// others also measure other load on the machine.
 const repairRounds = 10
 
 // judgedCall is one kind of call of one tool.
@@ -33,14 +33,14 @@ type judgedCall struct {
 	want repair.Verdict
 }
 
-// judgedTool is a tool with calls of it.
+// judgedTool is a tool and calls of it.
 type judgedTool struct {
 	name   string
 	schema string
 	calls  []judgedCall
 }
 
-// repairCell is what one kind of call cost.
+// repairCell is the cost of one kind of call.
 type repairCell struct {
 	Tool     string  `json:"tool"`
 	Call     string  `json:"call"`
@@ -52,7 +52,7 @@ type repairCell struct {
 	Explains bool    `json:"with_message,omitempty"`
 }
 
-// repairSchema is what having a tool costs.
+// repairSchema is the cost of a tool's schema.
 type repairSchema struct {
 	Tool    string  `json:"tool"`
 	Size    int     `json:"schema_bytes"`
@@ -67,13 +67,13 @@ type repairReport struct {
 	Pass    bool           `json:"pass"`
 }
 
-// runRepair measures what judging, repairing and explaining arguments costs.
+// runRepair measures the cost of validating, repairing and explaining arguments.
 func runRepair(args []string) error {
 	flags := flag.NewFlagSet("repair", flag.ContinueOnError)
-	calls := flags.Int("calls", 20_000, "calls of every kind")
+	calls := flags.Int("calls", 20_000, "number of calls of each kind")
 	profile := flags.String("profile", "", "write a CPU profile to this file")
-	only := flags.String("only", "", "only the calls whose name holds this")
-	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
+	only := flags.String("only", "", "measure only calls whose name contains this")
+	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func runRepair(args []string) error {
 			}
 			times := *calls
 			if call.want == repair.Refused {
-				times /= 10 // a message takes its time, and nobody waits for many
+				times /= 10 // an explanation takes longer
 			}
 			cell, err := tool.measure(call, times)
 			if err != nil {
@@ -114,7 +114,7 @@ func runRepair(args []string) error {
 	return nil
 }
 
-// profiled starts a CPU profile, if one is asked for.
+// profiled starts a CPU profile if to is not empty.
 func profiled(to string) (stop func() error, err error) {
 	if to == "" {
 		return func() error { return nil }, nil
@@ -132,7 +132,7 @@ func profiled(to string) (stop func() error, err error) {
 	}, nil
 }
 
-// measure makes the same call again and again.
+// measure makes the same call repeatedly.
 func (t judgedTool) measure(call judgedCall, times int) (repairCell, error) {
 	schema := repair.Compile([]byte(t.schema)).Ready()
 	args, options := []byte(call.args), repair.Options{Tool: t.name, Tier: repair.Told}
@@ -145,7 +145,7 @@ func (t judgedTool) measure(call judgedCall, times int) (repairCell, error) {
 	}
 	for range times / 20 {
 		if got := judge(); got != call.want {
-			return repairCell{}, fmt.Errorf("%s, %s: %s, not %s", t.name, call.name, got, call.want)
+			return repairCell{}, fmt.Errorf("%s, %s: got %s, expected %s", t.name, call.name, got, call.want)
 		}
 	}
 	cell := repairCell{Tool: t.name, Call: call.name, Verdict: call.want.String(), Explains: call.want == repair.Refused,
@@ -167,8 +167,8 @@ func (t judgedTool) measure(call judgedCall, times int) (repairCell, error) {
 	return cell, nil
 }
 
-// compileCost compiles a schema many times: always another one, since the
-// same bytes are compiled once.
+// compileCost compiles many different schemas, because a schema that is already known is not
+// compiled again.
 func compileCost(t judgedTool) repairSchema {
 	const copies = 200
 	schemas := make([]*repair.Schema, copies)
@@ -185,7 +185,7 @@ func compileCost(t judgedTool) repairSchema {
 	return repairSchema{Tool: t.name, Size: len(t.schema), Compile: median(micros), Memory: float64(used) / copies / 1000}
 }
 
-// heap is the memory in use when nothing is left to collect.
+// heap returns the heap size after a garbage collection.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -232,14 +232,14 @@ func (rep *repairReport) print(w io.Writer) {
 
 const typicalTool = "search_issues"
 
-// judgedTools are a tool as most are, and a large one.
+// judgedTools returns a typical tool and a large one.
 func judgedTools() []judgedTool {
 	return []judgedTool{
 		{typicalTool, typicalSchema, []judgedCall{
 			{"valid", `{"repository":"gauze-mcp/gauze","query":"is:open timeout","state":"open","labels":["bug","http"],"limit":25,"include_comments":false}`, repair.Valid},
 			{"valid, short", `{"repository":"gauze-mcp/gauze","query":"timeout"}`, repair.Valid},
-			{"number as text", `{"repository":"gauze-mcp/gauze","query":"timeout","limit":"25"}`, repair.Repaired},
-			{"list as text", `{"repository":"gauze-mcp/gauze","query":"timeout","labels":"[\"bug\",\"http\"]"}`, repair.Repaired},
+			{"number as string", `{"repository":"gauze-mcp/gauze","query":"timeout","limit":"25"}`, repair.Repaired},
+			{"list as string", `{"repository":"gauze-mcp/gauze","query":"timeout","labels":"[\"bug\",\"http\"]"}`, repair.Repaired},
 			{"spelling of a key", `{"repository":"gauze-mcp/gauze","query":"timeout","includeComments":true}`, repair.Repaired},
 			{"wrapped", `{"arguments":{"repository":"gauze-mcp/gauze","query":"timeout","limit":25}}`, repair.Repaired},
 			{"Python", `{'repository': 'gauze-mcp/gauze', 'query': 'timeout', 'include_comments': True}`, repair.Repaired},
@@ -248,7 +248,7 @@ func judgedTools() []judgedTool {
 		}},
 		{"create_report", largeSchema(), []judgedCall{
 			{"valid", largeCall(`3`, `"high"`), repair.Valid},
-			{"mended inside", largeCall(`"3"`, `"HIGH"`), repair.Repaired},
+			{"nested repair", largeCall(`"3"`, `"HIGH"`), repair.Repaired},
 			{"refused", largeCall(`"three"`, `"highest"`), repair.Refused},
 		}},
 	}
@@ -264,8 +264,8 @@ const typicalSchema = `{"type":"object","additionalProperties":false,"required":
 
 const sections = 12
 
-// largeSchema has 40 properties on its first level and lists of objects that
-// refer to each other below it.
+// largeSchema returns a schema with 40 top-level properties and, below, lists of objects that refer
+// to each other.
 func largeSchema() string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","additionalProperties":false,"required":["title","sections"],"$defs":{
@@ -283,7 +283,7 @@ func largeSchema() string {
 	return b.String()
 }
 
-// largeCall is a call of it with these values in one of its sections.
+// largeCall returns the arguments of a call with these values in one of its sections.
 func largeCall(weight, severity string) string {
 	var b strings.Builder
 	b.WriteString(`{"title":"a report","option_0":"x","option_1":1,"option_2":true,"option_3":1.5,"option_4":["a","b"],"option_8":null,"option_36":7,"sections":[`)

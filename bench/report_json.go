@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// writeJSON writes a report for machines: nowhere, after the table, or to a file.
+// writeJSON writes a report as JSON to a file, or to stdout if to is "-". It does nothing if to is
+// empty.
 func writeJSON(to string, report any) error {
 	if to == "" {
 		return nil

@@ -10,45 +10,45 @@ import (
 	"time"
 )
 
-// What a client may cost.
+// Limits of what a client may cost.
 const (
-	maxStuckChange = 20.0 // per cent of the p99 of the others
-	maxIdleKB      = 64.0 // of memory of the wrap
+	maxStuckChange = 20.0 // percent of the p99 of the other clients
+	maxIdleKB      = 64.0 // of gauze's memory
 )
 
-// scene is one kind of server with one kind of clients in front of it.
+// scene is one kind of server and its clients.
 type scene struct {
 	Name    string   `json:"name"`
 	Era     string   `json:"era"`
 	Clients int      `json:"clients"`
 	server  []string // flags of the faulty server
-	child   bool     // which is a child of the wrap for each client; otherwise one, behind a URL
+	child   bool     // one child per client instead of one server over HTTP
 }
 
-// sessionsRun is one run: the settings, and what to start.
+// sessionsRun is one run of the benchmark: its settings and what to start.
 type sessionsRun struct {
 	rounds int
 	length time.Duration // of a round
-	rate   int           // calls a second, of all healthy clients together
-	settle time.Duration // before memory is looked at
+	rate   int           // calls per second of all healthy clients together
+	settle time.Duration // before memory is measured
 	gauze  string
 	self   string
 	only   string
 }
 
-// runSessions puts many clients in front of one gauze serve.
+// runSessions connects many clients to one gauze serve.
 func runSessions(args []string) error {
 	flags := flag.NewFlagSet("sessions", flag.ContinueOnError)
 	var s sessionsRun
-	many := flags.Int("clients", 1000, "clients in front of one server behind a URL")
-	few := flags.Int("children", 50, "clients with a child each")
-	flags.IntVar(&s.rounds, "rounds", 30, "rounds without, without and with a stuck client")
-	flags.DurationVar(&s.length, "length", time.Second, "of a round")
-	flags.IntVar(&s.rate, "rate", 400, "calls a second, of all healthy clients together")
-	flags.DurationVar(&s.settle, "settle", 5*time.Second, "how long nothing happens before memory is looked at")
+	many := flags.Int("clients", 1000, "number of clients of one server over HTTP")
+	few := flags.Int("children", 50, "number of clients with their own child process")
+	flags.IntVar(&s.rounds, "rounds", 30, "rounds; each runs twice without and once with a stuck client")
+	flags.DurationVar(&s.length, "length", time.Second, "length of a round")
+	flags.IntVar(&s.rate, "rate", 400, "calls per second of all healthy clients together")
+	flags.DurationVar(&s.settle, "settle", 5*time.Second, "idle time before memory is measured")
 	flags.StringVar(&s.gauze, "gauze", "", "use this binary instead of building one")
-	flags.StringVar(&s.only, "only", "", "only the scene of this name")
-	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
+	flags.StringVar(&s.only, "only", "", "run only the scene of this name")
+	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -83,27 +83,26 @@ func runSessions(args []string) error {
 	}
 	for _, r := range results {
 		if !r.Pass {
-			return errors.New("a limit was missed")
+			return errors.New("a limit was exceeded")
 		}
 	}
 	return nil
 }
 
-// play measures one scene: memory first, while nothing else happened, and then
-// the calls.
+// play measures one scene: the memory first, before any load, then the calls.
 func (s *sessionsRun) play(sc scene) (*sceneResult, error) {
 	argv := []string{s.gauze, "serve", "--no-token", "--listen", "127.0.0.1:0", "--quiet", "--max-sessions", fmt.Sprint(sc.Clients + 8)}
 	if sc.child {
 		argv = append(append(argv, "--", s.self, roleFaulty), sc.server...)
 	} else {
-		server, err := startFront(exec.Command(s.self, append([]string{roleFaultyHTTP}, sc.server...)...))
+		server, err := startHTTP(exec.Command(s.self, append([]string{roleFaultyHTTP}, sc.server...)...))
 		if err != nil {
 			return nil, err
 		}
 		defer server.stop()
 		argv = append(argv, "--url", server.url)
 	}
-	wrap, err := startFront(exec.Command(argv[0], argv[1:]...))
+	wrap, err := startHTTP(exec.Command(argv[0], argv[1:]...))
 	if err != nil {
 		return nil, err
 	}
@@ -116,35 +115,35 @@ func (s *sessionsRun) play(sc scene) (*sceneResult, error) {
 		d = &dialects[1]
 	}
 	r := &sceneResult{scene: sc}
-	// The first client pays for what all of them share: it is no idle session.
+	// The first client pays for what all of them share, so it does not count as an idle session.
 	if err := s.warmUp(ctx, d, wrap.url); err != nil {
 		return nil, err
 	}
-	r.Empty = s.look(wrap)
-	crowd, err := gather(ctx, d, wrap.url, sc.Clients)
+	r.Empty = s.settledMemory(wrap)
+	pool, err := connectAll(ctx, d, wrap.url, sc.Clients)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, wrap.said)
+		return nil, fmt.Errorf("%w\n%s", err, wrap.output)
 	}
-	r.Full = s.look(wrap)
-	if err := s.compare(ctx, crowd, r); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, wrap.said)
+	r.Full = s.settledMemory(wrap)
+	if err := s.compare(ctx, pool, r); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, wrap.output)
 	}
 	r.judge()
 	return r, nil
 }
 
-// warmUp lets a few clients come, call and go.
+// warmUp connects a few clients, makes calls and disconnects them.
 func (s *sessionsRun) warmUp(ctx context.Context, d *dialect, url string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	crowd, err := gather(ctx, d, url, 4)
+	pool, err := connectAll(ctx, d, url, 4)
 	if err != nil {
 		return err
 	}
-	defer crowd.leave()
+	defer pool.leave()
 	for range 25 {
-		for _, member := range crowd.members {
-			if _, err := member.echo(ctx); err != nil {
+		for _, client := range pool.clients {
+			if _, err := client.echo(ctx); err != nil {
 				return err
 			}
 		}
@@ -152,9 +151,9 @@ func (s *sessionsRun) warmUp(ctx context.Context, d *dialect, url string) error 
 	return nil
 }
 
-// look waits until all is calm and returns what the wrap occupies.
-func (s *sessionsRun) look(wrap *front) memory {
+// settledMemory waits until gauze has been idle for a while and returns its memory.
+func (s *sessionsRun) settledMemory(wrap *httpProcess) memory {
 	time.Sleep(s.settle)
-	m, _ := memoryOf(wrap.cmd.Process.Pid) // zero where the system does not tell
+	m, _ := memoryOf(wrap.cmd.Process.Pid) // zero if the system does not report it
 	return m
 }

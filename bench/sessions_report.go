@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// sceneResult is one scene, told.
+// sceneResult is the result of one scene.
 type sceneResult struct {
 	scene
 	Empty     memory   `json:"memory_without_clients"`
@@ -29,8 +29,7 @@ type sceneResult struct {
 	Pass      bool     `json:"pass"`
 }
 
-// arm is what differs between the rounds: control is without once more, and
-// shows what the machine does to a p99 all by itself.
+// arm is a variant of a round. control repeats without and shows how much the p99 varies by itself.
 type arm int
 
 const (
@@ -39,19 +38,18 @@ const (
 	beside
 )
 
-// compare lets the healthy clients call in rounds without, without and with a
-// stuck client, right after one another: whatever else the machine does hits
-// all alike. Who goes first rotates. Compared are the medians of what each
-// round said for itself.
-func (s *sessionsRun) compare(ctx context.Context, crowd *crowd, r *sceneResult) error {
-	if _, err := crowd.call(ctx, s.rate, s.length, 0); err != nil { // untimed
+// compare lets the healthy clients call in rounds without, without and with a stuck client,
+// directly after one another, so that other load on the machine affects all of them equally. Their
+// order rotates. The result compares the medians of the rounds.
+func (s *sessionsRun) compare(ctx context.Context, pool *clientPool, r *sceneResult) error {
+	if _, err := pool.call(ctx, s.rate, s.length, 0); err != nil { // not timed
 		return err
 	}
 	var all, p50, p99 [3][]float64
 	for n := range s.rounds {
 		for k := range all {
 			a := arm((n + k) % len(all))
-			took, err := s.round(ctx, crowd, a == beside, n)
+			took, err := s.round(ctx, pool, a == beside, n)
 			if err != nil {
 				return fmt.Errorf("round %d, arm %d: %w", n, a, err)
 			}
@@ -71,44 +69,44 @@ func (s *sessionsRun) compare(ctx context.Context, crowd *crowd, r *sceneResult)
 
 func percent(now, before float64) float64 { return (now/before - 1) * 100 }
 
-func (s *sessionsRun) round(ctx context.Context, crowd *crowd, isStuck bool, n int) ([]float64, error) {
+func (s *sessionsRun) round(ctx context.Context, pool *clientPool, isStuck bool, n int) ([]float64, error) {
 	if isStuck {
 		ctx, cancel := context.WithCancel(ctx)
-		st, err := getStuck(ctx, crowd.dialect, crowd.url)
+		st, err := newStuckClient(ctx, pool.dialect, pool.url)
 		if err != nil {
 			cancel()
 			return nil, err
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { st.goOn(ctx) })
-		defer func() { cancel(); wg.Wait(); st.leave(); time.Sleep(calmDown) }()
-		time.Sleep(4 * calmDown) // until everything it wanted is stuck
+		wg.Go(func() { st.keepAsking(ctx) })
+		defer func() { cancel(); wg.Wait(); st.leave(); time.Sleep(settleTime) }()
+		time.Sleep(4 * settleTime) // until everything it requested is stuck
 	} else {
-		time.Sleep(calmDown)
-		defer time.Sleep(calmDown)
+		time.Sleep(settleTime)
+		defer time.Sleep(settleTime)
 	}
-	return crowd.call(ctx, s.rate, s.length, n*s.rate)
+	return pool.call(ctx, s.rate, s.length, n*s.rate)
 }
 
-// calmDown is what coming and going may take: neither is measured.
-const calmDown = 250 * time.Millisecond
+// settleTime is the time allowed for connecting and disconnecting, which are not measured.
+const settleTime = 250 * time.Millisecond
 
 func (r *sceneResult) judge() {
 	r.IdleKB = float64(r.Full.RSS-r.Empty.RSS) / float64(r.Clients)
 	if r.IdleKB > maxIdleKB {
-		r.Problems = append(r.Problems, fmt.Sprintf("an idle client costs %.1f KB, allowed are %g", r.IdleKB, maxIdleKB))
+		r.Problems = append(r.Problems, fmt.Sprintf("an idle client costs %.1f KB; the limit is %g", r.IdleKB, maxIdleKB))
 	}
 	if r.Change >= maxStuckChange {
-		r.Problems = append(r.Problems, fmt.Sprintf("a stuck client changes the p99 of the others by %.1f %%, allowed are less than %g", r.Change, maxStuckChange))
+		r.Problems = append(r.Problems, fmt.Sprintf("a stuck client changes the p99 of the others by %.1f %%; it must be less than %g", r.Change, maxStuckChange))
 	}
 	if math.Abs(r.Noise) >= maxStuckChange {
-		// A limit nobody could have seen being missed was not kept.
-		r.Problems = append(r.Problems, fmt.Sprintf("too noisy to tell: equal rounds differ by %.1f %%", r.Noise))
+		// If a violation could not have been detected, the limit does not count as met.
+		r.Problems = append(r.Problems, fmt.Sprintf("too noisy: identical rounds differ by %.1f %%", r.Noise))
 	}
 	r.Pass = len(r.Problems) == 0
 }
 
-// printScenes shows the scenes side by side.
+// printScenes prints the scenes as columns of a table.
 func printScenes(w io.Writer, results []*sceneResult) {
 	row, flush := columns(w, results)
 	us := func(v float64) string { return fmt.Sprintf("%.0f us", v) }
@@ -116,20 +114,20 @@ func printScenes(w io.Writer, results []*sceneResult) {
 	mb := func(m memory) string { return fmt.Sprintf("%.1f MB", float64(m.RSS)/1000) }
 	row("clients", func(r *sceneResult) string { return fmt.Sprintf("%d %s", r.Clients, r.Era) })
 	row("server", func(r *sceneResult) string {
-		return map[bool]string{true: "a child each", false: "one, by URL"}[r.child]
+		return map[bool]string{true: "one child each", false: "one over HTTP"}[r.child]
 	})
 	row("memory without clients", func(r *sceneResult) string { return mb(r.Empty) })
-	row("memory with all of them idle", func(r *sceneResult) string { return mb(r.Full) })
+	row("memory with all clients idle", func(r *sceneResult) string { return mb(r.Full) })
 	row(fmt.Sprintf("memory per idle client (at most %g KB)", maxIdleKB), func(r *sceneResult) string { return fmt.Sprintf("%.1f KB", r.IdleKB) })
 	row("calls", func(r *sceneResult) string { return fmt.Sprint(r.Calls) })
 	row("p50, median of the rounds", func(r *sceneResult) string { return us(r.P50) })
-	row("p50 beside a stuck client", func(r *sceneResult) string { return us(r.StuckP50) })
-	row("change of p50", func(r *sceneResult) string { return change(r.ChangeMid) })
+	row("p50 with a stuck client", func(r *sceneResult) string { return us(r.StuckP50) })
+	row("change in p50", func(r *sceneResult) string { return change(r.ChangeMid) })
 	row("p99, median of the rounds", func(r *sceneResult) string { return us(r.P99) })
-	row("p99 beside a stuck client", func(r *sceneResult) string { return us(r.StuckP99) })
-	row(fmt.Sprintf("change of p99 (below %g %%)", maxStuckChange), func(r *sceneResult) string { return change(r.Change) })
-	row("the same between rounds without one", func(r *sceneResult) string { return change(r.Noise) })
-	row("the same of all calls together", func(r *sceneResult) string { return change(r.Pooled) })
+	row("p99 with a stuck client", func(r *sceneResult) string { return us(r.StuckP99) })
+	row(fmt.Sprintf("change in p99 (below %g %%)", maxStuckChange), func(r *sceneResult) string { return change(r.Change) })
+	row("change in p99 without a stuck client", func(r *sceneResult) string { return change(r.Noise) })
+	row("change in p99 over all calls", func(r *sceneResult) string { return change(r.Pooled) })
 	row("limits", func(r *sceneResult) string { return mark(r.Pass) })
 	flush()
 	for _, r := range results {

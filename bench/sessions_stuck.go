@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// stuck is a client that opens streams and asks for much, and never reads.
-type stuck struct {
+// stuckClient is a client that opens streams, requests large responses and never reads.
+type stuckClient struct {
 	url     string
 	dialect *dialect
 	session string
@@ -24,15 +24,15 @@ type stuck struct {
 }
 
 const (
-	stuckStreams  = 4       // that it listens on
-	stuckRequests = 4       // open from the beginning
-	stuckAnswer   = 4 << 20 // bytes of each answer: more than the buffers of a connection hold
+	stuckStreams  = 4       // number of streams it opens
+	stuckRequests = 4       // number of requests with a large response
+	stuckAnswer   = 4 << 20 // bytes of each large response: more than a connection's buffers can hold
 	stuckEvery    = 100 * time.Millisecond
 )
 
-// getStuck opens a client that is stuck from its first answer on.
-func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
-	s := &stuck{url: url, dialect: d}
+// newStuckClient connects a client that is stuck from the first response on.
+func newStuckClient(ctx context.Context, d *dialect, url string) (*stuckClient, error) {
+	s := &stuckClient{url: url, dialect: d}
 	opener := newWebClient(d, url, 1)
 	defer opener.close()
 	if err := opener.open(ctx); err != nil {
@@ -48,7 +48,7 @@ func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
 			return nil, err
 		}
 		if d.era == "legacy" {
-			break // there is only one a session
+			break // a session has only one
 		}
 	}
 	for range stuckRequests {
@@ -59,8 +59,8 @@ func getStuck(ctx context.Context, d *dialect, url string) (*stuck, error) {
 	return s, nil
 }
 
-// goOn asks for more now and then, until ctx ends.
-func (s *stuck) goOn(ctx context.Context) {
+// keepAsking makes further calls at intervals until ctx ends.
+func (s *stuckClient) keepAsking(ctx context.Context) {
 	tick := time.NewTicker(stuckEvery)
 	defer tick.Stop()
 	for {
@@ -73,8 +73,8 @@ func (s *stuck) goOn(ctx context.Context) {
 	}
 }
 
-// ask makes a call with a long answer.
-func (s *stuck) ask() error {
+// ask makes a call. The first stuckRequests calls have a large response.
+func (s *stuckClient) ask() error {
 	s.mu.Lock()
 	s.asked++
 	id := s.asked
@@ -86,9 +86,8 @@ func (s *stuck) ask() error {
 	return s.send(http.MethodPost, s.dialect.toolCall(fmt.Sprintf(`"stuck-%d"`, id), "echo", `{"text":"`+text+`"}`))
 }
 
-// send writes one request on a connection of its own that has next to no room
-// for what comes back.
-func (s *stuck) send(verb string, body []byte) error {
+// send writes one request on a new connection with a minimal receive buffer.
+func (s *stuckClient) send(verb string, body []byte) error {
 	at, err := url.Parse(s.url)
 	if err != nil {
 		return err
@@ -115,12 +114,12 @@ func (s *stuck) send(verb string, body []byte) error {
 	return req.Write(conn)
 }
 
-// leave hangs up on everything. Its session is ended in good order, or one
-// more server would run in each round.
-func (s *stuck) leave() {
+// leave closes all connections. It ends the session properly, or each round would leave a server
+// running.
+func (s *stuckClient) leave() {
 	if s.session != "" {
 		s.send(http.MethodDelete, nil)
-		time.Sleep(calmDown)
+		time.Sleep(settleTime)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

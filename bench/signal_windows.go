@@ -2,15 +2,15 @@ package main
 
 import "os"
 
-// end kills a process; freeze cannot be had, so it ends it, too; isGone tells
-// whether it can still be opened.
-func end(pid int) {
+// killProcess kills a process. suspendProcess also kills it, because Windows cannot stop a process.
+// isGone reports whether it can no longer be opened.
+func killProcess(pid int) {
 	if process, err := os.FindProcess(pid); err == nil {
 		process.Kill()
 	}
 }
 
-func freeze(pid int) { end(pid) }
+func suspendProcess(pid int) { killProcess(pid) }
 
 func isGone(pid int) bool {
 	process, err := os.FindProcess(pid)

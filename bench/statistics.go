@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// quantile returns the value below which the share q of the values lies. The
-// values are sorted in place.
+// quantile returns the value below which the share q of the values is. It sorts the values in
+// place.
 func quantile[T cmp.Ordered](values []T, q float64) T {
 	var none T
 	if len(values) == 0 {

@@ -11,37 +11,37 @@ import (
 	"time"
 )
 
-// maxUnknownPerKill is what a kill may cost: by the number of unsafe calls that --window lets in
-// flight, 0 for the default that a user has.
+// maxUnknownPerKill limits the unknown outcomes per kill, by the value of --window. Key 0 is for
+// gauze's default.
 var maxUnknownPerKill = map[int]float64{0: 1.5, 1: 1.5, 4: 4}
 
-// seededBugs are the safeguards the wrap knows how to break, built with the tag seededbugs.
+// seededBugs lists the safeguards that a gauze built with the tag seededbugs can disable.
 var seededBugs = []string{"replay-everything", "no-drain", "no-fence", "offset-by-one"}
 
-// runStorm runs the storm in every era and window asked for.
+// runStorm runs one storm for each requested era.
 func runStorm(args []string) error {
 	flags := flag.NewFlagSet("storm", flag.ContinueOnError)
-	base := storm{workEvery: 16, quiet: 90 * time.Second}
-	flags.IntVar(&base.calls, "calls", 100_000, "calls, half of them with an effect")
-	flags.IntVar(&base.kills, "kills", 1000, "how often the server is killed meanwhile")
+	base := storm{workEvery: 16, silenceTimeout: 90 * time.Second}
+	flags.IntVar(&base.calls, "calls", 100_000, "number of calls; half of them have an effect")
+	flags.IntVar(&base.kills, "kills", 1000, "number of times the server is killed")
 	flags.BoolVar(&base.quick, "quick", false, "kill every fourth server as soon as it answers")
-	flags.IntVar(&base.callers, "callers", 64, "callers at a time")
-	flags.Uint64Var(&base.seed, "seed", 1, "of the moments of the kills")
-	flags.StringVar(&base.bug, "bug", "", "break one safeguard of the wrap: "+strings.Join(seededBugs, ", "))
+	flags.IntVar(&base.callers, "callers", 64, "number of concurrent callers")
+	flags.Uint64Var(&base.seed, "seed", 1, "seed for the times of the kills")
+	flags.StringVar(&base.bug, "bug", "", "disable one safeguard of gauze: "+strings.Join(seededBugs, ", "))
 	era := flags.String("era", "both", "legacy, modern or both")
-	flags.BoolVar(&base.fast, "fast", false, "kill every server before it has answered a call; reported as it is, without limits")
-	window := flags.Int("window", 0, "pass --window to gauze (0: as a user runs it, without a flag)")
+	flags.BoolVar(&base.fast, "fast", false, "kill every server before it answers a call; report the result without applying limits")
+	window := flags.Int("window", 0, "pass --window to gauze (0: do not pass it)")
 	gauze := flags.String("gauze", "", "use this binary instead of building one")
-	jsonTo := flags.String("json", "", "write the result as JSON to this file, - for after the table")
-	overHTTP := flags.Bool("http", false, "the server is behind a URL, and fails as such servers do")
-	faults := flags.Int("faults", 5000, "with -http: how much goes wrong meanwhile")
+	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
+	overHTTP := flags.Bool("http", false, "use a server over HTTP, with the faults of such servers")
+	faults := flags.Int("faults", 5000, "with -http: number of faults")
 	way := flags.String("way", "both", "with -http: run (stdio to HTTP), serve (HTTP to HTTP) or both")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *overHTTP {
 		web := webStorm{calls: base.calls, faults: *faults, callers: base.callers, seed: base.seed, bug: base.bug,
-			quiet: base.quiet, window: *window, large: 12 << 20}
+			silenceTimeout: base.silenceTimeout, window: *window, large: 12 << 20}
 		return runWebStorms(web, *era, *way, *gauze, *jsonTo)
 	}
 	storms, err := configure(base, *era, *window)
@@ -73,13 +73,13 @@ func runStorm(args []string) error {
 	}
 	for _, r := range results {
 		if !r.Pass {
-			return errors.New("a promise was broken")
+			return errors.New("a guarantee was violated")
 		}
 	}
 	return nil
 }
 
-// tagsFor is what the wrap has to be built with to have the bug.
+// tagsFor returns the build tags that a gauze with the bug requires.
 func tagsFor(bug string) string {
 	if bug == "" {
 		return ""
@@ -87,7 +87,7 @@ func tagsFor(bug string) string {
 	return "seededbugs"
 }
 
-// configure spreads the settings over eras.
+// configure returns the storm for each requested era.
 func configure(base storm, era string, window int) ([]storm, error) {
 	var storms []storm
 	for i := range dialects {
@@ -96,18 +96,18 @@ func configure(base storm, era string, window int) ([]storm, error) {
 		}
 		s := base
 		s.dialect, s.window = &dialects[i], window
-		// A window without a limit of its own may cost as much as it lets in.
+		// A window without its own limit may lose as many outcomes as it has calls in flight.
 		s.unknownPerKill = cmp.Or(maxUnknownPerKill[window], float64(window))
 		storms = append(storms, s)
 	}
 	if storms == nil {
-		return nil, fmt.Errorf("-era %q: allowed are legacy, modern, both", era)
+		return nil, fmt.Errorf("invalid -era %q: must be legacy, modern or both", era)
 	}
 	if base.bug != "" && !slices.Contains(seededBugs, base.bug) {
-		return nil, fmt.Errorf("-bug %q: allowed are %s", base.bug, strings.Join(seededBugs, ", "))
+		return nil, fmt.Errorf("invalid -bug %q: must be one of %s", base.bug, strings.Join(seededBugs, ", "))
 	}
 	if base.calls <= base.kills || base.callers < 1 {
-		return nil, errors.New("there must be a caller, and more calls than kills")
+		return nil, errors.New("-callers must be at least 1, and -calls greater than -kills")
 	}
 	return storms, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// wireAnswer is as much of an answer as the history needs.
+// wireAnswer holds the parts of a response that the history needs.
 type wireAnswer struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -24,9 +24,8 @@ type wireAnswer struct {
 	} `json:"error"`
 }
 
-// readAnswer turns a line from the wrap into an event; ok is false for
-// notifications, which answer nothing. Whatever is neither the result of a
-// tool nor a fault the wrap signed is foreign.
+// readAnswer turns a line from gauze into an event. It returns false for notifications. A line that
+// is neither a tool's result nor a fault reported by gauze is Foreign.
 func readAnswer(line []byte) (e history.Event, ok bool) {
 	var a wireAnswer
 	if err := json.Unmarshal(line, &a); err != nil {
@@ -49,7 +48,7 @@ func readAnswer(line []byte) (e history.Event, ok bool) {
 	return e, true
 }
 
-// readFault makes the event what the fault says, if it is one of ours.
+// readFault sets the event from a fault, if gauze reported it.
 func readFault(e *history.Event, data json.RawMessage) {
 	var f struct{ Source, Code, Delivery string }
 	if json.Unmarshal(data, &f) != nil || f.Source != "gauze" {

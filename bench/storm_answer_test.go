@@ -22,13 +22,13 @@ func TestReadAnswer(t *testing.T) {
 		"an effect, with a string for an id": {
 			`{"jsonrpc":"2.0","id":"call-2","result":{"content":[{"type":"text","text":"appended key-2"}],"_meta":{}}}`,
 			history.Event{Kind: history.OK, ID: `"call-2"`, Key: "key-2"}},
-		"nobody knows": {
+		"outcome unknown": {
 			result(&fault.Fault{Code: fault.OutcomeUnknown, Delivery: fault.Unknown}),
 			history.Event{Kind: history.Unknown, ID: "1", Code: "outcome-unknown"}},
-		"it never left": {
+		"not sent": {
 			result(&fault.Fault{Code: fault.ServerUnavailable, Delivery: fault.Unsent}),
 			history.Event{Kind: history.Fail, ID: "1", Code: "server-unavailable", Unsent: true}},
-		"it left": {
+		"sent": {
 			rpcError(&fault.Fault{Code: fault.CallTimeout, Delivery: fault.Unknown}),
 			history.Event{Kind: history.Fail, ID: "1", Code: "call-timeout"}},
 	} {
@@ -42,7 +42,7 @@ func TestReadAnswer(t *testing.T) {
 
 func TestAnswersThatAreNotOursAreForeign(t *testing.T) {
 	for _, line := range []string{
-		`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"tools/call\" came before initialize"}}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"\"tools/call\" was sent before initialize"}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no"}],"isError":true}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`,
 		`{"jsonrpc":"2.0","id":1}`,

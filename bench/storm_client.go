@@ -15,31 +15,31 @@ import (
 	"github.com/gauze-mcp/gauze/bench/history"
 )
 
-const appendedPrefix = "appended " // how the faulty server says that it appended a key
+const appendedPrefix = "appended " // the prefix of the faulty server's reply to append
 
-// stormClient is one client of the wrap with many callers behind it. Every
-// call and every answer goes into the log, in the order of the wire.
+// stormClient is a client of gauze with many concurrent callers. Its log records every call and
+// every response in the order of the wire.
 type stormClient struct {
-	dialect *dialect
-	cmd     *exec.Cmd
-	ears    *ears
-	out     *bufio.Reader // of what the ears let through
-	log     *history.Log
-	// One in so many calls with an effect takes a millisecond between the
-	// effect and the answer.
+	dialect  *dialect
+	cmd      *exec.Cmd
+	pausable *pausableReader
+	out      *bufio.Reader // reads from pausable
+	log      *history.Log
+	// workEvery is n if every n-th call with an effect takes a millisecond between the effect and
+	// the response.
 	workEvery int
 
-	writing sync.Mutex // keeps the order of the log that of the wire
+	writing sync.Mutex // keeps the log in the order of the wire
 	in      io.WriteCloser
 
 	waiting  sync.Mutex
-	callers  map[string]chan struct{} // by id, until the answer comes
+	callers  map[string]chan struct{} // by id, until the response arrives
 	next     atomic.Int64             // the number of the next call
 	answered atomic.Int64
 
 	stopOnce sync.Once
-	stopped  chan struct{} // closed: nobody waits for answers any more
-	ended    chan struct{} // closed: the wrap said its last word
+	stopped  chan struct{} // closed when callers stop waiting for responses
+	ended    chan struct{} // closed when gauze has closed its output
 }
 
 func newStormClient(d *dialect, cmd *exec.Cmd, workEvery int) (*stormClient, error) {
@@ -52,14 +52,14 @@ func newStormClient(d *dialect, cmd *exec.Cmd, workEvery int) (*stormClient, err
 		return nil, err
 	}
 	narrow(out.(*os.File))
-	ears := &ears{r: out}
+	pausable := &pausableReader{r: out}
 	return &stormClient{
-		dialect: d, cmd: cmd, workEvery: workEvery, in: in, ears: ears, out: bufio.NewReaderSize(ears, pipeToClient), log: &history.Log{},
+		dialect: d, cmd: cmd, workEvery: workEvery, in: in, pausable: pausable, out: bufio.NewReaderSize(pausable, pipeToClient), log: &history.Log{},
 		callers: map[string]chan struct{}{}, stopped: make(chan struct{}), ended: make(chan struct{}),
 	}, nil
 }
 
-// open starts the wrap and says what comes before the first call.
+// open starts gauze and sends the opening of the dialect.
 func (c *stormClient) open() error {
 	if err := c.cmd.Start(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (c *stormClient) awaitOpening() error {
 	for {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
-			return fmt.Errorf("the wrap ended before the first call: %w", err)
+			return fmt.Errorf("gauze exited before the first call: %w", err)
 		}
 		if e, ok := readAnswer(line); ok {
 			if e.Kind == history.Fail || e.Kind == history.Unknown {
@@ -93,8 +93,7 @@ func (c *stormClient) awaitOpening() error {
 	}
 }
 
-// keepCalling is one caller: the next call as soon as the last is answered,
-// until all are made.
+// keepCalling makes one call after another until all have been made.
 func (c *stormClient) keepCalling(calls int) {
 	for {
 		n := int(c.next.Add(1)) - 1
@@ -110,11 +109,11 @@ func (c *stormClient) keepCalling(calls int) {
 	}
 }
 
-// call makes call number n and waits for its answer, or for the end of the storm.
+// call makes call number n and waits for its response, or for the end of the storm.
 func (c *stormClient) call(n int) {
 	id := fmt.Sprint(n)
 	if n/2%2 == 1 {
-		id = fmt.Sprintf(`"call-%d"`, n) // numbers and strings live side by side
+		id = fmt.Sprintf(`"call-%d"`, n) // ids of both types are in use at the same time
 	}
 	invoked := history.Event{Kind: history.Invoke, ID: id, Effect: n%2 == 0}
 	var line []byte
@@ -122,7 +121,7 @@ func (c *stormClient) call(n int) {
 		invoked.Key = fmt.Sprintf("key-%d", n)
 		work := 0
 		if n/2%c.workEvery == 0 {
-			work = 1 // in the middle of it for a millisecond
+			work = 1 // keeps the call in progress for a millisecond
 		}
 		line = c.dialect.toolCall(id, "append", fmt.Sprintf(`{"key":%q,"ms":%d}`, invoked.Key, work))
 	} else {
@@ -136,7 +135,7 @@ func (c *stormClient) call(n int) {
 	}
 }
 
-// ask sends a call and returns where its answer will be announced.
+// ask sends a call and returns a channel that reports its response.
 func (c *stormClient) ask(invoked history.Event, line []byte) <-chan struct{} {
 	answer := make(chan struct{}, 1)
 	c.waiting.Lock()
@@ -152,32 +151,32 @@ func (c *stormClient) ask(invoked history.Event, line []byte) <-chan struct{} {
 	return answer
 }
 
-// askMuch sends a read whose answer does not fit into the pipe to the client:
-// while the client does not listen, the wrap is stuck with it. The server's own
-// pipe, sixteen times as wide, takes it and everything else.
-func (c *stormClient) askMuch(n int) <-chan struct{} {
+// askLarge sends a read whose response does not fit into the pipe to the client. While the client
+// does not read, gauze blocks on writing it. The server's own pipe is sixteen times as large and
+// accepts it.
+func (c *stormClient) askLarge(n int) <-chan struct{} {
 	invoked := history.Event{
-		Kind: history.Invoke, ID: fmt.Sprintf(`"much-%d"`, n),
-		Key: fmt.Sprintf("much-%d-%s", n, strings.Repeat("x", 4*pipeToClient)),
+		Kind: history.Invoke, ID: fmt.Sprintf(`"large-%d"`, n),
+		Key: fmt.Sprintf("large-%d-%s", n, strings.Repeat("x", 4*pipeToClient)),
 	}
 	return c.ask(invoked, c.dialect.toolCall(invoked.ID, "echo", fmt.Sprintf(`{"text":%q}`, invoked.Key)))
 }
 
 const pipeToClient = 4 << 10
 
-// ears can be covered: then the client does not read what the wrap writes.
-type ears struct {
-	r     io.Reader
-	cover sync.Mutex
+// pausableReader can be paused, so that the client does not read what gauze writes.
+type pausableReader struct {
+	r      io.Reader
+	paused sync.Mutex
 }
 
-func (e *ears) Read(b []byte) (int, error) {
-	e.cover.Lock()
-	e.cover.Unlock() //lint:ignore SA2001 waiting is all that is wanted
+func (e *pausableReader) Read(b []byte) (int, error) {
+	e.paused.Lock()
+	e.paused.Unlock() //lint:ignore SA2001 it only waits while paused
 	return e.r.Read(b)
 }
 
-// listen reads until the wrap says nothing more. heard is told of every answer.
+// listen reads until gauze closes its output and calls heard with every response.
 func (c *stormClient) listen(heard func(history.Event)) error {
 	defer close(c.ended)
 	defer c.stop()
@@ -206,10 +205,10 @@ func (c *stormClient) listen(heard func(history.Event)) error {
 	}
 }
 
-// stop releases every caller; what they still wait for is lost.
+// stop releases every caller. Calls that are still waiting count as lost.
 func (c *stormClient) stop() { c.stopOnce.Do(func() { close(c.stopped) }) }
 
-// watch stops the storm when no answer came for too long.
+// watch stops the storm when no response arrives for tooLong.
 func (c *stormClient) watch(tooLong time.Duration) {
 	tick := time.NewTicker(tooLong / 8)
 	defer tick.Stop()
@@ -229,7 +228,7 @@ func (c *stormClient) watch(tooLong time.Duration) {
 	}
 }
 
-// close ends the conversation, hears the wrap out and waits for it to be gone.
+// close closes gauze's input, reads its remaining output and waits for it to exit.
 func (c *stormClient) close() error {
 	c.in.Close()
 	impatient := time.AfterFunc(20*time.Second, func() { c.cmd.Process.Kill() })

@@ -14,25 +14,23 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// webStorm is one storm against a server behind a URL: so many calls, so many
-// faults, one era, one way to get there.
+// webStorm is one storm against a server over HTTP.
 type webStorm struct {
-	dialect  *dialect
-	way      string // run: stdio to HTTP; serve: HTTP to HTTP
-	eventIDs bool   // the server's streams can be resumed
-	window   int
-	calls    int
-	faults   int
-	callers  int
-	large    int // bytes of a call that does not fit into the buffers of a connection
-	sessions int // clients of gauze serve
-	seed     uint64
-	bug      string        // seeded into the wrap, if it was built with it
-	quiet    time.Duration // without an answer for this long, a call is lost
+	dialect        *dialect
+	way            string // "run" (stdio to HTTP) or "serve" (HTTP to HTTP)
+	eventIDs       bool   // the server's streams can be resumed
+	window         int
+	calls          int
+	faults         int
+	callers        int
+	large          int // bytes of a call that does not fit into a connection's buffers
+	sessions       int // clients of gauze serve
+	seed           uint64
+	bug            string        // seeded into a gauze built with seededbugs
+	silenceTimeout time.Duration // a call without a response for this long is lost
 }
 
-// upstreams is how many sessions the wrap has with the server: each lets in a
-// window of its own.
+// upstreams returns the number of sessions between gauze and the server. Each has its own window.
 func (s *webStorm) upstreams() int {
 	if s.way == "serve" && s.dialect.era == "legacy" {
 		return s.sessions
@@ -40,10 +38,10 @@ func (s *webStorm) upstreams() int {
 	return 1
 }
 
-// legacySessions share the callers among them.
+// legacySessions is the number of sessions that the callers share.
 const legacySessions = 4
 
-// configureWeb spreads the settings over ways, eras and servers.
+// configureWeb returns the storm for each requested way, era and kind of server.
 func configureWeb(base webStorm, era, way string) ([]webStorm, error) {
 	var storms []webStorm
 	for _, w := range []string{"run", "serve"} {
@@ -63,15 +61,15 @@ func configureWeb(base webStorm, era, way string) ([]webStorm, error) {
 		}
 	}
 	if storms == nil {
-		return nil, fmt.Errorf("-era %q, -way %q: allowed are legacy, modern, both and run, serve, both", era, way)
+		return nil, fmt.Errorf("invalid -era %q or -way %q: must be legacy, modern or both, and run, serve or both", era, way)
 	}
 	if base.callers < 1 || base.faults < 0 || base.calls <= base.faults {
-		return nil, errors.New("there must be a caller, and more calls than faults")
+		return nil, errors.New("-callers must be at least 1, and -calls greater than -faults")
 	}
 	return storms, nil
 }
 
-// runWebStorms lets one storm after the other pass.
+// runWebStorms runs the storms one after another.
 func runWebStorms(base webStorm, era, way, gauze, jsonTo string) error {
 	storms, err := configureWeb(base, era, way)
 	if err != nil {
@@ -101,14 +99,14 @@ func runWebStorms(base webStorm, era, way, gauze, jsonTo string) error {
 	}
 	for _, r := range results {
 		if !r.Pass {
-			return errors.New("a promise was broken")
+			return errors.New("a guarantee was violated")
 		}
 	}
 	return nil
 }
 
-// server answers in streams where they can be resumed, and in the modern era;
-// otherwise in plain JSON where it can.
+// server returns a server that replies with streams in the modern era and where streams can be
+// resumed, and with plain JSON elsewhere if possible.
 func (s *webStorm) server() *faultyhttp.Server {
 	cfg := faultyhttp.Config{Era: faultyhttp.Era(s.dialect.era), Stateful: s.dialect.era == "legacy", EventIDs: s.eventIDs,
 		RetryAfter: "0", Keep: -1}
@@ -118,7 +116,7 @@ func (s *webStorm) server() *faultyhttp.Server {
 	return faultyhttp.New(cfg)
 }
 
-// run lets the storm pass and checks what is left.
+// run runs the storm and checks the result.
 func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	dir, err := os.MkdirTemp(b.dir, "storm-")
 	if err != nil {
@@ -131,23 +129,23 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 	defer server.Close()
 	status := filepath.Join(dir, "status.json")
 	args := append([]string{s.way, "--url", server.URL(), "--status-file", status}, windowFlag(s.window)...)
-	c := newCrew(s)
-	said := &lastWords{}
+	c := newCallerPool(s)
+	output := &tailBuffer{}
 	if s.way == "run" {
-		err = c.overStdio(s, s.wrap(gauze, args), said)
+		err = c.overStdio(s, s.wrap(gauze, args), output)
 	} else {
-		var f *front
+		var f *httpProcess
 		if f, err = c.overHTTP(s, s.wrap(gauze, append(args, "--no-token", "--listen", "127.0.0.1:0"))); err == nil {
-			said = f.said
+			output = f.output
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
-	fury := s.newFury(c, server)
-	took := c.work(fury, func() {
+	injector := s.newInjector(c, server)
+	took := c.work(injector, func() {
 		showProgress(c.stopped, func() string {
-			return fmt.Sprintf("%s: %d of %d answers, %d of %d blows", s, c.answered.Load(), s.calls, fury.count(), len(c.plan.blows))
+			return fmt.Sprintf("%s: %d of %d answers, %d of %d server faults", s, c.answered.Load(), s.calls, injector.count(), len(c.plan.serverFaults))
 		})
 	})
 	exit := c.close()
@@ -157,15 +155,15 @@ func (s *webStorm) run(b *binaries, gauze string) (*webResult, error) {
 		return nil, err
 	}
 	verdict := history.Check(c.log.Events(), effects, s.limits(c.plan))
-	r := s.result(verdict, c, fury, readStatus(status), took)
+	r := s.result(verdict, c, injector, readStatus(status), took)
 	r.Faults -= left
 	if r.Faults < s.faults*99/100 {
 		r.broke("only %d of %d faults", r.Faults, s.faults)
 	}
 	if exit != nil {
-		r.broke("the wrap ended with %v", exit)
+		r.broke("gauze exited with %v", exit)
 	}
-	r.lastWords = said.String()
+	r.lastOutput = output.String()
 	return r, nil
 }
 
@@ -175,15 +173,16 @@ func (s *webStorm) wrap(gauze string, args []string) *exec.Cmd {
 	return cmd
 }
 
-// defaultWindow is what a blow may cost each upstream where no window is set.
+// defaultWindow is the number of outcomes that a fault of the server may cost each upstream when no
+// window is set.
 const defaultWindow = 4
 
-// limits: a fault of one call may cost the answer to that call. A blow that
-// hits everything in flight may cost the window of every upstream, and the
-// calls that set registers, which no window holds back.
+// limits returns what the planned faults may cost. A fault of one call may cost the outcome of that
+// call. A fault of the server that affects every call in flight may cost the window of every
+// upstream, and the calls that set registers, which the window does not limit.
 func (s *webStorm) limits(p *webPlan) history.Limits {
-	unknown, harms, failed := 0, len(p.blows), 1+s.faults/50
-	for _, b := range p.blows {
+	unknown, harms, failed := 0, len(p.serverFaults), 1+s.faults/50
+	for _, b := range p.serverFaults {
 		if unknown++; b.wide {
 			unknown += cmp.Or(s.window, defaultWindow)*s.upstreams() + s.callers/10
 		}
@@ -195,7 +194,7 @@ func (s *webStorm) limits(p *webPlan) history.Limits {
 		harms++
 		unknown++
 		if writes(n) && (strings.HasPrefix(string(f), "503") || f == faultyhttp.EndSSE || f == faultyhttp.Status404) {
-			failed++ // a call that may not be repeated is answered with what the server did: unavailable, no answer, refused
+			failed++ // a call that must not be repeated gets the server's own failure: unavailable, no response or rejected
 		}
 	}
 	return history.Limits{UnknownPerKill: float64(unknown) / float64(max(1, harms)), Failed: failed}

@@ -10,7 +10,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// callFaults are what a call can ask to go wrong with itself.
+// callFaults lists the faults that a call can request for itself.
 var callFaults = []faultyhttp.Fault{
 	faultyhttp.RSTBeforeEffect, faultyhttp.FINBeforeEffect, faultyhttp.RSTAfterEffect, faultyhttp.FINAfterEffect,
 	faultyhttp.CutBody, faultyhttp.CutSSE, faultyhttp.EndSSE, faultyhttp.ReplaySeen,
@@ -18,54 +18,54 @@ var callFaults = []faultyhttp.Fault{
 	faultyhttp.Status404,
 }
 
-// webPlan is what goes wrong, decided before it begins: so many calls that
-// bring a fault with them, and so many blows at the server.
+// webPlan is the plan of a storm, decided before it begins: the calls that carry a fault, and the
+// faults of the server.
 type webPlan struct {
-	fault []faultyhttp.Fault // by the number of the call; "": none
-	blows []*blow            // in their order
+	fault        []faultyhttp.Fault // by the number of the call; empty for none
+	serverFaults []*serverFault     // in order
 }
 
 func (s *webStorm) newPlan() *webPlan {
 	random := rand.New(rand.NewPCG(s.seed, 2))
 	p := &webPlan{fault: make([]faultyhttp.Fault, s.calls)}
-	for i := range blows {
-		if b := &blows[i]; b.era == "" || b.era == s.dialect.era {
-			p.blows = append(p.blows, slices.Repeat([]*blow{b}, max(1, s.faults/b.oneIn))...)
+	for i := range serverFaults {
+		if b := &serverFaults[i]; b.era == "" || b.era == s.dialect.era {
+			p.serverFaults = append(p.serverFaults, slices.Repeat([]*serverFault{b}, max(1, s.faults/b.oneIn))...)
 		}
 	}
-	random.Shuffle(len(p.blows), func(i, k int) { p.blows[i], p.blows[k] = p.blows[k], p.blows[i] })
+	random.Shuffle(len(p.serverFaults), func(i, k int) { p.serverFaults[i], p.serverFaults[k] = p.serverFaults[k], p.serverFaults[i] })
 	kinds := slices.DeleteFunc(slices.Clone(callFaults), func(f faultyhttp.Fault) bool {
 		return f == faultyhttp.Status404 && s.dialect.era != "legacy" || f == faultyhttp.ReplaySeen && !s.eventIDs
 	})
-	where := random.Perm(s.calls)[:max(0, s.faults-len(p.blows))]
+	where := random.Perm(s.calls)[:max(0, s.faults-len(p.serverFaults))]
 	for i, n := range where {
 		p.fault[n] = kinds[i%len(kinds)]
 	}
 	return p
 }
 
-// errand is one call to be made.
-type errand struct {
+// plannedCall is one call to make.
+type plannedCall struct {
 	number    int
-	invoked   history.Event // without an id: that is up to who asks
+	invoked   history.Event // without an id, which the caller chooses
 	tool      string
 	arguments string
 	fault     faultyhttp.Fault
 }
 
-// errand number n: half of them append, a tenth sets a register that belongs
-// to its caller alone, the rest reads.
-func (p *webPlan) errand(caller, n int) errand {
-	e := errand{number: n, fault: p.fault[n]}
+// plannedCall returns call number n. Half of the calls append, a tenth sets a register that belongs
+// to its caller alone, and the rest read.
+func (p *webPlan) plannedCall(caller, n int) plannedCall {
+	e := plannedCall{number: n, fault: p.fault[n]}
 	work := 0
 	if n/2%16 == 0 {
-		work = 1 // in the middle of it for a millisecond
+		work = 1 // keeps the call in progress for a millisecond
 	}
 	own := ""
 	if e.fault != "" {
 		times := 1
 		if n%16 == 7 {
-			times = 2 // what is repeated fails once more
+			times = 2 // the first repetition fails as well
 		}
 		own = fmt.Sprintf(`,"fault":%q,"times":%d`, e.fault, times)
 	}
@@ -85,14 +85,14 @@ func (p *webPlan) errand(caller, n int) errand {
 	return e
 }
 
-// writes says whether errand number n changes anything.
+// writes reports whether call number n has an effect.
 func writes(n int) bool { return n%2 == 0 || n%10 == 9 }
 
-// largeErrand does not fit into the buffers of a connection: a server that
-// hangs up in the middle of it has provably not read it.
-func largeErrand(number, size int) errand {
+// largePlannedCall returns a call that does not fit into a connection's buffers, so a server that
+// closes the connection in the middle of it has provably not read it.
+func largePlannedCall(number, size int) plannedCall {
 	key := fmt.Sprintf("large-%d", number)
-	return errand{
+	return plannedCall{
 		number: number, tool: "append", fault: rstInLargeBody, invoked: history.Event{Kind: history.Invoke, Effect: true, Key: key},
 		arguments: `{"key":"` + key + `","padding":"` + strings.Repeat("x", size) + `"}`,
 	}
@@ -100,8 +100,8 @@ func largeErrand(number, size int) errand {
 
 const rstInLargeBody = faultyhttp.RSTInBody + ", large"
 
-// webEffects is the ledger as the checker wants it. The server is one process
-// all the time: each of its generations counts as one.
+// webEffects returns the server's ledger for the checker. The server is a single process, so each
+// of its generations counts as one.
 func webEffects(server *faultyhttp.Server) ([]history.Effect, error) {
 	entries, err := server.Entries()
 	var effects []history.Effect

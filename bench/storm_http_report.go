@@ -11,7 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/bench/history"
 )
 
-// webResult is one storm over HTTP, told.
+// webResult is the result of one storm over HTTP.
 type webResult struct {
 	Way      string `json:"way"`
 	Era      string `json:"era"`
@@ -20,31 +20,31 @@ type webResult struct {
 	Bug      string `json:"bug,omitempty"`
 	Seed     uint64 `json:"seed"`
 	*history.Verdict
-	Faults          int             `json:"faults"` // of calls and blows together, without those that nobody met
-	UnknownPerFault float64         `json:"unknown_per_fault"`
-	Blows           map[string]int  `json:"blows"`
-	ByFault         map[string]fate `json:"by_fault"`
-	Replays         int             `json:"replays"` // -1: the wrap did not say
-	Seconds         float64         `json:"seconds"`
-	CallsPerSecond  float64         `json:"calls_per_second"`
-	Problems        []string        `json:"problems"`
-	Pass            bool            `json:"pass"`
+	Faults          int                      `json:"faults"` // of calls and of the server, without those that did not occur
+	UnknownPerFault float64                  `json:"unknown_per_fault"`
+	ServerFaults    map[string]int           `json:"blows"`
+	ByFault         map[string]outcomeCounts `json:"by_fault"`
+	Replays         int                      `json:"replays"` // -1 if gauze wrote no status
+	Seconds         float64                  `json:"seconds"`
+	CallsPerSecond  float64                  `json:"calls_per_second"`
+	Problems        []string                 `json:"problems"`
+	Pass            bool                     `json:"pass"`
 	name            string
-	lastWords       string
+	lastOutput      string
 }
 
-// fate is what became of the calls that brought the same fault.
-type fate struct {
+// outcomeCounts counts the results of the calls that carried the same fault.
+type outcomeCounts struct {
 	Calls   int `json:"calls"`
 	OK      int `json:"ok"`
 	Unknown int `json:"unknown"`
 	Failed  int `json:"failed"`
 }
 
-func (s *webStorm) result(v *history.Verdict, c *crew, f *fury, status *wrapStatus, took time.Duration) *webResult {
+func (s *webStorm) result(v *history.Verdict, c *callerPool, f *faultInjector, status *wrapStatus, took time.Duration) *webResult {
 	r := &webResult{
 		Way: s.way, Era: s.dialect.era, EventIDs: s.eventIDs, Window: s.window, Bug: s.bug, Seed: s.seed, name: s.String(),
-		Verdict: v, Faults: v.Kills + v.Harms, UnknownPerFault: v.UnknownPerKill(), Blows: f.struck, ByFault: c.fates(),
+		Verdict: v, Faults: v.Kills + v.Injected, UnknownPerFault: v.UnknownPerKill(), ServerFaults: f.injected, ByFault: c.outcomes(),
 		Replays: -1, Seconds: took.Seconds(), CallsPerSecond: float64(v.Calls) / took.Seconds(), Pass: true,
 	}
 	if status != nil {
@@ -54,7 +54,7 @@ func (s *webStorm) result(v *history.Verdict, c *crew, f *fury, status *wrapStat
 		r.broke("%s: %d", rule, v.Broken[rule])
 	}
 	if f.err != nil {
-		r.broke("the server did not start again: %v", f.err)
+		r.broke("the server did not restart: %v", f.err)
 	}
 	r.Problems = append(r.Problems, c.losses...)
 	return r
@@ -65,13 +65,13 @@ func (r *webResult) broke(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// noFault is what calls are counted under that brought none; a blow may have
-// hit them.
+// noFault is the key for calls without a fault of their own. A fault of the server may have
+// affected them.
 const noFault = "(none)"
 
-// fates counts the first answer to every call by the fault it brought.
-func (c *crew) fates() map[string]fate {
-	all := map[string]fate{}
+// outcomes counts the first response to every call by the fault it carried.
+func (c *callerPool) outcomes() map[string]outcomeCounts {
+	all := map[string]outcomeCounts{}
 	asked := map[string]bool{}
 	for _, e := range c.log.Events() {
 		name := string(c.faults[e.ID])
@@ -97,8 +97,7 @@ func (c *crew) fates() map[string]fate {
 	return all
 }
 
-// printWebStorms shows the storms side by side, one a column, and then what
-// became of the calls by what happened to them: ok, unknown, failed.
+// printWebStorms prints the storms as columns of a table, then the results of the calls by fault.
 func printWebStorms(w io.Writer, results []*webResult) {
 	row, flush := columns(w, results)
 	count := func(n int) string { return fmt.Sprint(n) }
@@ -114,19 +113,19 @@ func printWebStorms(w io.Writer, results []*webResult) {
 	row("unknown", func(r *webResult) string { return count(r.Unknown) })
 	row("faults", func(r *webResult) string { return count(r.Faults) })
 	row("unknown per fault", func(r *webResult) string { return fmt.Sprintf("%.2f", r.UnknownPerFault) })
-	for i := range blows {
-		row("  "+blows[i].name, func(r *webResult) string { return count(r.Blows[blows[i].name]) })
+	for i := range serverFaults {
+		row("  "+serverFaults[i].name, func(r *webResult) string { return count(r.ServerFaults[serverFaults[i].name]) })
 	}
 	row("effects in the ledger", func(r *webResult) string { return count(r.Effects) })
 	row("duplicated effects", func(r *webResult) string { return count(r.Duplicates) })
-	row("idempotent ones repeated", func(r *webResult) string { return count(r.Repeated) })
+	row("idempotent effects repeated", func(r *webResult) string { return count(r.Repeated) })
 	row("replays", func(r *webResult) string { return count(r.Replays) })
 	row("seconds", func(r *webResult) string { return fmt.Sprintf("%.1f", r.Seconds) })
 	row("calls/s", func(r *webResult) string { return fmt.Sprintf("%.0f", r.CallsPerSecond) })
-	row("promises", func(r *webResult) string { return map[bool]string{true: "kept", false: "BROKEN"}[r.Pass] })
+	row("guarantees", func(r *webResult) string { return map[bool]string{true: "kept", false: "BROKEN"}[r.Pass] })
 	flush()
 
-	fmt.Fprintln(w, "\ncalls by the fault they brought: ok / unknown / failed")
+	fmt.Fprintln(w, "\ncalls by fault: ok / unknown / failed")
 	row, flush = columns(w, results)
 	for _, name := range faultNames(results) {
 		row(name, func(r *webResult) string {
@@ -150,7 +149,7 @@ func faultNames(results []*webResult) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// explain says what went wrong, if anything did.
+// explain prints what went wrong, if anything did.
 func (r *webResult) explain(w io.Writer) {
 	if r.Pass {
 		return
@@ -159,7 +158,7 @@ func (r *webResult) explain(w io.Writer) {
 	for _, line := range append(r.Problems, r.Examples...) {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
-	if said := strings.TrimSpace(r.lastWords); said != "" {
-		fmt.Fprintf(w, "  last words of the wrap:\n    %s\n", strings.ReplaceAll(said, "\n", "\n    "))
+	if output := strings.TrimSpace(r.lastOutput); output != "" {
+		fmt.Fprintf(w, "  last output of gauze:\n    %s\n", strings.ReplaceAll(output, "\n", "\n    "))
 	}
 }

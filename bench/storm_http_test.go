@@ -8,11 +8,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
-// smallWebStorms are as rough as the big ones, only shorter.
+// smallWebStorms returns storms that are as rough as the big ones, but shorter.
 func smallWebStorms(t *testing.T, era, bug string) []webStorm {
 	t.Helper()
 	storms, err := configureWeb(webStorm{
-		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: 1, bug: bug, quiet: 20 * time.Second,
+		calls: 600, faults: 90, callers: 32, large: 1 << 20, seed: 1, bug: bug, silenceTimeout: 20 * time.Second,
 	}, era, "both")
 	if err != nil {
 		t.Fatal(err)
@@ -30,13 +30,13 @@ func TestSmallWebStormKeepsEveryPromise(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !r.Pass {
-				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastWords)
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastOutput)
 			}
 		})
 	}
 }
 
-// A wrap that repeats what it must not is caught, on either way.
+// A gauze that repeats calls it must not repeat is detected on either way.
 func TestSeededBugIsCaughtOverHTTP(t *testing.T) {
 	windowstest.Skip(t)
 	b, gauze := buildWithBugs(t)
@@ -47,7 +47,7 @@ func TestSeededBugIsCaughtOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Broken[history.Duplicated] == 0 {
-				t.Errorf("%d faults, and nobody noticed: %q", r.Faults, r.Problems)
+				t.Errorf("%d faults, but the bug was not detected: %q", r.Faults, r.Problems)
 			}
 			t.Log(r.Problems)
 		})

@@ -11,40 +11,40 @@ import (
 	"github.com/gauze-mcp/gauze/bench/history"
 )
 
-// killer ends the server again and again, evenly spread over the answers, each
-// time at a random moment and only once the one before was replaced.
+// killer kills the server repeatedly, evenly spread over the responses, each time at a random
+// moment and only after the previous server has been replaced.
 type killer struct {
 	client  *stormClient
 	pidFile string
 	random  *rand.Rand
-	every   int64 // answers from one kill to the next
+	every   int64 // responses from one kill to the next
 	planned int
-	quick   bool          // some kills follow the one before at once
+	quick   bool          // some kills follow the previous one immediately
 	fast    bool          // every kill comes as soon as the server is seen
-	over    chan struct{} // closed: nobody calls any more
+	over    chan struct{} // closed when the calls have ended
 
 	mu      sync.Mutex
 	kills   int
 	outage  outage
-	outages []float64 // milliseconds from a kill to the first answer to a later call
+	outages []float64 // milliseconds from a kill to the first response to a later call
 }
 
-// outage is what callers see of the last kill.
+// outage is the effect of the last kill on the callers.
 type outage struct {
 	began     time.Time
 	firstCall int64 // the first call made after the kill
-	ended     bool  // and it, or a later one, was answered
+	ended     bool  // this call, or a later one, was answered
 }
 
 func (s *storm) newKiller(c *stormClient, pidFile string) *killer {
 	return &killer{
 		client: c, pidFile: pidFile, random: rand.New(rand.NewPCG(s.seed, 1)),
-		every:   int64(s.calls / (s.kills + 4)), // the last one has calls left to be seen by
+		every:   int64(s.calls / (s.kills + 4)), // leaves calls for the last server to answer
 		planned: s.kills, quick: s.quick, fast: s.fast, over: make(chan struct{}), outage: outage{ended: true},
 	}
 }
 
-// heard is told of every answer.
+// heard records a response.
 func (k *killer) heard(e history.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,7 +54,7 @@ func (k *killer) heard(e history.Event) {
 	}
 }
 
-// callNumber is n of the ids n and "call-n".
+// callNumber returns n for the ids n and "call-n".
 func callNumber(id string) int64 {
 	n, err := strconv.ParseInt(strings.Trim(id, `"cal-`), 10, 64)
 	if err != nil {
@@ -63,17 +63,17 @@ func callNumber(id string) int64 {
 	return n
 }
 
-// count is how many kills there were so far.
+// count returns the number of kills so far.
 func (k *killer) count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.kills
 }
 
-// serve kills until it has killed enough or nobody calls any more.
+// serve kills servers until it has killed enough or the calls have ended.
 func (k *killer) serve() {
 	for last := 0; k.count() < k.planned; {
-		pid, ok := k.nextVictim(last)
+		pid, ok := k.nextServer(last)
 		if !ok {
 			return
 		}
@@ -83,16 +83,15 @@ func (k *killer) serve() {
 	}
 }
 
-// nextVictim waits until the next kill is due and the server that replaced the
-// last one is at work again: what the kill interrupted has been repeated by
-// then, and no read is interrupted twice in a row. A quick kill does not wait
-// for that: it comes with the first answer.
-func (k *killer) nextVictim(last int) (pid int, ok bool) {
+// nextServer waits until the next kill is due and the server that replaced the last one has
+// answered a call. By then the interrupted calls have been repeated, so no read is interrupted
+// twice in a row. A quick kill comes with the first response.
+func (k *killer) nextServer(last int) (pid int, ok bool) {
 	due, settle := k.every*int64(k.count()+1), k.every/2
 	if k.quick && k.count()%4 == 3 {
 		due, settle = 0, 1
 	}
-	tick := time.NewTicker(look)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -114,7 +113,7 @@ func (k *killer) nextVictim(last int) (pid int, ok bool) {
 	}
 }
 
-// registered is the server that started last, 0 if there was none yet.
+// registered returns the process id of the server that started last, or 0 if there is none.
 func (k *killer) registered() int {
 	text, err := os.ReadFile(k.pidFile)
 	if err != nil {
@@ -124,8 +123,8 @@ func (k *killer) registered() int {
 	return pid
 }
 
-// kill takes turns: half of the servers die out of the blue, a quarter at rest,
-// a quarter unable to read.
+// kill rotates: half of the servers are killed without preparation, a quarter while idle and a
+// quarter while stopped.
 func (k *killer) kill(pid int) {
 	tally := tallyFile(k.pidFile, pid)
 	switch k.count() % 4 {
@@ -134,7 +133,7 @@ func (k *killer) kill(pid int) {
 	case 2:
 		k.killStopped(pid)
 	default:
-		end(pid)
+		killProcess(pid)
 	}
 	began, firstCall := time.Now(), k.client.next.Load()
 	gone := waitUntil(func() bool { return isGone(pid) })
@@ -145,13 +144,12 @@ func (k *killer) kill(pid int) {
 	k.outage = outage{began: began, firstCall: firstCall}
 }
 
-// killSettled kills a server that has answered all it read, while the wrap is
-// stuck with a client that does not listen: the answers are in the pipe,
-// complete, for whoever reads to the end.
+// killSettled kills a server that has answered everything it read, while gauze is blocked on a
+// client that does not read. The complete responses are still in the pipe.
 func (k *killer) killSettled(pid int, tally string) {
 	c := k.client
-	c.ears.cover.Lock()
-	answer := c.askMuch(k.count())
+	c.pausable.paused.Lock()
+	answer := c.askLarge(k.count())
 	calm := 0
 	waitUntil(func() bool {
 		if calm++; !settled(tally) {
@@ -159,29 +157,30 @@ func (k *killer) killSettled(pid int, tally string) {
 		}
 		return calm > 6 // longer than any call takes
 	})
-	end(pid)
-	waitUntil(func() bool { return isGone(pid) }) // the wrap knows
-	time.Sleep(3 * time.Millisecond)              // and has begun to act on it
-	c.ears.cover.Unlock()
+	killProcess(pid)
+	waitUntil(func() bool { return isGone(pid) }) // gauze has reaped it
+	time.Sleep(3 * time.Millisecond)              // gauze has begun to react
+	c.pausable.paused.Unlock()
 	select {
 	case <-answer:
 	case <-c.stopped:
 	}
 }
 
-// killStopped lets the wrap write to a server that does not read any more.
+// killStopped makes gauze write to a server that no longer reads.
 func (k *killer) killStopped(pid int) {
-	freeze(pid)
+	suspendProcess(pid)
 	time.Sleep(time.Duration(k.random.Int64N(int64(time.Millisecond))))
-	end(pid)
+	killProcess(pid)
 }
 
-// look is how often something is looked at.
-const look = 500 * time.Microsecond
+// pollInterval is how often waitUntil and its like check their condition.
+const pollInterval = 500 * time.Microsecond
 
-// waitUntil looks until the condition holds, but not for ever; it reports whether it does.
+// waitUntil polls until the condition holds or a time limit passes. It reports whether the
+// condition holds.
 func waitUntil(condition func() bool) bool {
-	for begin := time.Now(); time.Since(begin) < 200*time.Millisecond; time.Sleep(look) {
+	for begin := time.Now(); time.Since(begin) < 200*time.Millisecond; time.Sleep(pollInterval) {
 		if condition() {
 			return true
 		}

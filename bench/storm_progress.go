@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// showProgress keeps one line up to date, if there is somebody to look at it.
+// showProgress keeps one line up to date if stderr is a terminal.
 func showProgress(stopped <-chan struct{}, line func() string) {
 	info, err := os.Stderr.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -26,15 +26,15 @@ func showProgress(stopped <-chan struct{}, line func() string) {
 	}
 }
 
-// lastWords keeps the end of what the wrap says on stderr.
-type lastWords struct {
+// tailBuffer keeps the end of what gauze writes to stderr.
+type tailBuffer struct {
 	mu   sync.Mutex
 	text []byte
 }
 
 const mostWords = 600
 
-func (w *lastWords) Write(b []byte) (int, error) {
+func (w *tailBuffer) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text = append(w.text, b...)
@@ -44,7 +44,7 @@ func (w *lastWords) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (w *lastWords) String() string {
+func (w *tailBuffer) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return string(w.text)

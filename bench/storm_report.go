@@ -12,11 +12,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// maxBeyondStart is what a recovery may take, in milliseconds at p99, beyond
-// the server's own start.
+// maxBeyondStart is the p99 limit of a recovery beyond the server's own start, in milliseconds.
 const maxBeyondStart = 25.0
 
-// stormResult is one storm, told.
+// stormResult is the result of one storm.
 type stormResult struct {
 	Era    string `json:"era"`
 	Window int    `json:"window"`
@@ -27,14 +26,14 @@ type stormResult struct {
 	UnknownLimit   float64   `json:"unknown_per_kill_limit"`
 	KillsPlanned   int       `json:"kills_planned"`
 	Restarts       int       `json:"restarts"`
-	Recovery       *recovery `json:"recovery"` // nil: the wrap did not say
+	Recovery       *recovery `json:"recovery"` // nil if gauze wrote no status
 	OutageP50      float64   `json:"outage_p50_ms"`
 	OutageP99      float64   `json:"outage_p99_ms"`
 	Seconds        float64   `json:"seconds"`
 	CallsPerSecond float64   `json:"calls_per_second"`
 	Problems       []string  `json:"problems"`
 	Pass           bool      `json:"pass"`
-	lastWords      string
+	lastOutput     string
 }
 
 func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, seconds float64) *stormResult {
@@ -59,15 +58,15 @@ func (s *storm) result(v *history.Verdict, k *killer, status *wrapStatus, second
 		r.broke("only %d of %d kills", v.Kills, s.kills)
 	}
 	if n := v.Failed[string(fault.CrashLoop)]; n > 0 && !s.fast {
-		r.broke("%d calls failed because of a crash loop, allowed are 0", n)
+		r.broke("%d calls failed because of a crash loop; the limit is 0", n)
 	}
 	if r.Recovery != nil && r.Recovery.BeyondP99 > maxBeyondStart && !s.fast {
-		r.broke("recovery p99 is %.1f ms beyond the server's start, allowed are %g", r.Recovery.BeyondP99, maxBeyondStart)
+		r.broke("recovery p99 is %.1f ms beyond the server's start; the limit is %g", r.Recovery.BeyondP99, maxBeyondStart)
 	}
 	return r
 }
 
-// unknownPerKill shows the number beside its limit, if it has one.
+// unknownPerKill formats the number with its limit, if it has one.
 func (r *stormResult) unknownPerKill() string {
 	if r.UnknownLimit == 0 {
 		return fmt.Sprintf("%.2f", r.UnknownPerKill)
@@ -87,7 +86,7 @@ func (r *stormResult) broke(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 }
 
-// printStorms shows the storms side by side, one a column.
+// printStorms prints the storms as columns of a table.
 func printStorms(w io.Writer, results []*stormResult) {
 	row, flush := columns(w, results)
 	count := func(n int) string { return fmt.Sprint(n) }
@@ -114,14 +113,14 @@ func printStorms(w io.Writer, results []*stormResult) {
 	row("outage for callers p99", func(r *stormResult) string { return ms(r.OutageP99) })
 	row("seconds", func(r *stormResult) string { return fmt.Sprintf("%.1f", r.Seconds) })
 	row("calls/s", func(r *stormResult) string { return fmt.Sprintf("%.0f", r.CallsPerSecond) })
-	row("promises", func(r *stormResult) string { return map[bool]string{true: "kept", false: "BROKEN"}[r.Pass] })
+	row("guarantees", func(r *stormResult) string { return map[bool]string{true: "kept", false: "BROKEN"}[r.Pass] })
 	flush()
 	for _, r := range results {
 		r.explain(w)
 	}
 }
 
-// columns prints a table with one result a column: row adds a row.
+// columns starts a table with one result per column. row adds a row.
 func columns[T any](w io.Writer, results []T) (row func(name string, value func(T) string), flush func() error) {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	return func(name string, value func(T) string) {
@@ -135,12 +134,12 @@ func columns[T any](w io.Writer, results []T) (row func(name string, value func(
 
 func (r *stormResult) recovered(value func(*recovery) float64) string {
 	if r.Recovery == nil {
-		return "not told"
+		return "unknown"
 	}
 	return fmt.Sprintf("%.1f ms", value(r.Recovery))
 }
 
-// explain says what went wrong, if anything did.
+// explain prints what went wrong, if anything did.
 func (r *stormResult) explain(w io.Writer) {
 	if r.Pass {
 		return
@@ -149,12 +148,12 @@ func (r *stormResult) explain(w io.Writer) {
 	for _, line := range append(r.Problems, r.Examples...) {
 		fmt.Fprintf(w, "  %s\n", line)
 	}
-	if said := strings.TrimSpace(r.lastWords); said != "" {
-		fmt.Fprintf(w, "  last words of the wrap:\n    %s\n", strings.ReplaceAll(said, "\n", "\n    "))
+	if output := strings.TrimSpace(r.lastOutput); output != "" {
+		fmt.Fprintf(w, "  last output of gauze:\n    %s\n", strings.ReplaceAll(output, "\n", "\n    "))
 	}
 }
 
-// faultCodes are all that occurred, sorted.
+// faultCodes returns all fault codes that occurred, sorted.
 func faultCodes[T any](results []T, failed func(T) map[string]int) []string {
 	codes := map[string]bool{}
 	for _, r := range results {

@@ -13,22 +13,22 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// storm is one configuration: so many calls, so many kills, one era, one window.
+// storm is one configuration of a storm.
 type storm struct {
 	dialect        *dialect
-	window         int // 0: gauze runs with the flags a user has
+	window         int // 0 if --window is not passed to gauze
 	calls, kills   int
-	quick          bool // some kills follow the one before at once
+	quick          bool // some kills follow the previous one immediately
 	fast           bool // every kill comes before the server has answered a call
 	callers        int
-	workEvery      int // one in so many calls with an effect takes a millisecond
+	workEvery      int // every n-th call with an effect takes a millisecond
 	seed           uint64
-	bug            string        // seeded into the wrap, if it was built with it
-	quiet          time.Duration // without any answer for this long, the rest is lost
+	bug            string        // seeded into a gauze built with seededbugs
+	silenceTimeout time.Duration // without a response for this long, the remaining calls are lost
 	unknownPerKill float64
 }
 
-// run lets the storm pass and checks what is left.
+// run runs the storm and checks the result.
 func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
 	dir, err := os.MkdirTemp(b.dir, "storm-")
 	if err != nil {
@@ -39,22 +39,22 @@ func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
 	flags := append([]string{"run", "--status-file", statusFile}, windowFlag(s.window)...)
 	cmd := exec.Command(gauze, append(flags, "--", b.self, roleStormServer, pidFile, "-era", s.dialect.era, "-ledger", ledger)...)
 	cmd.Env = append(os.Environ(), "GAUZE_SEEDED_BUG="+s.bug)
-	said := &lastWords{}
-	cmd.Stderr = said
+	output := &tailBuffer{}
+	cmd.Stderr = output
 	client, err := newStormClient(s.dialect, cmd, s.workEvery)
 	if err != nil {
 		return nil, err
 	}
 	if err := client.open(); err != nil {
 		cmd.Process.Kill()
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
 
 	begin := time.Now()
 	kills := s.newKiller(client, pidFile)
 	exit, err := s.pass(client, kills)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, said)
+		return nil, fmt.Errorf("%w\n%s", err, output)
 	}
 	seconds := time.Since(begin).Seconds()
 
@@ -62,20 +62,20 @@ func (s *storm) run(b *binaries, gauze string) (*stormResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits := history.Limits{UnknownPerKill: s.unknownPerKill, InOrder: s.window == 1, Failed: s.mayFail()}
+	limits := history.Limits{UnknownPerKill: s.unknownPerKill, InOrder: s.window == 1, Failed: s.maxFailed()}
 	if s.fast {
 		limits.UnknownPerKill, limits.Failed = float64(s.calls), s.calls
 	}
 	verdict := history.Check(client.log.Events(), effects, limits)
 	r := s.result(verdict, kills, readStatus(statusFile), seconds)
 	if exit != nil {
-		r.broke("the wrap ended with %v", exit)
+		r.broke("gauze exited with %v", exit)
 	}
-	r.lastWords = said.String()
+	r.lastOutput = output.String()
 	return r, nil
 }
 
-// windowFlag is what a run with a fixed window adds to the command line.
+// windowFlag returns the arguments that set the window.
 func windowFlag(window int) []string {
 	if window == 0 {
 		return nil
@@ -83,11 +83,11 @@ func windowFlag(window int) []string {
 	return []string{"--window", strconv.Itoa(window)}
 }
 
-// pass runs the callers, the killer and the reader, and returns when the wrap is gone.
+// pass runs the callers, the killer and the reader, and returns after gauze has exited.
 func (s *storm) pass(client *stormClient, kills *killer) (exit, err error) {
 	var callers, killing, others sync.WaitGroup
 	others.Go(func() { err = client.listen(kills.heard) })
-	others.Go(func() { client.watch(s.quiet) })
+	others.Go(func() { client.watch(s.silenceTimeout) })
 	others.Go(func() {
 		showProgress(client.stopped, func() string {
 			return fmt.Sprintf("%s: %d of %d answers, %d of %d kills",
@@ -107,16 +107,16 @@ func (s *storm) pass(client *stormClient, kills *killer) (exit, err error) {
 	return exit, err
 }
 
-// mayFail is how many calls may be given up: a read that was with the server at
-// two deaths in a row is not sent a third time, which only quick kills make likely.
-func (s *storm) mayFail() int {
+// maxFailed returns the number of calls that may fail. A read that was in flight at two consecutive
+// deaths is not sent a third time, which only quick kills make likely.
+func (s *storm) maxFailed() int {
 	if s.quick {
 		return s.kills / 2
 	}
 	return 1 + s.kills/100
 }
 
-// readEffects is the ledger as the checker wants it.
+// readEffects reads the ledger for the checker.
 func readEffects(path string) ([]history.Effect, error) {
 	entries, _, err := faultyserver.ReadLedger(path)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 
 const roleStormServer = "_storm-server"
 
-// runStormServer is the server under fire: it says which process it is, so
-// that it can be killed, keeps a tally, and becomes the faulty server.
+// runStormServer runs the server that the storm kills. It writes its process id to a file, keeps a
+// tally and becomes the faulty server.
 //
-// Every fourth one is careful: it reads one value at a time and not a byte
-// beyond its closing brace, and finishes it before it reads on. Behind such a
-// server the rest of the pipe is provably unread, to the byte.
+// Every fourth one reads one JSON value at a time, not a byte beyond its closing brace, and
+// finishes it before reading on. With such a server the rest of the pipe is provably unread, to the
+// byte.
 func runStormServer(args []string) error {
 	tally, err := register(args[0])
 	if err != nil {
@@ -31,8 +31,8 @@ func runStormServer(args []string) error {
 	return nil
 }
 
-// register opens the tally and replaces the file with the pid as a whole:
-// whoever reads it sees one server or the next.
+// register opens the tally and replaces the pid file atomically, so that its readers see one server
+// or the next.
 func register(pidFile string) (*tally, error) {
 	pid := os.Getpid()
 	file, err := os.Create(tallyFile(pidFile, pid))
@@ -46,9 +46,9 @@ func register(pidFile string) (*tally, error) {
 	return &tally{file: file}, os.Rename(next, pidFile)
 }
 
-// valueReader returns one JSON object per Read, as a line, and leaves
-// everything behind its closing brace in the pipe, the line end included. The
-// JSON must be what this benchmark and the wrap write: no newline inside.
+// valueReader returns one JSON object per Read, as a line, and leaves everything after its closing
+// brace in the pipe, including the newline. The JSON must be what this benchmark and gauze write:
+// without newlines inside.
 type valueReader struct {
 	r    io.Reader
 	rest []byte
@@ -67,8 +67,8 @@ func (v *valueReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// value reads until the braces balance, each time only as many bytes as there
-// are braces to close: fewer cannot be left.
+// value reads until the braces balance, each time only as many bytes as there are braces to close:
+// at least as many must follow.
 func (v *valueReader) value() (value []byte, err error) {
 	room := make([]byte, 16)
 	depth, quoted, escaped := 0, false, false
@@ -79,7 +79,7 @@ func (v *valueReader) value() (value []byte, err error) {
 		}
 		for _, c := range some {
 			if depth == 0 && c != '{' {
-				continue // the line end of the value before
+				continue // the newline after the previous value
 			}
 			value = append(value, c)
 			switch {

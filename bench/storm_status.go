@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// wrapStatus is what the wrap says of itself at its end.
+// wrapStatus is the status that gauze writes when it exits.
 type wrapStatus struct {
 	Restarts   int       `json:"restarts"`
 	Replays    int       `json:"replays"`
 	Unknowns   int       `json:"unknowns"`
-	RecoveryMS []float64 `json:"recovery_ms"` // death detected to session restored
-	StartMS    []float64 `json:"start_ms"`    // of the same recoveries, the server's own share: spawn to first answer
+	RecoveryMS []float64 `json:"recovery_ms"` // from the detected exit to the restored session
+	StartMS    []float64 `json:"start_ms"`    // the server's own share of the same recoveries: from spawn to first response
 }
 
-// readStatus returns nil if the wrap left no status.
+// readStatus returns nil if gauze wrote no status.
 func readStatus(file string) *wrapStatus {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -28,7 +28,7 @@ func readStatus(file string) *wrapStatus {
 	return &s
 }
 
-// recovery is how long the wrap needed, and how much of it was not the server's own start.
+// recovery summarizes how long recoveries took, and how much of it was not the server's own start.
 type recovery struct {
 	P50       float64 `json:"p50_ms"`
 	P99       float64 `json:"p99_ms"`

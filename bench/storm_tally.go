@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// tally is what the server under fire writes down about itself, on disk, so
-// that it can be read when the server is dead: how many requests it took and
-// how many of them it answered. If they are equal, no answer died with it.
+// tally is what the killed server records about itself on disk, to be read after its death: how
+// many requests it has read and how many of them it has answered. If the numbers are equal, no
+// response was lost with it.
 type tally struct {
 	mu       sync.Mutex
 	file     *os.File
@@ -22,9 +22,8 @@ type tally struct {
 
 func tallyFile(pidFile string, pid int) string { return fmt.Sprintf("%s.%d", pidFile, pid) }
 
-// took is noted before the server sees the request, hasAnswered after its
-// answer is in the pipe: whenever death comes, the tally errs towards requests
-// without an answer.
+// took records a request before the server sees it; hasAnswered records a response after it is in
+// the pipe. Whenever the server is killed, the tally errs towards unanswered requests.
 func (t *tally) took() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,14 +38,14 @@ func (t *tally) hasAnswered() {
 	t.file.WriteAt(binary.LittleEndian.AppendUint64(nil, t.answered), 8)
 }
 
-// settled reads a tally from outside: are all requests answered? Of a dead
-// server this is a fact, of a living one it is news from a moment ago.
+// settled reads a tally file and reports whether all requests are answered. For a dead server this
+// is final; for a running one it may be out of date.
 func settled(tallyFile string) bool {
 	data, err := os.ReadFile(tallyFile)
 	return err == nil && len(data) == 16 && bytes.Equal(data[:8], data[8:])
 }
 
-// talliedInput hands on one line at a time and counts the requests.
+// talliedInput returns one line at a time and counts the requests.
 type talliedInput struct {
 	lines *bufio.Reader
 	tally *tally
@@ -69,7 +68,7 @@ func (in *talliedInput) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// talliedOutput counts the answers, one a write.
+// talliedOutput counts the responses. Each Write is one message.
 type talliedOutput struct {
 	w     io.Writer
 	tally *tally

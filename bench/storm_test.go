@@ -9,11 +9,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
-// smallStorm is as rough as the big one, only shorter.
+// smallStorm is as rough as the big one, but shorter.
 func smallStorm(t *testing.T, b *binaries, gauze, era, bug string, window int) *stormResult {
 	t.Helper()
 	storms, err := configure(storm{
-		calls: 3200, kills: 64, quick: true, callers: 64, workEvery: 1, seed: 1, bug: bug, quiet: 10 * time.Second,
+		calls: 3200, kills: 64, quick: true, callers: 64, workEvery: 1, seed: 1, bug: bug, silenceTimeout: 10 * time.Second,
 	}, era, window)
 	if err != nil {
 		t.Fatal(err)
@@ -45,14 +45,13 @@ func TestSmallStormKeepsEveryPromise(t *testing.T) {
 	for _, d := range dialects {
 		t.Run(d.era, func(t *testing.T) {
 			if r := smallStorm(t, b, gauze, d.era, "", 0); !r.Verdict.Pass() || r.Kills != r.KillsPlanned {
-				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastWords)
+				t.Errorf("%v %q\n%s", r.Problems, r.Examples, r.lastOutput)
 			}
 		})
 	}
 }
 
-// A checker that never complains proves nothing: break the wrap on purpose,
-// and it must, for the right reason.
+// The checker must detect each seeded bug, for the right reason.
 func TestSeededBugsAreCaught(t *testing.T) {
 	windowstest.Skip(t)
 	b, gauze := buildWithBugs(t)
@@ -66,7 +65,7 @@ func TestSeededBugsAreCaught(t *testing.T) {
 		t.Run(bug, func(t *testing.T) {
 			r, want := smallStorm(t, b, gauze, "legacy", bug, 4), caughtBy[bug]
 			if !slices.ContainsFunc(want, func(rule history.Rule) bool { return r.Broken[rule] > 0 }) {
-				t.Errorf("%d kills, %d of them settled, and nobody noticed any of %q; seen: %q", r.Kills, r.Settled, want, r.Problems)
+				t.Errorf("%d kills, %d of them settled, but none of %q was detected; detected: %q", r.Kills, r.Settled, want, r.Problems)
 			}
 			t.Log(r.Settled, r.Problems)
 		})

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// webClient is one client of an HTTP endpoint, with connections of its own. It
-// speaks the same lines as the clients on stdio.
+// webClient is a client of an HTTP endpoint with its own connections. It sends the same lines as
+// the stdio clients.
 type webClient struct {
 	dialect *dialect
 	url     string
 	web     *http.Client
-	session string // of the legacy era, once there is one
+	session string // of the legacy era, after initialize
 }
 
-// newWebClient prepares a client that keeps so many connections between calls.
+// newWebClient returns a client that keeps up to this many connections between calls.
 func newWebClient(d *dialect, url string, connections int) *webClient {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	return &webClient{dialect: d, url: url, web: &http.Client{Transport: &http.Transport{
@@ -29,7 +29,7 @@ func newWebClient(d *dialect, url string, connections int) *webClient {
 	}}}
 }
 
-// open says what comes before the first call.
+// open sends the opening of the dialect.
 func (c *webClient) open(ctx context.Context) error {
 	for _, o := range c.dialect.opening {
 		answers := 0
@@ -48,17 +48,17 @@ func (c *webClient) open(ctx context.Context) error {
 	return nil
 }
 
-// send posts one message and hands on each message of the response, until it ends.
-func (c *webClient) send(ctx context.Context, line []byte, hear func(line []byte)) error {
+// send posts one message and calls read with each message of the response.
+func (c *webClient) send(ctx context.Context, line []byte, read func(line []byte)) error {
 	res, err := c.post(ctx, line)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	return hearBody(res, hear)
+	return readBody(res, read)
 }
 
-// post sends one message; the response is the caller's to read and to close.
+// post sends one message. The caller must close the response.
 func (c *webClient) post(ctx context.Context, line []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(line))
 	if err != nil {
@@ -75,7 +75,8 @@ func (c *webClient) post(ctx context.Context, line []byte) (*http.Response, erro
 	return res, nil
 }
 
-// address sets the headers: what every era wants, and what a modern message repeats outside of its body.
+// address sets the headers that every message requires, and those that repeat a part of a modern
+// message.
 func (c *webClient) address(h http.Header, line []byte) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "application/json, text/event-stream")
@@ -94,15 +95,15 @@ func (c *webClient) address(h http.Header, line []byte) {
 
 func (c *webClient) close() { c.web.CloseIdleConnections() }
 
-// hearBody reads a response to its end: one JSON text, or a stream of events.
-func hearBody(res *http.Response, hear func(line []byte)) error {
+// readBody reads a whole response: one JSON message, or a stream of events.
+func readBody(res *http.Response, read func(line []byte)) error {
 	switch kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); {
 	case kind == "text/event-stream" && res.StatusCode == http.StatusOK:
-		return hearEvents(res.Body, hear)
+		return readEvents(res.Body, read)
 	case kind == "application/json":
 		body, err := io.ReadAll(res.Body)
 		if err == nil {
-			hear(body)
+			read(body)
 		}
 		return err
 	default:
@@ -114,8 +115,8 @@ func hearBody(res *http.Response, hear func(line []byte)) error {
 	}
 }
 
-// hearEvents reads a stream of events; the data of each is one message.
-func hearEvents(r io.Reader, hear func(line []byte)) error {
+// readEvents reads a stream of events. The data of each event is one message.
+func readEvents(r io.Reader, read func(line []byte)) error {
 	lines := bufio.NewReaderSize(r, 4<<10)
 	var data []byte
 	for {
@@ -129,7 +130,7 @@ func hearEvents(r io.Reader, hear func(line []byte)) error {
 		case bytes.HasPrefix(line, []byte("data:")):
 			data = append(data, bytes.TrimLeft(line[len("data:"):], " ")...)
 		case len(bytes.TrimRight(line, "\r\n")) == 0 && len(data) > 0:
-			hear(data)
+			read(data)
 			data = data[:0]
 		}
 		for full { // the rest of a long line

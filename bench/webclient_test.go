@@ -10,7 +10,7 @@ func TestHearEvents(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	stream := ": hello\n\nevent: message\ndata: one\n\nid: 7\ndata: \n\ndata: " + long + "\n\ndata:three\r\n\r\ndata: cut off"
 	var heard []string
-	if err := hearEvents(strings.NewReader(stream), func(line []byte) {
+	if err := readEvents(strings.NewReader(stream), func(line []byte) {
 		heard = append(heard, strings.TrimSpace(string(line)))
 	}); err != nil {
 		t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 
 const roleProxy = "_proxy"
 
-// runProxy is the least a process between two HTTP parties can do: read the
-// request whole, send it on, send back what comes, look at nothing. What it
-// costs is the price of being there; what the wrap costs beyond it is ours.
+// runProxy does the least that an HTTP proxy can do: it reads the whole request, forwards it and
+// returns the response without looking at either. Anything that gauze costs beyond it is added by
+// gauze.
 func runProxy(args []string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

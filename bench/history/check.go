@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// Rule is one promise a history can break.
+// Rule is a guarantee that a history can violate.
 type Rule string
 
 const (
-	Lost          Rule = "lost"               // a call without an answer
-	Double        Rule = "answered twice"     // a call with more than one
-	NeverAsked    Rule = "never asked"        // an answer to no call, or an effect of none
-	Duplicated    Rule = "duplicated effect"  // a key more than once in the ledger
-	Reverted      Rule = "reverted"           // an idempotent effect came again, after a later one
-	Invented      Rule = "invented success"   // ok, and the ledger or the echo disagrees
-	FalseDenial   Rule = "false denial"       // "did not happen", and it is in the ledger
-	ThrownAway    Rule = "thrown away answer" // unknown, although the answer was there to be read
-	OutOfOrder    Rule = "out of order"       // effects in another order than their calls
-	ForeignAnswer Rule = "foreign answer"     // neither the server's answer nor an honest fault
-	GaveUp        Rule = "gave up"            // a call failed that patience would have saved
-	TooUnknown    Rule = "too many unknown"   // more unknown answers per kill, or other harm, than allowed
+	Lost          Rule = "lost"               // a call has no response
+	Double        Rule = "answered twice"     // a call has more than one response
+	NeverAsked    Rule = "never asked"        // a response or an effect belongs to no call
+	Duplicated    Rule = "duplicated effect"  // a key is in the ledger more than once
+	Reverted      Rule = "reverted"           // an idempotent effect was repeated after a later one
+	Invented      Rule = "invented success"   // the call succeeded, but the ledger or the echo disagrees
+	FalseDenial   Rule = "false denial"       // the call "did not happen", but it is in the ledger
+	ThrownAway    Rule = "thrown away answer" // the outcome is unknown although the response could be read
+	OutOfOrder    Rule = "out of order"       // the effects have a different order from their calls
+	ForeignAnswer Rule = "foreign answer"     // the response is neither the server's nor a fault
+	GaveUp        Rule = "gave up"            // a call failed that waiting would have saved
+	TooUnknown    Rule = "too many unknown"   // there are more unknown outcomes per kill or other fault than allowed
 )
 
-// Limits are what differs from one run to the next.
+// Limits are the settings that differ between runs.
 type Limits struct {
-	UnknownPerKill float64 // at most; other harm counts as a kill does
-	Failed         int     // at most this many answers with a fault other than unknown
-	InOrder        bool    // one effect at a time: the ledger must show the order of the calls
+	UnknownPerKill float64 // maximum; other faults count as kills
+	Failed         int     // maximum number of responses with a fault other than unknown
+	InOrder        bool    // one effect at a time: the ledger must have the order of the calls
 }
 
-// Verdict is what the history amounts to.
+// Verdict summarizes a history and the rules it violates.
 type Verdict struct {
 	Calls      int            `json:"calls"`
 	Answers    int            `json:"answers"`
@@ -39,36 +39,35 @@ type Verdict struct {
 	Failed     map[string]int `json:"failed"` // by code
 	Effects    int            `json:"effects"`
 	Duplicates int            `json:"duplicates"`
-	Repeated   int            `json:"repeated"` // idempotent effects that came more than once
+	Repeated   int            `json:"repeated"` // idempotent effects that occurred more than once
 	Kills      int            `json:"kills"`
-	Harms      int            `json:"harms"`         // other than kills
-	Settled    int            `json:"kills_settled"` // of a server that had answered all it had read
-	Broken     map[Rule]int   `json:"broken"`        // how often each rule was broken
-	Examples   []string       `json:"examples"`      // the first few, in words
+	Injected   int            `json:"harms"`         // faults other than kills
+	Settled    int            `json:"kills_settled"` // kills of a server that had answered everything it had read
+	Broken     map[Rule]int   `json:"broken"`        // number of violations by rule
+	Examples   []string       `json:"examples"`      // the first few violations
 }
 
-// Pass reports whether every rule held.
+// Pass reports whether no rule was violated.
 func (v *Verdict) Pass() bool { return len(v.Broken) == 0 }
 
-// UnknownPerKill is the price of a kill, or other harm, in answers nobody can
-// vouch for.
+// UnknownPerKill returns the number of unknown outcomes per kill or other fault.
 func (v *Verdict) UnknownPerKill() float64 {
-	if v.Kills+v.Harms == 0 {
+	if v.Kills+v.Injected == 0 {
 		return 0
 	}
-	return float64(v.Unknown) / float64(v.Kills+v.Harms)
+	return float64(v.Unknown) / float64(v.Kills+v.Injected)
 }
 
-const mostExamples = 12
+const maxExamples = 12
 
 func (v *Verdict) broke(r Rule, format string, args ...any) {
 	v.Broken[r]++
-	if v.Broken[r] <= 3 && len(v.Examples) < mostExamples {
+	if v.Broken[r] <= 3 && len(v.Examples) < maxExamples {
 		v.Examples = append(v.Examples, string(r)+": "+fmt.Sprintf(format, args...))
 	}
 }
 
-// call is one call and the first answer it got.
+// call is one call and the first response to it.
 type call struct {
 	Event
 	order   int
@@ -76,10 +75,10 @@ type call struct {
 	answer  Event
 }
 
-// Check holds the history against the ledger.
+// Check compares the history with the ledger.
 func Check(events []Event, ledger []Effect, limits Limits) *Verdict {
 	v := &Verdict{Failed: map[string]int{}, Broken: map[Rule]int{}, Effects: len(ledger)}
-	calls, settled := v.tell(events)
+	calls, settled := v.readEvents(events)
 	byKey := map[string]*call{}
 	for _, c := range calls {
 		if c.Effect {
@@ -90,11 +89,11 @@ func Check(events []Event, ledger []Effect, limits Limits) *Verdict {
 	for _, c := range calls {
 		v.judge(c, done[c.Key], settled)
 	}
-	if harms := v.Kills + v.Harms; v.UnknownPerKill() > limits.UnknownPerKill || harms == 0 && v.Unknown > 0 {
-		v.broke(TooUnknown, "%d after %d kills, allowed are %.2f per kill", v.Unknown, harms, limits.UnknownPerKill)
+	if faults := v.Kills + v.Injected; v.UnknownPerKill() > limits.UnknownPerKill || faults == 0 && v.Unknown > 0 {
+		v.broke(TooUnknown, "%d after %d kills; the limit is %.2f per kill", v.Unknown, faults, limits.UnknownPerKill)
 	}
 	if failed := v.failed(); failed > limits.Failed {
-		v.broke(GaveUp, "%d calls, allowed are %d: %v", failed, limits.Failed, v.Failed)
+		v.broke(GaveUp, "%d calls; the limit is %d: %v", failed, limits.Failed, v.Failed)
 	}
 	return v
 }
@@ -107,9 +106,9 @@ func (v *Verdict) failed() int {
 	return n
 }
 
-// tell goes through the story once, in order: an answer that comes before its
-// question is an answer to nothing.
-func (v *Verdict) tell(events []Event) (calls []*call, settled map[int]bool) {
+// readEvents reads the events in order. A response that comes before its request belongs to no
+// call.
+func (v *Verdict) readEvents(events []Event) (calls []*call, settled map[int]bool) {
 	byID := map[string]*call{}
 	settled = map[int]bool{}
 	for _, e := range events {
@@ -124,13 +123,13 @@ func (v *Verdict) tell(events []Event) (calls []*call, settled map[int]bool) {
 				v.Settled++
 				settled[e.PID] = true
 			}
-		case Harm:
-			v.Harms++
+		case Injected:
+			v.Injected++
 		default:
 			v.Answers++
 			c := byID[e.ID]
 			if c == nil {
-				v.broke(NeverAsked, "an answer with id %s", e.ID)
+				v.broke(NeverAsked, "a response with id %s", e.ID)
 				continue
 			}
 			c.answers++
@@ -144,7 +143,7 @@ func (v *Verdict) tell(events []Event) (calls []*call, settled map[int]bool) {
 	return calls, settled
 }
 
-// readLedger returns who did what: key to process, of the first time.
+// readLedger returns the process that had each effect first, by key.
 func (v *Verdict) readLedger(ledger []Effect, byKey map[string]*call, limits Limits) map[string]int {
 	done := map[string]int{}
 	newest := map[string]int{} // by register
@@ -172,24 +171,24 @@ func (v *Verdict) readLedger(ledger []Effect, byKey map[string]*call, limits Lim
 		}
 		done[e.Key] = e.PID
 		if limits.InOrder && c.order < last {
-			v.broke(OutOfOrder, "%s was asked for before the effect it follows", e.Key)
+			v.broke(OutOfOrder, "%s was requested before the effect it follows", e.Key)
 		}
 		last = max(last, c.order)
 	}
 	return done
 }
 
-// readRegister takes an idempotent effect: newest is the last call that set
-// the same. Whoever was told that nobody knows must expect it at any time.
+// readRegister records an idempotent effect. newest is the last call that set each register. A
+// repetition after a later call is a violation only if its own response was a success: a call with
+// an unknown outcome may take effect at any time.
 func (v *Verdict) readRegister(c *call, newest map[string]int) {
 	if c.order < newest[c.Register] && c.answer.Kind == OK {
-		v.broke(Reverted, "%s came after a later call had set it", c.Key)
+		v.broke(Reverted, "%s took effect again after a later call had set the register", c.Key)
 	}
 	newest[c.Register] = max(newest[c.Register], c.order)
 }
 
-// judge compares what one caller was told with what was done by process pid, 0
-// if nothing was.
+// judge compares the response to a call with what process pid did. A pid of 0 means no effect.
 func (v *Verdict) judge(c *call, pid int, settled map[int]bool) {
 	if c.answers == 0 {
 		v.broke(Lost, "%.60s, id %s", c.Key, c.ID)
@@ -219,7 +218,7 @@ func (v *Verdict) judge(c *call, pid int, settled map[int]bool) {
 	}
 }
 
-// Rules lists the broken ones, sorted.
+// Rules returns the violated rules, sorted.
 func (v *Verdict) Rules() []Rule {
 	var rules []Rule
 	for r := range v.Broken {

@@ -1,54 +1,53 @@
-// Package history decides whether what clients were told agrees with what the
-// server really did.
+// Package history decides whether the responses that clients received agree with what the server
+// did.
 //
-//	history.go  what happened, in order: calls made, answers received, servers killed
-//	check.go    the rules, and the verdict
+//	history.go  what happened, in order: calls, responses, kills
+//	check.go    the rules and the verdict
 //
-// It is pure: events and effects in, verdict out. Nothing here knows how the
-// events came about.
+// It is pure: events and effects in, verdict out, no matter how the events came about.
 package history
 
 import "sync"
 
-// Kind says what happened.
+// Kind is the kind of an event.
 type Kind int
 
 const (
-	Invoke  Kind = iota // a call was made
-	OK                  // the server's own answer arrived
-	Fail                // an answer says that the call failed, and why
-	Unknown             // an answer says that nobody knows whether the call took effect
-	Foreign             // an answer arrived that is none of these
-	Kill                // the server was killed
-	Harm                // something else was done to the server, or to one call
+	Invoke   Kind = iota // A call was made.
+	OK                   // The server's own response arrived.
+	Fail                 // The response is a fault: the call failed.
+	Unknown              // The response says that it is unknown whether the call took effect.
+	Foreign              // The response is none of these.
+	Kill                 // The server was killed.
+	Injected             // Another fault was injected into the server or one call.
 )
 
-// Event is one thing that happened; never edited.
+// Event is something that happened. It is never modified.
 type Event struct {
 	Kind Kind
-	ID   string // of the call, as the bytes on the wire
+	ID   string // of the call, as on the wire
 
-	Effect bool   // Invoke: the call leaves a mark in the ledger
-	Key    string // Invoke: what makes the call unique; OK: what came back
+	Effect bool   // Invoke: the call adds an entry to the ledger
+	Key    string // Invoke: identifies the call; OK: what the response returned
 
-	// Invoke: what the call sets, if it is idempotent: it may be done more than
-	// once, but not after a later call set the same to something else.
+	// Register is what an idempotent call sets. It may take effect more than once, but not after a
+	// later call has set the same register. Only for Invoke.
 	Register string
 
-	Code   string // Fail: the name of the fault; Foreign: what arrived instead
-	Unsent bool   // Fail: the answer claims that the call did not happen
+	Code   string // Fail: the fault code; Foreign: the response
+	Unsent bool   // Fail: the response claims that the call did not run
 
 	PID     int  // Kill: the process
-	Settled bool // Kill: it had answered everything it had read, as far as it was concerned
+	Settled bool // Kill: the server had answered everything it had read
 }
 
-// Effect is a mark in the ledger: the server really did it.
+// Effect is an entry in the ledger: the server did it.
 type Effect struct {
 	Key string
-	PID int // who did it
+	PID int // the process that did it
 }
 
-// Log collects events in the order they happen, from many goroutines.
+// Log collects events in order. It is safe for concurrent use.
 type Log struct {
 	mu     sync.Mutex
 	events []Event
@@ -61,7 +60,7 @@ func (l *Log) Add(e Event) {
 	l.events = append(l.events, e)
 }
 
-// Events is the history so far.
+// Events returns the events so far.
 func (l *Log) Events() []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,9 +1,8 @@
-// Command sdkserver is an echo server written with the official Go SDK, the
-// typical server the overhead benchmark stands in front of: on stdio, or with
-// -http behind a URL, as the SDK serves it by default.
+// Command sdkserver is an echo server written with the official Go SDK. It is the typical server of
+// the overhead benchmark, on stdio or with -http over HTTP, as the SDK serves it by default.
 //
-// It is a binary of its own, so that the servers started by the thousand do not
-// carry the SDK's start-up.
+// It is a separate binary so that the servers that are started by the thousand do not pay for the
+// SDK's start-up.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 )
 
 type echoInput struct {
-	Text string `json:"text" jsonschema:"the text to send back"`
+	Text string `json:"text" jsonschema:"the text to return"`
 }
 
 func echo(_ context.Context, _ *mcp.CallToolRequest, in echoInput) (*mcp.CallToolResult, any, error) {
@@ -27,13 +26,13 @@ func echo(_ context.Context, _ *mcp.CallToolRequest, in echoInput) (*mcp.CallToo
 }
 
 func main() {
-	overHTTP := flag.Bool("http", false, "serve HTTP on a free port, and say on stderr which")
-	stateless := flag.Bool("stateless", false, "with -http: without sessions, as the modern era is")
+	overHTTP := flag.Bool("http", false, "serve HTTP on a free port and print the address to stderr")
+	stateless := flag.Bool("stateless", false, "with -http: serve without sessions, as in the modern era")
 	flag.Parse()
 	server := mcp.NewServer(&mcp.Implementation{Name: "sdk-echo", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{
 		Name:        "echo",
-		Description: "Sends the text back.",
+		Description: "Returns the text.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 	}, echo)
 	var err error

@@ -15,7 +15,7 @@ func TestFollowCountsLeavesAndShowsOnlyFailures(t *testing.T) {
 	events := `go: downloading something
 {"Action":"run","Package":"p","Test":"TestGood"}
 {"Action":"output","Package":"p","Test":"TestGood","Output":"=== RUN   TestGood\n"}
-{"Action":"output","Package":"p","Test":"TestGood","Output":"nobody needs this\n"}
+{"Action":"output","Package":"p","Test":"TestGood","Output":"output of a passing test\n"}
 {"Action":"pass","Package":"p","Test":"TestGood"}
 {"Action":"run","Package":"p","Test":"TestParent"}
 {"Action":"run","Package":"p","Test":"TestParent/ok"}
@@ -43,7 +43,7 @@ func TestFollowCountsLeavesAndShowsOnlyFailures(t *testing.T) {
 			t.Errorf("the output lacks %q:\n%s", want, out.String())
 		}
 	}
-	if strings.Contains(out.String(), "nobody needs this") {
+	if strings.Contains(out.String(), "output of a passing test") {
 		t.Errorf("a passing test was shown:\n%s", out.String())
 	}
 }
@@ -83,7 +83,7 @@ func TestPackageThatDoesNotBuildIsOneFailure(t *testing.T) {
 		t.Errorf("got %+v, %v", f.total(), err)
 	}
 	if !strings.Contains(out.String(), "undefined: x") {
-		t.Errorf("the compiler's words are missing:\n%s", out.String())
+		t.Errorf("the compiler's output is missing:\n%s", out.String())
 	}
 }
 
@@ -138,7 +138,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	if _, err := choose(allSteps(false), false, "tset"); err == nil || !strings.Contains(err.Error(), "staticcheck") {
-		t.Errorf("an unknown step should be answered with the names there are: %v", err)
+		t.Errorf("the error for an unknown step must list the steps: %v", err)
 	}
 }
 

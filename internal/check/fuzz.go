@@ -13,13 +13,14 @@ import (
 	"strings"
 )
 
-// fuzzRuns is a smoke test's worth per target. A count, not a time: when its time is up, the fuzzer of Go now and then
-// reports "context deadline exceeded" as a failure of the target.
+// fuzzRuns is the number of inputs per target, enough for a smoke test. It is a count and not a
+// time because the Go fuzzer sometimes reports "context deadline exceeded" as a failure when its
+// time is up.
 const fuzzRuns = 1_000
 
 type fuzzTarget struct{ pkg, name string }
 
-// fuzzAll finds every fuzz target and runs each for a moment.
+// fuzzAll finds every fuzz target and runs each briefly.
 func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 	files, err := quietly(ctx, nil, "go", "list", "-f", fuzzFiles, "./...")
 	if err != nil {
@@ -30,7 +31,7 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 		return tally{}, err
 	}
 	if len(targets) == 0 {
-		return tally{}, errors.New("no fuzz target found: the search for them is broken")
+		return tally{}, errors.New("no fuzz target found: fuzzTargets does not work")
 	}
 	var t tally
 	var failures []string
@@ -55,7 +56,8 @@ const fuzzFiles = `{{range .TestGoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
 {{end}}{{range .XTestGoFiles}}{{$.ImportPath}}	{{$.Dir}}/{{.}}
 {{end}}`
 
-// fuzzTargets reads the files themselves; go test -list would build every test a second time to answer the same.
+// fuzzTargets reads the test files themselves, because go test -list would build every test a
+// second time.
 func fuzzTargets(listed []byte) ([]fuzzTarget, error) {
 	var targets []fuzzTarget
 	for line := range bytes.Lines(listed) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// testEvent is what `go test -json` prints; see `go doc cmd/test2json`.
+// testEvent is an event that `go test -json` prints; see `go doc cmd/test2json`.
 type testEvent struct {
 	Action      string
 	Package     string
@@ -25,11 +25,12 @@ type testEvent struct {
 	FailedBuild string
 }
 
-// goTest is a step that is one run of `go test`: Go's line for every package as it comes, the output of tests that fail.
+// goTest returns a step that runs `go test`. It prints Go's line for every package as it arrives,
+// and the output of failed tests.
 func goTest(args ...string) func(context.Context, io.Writer) (tally, error) {
 	return func(ctx context.Context, out io.Writer) (tally, error) {
 		cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector is written in C
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // the race detector requires cgo
 		cmd.WaitDelay = 10 * time.Second
 		f := newFollower(out)
 		err := f.run(cmd)
@@ -37,7 +38,7 @@ func goTest(args ...string) func(context.Context, io.Writer) (tally, error) {
 	}
 }
 
-// run starts a `go test -json` and follows it to its end.
+// run runs a `go test -json` command and follows its output.
 func (f *follower) run(cmd *exec.Cmd) error {
 	cmd.Stderr = f.out
 	events, err := cmd.StdoutPipe()
@@ -54,7 +55,7 @@ func (f *follower) run(cmd *exec.Cmd) error {
 	return nil
 }
 
-// follow reads the events of one run, prints what a reader wants to see, and counts.
+// follow reads the events of one run, prints the relevant output and counts the results.
 func (f *follower) follow(events io.Reader) error {
 	lines := bufio.NewReader(events)
 	for {
@@ -64,7 +65,7 @@ func (f *follower) follow(events io.Reader) error {
 			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
 				f.take(e)
 			} else {
-				io.WriteString(f.out, line) // the go command itself speaks
+				io.WriteString(f.out, line) // output of the go command itself
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -80,19 +81,19 @@ type testID struct{ pkg, test string }
 
 type follower struct {
 	out         io.Writer
-	verbose     bool // shows what tests print that pass
+	verbose     bool // also prints the output of tests that pass
 	packages    map[string]tally
-	said        map[testID]*strings.Builder
-	parents     map[testID]bool // has subtests: they are counted in its place
-	failedBelow map[testID]bool // something inside it failed and was counted
+	output      map[testID]*strings.Builder
+	parents     map[testID]bool // has subtests, which are counted in its place
+	failedBelow map[testID]bool // a subtest failed and was counted
 }
 
 func newFollower(out io.Writer) *follower {
-	return &follower{out: out, packages: map[string]tally{}, said: map[testID]*strings.Builder{},
+	return &follower{out: out, packages: map[string]tally{}, output: map[testID]*strings.Builder{},
 		parents: map[testID]bool{}, failedBelow: map[testID]bool{}}
 }
 
-// total is the sum over all packages.
+// total returns the sum over all packages.
 func (f *follower) total() (sum tally) {
 	for _, t := range f.packages {
 		sum = sum.plus(t)
@@ -100,7 +101,7 @@ func (f *follower) total() (sum tally) {
 	return sum
 }
 
-// count adds one outcome of a package.
+// count adds a result to a package.
 func (f *follower) count(pkg string, one tally) { f.packages[pkg] = f.packages[pkg].plus(one) }
 
 // table prints the counts of every package.
@@ -120,14 +121,15 @@ func (f *follower) take(e testEvent) {
 			f.parents[up] = true
 		}
 	case "output":
-		f.hear(id, e.Output)
+		f.collect(id, e.Output)
 	case "pass", "skip", "fail":
 		f.ended(id, e)
 	}
 }
 
-// hear keeps what a test prints until it is known whether it failed; what a package prints is shown at once.
-func (f *follower) hear(id testID, text string) {
+// collect keeps the output of a test until its result is known. It prints the output of a package
+// immediately.
+func (f *follower) collect(id testID, text string) {
 	if id.test == "" {
 		if text != "PASS\n" && !strings.Contains(text, "[no test files]") {
 			io.WriteString(f.out, text)
@@ -135,18 +137,18 @@ func (f *follower) hear(id testID, text string) {
 		return
 	}
 	if strings.HasPrefix(text, "=== ") {
-		return // RUN, PAUSE, CONT: of interest to go test -v
+		return // RUN, PAUSE and CONT matter only to go test -v
 	}
-	if f.said[id] == nil {
-		f.said[id] = &strings.Builder{}
+	if f.output[id] == nil {
+		f.output[id] = &strings.Builder{}
 	}
-	f.said[id].WriteString(text)
+	f.output[id].WriteString(text)
 }
 
 func (f *follower) ended(id testID, e testEvent) {
 	if e.Action == "fail" {
 		f.show(id)
-		if !f.failedBelow[id] { // else it is counted already; this line only passes it on
+		if !f.failedBelow[id] { // otherwise the failed subtest was already counted
 			f.count(id.pkg, tally{failed: 1})
 		}
 		if up, ok := id.parent(); ok {
@@ -155,7 +157,7 @@ func (f *follower) ended(id testID, e testEvent) {
 	} else if id.test != "" && !f.parents[id] {
 		if e.Action == "skip" {
 			f.count(id.pkg, tally{skipped: 1})
-			f.show(id) // a silent skip reads like a pass
+			f.show(id) // a skip without a reason looks like a pass
 		} else {
 			f.count(id.pkg, tally{passed: 1})
 			if f.verbose {
@@ -163,19 +165,19 @@ func (f *follower) ended(id testID, e testEvent) {
 			}
 		}
 	}
-	delete(f.said, id)
+	delete(f.output, id)
 	delete(f.parents, id) // -count runs the same name again
 	delete(f.failedBelow, id)
 }
 
-// show prints what a test printed.
+// show prints the output of a test.
 func (f *follower) show(id testID) {
-	if said := f.said[id]; said != nil {
-		io.WriteString(f.out, said.String())
+	if output := f.output[id]; output != nil {
+		io.WriteString(f.out, output.String())
 	}
 }
 
-// parent is the test a subtest belongs to, or the package of a top-level test.
+// parent returns the parent test of a subtest, or the package of a top-level test.
 func (id testID) parent() (testID, bool) {
 	if id.test == "" {
 		return testID{}, false

@@ -1,11 +1,13 @@
-// Command check is the one test command of this repository: format, vet, lint, real parts, tests, fuzz, repeats, demo.
+// Command check is the only test command of this repository: format, vet, lint, real parts, tests,
+// fuzz, repeats, demo.
 //
 //	go run ./internal/check              everything
 //	go run ./internal/check -quick       without the real servers and the repeats
-//	go run ./internal/check -only test   one step; "vet" means all steps whose name starts with it
+//	go run ./internal/check -only test   one step; "vet" selects all steps whose name starts with it
 //
-// It needs Go and the usual registries; on a Debian-like machine with root it brings the rest itself. The last line is
-// "N passed, N failed": each Go test counts as one, and each other step as one.
+// It requires Go and access to the usual registries; on a Debian-like machine, as root, it installs
+// everything else itself. The last line is "N passed, N failed": each Go test counts as one, and
+// each other step as one.
 package main
 
 import (
@@ -32,7 +34,7 @@ func main() {
 func check(ctx context.Context, args []string, out io.Writer) int {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	flags.SetOutput(out)
-	quick := flags.Bool("quick", false, "leave out the real servers and the repeats")
+	quick := flags.Bool("quick", false, "skip the real servers and the repeats")
 	only := flags.String("only", "", "run only this step, or the steps whose names start with it: "+names(allSteps(false)))
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -53,7 +55,7 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 	return report(ctx, steps, out)
 }
 
-// report runs the steps one after another and prints how each went, then the sum.
+// report runs the steps one after another and prints the result of each, then the total.
 func report(ctx context.Context, steps []step, out io.Writer) int {
 	began := time.Now()
 	var total tally
@@ -81,17 +83,17 @@ func report(ctx context.Context, steps []step, out io.Writer) int {
 		total = total.plus(t)
 		fmt.Fprintf(out, "%-14s %-6s  %6.1fs  %s\n", s.name, verdict, took, t)
 	}
-	fmt.Fprintf(out, "\n%.0fs altogether", time.Since(began).Seconds())
+	fmt.Fprintf(out, "\n%.0fs in total", time.Since(began).Seconds())
 	if total.skipped > 0 {
 		fmt.Fprintf(out, ", %d skipped", total.skipped)
 	}
 	fmt.Fprintln(out)
 	if ctx.Err() != nil {
-		fmt.Fprintln(out, "interrupted before the end")
+		fmt.Fprintln(out, "interrupted before all steps had run")
 		total.failed++
 	}
 	for _, name := range broken {
-		fmt.Fprintf(out, "failed: %s. next: read its output above, then go run ./internal/check -only %s\n", name, name)
+		fmt.Fprintf(out, "failed: %s\nnext: read its output above, then run: go run ./internal/check -only %s\n", name, name)
 	}
 	fmt.Fprintf(out, "%d passed, %d failed\n", total.passed, total.failed)
 	if total.failed > 0 {
@@ -100,7 +102,7 @@ func report(ctx context.Context, steps []step, out io.Writer) int {
 	return 0
 }
 
-// enterModule makes the root of the module the working directory.
+// enterModule changes the working directory to the root of the module.
 func enterModule() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -108,7 +110,7 @@ func enterModule() error {
 	}
 	file := strings.TrimSpace(string(mod))
 	if file == "" || file == os.DevNull {
-		return errors.New("this is not inside a Go module")
+		return errors.New("not inside a Go module")
 	}
 	return os.Chdir(filepath.Dir(file))
 }

@@ -8,26 +8,27 @@ import (
 	"sync"
 )
 
-// A recovery that works three times in four does not work. Much of a recovery is waiting, so the repeats run side
-// by side, which also shows what only works on an idle machine.
+// Recoveries must work every time, so the named faults are repeated. Much of a recovery is waiting,
+// so the repeats run concurrently, which also reveals what works only on an idle machine.
 const (
-	repeats = 4
-	abreast = 2
-	// Those over HTTP wait for whole seconds, as Retry-After counts, and start no process that could come too late.
+	repeats      = 4
+	parallelRuns = 2
+	// The faults over HTTP wait for whole seconds, the unit of Retry-After, and start no process
+	// that could be late.
 	repeatsHTTP = 2
 )
 
-// repeatFaults runs the named faults often.
+// repeatFaults runs the tests of the named faults several times.
 func repeatFaults(ctx context.Context, out io.Writer) (tally, error) {
-	share := goTest("-race", fmt.Sprintf("-count=%d", repeats/abreast), "-timeout", "10m", "-run", "^TestFault", "-skip", "^TestFaultW", "./internal/proxy/...")
+	share := goTest("-race", fmt.Sprintf("-count=%d", repeats/parallelRuns), "-timeout", "10m", "-run", "^TestFault", "-skip", "^TestFaultW", "./internal/proxy/...")
 	overHTTP := goTest("-race", fmt.Sprintf("-count=%d", repeatsHTTP), "-timeout", "10m", "-run", "^TestFaultW", "./internal/proxy/...", "./internal/gateway/...")
 	shown := &oneAtATime{w: out}
-	tallies, errs := make([]tally, abreast+1), make([]error, abreast+1)
+	tallies, errs := make([]tally, parallelRuns+1), make([]error, parallelRuns+1)
 	var wg sync.WaitGroup
-	for i := range abreast {
+	for i := range parallelRuns {
 		wg.Go(func() { tallies[i], errs[i] = share(ctx, shown) })
 	}
-	wg.Go(func() { tallies[abreast], errs[abreast] = overHTTP(ctx, shown) })
+	wg.Go(func() { tallies[parallelRuns], errs[parallelRuns] = overHTTP(ctx, shown) })
 	wg.Wait()
 	var total tally
 	for _, t := range tallies {
@@ -40,7 +41,7 @@ func repeatFaults(ctx context.Context, out io.Writer) (tally, error) {
 	return total, err
 }
 
-// oneAtATime keeps the writes of several runs whole.
+// oneAtATime serializes the writes of several runs.
 type oneAtATime struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -9,10 +9,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// serverAlone builds the faulty server alone and tells the tests of it: they
-// start it thousands of times, and as a part of a test binary with the race
-// detector it takes ten times as long. If it cannot be built, the tests do
-// without, and the step that compiles it says why.
+// serverAlone builds the faulty server as a separate binary for the tests, which start it thousands
+// of times: as a part of a test binary with the race detector it takes ten times as long to start.
+// If it cannot be built, the tests use their own binary, and the step that compiles it reports the
+// error.
 func serverAlone(ctx context.Context) (remove func()) {
 	dir, err := os.MkdirTemp("", "gauze-check-")
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/realparts"
 )
 
-// step is one thing that must hold.
+// step is one check.
 type step struct {
-	name  string
-	about string
-	slow  bool // left out by -quick
-	asked bool // left out unless it is asked for by its name
-	run   func(ctx context.Context, out io.Writer) (tally, error)
+	name      string
+	about     string
+	slow      bool // skipped by -quick
+	onRequest bool // skipped unless selected by name
+	run       func(ctx context.Context, out io.Writer) (tally, error)
 }
 
 // tally counts outcomes.
@@ -40,7 +40,7 @@ func (t tally) String() string {
 }
 
 func allSteps(quick bool) []step {
-	suite := []string{"-race", "-timeout", "9m", "./internal/realtest", "./..."} // the longest first, or it is waited for alone
+	suite := []string{"-race", "-timeout", "9m", "./internal/realtest", "./..."} // the longest package first, so that it does not run alone at the end
 	if quick {
 		suite = append([]string{"-short"}, suite...)
 	}
@@ -55,43 +55,43 @@ func allSteps(quick bool) []step {
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
 		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true,
 			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
-		{name: "clients", about: "thirty servers of ten clients wrapped and given back, secrets shown by no command, memory under attack", slow: true,
+		{name: "clients", about: "thirty servers of ten clients wrapped and unwrapped, no secret in any output, memory under attack", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
 		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "./internal/hostile")},
-		{name: "broken", about: "set-ups broken in named ways, with real servers, diagnosed and healed", slow: true,
+		{name: "broken", about: "broken set-ups with real servers, diagnosed and healed", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
-		{name: "judges", about: "what is written into the files of Claude Code and Codex, in their own words", slow: true,
+		{name: "judges", about: "Claude Code and Codex read what gauze writes into their files", slow: true,
 			run: command([]string{"CI=true", "GAUZE_JUDGES=claude-code,codex"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
-		{name: "judges-all", about: "the same with five clients", slow: true, asked: true,
+		{name: "judges-all", about: "five clients read what gauze writes into their files", slow: true, onRequest: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
-		{name: "differential", about: "thirty real servers and a thousand generated ones, directly and behind gauze", slow: true, asked: true,
+		{name: "differential", about: "thirty real servers and a thousand generated ones, directly and through gauze", slow: true, onRequest: true,
 			run: command([]string{"CI=true", "GAUZE_DIFFERENTIAL_ALL=1", "GAUZE_DIFFERENTIAL_SEEDS=1000"}, "go", "test", "-count=1", "-timeout", "30m", "./internal/differential")},
-		{name: "slow", about: "servers that take longer than a minute, directly and behind gauze", slow: true, asked: true,
+		{name: "slow", about: "servers that take longer than a minute, directly and through gauze", slow: true, onRequest: true,
 			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
-		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, asked: true, run: windowsTest},
-		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, asked: true, run: windowsReal},
+		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, onRequest: true, run: windowsTest},
+		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, onRequest: true, run: windowsReal},
 		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
-		{name: "repeat", about: fmt.Sprintf("the named faults, %d times over", repeats), slow: true, run: repeatFaults},
-		{name: "conformance", about: "the official suite, direct and behind gauze, check by check", slow: true, run: command(nil, "go", "run", "./internal/conformance")},
+		{name: "repeat", about: fmt.Sprintf("the named faults, %d times", repeats), slow: true, run: repeatFaults},
+		{name: "conformance", about: "the official suite, directly and through gauze, check by check", slow: true, run: command(nil, "go", "run", "./internal/conformance")},
 		{name: "demo", about: "gauze demo", run: demo},
 	}
 }
 
-// choose keeps the steps asked for.
+// choose returns the selected steps.
 func choose(steps []step, quick bool, only string) ([]step, error) {
 	var chosen []step
 	for _, s := range steps {
 		if only != "" && s.name != only && !strings.HasPrefix(s.name, only+"-") {
 			continue
 		}
-		if (quick && s.slow || s.asked) && only == "" {
+		if (quick && s.slow || s.onRequest) && only == "" {
 			continue
 		}
 		chosen = append(chosen, s)
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("no step called %q here; there are %s", only, names(steps))
+		return nil, fmt.Errorf("unknown step %q: must be one of %s", only, names(steps))
 	}
 	return chosen, nil
 }
@@ -104,7 +104,8 @@ func names(steps []step) string {
 	return strings.Join(all, ", ")
 }
 
-// command is a step that is one quiet command: nothing printed unless it fails, then everything.
+// command returns a step that runs a command. It prints the command's output only if the command
+// fails.
 func command(env []string, argv ...string) func(context.Context, io.Writer) (tally, error) {
 	return func(ctx context.Context, _ io.Writer) (tally, error) {
 		_, err := quietly(ctx, env, argv...)
@@ -112,16 +113,16 @@ func command(env []string, argv ...string) func(context.Context, io.Writer) (tal
 	}
 }
 
-// quietly runs a command and returns what it printed; the error holds that too.
+// quietly runs a command and returns its output, which an error also contains.
 func quietly(ctx context.Context, env []string, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.WaitDelay = 10 * time.Second
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	if err != nil {
-		return said, fmt.Errorf("%s\n%s: %w", bytes.TrimSpace(said), strings.Join(argv, " "), err)
+		return output, fmt.Errorf("%s\n%s: %w", bytes.TrimSpace(output), strings.Join(argv, " "), err)
 	}
-	return said, nil
+	return output, nil
 }
 
 func formatted(ctx context.Context, _ io.Writer) (tally, error) {
@@ -140,7 +141,8 @@ func formatted(ctx context.Context, _ io.Writer) (tally, error) {
 	return tally{}, nil
 }
 
-// vetFor vets the tree as another system would compile it, so that Linux-only calls are noticed before a user does.
+// vetFor vets the tree for a given operating system, so that code that compiles only on Linux is
+// noticed early.
 func vetFor(goos string) func(context.Context, io.Writer) (tally, error) {
 	return command([]string{"GOOS=" + goos, "CGO_ENABLED=0"}, "go", "vet", "./...")
 }
@@ -154,7 +156,7 @@ func compiler(ctx context.Context, out io.Writer) (tally, error) {
 
 func install(ctx context.Context, out io.Writer) (tally, error) {
 	if err := realparts.Install(ctx, out); err != nil {
-		return tally{}, fmt.Errorf("%w\nwithout network: go run ./internal/check -quick leaves the real servers out", err)
+		return tally{}, fmt.Errorf("%w\nnext: without a network, skip the real servers: go run ./internal/check -quick", err)
 	}
 	return tally{}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wine"
 )
 
-// windowsRoom is the package whose tests need gauze.exe and the parts of a Windows machine.
+// windowsRoom is the package whose tests require gauze.exe and the parts of a Windows machine.
 const windowsRoom = "./internal/windowsrun"
 
 // windowsTest runs the tests of every package under wine and prints the counts of each.
@@ -40,7 +40,7 @@ func windowsTest(ctx context.Context, out io.Writer) (tally, error) {
 	return f.total(), err
 }
 
-// windowsReal runs gauze.exe as Windows users run it. Its tests print what they counted.
+// windowsReal runs gauze.exe as Windows users run it. Its tests print their counts.
 func windowsReal(ctx context.Context, out io.Writer) (tally, error) {
 	folder, err := wine.Install(ctx, out)
 	if err != nil {
@@ -61,7 +61,7 @@ func windowsReal(ctx context.Context, out io.Writer) (tally, error) {
 	return f.total(), err
 }
 
-// layOut copies the parts, which npm changes, and builds the programs beside them.
+// layOut copies the parts, because npm changes them, and builds the programs next to them.
 func layOut(ctx context.Context, dir string, parts realparts.Windows) error {
 	for to, from := range map[string]string{"node": parts.Node, "project/node_modules": filepath.Join(parts.Project, "node_modules")} {
 		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(from)); err != nil {
@@ -78,7 +78,8 @@ func layOut(ctx context.Context, dir string, parts realparts.Windows) error {
 
 var windowsBuild = []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"}
 
-// underWine follows go test for Windows, one package after another: wine's server is one for all.
+// underWine runs go test for Windows and follows its output, one package after another, because
+// they share one wine server.
 func (f *follower) underWine(ctx context.Context, folder *wine.Folder, env []string, args ...string) error {
 	tree, err := os.Getwd()
 	if err != nil {
@@ -86,7 +87,7 @@ func (f *follower) underWine(ctx context.Context, folder *wine.Folder, env []str
 	}
 	argv := []string{"go", "test", "-json", "-count=1", "-p", "1", "-timeout", "20m", "-exec", folder.Launcher()}
 	cmd := folder.Command(ctx, tree, append(argv, args...)...)
-	cmd.Env = append(append(cmd.Env, windowsBuild...), faultyserver.EnvAlone+"=") // a program of this machine
+	cmd.Env = append(append(cmd.Env, windowsBuild...), faultyserver.EnvAlone+"=") // not the Linux binary
 	cmd.Env = append(cmd.Env, env...)
 	return f.run(cmd)
 }

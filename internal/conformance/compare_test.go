@@ -13,7 +13,7 @@ func sheetOf(lines ...string) sheet {
 	for _, line := range lines {
 		what, status, _ := strings.Cut(line, " ")
 		part := strings.Split(what, "/")
-		s.add(check{Scenario: part[0], ID: part[1], Name: part[2], Status: status, Message: "said " + status})
+		s.add(check{Scenario: part[0], ID: part[1], Name: part[2], Status: status, Message: "status " + status})
 	}
 	return s
 }
@@ -58,7 +58,7 @@ func TestAnUnstableCheckIsListedNotHidden(t *testing.T) {
 	if status := show(&out, []report{r}, false); status != 1 {
 		t.Errorf("exit status %d", status)
 	}
-	for _, want := range []string{"unstable without gauze", "FAILURE (1), or SUCCESS (2)", "FAILURE (1), or WARNING (1)", "in 1 of 2 runs", "said WARNING"} {
+	for _, want := range []string{"unstable without gauze", "FAILURE (1), or SUCCESS (2)", "FAILURE (1), or WARNING (1)", "in 1 of 2 runs", "status WARNING"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

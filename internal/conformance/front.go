@@ -62,9 +62,9 @@ func (g gauzeServe) open(ctx context.Context, t target) (string, func() error, e
 	case url := <-ready:
 		return url, stop, nil
 	case <-p.done:
-		err = fmt.Errorf("exited before listening: %v\n%s", p.err, p.said)
+		err = fmt.Errorf("exited before listening: %v\n%s", p.err, p.output)
 	case <-time.After(openTimeout):
-		err = fmt.Errorf("did not print %q within %v\n%s", listening, openTimeout, p.said)
+		err = fmt.Errorf("did not print %q within %v\n%s", listening, openTimeout, p.output)
 	case <-ctx.Done():
 		err = errors.New("interrupted")
 	}

@@ -146,7 +146,7 @@ func (l *lab) listen(ctx context.Context, stateless bool) (url string, stop func
 	for deadline := time.Now().Add(openTimeout); time.Now().Before(deadline) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		select {
 		case <-p.done:
-			return "", nil, fmt.Errorf("everything-server exited: %v\n%s", p.err, p.said)
+			return "", nil, fmt.Errorf("everything-server exited: %v\n%s", p.err, p.output)
 		default:
 		}
 		if conn, err := net.Dial("tcp", address); err == nil {
@@ -155,7 +155,7 @@ func (l *lab) listen(ctx context.Context, stateless bool) (url string, stop func
 		}
 	}
 	p.kill()
-	return "", nil, fmt.Errorf("everything-server is not listening on %s\n%s", address, p.said)
+	return "", nil, fmt.Errorf("everything-server is not listening on %s\n%s", address, p.output)
 }
 
 // suite runs the suite and reads its results. It ignores the exit status, which only reports that a
@@ -164,8 +164,8 @@ func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, e
 	l.count++
 	dir := filepath.Join(l.dir, fmt.Sprintf("run-%d", l.count))
 	argv := append([]string{l.parts.Node, l.parts.Suite}, args...)
-	said := &summary{}
-	p, err := start(true, append(os.Environ(), env...), append(argv, "-o", dir), said.line)
+	output := &summary{}
+	p, err := start(true, append(os.Environ(), env...), append(argv, "-o", dir), output.line)
 	if err != nil {
 		return nil, err
 	}
@@ -176,17 +176,17 @@ func (l *lab) suite(ctx context.Context, env []string, args ...string) (sheet, e
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-time.After(suiteTimeout):
-		return nil, fmt.Errorf("the suite did not finish within %v\n%s", suiteTimeout, p.said)
+		return nil, fmt.Errorf("the suite did not finish within %v\n%s", suiteTimeout, p.output)
 	}
 	s, err := readResults(dir)
 	if err == nil && len(s) == 0 {
 		err = errors.New("the suite wrote no results")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, p.said)
+		return nil, fmt.Errorf("%w\n%s", err, p.output)
 	}
 	if args[0] == "client" {
-		s.add(said.outcomes...)
+		s.add(output.outcomes...)
 	}
 	return s, nil
 }

@@ -116,8 +116,8 @@ func build(ctx context.Context, path string) error {
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/gauze")
 	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build ./cmd/gauze: %w\n%s", err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build ./cmd/gauze: %w\n%s", err, output)
 	}
 	return nil
 }

@@ -11,18 +11,18 @@ import (
 
 // process is a child process and the end of its output.
 type process struct {
-	cmd  *exec.Cmd
-	said *tail
-	done chan struct{}
-	err  error // valid once done is closed
+	cmd    *exec.Cmd
+	output *tail
+	done   chan struct{}
+	err    error // valid once done is closed
 }
 
 // start starts a command. With its own process group it can be killed with all its children;
 // otherwise it shares ours.
 func start(ownGroup bool, env, argv []string, seen func(line string)) (*process, error) {
-	p := &process{cmd: exec.Command(argv[0], argv[1:]...), said: &tail{seen: seen}, done: make(chan struct{})}
+	p := &process{cmd: exec.Command(argv[0], argv[1:]...), output: &tail{seen: seen}, done: make(chan struct{})}
 	p.cmd.Env = env
-	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = 2 * time.Second // a child that it left behind may hold its output open
 	if ownGroup {
 		leadGroup(p.cmd)
@@ -43,7 +43,7 @@ func (p *process) stop(timeout time.Duration) error {
 	defer p.kill()
 	select {
 	case <-p.done:
-		return fmt.Errorf("exited early: %v\n%s", p.err, p.said)
+		return fmt.Errorf("exited early: %v\n%s", p.err, p.output)
 	default:
 	}
 	ask(p.cmd)
@@ -51,7 +51,7 @@ func (p *process) stop(timeout time.Duration) error {
 	case <-p.done:
 		return nil
 	case <-time.After(timeout):
-		return fmt.Errorf("still running %v after it was asked to exit\n%s", timeout, p.said)
+		return fmt.Errorf("still running %v after it was asked to exit\n%s", timeout, p.output)
 	}
 }
 

@@ -59,10 +59,10 @@ func (k key) String() string {
 }
 
 // times formats results and how often they occurred.
-func times(said map[string]int) string {
+func times(counts map[string]int) string {
 	var words []string
-	for _, what := range slices.Sorted(maps.Keys(said)) {
-		words = append(words, fmt.Sprintf("%s (%d)", what, said[what]))
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		words = append(words, fmt.Sprintf("%s (%d)", what, counts[what]))
 	}
 	return strings.Join(words, ", or ")
 }

@@ -67,7 +67,8 @@ type peer struct {
 // a tenth of it.
 const answerTimeout = 30 * time.Second
 
-// client sends the steps of a script and records what comes back. It answers the server's questions.
+// client sends the steps of a script and records what comes back. It answers the server's
+// questions.
 type client struct {
 	peer    peer
 	timeout time.Duration
@@ -105,7 +106,8 @@ func (c *client) listen() {
 	}
 }
 
-// readMessage reads one line. Line ends, blank lines and a byte order mark are not part of a message.
+// readMessage reads one line. Line ends, blank lines and a byte order mark are not part of a
+// message.
 func readMessage(line string) (m message, ok bool) {
 	line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
 	if line == "" || json.Unmarshal([]byte(line), &m) != nil {
@@ -143,7 +145,7 @@ func (c *client) write(text string) {
 	io.WriteString(c.peer.in, text)
 }
 
-// send writes all lines of a step at once and waits for the answers to its requests.
+// send writes all lines of a step in one write and waits for the responses to its requests.
 func (c *client) send(s step) bool {
 	c.mu.Lock()
 	for _, id := range s.ids {

@@ -14,9 +14,9 @@ import (
 )
 
 // journal is a server whose tools have an order: append, clear and put write, count and read tell
-// what was written before them. It handles one call after the other, or, if it is concurrent, starts
-// each call in the order of arrival and answers whenever it is done. If it has a file, what is written
-// survives it.
+// what was written before them. It handles one call after the other, or, if it is concurrent,
+// starts each call in the order of arrival and answers whenever it is done. If it has a file, what
+// is written survives it.
 type journal struct {
 	concurrent bool
 	file       string
@@ -68,7 +68,7 @@ func (j *journal) serve(in io.Reader, out, _ io.Writer) {
 	}
 }
 
-// call has its effect before the next call is read, whoever answers first.
+// call has its effect before the next call is read, whichever response comes first.
 func (j *journal) call(m message) string {
 	var params struct {
 		Name      string
@@ -111,8 +111,8 @@ func (j *journal) save() {
 	}
 }
 
-// journalVariable makes this test binary a journal: serial or concurrent, after how many writes each
-// process dies, and the file.
+// journalVariable makes this test binary a journal: serial or concurrent, after how many writes
+// each process dies, and the file.
 const journalVariable = "DIFFERENTIAL_JOURNAL"
 
 func journalIfAsked() {
@@ -136,7 +136,7 @@ func journalCommand(t testing.TB, kind string, dieAfter int, file string) comman
 	return command{argv: []string{self}, env: []string{fmt.Sprintf("%s=%s,%d,%s", journalVariable, kind, dieAfter, file)}}
 }
 
-// orderScript is one pipelined script: calls that are sent at once.
+// orderScript is one pipelined script: calls that are sent together.
 func orderScript(w *writer, random *rand.Rand, n int) {
 	for i := range 2 + random.IntN(9) {
 		tool := []string{"append", "append", "append", "put", "clear", "count", "read"}[random.IntN(7)]
@@ -162,8 +162,9 @@ func orderScripts() int {
 	return 5000
 }
 
-// What a pipelined read sees, and what is left at the end, is the same as directly: with a server that
-// handles one call after the other, and with one that answers in any order. Ten thousand scripts.
+// What a pipelined read sees, and what is left at the end, is the same as directly: with a server
+// that handles one call after the other, and with one that answers in any order. Ten thousand
+// scripts.
 func TestPipelinedCallsKeepTheirOrder(t *testing.T) {
 	for _, kind := range []string{"serial", "concurrent"} {
 		t.Run(kind, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// step is what a client sends at once. The next step is sent when its requests are answered.
+// step is what a client sends in one write. The next step is sent when its requests are answered.
 type step struct {
 	text string
 	ids  []string
@@ -85,7 +85,7 @@ func (w *writer) notify(method, params string) {
 	w.pending.text += fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`+"\n", method, params)
 }
 
-// flush ends a step: what was written since the last one is sent at once.
+// flush ends a step: what was written since the last one is sent in one write.
 func (w *writer) flush() {
 	if w.pending.text != "" {
 		w.steps = append(w.steps, w.pending)

@@ -9,27 +9,28 @@ import (
 )
 
 const faultGrammar = `
-Faults: -NAME applies always; -NAME=COUNT the first COUNT times; options follow, comma separated, as key=value:
--exit-after=1,after=100ms,code=3. The word after the name may leave its key out: -stray=banner+ansi. skip=N lets the
-first N times pass. Times are counted in -state, over all generations.
+Faults: -NAME applies always, -NAME=COUNT the first COUNT times. Options follow as key=value,
+separated by commas: -exit-after=1,after=100ms,code=3. The key of the main option may be omitted:
+-stray=banner+ansi. skip=N skips the first N times. Times are counted in -state, over all
+generations.
 `
 
-// armed is a fault as a flag asked for it.
+// armed is a fault that a flag has armed.
 type armed struct {
 	fault   *fault
 	on      bool
-	count   int // 0: always
+	count   int // 0 for always
 	skip    int
 	options map[string]string
 }
 
-// String is for the flag package.
+// String implements flag.Value.
 func (a *armed) String() string { return "" }
 
-// IsBoolFlag lets -hang stand without a value.
+// IsBoolFlag allows -hang without a value.
 func (a *armed) IsBoolFlag() bool { return true }
 
-// Set reads "COUNT,key=value,...": the grammar of every fault.
+// Set parses "COUNT,key=value,...", the syntax of every fault.
 func (a *armed) Set(text string) error {
 	a.on = text != "false"
 	if text == "true" || text == "false" || text == "" {
@@ -39,14 +40,14 @@ func (a *armed) Set(text string) error {
 		key, value, keyed := strings.Cut(part, "=")
 		if n, err := strconv.Atoi(part); err == nil && !keyed {
 			if n < 1 {
-				return fmt.Errorf("count %d: allowed are 1 and more", n)
+				return fmt.Errorf("invalid count %d: must be at least 1", n)
 			}
 			a.count = n
 			continue
 		}
 		if !keyed {
 			if a.fault.bare == "" {
-				return fmt.Errorf("%q: allowed are a count%s", part, a.fault.allowed())
+				return fmt.Errorf("invalid %q: must be a count%s", part, a.fault.allowed())
 			}
 			key, value = a.fault.bare, part
 		}
@@ -61,13 +62,13 @@ func (a *armed) setOption(key, value string) error {
 	if key == "skip" {
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 0 {
-			return fmt.Errorf("skip %q: allowed are 0 and more", value)
+			return fmt.Errorf("invalid skip %q: must be at least 0", value)
 		}
 		a.skip = n
 		return nil
 	}
 	if !slices.Contains(a.fault.options, key) {
-		return fmt.Errorf("option %q: allowed are a count%s", key, a.fault.allowed())
+		return fmt.Errorf("unknown option %q: expected a count%s", key, a.fault.allowed())
 	}
 	if err := a.checkOption(key, value); err != nil {
 		return err
@@ -79,42 +80,42 @@ func (a *armed) setOption(key, value string) error {
 	return nil
 }
 
-// checkOption knows the type of every option; one key means the same in all faults.
+// checkOption checks the value of an option. A key has the same type in all faults.
 func (a *armed) checkOption(key, value string) error {
 	switch key {
 	case "code":
 		if _, err := strconv.Atoi(value); err != nil {
-			return fmt.Errorf("code %q: allowed are whole numbers", value)
+			return fmt.Errorf("invalid code %q: must be an integer", value)
 		}
 	case "n":
 		if n, err := strconv.Atoi(value); err != nil || n < 0 {
-			return fmt.Errorf("n %q: allowed are 0 and more", value)
+			return fmt.Errorf("invalid n %q: must be at least 0", value)
 		}
 	case "after":
 		if d, err := time.ParseDuration(value); err != nil || d < 0 {
-			return fmt.Errorf("after %q: allowed are durations such as 100ms or 2s", value)
+			return fmt.Errorf("invalid after %q: must be a duration such as 100ms or 2s", value)
 		}
 	case "setsid":
 		if _, err := strconv.ParseBool(value); err != nil {
-			return fmt.Errorf("setsid %q: allowed are true and false", value)
+			return fmt.Errorf("invalid setsid %q: must be true or false", value)
 		}
 	case "at":
 		if value != "start" && value != "each" {
-			return fmt.Errorf("at %q: allowed are start and each", value)
+			return fmt.Errorf("invalid at %q: must be start or each", value)
 		}
 	case "signal":
 		return checkSignal(value)
 	case "kind":
 		for kind := range strings.SplitSeq(value, "+") {
 			if !slices.Contains(a.fault.kinds, kind) {
-				return fmt.Errorf("kind %q: allowed are %s, several joined with +", kind, strings.Join(a.fault.kinds, ", "))
+				return fmt.Errorf("invalid kind %q: must be one or more of %s, joined with +", kind, strings.Join(a.fault.kinds, ", "))
 			}
 		}
 	}
 	return nil
 }
 
-// allowed lists the options for help and error texts.
+// allowed lists the options for help and error messages.
 func (f *fault) allowed() string {
 	text := ", skip="
 	for _, o := range f.options {
@@ -128,7 +129,7 @@ func (f *fault) allowed() string {
 
 func (a *armed) limited() bool { return a.count > 0 || a.skip > 0 }
 
-// fires counts the occasion and says whether this one is hit.
+// fires counts the occasion and reports whether the fault applies to it.
 func (a *armed) fires(m *memory) bool {
 	if !a.on {
 		return false
@@ -140,7 +141,7 @@ func (a *armed) fires(m *memory) bool {
 	return k > a.skip && (a.count == 0 || k <= a.skip+a.count)
 }
 
-// The getters trust Set to have checked the text; an absent option is the zero value.
+// The getters rely on Set having checked the value. A missing option is the zero value.
 
 func (a *armed) text(key string) string {
 	if v, ok := a.options[key]; ok {

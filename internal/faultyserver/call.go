@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// call is one tools/call on its way. A tool answers through it: not at all, once, or as often as its fault wants.
+// call is one tools/call request in progress. A tool responds through it: never, once, or as often
+// as its fault requires.
 type call struct {
 	s      *server
 	ctx    context.Context // ends when the client cancels or stdin ends
 	id     json.RawMessage
 	params json.RawMessage
 	args   arguments
-	token  json.RawMessage // progress token, nil if the client wants none
+	token  json.RawMessage // progress token, nil if the client sent none
 	modern bool
 	inputs json.RawMessage // inputResponses of a modern retry
 }
 
-// arguments are those of all tools in one: a key means the same everywhere.
+// arguments holds the arguments of all tools. A key means the same in each of them.
 type arguments struct {
 	Text       string          `json:"text"`
 	Key        string          `json:"key"`
@@ -63,7 +64,7 @@ func (s *server) callTool(ctx context.Context, m *message, modern bool) {
 		return
 	}
 	c := &call{s: s, ctx: ctx, id: m.ID, params: m.Params, token: p.Meta.Token, modern: modern, inputs: p.Inputs}
-	if len(p.Arguments) > 0 && t.takes != "" { // a tool that takes nothing does not mind what it is given
+	if len(p.Arguments) > 0 && t.takes != "" { // a tool without parameters ignores its arguments
 		if err := json.Unmarshal(p.Arguments, &c.args); err != nil {
 			c.fail("arguments: " + err.Error())
 			return
@@ -72,12 +73,12 @@ func (s *server) callTool(ctx context.Context, m *message, modern bool) {
 	t.run(c)
 }
 
-// answer sends the result, with what its era adds.
+// answer sends the result, completed for its era.
 func (c *call) answer(result string) { c.s.reply(c.id, complete(result, c.modern)) }
 
 func (c *call) say(text string) { c.answer(textResult(text, false)) }
 
-// fail is an error of the tool, which the model is meant to read.
+// fail sends an error of the tool for the model to read.
 func (c *call) fail(text string) { c.answer(textResult(text, true)) }
 
 func textResult(text string, isError bool) string {
@@ -88,7 +89,8 @@ func textResult(text string, isError bool) string {
 	return `{"content":[{"type":"text","text":` + quote(text) + `}]` + mark + `}`
 }
 
-// sayJSON answers with the value as structured content, and as text for clients that know no other.
+// sayJSON responds with the value as structured content, and as text for clients that support
+// nothing else.
 func (c *call) sayJSON(v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -98,12 +100,12 @@ func (c *call) sayJSON(v any) {
 	c.answer(`{"content":[{"type":"text","text":` + quote(string(b)) + `}],"structuredContent":` + string(b) + `}`)
 }
 
-// envelope is the answer as it would go out, for tools that bend it.
+// envelope returns the whole response, for tools that alter it.
 func (c *call) envelope(id, result string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"result":` + complete(result, c.modern) + `}`
 }
 
-// wait sleeps until the time is over; false means the call ended first, and nobody wants an answer.
+// wait waits for d. It returns false if the call ended first and no response is expected.
 func (c *call) wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -115,12 +117,13 @@ func (c *call) wait(d time.Duration) bool {
 	}
 }
 
-// execute makes an effect real, for this call.
+// execute records an effect of this call in the ledger.
 func (c *call) execute(op, key, value string) {
 	c.s.execute(Entry{Op: op, Key: key, Value: value, Request: string(c.id)})
 }
 
-// timesLeft counts an occasion and says whether the argument times still covers it; without times it always does.
+// timesLeft counts an occasion and reports whether the times argument still covers it. Without
+// times it always does.
 func (c *call) timesLeft(name string) bool {
 	return c.args.Times == 0 || c.s.memory.occasion(name) <= c.args.Times
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// helpers are what this binary does instead of being the server, if its first argument says so.
+// helpers are the programs that this binary runs instead of the server if its first argument names
+// one.
 var helpers = map[string]func(args []string) error{
 	"sleep": func(args []string) error { return sleepFor(args[0]) },
 	"resume": func(args []string) error {
@@ -37,7 +38,8 @@ func helper(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// startSleeper starts a child that only holds streams open. It is not waited for: it is meant to outlive the server.
+// startSleeper starts a child that only holds streams open. It does not wait for it, because the
+// child is meant to outlive the server.
 func startSleeper(holds []string, apart bool, d time.Duration) (pid int, err error) {
 	cmd := helper("sleep", d.String())
 	if slices.Contains(holds, "stdin") {
@@ -58,8 +60,8 @@ func startSleeper(holds []string, apart bool, d time.Duration) (pid int, err err
 	return cmd.Process.Pid, nil
 }
 
-// startAgain starts this binary as the server once more, on the same stdio: what a daemon does before its parent
-// exits.
+// startAgain starts this binary as the server again, on the same stdio, as a daemon does before its
+// parent exits.
 func startAgain(args []string) error {
 	cmd := helper(args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -67,7 +69,7 @@ func startAgain(args []string) error {
 	return cmd.Start()
 }
 
-// continueAfter starts a child that resumes this process, which cannot do it itself.
+// continueAfter starts a child that resumes this process, which cannot do so itself.
 func continueAfter(d time.Duration) error {
 	return helper("resume", d.String(), strconv.Itoa(os.Getpid())).Start()
 }

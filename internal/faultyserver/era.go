@@ -15,13 +15,14 @@ const (
 	serverInfo = `{"name":"faultyserver","version":"1.0.0"}`
 )
 
-// eraOf decides per request, as the protocol does: a modern request says so in _meta.
+// eraOf determines the era of a request, as the protocol does: a modern request has a version in
+// its _meta.
 func (s *server) eraOf(m *message) (modern bool, no *refusal) {
 	var p struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
 	if len(m.Params) > 0 {
-		_ = json.Unmarshal(m.Params, &p) // params that are no object have no _meta
+		_ = json.Unmarshal(m.Params, &p) // params that are not an object have no _meta
 	}
 	var version string
 	_ = json.Unmarshal(p.Meta[metaVersion], &version)
@@ -45,8 +46,8 @@ func (s *server) eraOf(m *message) (modern bool, no *refusal) {
 	return true, nil
 }
 
-// admitLegacy refuses what a legacy session does not allow yet. "The client SHOULD NOT send requests other than
-// pings before the server has responded to the initialize request."
+// admitLegacy rejects what a legacy session does not allow yet. "The client SHOULD NOT send
+// requests other than pings before the server has responded to the initialize request."
 func (s *server) admitLegacy(m *message) *refusal {
 	switch m.Method {
 	case "initialize":
@@ -66,7 +67,7 @@ func (s *server) admitLegacy(m *message) *refusal {
 	var ready bool
 	s.session.change(func(x *session) { ready = x.Initialize })
 	if !ready && !s.cfg.lax {
-		return &refusal{code: -32600, text: fmt.Sprintf("%q came before initialize", m.Method)}
+		return &refusal{code: -32600, text: fmt.Sprintf("%q was sent before initialize", m.Method)}
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func unsupported(supported []string, requested string) *refusal {
 		data: fmt.Sprintf(`{"supported":%s,"requested":%s}`, list, quote(requested))}
 }
 
-// complete adds what every modern result carries.
+// complete adds the fields that every modern result has.
 func complete(result string, modern bool) string {
 	if !modern {
 		return result

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// modernRequest is a request of the modern era; fields is raw JSON that begins with a comma, or empty.
+// modernRequest returns a request of the modern era. fields is raw JSON that begins with a comma,
+// or empty.
 func modernRequest(id, method, fields string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{%s%s}}`, id, method, metaText, fields)
 }
@@ -43,14 +44,14 @@ func TestListenIsAcknowledgedFirstAndTaggedEver(t *testing.T) {
 	p.want(`"id":2`)
 	p.write(modernRequest("3", "tools/call", `,"name":"state"`))
 	p.want(`"listens":[{"id":"L1","toolsListChanged":true`)
-	_ = p.stdin.Close() // the server takes the stream down, and says so
+	_ = p.stdin.Close() // the server ends the stream with a response
 	p.want(`"id":"L1","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"L1"}}`)
 }
 
 func TestCancelledListenEndsWithoutAnAnswer(t *testing.T) {
 	got := run(t, "", modernRequest(`"L1"`, "subscriptions/listen", `,"notifications":{"toolsListChanged":true}`),
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L1"}}`,
-		modernRequest("2", "subscriptions/listen", `,"notifications":{}`), // nothing to wait for: answered at once
+		modernRequest("2", "subscriptions/listen", `,"notifications":{}`), // nothing to wait for: answered immediately
 		modernRequest("3", "subscriptions/listen", ``))
 	if len(got.lines()) != 4 {
 		t.Errorf("got %q", got.lines())

@@ -12,8 +12,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
-// faultRuns is one small story per fault: what is said to the server, how it ends, what it says.
-// S is replaced by a state file of the test.
+// faultRuns has one run per fault: the input of the server, how it ends, and its output. S is
+// replaced by a state file of the test.
 var faultRuns = []struct {
 	flags  string
 	lines  []string
@@ -21,7 +21,7 @@ var faultRuns = []struct {
 	signal string
 	stdout []string // each is somewhere in stdout
 	stderr []string
-	never  []string // none of these is anywhere in stdout
+	never  []string // none of these is in stdout
 }{
 	{flags: "", lines: []string{hello, helloDone, ping}, stdout: []string{`"id":"init"`, `{"jsonrpc":"2.0","id":"ping","result":{}}`}},
 	{flags: "-exit-at-start=code=7,stderr=bye", lines: []string{ping}, code: 7, stderr: []string{"bye\n"}, never: []string{"ping"}},
@@ -96,7 +96,7 @@ func TestFaultsFailAsTheirNameSays(t *testing.T) {
 }
 
 func TestEveryFaultHasAStory(t *testing.T) {
-	told := map[string]bool{"ignore-sigterm": true, "daemonise": true} // tests of their own below
+	told := map[string]bool{"ignore-sigterm": true, "daemonise": true} // tested separately below
 	for _, r := range faultRuns {
 		for flag := range strings.FieldsSeq(r.flags) {
 			name, _, _ := strings.Cut(strings.TrimPrefix(flag, "-"), "=")
@@ -117,7 +117,7 @@ func TestFaultWithACountAppliesToTheFirstGenerationsOnly(t *testing.T) {
 			t.Errorf("generation %d ended with %v, want %d", generation+1, got.state, want)
 		}
 	}
-	// Another fault has its own count, and skip lets the first time pass.
+	// A different fault has its own count, and skip skips the first time.
 	for i, want := range []int{0, 8, 0} {
 		if got := run(t, state+" -exit-on-initialize=1,skip=1,code=8", hello); got.state.ExitCode() != want {
 			t.Errorf("initialize %d ended with %v, want %d", i+1, got.state, want)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// settings is what the flags say: how the server behaves, and which faults are armed.
+// settings holds the values of the flags: how the server behaves and which faults are armed.
 type settings struct {
 	era       string
 	versions  []string
@@ -29,25 +29,25 @@ var eras = []string{"both", "legacy", "modern"}
 
 const modernVersion = "2026-07-28"
 
-// knownVersions is newest first, as the protocol lists them.
+// knownVersions lists the protocol versions, newest first.
 var knownVersions = []string{modernVersion, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 	cfg := &settings{faults: map[string]*armed{}}
 	set := flag.NewFlagSet("faultyserver", flag.ContinueOnError)
-	set.SetOutput(io.Discard) // errors are returned, and printed once by Main
+	set.SetOutput(io.Discard) // errors are returned and printed once by Main
 	set.Usage = func() {}
-	set.StringVar(&cfg.era, "era", "both", "which handshakes it answers: "+strings.Join(eras, ", "))
-	versions := set.String("versions", "", "protocol versions it supports, comma separated, newest first; default: all of the era")
-	set.StringVar(&cfg.ledger, "ledger", "", "append what was really executed to this file")
-	set.StringVar(&cfg.state, "state", "", "count generations and fired faults in this file, across restarts")
-	set.BoolVar(&cfg.serial, "serial", false, "finish each request before reading the next message, so nothing can be cancelled and ask gets no answer")
-	set.BoolVar(&cfg.readExact, "read-exact", false, "never read past the end of a message, so unread messages stay in the pipe")
-	set.BoolVar(&cfg.lax, "lax", false, "serve legacy requests that come before initialize")
+	set.StringVar(&cfg.era, "era", "both", "supported eras of the protocol: "+strings.Join(eras, ", "))
+	versions := set.String("versions", "", "supported protocol versions, comma-separated, newest first; default: all versions of the era")
+	set.StringVar(&cfg.ledger, "ledger", "", "record each effect in this file")
+	set.StringVar(&cfg.state, "state", "", "count generations and faults in this file, across restarts")
+	set.BoolVar(&cfg.serial, "serial", false, "finish each request before reading the next message, so that nothing can be cancelled and ask gets no response")
+	set.BoolVar(&cfg.readExact, "read-exact", false, "never read past the end of a message, so that unread messages stay in the pipe")
+	set.BoolVar(&cfg.lax, "lax", false, "serve legacy requests sent before initialize")
 	set.IntVar(&cfg.pageSize, "page-size", 0, "items per page of every list; 0: one page")
-	set.IntVar(&cfg.resources, "resources", 3, "number of resources, mem://0 and up, all of them subscribable")
-	set.StringVar(&cfg.gate, "gate", "", "start only when the gate at this address opens")
-	set.DurationVar(&cfg.lifetime, "lifetime", 10*time.Minute, "exit with code 99 after this time, so that no forgotten server stays; 0: never")
+	set.IntVar(&cfg.resources, "resources", 3, "number of resources, mem://0 and up, all subscribable")
+	set.StringVar(&cfg.gate, "gate", "", "wait at start until the gate at this address opens")
+	set.DurationVar(&cfg.lifetime, "lifetime", 10*time.Minute, "exit with status 99 after this time, so that no forgotten server keeps running; 0: never")
 	for i := range faults {
 		f := &faults[i]
 		a := &armed{fault: f, skip: f.skip}
@@ -61,17 +61,17 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 		return nil, err
 	}
 	if set.NArg() > 0 {
-		return nil, fmt.Errorf("argument %q: only flags are allowed, written -name or -name=value (see -help)", set.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q: only flags are accepted, as -name or -name=value (see -help)", set.Arg(0))
 	}
 	if !slices.Contains(eras, cfg.era) {
-		return nil, fmt.Errorf("-era %q: allowed are %s", cfg.era, strings.Join(eras, ", "))
+		return nil, fmt.Errorf("invalid -era %q: must be one of %s", cfg.era, strings.Join(eras, ", "))
 	}
 	if cfg.pageSize < 0 || cfg.resources < 0 || cfg.lifetime < 0 {
-		return nil, fmt.Errorf("-page-size, -resources and -lifetime: allowed are 0 and more")
+		return nil, fmt.Errorf("-page-size, -resources and -lifetime must not be negative")
 	}
 	for _, a := range cfg.faults {
 		if a.on && a.fault.atStart && a.limited() && cfg.state == "" {
-			return nil, fmt.Errorf("-%s counts starts of the server (count or skip), so it needs -state FILE", a.fault.name)
+			return nil, fmt.Errorf("-%s counts starts of the server (count or skip), so it requires -state FILE", a.fault.name)
 		}
 	}
 	if *versions != "" {
@@ -87,7 +87,7 @@ func parseFlags(args []string, stderr io.Writer) (*settings, error) {
 }
 
 func printHelp(set *flag.FlagSet, w io.Writer) {
-	fmt.Fprint(w, "An MCP stdio server that fails by name.\n\nSettings:\n")
+	fmt.Fprint(w, "An MCP stdio server with named faults.\n\nSettings:\n")
 	isFault := map[string]bool{}
 	for _, f := range faults {
 		isFault[f.name] = true

@@ -5,23 +5,23 @@ import (
 	"net"
 )
 
-// A Gate holds processes until a test lets them pass, one at a time.
+// A Gate blocks processes until a test lets them pass, one at a time.
 type Gate struct{ listener net.Listener }
 
-// NewGate returns a gate that is closed.
+// NewGate returns a closed gate.
 func NewGate() (*Gate, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	return &Gate{listener}, err
 }
 
-// Addr returns the address that -gate and WaitAtGate expect.
+// Addr returns the address for -gate and WaitAtGate.
 func (g *Gate) Addr() string { return g.listener.Addr().String() }
 
-// Close removes the gate. Processes that wait at it are sent away with an error.
+// Close removes the gate. Processes that wait at it get an error.
 func (g *Gate) Close() error { return g.listener.Close() }
 
-// Open waits for a process at the gate and lets it pass. It skips processes that ended while they
-// were waiting: those do not confirm.
+// Open waits for a process at the gate and lets it pass. It skips processes that exited while
+// waiting, because they do not confirm.
 func (g *Gate) Open() error {
 	for {
 		conn, err := g.listener.Accept()
@@ -39,7 +39,7 @@ func (g *Gate) Open() error {
 	}
 }
 
-// WaitAtGate returns when the gate lets this process pass.
+// WaitAtGate waits until the gate lets this process pass.
 func WaitAtGate(addr string) error {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

@@ -20,15 +20,15 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 		time.Sleep(a.duration("after"))
 	}
 	if a := s.cfg.faults["fail-initialize"]; a.fires(s.memory) {
-		return "", &refusal{code: a.number("code"), text: "initialize failed, as asked"}
+		return "", &refusal{code: a.number("code"), text: "initialize failed, as requested by a flag"}
 	}
 	var p struct {
 		Version string `json:"protocolVersion"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
-	version := s.agree(p.Version)
+	version := s.negotiateVersion(p.Version)
 	s.session.change(func(x *session) { x.Initialize, x.Version = true, version })
-	result := fmt.Sprintf(`{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":"It fails by name."}`,
+	result := fmt.Sprintf(`{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":"It has named faults."}`,
 		quote(version), s.capabilities(false), serverInfo)
 	if a := s.cfg.faults["exit-after-initialize"]; a.fires(s.memory) {
 		s.reply(m.ID, result)
@@ -37,8 +37,9 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 	return result, nil
 }
 
-// agree picks the version: the one asked for if it is supported, else the newest legacy one.
-func (s *server) agree(asked string) string {
+// negotiateVersion chooses the version: the requested one if it is supported, otherwise the newest
+// legacy one.
+func (s *server) negotiateVersion(asked string) string {
 	if a := s.active["other-version"]; a != nil {
 		return a.text("to")
 	}
@@ -72,14 +73,15 @@ func (s *server) capabilities(modern bool) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// has says whether this generation still has the capability.
+// has reports whether this generation still has the capability.
 func (s *server) has(capability string) bool {
 	a := s.active["drop-capability"]
 	return a == nil || !slices.Contains(a.words("to"), capability)
 }
 
-// meetDiscover applies the faults of server/discover that a server of any era can have. It says whether to answer.
-func (s *server) meetDiscover() (answer bool) {
+// applyDiscoverFaults applies the faults of server/discover that apply to a server of any era. It
+// reports whether to respond.
+func (s *server) applyDiscoverFaults() (answer bool) {
 	if a := s.cfg.faults["exit-on-discover"]; a.fires(s.memory) {
 		s.exit(a)
 	}
@@ -94,6 +96,6 @@ func (s *server) meetDiscover() (answer bool) {
 
 func (s *server) discover(_ context.Context, m *message, modern bool) (string, *refusal) {
 	list, _ := json.Marshal(s.cfg.versions)
-	return complete(fmt.Sprintf(`{"supportedVersions":%s,"capabilities":%s,"instructions":"It fails by name.","ttlMs":0,"cacheScope":"private"}`,
+	return complete(fmt.Sprintf(`{"supportedVersions":%s,"capabilities":%s,"instructions":"It has named faults.","ttlMs":0,"cacheScope":"private"}`,
 		list, s.capabilities(true)), modern), nil
 }

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// errCancelled is why the context of a request ended when the client did not want the answer any more.
+// errCancelled is the cause of a context that ended because the client cancelled the request.
 var errCancelled = errors.New("cancelled by the client")
 
-// inflight knows which requests can still be cancelled. Ids are compared as raw bytes, and a careless client may use
-// one id twice at the same time.
+// inflight tracks the requests that can still be cancelled. Ids are compared as raw bytes, and a
+// client may use the same id for two requests at the same time.
 type inflight struct {
 	mu  sync.Mutex
 	all map[string][]*flight
@@ -22,7 +22,7 @@ type flight struct{ cancel context.CancelCauseFunc }
 
 func newInflight() *inflight { return &inflight{all: map[string][]*flight{}} }
 
-// open returns the context of a request, and what to call when it is served.
+// open returns the context of a request and a function to call when it has been served.
 func (f *inflight) open(parent context.Context, id json.RawMessage) (ctx context.Context, close func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	one := &flight{cancel: cancel}
@@ -49,7 +49,7 @@ func (f *inflight) cancel(id json.RawMessage) {
 	}
 }
 
-// asks are the requests this server sent to its client and that have no answer yet.
+// asks tracks the requests that this server sent to its client and that have no response yet.
 type asks struct {
 	mu   sync.Mutex
 	last int
@@ -58,8 +58,8 @@ type asks struct {
 
 func newAsks() *asks { return &asks{all: map[string]chan string{}} }
 
-// open registers a question. Without an id it counts from 1, which is what clients do too: the ids collide on
-// purpose.
+// open registers a request to the client. Ids that are not given count from 1, as those of clients
+// do, so that they collide on purpose.
 func (a *asks) open(id json.RawMessage) (json.RawMessage, chan string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,7 +72,7 @@ func (a *asks) open(id json.RawMessage) (json.RawMessage, chan string) {
 	return id, answer
 }
 
-// resolve hands the client's answer to the tool that asked; an answer nobody waits for is dropped.
+// resolve passes the client's response to the tool that is waiting for it, if any.
 func (a *asks) resolve(m *message) {
 	a.mu.Lock()
 	answer := a.all[string(m.ID)]

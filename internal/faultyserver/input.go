@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// input reads lines. Greedy by default, as servers are; exact when messages that were not served have to stay in
-// the pipe, where a layer in front can count them.
+// input reads lines. By default it reads ahead, as most servers do. If exact, it does not, so that
+// messages that were not served stay in the pipe, where a proxy can count them.
 type input struct {
 	greedy *bufio.Reader
 	exact  io.Reader
@@ -19,7 +19,7 @@ func newInput(r io.Reader, exact bool) *input {
 	return &input{greedy: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// line returns the next line without its end, and an error when there is none after it.
+// line returns the next line without its newline, and an error if none follows.
 func (in *input) line() ([]byte, error) {
 	if in.greedy != nil {
 		return in.greedy.ReadBytes('\n')

@@ -10,33 +10,34 @@ import (
 	"os"
 )
 
-// Entry is one effect that really happened.
+// Entry is one effect that happened.
 type Entry struct {
 	Op         string `json:"op"`
 	Key        string `json:"key,omitempty"`
 	Value      string `json:"value,omitempty"`
 	PID        int    `json:"pid"`
 	Generation int    `json:"generation,omitempty"`
-	// Request is the raw JSON-RPC id the effect was executed for.
+	// Request is the raw JSON-RPC id of the request that had the effect.
 	Request string `json:"request,omitempty"`
 }
 
-// A frame is mark, length, crc32 of the payload, payload. SIGKILL tears appends at page boundaries, and the next
-// generation appends after the torn piece, so a reader must find its feet again: the mark cannot occur inside a
-// payload, because JSON is UTF-8 and UTF-8 has no 0xFF and no 0xFE.
+// A frame is mark, length, CRC-32 of the payload and payload. SIGKILL can tear an append at a page
+// boundary, and the next generation appends after the torn piece, so a reader must be able to
+// resynchronize: the mark cannot occur in a payload, because JSON is UTF-8, which contains neither
+// 0xFF nor 0xFE.
 var ledgerMark = []byte{0xFF, 'G', 'Z', 0xFE}
 
 const (
-	ledgerHead = 12      // mark 4, length 4, crc 4
-	ledgerMost = 1 << 20 // a longer payload can only be a damaged length
+	ledgerHead     = 12      // mark 4, length 4, crc 4
+	maxLedgerEntry = 1 << 20 // a longer payload can only be a damaged length
 )
 
-// Ledger appends effects to one file that all generations share.
+// Ledger appends effects to a file that all generations share.
 type Ledger struct{ file *os.File }
 
-// OpenLedger opens the file, or creates it. It does not scan for a torn tail: scanning 1,000 times makes a storm
-// quadratic, and truncating races with a generation that is still alive. ReadLedger steps over torn pieces wherever
-// they are.
+// OpenLedger opens or creates the file. It does not scan for a torn tail: scanning at every start
+// would make a storm quadratic, and truncating would race with a generation that is still running.
+// ReadLedger skips torn pieces wherever they are.
 func OpenLedger(path string) (*Ledger, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -45,7 +46,7 @@ func OpenLedger(path string) (*Ledger, error) {
 	return &Ledger{file: f}, nil
 }
 
-// Append writes the frame with a single write call, so that frames of two processes never interleave.
+// Append writes a frame with a single write call, so that frames of two processes never interleave.
 func (l *Ledger) Append(e Entry) error {
 	payload, err := json.Marshal(e)
 	if err != nil {
@@ -66,8 +67,8 @@ func frameEntry(payload []byte) []byte {
 	return append(frame, payload...)
 }
 
-// ReadLedger returns the effects in the order they happened, and how many torn pieces it stepped over.
-// A ledger that was never created is an empty one: no effect happened.
+// ReadLedger returns the effects in order and the number of torn pieces it skipped. A missing file
+// is an empty ledger.
 func ReadLedger(path string) (entries []Entry, torn int, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,13 +93,13 @@ func ReadLedger(path string) (entries []Entry, torn int, err error) {
 	return entries, torn, nil
 }
 
-// cutEntry takes the frame that starts exactly here, if it is whole.
+// cutEntry returns the frame at the start of data, if it is complete.
 func cutEntry(data []byte) (e Entry, size int, ok bool) {
 	if len(data) < ledgerHead || !bytes.HasPrefix(data, ledgerMark) {
 		return e, 0, false
 	}
 	n := binary.LittleEndian.Uint32(data[4:])
-	if n > ledgerMost || int(n) > len(data)-ledgerHead {
+	if n > maxLedgerEntry || int(n) > len(data)-ledgerHead {
 		return e, 0, false
 	}
 	payload := data[ledgerHead : ledgerHead+int(n)]

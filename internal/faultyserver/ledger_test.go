@@ -62,7 +62,7 @@ func TestTornTailIsSteppedOverAtEveryByte(t *testing.T) {
 		if err != nil || len(entries) != 1 || (torn == 1) != (cut > 0) {
 			t.Fatalf("cut at %d: %v, torn %d, %v", cut, entries, torn, err)
 		}
-		// The next generation appends behind the torn piece.
+		// The next generation appends after the torn piece.
 		entries, torn, err = ReadLedger(ledgerOf(t, whole, last[:cut], after))
 		if err != nil || len(entries) != 2 || entries[1].Key != "after" || (torn == 1) != (cut > 0) {
 			t.Fatalf("cut at %d, then appended: %v, torn %d, %v", cut, entries, torn, err)
@@ -82,7 +82,8 @@ func TestDamagedFrameIsNotBelieved(t *testing.T) {
 	}
 }
 
-// Every answered effect is in the ledger once, however often the server was killed in the middle of its work.
+// Every answered effect is in the ledger once, however often the server was killed in the middle of
+// a call.
 func TestLedgerKeepsWhatWasAnsweredThroughKills(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	answered := map[string]bool{}

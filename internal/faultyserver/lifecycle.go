@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// start applies the faults that belong to the start of a generation. It says whether the server is over already.
+// start applies the faults at the start of a generation. It reports whether the server has already
+// ended.
 func (s *server) start() (code int, over bool) {
 	if s.active["ignore-sigterm"] != nil {
 		ignoreTerm()
@@ -66,13 +67,14 @@ func (s *server) bendOutput() {
 		if a.text("at") == "each" {
 			s.out.each = text.String()
 		} else {
-			// Written now and not with the first answer: a banner comes before anybody asked.
+			// The text is written now and not with the first response: a banner comes before any
+			// request.
 			s.out.writeRaw([]byte(text.String()))
 		}
 	}
 }
 
-// spawn starts a sleeping child and leaves its pid in the ledger, so that a test can clean up after us.
+// spawn starts a sleeping child and records its pid in the ledger, so that a test can clean it up.
 func (s *server) spawn(holds []string, apart bool, d time.Duration) (pid int, err error) {
 	pid, err = startSleeper(holds, apart, d)
 	if err == nil {
@@ -81,7 +83,7 @@ func (s *server) spawn(holds []string, apart bool, d time.Duration) (pid int, er
 	return pid, err
 }
 
-// execute makes an effect real: from here on it happened.
+// execute records an effect in the ledger. From then on it has happened.
 func (s *server) execute(e Entry) {
 	e.PID, e.Generation = os.Getpid(), s.generation
 	if s.ledger == nil {
@@ -92,7 +94,7 @@ func (s *server) execute(e Entry) {
 	}
 }
 
-// exit ends the process the way the fault says. It never returns.
+// exit ends the process as the fault specifies. It does not return.
 func (s *server) exit(a *armed) {
 	if text := a.text("stderr"); text != "" {
 		fmt.Fprintln(s.stderr, text)
@@ -104,42 +106,43 @@ func (s *server) exit(a *armed) {
 	end(a.text("signal"), code)
 }
 
-// checkSignal returns an error that lists the signals unless name is one of them.
+// checkSignal returns an error that lists the signals if name is not one of them.
 func checkSignal(name string) error {
 	if _, ok := signals[name]; ok {
 		return nil
 	}
-	return fmt.Errorf("signal %q: allowed are %s", name, strings.Join(namesOf(signals), ", "))
+	return fmt.Errorf("unknown signal %q: must be one of %s", name, strings.Join(namesOf(signals), ", "))
 }
 
-// end dies by the signal if there is one, else with the code.
+// end ends the process by the signal if there is one, otherwise with the code.
 func end(signal string, code int) {
 	if signal == "" {
 		os.Exit(code)
 	}
 	raise(signal)
-	sleepForever() // a signal to oneself may take a moment, and STOP lets us go on
+	sleepForever() // a signal to oneself may be delayed, and a process continues after STOP
 }
 
-// sleepForever uses no CPU. An empty select would be taken for a deadlock by the runtime.
+// sleepForever blocks without using CPU. The runtime would report an empty select as a deadlock.
 func sleepForever() {
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
-// spinForever burns one CPU.
+// spinForever uses one CPU.
 func spinForever() {
 	for n := uint64(0); ; n++ {
 		spun.Store(n)
 	}
 }
 
-// spun keeps the loop from being optimised away.
+// spun keeps the loop from being optimized away.
 var spun atomic.Uint64
 
-// lastWords writes bytes as they are and ends the process with the output still locked, so that nothing follows.
-func (s *server) lastWords(text string, end func()) {
+// writeAndEnd writes the text unaltered and ends the process with the output still locked, so that
+// nothing follows.
+func (s *server) writeAndEnd(text string, end func()) {
 	s.out.writeAlone(func(w io.Writer) {
 		_, _ = io.WriteString(w, text)
 		end()

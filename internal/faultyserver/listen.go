@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// listenFor serves subscriptions/listen: the acknowledgement is the first message of the stream, the answer comes
-// when the stream ends, and in between every notification carries the id of the request as its subscription id.
+// listenFor serves subscriptions/listen. The acknowledgement is the first message of the stream,
+// the response comes when the stream ends, and every notification in between has the id of the
+// request as its subscription id.
 func (s *server) listenFor(ctx context.Context, m *message, _ bool) (string, *refusal) {
 	var p struct {
 		Notifications *listen `json:"notifications"`
@@ -37,23 +38,25 @@ func (s *server) listenFor(ctx context.Context, m *message, _ bool) (string, *re
 	return fmt.Sprintf(`{"resultType":"complete","_meta":{"%s":%s}}`, metaSubscription, rawID(m.ID)), nil
 }
 
-// changed tells whoever asked for it that a list changed; kind is tools, prompts or resources.
+// changed notifies the clients that asked for it that a list changed. kind is tools, prompts or
+// resources.
 func (s *server) changed(kind string) {
 	method := "notifications/" + kind + "/list_changed"
-	s.tell(method, "", func(x *session) bool { return x.Initialized }, func(l listen) bool {
+	s.notifySubscribers(method, "", func(x *session) bool { return x.Initialized }, func(l listen) bool {
 		return kind == "tools" && l.Tools || kind == "prompts" && l.Prompt || kind == "resources" && l.Res
 	})
 }
 
-// updated tells the subscribers of a resource that it changed.
+// updated notifies the subscribers of a resource that it changed.
 func (s *server) updated(uri string) {
-	s.tell("notifications/resources/updated", `"uri":`+quote(uri),
+	s.notifySubscribers("notifications/resources/updated", `"uri":`+quote(uri),
 		func(x *session) bool { return slices.Contains(x.Subscribed, uri) },
 		func(l listen) bool { return slices.Contains(l.URIs, uri) })
 }
 
-// tell sends a notification once to the legacy session and once to each modern stream that wants it.
-func (s *server) tell(method, fields string, legacy func(*session) bool, modern func(listen) bool) {
+// notifySubscribers sends a notification once to the legacy session and once to each modern stream
+// that asked for it.
+func (s *server) notifySubscribers(method, fields string, legacy func(*session) bool, modern func(listen) bool) {
 	var plain bool
 	var ids []json.RawMessage
 	s.session.change(func(x *session) {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// methods are all requests but tools/call. A handler that returns no text and no refusal does not answer.
+// methods maps all requests except tools/call to their handlers. A handler that returns neither a
+// result nor a refusal does not respond.
 var methods = map[string]func(*server, context.Context, *message, bool) (string, *refusal){
 	"initialize":               (*server).initialize,
 	"server/discover":          (*server).discover,
@@ -27,13 +28,14 @@ var methods = map[string]func(*server, context.Context, *message, bool) (string,
 	"subscriptions/listen":     (*server).listenFor,
 }
 
-// page cuts one page out of a list. A cursor carries the pid: a cursor from a dead process means nothing to the next.
+// page returns one page of a list. A cursor contains the pid, so a cursor from an earlier process
+// is unknown to the next.
 func (s *server) page(m *message, modern bool, field string, items []string) (string, *refusal) {
 	var p struct {
 		Cursor string `json:"cursor"`
 	}
 	if len(m.Params) > 0 && json.Unmarshal(m.Params, &p) != nil {
-		return "", &refusal{code: -32602, text: "params.cursor: a string is allowed"}
+		return "", &refusal{code: -32602, text: "params.cursor must be a string"}
 	}
 	prefix := fmt.Sprintf("p%d-", os.Getpid())
 	from := 0
@@ -64,7 +66,7 @@ func (s *server) missing(capability string) *refusal {
 	return &refusal{code: -32601, text: "this server has no " + capability}
 }
 
-// knownResources is how many resources this generation knows.
+// knownResources returns the number of resources of this generation.
 func (s *server) knownResources() int {
 	n := s.cfg.resources
 	if a := s.active["forget-resources"]; a != nil {
@@ -127,8 +129,8 @@ func (s *server) readResource(_ context.Context, m *message, modern bool) (strin
 }
 
 var prompts = []string{
-	`{"name":"greet","description":"Greets somebody.","arguments":[{"name":"who","description":"whom to greet","required":true}]}`,
-	`{"name":"plain","description":"Takes nothing."}`,
+	`{"name":"greet","description":"Greets a person.","arguments":[{"name":"who","description":"whom to greet","required":true}]}`,
+	`{"name":"plain","description":"Has no arguments."}`,
 }
 
 func (s *server) listPrompts(_ context.Context, m *message, modern bool) (string, *refusal) {

@@ -8,17 +8,17 @@ import (
 	"unicode/utf16"
 )
 
-// output is the one place that writes stdout. A message is one write call, so that a death leaves whole lines
-// unless a fault asks for half of one.
+// output is the only writer of stdout. A message is a single write call, so that a killed server
+// leaves whole lines unless a fault asks for half of one.
 type output struct {
 	mu     sync.Mutex
 	w      io.Writer
 	each   string   // written before every message
-	shape  []string // how messages are bent, in this order
-	silent bool     // wedged: nothing is written any more
+	shape  []string // alterations of messages, in order
+	silent bool     // wedged: nothing more is written
 }
 
-// shapes bend a message (without its line end) into what is written (with it).
+// shapes maps a kind to a function that turns a message without newline into the bytes to write.
 var shapes = map[string]func(line []byte) []byte{
 	"crlf":   func(b []byte) []byte { return append(b[:len(b)-1], '\r', '\n') },
 	"pretty": pretty,
@@ -44,7 +44,7 @@ func pretty(line []byte) []byte {
 	return out.Bytes()
 }
 
-// idLast puts the id at the end of an answer, as the TypeScript SDK does.
+// idLast moves the id to the end of a response, as the TypeScript SDK does.
 func idLast(line []byte) []byte {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"jsonrpc":"2.0","id":`))
 	id, rest, found := bytes.Cut(rest, []byte(","))
@@ -63,8 +63,8 @@ func toUTF16(line []byte) []byte {
 	return out
 }
 
-// send writes one message as a line. The error of a write is not returned: a server whose client is gone learns it
-// from the end of stdin.
+// send writes one message as a line. It ignores write errors: a server whose client is gone notices
+// it at the end of stdin.
 func (o *output) send(message []byte) {
 	line := make([]byte, 0, len(message)+1)
 	line = append(append(line, message...), '\n')
@@ -82,11 +82,11 @@ func (o *output) send(message []byte) {
 	_, _ = o.w.Write(line)
 }
 
-// writeRaw writes bytes as they are: no line end, no bending.
+// writeRaw writes bytes unaltered and without a newline.
 func (o *output) writeRaw(b []byte) { o.writeAlone(func(w io.Writer) { _, _ = w.Write(b) }) }
 
-// writeAlone gives the writer to f, and nothing else is written until f returns; f may also end the process, and
-// then nothing follows what it wrote.
+// writeAlone passes the writer to f. Nothing else is written until f returns; f may also end the
+// process, so that nothing follows.
 func (o *output) writeAlone(f func(w io.Writer)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +95,7 @@ func (o *output) writeAlone(f func(w io.Writer)) {
 	}
 }
 
-// silence makes this the last message ever: the server lives on and says nothing.
+// silence makes the last message the last one ever. The server keeps running without writing.
 func (o *output) silence() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

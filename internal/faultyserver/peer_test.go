@@ -20,7 +20,7 @@ const (
 	discover  = `{"jsonrpc":"2.0","id":"disc","method":"server/discover","params":{` + metaText + `}}`
 )
 
-// toolCall is a tools/call line; args is raw JSON or empty.
+// toolCall returns a tools/call line. args is raw JSON or empty.
 func toolCall(id, name, args string) string {
 	if args == "" {
 		args = "{}"
@@ -28,7 +28,7 @@ func toolCall(id, name, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, args)
 }
 
-// outcome is a finished run: everything was written to stdin at once, stdin was closed, the server ended.
+// outcome is the result of a run: all input was written, stdin was closed and the server ended.
 type outcome struct {
 	stdout, stderr string
 	state          *os.ProcessState
@@ -38,7 +38,8 @@ func (o outcome) lines() []string {
 	return strings.FieldsFunc(o.stdout, func(r rune) bool { return r == '\n' })
 }
 
-// run starts the server with these flags (separated by spaces), gives it these lines, and waits for its end.
+// run starts the server with these flags (separated by spaces), writes these lines and waits for it
+// to end.
 func run(t *testing.T, flags string, lines ...string) outcome {
 	t.Helper()
 	cmd := command(strings.Fields(flags)...)
@@ -68,8 +69,8 @@ func command(flags ...string) *exec.Cmd {
 	return cmd
 }
 
-// peer is a conversation: one line out, one line in. A server that says nothing ends by its own -lifetime, so no
-// test waits for ever.
+// peer exchanges lines with a server: one line out, one line in. A server that does not respond
+// ends by its own -lifetime, so that no test waits indefinitely.
 type peer struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -115,7 +116,7 @@ func (p *peer) read() string {
 	return strings.TrimSuffix(line, "\n")
 }
 
-// want reads a line that contains all of these.
+// want reads a line that contains all of these parts.
 func (p *peer) want(parts ...string) string {
 	p.t.Helper()
 	line := p.read()
@@ -133,7 +134,7 @@ func (p *peer) call(id, name, args string) string {
 	return p.read()
 }
 
-// greeted is a legacy session that is ready for calls.
+// greeted returns a legacy session that is ready for calls.
 func greeted(t *testing.T, flags string) *peer {
 	t.Helper()
 	p := talk(t, flags)

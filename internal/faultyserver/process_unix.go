@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Suspend sends SIGSTOP, and returns when every thread of the process is stopped. Without procfs
-// nothing tells, and it returns immediately.
+// Suspend sends SIGSTOP and returns when every thread of the process is stopped. Without procfs it
+// returns immediately.
 func Suspend(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil || pid == os.Getpid() {
 		return err
@@ -25,10 +25,10 @@ func Suspend(pid int) error {
 	return nil
 }
 
-// Resume continues a process that was suspended.
+// Resume continues a suspended process.
 func Resume(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }
 
-// Running reports whether a process exists and is not a zombie, which only its parent can remove.
+// Running reports whether a process exists and is not a zombie.
 func Running(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

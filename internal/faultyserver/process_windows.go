@@ -11,10 +11,10 @@ var (
 	ntResumeProcess  = ntdll.NewProc("NtResumeProcess")
 )
 
-// Suspend freezes all threads of a process, as SIGSTOP does.
+// Suspend suspends all threads of a process, as SIGSTOP does.
 func Suspend(pid int) error { return control(ntSuspendProcess, pid) }
 
-// Resume continues a process that was suspended.
+// Resume continues a suspended process.
 func Resume(pid int) error { return control(ntResumeProcess, pid) }
 
 func control(call *syscall.LazyProc, pid int) error {

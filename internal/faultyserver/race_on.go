@@ -4,6 +4,6 @@ package faultyserver
 
 import "os"
 
-// raceEnv lets a server that was built with the race detector exit at once: the detector otherwise sleeps a second
-// in every exit, which looks like a server that ignores the end of stdin.
+// raceEnv lets a server built with the race detector exit immediately. By default the detector
+// sleeps for a second at exit, which looks like a server that ignores the end of stdin.
 func raceEnv() []string { return []string{"GORACE=" + os.Getenv("GORACE") + " atexit_sleep_ms=0"} }

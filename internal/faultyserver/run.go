@@ -9,11 +9,12 @@ import (
 	"slices"
 )
 
-// EnvMain makes a re-executed binary become the server.
+// EnvMain is the environment variable that turns a re-executed binary into the server.
 const EnvMain = "GAUZE_FAULTY_SERVER"
 
-// RunIfAsked turns this process into the server if EnvMain is set, and then never returns.
-// Call it first in main or TestMain. The variable is unset so that children of the server are not servers too.
+// RunIfAsked turns this process into the server if EnvMain is set; then it does not return. Call it
+// first in main or TestMain. It unsets the variable so that children of the server do not become
+// servers.
 func RunIfAsked() {
 	if os.Getenv(EnvMain) == "" {
 		return
@@ -22,15 +23,15 @@ func RunIfAsked() {
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// EnvAlone names a binary of the server alone, to be started instead of the current one.
+// EnvAlone names a binary that contains only the server, to be started instead of the current one.
 const EnvAlone = "GAUZE_FAULTY_SERVER_ALONE"
 
-// Command says how to start the server from the current binary: its path, its arguments, and what to add to the
-// environment.
+// Command returns how to start the server from the current binary: its path, its arguments and its
+// additional environment.
 func Command(flags ...string) (path string, args []string, env []string) {
 	path, err := os.Executable()
 	if err != nil {
-		path = os.Args[0] // the caller's exec will say what is wrong with it
+		path = os.Args[0] // the caller's exec will report the error
 	}
 	if alone := os.Getenv(EnvAlone); alone != "" {
 		path = alone
@@ -43,11 +44,11 @@ const (
 	exitClean    = 0
 	exitBroken   = 1 // a file could not be opened
 	exitUsage    = 2
-	exitLifetime = 99 // -lifetime is over: a test forgot its server
+	exitLifetime = 99 // -lifetime has passed: a test forgot its server
 )
 
-// Main runs the server: args are its flags; it returns the exit code. Some faults do not return at all: they end the
-// whole process, so run it in a process of its own.
+// Main runs the server with these flags and returns its exit code. Some faults end the whole
+// process instead of returning, so run it in a separate process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 && helpers[args[0]] != nil {
 		if err := helpers[args[0]](args[1:]); err != nil {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// painful are input schemas that hurt validators: endless, exponential, or reaching outside.
-var painful = map[string]func() string{
+// costlySchemas maps a kind to an input schema that is costly or dangerous to validate: endless,
+// exponential, or with references outside.
+var costlySchemas = map[string]func() string{
 	"cycle": func() string { return `{"$ref":"#"}` },
 	"cycle-defs": func() string {
 		return `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`
@@ -24,9 +25,10 @@ var painful = map[string]func() string{
 	},
 }
 
-func schemaNames() []string { return namesOf(painful) }
+func schemaNames() []string { return namesOf(costlySchemas) }
 
-// bombSchema doubles 26 times: 2.5 KB that a naive validator visits 67 million times.
+// bombSchema returns a schema that doubles 26 times: 2.5 KB that a naive validator visits 67
+// million times.
 func bombSchema() string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)

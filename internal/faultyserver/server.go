@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// server is one generation.
+// server is one generation of the server.
 type server struct {
-	cfg        *settings
-	args       []string
-	generation int
-	memory     *memory
-	ledger     *Ledger // nil without -ledger
-	in         *input
-	out        *output
-	stderr     io.Writer
-	session    *session
-	inflight   *inflight
-	asks       *asks
-	store      *store
-	active     map[string]*armed // faults decided at start that apply to this generation
-	handlers   sync.WaitGroup
-	received   int // messages read so far; only the loop touches it
-	storm      sync.Once
-	handles    atomic.Int64
-	turned     atomic.Bool   // change_tools was called an odd number of times
-	over       chan struct{} // closed when stdin has ended
+	cfg          *settings
+	args         []string
+	generation   int
+	memory       *memory
+	ledger       *Ledger // nil without -ledger
+	in           *input
+	out          *output
+	stderr       io.Writer
+	session      *session
+	inflight     *inflight
+	asks         *asks
+	store        *store
+	active       map[string]*armed // faults decided at start that apply to this generation
+	handlers     sync.WaitGroup
+	received     int // messages read so far; used only by the loop
+	storm        sync.Once
+	handles      atomic.Int64
+	toolsChanged atomic.Bool   // change_tools was called an odd number of times
+	stdinClosed  chan struct{} // closed when stdin has ended
 }
 
 func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.Writer) (*server, error) {
@@ -45,7 +45,7 @@ func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.
 	s := &server{
 		cfg: cfg, args: args, generation: generation, memory: m, stderr: stderr,
 		out: &output{w: stdout}, session: newSessionState(), inflight: newInflight(), asks: newAsks(),
-		store: &store{path: cfg.ledger}, active: map[string]*armed{}, over: make(chan struct{}),
+		store: &store{path: cfg.ledger}, active: map[string]*armed{}, stdinClosed: make(chan struct{}),
 	}
 	if cfg.ledger != "" {
 		if s.ledger, err = OpenLedger(cfg.ledger); err != nil {
@@ -61,8 +61,8 @@ func newServer(cfg *settings, args []string, stdin io.Reader, stdout, stderr io.
 	return s, nil
 }
 
-// serve is the loop: a line in, a handler, a line out, until stdin ends. Then it waits for the handlers that can
-// still finish and returns the exit code.
+// serve runs the loop, a line in, a handler, a line out, until stdin ends. Then it waits for the
+// handlers that can still finish and returns the exit code.
 func (s *server) serve() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -87,13 +87,13 @@ func (s *server) serve() int {
 	if s.active["ignore-eof"] != nil {
 		sleepForever()
 	}
-	close(s.over)
+	close(s.stdinClosed)
 	cancel()
 	s.handlers.Wait()
 	return exitClean
 }
 
-// receive takes one line: a message, or the batch of 2025-03-26.
+// receive handles one line: a message, or a batch of 2025-03-26.
 func (s *server) receive(ctx context.Context, line []byte) {
 	s.received++
 	if a := s.active["exit-after"]; a != nil && a.has("n") && s.received > a.number("n") {
@@ -121,19 +121,20 @@ func (s *server) receive(ctx context.Context, line []byte) {
 	s.dispatch(ctx, line)
 }
 
-// message is the envelope. encoding/json takes "Method" for "method" and the last of two equal keys: as most servers
-// do, and what a layer in front must reckon with.
+// message is the JSON-RPC envelope. encoding/json accepts "Method" for "method" and uses the last
+// of two equal keys, as most servers do, and a proxy must expect that.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
-	// opened is called when a long-lived request has begun, so that what comes after it finds it open.
+	// opened is called when a long-lived request has begun, so that later messages find it open.
 	opened func()
 }
 
-// dispatch handles what changes the session in the loop, so that order is kept, and everything else beside it.
+// dispatch handles messages that change the session in the loop, to keep their order, and
+// everything else concurrently.
 func (s *server) dispatch(ctx context.Context, line []byte) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -162,7 +163,7 @@ func (s *server) dispatch(ctx context.Context, line []byte) {
 	}
 }
 
-// handle answers beside the loop: calls run concurrently.
+// handle serves a request concurrently with the loop.
 func (s *server) handle(ctx context.Context, m *message) {
 	ctx, done := s.inflight.open(ctx, m.ID)
 	s.handlers.Go(func() {
@@ -180,7 +181,7 @@ var inOrder = map[string]bool{
 
 // answer serves one request.
 func (s *server) answer(ctx context.Context, m *message) {
-	if m.Method == "server/discover" && !s.meetDiscover() {
+	if m.Method == "server/discover" && !s.applyDiscoverFaults() {
 		return
 	}
 	modern, no := s.eraOf(m)
@@ -206,7 +207,7 @@ func (s *server) answer(ctx context.Context, m *message) {
 	}
 }
 
-// refusal is a JSON-RPC error; data is raw JSON or empty.
+// refusal is a JSON-RPC error. data is raw JSON or empty.
 type refusal struct {
 	code int
 	text string
@@ -227,7 +228,7 @@ func (s *server) refuse(id json.RawMessage, no *refusal) {
 	s.afterAnswer()
 }
 
-// afterAnswer starts the storm once somebody is listening.
+// afterAnswer starts the notification storm after the first response.
 func (s *server) afterAnswer() {
 	a := s.active["notify-storm"]
 	if a == nil {
@@ -242,7 +243,7 @@ func (s *server) afterAnswer() {
 	})
 }
 
-// notify sends a notification; params is raw JSON or empty.
+// notify sends a notification. params is raw JSON or empty.
 func (s *server) notify(method, params string) {
 	if params != "" {
 		params = `,"params":` + params
@@ -257,9 +258,9 @@ func rawID(id json.RawMessage) string {
 	return string(id)
 }
 
-// quote is the JSON text of a string.
+// quote returns s as a JSON string.
 func quote(s string) string {
-	b, _ := json.Marshal(s) // a string always has one
+	b, _ := json.Marshal(s) // marshaling a string cannot fail
 	return string(b)
 }
 

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// session is what this generation has seen so far: tests ask the state tool for it, to see that a session was
-// restored before traffic.
+// session is what this generation has seen so far. Tests read it with the state tool, to check that
+// a session was restored before traffic.
 type session struct {
 	mu          sync.Mutex
 	Seen        []seen   `json:"seen"`
 	Total       int      `json:"total"`
-	Initialize  bool     `json:"initialize"`  // initialize was answered
-	Initialized bool     `json:"initialized"` // the notification came
+	Initialize  bool     `json:"initialize"`  // the server responded to initialize
+	Initialized bool     `json:"initialized"` // the notification arrived
 	Version     string   `json:"version,omitempty"`
 	LogLevel    string   `json:"logLevel,omitempty"`
 	Subscribed  []string `json:"subscriptions"`
@@ -39,8 +39,8 @@ type listen struct {
 }
 
 const (
-	seenMost      = 4096 // a storm of calls must not become a storm of memory
-	seenParamMost = 4096
+	maxSeen       = 4096 // bounds the memory that a storm of calls can use
+	maxSeenParams = 4096
 )
 
 func newSessionState() *session {
@@ -51,11 +51,11 @@ func (x *session) saw(m *message) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.Total++
-	if len(x.Seen) >= seenMost {
+	if len(x.Seen) >= maxSeen {
 		return
 	}
 	one := seen{Method: m.Method, ID: m.ID, Params: m.Params}
-	if len(one.Params) > seenParamMost {
+	if len(one.Params) > maxSeenParams {
 		one.Params = json.RawMessage(quote(fmt.Sprintf("%d bytes", len(m.Params))))
 	}
 	x.Seen = append(x.Seen, one)

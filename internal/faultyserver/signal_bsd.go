@@ -4,5 +4,5 @@ package faultyserver
 
 import "syscall"
 
-// defaultEffect does nothing here: SEGV, ABRT and BUS end in the Go runtime's own crash.
+// defaultEffect does nothing: SEGV, ABRT and BUS cause the Go runtime's own crash.
 func defaultEffect(syscall.Signal) {}

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// defaultEffect undoes the handler the Go runtime installed: the zero sigaction is SIG_DFL with no flags and an
-// empty mask.
+// defaultEffect removes the handler that the Go runtime installed: the zero sigaction is SIG_DFL
+// with no flags and an empty mask.
 func defaultEffect(sig syscall.Signal) {
 	var zero [4]uint64
 	const maskBytes = 8

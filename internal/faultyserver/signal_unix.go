@@ -13,8 +13,8 @@ var signals = map[string]syscall.Signal{
 	"SEGV": syscall.SIGSEGV, "ABRT": syscall.SIGABRT, "BUS": syscall.SIGBUS, "PIPE": syscall.SIGPIPE, "STOP": syscall.SIGSTOP,
 }
 
-// raise sends the signal to this process with its default effect, so that the parent sees a death by that signal
-// and not the exit code 2 that the Go runtime makes of SIGSEGV.
+// raise sends the signal to this process with its default effect, so that the parent sees a death
+// by that signal and not the exit code 2 that the Go runtime produces for SIGSEGV.
 func raise(name string) {
 	sig := signals[name]
 	defaultEffect(sig)
@@ -23,7 +23,7 @@ func raise(name string) {
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
 
-// newSession is how a grandchild leaves the process group it was born in.
+// newSession makes a grandchild leave its process group.
 func newSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func lockFile(f *os.File) (unlock func()) {

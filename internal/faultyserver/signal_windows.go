@@ -6,11 +6,11 @@ import (
 	"unsafe"
 )
 
-// signals are deaths by the exit code that Windows shows for them: there are no signals, and a
-// crash is an NTSTATUS. STOP ends nothing.
+// signals maps signals to the exit codes that Windows reports in their place: it has no signals,
+// and a crash is an NTSTATUS. STOP does not end the process.
 var signals = map[string]uint32{
 	"KILL": 1,          // as taskkill /F and Process.Kill
-	"TERM": 1,          // nothing can be caught there
+	"TERM": 1,          // cannot be caught on Windows
 	"INT":  0xC000013A, // STATUS_CONTROL_C_EXIT
 	"HUP":  0xC000013A, // the console was closed
 	"SEGV": 0xC0000005, // STATUS_ACCESS_VIOLATION
@@ -19,7 +19,7 @@ var signals = map[string]uint32{
 	"STOP": 0,
 }
 
-// raise ends this process without any of its own code running, or suspends it.
+// raise ends this process without running any of its own code, or suspends it.
 func raise(name string) {
 	if name == "STOP" {
 		_ = Suspend(os.Getpid())
@@ -31,7 +31,7 @@ func raise(name string) {
 
 func ignoreTerm() {}
 
-// newSession is the nearest to leaving a process group. A job object still holds the child.
+// newSession does the closest to leaving a process group. A job object still contains the child.
 func newSession() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
@@ -42,7 +42,8 @@ var (
 	unlockFileEx = kernel32.NewProc("UnlockFileEx")
 )
 
-// lockFile locks one byte far beyond the end: a lock on Windows keeps others from reading.
+// lockFile locks one byte far beyond the end, because a lock on Windows prevents others from
+// reading.
 func lockFile(f *os.File) (unlock func()) {
 	const exclusive = 2 // LOCKFILE_EXCLUSIVE_LOCK
 	at := syscall.Overlapped{OffsetHigh: 1 << 30}

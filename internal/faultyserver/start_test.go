@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkGeneration is the whole life of a server: start, legacy handshake, one call, end of stdin.
-// The binary here is the test's, with the SDK linked in: a small binary starts faster still.
+// BenchmarkGeneration measures the whole life of a server: start, legacy handshake, one call, end
+// of stdin. It uses the test binary, which includes the SDK; a small binary starts faster.
 func BenchmarkGeneration(b *testing.B) {
 	talk := strings.Join([]string{hello, helloDone, toolCall("1", "echo", `{"text":"x"}`), ""}, "\n")
 	for b.Loop() {

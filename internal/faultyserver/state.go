@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// memory is what one generation tells the next: how often the server was started and how often each fault had an
-// occasion to fire. The file is append-only, one line per event, so a SIGKILL can at most lose the last line.
+// memory is what one generation passes on to the next: how often the server was started and how
+// often each fault had an occasion to apply. The file is append-only with one line per event, so a
+// SIGKILL can lose at most the last line.
 type memory struct {
 	mu   sync.Mutex
 	file *os.File // nil without -state: then every generation is the first
@@ -29,8 +30,8 @@ func openMemory(path string) (*memory, int, error) {
 	return m, m.occasion("start"), nil
 }
 
-// occasion records that name happened once more and returns how often it has, over all generations.
-// The lock makes two overlapping generations count differently.
+// occasion records an occasion of this name and returns their number over all generations. The lock
+// keeps two overlapping generations from counting the same number.
 func (m *memory) occasion(name string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +49,7 @@ func (m *memory) occasion(name string) int {
 	text := string(data)
 	lead := ""
 	if text != "" && !strings.HasSuffix(text, "\n") {
-		lead = "\n" // the last generation died inside its line
+		lead = "\n" // the last generation died within its line
 	}
 	for line := range strings.Lines(text) {
 		if strings.TrimSuffix(line, "\n") == name {

@@ -2,14 +2,15 @@ package faultyserver
 
 import "sort"
 
-// strays are lines a server prints on stdout although only answers belong there. Each is written as it stands.
+// strays maps a kind to lines that a server prints on stdout although only messages belong there.
+// Each is written unaltered.
 var strays = map[string]string{
 	"banner":       "Server started on stdio, have a nice day\n",
 	"ansi":         "\x1b[32m⠋\x1b[0m installing\r\x1b[2K\x1b[32m✔\x1b[0m ready\n",
 	"jsonlog":      `{"level":"info","msg":"listening","time":"2026-10-01T12:00:00Z"}` + "\n",
 	"bom":          "\xEF\xBB\xBF",
 	"crlf":         "Windows says hello\r\n",
-	"idless-error": `{"jsonrpc":"2.0","error":{"code":-32600,"message":"an error that belongs to nobody"}}` + "\n",
+	"idless-error": `{"jsonrpc":"2.0","error":{"code":-32600,"message":"an error without an id"}}` + "\n",
 	"invalid-utf8": `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"caf` + "\xe9" + `"}}` + "\n",
 	"nul":          "\x00\x00\x00\n",
 	"pretty":       "{\n  \"level\": \"info\",\n  \"msg\": \"pretty\"\n}\n",
@@ -21,7 +22,7 @@ var strays = map[string]string{
 	"utf16":        "\xff\xfeh\x00e\x00l\x00l\x00o\x00\n\x00\n",
 }
 
-// stderrLines are what a server may say beside the protocol.
+// stderrLines maps a kind to what the server writes to stderr.
 var stderrLines = map[string]string{
 	"log":     "faultyserver: ready\n",
 	"secret":  "connecting with sk-live-CANARY0123456789abcdef and postgres://admin:CANARYpassword@db.internal/prod\n",

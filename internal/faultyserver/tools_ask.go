@@ -1,16 +1,16 @@
 package faultyserver
 
-// Tools that need something from the client first.
+// Tools that need input from the client.
 
-// questions are the params used when the caller gives none.
+// questions holds the params used when the caller gives none.
 var questions = map[string]string{
 	"elicitation/create":     `{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`,
 	"sampling/createMessage": `{"messages":[{"role":"user","content":{"type":"text","text":"Say hello."}}],"maxTokens":16}`,
 	"roots/list":             `{}`,
 }
 
-// ask sends a server-to-client request, in both eras: in the modern one it is forbidden, and a layer in front has to
-// cope. With die it dies while the question is open.
+// ask sends a request to the client in either era. The modern era forbids it, and a proxy must cope
+// with that. With die it dies while the request is open.
 func (c *call) ask() {
 	method := c.args.Method
 	if method == "" {
@@ -26,7 +26,7 @@ func (c *call) ask() {
 	id, answer := c.s.asks.open(c.args.ID)
 	line := `{"jsonrpc":"2.0","id":` + string(id) + `,"method":` + quote(method) + `,"params":` + params + `}`
 	if c.args.Die && c.timesLeft("ask") {
-		c.s.lastWords(line+"\n", func() { end("KILL", 0) })
+		c.s.writeAndEnd(line+"\n", func() { end("KILL", 0) })
 	}
 	c.s.out.send([]byte(line))
 	select {
@@ -36,11 +36,12 @@ func (c *call) ask() {
 	}
 }
 
-// askRounds asks the modern way: it answers that input is required, and the client calls again with the input.
+// askRounds asks in the modern way: it responds that input is required, and the client calls again
+// with the input.
 func (c *call) askRounds() {
 	switch {
 	case !c.modern:
-		c.fail("ask_rounds needs a client of the modern era")
+		c.fail("ask_rounds requires a client of the modern era")
 	case c.inputs != nil:
 		c.say(string(c.inputs))
 	default:

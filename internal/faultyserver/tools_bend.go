@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Tools whose answer is not what the protocol allows.
+// Tools whose responses the protocol does not allow.
 
-// raw answers with exactly the result text it was given, byte for byte.
+// raw responds with exactly the given result, byte for byte.
 func (c *call) raw() { c.s.reply(c.id, c.args.Result) }
 
-// duplicate answers n times; the answers differ, so that a test sees which one arrived.
+// duplicate responds n times. The responses differ, so that a test sees which one arrived.
 func (c *call) duplicate() {
 	for i := range max(2, c.args.N) {
 		c.say(fmt.Sprintf("answer %d", i+1))
 	}
 }
 
-// wrongIDs are what a careless server makes of an id.
+// wrongIDs maps a kind to a wrong form of an id.
 var wrongIDs = map[string]func(id string) string{
 	"unknown": func(string) string { return `"id":999999,` },
 	"string":  func(id string) string { return `"id":` + quote(strings.Trim(id, `"`)) + `,` },
@@ -29,7 +29,7 @@ var wrongIDs = map[string]func(id string) string{
 	"object":  func(id string) string { return `"id":{"id":` + id + `},` },
 }
 
-// digitsOf is the number at the end of an id: 7 for 7, "7" and "g1-7".
+// digitsOf returns the number at the end of an id: 7 for 7, "7" and "g1-7".
 func digitsOf(id string) string {
 	id = strings.Trim(id, `"`)
 	digits := strings.TrimLeft(id[1+strings.LastIndexFunc(id, func(r rune) bool { return r < '0' || r > '9' }):], "0")
@@ -39,7 +39,8 @@ func digitsOf(id string) string {
 	return digits
 }
 
-// wrongID answers under an id that is not the one it was asked with; with then, the right answer follows.
+// wrongID responds with an id that is not that of the request. With then, the right response
+// follows.
 func (c *call) wrongID() {
 	kind := c.args.Kind
 	if kind == "" {
@@ -47,7 +48,7 @@ func (c *call) wrongID() {
 	}
 	bend, ok := wrongIDs[kind]
 	if !ok {
-		c.fail(fmt.Sprintf("kind %q: allowed are %s", kind, strings.Join(namesOf(wrongIDs), ", ")))
+		c.fail(fmt.Sprintf("invalid kind %q: must be one of %s", kind, strings.Join(namesOf(wrongIDs), ", ")))
 		return
 	}
 	c.s.out.send([]byte(`{"jsonrpc":"2.0",` + bend(string(c.id)) + `"result":` + complete(textResult("wrong id", false), c.modern) + `}`))
@@ -63,14 +64,14 @@ func (c *call) both() {
 
 func (c *call) neither() { c.s.out.send([]byte(`{"jsonrpc":"2.0","id":` + string(c.id) + `}`)) }
 
-// batch answers inside an array, together with a notification.
+// batch responds in an array, together with a notification.
 func (c *call) batch() {
 	c.s.out.send([]byte(`[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"in a batch"}},` +
 		c.envelope(string(c.id), textResult("batched", false)) + `]`))
 }
 
-// unknownFields is a result from the future: fields nobody knows, numbers no float64 holds, escapes that must stay as
-// they are.
+// unknownFields returns a result from a later version: unknown fields, numbers that float64 cannot
+// represent, and escapes that must not change.
 func (c *call) unknownFields() {
 	c.answer(`{"content":[{"type":"text","text":"caf\u00e9 \ud83e\ude79 \u003ctag\u003e","futureField":{"deep":[1,{"x":null}]}},` +
 		`{"type":"hologram","data":"unknown content type"}],` +
@@ -78,38 +79,38 @@ func (c *call) unknownFields() {
 		`"futureTopLevel":{"k":[true,false,null]},"isError":false}`)
 }
 
-// invalidUTF8 answers with a byte that no UTF-8 text contains.
+// invalidUTF8 responds with a byte that never occurs in UTF-8.
 func (c *call) invalidUTF8() { c.answer(`{"content":[{"type":"text","text":"caf` + "\xff" + `"}]}`) }
 
-// notifyRaw writes the message it was given as a line, whatever it is, and then answers.
+// notifyRaw writes the given message as a line and then responds.
 func (c *call) notifyRaw() {
 	c.s.out.send([]byte(c.args.Message))
 	c.say("sent")
 }
 
-// stray writes one of the lines of the fault of that name, and then answers.
+// stray writes one of the stray lines and then responds.
 func (c *call) stray() {
 	text, ok := strays[c.args.Kind]
 	if !ok {
-		c.fail(fmt.Sprintf("kind %q: allowed are %s", c.args.Kind, strings.Join(strayNames(), ", ")))
+		c.fail(fmt.Sprintf("invalid kind %q: must be one of %s", c.args.Kind, strings.Join(strayNames(), ", ")))
 		return
 	}
 	c.s.out.writeRaw([]byte(text))
 	c.say("strayed")
 }
 
-// big answers with n bytes of text.
+// big responds with n bytes of text.
 func (c *call) big() {
 	c.answer(`{"content":[{"type":"text","text":"` + strings.Repeat("x", max(0, c.args.N)) + `"}]}`)
 }
 
-// deep answers with arrays nested n deep.
+// deep responds with arrays nested n deep.
 func (c *call) deep() {
 	n := max(0, c.args.N)
 	c.answer(`{"content":[],"structuredContent":{"deep":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}}`)
 }
 
-// wide answers with n keys in one object.
+// wide responds with n keys in one object.
 func (c *call) wide() {
 	var b strings.Builder
 	b.WriteString(`{"content":[],"structuredContent":{"last":0`)
@@ -119,7 +120,7 @@ func (c *call) wide() {
 	c.answer(b.String() + `}}`)
 }
 
-// endless writes a line that never ends: n bytes of it, or without limit.
+// endless writes a line that does not end: n bytes of it, or without limit.
 func (c *call) endless() {
 	chunk := []byte(strings.Repeat("x", 4096))
 	c.s.out.writeAlone(func(w io.Writer) {
@@ -135,7 +136,7 @@ func (c *call) endless() {
 	<-c.ctx.Done()
 }
 
-// drip writes its answer n bytes at a time (1 if not told), an interval apart.
+// drip writes its response n bytes at a time (default 1), with an interval in between.
 func (c *call) drip() {
 	line := c.envelope(string(c.id), textResult(c.args.Text, false)) + "\n"
 	step := max(1, c.args.N)
@@ -150,8 +151,8 @@ func (c *call) drip() {
 	})
 }
 
-// speak writes the message to stderr as it is.
-func (c *call) speak() {
+// writeStderr writes the message to stderr unaltered.
+func (c *call) writeStderr() {
 	_, _ = io.WriteString(c.s.stderr, c.args.Message)
 	c.say("spoken")
 }

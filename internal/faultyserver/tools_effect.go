@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Tools with an effect, and the ones that die around it.
+// Tools with an effect, and tools that die before or after it.
 
 func (c *call) append() {
 	c.execute("append", c.args.Key, c.args.Value)
@@ -33,14 +33,16 @@ func (c *call) get() {
 	}
 }
 
-// store is what set wrote. The ledger is its disk: a new generation reads it when it is first asked.
+// store holds the values that set wrote. A new generation reads them from the ledger when first
+// asked.
 type store struct {
 	path string
 	mu   sync.Mutex
 	all  map[string]string
 }
 
-// set keeps the effect and the value together, so that the ledger has the same last value as the store.
+// set runs the effect and stores the value together, so that the ledger has the same last value as
+// the store.
 func (st *store) set(key, value string, effect func()) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -74,8 +76,9 @@ func (st *store) get(key string) (value string, ok bool, err error) {
 	return value, ok, nil
 }
 
-// die executes its effect and dies, in the order asked for. With times it dies only that often over all generations
-// (counted in -state, per key), and then answers as if nothing had been asked: so a replay can succeed.
+// die executes its effect and dies, in the requested order. With times it dies only that often over
+// all generations (counted in -state, per key) and then responds normally, so that a replay can
+// succeed.
 func (c *call) die() {
 	when := c.args.When
 	if when == "" {
@@ -110,14 +113,14 @@ func (c *call) die() {
 		dieNow()
 	case "after-answer":
 		c.execute("die", c.args.Key, when)
-		c.s.lastWords(line, dieNow)
+		c.s.writeAndEnd(line, dieNow)
 	case "mid-answer":
 		c.execute("die", c.args.Key, when)
-		c.s.lastWords(line[:len(line)/2], dieNow)
+		c.s.writeAndEnd(line[:len(line)/2], dieNow)
 	case "never":
 		c.execute("die", c.args.Key, when)
 		c.answer(result)
 	default:
-		c.fail(fmt.Sprintf("when %q: allowed are before-effect, after-effect, after-answer, mid-answer", when))
+		c.fail(fmt.Sprintf("invalid when %q: must be before-effect, after-effect, after-answer or mid-answer", when))
 	}
 }

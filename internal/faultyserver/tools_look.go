@@ -7,11 +7,12 @@ import (
 	"os"
 )
 
-// Tools that look and change nothing.
+// Tools that only read.
 
 func (c *call) echo() { c.say(c.args.Text) }
 
-// forecast reads its arguments as strictly as its schema says, and complains as most servers do: in one opaque line.
+// forecast decodes its arguments as strictly as its schema requires, and fails as most servers do:
+// with one opaque line.
 func (c *call) forecast() {
 	var p struct {
 		Arguments struct {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Tools that change what the client believes about the server.
+// Tools that change the server's lists, resources or state.
 
-// changeTools turns the list of tools over, and back when called again.
+// changeTools changes the list of tools, and reverts it when called again.
 func (c *call) changeTools() {
-	for now := c.s.turned.Load(); !c.s.turned.CompareAndSwap(now, !now); now = c.s.turned.Load() {
+	for now := c.s.toolsChanged.Load(); !c.s.toolsChanged.CompareAndSwap(now, !now); now = c.s.toolsChanged.Load() {
 	}
 	c.s.changed("tools")
 	c.say("changed")
 }
 
-// touch changes a resource: its subscribers hear of it.
+// touch changes a resource and notifies its subscribers.
 func (c *call) touch() {
 	if !c.s.knows(c.args.URI) {
 		c.fail("no such resource: " + c.args.URI)
@@ -27,7 +27,8 @@ func (c *call) touch() {
 	c.say("touched " + c.args.URI)
 }
 
-// openHandle and useHandle are state in memory: a handle dies with the process that gave it.
+// openHandle and useHandle keep state in memory: a handle is valid until the process that returned
+// it ends.
 func (c *call) openHandle() {
 	c.execute("open", c.args.Key, "")
 	c.say(fmt.Sprintf("h%d-%d", os.Getpid(), c.s.handles.Add(1)))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// toolRuns is one small story per tool: it is called once, as request 7, in a legacy session.
+// toolRuns has one run per tool: it is called once, as request 7, in a legacy session.
 var toolRuns = []struct {
 	name, args string
 	want       []string // lines after the handshake; a part of each
@@ -32,8 +32,8 @@ var toolRuns = []struct {
 	{name: "die", args: `{"when":"after-effect","code":12}`, code: 12, ledger: "die"},
 	{name: "die", args: `{"when":"after-answer","signal":"TERM"}`, signal: "TERM", ledger: "die", want: []string{`"id":7,"result"`}},
 	{name: "die_read", args: `{"when":"mid-answer"}`, signal: "KILL", ledger: "die", want: []string{`{"jsonrpc":"2.0","id":7,"result":{"conte`}},
-	{name: "die_set", args: `{"when":"at noon"}`, want: []string{"allowed are before-effect, after-effect, after-answer, mid-answer"}},
-	{name: "die", args: `{"signal":"NOPE"}`, want: []string{"allowed are ABRT"}},
+	{name: "die_set", args: `{"when":"at noon"}`, want: []string{"must be before-effect, after-effect, after-answer or mid-answer"}},
+	{name: "die", args: `{"signal":"NOPE"}`, want: []string{"must be one of ABRT"}},
 	{name: "spawn_child", args: `{"holds":["stderr"],"ms":10,"setsid":true}`, want: []string{`"text":"`}, ledger: "spawn"},
 	{name: "sleep", args: `{"ms":1}`, want: []string{"slept"}},
 	{name: "late", args: `{"ms":1}`, want: []string{`"late"`}},
@@ -42,7 +42,7 @@ var toolRuns = []struct {
 	{name: "progress", args: `{"n":2,"die":true}`, want: []string{`"progress":1`, `"progress":2`}, signal: "KILL"},
 	{name: "stale_progress", want: []string{`"no-such-token"`, `"id":7`, `"progressToken":"tok"`}},
 	{name: "ask", args: `{"die":true,"method":"roots/list"}`, want: []string{`{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{}}`}, signal: "KILL"},
-	{name: "ask_rounds", want: []string{"needs a client of the modern era"}},
+	{name: "ask_rounds", want: []string{"requires a client of the modern era"}},
 	{name: "notify", args: `{"message":"{\"a\": 1}"}`, want: []string{`{"a": 1}`, `"sent"`}},
 	{name: "touch", args: `{"uri":"mem://9"}`, want: []string{"no such resource"}},
 	{name: "raw", args: `{"result":"{\"z\":1, \"a\":12345678901234567890, \"a\":1e400}"}`, want: []string{`{"jsonrpc":"2.0","id":7,"result":{"z":1, "a":12345678901234567890, "a":1e400}}`}},
@@ -60,7 +60,7 @@ var toolRuns = []struct {
 	{name: "wrong_id", args: `{"kind":"object"}`, want: []string{`"id":{"id":7},`}},
 	{name: "wrong_id", args: `{"kind":"null"}`, want: []string{`"id":null`}},
 	{name: "wrong_id", args: `{"kind":"missing"}`, want: []string{`{"jsonrpc":"2.0","result"`}},
-	{name: "wrong_id", args: `{"kind":"?"}`, want: []string{"allowed are float, missing, null,"}},
+	{name: "wrong_id", args: `{"kind":"?"}`, want: []string{"must be one of float, missing, null,"}},
 	{name: "both", want: []string{`,"error":{"code":-32603`}},
 	{name: "neither", want: []string{`{"jsonrpc":"2.0","id":7}`}},
 	{name: "batch", want: []string{`[{"jsonrpc":"2.0","method"`}},
@@ -116,7 +116,7 @@ func TestToolsDoAsTheirNameSays(t *testing.T) {
 }
 
 func TestEveryToolHasAStory(t *testing.T) {
-	told := map[string]bool{ // tests of their own below
+	told := map[string]bool{ // tested separately below
 		"echo_raw_params": true, "hang": true, "hang_unsafe": true, "stop": true, "ask_read": true, "endless": true,
 	}
 	for _, r := range toolRuns {
@@ -130,7 +130,7 @@ func TestEveryToolHasAStory(t *testing.T) {
 			t.Errorf("%s describes itself as %s", x.name, x.describe())
 		}
 	}
-	for kind, schema := range painful {
+	for kind, schema := range costlySchemas {
 		if !json.Valid([]byte(schema())) {
 			t.Errorf("schema %s is not JSON", kind)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Tools that take their time.
+// Tools that take time.
 
 func (c *call) sleep() {
 	if c.wait(millis(c.args.MS)) {
@@ -14,12 +14,12 @@ func (c *call) sleep() {
 	}
 }
 
-// late does not care that it was cancelled.
+// late ignores cancellation.
 func (c *call) late() {
 	select {
 	case <-time.After(millis(c.args.MS)):
 		c.say("late")
-	case <-c.s.over:
+	case <-c.s.stdinClosed:
 	}
 }
 
@@ -39,7 +39,7 @@ func (c *call) hangUnsafe() {
 	<-c.ctx.Done()
 }
 
-// wedge takes the whole server down with it: it reads on, and nobody is ever answered again.
+// wedge blocks the whole server: it keeps reading, but never responds again.
 func (c *call) wedge() {
 	c.s.out.silence()
 	if c.args.Kind == "spin" {
@@ -47,7 +47,7 @@ func (c *call) wedge() {
 	}
 }
 
-// stop freezes the process. A child continues it after ms, or else the test.
+// stop suspends the process. A child resumes it after ms, or the test does.
 func (c *call) stop() {
 	if c.args.MS > 0 {
 		if err := continueAfter(millis(c.args.MS)); err != nil {
@@ -62,7 +62,7 @@ func (c *call) stop() {
 	c.say("continued")
 }
 
-// progress reports n steps (3 if not told, without end if negative), then answers, or dies.
+// progress reports n steps (default 3, endless if negative), then responds or dies.
 func (c *call) progress() {
 	n := c.args.N
 	if n == 0 {
@@ -80,7 +80,7 @@ func (c *call) progress() {
 	c.say(fmt.Sprintf("%d steps", n))
 }
 
-// report sends one progress notification, if there is a token to send it for.
+// report sends one progress notification if there is a token.
 func (c *call) report(token []byte, step, total int) {
 	if token == nil {
 		return
@@ -92,7 +92,8 @@ func (c *call) report(token []byte, step, total int) {
 	c.s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d%s,"message":"step %d"}`, token, step, of, step))
 }
 
-// staleProgress reports for a token nobody has, answers, and reports once more for the call that is over.
+// staleProgress reports progress for an unknown token, responds, and reports progress once more for
+// the finished call.
 func (c *call) staleProgress() {
 	c.report([]byte(`"no-such-token"`), 1, 2)
 	c.say("done")

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// unreadBytes returns how many bytes of the pipe were not read.
+// unreadBytes returns the number of bytes in the pipe that were not read.
 func unreadBytes(t *testing.T, r *os.File) (n int32) {
 	t.Helper()
 	const fionread = 0x541B

@@ -24,7 +24,7 @@ import (
 // used up only by one that hangs.
 const patience = 2 * time.Minute
 
-// world is a user who stands in a hostile project, with a terminal.
+// world is a user at a terminal, in the directory of a hostile project.
 type world struct {
 	t        *testing.T
 	rand     *rand.Rand

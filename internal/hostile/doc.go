@@ -1,10 +1,10 @@
-// Package hostile holds tests only: gauze is run inside cloned repositories
-// written by an attacker, and nothing of them may run, reach a server that is
-// not theirs, or choose a host that something is sent to.
+// Package hostile contains only tests: gauze runs inside cloned repositories written by an
+// attacker. It must not run anything from them, contact a server that is not theirs, or let them
+// choose a host that data is sent to.
 //
-//	project_test.go   the generator: a seed makes a repository out of ingredients
-//	home_test.go      the user around it: a home with servers, healthy and broken
-//	command_test.go   the commands that gauze is given there
-//	verdict_test.go   what happened, and what of it must not
+//	project_test.go   the generator, which builds a repository from a seed
+//	home_test.go      the user's home directory with healthy and broken servers
+//	command_test.go   the gauze commands that are run
+//	verdict_test.go   what happened, and what must not happen
 //	witness/          the program that plays every server and tool of the user
 package hostile

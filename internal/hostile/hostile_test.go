@@ -21,8 +21,8 @@ import (
 var (
 	gauze       string // the program itself
 	witness     string // what plays the user's programs
-	people      string // an address of the user's choice, where somebody listens
-	refusedPort int    // nobody listens there, and nobody else can
+	people      string // an address of the user's choice with a listener
+	refusedPort int    // a port without a listener that no other process can use
 )
 
 func TestMain(m *testing.M) { os.Exit(prepared(m)) }

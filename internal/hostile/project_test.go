@@ -111,8 +111,8 @@ func (p *project) some(words ...string) []string {
 var wanted = []string{"NOTES_KEY", "GH_TOKEN", "GITHUB_PERSONAL_ACCESS_TOKEN", "PUPPETEER_EXECUTABLE_PATH", "PGHOST", "PGSERVICEFILE", "NODE_OPTIONS", "LD_PRELOAD", "BROWSER",
 	"EDITOR", "TARGET", "PLAYWRIGHT_BROWSERS_PATH", "AWS_PROFILE", "CHROME_BIN", "JAVA_HOME", "PYTHONSTARTUP", "OPENSSL_CONF", "KUBECONFIG", "SOME_SETTING"}
 
-// dotenv is a .env of the project: every variable there is, under its own name
-// or another one of the same service.
+// dotenv returns a .env file of the project with every variable, under its own name or a different
+// one of the same service.
 func (p *project) dotenv() string {
 	var b strings.Builder
 	for _, name := range p.some(append([]string{"NOTES_KEY", "TARGET", "GH_TOKEN"}, wanted...)...) {
@@ -306,8 +306,8 @@ func (p *project) compose(port string) {
 	p.write(name, "services:\n  database:\n    image: postgres\n    ports:\n      - "+port+"\n")
 }
 
-// pipe puts a named pipe into the repository, which nobody ever writes to. If
-// something opens it to read all the same, that is recorded, and it reads {}.
+// pipe adds a named pipe to the repository that is never written to. If a process still opens it
+// for reading, that is recorded, and it reads {}.
 func (p *project) pipe(name string) {
 	p.write(name, "")
 	inside, outside := filepath.Join(p.root, name), p.user.evidence(fmt.Sprintf("pipe-%d", len(p.ingredients)))

@@ -56,7 +56,7 @@ func (h *host) read(conn net.Conn) {
 	text := make([]byte, 4<<10)
 	n, _ := conn.Read(text)
 	switch said := string(text[:n]); said {
-	case "": // somebody looked whether there is anybody
+	case "": // a connection that only checked for a listener
 	case fence:
 		h.fences <- struct{}{}
 	default:
@@ -67,8 +67,8 @@ func (h *host) read(conn net.Conn) {
 	}
 }
 
-// received is all that was sent so far. Whoever sent it has ended: connections
-// are accepted in order, so all of theirs come before ours.
+// received returns everything that was sent so far. Its senders have exited, and connections are
+// accepted in order, so all of theirs come before ours.
 func (h *host) received() []string {
 	conn, err := net.Dial("tcp", h.address)
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *world) trips() (all []string) {
 // violation is something that must not have happened.
 type violation struct{ kind, detail string }
 
-// violations holds what happened during a command against what may happen.
+// violations compares what happened during a command with what may happen.
 func (w *world) violations(c command, said transcript, homeBefore string) (all []violation) {
 	add := func(kind, detail string, args ...any) {
 		v := violation{kind, fmt.Sprintf(detail, args...)}

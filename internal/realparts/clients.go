@@ -34,7 +34,7 @@ var (
 	moreClientsUnit = npmUnitOf("clients-more", minNode, pinsMorePackage, pinsMoreLock)
 )
 
-// NeedClient returns the command line that starts the client. A missing client is handled like in
+// NeedClient returns the command line that starts the client. A missing client is handled as in
 // Need.
 func NeedClient(t testing.TB, client Client, args ...string) []string {
 	t.Helper()

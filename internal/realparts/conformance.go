@@ -28,7 +28,7 @@ func InstallConformance(ctx context.Context, out io.Writer) (Conformance, error)
 	return p.conformance(), err
 }
 
-// NeedConformance is InstallConformance for tests. A missing suite is handled like in Need.
+// NeedConformance is InstallConformance for tests. A missing suite is handled as in Need.
 func NeedConformance(t testing.TB) Conformance {
 	t.Helper()
 	return need(t, conformanceUnit).conformance()

@@ -28,7 +28,7 @@ type npmServer struct {
 	env  []string
 }
 
-// pypiServer is a server from PyPI, with a virtual environment of its own.
+// pypiServer is a server from PyPI with its own virtual environment.
 type pypiServer struct {
 	pins    []string
 	program string
@@ -78,7 +78,7 @@ var (
 	pypiServersUnit = unit{name: "servers-pypi", pins: fmt.Sprint(pypiServers), install: installPyPIServers}
 )
 
-// NeedServers returns the ten servers of every check. A missing server is handled like in Need.
+// NeedServers returns the ten servers of every check. A missing server is handled as in Need.
 func NeedServers(t testing.TB) []Server {
 	t.Helper()
 	all := []Server{
@@ -91,7 +91,7 @@ func NeedServers(t testing.TB) []Server {
 	return append(all, npmCommands(t, need(t, serversUnit), servers)...)
 }
 
-// NeedMoreServers returns twenty more servers. A missing server is handled like in Need.
+// NeedMoreServers returns twenty more servers. A missing server is handled as in Need.
 func NeedMoreServers(t testing.TB) []Server {
 	t.Helper()
 	all := npmCommands(t, need(t, moreServersUnit), moreServers)

@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Windows is what a Windows user has: Node.js with npm, and a project with server-everything in its node_modules.
+// Windows is the software of a Windows user: Node.js with npm, and a project with server-everything
+// in its node_modules.
 type Windows struct {
 	Node    string // Node is the directory of node.exe, npm.cmd and npx.cmd.
 	Project string // Project is the directory that has node_modules.
@@ -17,13 +18,13 @@ type Windows struct {
 
 var windowsUnit = unit{name: "windows", pins: pinned(pinsWindowsPackage) + pinned(pinsWindowsLock), install: installWindows}
 
-// InstallWindows brings the parts of a Windows machine onto this one, for use under wine.
+// InstallWindows installs the parts of a Windows machine on this one, for use under wine.
 func InstallWindows(ctx context.Context, out io.Writer) (Windows, error) {
 	p, err := installed(ctx, windowsUnit, out)
 	return Windows{Node: filepath.Dir(p.Node), Project: filepath.Dir(p.Modules)}, err
 }
 
-// installWindows lays Node.js out as its installer does, npm beside node.exe.
+// installWindows arranges Node.js like its installer does, with npm next to node.exe.
 func installWindows(ctx context.Context, dir string, out io.Writer) (place, error) {
 	if err := ensure(ctx, out, "npm", "nodejs", "npm"); err != nil {
 		return place{}, err
@@ -31,9 +32,9 @@ func installWindows(ctx context.Context, dir string, out io.Writer) (place, erro
 	if err := writePins(dir, pinsWindowsPackage, pinsWindowsLock); err != nil {
 		return place{}, err
 	}
-	// Without --force npm refuses packages that are made for a different system.
+	// Without --force npm rejects packages for a different system.
 	if err := run(ctx, dir, nil, npm("ci", "--force")...); err != nil {
-		return place{}, fmt.Errorf("%w\nnext: check that npm reaches its registry (npm ping), then run this again", err)
+		return place{}, fmt.Errorf("%w\nnext: check that npm can reach its registry (npm ping), then try again", err)
 	}
 	modules, node := filepath.Join(dir, "node_modules"), filepath.Join(dir, "node")
 	err := errors.Join(os.RemoveAll(filepath.Join(modules, ".bin")), os.MkdirAll(filepath.Join(node, "node_modules"), 0o755))

@@ -1,16 +1,17 @@
-// Package realtest proves the promise on real software: real servers, killed, stopped and made noisy under real clients.
+// Package realtest tests gauze with real software: real servers are killed, stopped and made noisy
+// under real clients.
 //
-// It holds tests only. Five servers from npm and PyPI (package realparts) run behind the gauze binary; the go-sdk,
-// mcp-go and both TypeScript SDKs talk to it as they would to the server itself.
+// It contains only tests. Five servers from npm and PyPI (package realparts) run behind the gauze
+// binary; the go-sdk, mcp-go and both TypeScript SDKs use it as they would use the server itself.
 //
-//	kill, stop, noise    the session goes on and reads succeed
-//	effects              what changes something happens once, or the client is told that the outcome is unknown
-//	leftovers            nothing stays behind, not even after kill -9 of gauze
-//	restart, runurl      a server with sessions, at a URL, is killed and started again, and no client notices
-//	servechildren        the same for stdio servers behind gauze serve, one for each session
-//	judges               Claude Code, Codex, Gemini CLI, opencode and Copilot CLI read what we write into their files
-//	wrapall              thirty servers of ten clients wrapped, tried, and given back
-//	withoutgauze         what becomes of the same clients without gauze
+//	kill, stop, noise    the session continues and reads succeed
+//	effects              a change happens once, or the client learns that the outcome is unknown
+//	leftovers            no process remains, not even after kill -9 of gauze
+//	restart, runurl      an HTTP server with sessions is killed and restarted without the client noticing
+//	servechildren        the same for stdio servers behind gauze serve, one per session
+//	judges               Claude Code, Codex, Gemini CLI, opencode and Copilot CLI read what gauze writes
+//	wrapall              thirty servers of ten clients wrapped, tried and unwrapped
+//	withoutgauze         the same clients without gauze
 //
-// The tests look processes up in /proc and hold them by pidfd, so they run on Linux.
+// The tests use /proc and pidfds, so they run only on Linux.
 package realtest

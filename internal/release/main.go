@@ -1,9 +1,10 @@
-// Command release builds gauze for every system it is released for, and writes the checksums.
+// Command release builds gauze for every supported system and writes the checksums.
 //
 //	go run ./internal/release              into dist/, version from git describe
 //	go run ./internal/release -version v1  a given version
 //
-// The same commit and the same version of Go give the same bytes, in whatever folder and on whatever machine.
+// The same commit and the same version of Go produce the same bytes on any machine and in any
+// directory.
 package main
 
 import (
@@ -45,7 +46,7 @@ func release(ctx context.Context, dir, version string, out io.Writer) error {
 	if version == "" {
 		described, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty").Output()
 		if err != nil {
-			return fmt.Errorf("git describe: %w\nnext: run it inside a checkout, or give -version", err)
+			return fmt.Errorf("git describe: %w\nnext: run it inside a checkout, or set -version", err)
 		}
 		version = strings.TrimSpace(string(described))
 	}
@@ -80,8 +81,8 @@ func (t target) name() string {
 	return name
 }
 
-// build compiles gauze from the module in dir. Only the source, the version and Go itself decide the result: no paths,
-// no times, no C compiler, no flags of the user.
+// build compiles gauze from the module in dir. The result depends only on the source, the version
+// and Go itself: not on paths, times, a C compiler or the user's flags.
 func build(ctx context.Context, dir, file, version string, t target) error {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -92,8 +93,8 @@ func build(ctx context.Context, dir, file, version string, t target) error {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOWORK=off")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building for %s on %s: %w\n%s", t.os, t.arch, err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building for %s on %s: %w\n%s", t.os, t.arch, err, output)
 	}
 	return nil
 }

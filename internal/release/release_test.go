@@ -33,9 +33,9 @@ func TestBuildIsReproducible(t *testing.T) {
 	if !bytes.Equal(one, two) {
 		t.Errorf("%d and %d bytes that differ, built from the same source in two folders", len(one), len(two))
 	}
-	said, err := exec.Command(first, "version").Output()
-	if err != nil || strings.TrimSpace(string(said)) != "gauze "+version {
-		t.Errorf("gauze version: %q, %v", said, err)
+	output, err := exec.Command(first, "version").Output()
+	if err != nil || strings.TrimSpace(string(output)) != "gauze "+version {
+		t.Errorf("gauze version: %q, %v", output, err)
 	}
 }
 

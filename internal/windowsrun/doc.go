@@ -1,7 +1,8 @@
-// Package windowsrun has only tests: gauze.exe as Windows users run it, with the real npx.cmd and taskkill.
+// Package windowsrun contains only tests: gauze.exe as Windows users run it, with the real npx.cmd
+// and taskkill.
 //
-// They need a directory with gauze.exe, faultyserver.exe, Node.js for Windows and a project that has server-everything.
-// It is made, and the tests are run under wine, by
+// They require a directory with gauze.exe, faultyserver.exe, Node.js for Windows and a project with
+// server-everything. To create it and run the tests under wine, use
 //
 //	go run ./internal/check -only windows-real
 package windowsrun

@@ -1,6 +1,6 @@
 package windowstest
 
-// An exemption is one reason and everything it keeps from running on Windows.
+// An exemption is a reason and everything that does not run on Windows because of it.
 type exemption struct {
 	reason string
 	names  []string
@@ -32,9 +32,9 @@ var tests = []exemption{
 	}},
 }
 
-// wineTests lists, as tests does, what runs on Windows and not under wine.
+// wineTests lists, like tests, what runs on Windows but not under wine.
 var wineTests = []exemption{
-	{"builds with the go command, which is not under wine", []string{
+	{"builds with the go command, which is not available under wine", []string{
 		"bench.TestNoReadFailsWhenTheServerIsKilled",
 		"bench.TestSeededBugIsCaughtOverHTTP",
 		"bench.TestSeededBugsAreCaught",
@@ -42,7 +42,7 @@ var wineTests = []exemption{
 		"bench.TestSmallWebStormKeepsEveryPromise",
 		"internal/release.TestBuildIsReproducible",
 	}},
-	{"wine only pretends to make symbolic links", []string{
+	{"wine reports success for symbolic links without creating them", []string{
 		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
 		"internal/backup.TestALinkIsNotFollowedOut",
 		"internal/backup.TestALinkStaysALink",
@@ -51,12 +51,12 @@ var wineTests = []exemption{
 		"internal/fleet.TestALinkThatWasReadIsWritten",
 		"internal/fleet.TestASwappedFileIsNotWritten",
 	}},
-	{"wine counts CPU time late", []string{
+	{"wine updates CPU times late", []string{
 		"internal/proxy.TestFaultH05BusyIsNotHung/past its time, at work",
 	}},
 }
 
-// files lists test files that are not built for Windows; a name may be a pattern of path.Match.
+// files lists test files that are not built for Windows. A name may be a pattern of path.Match.
 var files = []exemption{
 	{"reads /proc", []string{
 		"cmd/gauze/run_test.go",

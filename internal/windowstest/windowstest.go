@@ -1,5 +1,5 @@
-// Package windowstest holds the one list of tests that do not run on Windows. A test is skipped
-// there only through this list, and the test of this package keeps the list and the tree in step.
+// Package windowstest contains the list of tests that do not run on Windows. A test is skipped
+// there only through this list, and this package's test keeps the list and the tree consistent.
 package windowstest
 
 import (
@@ -11,8 +11,8 @@ import (
 
 const module = "github.com/gauze-mcp/gauze"
 
-// Skip skips t if the list names the function that calls Skip, or the subtest t of that function: on
-// Windows, or only under wine. On every system it fails t if the list has neither.
+// Skip skips t on Windows, or only under wine, if the list names the function that calls Skip or
+// its subtest t. On every system it fails t if the list has neither.
 func Skip(t testing.TB) {
 	t.Helper()
 	pc, _, _, _ := runtime.Caller(1)
@@ -22,7 +22,7 @@ func Skip(t testing.TB) {
 	whyWine, knownWine := reason(wineTests, function, subtest)
 	switch {
 	case !known && !knownWine:
-		t.Fatalf("%s calls windowstest.Skip and has no entry in internal/windowstest/list.go", function)
+		t.Fatalf("%s calls windowstest.Skip but has no entry in internal/windowstest/list.go", function)
 	case why != "" && runtime.GOOS == "windows":
 		t.Skip(why)
 	case whyWine != "" && underWine():

@@ -1,10 +1,12 @@
 // Package wine runs programs built for Windows on a Debian-like Linux machine.
 //
-// It brings its own wine, which is newer than the one most machines have: a minimal Debian in a folder of the user's
-// cache directory, about 1.1 GB, made once and reused. Debian's packages come from the mirror that apt is configured
-// for. Programs run in mount and process namespaces of their own, so nothing stays mounted and no process survives.
+// It installs its own wine, which is newer than the one most machines have: a minimal Debian in a
+// directory of the user's cache, about 1.1 GB, created once and reused. The packages come from the
+// Debian mirror that apt is configured for. Programs run in separate mount and process namespaces,
+// so that no mount and no process remains.
 //
-// wine is not Windows: creating a symbolic link only pretends to succeed, and /proc and /bin/sh are visible.
+// wine differs from Windows: creating a symbolic link reports success without creating it, and
+// /proc and /bin/sh are visible.
 package wine
 
 import (
@@ -23,10 +25,11 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// suite is the Debian release whose wine is used: wine 8, the one before it, cannot start programs of Go 1.26.
+// suite is the Debian release whose wine is used. Its predecessor has wine 8, which cannot start
+// programs built with Go 1.26.
 const suite = "trixie"
 
-// Folder is a Debian folder with wine, and a directory for what programs write.
+// Folder is a directory with a Debian system that has wine, and a work directory.
 type Folder struct {
 	root string // root holds the Debian system.
 	work string // work is visible inside and outside under the same name.
@@ -34,8 +37,8 @@ type Folder struct {
 	unlock func()
 }
 
-// Install returns the folder with wine, making it first if it is missing. Its work directory starts empty and belongs to
-// the caller until Close; a second caller waits.
+// Install returns the folder with wine and creates it first if it is missing. Its work directory
+// starts empty and belongs to the caller until Close; a second caller waits.
 func Install(ctx context.Context, out io.Writer) (*Folder, error) {
 	if err := supported(); err != nil {
 		return nil, err
@@ -62,16 +65,16 @@ func Install(ctx context.Context, out io.Writer) (*Folder, error) {
 	return f, nil
 }
 
-// Close lets the next caller have the work directory.
+// Close releases the work directory for the next caller.
 func (f *Folder) Close() { f.unlock() }
 
-// supported reports what is missing on a machine that cannot run wine here.
+// supported returns an error if this machine cannot run wine in a folder.
 func supported() error {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return fmt.Errorf("running Windows programs requires Linux on amd64, not %s on %s", runtime.GOOS, runtime.GOARCH)
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("running Windows programs requires root: wine runs in a folder of its own, with /dev and /proc mounted in it\n" +
+		return errors.New("running Windows programs requires root: wine runs in a separate folder, with /dev and /proc mounted in it\n" +
 			"next: run the same command as root")
 	}
 	for _, tool := range []string{"apt-get", "unshare", "chroot"} {
@@ -82,9 +85,9 @@ func supported() error {
 	return nil
 }
 
-// install makes the Debian folder. It is complete or absent: it gets its name last.
+// install creates the Debian folder. It is renamed last, so it is either complete or absent.
 func install(ctx context.Context, out io.Writer, root string) error {
-	// A link into the folder, which leads nowhere from outside.
+	// wine is a symbolic link that resolves only inside the folder.
 	if _, err := os.Lstat(filepath.Join(root, "usr", "bin", "wine")); err == nil {
 		return nil
 	}
@@ -134,7 +137,7 @@ func debianMirror(targets string) (string, bool) {
 	return "", false
 }
 
-// prepare empties the work directory and makes a new Windows in it.
+// prepare empties the work directory and creates a new Windows environment in it.
 func (f *Folder) prepare(ctx context.Context) error {
 	for _, dir := range []string{f.prefix(), f.Temp()} {
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
@@ -144,25 +147,27 @@ func (f *Folder) prepare(ctx context.Context) error {
 	if err := os.WriteFile(f.Launcher(), []byte(f.launch()), 0o755); err != nil {
 		return err
 	}
-	// Its status says nothing: without a display some of its programs fail. The registry is on disk when its server ends.
-	said, _ := f.Command(ctx, f.work, "sh", "-c", `"$0" wineboot -i; timeout 120 chroot "$1" env WINEPREFIX="$2" wineserver -w`,
+	// The exit status is ignored, because some of its programs fail without a display. The registry
+	// is on disk when the wine server ends.
+	output, _ := f.Command(ctx, f.work, "sh", "-c", `"$0" wineboot -i; timeout 120 chroot "$1" env WINEPREFIX="$2" wineserver -w`,
 		f.Launcher(), f.root, f.prefix()).CombinedOutput()
 	if _, err := os.Stat(filepath.Join(f.prefix(), "drive_c", "windows", "system32", "cmd.exe")); err != nil {
-		return fmt.Errorf("wineboot: %w\n%s", err, bytes.TrimSpace(said))
+		return fmt.Errorf("wineboot: %w\n%s", err, bytes.TrimSpace(output))
 	}
 	return nil
 }
 
 func (f *Folder) prefix() string { return filepath.Join(f.work, "prefix") }
 
-// Temp returns a directory that programs inside also see.
+// Temp returns a directory that is also visible to programs in the folder.
 func (f *Folder) Temp() string { return filepath.Join(f.work, "tmp") }
 
-// Launcher returns the program that starts a Windows program, as go test -exec expects it. It works only in commands
-// that Command returns.
+// Launcher returns the program that starts a Windows program, as go test -exec expects it. It works
+// only in commands that Command returns.
 func (f *Folder) Launcher() string { return filepath.Join(f.work, "wine") }
 
-// launch is the launcher's script. chroot leaves the working directory, so it is entered again.
+// launch returns the launcher's script. chroot changes the working directory, so the script
+// restores it.
 func (f *Folder) launch() string {
 	return fmt.Sprintf(`#!/bin/sh
 exec chroot '%s' /usr/bin/env -u GOTMPDIR -u TMPDIR HOME=/root LANG=C.UTF-8 WINEPREFIX='%s' WINEDEBUG=-all DISPLAY= \
@@ -171,7 +176,7 @@ exec chroot '%s' /usr/bin/env -u GOTMPDIR -u TMPDIR HOME=/root LANG=C.UTF-8 WINE
 `, f.root, f.prefix())
 }
 
-// enter mounts the directories that stay visible, then becomes the command.
+// enter mounts the directories that stay visible, then executes the command.
 const enter = `set -e
 root=$1; shift
 while [ "$1" != -- ]; do mkdir -p "$root$1"; mount --bind "$1" "$root$1"; shift; done; shift
@@ -179,8 +184,8 @@ mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 exec "$@"`
 
-// Command returns a command of this machine that may start Windows programs with the launcher. They see dir and the
-// work directory. When the command ends, every process it started is killed.
+// Command returns a command of this machine that may start Windows programs with the launcher. They
+// see dir and the work directory. When the command ends, every process that it started is killed.
 func (f *Folder) Command(ctx context.Context, dir string, argv ...string) *exec.Cmd {
 	args := []string{"--mount", "--mount-proc", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "sh", f.root, f.work, dir, "--"}
 	cmd := exec.CommandContext(ctx, "unshare", append(args, argv...)...)
@@ -190,16 +195,16 @@ func (f *Folder) Command(ctx context.Context, dir string, argv ...string) *exec.
 	return cmd
 }
 
-// Path returns the name that a file has inside.
+// Path returns the name of a file as Windows programs see it.
 func Path(file string) string { return "Z:" + strings.ReplaceAll(file, "/", `\`) }
 
-// run executes one command quietly; its error carries the command and its output.
+// run executes one command quietly. Its error contains the command and its output.
 func run(ctx context.Context, argv ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	cmd.WaitDelay = 10 * time.Second
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(said))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(output))
 	}
 	return nil
 }

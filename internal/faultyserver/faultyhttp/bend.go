@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// What the faults of the table do to an exchange.
+// The faults of the table that alter an HTTP exchange.
 
 func rst(x *exchange, _ []byte) { x.c.reset() }
 
@@ -70,11 +70,12 @@ func redirect(code int, same bool) func(*exchange, []byte) {
 	}
 }
 
-// raw takes the connection away from net/http and writes to it what net/http never would. It closes it in the end.
+// raw takes the connection over from net/http, writes to it what net/http never would, and closes
+// it.
 func (x *exchange) raw(f func(w io.Writer)) {
 	c, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
-		return // killed just now
+		return // the server was just killed
 	}
 	defer c.Close()
 	f(c)
@@ -105,7 +106,7 @@ func manyHeaders(x *exchange, answer []byte) {
 	})
 }
 
-// slowHeaders goes on until the client or the server is gone.
+// slowHeaders writes until the client or the server is gone.
 func slowHeaders(x *exchange, _ []byte) {
 	x.raw(func(w io.Writer) {
 		tick := time.NewTicker(x.s.cfg.Drip)
@@ -124,12 +125,12 @@ func slowHeaders(x *exchange, _ []byte) {
 	})
 }
 
-// bombParts are the beginning of the bomb and what follows again and again: 16 MiB of spaces each, packed. Gzip allows
-// many members in a row.
+// bombParts returns the beginning of the bomb and the part that is repeated: 16 MiB of spaces each,
+// compressed. Gzip allows many members in a row.
 var bombParts = sync.OnceValues(func() (first, rest []byte) {
 	pack := func(text string) []byte {
 		var b bytes.Buffer
-		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a right one
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 		_, _ = io.WriteString(z, text)
 		_, _ = z.Write(bytes.Repeat([]byte(" "), 16<<20))
 		_ = z.Close()

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// call is one request on its way: what it says goes to out, its answer last.
+// call is one request in progress. Its messages go to out, the response last.
 type call struct {
 	s       *Server
 	gen     *generation
 	session *session
-	ctx     context.Context // ends when nobody wants the answer any more
+	ctx     context.Context // ends when the response is no longer wanted
 	msg     *message
 	modern  bool
 	version string // of the protocol
 	out     *stream
-	bent    style // how its answer is written
+	bent    style // how its response is written
 
 	tool   *tool
 	args   arguments
-	token  json.RawMessage // progress token, nil if the client wants none
+	token  json.RawMessage // progress token, nil if the client sent none
 	inputs json.RawMessage // inputResponses of a modern retry
 }
 
-// arguments are those of all tools in one: a key means the same everywhere.
+// arguments holds the arguments of all tools. A key means the same in each of them.
 type arguments struct {
 	Text  string `json:"text"`
 	Key   string `json:"key"`
@@ -39,7 +39,7 @@ type arguments struct {
 	Times int   `json:"times"`
 }
 
-// prepare reads what the call is about, and refuses what cannot be run.
+// prepare decodes the request and rejects what cannot be run.
 func (c *call) prepare() *refusal {
 	if !known(c.msg.Method, c.modern) {
 		return refuse(0, -32601, "method %q not found", c.msg.Method)
@@ -66,7 +66,8 @@ func (c *call) prepare() *refusal {
 	return nil
 }
 
-// statusOf is the HTTP status of an error: the modern era has rules for some codes, the legacy one for none.
+// statusOf returns the HTTP status of an error. The modern era specifies it for some codes, the
+// legacy era for none.
 func statusOf(no *refusal, modern bool) int {
 	switch {
 	case no.status != 0:
@@ -79,7 +80,8 @@ func statusOf(no *refusal, modern bool) int {
 	return http.StatusOK
 }
 
-// run does what was asked. It always ends the stream: with an answer, or without one if nobody wants it.
+// run executes the request. It always ends the stream, with a response or, if the client no longer
+// wants one, without.
 func (c *call) run() {
 	defer c.out.end()
 	if c.tool != nil {
@@ -90,7 +92,7 @@ func (c *call) run() {
 	if no != nil {
 		status := statusOf(no, c.modern)
 		if status == http.StatusOK {
-			status = 0 // which may also be a stream
+			status = 0 // the response may also be a stream
 		}
 		c.out.add(event{data: refused(c.msg.ID, no), last: true, status: status, style: c.bent})
 		return
@@ -98,7 +100,7 @@ func (c *call) run() {
 	c.answer(result)
 }
 
-// answer sends the result, with what its era adds.
+// answer sends the result, completed for its era.
 func (c *call) answer(result object) {
 	if c.modern {
 		if result["resultType"] == nil {
@@ -113,22 +115,23 @@ func (c *call) say(text string) {
 	c.answer(object{"content": []object{{"type": "text", "text": text}}})
 }
 
-// fail is an error of the tool, which the model is meant to read.
+// fail sends an error of the tool for the model to read.
 func (c *call) fail(text string) {
 	c.answer(object{"content": []object{{"type": "text", "text": text}}, "isError": true})
 }
 
-// sayJSON answers with the value as structured content, and as text for clients that know no other.
+// sayJSON responds with the value as structured content, and as text for clients that support
+// nothing else.
 func (c *call) sayJSON(v any) {
 	c.answer(object{"content": []object{{"type": "text", "text": string(encode(v))}}, "structuredContent": v})
 }
 
-// notify says something before the answer.
+// notify sends a notification before the response.
 func (c *call) notify(method string, params object) {
 	c.out.add(event{data: notification(method, params)})
 }
 
-// sleep waits; false means that nobody wants an answer any more.
+// sleep waits. It returns false if the response is no longer wanted.
 func (c *call) sleep(ms int) bool {
 	if ms <= 0 {
 		return c.ctx.Err() == nil

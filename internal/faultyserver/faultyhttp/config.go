@@ -2,17 +2,17 @@ package faultyhttp
 
 import "time"
 
-// Transport is how messages travel.
+// Transport is the transport of the server.
 type Transport string
 
 const (
-	// Streamable is one endpoint for everything: /mcp.
+	// Streamable uses one endpoint for everything: /mcp.
 	Streamable Transport = ""
-	// OldSSE is HTTP+SSE of 2024-11-05: GET /sse gives an endpoint, and the answers to what is posted there.
+	// OldSSE is HTTP+SSE of 2024-11-05: GET /sse returns an endpoint to post to, and the responses.
 	OldSSE Transport = "sse"
 )
 
-// Era is which protocols the server speaks.
+// Era selects the protocol versions that the server supports.
 type Era string
 
 const (
@@ -21,33 +21,34 @@ const (
 	Modern Era = "modern"
 )
 
-// Answers is the form of an answer to a POST.
+// Answers is the form of a response to a POST.
 type Answers string
 
 const (
-	// SSE opens a stream for every answer.
+	// SSE opens a stream for every response.
 	SSE Answers = ""
-	// JSON answers with a plain body, unless the call says something before its answer: that needs a stream.
+	// JSON responds with a plain body, unless the call sends something before its response, which
+	// requires a stream.
 	JSON Answers = "json"
 )
 
-// Config is how the server behaves when nothing is armed. The zero value is a streamable server of both eras,
-// without sessions, that answers with streams that cannot be resumed.
+// Config is how the server behaves when no fault is armed. The zero value is a streamable server of
+// both eras, without sessions, that responds with streams that cannot be resumed.
 type Config struct {
 	Transport Transport
 	Era       Era
-	Stateful  bool // legacy: a session id is issued at initialize and required afterwards
+	Stateful  bool // legacy: initialize returns a session id, which is required afterwards
 	Answers   Answers
 	EventIDs  bool   // legacy: events have ids, and a broken stream can be resumed
-	Token     string // if set, 401 without it
-	Ledger    string // the file effects are written to; without it they are only counted
+	Token     string // if set, requests without it get 401
+	Ledger    string // the file that records effects; without it they are only counted
 	Listen    string // address; default: a free port of 127.0.0.1
 
-	RedirectTo string        // where redirect-other points to
+	RedirectTo string        // target of redirect-other
 	RetryAfter string        // the header of 429-seconds and 503; default 1
-	Drip       time.Duration // between two bytes of slow-headers; default 10ms
+	Drip       time.Duration // interval between two bytes of slow-headers; default 10ms
 	Large      int           // bytes of the event of sse-large; default 50 MiB
-	Keep       int           // how many requests are remembered; default 10,000, negative: none
+	Keep       int           // number of requests that are kept; default 10,000, negative for none
 }
 
 func (c *Config) fillIn() {

@@ -6,18 +6,18 @@ import (
 	"runtime"
 )
 
-// conn is one TCP connection that can be broken at any moment, whatever net/http is doing with it.
+// conn is a TCP connection that can be broken at any moment, whatever net/http is doing with it.
 type conn struct {
 	*net.TCPConn
-	s        *Server
-	standing bool // guarded by Server.mu; see CutStreams
+	s         *Server
+	longLived bool // guarded by Server.mu; see CutStreams
 }
 
 type connKey struct{}
 
 func connOf(r *http.Request) *conn { return r.Context().Value(connKey{}).(*conn) }
 
-// Close ends the connection the polite way, with FIN.
+// Close closes the connection with FIN.
 func (c *conn) Close() error {
 	c.s.mu.Lock()
 	delete(c.s.conns, c)
@@ -25,14 +25,14 @@ func (c *conn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// reset ends it with RST. What was written and not yet sent is lost.
+// reset closes the connection with RST. Data that was written and not yet sent is lost.
 func (c *conn) reset() {
 	_ = c.SetLinger(0)
 	_ = c.Close()
 }
 
-// cut ends it after a part of a response that the client shall see: with RST, or with FIN on Windows, where a reset
-// discards what the client has received and not yet read.
+// cut closes the connection after a part of a response that the client must see: with RST, or with
+// FIN on Windows, where a reset discards what the client has received and not yet read.
 func (c *conn) cut() {
 	if runtime.GOOS == "windows" {
 		_ = c.Close()
@@ -41,7 +41,8 @@ func (c *conn) cut() {
 	c.reset()
 }
 
-// resettable is a listener that knows its connections, and that resets some before they are read: rst-on-accept.
+// resettable is a listener that tracks its connections and resets some before they are read
+// (rst-on-accept).
 type resettable struct {
 	*net.TCPListener
 	s *Server
@@ -54,9 +55,9 @@ func (l *resettable) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A fixed size: a buffer that grows takes in a whole large body, and what
-		// the client could send before a reset would depend on the machine.
-		_ = raw.SetReadBuffer(512 << 10) // less than a few segments of loopback stalls
+		// The size is fixed: a buffer that grows accepts a whole large body, and how much the
+		// client could send before a reset would depend on the machine.
+		_ = raw.SetReadBuffer(512 << 10) // much less than this stalls on loopback
 		c := &conn{TCPConn: raw, s: l.s}
 		l.s.mu.Lock()
 		dead := l.g.dead
@@ -73,7 +74,7 @@ func (l *resettable) Accept() (net.Conn, error) {
 	}
 }
 
-// DropConnections resets all TCP connections; sessions and running legacy calls stay.
+// DropConnections resets all TCP connections. Sessions and running legacy calls remain.
 func (s *Server) DropConnections() {
 	s.mu.Lock()
 	all := make([]*conn, 0, len(s.conns))
@@ -86,7 +87,7 @@ func (s *Server) DropConnections() {
 	}
 }
 
-// Connections is how many TCP connections were accepted so far.
+// Connections returns the number of TCP connections accepted so far.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 
 var errKilled = errors.New("the server was killed")
 
-// execute makes an effect real, unless the server was killed before: a kill and an effect never overlap, so a test
-// can count.
+// execute records an effect, unless the server was killed before. A kill and an effect never
+// overlap, so that a test can count.
 func (c *call) execute(op, key, value string) error {
 	s := c.s
 	s.mu.Lock()
@@ -34,7 +34,7 @@ func (c *call) execute(op, key, value string) error {
 	return nil
 }
 
-// value is what put wrote last. The ledger is its disk: a new process reads it when it is first asked.
+// value returns what put wrote last. A new process reads it from the ledger when first asked.
 func (s *Server) value(key string) (value string, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,8 +54,8 @@ func (s *Server) value(key string) (value string, ok bool, err error) {
 	return value, ok, nil
 }
 
-// Entries are the effects in the order they happened: of the ledger if there is one, which may also have those of
-// other processes.
+// Entries returns the effects in order. If there is a ledger, they may include those of other
+// processes.
 func (s *Server) Entries() ([]faultyserver.Entry, error) {
 	if s.cfg.Ledger == "" {
 		s.mu.Lock()
@@ -66,7 +66,7 @@ func (s *Server) Entries() ([]faultyserver.Entry, error) {
 	return entries, err
 }
 
-// Effects counts the effects by key. A ledger that cannot be read has none.
+// Effects counts the effects by key. It is empty if the ledger cannot be read.
 func (s *Server) Effects() map[string]int {
 	counts := map[string]int{}
 	entries, _ := s.Entries()
@@ -76,7 +76,7 @@ func (s *Server) Effects() map[string]int {
 	return counts
 }
 
-// gate is what slow waits at.
+// gate is what the tool slow waits at.
 type gate struct {
 	reached, open         chan struct{}
 	reachedOnce, openOnce sync.Once
@@ -91,11 +91,11 @@ func (s *Server) gate(key string) *gate {
 	return s.gates[key]
 }
 
-// Release lets the calls that wait for this key go on, and those that will come.
+// Release lets current and future calls that wait for this key continue.
 func (s *Server) Release(key string) {
 	g := s.gate(key)
 	g.openOnce.Do(func() { close(g.open) })
 }
 
-// Reached is closed when a call waits for this key.
+// Reached returns a channel that is closed when a call waits for this key.
 func (s *Server) Reached(key string) <-chan struct{} { return s.gate(key).reached }

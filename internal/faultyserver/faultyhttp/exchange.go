@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// exchange is one HTTP request and what becomes of it.
+// exchange is one HTTP request and its response.
 type exchange struct {
 	s   *Server
 	g   *generation
 	w   http.ResponseWriter
 	r   *http.Request
 	c   *conn
-	ctx context.Context // ends when the client hangs up, or the server is killed
+	ctx context.Context // ends when the client disconnects or the server is killed
 }
 
-// moved is where redirects lead.
+// moved is the path that redirects lead to.
 const moved = "/moved"
 
 func (s *Server) serve(g *generation, w http.ResponseWriter, r *http.Request) {
@@ -49,11 +49,11 @@ func (s *Server) serve(g *generation, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read takes the whole request, or breaks off in the middle if that is armed. It is recorded before anything is
-// checked.
+// read reads the whole request, or resets the connection in the middle if that is armed. It records
+// the request before checking anything.
 func (x *exchange) read() (m *message, ok bool) {
 	if x.r.Method == http.MethodPost && x.armedFor(nil, inBody) != nil {
-		_, _ = io.CopyN(io.Discard, x.r.Body, min(max(1, x.r.ContentLength/2), 1<<20)) // far from the end, whatever the buffers hold
+		_, _ = io.CopyN(io.Discard, x.r.Body, min(max(1, x.r.ContentLength/2), 1<<20)) // far from the end, whatever the buffers' size
 		x.c.reset()
 		return nil, false
 	}
@@ -88,14 +88,14 @@ func (x *exchange) post() {
 		x.refuse(m.ID, refuse(http.StatusUnsupportedMediaType, -32000, "Content-Type must be application/json"))
 		return
 	case !strings.Contains(accept, "application/json") || !strings.Contains(accept, "text/event-stream"):
-		x.refuse(m.ID, refuse(http.StatusNotAcceptable, -32000, "Accept must name application/json and text/event-stream"))
+		x.refuse(m.ID, refuse(http.StatusNotAcceptable, -32000, "Accept must include application/json and text/event-stream"))
 		return
 	}
 	c, no := x.admit(m)
 	if no != nil {
 		id := m.ID
 		if no.session {
-			id = nil // as SDKs do: it is about the session, and not an answer to the request
+			id = nil // as SDKs do: the error is about the session and not a response to the request
 		}
 		x.refuse(id, no)
 		return
@@ -112,7 +112,7 @@ func (x *exchange) post() {
 	x.answer(c)
 }
 
-// admit finds out whose message it is, and refuses what breaks the rules of its era.
+// admit finds the session of a message and rejects what violates the rules of its era.
 func (x *exchange) admit(m *message) (*call, *refusal) {
 	s, g := x.s, x.g
 	version := x.r.Header.Get(headerVersion)
@@ -128,13 +128,13 @@ func (x *exchange) admit(m *message) (*call, *refusal) {
 	case version != "" && !slices.Contains(legacyVersions, version):
 		return nil, refuse(http.StatusBadRequest, -32000, "unsupported protocol version %q", version)
 	case first:
-		c.version = agree(m)
+		c.version = negotiateVersion(m)
 	}
 	if !s.cfg.Stateful {
 		return c, nil
 	}
 	if first && id == "" {
-		c.session = s.newSession(newID(), c.version) // it is known from the moment initialize is executed
+		c.session = s.newSession(newID(), c.version) // the session exists as soon as initialize is executed
 		return c, nil
 	}
 	if id == "" {
@@ -159,17 +159,17 @@ func (s *Server) unsupported(version string) *refusal {
 	return no
 }
 
-// checkModern holds the headers against the body: they must say the same.
+// checkModern checks that the headers match the body.
 func (x *exchange) checkModern(m *message) *refusal {
 	mismatch := func(header, got, want string) *refusal {
-		return refuse(http.StatusBadRequest, -32020, "header mismatch: %s is %q, the body says %q", header, got, want)
+		return refuse(http.StatusBadRequest, -32020, "header mismatch: %s is %q, but the body has %q", header, got, want)
 	}
 	version := x.r.Header.Get(headerVersion)
 	if version == "" || version != m.version() && (m.isRequest() || m.version() != "") {
 		return mismatch(headerVersion, version, m.version())
 	}
 	if m.Method == "" {
-		return refuse(http.StatusBadRequest, -32600, "there are no responses to a server in %s", modernVersion)
+		return refuse(http.StatusBadRequest, -32600, "%s does not allow responses to a server", modernVersion)
 	}
 	if got := x.r.Header.Get(headerMethod); got != m.Method {
 		return mismatch(headerMethod, got, m.Method)
@@ -189,7 +189,7 @@ func (x *exchange) checkModern(m *message) *refusal {
 	return nil
 }
 
-// plainHeader undoes the encoding for values that no header can hold.
+// plainHeader decodes values that a header cannot hold as they are.
 func plainHeader(value string) string {
 	inner, ok := strings.CutPrefix(value, "=?base64?")
 	inner, closed := strings.CutSuffix(inner, "?=")
@@ -199,10 +199,10 @@ func plainHeader(value string) string {
 	return value
 }
 
-// nothing stands in for an answer where there is none to bend.
+// nothing is passed to a fault in place of a response if there is none to alter.
 var nothing = notification("notifications/nothing", nil)
 
-// accept takes a notification or a response: there is nothing to answer.
+// accept handles a notification or a response, which have no response.
 func (x *exchange) accept(c *call) {
 	row := x.armedFor(c.msg, before, after)
 	if row != nil && row.stage == before {
@@ -221,9 +221,9 @@ func (x *exchange) accept(c *call) {
 	x.w.WriteHeader(http.StatusAccepted)
 }
 
-// fault is what is to go wrong with this call, or nil.
+// fault returns the fault of this call, or nil.
 func (x *exchange) fault(c *call) (*Row, *refusal) {
-	if x.r.URL.Path != moved { // who followed a redirect has had his fault
+	if x.r.URL.Path != moved { // a redirected request has already had its fault
 		row, no := c.ownFault()
 		if row != nil || no != nil {
 			return row, no
@@ -232,7 +232,7 @@ func (x *exchange) fault(c *call) (*Row, *refusal) {
 	return x.armedFor(c.msg, before, after, onStream), nil
 }
 
-// answer runs the call and lets the client have its answer, as far as the fault allows.
+// answer runs the call and sends its response to the client, as far as the fault allows.
 func (x *exchange) answer(c *call) {
 	row, no := x.fault(c)
 	if no != nil {
@@ -264,7 +264,8 @@ func (x *exchange) answer(c *call) {
 	x.respond(c)
 }
 
-// start runs the call beside the handler. A legacy call goes on when its client hangs up; a modern one ends.
+// start runs the call concurrently with the handler. A legacy call continues when its client
+// disconnects; a modern one ends.
 func (x *exchange) start(c *call) {
 	parent := x.g.ctx
 	if c.modern {
@@ -281,19 +282,20 @@ func (x *exchange) start(c *call) {
 	})
 }
 
-// outFor is the stream of one answer. It can be resumed if events have ids, which only a session can keep.
+// outFor returns the stream of a response. It can be resumed if events have ids, which requires a
+// session.
 func (s *Server) outFor(c *call) *stream {
 	if c.modern || !s.cfg.EventIDs || c.session.id == "" || s.cfg.Transport == OldSSE {
 		return newStream("")
 	}
 	t := c.session.openStream()
 	if s.cfg.Answers == SSE && c.version >= newestLegacy {
-		t.add(event{}) // so that the client has an id before anything happens
+		t.add(event{}) // gives the client an id before anything happens
 	}
 	return t
 }
 
-// bend prepares the answer's stream. A stream that is cut says something first.
+// bend prepares the stream of a response with a fault. A stream that is cut sends a message first.
 func (c *call) bend(row *Row) {
 	c.bent = row.style
 	c.out.again = row.Fault == ReplaySeen
@@ -308,7 +310,8 @@ func (c *call) bend(row *Row) {
 	}
 }
 
-// respond sends what the call says: as JSON if its answer is all there is, else as a stream.
+// respond sends the messages of the call: as JSON if there is only the response, otherwise as a
+// stream.
 func (x *exchange) respond(c *call) {
 	if c.msg.Method == "initialize" && c.session.id != "" {
 		x.w.Header().Set(headerSession, c.session.id)
@@ -318,7 +321,7 @@ func (x *exchange) respond(c *call) {
 		switch {
 		case !ok && x.ctx.Err() != nil:
 			return
-		case !ok: // cancelled, but HTTP wants an answer
+		case !ok: // cancelled, but HTTP requires a response
 			x.json(http.StatusOK, refused(c.msg.ID, refuse(0, -32603, "cancelled")))
 			return
 		case e.status != 0 || e.last && x.s.cfg.Answers == JSON && c.bent == plain:
@@ -329,7 +332,7 @@ func (x *exchange) respond(c *call) {
 	x.pump(c.out, 0, c.bent)
 }
 
-// listen serves the one modern request that is always a stream.
+// listen serves subscriptions/listen, the only modern request whose response is always a stream.
 func (x *exchange) listen(c *call, row *Row) {
 	if row.do != nil {
 		row.do(x, nothing)
@@ -347,7 +350,7 @@ func (x *exchange) listen(c *call, row *Row) {
 	case hangup:
 		c.out.end()
 	}
-	defer x.stand()()
+	defer x.markLongLived()()
 	x.pump(c.out, 0, row.style)
 }
 
@@ -358,7 +361,7 @@ func (x *exchange) json(status int, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// refuse answers with an error; c is given once it is known which era the client is of.
+// refuse responds with an error. c is given if the client's era is known.
 func (x *exchange) refuse(id []byte, no *refusal, c ...*call) {
 	x.json(statusOf(no, len(c) > 0 && c[0].modern), refused(id, no))
 }

@@ -5,28 +5,28 @@ import (
 	"net/http"
 )
 
-// Fault is the name of one way to fail.
+// Fault is the name of a fault.
 type Fault string
 
-// stage is when a fault strikes.
+// stage is when a fault takes effect.
 type stage int
 
 const (
 	atAccept stage = iota // no request was read
-	inBody                // a request was read in part
+	inBody                // a request was partly read
 	before                // the request was read and is not executed
-	after                 // the request was executed; its answer is known
-	onStream              // the answer is a stream, and the stream is bent
+	after                 // the request was executed and its response is known
+	onStream              // the response is a stream, which is altered
 )
 
-// Row is a fault with its description.
+// Row is a fault and its description.
 type Row struct {
 	Fault Fault
 	About string
 	stage stage
-	// do bends the HTTP exchange; the answer is nil if there is none.
+	// do alters the HTTP exchange. answer is nil if the request has none.
 	do func(x *exchange, answer []byte)
-	// style bends the stream, and in the old transport takes the place of do.
+	// style alters the stream, and replaces do in the old transport.
 	style style
 }
 
@@ -90,29 +90,29 @@ const (
 	HTTP09       Fault = "http09"
 )
 
-// Faults is the table of all of them.
+// Faults is the table of all faults.
 var Faults = []Row{
-	{Fault: RSTOnAccept, stage: atAccept, About: "a new connection is reset before anything is read; a connection that is already open is not touched"},
-	{Fault: RSTInBody, stage: inBody, About: "reset when half of the request body, 1 MiB at most, was read; visible with bodies larger than the socket buffers"},
+	{Fault: RSTOnAccept, stage: atAccept, About: "a new connection is reset before anything is read; connections that are already open are not affected"},
+	{Fault: RSTInBody, stage: inBody, About: "reset after reading half of the request body, at most 1 MiB; visible with bodies larger than the socket buffers"},
 
-	{Fault: RSTBeforeEffect, stage: before, do: rst, About: "whole request read, not executed, reset before any byte"},
-	{Fault: FINBeforeEffect, stage: before, do: fin, About: "whole request read, not executed, closed before any byte"},
-	{Fault: RSTAfterEffect, stage: after, do: rst, About: "executed, reset before any byte"},
-	{Fault: FINAfterEffect, stage: after, do: fin, About: "executed, closed before any byte"},
+	{Fault: RSTBeforeEffect, stage: before, do: rst, About: "whole request read, not executed, reset before the first byte of the response"},
+	{Fault: FINBeforeEffect, stage: before, do: fin, About: "whole request read, not executed, closed before the first byte of the response"},
+	{Fault: RSTAfterEffect, stage: after, do: rst, About: "executed, reset before the first byte of the response"},
+	{Fault: FINAfterEffect, stage: after, do: fin, About: "executed, closed before the first byte of the response"},
 
 	{Fault: CutBody, stage: after, do: cutBody, style: half, About: "executed, headers and half of the body, then reset"},
-	{Fault: CutSSE, stage: onStream, style: cut, About: "executed, the stream is reset after a first event (progress if asked for, else a log message, in the modern era none) and before the answer, which is kept if events have ids"},
-	{Fault: EndSSE, stage: onStream, style: hangup, About: "as cut-sse, but the stream ends in good order"},
-	{Fault: ReplaySeen, stage: onStream, style: cut, About: "as cut-sse, and who resumes gets again what was already seen"},
-	{Fault: SSEEndless, stage: onStream, style: endless, About: "executed, the event with the answer never ends"},
-	{Fault: SSELarge, stage: onStream, style: large, About: "executed, the event with the answer is 50 MiB large"},
-	{Fault: SSEOdd, stage: onStream, style: odd, About: "a right answer as a legal but odd stream: BOM, CR only, comments, data in many lines"},
+	{Fault: CutSSE, stage: onStream, style: cut, About: "executed, the stream is reset after a first event (progress if requested, otherwise a log message, none in the modern era) and before the response, which is kept if events have ids"},
+	{Fault: EndSSE, stage: onStream, style: hangup, About: "same as cut-sse, but the stream ends normally"},
+	{Fault: ReplaySeen, stage: onStream, style: cut, About: "same as cut-sse, but resuming repeats events that were already received"},
+	{Fault: SSEEndless, stage: onStream, style: endless, About: "executed, the event with the response never ends"},
+	{Fault: SSELarge, stage: onStream, style: large, About: "executed, the event with the response is 50 MiB"},
+	{Fault: SSEOdd, stage: onStream, style: odd, About: "a correct response in a valid but unusual stream: BOM, CR only, comments, data in many lines"},
 
 	{Fault: Status400, stage: before, do: status(400), About: "not executed"},
-	{Fault: Status401, stage: before, do: unauthorized(""), About: "not executed, WWW-Authenticate points to us"},
-	{Fault: Status401Elsewhere, stage: before, do: unauthorized("http://169.254.169.254/"), About: "not executed, WWW-Authenticate points to where nobody should go"},
+	{Fault: Status401, stage: before, do: unauthorized(""), About: "not executed, WWW-Authenticate points to this server"},
+	{Fault: Status401Elsewhere, stage: before, do: unauthorized("http://169.254.169.254/"), About: "not executed, WWW-Authenticate points to a link-local address"},
 	{Fault: Status403, stage: before, do: status(403), About: "not executed"},
-	{Fault: Status404, stage: before, do: lostSession, About: "not executed, as if the session were gone; it is not"},
+	{Fault: Status404, stage: before, do: lostSession, About: "not executed, as if the session did not exist, although it does"},
 	{Fault: Status405, stage: before, do: status(405), About: "not executed"},
 	{Fault: Status406, stage: before, do: status(406), About: "not executed"},
 	{Fault: Status413, stage: before, do: status(413), About: "not executed"},
@@ -122,33 +122,33 @@ var Faults = []Row{
 	{Fault: Status429Seconds, stage: before, do: later(429, "seconds"), About: "not executed, Retry-After is Config.RetryAfter"},
 	{Fault: Status429Date, stage: before, do: later(429, "date"), About: "not executed, Retry-After is a date two seconds from now"},
 	{Fault: Status429Day, stage: before, do: later(429, "86400"), About: "not executed, Retry-After is a day"},
-	{Fault: Status429Garbage, stage: before, do: later(429, "soon, -1"), About: "not executed, Retry-After is no number and no date"},
-	{Fault: Status500, stage: before, do: status(500), About: "not executed, but who can tell"},
-	{Fault: Status502, stage: before, do: status(502), About: "not executed, but who can tell"},
+	{Fault: Status429Garbage, stage: before, do: later(429, "soon, -1"), About: "not executed, Retry-After is neither a number nor a date"},
+	{Fault: Status500, stage: before, do: status(500), About: "not executed, which the client cannot know"},
+	{Fault: Status502, stage: before, do: status(502), About: "not executed, which the client cannot know"},
 	{Fault: Status503, stage: before, do: later(503, "seconds"), About: "not executed, Retry-After is Config.RetryAfter"},
 	{Fault: Status503Bare, stage: before, do: status(503), About: "not executed, without Retry-After"},
-	{Fault: Status504, stage: before, do: status(504), About: "not executed, but who can tell"},
-	{Fault: Status500AfterEffect, stage: after, do: status(500), About: "executed, and then 500"},
-	{Fault: Status502AfterEffect, stage: after, do: status(502), About: "executed, and then 502"},
-	{Fault: Status503AfterEffect, stage: after, do: later(503, "seconds"), About: "executed, and then 503"},
-	{Fault: Status504AfterEffect, stage: after, do: status(504), About: "executed, and then 504"},
+	{Fault: Status504, stage: before, do: status(504), About: "not executed, which the client cannot know"},
+	{Fault: Status500AfterEffect, stage: after, do: status(500), About: "executed, then 500"},
+	{Fault: Status502AfterEffect, stage: after, do: status(502), About: "executed, then 502"},
+	{Fault: Status503AfterEffect, stage: after, do: later(503, "seconds"), About: "executed, then 503"},
+	{Fault: Status504AfterEffect, stage: after, do: status(504), About: "executed, then 504"},
 
 	{Fault: HTML, stage: before, do: loginPage, About: "not executed, 200 and a login page"},
-	{Fault: RedirectSame, stage: before, do: redirect(307, true), About: "307 to another path of this server, which answers"},
-	{Fault: Redirect308, stage: before, do: redirect(308, true), About: "308 to another path of this server, which answers"},
+	{Fault: RedirectSame, stage: before, do: redirect(307, true), About: "307 to a different path of this server, which responds"},
+	{Fault: Redirect308, stage: before, do: redirect(308, true), About: "308 to a different path of this server, which responds"},
 	{Fault: RedirectOther, stage: before, do: redirect(307, false), About: "307 to Config.RedirectTo"},
-	{Fault: Redirect301, stage: before, do: redirect(301, true), About: "301 to another path of this server"},
-	{Fault: Redirect302, stage: before, do: redirect(302, true), About: "302 to another path of this server"},
-	{Fault: Redirect303, stage: before, do: redirect(303, true), About: "303 to another path of this server"},
+	{Fault: Redirect301, stage: before, do: redirect(301, true), About: "301 to a different path of this server"},
+	{Fault: Redirect302, stage: before, do: redirect(302, true), About: "302 to a different path of this server"},
+	{Fault: Redirect303, stage: before, do: redirect(303, true), About: "303 to a different path of this server"},
 
-	{Fault: GiantHeaders, stage: after, do: giantHeaders, About: "executed, a header of 1 MiB before the answer"},
-	{Fault: ManyHeaders, stage: after, do: manyHeaders, About: "executed, 10,000 headers before the answer"},
-	{Fault: SlowHeaders, stage: after, do: slowHeaders, About: "executed, headers byte by byte and without end"},
-	{Fault: GzipBomb, stage: after, do: gzipBomb, About: "executed, an answer that is 1 MiB packed and 1 GiB unpacked"},
-	{Fault: BadLength, stage: after, do: badLength, About: "executed, Content-Length says more than comes"},
-	{Fault: ShortLength, stage: after, do: shortLength, About: "executed, Content-Length says less than comes"},
-	{Fault: BadChunk, stage: after, do: badChunk, About: "executed, a chunk whose size is no number"},
-	{Fault: HTTP09, stage: after, do: http09, About: "executed, the answer without status and headers"},
+	{Fault: GiantHeaders, stage: after, do: giantHeaders, About: "executed, a header of 1 MiB in the response"},
+	{Fault: ManyHeaders, stage: after, do: manyHeaders, About: "executed, 10,000 headers in the response"},
+	{Fault: SlowHeaders, stage: after, do: slowHeaders, About: "executed, headers byte by byte, endlessly"},
+	{Fault: GzipBomb, stage: after, do: gzipBomb, About: "executed, a response of 1 MiB that decompresses to 1 GiB"},
+	{Fault: BadLength, stage: after, do: badLength, About: "executed, Content-Length is larger than the body"},
+	{Fault: ShortLength, stage: after, do: shortLength, About: "executed, Content-Length is smaller than the body"},
+	{Fault: BadChunk, stage: after, do: badChunk, About: "executed, a chunk whose size is not a number"},
+	{Fault: HTTP09, stage: after, do: http09, About: "executed, the response without status line and headers"},
 }
 
 func rowOf(f Fault) *Row {
@@ -160,7 +160,7 @@ func rowOf(f Fault) *Row {
 	return nil
 }
 
-// Match says which requests an armed fault is for.
+// Match selects the requests that an armed fault applies to.
 type Match struct {
 	Verb   string // POST if empty
 	Method string // of a POST: tools/call if empty, * for any
@@ -186,13 +186,13 @@ type armed struct {
 	match Match
 }
 
-// Arm lets the next n requests that match fail: calls of tools, if nothing else is said. rst-on-accept counts
-// connections, and rst-in-body any POST, because nobody knows yet what they ask for. It panics if there is no such
-// fault: that is a mistake in the test.
+// Arm makes the next n matching requests fail, by default tools/call. rst-on-accept counts
+// connections and rst-in-body any POST, because their content is not known yet. It panics if the
+// fault does not exist, which is a mistake in the test.
 func (s *Server) Arm(f Fault, n int, match ...Match) {
 	row := rowOf(f)
 	if row == nil || len(match) > 1 {
-		panic(fmt.Sprintf("faultyhttp: no fault %q, or more than one match", f))
+		panic(fmt.Sprintf("faultyhttp: unknown fault %q, or more than one match", f))
 	}
 	a := &armed{row: row, left: n}
 	if len(match) == 1 {
@@ -203,7 +203,7 @@ func (s *Server) Arm(f Fault, n int, match ...Match) {
 	s.armed = append(s.armed, a)
 }
 
-// Disarm takes back all that was armed and did not strike yet, and says how much that was.
+// Disarm removes all armed faults that have not occurred yet and returns their number.
 func (s *Server) Disarm() (left int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,8 @@ func (s *Server) Disarm() (left int) {
 	return left
 }
 
-// takeArmed counts one strike of what was armed first. Server.mu is held.
+// takeArmed counts one occurrence of the fault that was armed first. The caller must hold
+// Server.mu.
 func (s *Server) takeArmed(fits func(a *armed) bool) *Row {
 	for i, a := range s.armed {
 		if !fits(a) {
@@ -228,7 +229,8 @@ func (s *Server) takeArmed(fits func(a *armed) bool) *Row {
 	return nil
 }
 
-// armedFor is the fault that was armed for this request; msg is nil if it has no message, or none was read yet.
+// armedFor returns the fault that was armed for this request. msg is nil if the request has no
+// message or it has not been read yet.
 func (x *exchange) armedFor(msg *message, stages ...stage) *Row {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -242,14 +244,15 @@ func (x *exchange) armedFor(msg *message, stages ...stage) *Row {
 	})
 }
 
-// ownFault is the one the call asks for itself, for as many times as its key was seen.
+// ownFault returns the fault that the call requests itself, as many times as it asks, counted by
+// its key.
 func (c *call) ownFault() (*Row, *refusal) {
 	if c.args.Fault == "" {
 		return nil, nil
 	}
 	row := rowOf(c.args.Fault)
 	if row == nil || row.stage < before {
-		return nil, refuse(0, -32602, "fault %q: there is none, or it can only be armed", c.args.Fault)
+		return nil, refuse(0, -32602, "unknown fault %q, or it can only be armed", c.args.Fault)
 	}
 	key := c.msg.name + " " + c.args.Key + c.args.Text
 	c.s.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// reset reports whether err is that of a connection that was broken. On Windows it may have ended
-// in the middle instead: see conn.cut, and wine shows some resets in this way.
+// reset reports whether err is that of a broken connection. On Windows it may have ended normally
+// instead (see conn.cut), as wine also reports some resets.
 func reset(err error) bool {
 	if runtime.GOOS == "windows" && errors.Is(err, io.ErrUnexpectedEOF) {
 		return true
@@ -57,7 +57,7 @@ func hasHeader(name, part string) func(*testing.T, outcome) {
 	}
 }
 
-// brokenAs is a request that was answered, but not in a way net/http can read to the end.
+// brokenAs expects a response that net/http cannot read to the end.
 func brokenAs(part string) func(*testing.T, outcome) {
 	return func(t *testing.T, o outcome) {
 		t.Helper()
@@ -74,7 +74,7 @@ func isAnswer(t *testing.T, o outcome) {
 	}
 }
 
-// cutAfterHeaders: a stream was there, and broke before the answer.
+// cutAfterHeaders expects a stream that broke before the response.
 func cutAfterHeaders(t *testing.T, o outcome) {
 	t.Helper()
 	if !reset(o.err) || o.status != 200 || strings.Contains(o.body, "appended") || !strings.Contains(o.body, "working") {
@@ -82,7 +82,8 @@ func cutAfterHeaders(t *testing.T, o outcome) {
 	}
 }
 
-// onTheWire says of each fault what a plain HTTP client sees of it. Those that are missing have a test of their own.
+// onTheWire maps each fault to what a plain HTTP client sees of it. The missing ones are tested
+// separately.
 var onTheWire = map[Fault]func(*testing.T, outcome){
 	RSTBeforeEffect: isReset,
 	RSTAfterEffect:  isReset,
@@ -185,7 +186,7 @@ func brokenJSON(t *testing.T, body string) {
 	}
 }
 
-// alone are the faults that need more than one look; each is named in the test that takes it.
+// alone maps the faults that are tested separately to their tests.
 var alone = map[Fault]string{
 	RSTOnAccept: "TestRSTOnAcceptStrikesNewConnectionsOnly",
 	RSTInBody:   "TestRSTInBodyComesBeforeTheRequestIsComplete",
@@ -194,7 +195,8 @@ var alone = map[Fault]string{
 	GzipBomb:    "TestGzipBombUnpacksToTooMuch",
 }
 
-// Every fault, armed and asked for, in both eras, shows what it promises; and the ledger says whether it was executed.
+// Every fault, armed and requested, in both eras, must show as described, and the ledger must show
+// whether the call was executed.
 func TestEachFaultOnTheWire(t *testing.T) {
 	cfg := Config{RetryAfter: "7", Large: 1 << 20, RedirectTo: "http://elsewhere.invalid/"}
 	for _, era := range []Era{Legacy, Modern} {
@@ -219,7 +221,7 @@ func TestEachFaultOnTheWire(t *testing.T) {
 					want = 1
 				}
 				for _, way := range []string{"armed", "asked"} {
-					// A connection of its own: a reused one hides a reset behind a retry.
+					// Use a new connection: on a reused one a retry would hide a reset.
 					p := &peer{t: t, s: s, web: connections(t), ctx: p.ctx, session: p.session, modern: p.modern, ids: i}
 					key := fmt.Sprintf("k-%d-%s", i, way)
 					args := fmt.Sprintf(`{"key":%q}`, key)
@@ -229,14 +231,14 @@ func TestEachFaultOnTheWire(t *testing.T) {
 						args = fmt.Sprintf(`{"key":%q,"fault":%q,"times":1}`, key, row.Fault)
 					}
 					r := p.newRequest("tools/call", `{"name":"append","arguments":`+args+`}`)
-					if row.style == cut || row.style == hangup { // which say something first, if they may
+					if row.style == cut || row.style == hangup { // these send a message first, if allowed
 						r = p.withProgress(r)
 					}
 					check(t, p.do(r))
 					if got := s.Effects()[key]; got != want {
 						t.Errorf("%s: executed %d times, want %d", way, got, want)
 					}
-					// The same call again is spared, and executed.
+					// The same call succeeds the second time.
 					p.web = connections(t)
 					if got := p.call("append", args); got.err != nil || got.status != 200 || s.Effects()[key] != want+1 {
 						t.Errorf("%s, second time: %v, executed %d times", way, got, s.Effects()[key])
@@ -250,7 +252,7 @@ func TestEachFaultOnTheWire(t *testing.T) {
 	}
 }
 
-// withProgress asks for progress, so that a modern stream has something to say.
+// withProgress asks for progress, so that a modern stream sends a message before its response.
 func (p *peer) withProgress(r *http.Request) *http.Request {
 	body, _ := io.ReadAll(r.Body)
 	text := string(body)
@@ -299,7 +301,7 @@ func TestRSTInBodyComesBeforeTheRequestIsComplete(t *testing.T) {
 	}
 }
 
-// What goes on without end ends when the client has enough.
+// Endless responses end when the client disconnects.
 func TestWithoutEnd(t *testing.T) {
 	s := start(t, Config{Stateful: true, Drip: time.Millisecond})
 	p := legacyPeer(t, s)
@@ -334,7 +336,7 @@ func TestWithoutEnd(t *testing.T) {
 func TestGzipBombUnpacksToTooMuch(t *testing.T) {
 	p := legacyPeer(t, start(t, Config{Stateful: true}))
 	resp := p.open(p.newRequest("tools/call", `{"name":"append","arguments":{"key":"a","fault":"gzip-bomb"}}`))
-	// A gigabyte would come, but unpacking it takes the race detector half a minute.
+	// The response has a gigabyte, but decompressing it takes the race detector half a minute.
 	if n, err := io.CopyN(io.Discard, resp.Body, 64<<20); err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// get opens the GET stream of a session, or goes on with a stream that broke.
+// get opens the GET stream of a session, or resumes a stream.
 func (x *exchange) get() {
 	session := x.sessionOnly()
 	if session == nil {
 		return
 	}
 	if !strings.Contains(x.r.Header.Get("Accept"), "text/event-stream") {
-		x.refuse(nil, refuse(http.StatusNotAcceptable, -32000, "Accept must name text/event-stream"))
+		x.refuse(nil, refuse(http.StatusNotAcceptable, -32000, "Accept must include text/event-stream"))
 		return
 	}
 	bent := plain
@@ -44,7 +44,7 @@ func (x *exchange) get() {
 		defer cancel()
 		x.ctx = ctx
 		session.takeOver(cancel)
-		defer x.stand()()
+		defer x.markLongLived()()
 	}
 	if bent == cut || bent == hangup {
 		broken := newStream("")
@@ -56,7 +56,7 @@ func (x *exchange) get() {
 	x.resume(t, from, bent)
 }
 
-// delete ends a session as its client wants it.
+// delete ends a session at its client's request.
 func (x *exchange) delete() {
 	if session := x.sessionOnly(); session != nil {
 		x.s.endSession(x.g, session)
@@ -64,7 +64,8 @@ func (x *exchange) delete() {
 	}
 }
 
-// sessionOnly finds the session of a request that only sessions know; it has answered if there is none.
+// sessionOnly returns the session of a request that requires one. If there is none, it responds
+// with an error and returns nil.
 func (x *exchange) sessionOnly() *session {
 	if _, ok := x.read(); !ok {
 		return nil

@@ -17,8 +17,8 @@ type listen struct {
 	URIs      []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// openListen acknowledges: that is the first message of the stream, and every later one carries the id of the request
-// as its subscription id.
+// openListen sends the acknowledgement, which is the first message of the stream. Every later
+// message has the id of the request as its subscription id.
 func (c *call) openListen() (*listen, *refusal) {
 	var p struct {
 		Notifications *listen `json:"notifications"`
@@ -40,20 +40,21 @@ func (c *call) openListen() (*listen, *refusal) {
 	return l, nil
 }
 
-// closeListen forgets the stream.
+// closeListen removes the stream.
 func (c *call) closeListen(l *listen) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	delete(c.gen.listens, l)
 }
 
-// endListen is the answer to a listen request: it comes when the server has no more to say.
+// endListen sends the response to a listen request when the stream ends.
 func (c *call) endListen(l *listen) {
 	c.out.add(event{data: response(l.id, object{"resultType": "complete", "_meta": object{metaSubscription: l.id}}), last: true})
 }
 
-// tell sends a notification to the GET stream of each session and to each modern stream that wants it.
-func (s *Server) tell(method string, params object, legacy func(*session) bool, modern func(*listen) bool) {
+// notifySubscribers sends a notification to the GET stream of each session and to each modern
+// stream that asked for it.
+func (s *Server) notifySubscribers(method string, params object, legacy func(*session) bool, modern func(*listen) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gen == nil {

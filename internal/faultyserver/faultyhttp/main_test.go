@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	RunIfAsked()
-	log.SetOutput(io.Discard) // net/http logs there what it thinks of a server like this
+	log.SetOutput(io.Discard) // net/http logs the broken connections
 	os.Exit(m.Run())
 }
 

@@ -21,10 +21,10 @@ const (
 	newestLegacy  = "2025-11-25"
 )
 
-// legacyVersions is newest first, as the protocol lists them.
+// legacyVersions lists the legacy protocol versions, newest first.
 var legacyVersions = []string{newestLegacy, "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// message is the envelope.
+// message is the JSON-RPC envelope.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -32,7 +32,7 @@ type message struct {
 	Result json.RawMessage `json:"result"`
 	Error  json.RawMessage `json:"error"`
 
-	name string                     // params.name, or params.uri: what Mcp-Name must say
+	name string                     // params.name or params.uri, which Mcp-Name must match
 	meta map[string]json.RawMessage // params._meta
 }
 
@@ -47,7 +47,7 @@ func readMessage(body []byte) (*message, error) {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
 	if len(m.Params) > 0 {
-		_ = json.Unmarshal(m.Params, &p) // params that are no object have none of these
+		_ = json.Unmarshal(m.Params, &p) // params that are not an object have none of these
 	}
 	m.meta = p.Meta
 	switch m.Method {
@@ -68,17 +68,17 @@ func (m *message) tool() string {
 	return ""
 }
 
-// version is what a modern request says of itself; empty for all others.
+// version returns the protocol version of a modern request, and is empty for others.
 func (m *message) version() string {
 	var version string
 	_ = json.Unmarshal(m.meta[metaVersion], &version)
 	return version
 }
 
-// refusal is a JSON-RPC error, and the status it has over HTTP.
+// refusal is a JSON-RPC error and its HTTP status.
 type refusal struct {
 	status  int
-	session bool   // about the session, and not about the request
+	session bool   // about the session, not the request
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
@@ -93,13 +93,13 @@ func (r *refusal) ofSession() *refusal {
 	return r
 }
 
-// object is a piece of JSON that is written once and read by nobody here.
+// object is a JSON object to be written.
 type object map[string]any
 
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // all values are ours
+		panic(err) // all values can be marshaled
 	}
 	return b
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// methods are all requests but tools/call and subscriptions/listen.
+// methods maps all requests except tools/call and subscriptions/listen to their handlers.
 var methods = map[string]func(*call) (object, *refusal){
 	"initialize":               (*call).initialize,
 	"server/discover":          (*call).discover,
@@ -23,7 +23,7 @@ var methods = map[string]func(*call) (object, *refusal){
 	"logging/setLevel":         (*call).setLevel,
 }
 
-// legacyOnly are the methods that 2026-07-28 took away, modernOnly those it brought.
+// legacyOnly lists the methods that 2026-07-28 removed, modernOnly those it added.
 var (
 	legacyOnly = []string{"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
 	modernOnly = []string{"server/discover", "subscriptions/listen"}
@@ -45,11 +45,12 @@ func (c *call) initialize() (object, *refusal) {
 	if c.session.id != "" && !c.gen.dead {
 		c.gen.sessions[c.session.id] = c.session
 	}
-	return object{"protocolVersion": c.version, "capabilities": capabilities(false), "serverInfo": serverInfo, "instructions": "It fails by name."}, nil
+	return object{"protocolVersion": c.version, "capabilities": capabilities(false), "serverInfo": serverInfo, "instructions": "It has named faults."}, nil
 }
 
-// agree picks the version: the one asked for if it is known, else the newest of the era.
-func agree(m *message) string {
+// negotiateVersion chooses the version: the requested one if it is known, otherwise the newest of
+// the era.
+func negotiateVersion(m *message) string {
 	var p struct {
 		Version string `json:"protocolVersion"`
 	}
@@ -61,7 +62,7 @@ func agree(m *message) string {
 }
 
 func (c *call) discover() (object, *refusal) {
-	return object{"supportedVersions": c.s.versions(), "capabilities": capabilities(true), "instructions": "It fails by name.",
+	return object{"supportedVersions": c.s.versions(), "capabilities": capabilities(true), "instructions": "It has named faults.",
 		"ttlMs": 0, "cacheScope": "private"}, nil
 }
 
@@ -104,7 +105,7 @@ func (c *call) listTools() (object, *refusal) {
 	return c.list("tools", items), nil
 }
 
-const resourceCount = 3 // mem://0 and up, all of them subscribable
+const resourceCount = 3 // mem://0 and up, all subscribable
 
 func knownResource(uri string) bool {
 	at, ok := strings.CutPrefix(uri, "mem://")
@@ -112,7 +113,7 @@ func knownResource(uri string) bool {
 	return ok && err == nil && n >= 0 && n < resourceCount
 }
 
-// uri is the resource the request is about.
+// uri returns the resource of the request.
 func (c *call) uri() (string, *refusal) {
 	var p struct {
 		URI string `json:"uri"`
@@ -186,7 +187,7 @@ func (c *call) setLevel() (object, *refusal) {
 }
 
 func (c *call) listPrompts() (object, *refusal) {
-	return c.list("prompts", []object{{"name": "greet", "description": "Greets somebody.",
+	return c.list("prompts", []object{{"name": "greet", "description": "Greets a person.",
 		"arguments": []object{{"name": "who", "description": "whom to greet", "required": true}}}}), nil
 }
 

@@ -4,8 +4,9 @@ import (
 	"net/http"
 )
 
-// The transport of 2024-11-05: a session is a GET stream, and lives as long as it. Messages are posted elsewhere, and
-// everything that is answered comes on the stream. So what breaks a POST does not break the answer.
+// The transport of 2024-11-05: a session is a GET stream and ends with it. Messages are posted to a
+// different endpoint, and all responses are sent on the stream, so a broken POST does not break the
+// response.
 
 func (x *exchange) serveOld() {
 	switch {
@@ -33,7 +34,7 @@ func (x *exchange) getOld() {
 	x.g.sessions[session.id] = session
 	x.s.mu.Unlock()
 	defer x.s.endSession(x.g, session)
-	defer x.stand()()
+	defer x.markLongLived()()
 	session.standalone.add(event{name: "endpoint", data: []byte("/messages?session=" + session.id)})
 	x.pump(session.standalone, 0, plain)
 }
@@ -50,7 +51,7 @@ func (x *exchange) postOld() {
 	}
 	c := &call{s: x.s, gen: x.g, session: session, msg: m, version: session.version}
 	if m.Method == "initialize" {
-		c.version = agree(m)
+		c.version = negotiateVersion(m)
 	}
 	session.saw(m.Method)
 	if !m.isRequest() {
@@ -90,7 +91,7 @@ func (x *exchange) postOld() {
 			if !ok {
 				return
 			}
-			e.last = false // of the call, not of the stream
+			e.last = false // the last message of the call, not of the stream
 			session.standalone.add(e)
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// oldPeer opens a stream of the old transport; the endpoint it was given is its URL from then on.
+// oldPeer opens a stream of the old transport and uses the endpoint it received as its URL.
 func oldPeer(t *testing.T, s *Server) (p *peer, post func(body string) outcome, stream *eventReader) {
 	t.Helper()
 	p = newPeer(t, s)
@@ -30,7 +30,7 @@ func oldCall(key, fault string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"append","arguments":{"key":"` + key + `","fault":"` + fault + `"}}}`
 }
 
-// What breaks a POST of the old transport does not break its answer; what breaks the stream does.
+// A broken POST of the old transport does not break the response; a broken stream does.
 func TestFaultsOfTheOldTransport(t *testing.T) {
 	for _, tt := range []struct {
 		fault          Fault

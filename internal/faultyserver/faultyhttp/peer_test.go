@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// peer is a client with no opinion: it sends what it is told and reports what came back.
+// peer is a plain client: it sends what it is given and returns the response.
 type peer struct {
 	t       *testing.T
 	s       *Server
@@ -30,7 +30,7 @@ func newPeer(t *testing.T, s *Server) *peer {
 	return &peer{t: t, s: s, web: connections(t), ctx: ctx, modern: s.cfg.Era == Modern}
 }
 
-// legacyPeer has a session.
+// legacyPeer returns a peer with a session.
 func legacyPeer(t *testing.T, s *Server) *peer {
 	t.Helper()
 	p := newPeer(t, s)
@@ -51,7 +51,7 @@ func (p *peer) initialize() {
 	}
 }
 
-// outcome is what came back.
+// outcome is the response to a request.
 type outcome struct {
 	err    error // of the request, or of reading the body
 	status int
@@ -61,7 +61,7 @@ type outcome struct {
 
 func (o outcome) String() string { return fmt.Sprintf("%d %v %.300s", o.status, o.err, o.body) }
 
-// message is the JSON of an answer, whatever it came in.
+// message returns the JSON of a response, from a body or a stream.
 func (o outcome) message() string {
 	if !strings.HasPrefix(o.header.Get("Content-Type"), "text/event-stream") {
 		return o.body
@@ -142,7 +142,7 @@ func (p *peer) do(r *http.Request) outcome {
 	return outcome{err: err, status: resp.StatusCode, header: resp.Header, body: string(body)}
 }
 
-// open sends a request and returns when its headers are there; the body is read by the test.
+// open sends a request and returns after the headers. The test reads the body.
 func (p *peer) open(r *http.Request) *http.Response {
 	p.t.Helper()
 	resp, err := p.web.Do(r)
@@ -172,7 +172,7 @@ func (p *peer) state() State {
 // sse is an event as a client sees it.
 type sse struct{ name, id, data string }
 
-// eventReader reads a stream as the WHATWG standard says.
+// eventReader reads a stream as the WHATWG standard specifies.
 type eventReader struct {
 	in    *bufio.Reader
 	begun bool
@@ -202,7 +202,7 @@ func (r *eventReader) line() (string, error) {
 	}
 }
 
-// next returns the next event that says something, or that only sets the id.
+// next returns the next event that has data or an id.
 func (r *eventReader) next() (e sse, err error) {
 	if !r.begun {
 		r.begun = true
@@ -214,7 +214,7 @@ func (r *eventReader) next() (e sse, err error) {
 	for {
 		line, err := r.line()
 		if err != nil {
-			return sse{}, err // what is not complete is not an event
+			return sse{}, err // an incomplete event does not count
 		}
 		if line == "" {
 			if data != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Request is one HTTP request whose body was read, as it came.
+// Request is one HTTP request whose body was read.
 type Request struct {
 	Verb    string // POST, GET, DELETE
 	Path    string
@@ -19,7 +19,7 @@ type Request struct {
 	ID     string // raw JSON
 }
 
-// record keeps the request, and tells who waits for one.
+// record keeps the request and wakes Await.
 func (s *Server) record(r *http.Request, body []byte, m *message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,22 +34,22 @@ func (s *Server) record(r *http.Request, body []byte, m *message) {
 		one.Method, one.Tool, one.ID = m.Method, m.tool(), string(m.ID)
 	}
 	s.requests = append(s.requests, one)
-	close(s.news)
-	s.news = make(chan struct{})
+	close(s.recorded)
+	s.recorded = make(chan struct{})
 }
 
-// Requests are all requests so far, refused ones too.
+// Requests returns all requests so far, including rejected ones.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Await returns the first request, past or future, that f likes.
+// Await returns the first request, past or future, for which f returns true.
 func (s *Server) Await(ctx context.Context, f func(Request) bool) (Request, error) {
 	for from := 0; ; {
 		s.mu.Lock()
-		fresh, news := s.requests[from:], s.news
+		fresh, recorded := s.requests[from:], s.recorded
 		s.mu.Unlock()
 		for _, r := range fresh {
 			if f(r) {
@@ -58,21 +58,21 @@ func (s *Server) Await(ctx context.Context, f func(Request) bool) (Request, erro
 		}
 		from += len(fresh)
 		select {
-		case <-news:
+		case <-recorded:
 		case <-ctx.Done():
 			return Request{}, ctx.Err()
 		}
 	}
 }
 
-// Initializes is how many initialize requests were answered so far.
+// Initializes returns the number of initialize requests that succeeded so far.
 func (s *Server) Initializes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.initializes
 }
 
-// Sessions are the ids of the sessions that live now.
+// Sessions returns the ids of the current sessions.
 func (s *Server) Sessions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

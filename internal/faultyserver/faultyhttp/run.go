@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// EnvMain makes a re-executed binary become the server.
+// EnvMain is the environment variable that turns a re-executed binary into the server.
 const EnvMain = "GAUZE_FAULTY_HTTP_SERVER"
 
-// RunIfAsked turns this process into the server if EnvMain is set, and then never returns. Call it first in main or
-// TestMain.
+// RunIfAsked turns this process into the server if EnvMain is set; then it does not return. Call it
+// first in main or TestMain.
 func RunIfAsked() {
 	if os.Getenv(EnvMain) == "" {
 		return
@@ -25,17 +25,18 @@ func RunIfAsked() {
 	os.Exit(Main(os.Args[1:]))
 }
 
-// Command says how to start the server from the current binary: its path, its arguments, and what to add to the
-// environment.
+// Command returns how to start the server from the current binary: its path, its arguments and its
+// additional environment.
 func Command(flags ...string) (path string, args []string, env []string) {
 	path, err := os.Executable()
 	if err != nil {
-		path = os.Args[0] // the caller's exec will say what is wrong with it
+		path = os.Args[0] // the caller's exec will report the error
 	}
 	return path, slices.Clone(flags), []string{EnvMain + "=1"}
 }
 
-// Main runs the server until a signal ends it; it returns the exit code. It says on stderr where it listens.
+// Main runs the server until a signal ends it and returns the exit code. It prints its address to
+// stderr.
 func Main(args []string) int {
 	cfg, lifetime, err := parseFlags(args, os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -68,42 +69,42 @@ func Main(args []string) int {
 
 func parseFlags(args []string, stderr io.Writer) (cfg Config, lifetime time.Duration, err error) {
 	set := flag.NewFlagSet("faultyhttp", flag.ContinueOnError)
-	set.SetOutput(io.Discard) // errors are returned, and printed once by Main
+	set.SetOutput(io.Discard) // errors are returned and printed once by Main
 	set.Usage = func() {}
-	transport := set.String("transport", "streamable", "streamable, or sse for the one of 2024-11-05")
-	era := set.String("era", "both", "which protocols it speaks: both, legacy, modern")
-	answers := set.String("answers", "sse", "the form of an answer: sse, json")
+	transport := set.String("transport", "streamable", "transport: streamable, or sse for that of 2024-11-05")
+	era := set.String("era", "both", "supported eras of the protocol: both, legacy, modern")
+	answers := set.String("answers", "sse", "form of a response: sse, json")
 	set.StringVar(&cfg.Listen, "listen", "", "address; default: a free port of 127.0.0.1")
-	set.BoolVar(&cfg.Stateful, "stateful", false, "legacy: sessions with an id")
-	set.BoolVar(&cfg.EventIDs, "event-ids", false, "legacy: streams can be resumed")
-	set.StringVar(&cfg.Ledger, "ledger", "", "append what was really executed to this file")
-	set.StringVar(&cfg.Token, "token", "", "401 without this bearer token")
-	set.DurationVar(&lifetime, "lifetime", 10*time.Minute, "exit with code 99 after this time, so that no forgotten server stays; 0: never")
+	set.BoolVar(&cfg.Stateful, "stateful", false, "legacy: use sessions with an id")
+	set.BoolVar(&cfg.EventIDs, "event-ids", false, "legacy: allow streams to be resumed")
+	set.StringVar(&cfg.Ledger, "ledger", "", "record each effect in this file")
+	set.StringVar(&cfg.Token, "token", "", "require this bearer token")
+	set.DurationVar(&lifetime, "lifetime", 10*time.Minute, "exit with status 99 after this time, so that no forgotten server keeps running; 0: never")
 	if err = set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			printHelp(set, stderr)
 		}
 		return cfg, 0, err
 	}
-	cfg.Keep = -1 // nobody can ask a process what it received
+	cfg.Keep = -1 // the requests of a process cannot be read by a test
 	var ok bool
 	if cfg.Transport, ok = map[string]Transport{"streamable": Streamable, "sse": OldSSE}[*transport]; !ok {
-		return cfg, 0, fmt.Errorf("-transport %q: allowed are streamable and sse", *transport)
+		return cfg, 0, fmt.Errorf("invalid -transport %q: must be streamable or sse", *transport)
 	}
 	if cfg.Era, ok = map[string]Era{"both": Both, "legacy": Legacy, "modern": Modern}[*era]; !ok {
-		return cfg, 0, fmt.Errorf("-era %q: allowed are both, legacy and modern", *era)
+		return cfg, 0, fmt.Errorf("invalid -era %q: must be both, legacy or modern", *era)
 	}
 	if cfg.Answers, ok = map[string]Answers{"sse": SSE, "json": JSON}[*answers]; !ok {
-		return cfg, 0, fmt.Errorf("-answers %q: allowed are sse and json", *answers)
+		return cfg, 0, fmt.Errorf("invalid -answers %q: must be sse or json", *answers)
 	}
 	if set.NArg() > 0 {
-		return cfg, 0, fmt.Errorf("argument %q: only flags are allowed", set.Arg(0))
+		return cfg, 0, fmt.Errorf("unexpected argument %q: only flags are accepted", set.Arg(0))
 	}
 	return cfg, lifetime, nil
 }
 
 func printHelp(set *flag.FlagSet, w io.Writer) {
-	fmt.Fprint(w, "An MCP server over HTTP that fails by name.\n\nSettings:\n")
+	fmt.Fprint(w, "An MCP server over HTTP with named faults.\n\nSettings:\n")
 	set.VisitAll(func(f *flag.Flag) { fmt.Fprintf(w, "  -%-12s %s\n", f.Name, f.Usage) })
 	fmt.Fprint(w, "\nFaults, for the argument fault of every tool:\n")
 	for _, row := range Faults {

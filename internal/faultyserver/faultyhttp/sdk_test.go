@@ -25,7 +25,7 @@ func start(t *testing.T, cfg Config) *Server {
 	return s
 }
 
-// connections is an HTTP client of its own, so that no test finds connections of another one.
+// connections returns a new HTTP client, so that tests do not share connections.
 func connections(t *testing.T) *http.Client {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -126,7 +126,7 @@ func TestUnmodifiedSDKClientListsAndCalls(t *testing.T) {
 func TestSDKClientHearsOfChanges(t *testing.T) {
 	for _, tt := range sdkCases {
 		if tt.cfg.Era == Legacy && !tt.cfg.Stateful && tt.cfg.Transport == Streamable {
-			continue // nowhere to tell
+			continue // there is nothing to notify
 		}
 		t.Run(tt.name, func(t *testing.T) {
 			s := start(t, tt.cfg)
@@ -197,7 +197,7 @@ func TestSDKClientAnswersQuestionsAndGetsProgress(t *testing.T) {
 	}
 }
 
-// The SDK resumes a stream that broke: the answer comes, and the effect happened once.
+// The SDK resumes a broken stream: the response arrives and the effect happened once.
 func TestSDKClientResumesAStreamThatBroke(t *testing.T) {
 	for _, f := range []Fault{CutSSE, EndSSE} {
 		s := start(t, Config{Era: Legacy, Stateful: true, EventIDs: true})

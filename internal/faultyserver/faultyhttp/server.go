@@ -14,33 +14,33 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// Server is an MCP server over HTTP. All methods may be called at any time, by anyone.
+// Server is an MCP server over HTTP. Its methods are safe for concurrent use.
 type Server struct {
 	cfg    Config
 	ledger *faultyserver.Ledger // nil without Config.Ledger
 
-	running sync.Mutex // held by who starts or stops
-	address string     // chosen at the first start, kept for all others
+	running sync.Mutex // held while starting or stopping
+	address string     // chosen at the first start and kept
 
-	mu      sync.Mutex
-	gen     *generation // nil before the first start
-	starts  int
-	conns   map[*conn]bool
-	dialled int
-	armed   []*armed
-	seen    map[string]int // how often a call that names its own fault was met, by key
-	entries []faultyserver.Entry
-	store   map[string]string // nil until the ledger was read
-	turned  bool              // change_tools was called an odd number of times
+	mu           sync.Mutex
+	gen          *generation // nil before the first start
+	starts       int
+	conns        map[*conn]bool
+	dialled      int
+	armed        []*armed
+	seen         map[string]int // how often a call that requests its own fault was received, by key
+	entries      []faultyserver.Entry
+	store        map[string]string // nil until the ledger has been read
+	toolsChanged bool              // change_tools was called an odd number of times
 
 	requests    []Request
 	initializes int
-	news        chan struct{} // closed and replaced when a request was recorded
+	recorded    chan struct{} // closed and replaced when a request is recorded
 
 	gates map[string]*gate
 }
 
-// generation is the server between a start and a stop: what it knows dies with it.
+// generation is the server between a start and a stop. Its state is lost when it stops.
 type generation struct {
 	number   int
 	ctx      context.Context
@@ -48,17 +48,17 @@ type generation struct {
 	listener net.Listener
 	web      *http.Server
 	work     sync.WaitGroup // the accept loop, handlers, running calls
-	dead     bool           // set before anything is closed: from here on no effect happens
+	dead     bool           // set before anything is closed: from then on no effect happens
 
 	sessions map[string]*session
-	common   *session // of everybody who has no session: modern and stateless clients
+	common   *session // shared by all clients without a session: modern and stateless ones
 	listens  map[*listen]bool
 }
 
-// New returns a server that is not started yet.
+// New returns a server that has not been started.
 func New(cfg Config) *Server {
 	cfg.fillIn()
-	s := &Server{cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, news: make(chan struct{}), gates: map[string]*gate{}}
+	s := &Server{cfg: cfg, conns: map[*conn]bool{}, seen: map[string]int{}, recorded: make(chan struct{}), gates: map[string]*gate{}}
 	if cfg.Ledger == "" {
 		s.store = map[string]string{}
 	}
@@ -68,7 +68,7 @@ func New(cfg Config) *Server {
 // Start opens the port.
 func (s *Server) Start() error { return s.StartAgain() }
 
-// StartAgain opens the port once more, the same one, with nothing remembered but the effects.
+// StartAgain opens the same port again. Nothing is kept except the effects.
 func (s *Server) StartAgain() error {
 	s.running.Lock()
 	defer s.running.Unlock()
@@ -99,7 +99,7 @@ func (s *Server) start() error {
 	g.web = &http.Server{
 		Handler:     http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(g, w, r) }),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ErrorLog:    log.New(io.Discard, "", 0), // broken connections are what this server is for
+		ErrorLog:    log.New(io.Discard, "", 0), // broken connections are expected
 	}
 	s.mu.Lock()
 	s.starts++
@@ -111,9 +111,9 @@ func (s *Server) start() error {
 	return nil
 }
 
-// listen opens the address of all generations. A port of its own choice is below those the system gives to outgoing
-// connections: a client that dials while the server is stopped could be given that very port, and would be connected
-// to itself.
+// listen opens the address of all generations. A port that it chooses is below the range of
+// ephemeral ports: a client that dials while the server is stopped could otherwise be given that
+// port itself and would connect to itself.
 func (s *Server) listen() (*net.TCPListener, error) {
 	address := s.address
 	if address == "" {
@@ -143,7 +143,7 @@ func (s *Server) listenAt(address string) (*net.TCPListener, error) {
 	return l.(*net.TCPListener), nil
 }
 
-// URL is the endpoint a client is given; it stays the same over all starts.
+// URL returns the endpoint for clients. It is the same for all starts.
 func (s *Server) URL() string {
 	path := "/mcp"
 	if s.cfg.Transport == OldSSE {
@@ -158,8 +158,8 @@ func (s *Server) origin() string {
 	return "http://" + s.address
 }
 
-// Stop kills: connections are reset, calls end where they are, sessions are forgotten, and who dials is refused. When
-// it returns nothing of the old generation runs any more.
+// Stop kills the server: it resets connections, ends calls immediately, forgets sessions and
+// refuses new connections. When it returns, nothing of the old generation is running.
 func (s *Server) Stop() {
 	s.running.Lock()
 	defer s.running.Unlock()
@@ -183,7 +183,7 @@ func (s *Server) stop() {
 	g.work.Wait()
 }
 
-// Restart is Stop and StartAgain.
+// Restart calls Stop and StartAgain.
 func (s *Server) Restart() error {
 	s.running.Lock()
 	defer s.running.Unlock()
@@ -191,7 +191,7 @@ func (s *Server) Restart() error {
 	return s.start()
 }
 
-// Close is Stop for good.
+// Close stops the server permanently.
 func (s *Server) Close() error {
 	s.running.Lock()
 	defer s.running.Unlock()
@@ -204,7 +204,7 @@ func (s *Server) Close() error {
 	return ledger.Close()
 }
 
-// ExpireSessions forgets all sessions; connections, open streams and running calls stay.
+// ExpireSessions forgets all sessions. Connections, open streams and running calls remain.
 func (s *Server) ExpireSessions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +213,7 @@ func (s *Server) ExpireSessions() {
 	}
 }
 
-// enter lets a handler in, unless the generation is dead.
+// enter admits a handler unless the generation has been stopped.
 func (s *Server) enter(g *generation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

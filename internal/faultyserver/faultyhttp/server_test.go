@@ -14,7 +14,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// census counts the goroutines that run code of this package or serve HTTP, and waits for those that are ending.
+// census counts the goroutines that run code of this package or serve HTTP, and waits for those
+// that are ending.
 func census(t *testing.T, most int) (n int) {
 	t.Helper()
 	stacks := make([]byte, 4<<20)
@@ -164,7 +165,7 @@ func TestExpiredSessionsLeaveConnectionsAlone(t *testing.T) {
 	}
 }
 
-// A session that is restored can be checked.
+// The state tool shows whether a session was restored.
 func TestStateShowsWhatWasRestored(t *testing.T) {
 	p := legacyPeer(t, start(t, Config{Stateful: true}))
 	p.request("logging/setLevel", `{"level":"warning"}`)
@@ -237,7 +238,7 @@ func TestResumedStreamBringsTheAnswer(t *testing.T) {
 	}
 }
 
-// A legacy call goes on without its client; a modern one ends with it.
+// A legacy call continues without its client; a modern one ends with it.
 func TestHangingUpIsACancelInTheModernEraOnly(t *testing.T) {
 	s := start(t, Config{Stateful: true, EventIDs: true})
 	p := legacyPeer(t, s)
@@ -256,7 +257,7 @@ func TestHangingUpIsACancelInTheModernEraOnly(t *testing.T) {
 	resp = p.open(p.newRequest("tools/call", `{"name":"slow","arguments":{"key":"k"}}`))
 	<-s.Reached("k")
 	_ = resp.Body.Close()
-	s.Stop() // waits for the call, which nobody released
+	s.Stop() // waits for the call, which was not released
 }
 
 func TestCancelledCallEndsWithoutAnswer(t *testing.T) {

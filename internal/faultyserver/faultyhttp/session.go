@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// session is what the server knows of one client: the state tool shows it, so that a test sees whether a session was
-// restored before traffic.
+// session is the state of one client. The state tool returns it, so that a test can check that a
+// session was restored before traffic.
 type session struct {
 	id      string
 	version string
@@ -22,21 +22,21 @@ type session struct {
 	seen        []string
 	level       string
 	subscribed  []string
-	streams     map[string]*stream // that can be resumed
-	order       []string           // of streams, oldest first
+	streams     map[string]*stream // streams that can be resumed
+	order       []string           // the keys of streams, oldest first
 	count       int
 	asks        map[string]chan string
 	asked       int
 	calls       map[string]context.CancelFunc
-	reader      context.CancelFunc // ends the GET stream that is open, when another one takes over
+	reader      context.CancelFunc // ends the open GET stream when a new one replaces it
 }
 
 const (
-	seenMost    = 4096 // a storm of calls must not become a storm of memory
-	streamsMost = 1024
+	maxSeen    = 4096 // bounds the memory that a storm of calls can use
+	maxStreams = 1024
 )
 
-// newSession returns a session that nobody can find yet.
+// newSession returns a session that is not registered yet.
 func (s *Server) newSession(id, version string) *session {
 	x := &session{id: id, version: version, streams: map[string]*stream{}, asks: map[string]chan string{}, calls: map[string]context.CancelFunc{}}
 	x.standalone = newStream("")
@@ -67,12 +67,12 @@ func (x *session) saw(method string) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.seen) < seenMost {
+	if len(x.seen) < maxSeen {
 		x.seen = append(x.seen, method)
 	}
 }
 
-// openStream makes a stream that is kept to be resumed. Old ones that nobody came for are forgotten.
+// openStream returns a stream that is kept to be resumed. The oldest streams are forgotten.
 func (x *session) openStream() *stream {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -80,7 +80,7 @@ func (x *session) openStream() *stream {
 	t := newStream(fmt.Sprintf("s%d", x.count))
 	x.streams[t.id] = t
 	x.order = append(x.order, t.id)
-	if len(x.order) > streamsMost {
+	if len(x.order) > maxStreams {
 		delete(x.streams, x.order[1]) // the first is the GET stream
 		x.order = slices.Delete(x.order, 1, 2)
 	}
@@ -93,7 +93,7 @@ func (x *session) findStream(id string) *stream {
 	return x.streams[id]
 }
 
-// takeOver makes this the one GET stream of the session, and ends the one before.
+// takeOver makes this the session's only GET stream and ends the previous one.
 func (x *session) takeOver(cancel context.CancelFunc) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -103,7 +103,8 @@ func (x *session) takeOver(cancel context.CancelFunc) {
 	x.reader = cancel
 }
 
-// ask registers a question. Ids count from 1, which is what clients do too: they collide on purpose.
+// ask registers a request to the client. Ids count from 1, as those of clients do, so that they
+// collide on purpose.
 func (x *session) ask() (id string, answer chan string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -113,7 +114,7 @@ func (x *session) ask() (id string, answer chan string) {
 	return id, answer
 }
 
-// resolve hands the client's response to the tool that asked. One that nobody waits for is dropped.
+// resolve passes the client's response to the tool that is waiting for it, if any.
 func (x *session) resolve(m *message) {
 	x.mu.Lock()
 	answer := x.asks[string(m.ID)]
@@ -129,7 +130,8 @@ func (x *session) resolve(m *message) {
 	answer <- `{"result":` + string(m.Result) + `}`
 }
 
-// notified takes a notification. A cancellation counts only within a session: ids of strangers are the same.
+// notified handles a notification. A cancellation counts only within a session, because other
+// clients use the same ids.
 func (x *session) notified(m *message) {
 	switch m.Method {
 	case "notifications/initialized":

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// retryMS is how soon a client shall resume a stream that broke.
+// retryMS is the reconnection time sent to clients, in milliseconds.
 const retryMS = "10"
 
-// pump writes a stream to the client, from the event with this number on, until the stream ends or the client is
-// gone. The style of an event may end it sooner.
+// pump writes a stream to the client, beginning with event number from, until the stream ends or
+// the client is gone. The style of an event may end it earlier.
 func (x *exchange) pump(t *stream, from int, bent style) { x.write(t, from, bent, true) }
 
-// resume writes what is left of a stream that broke. The events are plain now: a fault strikes once.
+// resume writes the rest of a broken stream. Its events are written plainly, because a fault occurs
+// only once.
 func (x *exchange) resume(t *stream, from int, bent style) { x.write(t, from, bent, false) }
 
 func (x *exchange) write(t *stream, from int, bent style, fresh bool) {
@@ -23,7 +24,7 @@ func (x *exchange) write(t *stream, from int, bent style, fresh bool) {
 	x.w.Header().Set("Cache-Control", "no-cache, no-transform")
 	x.w.WriteHeader(http.StatusOK)
 	if bent == odd {
-		_, _ = io.WriteString(x.w, "\uFEFF") // legal at the very beginning only
+		_, _ = io.WriteString(x.w, "\uFEFF") // allowed only at the very beginning
 	}
 	flush := http.NewResponseController(x.w).Flush
 	_ = flush()
@@ -88,8 +89,8 @@ func (x *exchange) writeEvent(id string, e event, how style) error {
 	return err
 }
 
-// writePadded puts spaces behind the first brace of the message, which JSON allows: as many as Config.Large, or
-// without end.
+// writePadded adds spaces after the first brace of the message, which JSON allows: Config.Large of
+// them, or endlessly many.
 func (x *exchange) writePadded(head, data []byte, endless bool) error {
 	if _, err := x.w.Write(append(head, data[0])); err != nil {
 		return err
@@ -107,8 +108,9 @@ func (x *exchange) writePadded(head, data []byte, endless bool) error {
 	return err
 }
 
-// writeOdd writes an event as the standard allows and nobody does: lines end with CR alone, comments and unknown
-// fields stand between the others, the space after a colon is missing, and the data has many lines.
+// writeOdd writes an event in a form that the standard allows but no server uses: lines end with CR
+// alone, comments and unknown fields are between the others, the space after a colon is missing,
+// and the data has many lines.
 func writeOdd(b *bytes.Buffer, id string, data []byte) {
 	b.WriteString(": a comment\r:\runknown: field\rfieldwithoutcolon\rretry:" + retryMS + "\r")
 	if id != "" {
@@ -132,30 +134,30 @@ func writeOdd(b *bytes.Buffer, id string, data []byte) {
 	b.WriteString("\r")
 }
 
-// stand marks the connection as one of a stream that is open for long, until the exchange is over.
-func (x *exchange) stand() (over func()) {
-	set := func(standing bool) {
+// markLongLived marks the connection as that of a long-lived stream until the exchange ends.
+func (x *exchange) markLongLived() (done func()) {
+	set := func(longLived bool) {
 		x.s.mu.Lock()
 		defer x.s.mu.Unlock()
-		x.c.standing = standing
+		x.c.longLived = longLived
 	}
 	set(true)
 	return func() { set(false) }
 }
 
-// CutStreams resets the connections of all long streams: GET, subscriptions/listen, and the old transport's. It says
-// how many there were.
+// CutStreams resets the connections of all long-lived streams: GET, subscriptions/listen and those
+// of the old transport. It returns their number.
 func (s *Server) CutStreams() int {
 	s.mu.Lock()
-	var standing []*conn
+	var longLived []*conn
 	for c := range s.conns {
-		if c.standing {
-			standing = append(standing, c)
+		if c.longLived {
+			longLived = append(longLived, c)
 		}
 	}
 	s.mu.Unlock()
-	for _, c := range standing {
+	for _, c := range longLived {
 		c.reset()
 	}
-	return len(standing)
+	return len(longLived)
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A storm can count: what was answered was executed once, nothing was executed twice, and nothing happens after a
-// kill.
+// In a storm, what was answered was executed once, nothing was executed twice, and nothing happens
+// after a kill.
 func TestKillsAndEffectsNeverOverlap(t *testing.T) {
 	s := start(t, Config{Answers: JSON})
 	var answered, lost atomic.Int64
@@ -37,7 +37,7 @@ func TestKillsAndEffectsNeverOverlap(t *testing.T) {
 		})
 	}
 	for range 20 {
-		// Some work between two kills, so that there is something to kill.
+		// Do some work between two kills, so that there are calls to interrupt.
 		for want := answered.Load() + 10; answered.Load() < want; {
 			runtime.Gosched()
 		}

@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// event is one message on its way to the client.
+// event is one message to the client.
 type event struct {
 	data   []byte
-	last   bool // it is the answer
-	status int  // of the HTTP response, if it is not 200
+	last   bool // it is the response
+	status int  // of the HTTP response, if not 200
 	name   string
 	style  style
 }
@@ -21,33 +21,33 @@ type style int
 
 const (
 	plain   style = iota
-	odd           // legal, but as no server writes it
+	odd           // valid, but in a form that no server uses
 	large         // padded to Config.Large
 	endless       // the event never ends
-	half          // half of it, then RST
-	cut           // RST instead
-	hangup        // the stream ends instead, as if all had been said
+	half          // half of the event, then RST
+	cut           // RST in place of the event
+	hangup        // the stream ends normally in place of the event
 )
 
-// streamMost bounds what is kept for a client that never comes.
-const streamMost = 1000
+// maxStreamEvents limits the events that are kept for a client that does not read them.
+const maxStreamEvents = 1000
 
-// stream is what is said in answer to one request, or on the GET stream. The call writes it, a handler reads it: so
-// a call does not end when its connection does, and another connection can go on reading.
+// stream holds the messages of one request, or of the GET stream. The call writes it and a handler
+// reads it, so that a call does not end with its connection and a different connection can resume.
 type stream struct {
-	id    string // empty: events have no ids
-	again bool   // replay-seen: who resumes gets everything once more
+	id    string // empty if events have no ids
+	again bool   // replay-seen: resuming repeats everything
 
 	mu     sync.Mutex
 	events []event
-	gone   int // events dropped at the front
+	gone   int // number of events dropped at the front
 	ended  bool
-	more   chan struct{} // closed and replaced when something changed
+	more   chan struct{} // closed and replaced after each change
 }
 
 func newStream(id string) *stream { return &stream{id: id, more: make(chan struct{})} }
 
-// add appends an event. The last one ends the stream; what comes after it is dropped.
+// add appends an event. The last one ends the stream; later ones are dropped.
 func (t *stream) add(e event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,7 +55,7 @@ func (t *stream) add(e event) {
 		return
 	}
 	t.events = append(t.events, e)
-	if len(t.events) > streamMost {
+	if len(t.events) > maxStreamEvents {
 		t.events = t.events[1:]
 		t.gone++
 	}
@@ -75,7 +75,7 @@ func (t *stream) wake() {
 	t.more = make(chan struct{})
 }
 
-// next waits for the event with this number, or the next one that is still there.
+// next waits for the event with this number, or the first later one that is still kept.
 func (t *stream) next(ctx context.Context, number int) (e event, at int, ok bool) {
 	for {
 		t.mu.Lock()
@@ -98,7 +98,7 @@ func (t *stream) next(ctx context.Context, number int) (e event, at int, ok bool
 	}
 }
 
-// answer waits for the answer and skips all else.
+// answer waits for the response and skips everything else.
 func (t *stream) answer(ctx context.Context) (event, bool) {
 	for number := 0; ; {
 		e, at, ok := t.next(ctx, number)
@@ -109,14 +109,14 @@ func (t *stream) answer(ctx context.Context) (event, bool) {
 	}
 }
 
-// length is the number of the event that comes next.
+// length returns the number of the next event.
 func (t *stream) length() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gone + len(t.events)
 }
 
-// eventID names an event so that the stream can be found again by it.
+// eventID returns the id of an event, by which the stream can be found.
 func (t *stream) eventID(number int) string {
 	if t.id == "" {
 		return ""
@@ -124,7 +124,7 @@ func (t *stream) eventID(number int) string {
 	return fmt.Sprintf("%s_%d", t.id, number)
 }
 
-// splitEventID is the reverse.
+// splitEventID is the inverse of eventID.
 func splitEventID(id string) (stream string, number int, ok bool) {
 	at := strings.LastIndexByte(id, '_')
 	if at < 0 {

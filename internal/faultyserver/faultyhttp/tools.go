@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// tool is one row of the table. Every tool also takes fault and times.
+// tool is one row of the table. Every tool also accepts fault and times.
 type tool struct {
 	name  string
-	hint  string // "", readOnly or idempotent; no hint is what the protocol calls destructive and not idempotent
-	takes string // "name:type name:type!", ! for required
+	hint  string // "", readOnly or idempotent; no hint means destructive and not idempotent in the protocol
+	takes string // "name:type name:type!", with ! for required
 	about string
 	run   func(*call)
 }
@@ -19,33 +19,33 @@ const (
 	idempotent = "idempotent"
 )
 
-// tools is filled in later because the tools look at the table themselves.
+// tools is set in init because the tools use the table themselves.
 var tools []tool
 
 func init() {
 	tools = []tool{
 		{name: "echo", hint: readOnly, takes: "text:string ms:integer", about: "returns text, after ms", run: (*call).echo},
-		{name: "append", takes: "key:string! value:string ms:integer wait:boolean", about: "adds to the ledger, waits ms or until released, answers", run: (*call).append},
-		{name: "put", hint: idempotent, takes: "key:string! value:string! ms:integer wait:boolean", about: "sets key to value, waits as append does", run: (*call).put},
+		{name: "append", takes: "key:string! value:string ms:integer wait:boolean", about: "adds to the ledger, waits ms or until released, responds", run: (*call).append},
+		{name: "put", hint: idempotent, takes: "key:string! value:string! ms:integer wait:boolean", about: "sets key to value, waits like append", run: (*call).put},
 		{name: "get", hint: readOnly, takes: "key:string!", about: "returns the value of key", run: (*call).get},
-		{name: "slow", hint: readOnly, takes: "key:string!", about: "answers when the test releases the key", run: (*call).slow},
-		{name: "progress", hint: readOnly, takes: "n:integer key:string wait:boolean", about: "reports n steps (3), may wait until released, answers", run: (*call).progress},
-		{name: "log", hint: readOnly, takes: "text:string", about: "sends a log message, then answers", run: (*call).log},
+		{name: "slow", hint: readOnly, takes: "key:string!", about: "responds when the test releases the key", run: (*call).slow},
+		{name: "progress", hint: readOnly, takes: "n:integer key:string wait:boolean", about: "reports n steps (3), may wait until released, responds", run: (*call).progress},
+		{name: "log", hint: readOnly, takes: "text:string", about: "sends a log message, then responds", run: (*call).log},
 		{name: "ask", takes: "text:string", about: "asks the client for input and returns it", run: (*call).ask},
 		{name: "state", hint: readOnly, about: "returns what this session has seen so far", run: (*call).state},
-		{name: "touch", hint: readOnly, takes: "uri:string!", about: "tells the subscribers of a resource that it changed", run: (*call).touch},
-		{name: "change_tools", hint: readOnly, about: "adds a tool to the list, or takes it away again", run: (*call).changeTools},
+		{name: "touch", hint: readOnly, takes: "uri:string!", about: "notifies the subscribers of a resource that it changed", run: (*call).touch},
+		{name: "change_tools", hint: readOnly, about: "adds a tool to the list, or removes it again", run: (*call).changeTools},
 	}
 }
 
-// catalogue is the list of tools at this moment.
+// catalogue returns the current list of tools.
 func (s *Server) catalogue() []tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.turned {
+	if !s.toolsChanged {
 		return tools
 	}
-	return append(slices.Clone(tools), tool{name: "extra", hint: readOnly, takes: "text:string", about: "was not here before", run: (*call).echo})
+	return append(slices.Clone(tools), tool{name: "extra", hint: readOnly, takes: "text:string", about: "was added later", run: (*call).echo})
 }
 
 func (s *Server) tool(name string) *tool {

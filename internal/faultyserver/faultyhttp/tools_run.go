@@ -12,11 +12,12 @@ func (c *call) echo() {
 	}
 }
 
-// effect executes, and then waits as the arguments say: so a test can break something between effect and answer.
+// effect executes and then waits as the arguments specify, so that a test can break something
+// between the effect and the response.
 func (c *call) effect(op, answer string) {
 	switch err := c.execute(op, c.args.Key, c.args.Value); {
 	case err == errKilled:
-		<-c.ctx.Done() // the connections may not be reset yet, and the dead do not answer
+		<-c.ctx.Done() // the connections may not be reset yet, and a killed server does not respond
 		return
 	case err != nil:
 		c.fail(err.Error())
@@ -68,8 +69,8 @@ func (c *call) log() {
 	c.say("logged")
 }
 
-// ask sends a request to a legacy client and waits for the response it posts; a modern client is told that input is
-// required, and calls again with it.
+// ask sends a request to a legacy client and waits for the response it posts. A modern client gets
+// a result that requires input, and calls again with it.
 func (c *call) ask() {
 	question := c.args.Text
 	if question == "" {
@@ -93,17 +94,17 @@ func (c *call) ask() {
 	}
 }
 
-// State is what the state tool answers.
+// State is the result of the state tool.
 type State struct {
 	Session       string   `json:"session"`
 	Generation    int      `json:"generation"`
 	Initializes   int      `json:"initializes"` // of the server, since New
-	Initialized   bool     `json:"initialized"` // the notification came
+	Initialized   bool     `json:"initialized"` // the notification arrived
 	Version       string   `json:"version"`
 	Seen          []string `json:"seen"` // methods, in order
 	LogLevel      string   `json:"logLevel"`
 	Subscriptions []string `json:"subscriptions"`
-	Listens       int      `json:"listens"` // open modern streams, of all clients
+	Listens       int      `json:"listens"` // open modern streams of all clients
 }
 
 func (c *call) state() {
@@ -134,19 +135,20 @@ func (c *call) changeTools() {
 	c.say("changed")
 }
 
-// ChangeTools turns the list of tools over, or back, and tells whoever listens.
+// ChangeTools changes the list of tools, or reverts the change, and notifies the clients that asked
+// for it.
 func (s *Server) ChangeTools() {
 	s.mu.Lock()
-	s.turned = !s.turned
+	s.toolsChanged = !s.toolsChanged
 	s.mu.Unlock()
-	s.tell("notifications/tools/list_changed", nil,
+	s.notifySubscribers("notifications/tools/list_changed", nil,
 		func(x *session) bool { return x.initialized },
 		func(l *listen) bool { return l.Tools })
 }
 
-// Touch tells the subscribers of a resource that it changed.
+// Touch notifies the subscribers of a resource that it changed.
 func (s *Server) Touch(uri string) {
-	s.tell("notifications/resources/updated", object{"uri": uri},
+	s.notifySubscribers("notifications/resources/updated", object{"uri": uri},
 		func(x *session) bool { return slices.Contains(x.subscribed, uri) },
 		func(l *listen) bool { return slices.Contains(l.URIs, uri) })
 }

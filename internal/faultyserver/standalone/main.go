@@ -1,5 +1,5 @@
-// Command standalone is the faulty server alone. Tests start it thousands of
-// times; without the rest of a test binary it is up ten times as fast.
+// Command standalone is the faulty server alone. Tests start it thousands of times; without the
+// rest of a test binary it starts ten times as fast.
 package main
 
 import (

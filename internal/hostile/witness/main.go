@@ -54,12 +54,12 @@ func main() {
 type witness struct {
 	name string
 	args []string
-	root string // the folder that holds the home and the records
+	root string // the directory with the home and the records
 	dir  string // the working directory
 }
 
-// record appends the name, the working directory, the arguments and the
-// environment to the file of starts: quoted, separated by tabs.
+// record appends the name, the working directory, the arguments and the environment to the file of
+// starts, quoted and separated by tabs.
 func (w *witness) record() {
 	fields := append([]string{w.name, w.dir, strconv.Itoa(len(w.args))}, w.args...)
 	fields = append(fields, os.Environ()...)
@@ -69,7 +69,7 @@ func (w *witness) record() {
 	w.write("starts", strings.Join(fields, "\t"))
 }
 
-// trip records that something of the project was run or loaded.
+// trip records that a file of the project was run or loaded.
 func (w *witness) trip(what string) { w.write("trips", strconv.Quote(what)) }
 
 func (w *witness) write(name, line string) {
@@ -88,8 +88,8 @@ func fail(said string) {
 	os.Exit(1)
 }
 
-// nearest finds a file in the working directory or above it, as the tools that
-// look for a project do. A file outside the user's own programs is none.
+// nearest finds a file in the working directory or above it, as tools that search for a project do.
+// It stops at the home directory.
 func (w *witness) nearest(name string) string {
 	for dir := w.dir; dir != filepath.Join(w.root, "home") && strings.HasPrefix(dir, w.root); dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, name)
@@ -111,9 +111,9 @@ func (w *witness) setting(file, name string) string {
 	return ""
 }
 
-// npx runs a program of the project before one of a registry, and asks the
-// registry that the project's .npmrc names. mcp-remote, which it may run, fills
-// in references from its environment and connects.
+// npx runs a program of the project before one of a registry, and uses the registry in the
+// project's .npmrc. mcp-remote, which it may run, expands references from its environment and
+// connects.
 func (w *witness) npx() {
 	words := slices.DeleteFunc(slices.Clone(w.args), func(word string) bool { return word == "-y" })
 	if len(words) == 0 {
@@ -134,7 +134,7 @@ func (w *witness) npx() {
 	}
 }
 
-// uv builds the project it is started in, with whatever builds it.
+// uv builds the project in the working directory, with the project's build backend.
 func (w *witness) uv() {
 	if path := w.nearest("pyproject.toml"); path != "" {
 		w.trip("uv run builds " + path)
@@ -156,8 +156,8 @@ func (w *witness) python() {
 	}
 }
 
-// node runs a script. None of the user's own is a file: one that is there is
-// the project's.
+// node runs a script. The user's own scripts do not exist as files, so a file that exists is the
+// project's.
 func (w *witness) node() {
 	if len(w.args) == 0 || strings.HasPrefix(w.args[0], "-") || strings.HasPrefix(w.args[0], w.root+"/home/.local/") {
 		return
@@ -172,7 +172,7 @@ func (w *witness) node() {
 	w.trip("node runs " + path)
 }
 
-// docker hands on what -e names.
+// docker passes on the variables that -e names.
 func (w *witness) docker() {
 	for i, word := range w.args {
 		if i == 0 || w.args[i-1] != "-e" {
@@ -218,7 +218,7 @@ func (w *witness) behave() {
 	}
 }
 
-// connect is what a server does with its database before it serves.
+// connect connects to the database, as a server does before it serves.
 func connect(address string) {
 	conn, err := net.Dial("tcp", strings.Replace(address, "localhost", "127.0.0.1", 1))
 	if err != nil {
@@ -228,7 +228,7 @@ func connect(address string) {
 	conn.Close()
 }
 
-// send is one request over HTTP; nobody waits for what it is answered with.
+// send sends one HTTP request without waiting for the response.
 func send(address, what string) {
 	_, host, _ := strings.Cut(address, "://")
 	host, path, _ := strings.Cut(host, "/")
@@ -240,7 +240,7 @@ func send(address, what string) {
 	conn.Close()
 }
 
-// serve is a small MCP server.
+// serve runs a small MCP server.
 func serve() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)

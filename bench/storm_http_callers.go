@@ -12,15 +12,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// crew are the callers of an HTTP storm. How a call is made differs: over the
-// stdio of gauze run, or by POST to gauze serve.
-type crew struct {
+// callerPool is the callers of an HTTP storm. They call through the stdio of gauze run, or by POST
+// to gauze serve.
+type callerPool struct {
 	plan    *webPlan
 	callers int
 	log     *history.Log
-	calm    sync.RWMutex // held by who wants to be the only one who calls
-	ask     func(caller int, e errand)
-	close   func() error // ends the wrap and says how it ended
+	alone   sync.RWMutex // locked for writing by a call that must run alone
+	ask     func(caller int, e plannedCall)
+	close   func() error // stops gauze and returns its exit error
 
 	next     atomic.Int64
 	answered atomic.Int64
@@ -29,25 +29,25 @@ type crew struct {
 
 	mu     sync.Mutex
 	faults map[string]faultyhttp.Fault // by the id of the call
-	losses []string                    // why a POST came to nothing, the first few
+	losses []string                    // why a POST failed, the first few
 }
 
-func newCrew(s *webStorm) *crew {
-	return &crew{plan: s.newPlan(), callers: s.callers, log: &history.Log{}, stopped: make(chan struct{}), faults: map[string]faultyhttp.Fault{}}
+func newCallerPool(s *webStorm) *callerPool {
+	return &callerPool{plan: s.newPlan(), callers: s.callers, log: &history.Log{}, stopped: make(chan struct{}), faults: map[string]faultyhttp.Fault{}}
 }
 
-func (c *crew) stop() { c.stopOnce.Do(func() { close(c.stopped) }) }
+func (c *callerPool) stop() { c.stopOnce.Do(func() { close(c.stopped) }) }
 
-// keepCalling is one caller: the next call as soon as the last is answered.
-func (c *crew) keepCalling(caller int) {
+// keepCalling makes one call after another.
+func (c *callerPool) keepCalling(caller int) {
 	for {
 		n := int(c.next.Add(1)) - 1
 		if n >= len(c.plan.fault) {
 			return
 		}
-		c.calm.RLock()
-		c.ask(caller, c.plan.errand(caller, n))
-		c.calm.RUnlock()
+		c.alone.RLock()
+		c.ask(caller, c.plan.plannedCall(caller, n))
+		c.alone.RUnlock()
 		c.answered.Add(1)
 		select {
 		case <-c.stopped:
@@ -57,21 +57,21 @@ func (c *crew) keepCalling(caller int) {
 	}
 }
 
-// invoke puts a call into the log, with the fault it brings.
-func (c *crew) invoke(e errand, id string) history.Event {
+// invoke logs a call with its fault.
+func (c *callerPool) invoke(e plannedCall, id string) history.Event {
 	e.invoked.ID = id
 	if e.fault != "" {
 		c.mu.Lock()
 		c.faults[id] = e.fault
 		c.mu.Unlock()
-		c.log.Add(history.Event{Kind: history.Harm})
+		c.log.Add(history.Event{Kind: history.Injected})
 	}
 	return e.invoked
 }
 
-// overStdio lets the crew call through gauze run.
-func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *lastWords) error {
-	cmd.Stderr = said
+// overStdio makes the callers call through gauze run.
+func (c *callerPool) overStdio(s *webStorm, cmd *exec.Cmd, output *tailBuffer) error {
+	cmd.Stderr = output
 	client, err := newStormClient(s.dialect, cmd, 1)
 	if err != nil {
 		return err
@@ -82,11 +82,11 @@ func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *lastWords) error {
 	}
 	client.log = c.log
 	go client.listen(func(history.Event) {})
-	go client.watch(s.quiet)
-	c.ask = func(caller int, e errand) {
+	go client.watch(s.silenceTimeout)
+	c.ask = func(caller int, e plannedCall) {
 		id := fmt.Sprint(e.number)
 		if e.number/2%2 == 1 || caller >= c.callers {
-			id = fmt.Sprintf(`"call-%d-%d"`, caller, e.number) // numbers and strings live side by side
+			id = fmt.Sprintf(`"call-%d-%d"`, caller, e.number) // ids of both types are in use at the same time
 		}
 		invoked := c.invoke(e, id)
 		select {
@@ -99,10 +99,10 @@ func (c *crew) overStdio(s *webStorm, cmd *exec.Cmd, said *lastWords) error {
 	return nil
 }
 
-// overHTTP lets the crew call through gauze serve. Modern callers are clients
-// of their own, all of which use the same ids; legacy ones share sessions.
-func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
-	f, err := startFront(cmd)
+// overHTTP makes the callers call through gauze serve. Each modern caller is a client, and all of
+// them use the same ids; legacy callers share sessions.
+func (c *callerPool) overHTTP(s *webStorm, cmd *exec.Cmd) (*httpProcess, error) {
+	f, err := startHTTP(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 			return nil, err
 		}
 	}
-	counts := make([]int, c.callers+1) // each used by its caller alone
-	c.ask = func(caller int, e errand) {
+	counts := make([]int, c.callers+1) // each element is used by one caller only
+	c.ask = func(caller int, e plannedCall) {
 		counts[caller]++
 		wire := fmt.Sprint(counts[caller])
 		if s.dialect.era == "legacy" {
@@ -123,7 +123,7 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 		}
 		who := fmt.Sprintf("caller %d: ", caller)
 		c.log.Add(c.invoke(e, who+wire))
-		ctx, cancel := context.WithTimeout(context.Background(), s.quiet)
+		ctx, cancel := context.WithTimeout(context.Background(), s.silenceTimeout)
 		defer cancel()
 		err := clients[caller%len(clients)].send(ctx, s.dialect.toolCall(wire, e.tool, e.arguments), func(line []byte) {
 			if answer, ok := readAnswer(line); ok {
@@ -144,9 +144,8 @@ func (c *crew) overHTTP(s *webStorm, cmd *exec.Cmd) (*front, error) {
 	return f, nil
 }
 
-// noteLoss puts into words why a POST has no answer; that it has none is seen
-// by the checker.
-func (c *crew) noteLoss(err error) {
+// noteLoss records why a POST failed. The checker detects the missing response itself.
+func (c *callerPool) noteLoss(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.losses) < 5 {
@@ -154,8 +153,8 @@ func (c *crew) noteLoss(err error) {
 	}
 }
 
-// work lets everyone call until all is done, while the fury strikes.
-func (c *crew) work(f *fury, progress func()) time.Duration {
+// work runs the callers until all calls are done, while the injector injects its faults.
+func (c *callerPool) work(f *faultInjector, progress func()) time.Duration {
 	begin := time.Now()
 	var callers, striking sync.WaitGroup
 	striking.Go(f.serve)

@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// crowd are many clients of one endpoint, each with a connection for its calls
-// and one for the stream it listens on.
-type crowd struct {
+// clientPool is many clients of one endpoint. Each has one connection for its calls and one for its
+// stream.
+type clientPool struct {
 	url     string
 	dialect *dialect
-	members []*member
+	clients []*poolClient
 }
 
-// member is one of them. One call at a time.
-type member struct {
+// poolClient is one client of a pool. It makes one call at a time.
+type poolClient struct {
 	*webClient
 	calling sync.Mutex
 	calls   int
 }
 
-// gather opens so many clients, a few at a time.
-func gather(ctx context.Context, d *dialect, url string, count int) (*crowd, error) {
-	c := &crowd{url: url, dialect: d, members: make([]*member, count)}
+// connectAll connects count clients, a few at a time.
+func connectAll(ctx context.Context, d *dialect, url string, count int) (*clientPool, error) {
+	c := &clientPool{url: url, dialect: d, clients: make([]*poolClient, count)}
 	const together = 8
 	var wg sync.WaitGroup
 	errs := make([]error, together)
 	for part := range together {
 		wg.Go(func() {
 			for i := part; i < count && errs[part] == nil; i += together {
-				c.members[i], errs[part] = join(ctx, d, url)
+				c.clients[i], errs[part] = join(ctx, d, url)
 			}
 		})
 	}
@@ -47,10 +47,9 @@ func gather(ctx context.Context, d *dialect, url string, count int) (*crowd, err
 	return c, nil
 }
 
-// join is one client: its opening, one call, and a stream that stays open
-// until ctx ends.
-func join(ctx context.Context, d *dialect, url string) (*member, error) {
-	m := &member{webClient: newWebClient(d, url, 1)}
+// join connects one client: its opening, one call, and a stream that stays open until ctx ends.
+func join(ctx context.Context, d *dialect, url string) (*poolClient, error) {
+	m := &poolClient{webClient: newWebClient(d, url, 1)}
 	if err := m.open(ctx); err != nil {
 		return nil, err
 	}
@@ -61,13 +60,13 @@ func join(ctx context.Context, d *dialect, url string) (*member, error) {
 	return m, err
 }
 
-// listenLine opens the stream of a modern client.
+// listenLine returns the request that opens a modern client's stream.
 func listenLine(notifications string) []byte {
 	return []byte(`{"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen","params":{"notifications":` + notifications + `,` + modernMeta + "}}\n")
 }
 
-// listen opens the stream of its era, and returns once something came on it.
-func (m *member) listen(ctx context.Context) error {
+// listen opens the client's stream and returns when the first message has arrived on it.
+func (m *poolClient) listen(ctx context.Context) error {
 	var res *http.Response
 	var err error
 	if m.dialect.era == "modern" {
@@ -95,7 +94,7 @@ func (m *member) listen(ctx context.Context) error {
 	return nil
 }
 
-// get opens the stream of a legacy session.
+// get opens a legacy session's stream.
 func (c *webClient) get(ctx context.Context) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
 	if err != nil {
@@ -108,8 +107,8 @@ func (c *webClient) get(ctx context.Context) (*http.Response, error) {
 
 var hundred = strings.Repeat("x", 100)
 
-// echo makes one call of 100 bytes and returns how long it took.
-func (m *member) echo(ctx context.Context) (time.Duration, error) {
+// echo makes one call of 100 bytes and returns its latency.
+func (m *poolClient) echo(ctx context.Context) (time.Duration, error) {
 	m.calling.Lock()
 	defer m.calling.Unlock()
 	m.calls++
@@ -128,16 +127,16 @@ func (m *member) echo(ctx context.Context) (time.Duration, error) {
 	return took, err
 }
 
-// leave ends the connections for calls; those of streams end with their context.
-func (c *crowd) leave() {
-	for _, m := range c.members {
+// leave closes the connections for calls. Streams end with their context.
+func (c *clientPool) leave() {
+	for _, m := range c.clients {
 		m.close()
 	}
 }
 
-// call lets the members call one after the other, at this rate, and returns
-// how long each call took in microseconds.
-func (c *crowd) call(ctx context.Context, rate int, length time.Duration, first int) ([]float64, error) {
+// call makes calls from one client after another, at this rate, and returns their latencies in
+// microseconds.
+func (c *clientPool) call(ctx context.Context, rate int, length time.Duration, first int) ([]float64, error) {
 	const pacers = 8
 	ctx, cancel := context.WithTimeout(ctx, length+time.Minute)
 	defer cancel()
@@ -151,7 +150,7 @@ func (c *crowd) call(ctx context.Context, rate int, length time.Duration, first 
 			at := first + p
 			for begin := time.Now(); time.Since(begin) < length; at += pacers {
 				<-tick.C
-				one, err := c.members[at%len(c.members)].echo(ctx)
+				one, err := c.clients[at%len(c.clients)].echo(ctx)
 				if err != nil {
 					errs[p] = err
 					return

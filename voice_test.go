@@ -1,0 +1,308 @@
+package gauze_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A phrase is wording that the voice of this module avoids.
+type phrase struct {
+	pattern *regexp.Regexp
+	instead string // instead suggests the usual wording.
+	planted string // planted is a sentence in which the test must find the phrase.
+}
+
+// phrases lists the wording to avoid. A correct use goes into allowed.
+var phrases = []phrase{
+	avoid(`(is|are|was|were|be) no [a-z]+`, "is not a ...", "this address is no MCP server"),
+	avoid(`nobody|somebody|whoever|no-one`, "the user, the client, the server, gauze", "nobody can tell whether it ran"),
+	avoid(`at once|for good|for ever|anew|in vain|all the same`, "immediately, permanently, again, still", "the server is stopped for good here"),
+	avoid(`(hold|holds|held) .{0,40}\bagainst`, "validates against, compares with", "it holds the arguments against the schema"),
+	avoid(`(look|looks|looked|looking|see|sees|saw|seeing) whether`, "checks whether", "gauze looks whether it runs"),
+	avoid(`(take|takes|taken|took) (it |them |that |a change )?back|the way back`, "undoes, reverts", "gauze undo takes the change back, or takes it back"),
+	avoid(`(a|the|general|needs) yes|yeses|deeds?|last words`, "confirmation, action, last output", "this change needs a yes first"),
+	avoid(`a word (behind|more|too many)|without a word`, "note; without a message", "it was repaired without a word"),
+	avoid(`(stands?|lies|lie) (in|at|behind|there|twice|under|on|before|beside|still)`, "is in", "the binary lies in a folder"),
+	avoid(`behind (it|them|two|each|every|the (result|call|end|name|package|closing|first|last))`, "after", "a note behind the result"),
+	avoid(`signs? of life`, "response, liveness probe", "the server gave no sign of life"),
+	avoid(`(is|are|was|were|gets) told (as|so|that|with|in|of|by|apart)`, "is reported", "every change is told as it happens"),
+	avoid(`(hangs?|hung|hanging) up`, "closes the connection", "the server hangs up without a reply"),
+	avoid(`otherwise than|another one|as it is to`, "differently, a different one", "the tool is another one since then"),
+	avoid(`(makes?|is|are) known here|none of ours`, "is known, not from gauze", "what this package makes known here"),
+	avoid(`lets (it|them|him) not|does not let|may not be (done|run|sent)`, "does not allow", "the database lets it not do this"),
+	avoid(`says? goodbye|is made out to|went no further`, "exits, is issued for, stopped", "the certificate is made out to another name"),
+	avoid(`allowed are`, "must be", "-era \"old\": allowed are legacy and modern"),
+	avoid(`whosever|in good order`, "any; normally", "the stream ends in good order"),
+	{regexp.MustCompile(`(?i): want\b`), "must be", "the flag --limit is 0: want 1 to 100"},
+	{regexp.MustCompile(`(?i), too([.;:),]|$)`), "also", "the client reads the other file, too."},
+	{regexp.MustCompile(`(?i)(^|[.:;(] ?)who (does|do|makes?|sends?|comes?|asks?|wants?|names?|agrees?|reads?|gets?|calls?|has|is)\b`), "the client, the user", "Who asks for it gets the list"},
+}
+
+// idiomatic matches the phrases that are good English in spite of a pattern.
+var idiomatic = regexp.MustCompile(`(?i)\bno (longer|more|need|way|effect|matter|such)\b`)
+
+// allowed lists the correct uses of a phrase.
+var allowed = []struct{ file, phrase, reason string }{
+	{"internal/doctor/rules_config.go", "are no commands", "matches an error of Symfony Console"},
+	{"internal/doctor/rules_network.go", "hang up", "matches an error of Node.js"},
+	{"internal/doctor/rules_network.go", "hung up", "matches an error of Git"},
+	{"internal/doctor/rules_packages.go", "is no package", "matches an error of R"},
+}
+
+// unfinished lists the packages and Markdown files that are still to be rewritten. Their phrases
+// are counted and do not fail the test. Remove an entry as soon as it is clean.
+var unfinished = []string{
+	"CHANGELOG.md",
+	"CONTRIBUTING.md",
+	"README.md",
+	"SECURITY.md",
+	"cmd/gauze",
+	"docs/ARCHITECTURE.md",
+	"docs/BROKEN.md",
+	"internal/agenttools",
+	"internal/backup",
+	"internal/clientconfig",
+	"internal/clientconfig/reference",
+	"internal/demo",
+	"internal/doctor",
+	"internal/fault",
+	"internal/fleet",
+	"internal/gateway",
+	"internal/launch",
+	"internal/plaintext",
+	"internal/proxy",
+	"internal/redact",
+	"internal/upstream",
+}
+
+func TestVoice(t *testing.T) {
+	texts := moduleTexts(t)
+	used := map[int]bool{}
+	for _, room := range slices.Sorted(maps.Keys(texts)) {
+		t.Run(room, func(t *testing.T) {
+			var hits []string
+			for _, text := range texts[room] {
+				for found, instead := range text.phrases() {
+					if i := allowance(text.file, found); i >= 0 {
+						used[i] = true
+						continue
+					}
+					hits = append(hits, fmt.Sprintf("%s:%d: %q: write %s", text.file, text.line, found, instead))
+				}
+			}
+			switch waiting := slices.Contains(unfinished, room); {
+			case waiting && len(hits) == 0:
+				t.Errorf("%s is clean: remove it from unfinished", room)
+			case waiting:
+				t.Skipf("%s is unfinished: %d phrases to rewrite", room, len(hits))
+			case len(hits) > 0:
+				t.Error("phrases to avoid:\n" + strings.Join(hits, "\n"))
+			}
+		})
+	}
+	for _, room := range unfinished {
+		if texts[room] == nil {
+			t.Errorf("unfinished lists %s, which does not exist", room)
+		}
+	}
+	for i, entry := range allowed {
+		if !used[i] {
+			t.Errorf("allowed lists %q in %s, which does not occur: remove it", entry.phrase, entry.file)
+		}
+	}
+}
+
+func TestVoiceFindsPlantedPhrases(t *testing.T) {
+	for _, p := range phrases {
+		head, tail := splitInside(p)
+		for where, texts := range map[string][]prose{
+			"string":          goTexts(t, "x.go", fmt.Sprintf("package x\n\nvar _ = %q\n", p.planted)),
+			"joined string":   goTexts(t, "x.go", fmt.Sprintf("package x\n\nvar _ = %q +\n%q\n", head+" ", tail)),
+			"comment":         goTexts(t, "x.go", fmt.Sprintf("package x\n\n// %s\nvar _ = 1\n", p.planted)),
+			"wrapped comment": goTexts(t, "x.go", fmt.Sprintf("package x\n\n// %s\n// %s\nvar _ = 1\n", head, tail)),
+			"Markdown":        markdownTexts("x.md", "# Title\n\n"+p.planted+"\n"),
+		} {
+			found := false
+			for _, text := range texts {
+				for hit := range text.phrases() {
+					found = found || p.pattern.MatchString(hit)
+				}
+			}
+			if !found {
+				t.Errorf("%q was not found in a %s", p.planted, where)
+			}
+		}
+	}
+}
+
+func TestVoiceLeavesGoodEnglishAlone(t *testing.T) {
+	for _, sentence := range []string{
+		"the server is no longer running",
+		"there is no need to restart it",
+		"the client closed the connection too early",
+		"the proxy in front of the server",
+		"is no X", // Fewer than four words.
+	} {
+		for hit := range (prose{words: sentence}).phrases() {
+			t.Errorf("%q was found in %q", hit, sentence)
+		}
+	}
+}
+
+// splitInside splits the planted sentence at a space, inside the phrase if it has one.
+func splitInside(p phrase) (head, tail string) {
+	at := p.pattern.FindStringIndex(p.planted)
+	if at == nil {
+		return p.planted, ""
+	}
+	half := strings.LastIndex(p.planted[:at[1]-1], " ")
+	if half < 0 {
+		half = strings.Index(p.planted, " ")
+	}
+	return p.planted[:half], p.planted[half+1:]
+}
+
+// avoid returns a phrase whose pattern matches whole words.
+func avoid(pattern, instead, planted string) phrase {
+	return phrase{regexp.MustCompile(`(?i)\b(` + pattern + `)\b`), instead, planted}
+}
+
+// allowance returns the index of the entry of allowed for a phrase in a file, or -1.
+func allowance(file, found string) int {
+	for i, entry := range allowed {
+		if entry.file == file && strings.EqualFold(entry.phrase, found) {
+			return i
+		}
+	}
+	return -1
+}
+
+// A prose is a text that people read: a string literal, a comment or a Markdown paragraph.
+type prose struct {
+	file  string
+	line  int
+	words string
+}
+
+// phrases returns each phrase to avoid in a text of four words or more, and what to write instead.
+func (p prose) phrases() map[string]string {
+	found := map[string]string{}
+	words := strings.Fields(p.words)
+	if len(words) < 4 {
+		return found
+	}
+	for _, avoided := range phrases {
+		for _, hit := range avoided.pattern.FindAllString(strings.Join(words, " "), -1) {
+			if !idiomatic.MatchString(hit) {
+				found[hit] = avoided.instead
+			}
+		}
+	}
+	return found
+}
+
+// moduleTexts returns the texts of the module by package. A Markdown file counts as a package.
+func moduleTexts(t *testing.T) map[string][]prose {
+	t.Helper()
+	found := map[string][]prose{}
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".") && name != "." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		file := filepath.ToSlash(name)
+		isGo := strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, "_test.go")
+		if !isGo && !strings.HasSuffix(file, ".md") {
+			return nil
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if isGo {
+			found[path.Dir(file)] = append(found[path.Dir(file)], goTexts(t, file, string(source))...)
+		} else {
+			found[file] = markdownTexts(file, string(source))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// goTexts returns the string literals and comments of a Go file. Literals joined by + are also
+// returned as one text.
+func goTexts(t *testing.T, name, source string) (found []prose) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, source, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(pos token.Pos, words string) {
+		found = append(found, prose{name, files.Position(pos).Line, words})
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case ast.Expr:
+			if words, ok := constantString(n); ok {
+				add(n.Pos(), words)
+			}
+		}
+		return true
+	})
+	for _, group := range file.Comments {
+		add(group.Pos(), group.Text())
+	}
+	return found
+}
+
+// constantString returns the value of a string literal, or of literals joined by +.
+func constantString(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			words, err := strconv.Unquote(e.Value)
+			return words, err == nil
+		}
+	case *ast.BinaryExpr:
+		left, leftOK := constantString(e.X)
+		right, rightOK := constantString(e.Y)
+		return left + right, e.Op == token.ADD && leftOK && rightOK
+	}
+	return "", false
+}
+
+// markdownTexts returns the paragraphs of a Markdown file, except those that begin with a code
+// fence.
+func markdownTexts(name, source string) (found []prose) {
+	line := 1
+	for paragraph := range strings.SplitSeq(source, "\n\n") {
+		if !strings.HasPrefix(strings.TrimSpace(paragraph), "```") {
+			found = append(found, prose{name, line, paragraph})
+		}
+		line += strings.Count(paragraph, "\n") + 2
+	}
+	return found
+}
