@@ -48,17 +48,21 @@ func commands() *cobra.Command {
 		Long: "Gauze heals MCP servers. Put `gauze run --` in front of a server's command in your\n" +
 			"client's configuration, and the server survives crashes, hangs and bad calls.",
 		SilenceUsage: true, SilenceErrors: true,
-		Version: versionText(),
-		Args:    unknownCommand,
+		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version, _ := cmd.Flags().GetBool("version"); version {
+				printVersion(cmd)
+				return nil
+			}
 			help(cmd, nil)
 			return nil
 		},
 	}
+	// Not cobra's own: its templates make the linker keep every exported method.
+	root.Flags().BoolP("version", "v", false, "print the version")
 	root.AddGroup(groups...)
 	root.SetHelpFunc(help)
 	root.SetFlagErrorFunc(misspelt)
-	root.SetVersionTemplate("gauze {{.Version}}\n")
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
 	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand())...)
@@ -100,9 +104,11 @@ func versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "gauze", versionText()) },
+		Run:   func(cmd *cobra.Command, _ []string) { printVersion(cmd) },
 	}
 }
+
+func printVersion(cmd *cobra.Command) { fmt.Fprintln(cmd.OutOrStdout(), "gauze", versionText()) }
 
 func versionText() string {
 	if version != "dev" {
