@@ -48,7 +48,6 @@ const (
 const (
 	CodeOutcomeUnknown   Code = "outcome-unknown"    // the server was lost with the call in flight: it may or may not have taken effect
 	CodeCallTimeout      Code = "call-timeout"       // the server did not answer in time
-	CodeServerHung       Code = "server-hung"        // the server hung and was replaced
 	CodeReplayExhausted  Code = "replay-exhausted"   // the server crashed every time it ran the call
 	CodeCallQuarantined  Code = "call-quarantined"   // the call is rejected because the server crashed with it twice
 	CodeRetryBudgetSpent Code = "retry-budget-spent" // too many calls were sent again recently

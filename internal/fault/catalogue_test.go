@@ -91,7 +91,7 @@ func TestJSONRPCCodesAreStable(t *testing.T) {
 		"server-unavailable": -31001, "server-starting": -31002, "command-not-found": -31003, "command-not-executable": -31004,
 		"command-bad-format": -31005, "workdir-missing": -31006, "server-exits-early": -31007, "start-timeout": -31008,
 		"crash-loop": -31009, "spawn-failed": -31010, "session-changed": -31011, "stopping": -31012,
-		"outcome-unknown": -31020, "call-timeout": -31021, "server-hung": -31022, "replay-exhausted": -31023,
+		"outcome-unknown": -31020, "call-timeout": -31021, "replay-exhausted": -31023,
 		"call-quarantined": -31024, "retry-budget-spent": -31025, "server-busy": -31026, "tool-changed": -31027,
 		"arguments-invalid": -31028, "tool-unknown": -32602,
 		"server-unreachable": -31050, "host-not-found": -31051, "tls-failed": -31052, "auth-required": -31053, "auth-denied": -31054,

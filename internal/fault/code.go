@@ -39,7 +39,6 @@ const (
 const (
 	OutcomeUnknown   Code = "outcome-unknown"
 	CallTimeout      Code = "call-timeout"
-	ServerHung       Code = "server-hung"
 	ReplayExhausted  Code = "replay-exhausted"
 	CallQuarantined  Code = "call-quarantined"
 	RetryBudgetSpent Code = "retry-budget-spent"

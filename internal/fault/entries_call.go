@@ -32,18 +32,6 @@ var callEntries = []Entry{
 		},
 	},
 	{
-		Code: ServerHung, RPC: -31022, Retry: VerifyFirst, mute: true,
-		Title: "the server hung and was restarted",
-		model: "The server stopped responding while this call was running, and was restarted.",
-		Means: "The server answered nothing for a long time and used no CPU, so gauze restarted it. This call was running.",
-		Why:   "A deadlock, a process that was stopped (SIGSTOP, a debugger), or a wait for something that never happens.",
-		Did:   "Gauze sent several liveness probes, saw that the process used no CPU, stopped it with everything it had started, and restarted it. Calls that only read were replayed.",
-		Do: []Step{
-			{Text: "Check whether the call took effect before you repeat it."},
-			{Text: "If the tool is slow, give it more time:", Command: "gauze run --tool NAME:timeout=5m -- COMMAND"},
-		},
-	},
-	{
 		Code: ReplayExhausted, RPC: -31023, Retry: ChangeCall, mute: true,
 		Title: "the server crashed every time it ran this call",
 		model: "The server crashed every time it ran this call.",

@@ -69,8 +69,6 @@ func sample(code fault.Code) *fault.Fault {
 		f.Evidence = &fault.Evidence{Exit: "signal: killed", Ran: 3 * time.Hour, Stderr: []string{"writing /srv/data/a.txt"}}
 	case fault.CallTimeout:
 		f.Delivery, f.Waited, f.Limit = fault.Unknown, time.Minute, time.Minute
-	case fault.ServerHung:
-		f.Delivery, f.Waited = fault.Unknown, 75*time.Second
 	case fault.ReplayExhausted:
 		f.Delivery, f.Safe, f.Tool = fault.Unknown, true, "read_file"
 	case fault.CallQuarantined:

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/upstream"
@@ -159,5 +160,12 @@ func TestASentCallStaysSent(t *testing.T) {
 	}
 	if got := overall(&call{deaths: 1}, fault.Refused); got != fault.Refused {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestACallThatWaitsForTheFirstStartSaysSo(t *testing.T) {
+	f := troubled(nil, &call{}, time.Now())
+	if f.Code != fault.ServerStarting || f.Delivery != fault.Unsent {
+		t.Errorf("%s, %v", f.Code, f.Delivery)
 	}
 }
