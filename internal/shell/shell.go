@@ -131,11 +131,15 @@ func (w Words) Listener(port string) string {
 	return w.pick("lsof -i :", "netstat -ano | findstr :") + port
 }
 
-// RemoveAll returns the command that deletes a folder. PowerShell's rmdir is a
-// different one, so cmd.exe runs it.
+// RemoveAll returns the command that deletes a folder. On Windows it is
+// PowerShell's own: PowerShell takes the quotes off a word without spaces, so
+// rmdir, which only cmd.exe has, would read & and spaces of expanded variables
+// in it.
 func (w Words) RemoveAll(folder string) string {
-	return w.pick("rm -r ", "cmd /c rmdir /s /q ") + w.Quote(folder)
+	return w.pick("rm -r ", removeItem) + w.Quote(folder)
 }
+
+const removeItem = "Remove-Item -Recurse -Force -LiteralPath "
 
 // Then returns one line that runs two commands in turn. The PowerShell of
 // Windows itself has no &&.
@@ -144,9 +148,9 @@ func (w Words) Then(first, second string) string {
 }
 
 // RemoveThere is RemoveAll for a folder whose place differs by platform. The
-// paths are taken as they are, so that the shell fills in ~ and %NAME%.
+// paths are taken as they are, so that the shell fills in ~ and $env:NAME.
 func (w Words) RemoveThere(posix, windows string) string {
-	return w.pick("rm -r "+posix, `cmd /c rmdir /s /q "`+windows+`"`)
+	return w.pick("rm -r "+posix, removeItem+`"`+windows+`"`)
 }
 
 // Venv returns the path of a program in a virtual environment of Python.
