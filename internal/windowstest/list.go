@@ -42,6 +42,9 @@ var wineTests = []exemption{
 		"bench.TestSmallWebStormKeepsEveryPromise",
 		"internal/release.TestBuildIsReproducible",
 	}},
+	{"runs git, which is not under wine", []string{
+		"internal/release.TestVersionNamesTheCommitAndChanges",
+	}},
 	{"wine only pretends to make symbolic links", []string{
 		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
 		"internal/backup.TestALinkIsNotFollowedOut",
