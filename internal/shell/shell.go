@@ -53,7 +53,7 @@ func (w Words) Quote(word string) string {
 // PowerShell's single quotes, in which nothing is expanded.
 func quoteWindows(word string) string {
 	switch {
-	case word != "" && word[0] != '@' && onlyPlain(word, `_@+=:./\-`): // @name is a variable's content to PowerShell
+	case plainOnWindows(word):
 		return word
 	case !strings.ContainsAny(word, "$`\"“”„"):
 		return `"` + doubleTrailingBackslashes(word) + `"`
@@ -68,6 +68,15 @@ func quoteWindows(word string) string {
 	}
 	b.WriteByte('\'')
 	return b.String()
+}
+
+// plainOnWindows reports whether a word needs no quotes. To PowerShell @name is
+// the content of a variable, and -a.b are two words.
+func plainOnWindows(word string) bool {
+	if word == "" || word[0] == '@' || word[0] == '-' && strings.Contains(word, ".") {
+		return false
+	}
+	return onlyPlain(word, `_@+=:./\-`)
 }
 
 // doubleTrailingBackslashes keeps programs from reading \" at the end as a

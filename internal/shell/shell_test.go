@@ -17,6 +17,8 @@ func TestQuoteByPlatform(t *testing.T) {
 		{"server@1.2", "server@1.2", "server@1.2"},
 		{"a,b", "a,b", `"a,b"`}, // and a comma for a list
 		{`D:\`, `'D:\'`, `D:\`},
+		{"-Da.b=1", "-Da.b=1", `"-Da.b=1"`}, // and splits an option at its first dot
+		{"--read-only", "--read-only", "--read-only"},
 		{`C:\Program Files\`, `'C:\Program Files\'`, `"C:\Program Files\\"`},
 		{"mcp<2", "'mcp<2'", `"mcp<2"`},
 		{"a;b|c&d", "'a;b|c&d'", `"a;b|c&d"`},
