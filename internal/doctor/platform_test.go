@@ -57,7 +57,7 @@ func TestAdviceHasTheWordsOfTheReadersPlatform(t *testing.T) {
 	for _, c := range []struct{ command, evidence, posix, windows string }{
 		{"notes", "sh: notes: command not found", "`command -v notes`", "`where.exe notes`"},
 		{"node a.js", "Error: listen EADDRINUSE: address already in use 127.0.0.1:3000", "lsof -i :3000", "netstat -ano | findstr :3000"},
-		{"npx notes", "npm error code ENOTEMPTY\nnpm error path /home/u/.npm/_npx/0123456789abcdef/node_modules/foo", "rm -r ~/.npm/_npx/0123456789abcdef", `cmd /c rmdir /s /q "%LOCALAPPDATA%\npm-cache\_npx\0123456789abcdef"`},
+		{"npx notes", "npm error code ENOTEMPTY\nnpm error path /home/u/.npm/_npx/0123456789abcdef/node_modules/foo", "rm -r ~/.npm/_npx/0123456789abcdef", `Remove-Item -Recurse -Force -LiteralPath "$env:LOCALAPPDATA\npm-cache\_npx\0123456789abcdef"`},
 		{"bash -c 'a b'", "nothing", "gauze test -- bash -c 'a b'", `gauze test -- bash -c "a b"`},
 		{"uvx foo", "error: externally-managed-environment", "`python3 -m venv .venv`, then `.venv/bin/pip", "`python -m venv .venv`, then `.venv\\Scripts\\pip"},
 	} {

@@ -181,10 +181,10 @@ func (x *exam) spelled(verb string, m *match) string {
 	case "python":
 		return words.Python()
 	case "forget": // mcp-remote's stored sign-ins
-		return words.RemoveThere(words.Home(".mcp-auth"), words.Home(".mcp-auth"))
+		return words.RemoveThere("~/.mcp-auth", `$env:USERPROFILE\.mcp-auth`)
 	case "npxcopy":
 		hash := cmp.Or(x.advised("hash", m), "HASH")
-		return words.RemoveThere("~/.npm/_npx/"+hash, `%LOCALAPPDATA%\npm-cache\_npx\`+hash)
+		return words.RemoveThere("~/.npm/_npx/"+hash, `$env:LOCALAPPDATA\npm-cache\_npx\`+hash)
 	case "path":
 		return words.Path("path", "to", of)
 	case "json": // a path in JSON, where a backslash would have to be escaped

@@ -19,7 +19,8 @@ type pulse struct {
 	misses    int       // in a row
 	wedged    bool      // a call timed out, and nothing was received since it was sent
 	vitals    upstream.Vitals
-	worked    time.Duration // CPU time used until idleSince
+	worked    time.Duration // CPU time used until counted
+	counted   time.Time     // CPU time is compared with what it was then
 	looked    time.Time     // when vitals were taken
 	idleSince time.Time     // CPU time has hardly advanced since
 	stopped   time.Time     // since when the process is stopped; zero: it is not
@@ -309,10 +310,20 @@ func (s *Session) examine(conn *upstream.Conn, now time.Time) {
 	if now.Sub(p.looked) < s.HangGrace/8 {
 		return
 	}
-	vitals := conn.Vitals()
-	p.worked = min(p.worked, vitals.CPU)                                             // the sum loses the time of a process that ended
-	if p.looked.IsZero() || vitals.CPU > p.worked+s.HangGrace/100+upstream.CPUTick { // a hung server still reads our probes and runs its timers
-		p.idleSince, p.worked = now, vitals.CPU
+	p.note(conn.Vitals(), now, s.HangGrace)
+}
+
+// note records the vitals of the processes. A hung server still reads our probes and runs its
+// timers, so only more than a hundredth of grace counts as work, and the little it uses does not add
+// up from one grace to the next.
+func (p *pulse) note(vitals upstream.Vitals, now time.Time, grace time.Duration) {
+	p.worked = min(p.worked, vitals.CPU) // the time of a process that ended is gone from the sum
+	works := p.looked.IsZero() || vitals.CPU > p.worked+grace/100+upstream.CPUTick
+	if works {
+		p.idleSince = now
+	}
+	if works || now.Sub(p.counted) >= grace {
+		p.worked, p.counted = vitals.CPU, now
 	}
 	if !vitals.Stopped {
 		p.stopped = time.Time{}

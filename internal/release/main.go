@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -44,11 +45,10 @@ func main() {
 // release builds every target from the module in the working directory and writes SHA256SUMS.
 func release(ctx context.Context, dir, version string, out io.Writer) error {
 	if version == "" {
-		described, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty").Output()
-		if err != nil {
-			return fmt.Errorf("git describe: %w\nnext: run it inside a checkout, or set -version", err)
+		var err error
+		if version, err = describe(ctx); err != nil {
+			return err
 		}
-		version = strings.TrimSpace(string(described))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -72,6 +72,24 @@ func release(ctx context.Context, dir, version string, out io.Writer) error {
 	return nil
 }
 
+// describe returns a version that names the commit and says whether the tree differs from it. New files count: go build
+// reads them. The length of the commit is fixed, because git's own depends on the repository.
+func describe(ctx context.Context) (string, error) {
+	described, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--abbrev=12").Output()
+	if err != nil {
+		return "", fmt.Errorf("git describe: %w\nnext: run it inside a checkout, or give -version", err)
+	}
+	changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--untracked-files=normal").Output()
+	if err != nil {
+		return "", fmt.Errorf("git status: %w", err)
+	}
+	version := strings.TrimSpace(string(described))
+	if len(changes) > 0 {
+		version += "-dirty"
+	}
+	return version, nil
+}
+
 // name returns the file name of the binary.
 func (t target) name() string {
 	name := "gauze-" + t.os + "-" + t.arch
@@ -88,13 +106,37 @@ func build(ctx context.Context, dir, file, version string, t target) error {
 	if err != nil {
 		return err
 	}
+	origins, err := moduleOrigins(ctx)
+	if err != nil {
+		return err
+	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -X main.version="+version, "-o", file, "./cmd/gauze")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
+	cmd.Env = append(append(os.Environ(), origins...), "GOENV=off", "GOOS="+t.os, "GOARCH="+t.arch, "CGO_ENABLED=0",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off", "GOWORK=off")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building for %s on %s: %w\n%s", t.os, t.arch, err, output)
 	}
 	return nil
+}
+
+// moduleOrigins returns the user's settings for where modules and Go itself come from, as variables. An empty variable
+// does not override what go env -w has written, so those settings are switched off for the build, and these are kept.
+func moduleOrigins(ctx context.Context) ([]string, error) {
+	names := []string{"GOAUTH", "GOCACHE", "GOINSECURE", "GOMODCACHE", "GONOPROXY", "GONOSUMDB", "GOPATH", "GOPRIVATE",
+		"GOPROXY", "GOSUMDB", "GOTOOLCHAIN", "GOVCS"}
+	said, err := exec.CommandContext(ctx, "go", append([]string{"env", "-json"}, names...)...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	var values map[string]string
+	if err := json.Unmarshal(said, &values); err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	var env []string
+	for name, value := range values {
+		env = append(env, name+"="+value)
+	}
+	return env, nil
 }

@@ -26,6 +26,11 @@ func TestBuildIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("GOFLAGS", "-buildvcs=true -tags=seededbugs")
+	settings := filepath.Join(dir, "settings") // of go env -w
+	if err := os.WriteFile(settings, []byte("GOFLAGS=-tags=seededbugs\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOENV", settings)
 	if err := build(t.Context(), copied, second, version, here); err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +41,43 @@ func TestBuildIsReproducible(t *testing.T) {
 	output, err := exec.Command(first, "version").Output()
 	if err != nil || strings.TrimSpace(string(output)) != "gauze "+version {
 		t.Errorf("gauze version: %q, %v", output, err)
+	}
+}
+
+// The version names the commit and what was changed since, whatever git is configured to.
+func TestVersionNamesTheCommitAndChanges(t *testing.T) {
+	windowstest.Skip(t)
+	t.Chdir(t.TempDir())
+	git := func(args ...string) {
+		t.Helper()
+		if said, err := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.invalid"}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, said)
+		}
+	}
+	describe := func() string {
+		t.Helper()
+		version, err := describe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return version
+	}
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "first")
+	clean := describe()
+	git("config", "core.abbrev", "20")
+	if now := describe(); now != clean {
+		t.Errorf("%s and %s for one commit", clean, now)
+	}
+	if err := os.WriteFile("new.go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if now := describe(); now != clean+"-dirty" { // go build reads it, although git does not track it
+		t.Errorf("%s with a new file", now)
+	}
+	git("add", ".")
+	if now := describe(); now != clean+"-dirty" {
+		t.Errorf("%s with a change", now)
 	}
 }
 

@@ -50,7 +50,7 @@ func (w Words) Quote(word string) string {
 // ones; words with those get PowerShell's single quotes, in which nothing is expanded.
 func quoteWindows(word string) string {
 	switch {
-	case word != "" && word[0] != '@' && onlyPlain(word, `_@+=:./\-`): // to PowerShell, @name is the content of a variable
+	case plainOnWindows(word):
 		return word
 	case !strings.ContainsAny(word, "$`\"“”„"):
 		return `"` + doubleTrailingBackslashes(word) + `"`
@@ -65,6 +65,15 @@ func quoteWindows(word string) string {
 	}
 	b.WriteByte('\'')
 	return b.String()
+}
+
+// plainOnWindows reports whether a word needs no quotes. In PowerShell, @name is the content of a
+// variable, and -a.b is split into two words.
+func plainOnWindows(word string) bool {
+	if word == "" || word[0] == '@' || word[0] == '-' && strings.Contains(word, ".") {
+		return false
+	}
+	return onlyPlain(word, `_@+=:./\-`)
 }
 
 // doubleTrailingBackslashes keeps programs from reading \" at the end as a quote that is part of
@@ -128,11 +137,14 @@ func (w Words) Listener(port string) string {
 	return w.pick("lsof -i :", "netstat -ano | findstr :") + port
 }
 
-// RemoveAll returns the command that deletes a directory. PowerShell's rmdir is a different one, so
-// cmd.exe runs it.
+// RemoveAll returns the command that deletes a directory. On Windows it is PowerShell's own:
+// PowerShell removes the quotes around a word, so cmd.exe's rmdir would see any & and spaces of
+// expanded variables in it.
 func (w Words) RemoveAll(folder string) string {
-	return w.pick("rm -r ", "cmd /c rmdir /s /q ") + w.Quote(folder)
+	return w.pick("rm -r ", removeItem) + w.Quote(folder)
 }
+
+const removeItem = "Remove-Item -Recurse -Force -LiteralPath "
 
 // Then returns one line that runs two commands in sequence. Windows PowerShell does not support &&.
 func (w Words) Then(first, second string) string {
@@ -140,9 +152,9 @@ func (w Words) Then(first, second string) string {
 }
 
 // RemoveThere is RemoveAll for a directory whose path differs by platform. The paths are not
-// quoted, so that the shell expands ~ and %NAME%.
+// quoted further, so that the shell expands ~ and $env:NAME.
 func (w Words) RemoveThere(posix, windows string) string {
-	return w.pick("rm -r "+posix, `cmd /c rmdir /s /q "`+windows+`"`)
+	return w.pick("rm -r "+posix, removeItem+`"`+windows+`"`)
 }
 
 // Venv returns the path of a program in a Python virtual environment.

@@ -17,6 +17,8 @@ func TestQuoteByPlatform(t *testing.T) {
 		{"server@1.2", "server@1.2", "server@1.2"},
 		{"a,b", "a,b", `"a,b"`}, // and a comma for a list
 		{`D:\`, `'D:\'`, `D:\`},
+		{"-Da.b=1", "-Da.b=1", `"-Da.b=1"`}, // and splits an option at its first dot
+		{"--read-only", "--read-only", "--read-only"},
 		{`C:\Program Files\`, `'C:\Program Files\'`, `"C:\Program Files\\"`},
 		{"mcp<2", "'mcp<2'", `"mcp<2"`},
 		{"a;b|c&d", "'a;b|c&d'", `"a;b|c&d"`},
@@ -60,11 +62,11 @@ func TestEveryCommandHasTheWordsOfItsPlatform(t *testing.T) {
 		{func(w Words) string { return w.Set("FILE", w.Path("ca.pem")) }, "export FILE=/ca.pem", `$env:FILE = "C:\ca.pem"`},
 		{func(w Words) string { return w.Kill(7) }, "kill 7", "taskkill /PID 7 /F"},
 		{func(w Words) string { return w.Listener("80") }, "lsof -i :80", "netstat -ano | findstr :80"},
-		{func(w Words) string { return w.RemoveAll(w.Path("a b")) }, "rm -r '/a b'", `cmd /c rmdir /s /q "C:\a b"`},
+		{func(w Words) string { return w.RemoveAll(w.Path("a b")) }, "rm -r '/a b'", `Remove-Item -Recurse -Force -LiteralPath "C:\a b"`},
 		{func(w Words) string { return w.List(w.Path("a")) }, "ls -ld /a", `icacls C:\a`},
 		{func(w Words) string { return w.FirstLine(w.Path("a")) }, "head -n 1 /a", `Get-Content C:\a -TotalCount 1`},
 		{func(w Words) string { return w.Line("uvx", "--with", "mcp<2") }, "uvx --with 'mcp<2'", `uvx --with "mcp<2"`},
-		{func(w Words) string { return w.RemoveThere("~/.x", `%USERPROFILE%\.x`) }, "rm -r ~/.x", `cmd /c rmdir /s /q "%USERPROFILE%\.x"`},
+		{func(w Words) string { return w.RemoveThere("~/.x", `$env:USERPROFILE\.x`) }, "rm -r ~/.x", `Remove-Item -Recurse -Force -LiteralPath "$env:USERPROFILE\.x"`},
 		{func(w Words) string { return w.Venv("pip") }, ".venv/bin/pip", `.venv\Scripts\pip`},
 		{func(w Words) string { return w.Home(".npmrc") }, "~/.npmrc", `%USERPROFILE%\.npmrc`},
 		{func(w Words) string { return w.TrustAuthority(w.Path("ca.pem")) }, "export SSL_CERT_FILE=/ca.pem", `certutil -user -addstore Root C:\ca.pem`},
@@ -75,6 +77,18 @@ func TestEveryCommandHasTheWordsOfItsPlatform(t *testing.T) {
 			if got := c.of(For(goos)); got != want {
 				t.Errorf("%s: %s, want %s", goos, got, want)
 			}
+		}
+	}
+}
+
+// PowerShell starts a program with the quotes taken off every word that has no
+// spaces. cmd.exe would then read the word, and split it once a variable in it
+// is expanded.
+func TestNoCommandForPowerShellGivesAWordToCmd(t *testing.T) {
+	windows := For("windows")
+	for _, line := range []string{windows.RemoveAll(`C:\a&b`), windows.RemoveThere("~/x", `$env:USERPROFILE\x`)} {
+		if strings.Contains(line, "cmd") || strings.Contains(line, "%") {
+			t.Error(line)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func errnoOfKind(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.As(err, &dir), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &dir), errors.Is(err, exec.ErrNotFound), errors.Is(err, exec.ErrDot), errors.Is(err, fs.ErrNotExist):
 		return "ENOENT"
 	case errors.Is(err, fs.ErrPermission):
 		return "EACCES"

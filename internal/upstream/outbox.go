@@ -153,12 +153,11 @@ func (o *outbox) blocked() bool {
 	return o.flushing
 }
 
-// settle ends all writing, at the latest at deadline, and tells how many bytes
-// the server can have seen: the kernel took written of them, and never of
-// these were provably not read.
-func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) {
+// finish ends all writing, at the latest at deadline.
+func (o *outbox) finish(deadline time.Time) {
 	o.f.stop(deadline)
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	for o.flushing {
 		o.moved.Wait()
 	}
@@ -166,8 +165,15 @@ func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) 
 		o.err = os.ErrClosed
 	}
 	o.moved.Broadcast()
-	written = o.written
-	o.mu.Unlock()
+}
+
+// settle ends all writing to a server that is gone and returns how many bytes
+// it can have seen: the kernel took written of them, and never of these were
+// provably not read.
+func (o *outbox) settle() (written, never int64, proven bool) {
+	o.finish(time.Unix(1, 0))
 	never, proven = o.f.unread() // may take a moment, and holds up nobody
-	return written, never, proven
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.written, never, proven
 }

@@ -58,9 +58,6 @@ func put(t *testing.T, o *outbox, line string) (end int64) {
 // exactWrites reports whether a failed write tells how much was taken.
 const exactWrites = runtime.GOOS != "windows"
 
-// atOnce is a deadline that is over: what was not written stays unwritten.
-var atOnce = time.Unix(1, 0)
-
 func TestOutboxKeepsEveryByteAndTheirOrder(t *testing.T) {
 	o, server := pipe(t)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -102,7 +99,8 @@ func TestOutboxKeepsEveryByteAndTheirOrder(t *testing.T) {
 	if got.String() != sent.String() {
 		t.Error("other bytes arrived")
 	}
-	if written, _, _ := o.settle(time.Now().Add(time.Minute)); written != int64(sent.Len()) {
+	o.finish(time.Now().Add(time.Minute))
+	if written, _, _ := o.settle(); written != int64(sent.Len()) {
 		t.Errorf("%d written, want %d", written, sent.Len())
 	}
 }
@@ -111,7 +109,7 @@ func TestNothingIsSentBeforeFlush(t *testing.T) {
 	o, _ := pipe(t)
 	put(t, o, "{}\n")
 	put(t, o, "{}\n")
-	if written, _, _ := o.settle(atOnce); written != 0 {
+	if written, _, _ := o.settle(); written != 0 {
 		t.Errorf("%d bytes written", written)
 	}
 }
@@ -130,7 +128,7 @@ func TestFlushDoesNotWaitForTheServer(t *testing.T) {
 	if _, err := io.ReadFull(server, got); err != nil || string(got) != big+"behind it\n" {
 		t.Errorf("%v: %d bytes", err, len(got))
 	}
-	if o.settle(time.Now().Add(time.Minute)); o.blocked() {
+	if o.finish(time.Now().Add(time.Minute)); o.blocked() {
 		t.Error("blocked although all is read")
 	}
 }
@@ -141,7 +139,7 @@ func TestOutboxHoldsUpTheClient(t *testing.T) {
 	for name, release := range map[string]func(o *outbox, server *os.File){
 		"until the server reads":   func(_ *outbox, server *os.File) { go io.Copy(io.Discard, server) },
 		"until the pipe is broken": func(_ *outbox, server *os.File) { server.Close() },
-		"until the end":            func(o *outbox, _ *os.File) { o.settle(atOnce) },
+		"until the end":            func(o *outbox, _ *os.File) { o.settle() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, server := pipe(t)
@@ -185,7 +183,7 @@ func TestOutboxGivesRoomBackAndTakesMoreOnceTheServerReads(t *testing.T) {
 			t.Fatalf("round %d: %q, %v", round, small, err)
 		}
 	}
-	o.settle(time.Now().Add(time.Minute))
+	o.finish(time.Now().Add(time.Minute))
 	if cap(o.room)+cap(o.spare) > 2<<20 {
 		t.Errorf("%d bytes kept for nothing", cap(o.room)+cap(o.spare))
 	}
@@ -201,7 +199,7 @@ func TestABrokenPipeIsRememberedAndTheRestIsUnsent(t *testing.T) {
 		t.Error("a message was taken although the pipe is broken")
 	}
 	o.flush()
-	if written, _, _ := o.settle(atOnce); written >= end {
+	if written, _, _ := o.settle(); written >= end {
 		t.Errorf("%d bytes written to nobody", written)
 	}
 }
@@ -210,7 +208,7 @@ func TestAfterSettleNothingIsTaken(t *testing.T) {
 	o, server := pipe(t)
 	put(t, o, "{}\n")
 	flushed(o)
-	o.settle(atOnce)
+	o.settle()
 	if _, err := o.queue([]byte("{}\n")); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("%v", err)
 	}
@@ -228,7 +226,7 @@ func TestSettleEndsAWriteThatWouldNeverEnd(t *testing.T) {
 	behind := put(t, o, "{}\n")
 	o.flush()
 	begun(o)
-	written, _, _ := o.settle(atOnce)
+	written, _, _ := o.settle()
 	if written >= first || written >= behind || written == 0 {
 		t.Errorf("%d bytes written of a message that ends at %d", written, first)
 	}

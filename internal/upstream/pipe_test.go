@@ -75,7 +75,7 @@ func TestTheServerReadsTheEndAfterTheLastByte(t *testing.T) {
 	o, server := pipe(t)
 	put(t, o, "{}\n")
 	flushed(o)
-	o.settle(time.Now().Add(time.Minute))
+	o.finish(time.Now().Add(time.Minute))
 	o.f.Close()
 	if got, err := io.ReadAll(server); err != nil || string(got) != "{}\n" {
 		t.Errorf("%q, %v", got, err)

@@ -108,7 +108,7 @@ func (p *pipes) serve(guard *guard) {
 			// Its stdin stays open: closing it would destroy the proof of
 			// what was never read.
 		default:
-			p.out.settle(time.Now().Add(closeGrace))
+			p.out.finish(time.Now().Add(closeGrace))
 			p.proc.stdin.Close()
 		}
 		p.proc.stop(p.hurry)
@@ -128,7 +128,7 @@ func (p *pipes) serve(guard *guard) {
 	} else {
 		streams.Wait()
 	}
-	p.written, p.never, p.proven = p.out.settle(time.Unix(1, 0))
+	p.written, p.never, p.proven = p.out.settle()
 	p.proc.stdin.Close()
 	if !Seeded("no-fence") {
 		p.proc.stdout.Close()

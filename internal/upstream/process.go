@@ -1,12 +1,11 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
@@ -86,9 +85,9 @@ func start(spec launch.Spec) (_ *process, err error) {
 func locate(spec launch.Spec) (path string, err error) {
 	command := spec.Command
 	switch {
-	case filepath.Base(command) == command && spec.Env != nil:
+	case filepath.Base(command) == command:
 		path, err = lookPath(command, spec.Env)
-	case spec.Dir != "" && filepath.Base(command) != command && !filepath.IsAbs(command):
+	case spec.Dir != "" && !filepath.IsAbs(command):
 		path, err = exec.LookPath(filepath.Join(spec.Dir, command))
 	default:
 		path, err = exec.LookPath(command)
@@ -99,20 +98,28 @@ func locate(spec launch.Spec) (path string, err error) {
 	return filepath.Abs(path)
 }
 
-// lookPath is exec.LookPath with the PATH of an environment that is not ours.
+// lookPath is exec.LookPath with the PATH of an environment that may not be
+// ours.
 func lookPath(name string, env []string) (string, error) {
-	path, ours := "", os.Getenv("PATH")
-	for _, pair := range env {
-		if key, value, _ := strings.Cut(pair, "="); key == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(key, "PATH") {
-			path = value
+	path, ours := pathOfEnvironment(env), os.Getenv("PATH")
+	if path != ours && path != "" { // without one, the system has a default of its own
+		return lookBeyondHere(name, path)
+	}
+	found, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) { // Windows looks into the current directory first
+		if found, err := lookBeyondHere(name, ours); err == nil {
+			return found, nil
 		}
 	}
-	if path == ours || path == "" { // without one, the system has a default of its own
-		return exec.LookPath(name)
-	}
+	return found, err
+}
+
+// lookBeyondHere finds a program in the absolute directories of a PATH: a name
+// does not mean a file of the current directory.
+func lookBeyondHere(name, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
-			continue // as exec.LookPath: a name does not mean the current folder
+			continue
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil

@@ -108,6 +108,23 @@ func TestAnEscapedProcessProvesNothing(t *testing.T) {
 	}
 }
 
+// A server that is asked to end may have closed its stdin while one of its
+// threads waits in a read. A look into the pipe would wait for that read, which
+// the server's end alone can end: so nothing is read before that.
+func TestThePipeIsNotReadBeforeTheServerHasEnded(t *testing.T) {
+	o, server := pipe(t)
+	put(t, o, "{}\n")
+	flushed(o)
+	server.Close()
+	o.finish(time.Now().Add(time.Minute))
+	if o.f.tookSome() {
+		t.Error("the pipe was read")
+	}
+	if written, never, proven := o.settle(); written != 3 || never != 3 || !proven {
+		t.Errorf("%d written, %d never read, proven %v", written, never, proven)
+	}
+}
+
 // In a job nothing escapes, so everything is proven.
 func TestNothingEscapesAJob(t *testing.T) {
 	c := launched(t, behaving("grandparent"))

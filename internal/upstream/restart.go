@@ -200,6 +200,8 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 		return fault.WorkdirMissing, err.Error(), true
 	case errors.Is(err, exec.ErrNotFound):
 		return fault.CommandNotFound, notFound(err), true
+	case errors.Is(err, exec.ErrDot):
+		return fault.CommandNotFound, notFound(err) + "; the one in the current directory is run only by its path", true
 	case errors.Is(err, fs.ErrNotExist):
 		// The file is there, or LookPath would have said so: what is missing
 		// is the interpreter its first line names.

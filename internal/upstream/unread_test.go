@@ -19,7 +19,7 @@ func died(t *testing.T, o *outbox, server *os.File, n int64) *pipes {
 	}
 	server.Close()
 	c := &pipes{}
-	c.written, c.never, c.proven = o.settle(atOnce)
+	c.written, c.never, c.proven = o.settle()
 	return c
 }
 

@@ -42,6 +42,9 @@ var wineTests = []exemption{
 		"bench.TestSmallWebStormKeepsEveryPromise",
 		"internal/release.TestBuildIsReproducible",
 	}},
+	{"runs git, which is not under wine", []string{
+		"internal/release.TestVersionNamesTheCommitAndChanges",
+	}},
 	{"wine reports success for symbolic links without creating them", []string{
 		"cmd/gauze.TestStatusFileDoesNotFollowLinks",
 		"internal/backup.TestALinkIsNotFollowedOut",
@@ -83,7 +86,8 @@ var files = []exemption{
 		"cmd/gauze/mcp_test.go",
 		"internal/agenttools/foreign_test.go",
 		"internal/agenttools/hostile_test.go",
-		"internal/agenttools/look_test.go",
+		"internal/agenttools/inspect_test.go",
+		"internal/agenttools/size_test.go",
 		"internal/upstream/attempt_unix_test.go",
 	}},
 	{"lowers a resource limit, which Windows does not have", []string{

@@ -169,8 +169,8 @@ func readFile(name string, parsed *ast.File) testFile {
 				if isSelector(n.Fun, "windowstest", "Skip") {
 					f.callers = append(f.callers, full)
 				}
-			case *ast.IfStmt:
-				if mentionsGOOS(n.Cond) && skips(n.Body, isTest(function)) {
+			case *ast.IfStmt, *ast.SwitchStmt:
+				if branchesByGOOS(n) && skips(n, isTest(function)) {
 					f.byGOOS = append(f.byGOOS, full)
 				}
 			case *ast.BasicLit:
@@ -202,6 +202,19 @@ func isSelector(n ast.Node, left, right string) bool {
 	return ok && x.Name == left
 }
 
+// branchesByGOOS reports whether a condition of the statement mentions the platform.
+func branchesByGOOS(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.IfStmt:
+		return mentionsGOOS(n.Cond)
+	case *ast.SwitchStmt:
+		return n.Tag != nil && mentionsGOOS(n.Tag) || slices.ContainsFunc(n.Body.List, func(clause ast.Stmt) bool {
+			return slices.ContainsFunc(clause.(*ast.CaseClause).List, mentionsGOOS)
+		})
+	}
+	return false
+}
+
 func mentionsGOOS(condition ast.Expr) bool {
 	found := false
 	ast.Inspect(condition, func(n ast.Node) bool {
@@ -211,10 +224,10 @@ func mentionsGOOS(condition ast.Expr) bool {
 	return found
 }
 
-// skips reports whether the block ends a test: by a skip, or in a test by a return.
-func skips(block *ast.BlockStmt, inTest bool) bool {
+// skips reports whether a branch of the statement ends a test: by a skip, or in a test by a return.
+func skips(statement ast.Node, inTest bool) bool {
 	found := false
-	ast.Inspect(block, func(n ast.Node) bool {
+	ast.Inspect(statement, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			found = found || slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, n.Sel.Name)
@@ -231,6 +244,10 @@ func TestDisagreementsAreFound(t *testing.T) {
 		func TestListed(t *testing.T) { windowstest.Skip(t) }
 		func TestUnlisted(t *testing.T) { if runtime.GOOS == "windows" { t.Skip("no") } }
 		func TestLeaves(t *testing.T) { if runtime.GOOS != "linux" { return } }
+		func TestElse(t *testing.T) { if runtime.GOOS == "linux" { x = 1 } else { t.Skip("no") } }
+		func TestSwitch(t *testing.T) { switch runtime.GOOS { case "windows": t.Skip("no") } }
+		func TestCase(t *testing.T) { switch { case runtime.GOOS == "windows": t.SkipNow() } }
+		func TestOther(t *testing.T) { switch x { case 1: t.Skip("no") } }
 		func TestBoth(t *testing.T) { windowstest.Skip(t); if runtime.GOOS != "linux" { t.Skip("no") } }
 		func TestSubtests(t *testing.T) { t.Run("one case", func(t *testing.T) { windowstest.Skip(t) }) }
 		func TestPlain(t *testing.T) { if runtime.GOOS == "windows" { x = 1 } }
@@ -258,6 +275,9 @@ func TestDisagreementsAreFound(t *testing.T) {
 		"internal/x/x_test.go is listed, but does not exist or is built for Windows",
 		"internal/x.TestUnlisted skips by runtime.GOOS instead of windowstest.Skip",
 		"internal/x.TestLeaves skips by runtime.GOOS instead of windowstest.Skip",
+		"internal/x.TestElse skips by runtime.GOOS instead of windowstest.Skip",
+		"internal/x.TestSwitch skips by runtime.GOOS instead of windowstest.Skip",
+		"internal/x.TestCase skips by runtime.GOOS instead of windowstest.Skip",
 		"internal/x/x_linux_test.go is not built for Windows and is not listed",
 	}
 	if !slices.Equal(got, want) {
