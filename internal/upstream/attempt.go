@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
-	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -74,19 +72,6 @@ type Tool struct {
 	Definition  string // a hash of all a model is told of it: name, title, description, schemas, hints
 }
 
-// RPCError is an error a server answered with.
-type RPCError struct {
-	Method  string // of the request; empty: it named none
-	Phase   Stage  // reached when it came
-	Code    int
-	Message string
-	Data    []byte // raw, its first bytes
-}
-
-func (e *RPCError) Error() string {
-	return fmt.Sprintf("it answered %s with error %d: %s", e.Method, e.Code, redact.Quote(e.Message))
-}
-
 // lostError is a request over HTTP that had no answer.
 type lostError struct {
 	method string
@@ -102,12 +87,10 @@ func (e *lostError) Error() string { return e.method + " had no answer: " + e.De
 func Attempt(ctx context.Context, spec launch.Spec, o AttemptOptions) Attempted {
 	a := &attempt{AttemptOptions: o.withDefaults(spec), ctx: ctx, spec: spec.In(o.Dir), witness: newWitness()}
 	began := time.Now()
-	var watchdog guard
-	defer watchdog.close()
 	if ctx.Err() != nil {
 		a.Stopped = context.Cause(ctx).Error()
-	} else if err := a.connect(&watchdog); err != nil {
-		a.Spawn, a.Errno, a.Stopped = err, errnoOf(err), err.Error()
+	} else if err := a.connect(); err != nil {
+		a.Spawn, a.Errno, a.Stopped = err, Errno(err), err.Error()
 	} else {
 		a.until = time.Now().Add(a.MaxWait)
 		if err := a.climb(); err != nil {
@@ -145,31 +128,26 @@ type attempt struct {
 	Attempted
 	ctx      context.Context
 	spec     launch.Spec
-	conn     *Conn
+	conn     *Single
 	witness  *witness
-	recorder *recorder // over HTTP
-	meta     []byte    // what a modern request carries; nil: the server is legacy
-	hasTools bool      // it says so
+	meta     []byte // what a modern request carries; nil: the server is legacy
+	hasTools bool   // it says so
 	lastID   int
 	until    time.Time // MaxWait is over
 }
 
-// connect starts the process, or gets ready to reach the URL.
-func (a *attempt) connect(watchdog *guard) (err error) {
-	if a.spec.URL != "" {
-		a.Remote = true
-		if a.recorder, err = newRecorder(a.spec, a.Allow); err != nil {
-			return err
-		}
-		a.conn = dial(a.recorder.remote, 1, a.witness, io.Discard)
-		return nil
+// connect starts the process, or prepares to reach the URL.
+func (a *attempt) connect() (err error) {
+	if a.Remote = a.spec.URL != ""; a.Remote {
+		a.conn, err = OpenSingle(a.spec, a.witness, a.Allow)
+		return err
 	}
-	a.Program = inspect(a.spec)
+	a.Program = Inspect(a.spec)
 	if a.Program.Path != "" {
 		a.reach(Located, "found "+plaintext.Clean(a.Program.Path))
 	}
 	a.Found.Transport = "stdio"
-	if a.conn, err = launchConn(a.spec, 1, a.witness, io.Discard, watchdog); err != nil {
+	if a.conn, err = OpenSingle(a.spec, a.witness, a.Allow); err != nil {
 		return err
 	}
 	a.reach(Started, fmt.Sprintf("started, process %d", a.conn.PID()))
@@ -207,7 +185,7 @@ func (a *attempt) request(method string, params []byte) (result []byte, err erro
 func (a *attempt) refused(method string, raw []byte) *RPCError {
 	e := rpcError(raw)
 	e.Method, e.Phase = method, a.Stage
-	if len(a.RPC) < keptErrors {
+	if len(a.RPC) < MaxErrors {
 		a.RPC = append(a.RPC, e)
 	}
 	return &e
@@ -218,7 +196,7 @@ func rpcError(raw []byte) (e RPCError) {
 	e.Code, _ = strconv.Atoi(string(code))
 	e.Message = textField(raw, "message")
 	data, _ := wire.Field(raw, "data")
-	e.Data = bytes.Clone(data[:min(len(data), keptText)])
+	e.Data = bytes.Clone(data[:min(len(data), MaxTextBytes)])
 	return e
 }
 
@@ -234,27 +212,22 @@ func (a *attempt) leave() {
 	} else {
 		a.conn.End(a.Stopped, true)
 	}
-	<-a.conn.Done()
-	a.conn.dismiss()
-	<-a.conn.gone()
-
-	own, seen := a.Evidence, a.conn.Evidence()
+	own, seen := a.Evidence, a.conn.Close()
 	a.Evidence = seen
 	a.Stage = max(own.Stage, seen.Stage)
 	a.Program, a.Limit = own.Program, own.Limit
 	a.RPC = append(own.RPC, a.witness.errors...)
-	a.Errno = errnoOf(seen.Spawn)
-	a.StderrTail = a.conn.stderr.tail(keptStderr)
-	a.StdoutHead = a.witness.stray
-	if a.conn.pipes != nil {
-		a.StdoutHead = appendBounded(a.StdoutHead, a.conn.pipes.half)
+	a.StdoutHead = appendBounded(a.witness.stray, seen.StdoutHead)
+	a.Found.Transport = a.conn.Transport()
+	if a.Remote {
+		a.Stopped = a.spec.Secrets().Redact(a.Stopped)
 	}
-	if a.recorder != nil {
-		a.recorder.tell(a, own.Stage)
+	for i := 0; i < len(a.HTTP) && a.Errno == "" && own.Stage < Initialized; i++ {
+		a.Errno = a.HTTP[i].Errno
 	}
 }
 
 // appendBounded adds to the head of a stream that is kept.
 func appendBounded(head, more []byte) []byte {
-	return append(head, more[:min(len(more), max(0, keptStdout-len(head)))]...)
+	return append(head, more[:min(len(more), max(0, MaxStdoutBytes-len(head)))]...)
 }

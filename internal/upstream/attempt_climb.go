@@ -129,13 +129,13 @@ func (a *attempt) params(members []byte) []byte {
 
 // Bounds of a list that is meant to hurt.
 const (
-	mostPages = 100
-	mostTools = 10_000
+	maxPages = 100
+	maxTools = 10_000
 )
 
 func (a *attempt) list() error {
 	var cursor []byte
-	for range mostPages {
+	for range maxPages {
 		var members []byte
 		if cursor != nil {
 			members = append([]byte(`"cursor":`), cursor...)
@@ -168,7 +168,7 @@ func (a *attempt) list() error {
 }
 
 func (a *attempt) learnTool(raw []byte) {
-	if len(a.Found.Tools) >= mostTools {
+	if len(a.Found.Tools) >= maxTools {
 		a.Found.MoreTools = true
 		return
 	}
@@ -209,7 +209,7 @@ func definition(raw []byte) string {
 func textField(object []byte, key string) string {
 	raw, _ := wire.Field(object, key)
 	text, _ := wire.Text(raw)
-	return text[:min(len(text), keptText)]
+	return text[:min(len(text), MaxTextBytes)]
 }
 
 func quoteJSON(text string) []byte {

@@ -105,7 +105,7 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 					return
 				}
 			}
-		}, Started, func(a Attempted, r Response) bool { return len(r.Body) == keptText }},
+		}, Started, func(a Attempted, r Response) bool { return len(r.Body) == MaxTextBytes }},
 		{"an error", status(200, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no database"}}`), Spoke, func(a Attempted, r Response) bool {
 			return len(a.RPC) == 1 && a.RPC[0].Code == -32603 && a.RPC[0].Message == "no database"
 		}},
@@ -160,7 +160,7 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 				t.Errorf("a secret is shown: %s", all)
 			}
 			for _, r := range a.HTTP {
-				if strings.Contains(string(r.Body), secret) || len(r.Body) > keptText {
+				if strings.Contains(string(r.Body), secret) || len(r.Body) > MaxTextBytes {
 					t.Errorf("%d bytes, or a secret, in %q", len(r.Body), r.Body)
 				}
 			}

@@ -52,7 +52,7 @@ func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
 		}},
 		{"pages without end", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}'; read -r line; i=2
 			while read -r line; do echo '{"jsonrpc":"2.0","id":'$i',"result":{"tools":[{"name":"t"}],"nextCursor":"'$i'"}}'; i=$((i+1)); done`, func(a Attempted) bool {
-			return a.Stage == Listed && a.Found.MoreTools && len(a.Found.Tools) == mostPages
+			return a.Stage == Listed && a.Found.MoreTools && len(a.Found.Tools) == maxPages
 		}},
 		{"a server of prompts", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"prompts":{}}}}'; read -r line; read -r line
 			echo '{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}'; read -r line`, func(a Attempted) bool {
@@ -78,7 +78,7 @@ func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
 			if !story.check(a) {
 				t.Errorf("%v %q\nstderr %.200q\nstdout %.200q\n%+v", a.Stage, a.Stopped, a.StderrTail, a.StdoutHead, a.Limit)
 			}
-			if len(a.StderrTail) > keptStderr || len(a.StdoutHead) > keptStdout {
+			if len(a.StderrTail) > maxStderrBytes || len(a.StdoutHead) > MaxStdoutBytes {
 				t.Errorf("%d and %d bytes kept", len(a.StderrTail), len(a.StdoutHead))
 			}
 		})
@@ -157,7 +157,7 @@ func TestAttemptLooksForWhatEnvWouldLookFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
-	if p := inspect(spec); p.InterpreterPath != filepath.Join(dir, "some-runtime") {
+	if p := Inspect(spec); p.InterpreterPath != filepath.Join(dir, "some-runtime") {
 		t.Errorf("%+v", p)
 	}
 }

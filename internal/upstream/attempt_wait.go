@@ -74,7 +74,7 @@ func (p *patience) progress(at time.Time) {
 func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
 	p.recent, p.window = cpu-p.cpu, now.Sub(p.looked)
 	p.cpu, p.looked = cpu, now
-	if busy = isWork(p.recent, p.window); busy {
+	if busy = (AtLimit{CPU: p.recent, Window: p.window}).Busy(); busy {
 		p.progress(now)
 	}
 	return busy
@@ -102,7 +102,7 @@ const (
 // one.
 func (p *patience) look(a *attempt, now time.Time) (line string) {
 	doing := "nothing is to be seen of it"
-	if last := a.conn.stderr.lastWrite(); last.After(p.progressed) {
+	if last := a.conn.LastStderr(); last.After(p.progressed) {
 		doing = "it writes to stderr"
 		p.progress(last)
 	}
@@ -126,7 +126,7 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	}
 	due := now.Sub(p.told) >= toldEvery
 	if due || now.Sub(p.progressed) > p.timeout/2 { // a closer look has its price
-		if s := a.survey(); s.Downloading != "" {
+		if s := a.conn.Survey(); s.Downloading != "" {
 			if doing = "its download stands still: " + s.Downloading; p.moved(s.Moved, now) {
 				doing = "it downloads: " + s.Downloading
 			}
@@ -139,27 +139,17 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	return doing
 }
 
-func (a *attempt) survey() Survey {
-	if a.conn.pipes == nil {
-		return Survey{}
-	}
-	return a.conn.pipes.proc.survey(a.spec.Environment())
-}
-
 // atLimit keeps what the server is doing now.
 func (a *attempt) atLimit(method string, wait *patience, passed bool) {
 	a.Limit = AtLimit{Passed: passed, Waiting: method, After: time.Since(wait.asked), Alive: true}
-	if a.conn.pipes == nil {
+	if a.Remote {
 		return
 	}
-	select {
-	case <-a.conn.pipes.proc.exited:
-		a.Limit.Alive = false
+	if a.Limit.Alive = !a.conn.Exited(); !a.Limit.Alive {
 		return
-	default:
 	}
-	a.Limit.Unread = a.conn.link.starting()
+	a.Limit.Unread = a.conn.Unread()
 	a.Limit.Stopped, a.Limit.CPUKnown = wait.stopped, wait.known
 	a.Limit.CPU, a.Limit.Window = wait.recent, wait.window
-	a.Limit.Survey = a.survey()
+	a.Limit.Survey = a.conn.Survey()
 }

@@ -49,7 +49,7 @@ func (w *witness) Message(c *Conn, m *wire.Message) {
 		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if len(w.errors) < keptErrors {
+			if len(w.errors) < MaxErrors {
 				w.errors = append(w.errors, rpcError(m.Error))
 			}
 			return

@@ -45,7 +45,7 @@ func (u *Upstream) inspected(e Evidence) Evidence {
 	if u.Doctor == nil || e.Remote || e.Stage >= Spoke {
 		return e
 	}
-	e.Program, e.Errno = inspect(u.Spec), errnoOf(e.Spawn)
+	e.Program, e.Errno = Inspect(u.Spec), Errno(e.Spawn)
 	return e
 }
 

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errnoOf is the name of the system's error inside of err, as manuals and
+// Errno is the name of the system's error inside of err, as manuals and
 // programs in C and JavaScript spell it; empty if there is none.
-func errnoOf(err error) string {
+func Errno(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		return unix.ErrnoName(number)

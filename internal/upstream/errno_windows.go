@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// errnoOf is the name of the system's error inside of err. Windows numbers
+// Errno is the name of the system's error inside of err. Windows numbers
 // them otherwise; those that matter have the names the rest of the world uses.
-func errnoOf(err error) string {
+func Errno(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		if name := errnoNames[number]; name != "" {

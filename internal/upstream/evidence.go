@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
 // Stage is how far an attempt climbed.
@@ -61,12 +62,25 @@ type Evidence struct {
 	Limit      AtLimit    // what it was doing when the time was over
 }
 
+// RPCError is an error a server answered with.
+type RPCError struct {
+	Method  string // of the request; empty: it named none
+	Phase   Stage  // reached when it came
+	Code    int
+	Message string
+	Data    []byte // raw, its first bytes
+}
+
+func (e *RPCError) Error() string {
+	return fmt.Sprintf("it answered %s with error %d: %s", e.Method, e.Code, redact.Quote(e.Message))
+}
+
 // How much of what a server says is kept.
 const (
-	keptStderr = 64 << 10
-	keptStdout = 4 << 10
-	keptErrors = 32
-	keptText   = 2 << 10 // of one message
+	maxStderrBytes = 64 << 10
+	MaxStdoutBytes = 4 << 10
+	MaxErrors      = 32
+	MaxTextBytes   = 2 << 10 // of one message
 )
 
 // Shown is the part a fault carries.

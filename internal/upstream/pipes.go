@@ -187,7 +187,7 @@ func (p *pipes) listen() {
 		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
 			p.strayLines(in.multi.giveUp())
 			if n := lines.Fragment(); n > 0 {
-				p.half = bytes.Clone(lines.Unfinished()[:min(n, keptStdout)])
+				p.half = bytes.Clone(lines.Unfinished()[:min(n, MaxStdoutBytes)])
 				p.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", n))
 			}
 			p.hear.Rest(p.Conn)

@@ -37,9 +37,9 @@ type Program struct {
 	Foreign bool   // made for another system or processor than this
 }
 
-// inspect looks at what start would start. It reads a few bytes and runs
+// Inspect looks at what start would start. It reads a few bytes and runs
 // nothing.
-func inspect(spec launch.Spec) Program {
+func Inspect(spec launch.Spec) Program {
 	p := Program{Asked: spec.Command, Dir: spec.Dir, DirExists: true}
 	if spec.Dir != "" {
 		info, err := os.Stat(spec.Dir)

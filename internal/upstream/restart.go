@@ -211,7 +211,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 		return fault.CommandNotFound, err.Error(), true
 	case errors.Is(err, fs.ErrPermission):
 		return fault.CommandNotExecutable, err.Error(), true
-	case slices.Contains([]string{"ENOEXEC", "EBADARCH"}, errnoOf(err)):
+	case slices.Contains([]string{"ENOEXEC", "EBADARCH"}, Errno(err)):
 		return fault.CommandBadFormat, err.Error(), true
 	default:
 		return "", "", false

@@ -21,12 +21,9 @@ type AtLimit struct {
 	Survey
 }
 
-// Busy reports whether it was working.
-func (l AtLimit) Busy() bool { return isWork(l.CPU, l.Window) }
-
-// isWork: a twentieth of one processor is; the timers of an idle runtime take
-// less.
-func isWork(cpu, window time.Duration) bool { return cpu > 0 && cpu*20 >= window }
+// Busy reports whether the server was working: a twentieth of one CPU or more. The timers of an
+// idle runtime use less.
+func (l AtLimit) Busy() bool { return l.CPU > 0 && l.CPU*20 >= l.Window }
 
 // Survey is what the processes of a server have to do with the world.
 type Survey struct {

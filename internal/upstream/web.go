@@ -240,9 +240,9 @@ func (w *web) refuse(l Loss) { w.fail(failure{err: errors.New(l.Detail), refused
 // glance reads the first bytes of a body that nobody wanted: a page that says
 // what is wrong.
 func glance(res *http.Response) []byte {
-	alarm := time.AfterFunc(glanceMost, func() { res.Body.Close() })
+	alarm := time.AfterFunc(bodyTimeout, func() { res.Body.Close() })
 	defer alarm.Stop()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, keptText))
+	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxTextBytes))
 	return body
 }
 
@@ -252,7 +252,7 @@ const keptRefusals = 8
 // noteRefusal keeps an answer that was no success.
 func (w *web) noteRefusal(res *http.Response, body []byte) {
 	seen := responseOf(res, w.remote.secrets.get())
-	seen.Body = []byte(w.remote.secrets.Redact(string(body[:min(len(body), keptText)])))
+	seen.Body = []byte(w.remote.secrets.Redact(string(body[:min(len(body), MaxTextBytes)])))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.refusals) == keptRefusals {

@@ -31,8 +31,8 @@ type Response struct {
 	Body         []byte // its first bytes
 }
 
-// keptResponses bounds what is remembered of one attempt.
-const keptResponses = 64
+// maxResponses bounds what is remembered of one attempt.
+const maxResponses = 64
 
 // recorder stands before the transport of an attempt's Remote and notes every
 // answer.
@@ -84,7 +84,7 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 			return res, err // we hung up
 		}
 		err = conn.Load().reason(err)
-		r.note(&Response{Method: req.Method, URL: openly(req.URL), Failed: cleaned(plain(err), r.secret), Errno: errnoOf(err)})
+		r.note(&Response{Method: req.Method, URL: openly(req.URL), Failed: cleaned(plain(err), r.secret), Errno: Errno(err)})
 		return res, err
 	}
 	seen := responseOf(res, r.secret)
@@ -116,7 +116,7 @@ func (r *recorder) reach(stage Stage) {
 func (r *recorder) note(seen *Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.all) < keptResponses {
+	if len(r.all) < maxResponses {
 		r.all = append(r.all, seen)
 	}
 }
@@ -124,7 +124,7 @@ func (r *recorder) note(seen *Response) {
 // cleaned is a header's value, without secrets and bounded.
 func cleaned(text string, secret redact.Secrets) string {
 	text = secret.Redact(text)
-	return text[:min(len(text), keptText)]
+	return text[:min(len(text), MaxTextBytes)]
 }
 
 // openly is an address without what may be secret in it.
@@ -144,49 +144,39 @@ func (b *overheard) Read(p []byte) (int, error) {
 	b.r.mu.Lock()
 	defer b.r.mu.Unlock()
 	b.ended = b.ended || err != nil
-	b.seen.Body = append(b.seen.Body, p[:min(n, keptText-len(b.seen.Body))]...)
+	b.seen.Body = append(b.seen.Body, p[:min(n, MaxTextBytes-len(b.seen.Body))]...)
 	return n, err
 }
 
-// glanceMost is the time for the first bytes of a body that nobody wanted.
-const glanceMost = 500 * time.Millisecond
+// bodyTimeout is the time for the first bytes of a body that nobody wanted.
+const bodyTimeout = 500 * time.Millisecond
 
 // Close has a look at what nobody read: a page that says what is wrong.
 func (b *overheard) Close() error {
 	b.r.mu.Lock()
-	want := keptText - len(b.seen.Body)
+	want := MaxTextBytes - len(b.seen.Body)
 	if b.ended || b.streams {
 		want = 0
 	}
 	b.r.mu.Unlock()
 	if want > 0 {
-		alarm := time.AfterFunc(glanceMost, func() { b.ReadCloser.Close() })
+		alarm := time.AfterFunc(bodyTimeout, func() { b.ReadCloser.Close() })
 		io.Copy(io.Discard, io.LimitReader(b, int64(want)))
 		alarm.Stop()
 	}
 	return b.ReadCloser.Close()
 }
 
-// tell adds what was recorded to the evidence.
-func (r *recorder) tell(a *attempt, own Stage) {
+// finish ends the recording and returns how far the network got and what was recorded.
+func (r *recorder) finish() (Stage, []Response) {
 	r.remote.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a.HTTP = nil
+	var all []Response
 	for _, seen := range r.all {
 		kept := *seen
 		kept.Body = []byte(r.secret.Redact(string(seen.Body)))
-		a.HTTP = append(a.HTTP, kept)
-		if a.Errno == "" && own < Initialized {
-			a.Errno = seen.Errno
-		}
+		all = append(all, kept)
 	}
-	a.Stage = max(own, r.stage)
-	if a.conn.spoke.Load() > 0 {
-		a.Stage = max(a.Stage, Spoke)
-	}
-	if a.Found.Transport = "http"; r.remote.way.Load() == twoWays {
-		a.Found.Transport = "sse"
-	}
-	a.Stopped = r.secret.Redact(a.Stopped)
+	return r.stage, all
 }
