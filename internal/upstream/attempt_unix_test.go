@@ -78,7 +78,7 @@ func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
 			if !story.check(a) {
 				t.Errorf("%v %q\nstderr %.200q\nstdout %.200q\n%+v", a.Stage, a.Stopped, a.StderrTail, a.StdoutHead, a.Limit)
 			}
-			if len(a.StderrTail) > maxStderrBytes || len(a.StdoutHead) > MaxStdoutBytes {
+			if len(a.StderrTail) > MaxStderrBytes || len(a.StdoutHead) > MaxStdoutBytes {
 				t.Errorf("%d and %d bytes kept", len(a.StderrTail), len(a.StdoutHead))
 			}
 		})

@@ -259,7 +259,7 @@ func (c *Conn) Glimpse() *fault.Evidence {
 
 // Stuck is what there is to see of a server that runs but does not answer.
 func (c *Conn) Stuck(method string, asked time.Time) Evidence {
-	e := Evidence{Stage: Started, Remote: c.Remote(), Ran: time.Since(c.Started), StderrTail: c.stderr.tail(maxStderrBytes),
+	e := Evidence{Stage: Started, Remote: c.Remote(), Ran: time.Since(c.Started), StderrTail: c.stderr.tail(MaxStderrBytes),
 		Limit: AtLimit{Passed: true, Waiting: method, After: time.Since(asked), Alive: true}}
 	if c.spoke.Load() > 0 {
 		e.Stage = Spoke

@@ -77,7 +77,7 @@ func (e *RPCError) Error() string {
 
 // How much of what a server says is kept.
 const (
-	maxStderrBytes = 64 << 10
+	MaxStderrBytes = 64 << 10
 	MaxStdoutBytes = 4 << 10
 	MaxErrors      = 32
 	MaxTextBytes   = 2 << 10 // of one message

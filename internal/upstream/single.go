@@ -46,7 +46,7 @@ func (s *Single) Close() Evidence {
 	s.guard.close()
 	e := s.Evidence()
 	e.Errno = Errno(e.Spawn)
-	e.StderrTail = s.stderr.tail(maxStderrBytes)
+	e.StderrTail = s.stderr.tail(MaxStderrBytes)
 	if s.pipes != nil {
 		e.StdoutHead = s.pipes.half
 	}

@@ -223,7 +223,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	u.lingering = append(slices.DeleteFunc(u.lingering, isGone), conn)
 	u.closed(conn)
 	e = conn.Evidence()
-	e.StderrTail = conn.stderr.tail(maxStderrBytes)
+	e.StderrTail = conn.stderr.tail(MaxStderrBytes)
 	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.Sentence(), Took: e.Ran})
 	u.user.Down(conn)
 	return e, ready, err
