@@ -101,11 +101,11 @@ func sample(code fault.Code) *fault.Fault {
 	case fault.AuthRequired:
 		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
-		f.Detail = `HTTP 401; sent was Authorization from the environment variable EXAMPLE_TOKEN; the server asks for the scheme Bearer with realm="mcp"`
+		f.Detail = `HTTP 401; credentials sent: Authorization from the environment variable EXAMPLE_TOKEN; the server requires the scheme Bearer with realm="mcp"`
 	case fault.AuthDenied:
 		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
-		f.Detail = `HTTP 403; sent was no credential; the server asks for the scheme Bearer with error="insufficient_scope"`
+		f.Detail = `HTTP 403; credentials sent: none; the server requires the scheme Bearer with error="insufficient_scope"`
 	case fault.RateLimited:
 		f.Delivery = fault.Refused
 		f.Server, f.Detail, f.NextTry, f.Attempts = "https://mcp.example.com/mcp", "HTTP 429", noon.Add(2*time.Second), 2

@@ -13,7 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// hearBody reads an answer that is one JSON text. A fragment is never parsed.
+// hearBody reads a response that is one JSON value. A fragment is never parsed.
 func (x *exchange) hearBody(res *http.Response) (told bool) {
 	w := x.w
 	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
@@ -21,10 +21,10 @@ func (x *exchange) hearBody(res *http.Response) (told bool) {
 	case x.ctx.Err() != nil:
 		return x.dropped()
 	case len(body) > wire.MaxLine:
-		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "an answer longer than the limit"})
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "its response exceeds the size limit"})
 		return true
 	case err != nil:
-		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its answer was cut off: " + plain(err)})
+		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its response was cut off: " + plain(err)})
 		return true
 	}
 	body = wire.WithoutMark(body)
@@ -33,18 +33,18 @@ func (x *exchange) hearBody(res *http.Response) (told bool) {
 	case answered:
 		x.settle()
 	case !ok:
-		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "what it answered is no valid message"})
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "its response is not a valid message"})
 	default:
 		w.lose(x.id, missing)
 	}
 	return true
 }
 
-// missing: the server ended the way back of its own accord.
-var missing = Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "it ended its response without the answer"}
+// missing is the loss of a request whose response ended without an answer.
+var missing = Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "its HTTP response ended without a JSON-RPC response"}
 
-// settlesSession: the answer to initialize names the session and its version,
-// which the next message must carry already.
+// settlesSession handles the response to initialize, which names the session and the version that
+// the next message must carry.
 func (x *exchange) settlesSession(res *http.Response, text []byte) {
 	if x.method != "initialize" {
 		return
@@ -54,12 +54,12 @@ func (x *exchange) settlesSession(res *http.Response, text []byte) {
 	}
 }
 
-// hearStream reads an answer that is a stream of events. If it is cut and its
-// events had ids, it is resumed: nothing is asked for twice.
+// hearStream reads a response that is a stream of events. If it is cut off and its events have ids,
+// it is resumed: no request is sent twice.
 func (x *exchange) hearStream(res *http.Response) (told bool) {
 	w := x.w
 	if !w.reads(x) {
-		return true // the answer came on another stream already
+		return true // the response came on a different stream
 	}
 	track := &track{via: x.id}
 	for {
@@ -88,17 +88,17 @@ func (x *exchange) hearStream(res *http.Response) (told bool) {
 			return true
 		}
 		if res == nil {
-			return x.dropped() // the link is over, or nobody waits
+			return x.dropped() // the link has ended, or the response is not needed
 		}
 		defer res.Body.Close()
 	}
 }
 
-// afterAnswer is how long a stream may stay open behind its answer: read to
-// its end, its TCP connection serves the next call.
+// afterAnswer is how long a stream may stay open after its response. If it is read to its end, its
+// TCP connection serves the next call.
 const afterAnswer = time.Second
 
-// hearEvents reads to the end of one response, or a moment beyond the answer.
+// hearEvents reads to the end of a stream, or for afterAnswer beyond the response.
 func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err error) {
 	events := newSSEReader(webBytes{x.w, res.Body}, callBuffer)
 	for {
@@ -122,7 +122,7 @@ func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err 
 	}
 }
 
-// unusual is the status of a response that is not a success, and otherwise 0.
+// unusual returns the status of a response that is not a success, and otherwise 0.
 func unusual(res *http.Response) int {
 	if res.StatusCode < 300 {
 		return 0
@@ -130,23 +130,23 @@ func unusual(res *http.Response) int {
 	return res.StatusCode
 }
 
-// track is how far a stream was heard.
+// track is the position in a stream.
 type track struct {
-	via   []byte          // the request it belongs to; nil: the standing one
+	via   []byte          // the request that it belongs to; nil for the standing stream
 	last  string          // id of the last event
-	retry time.Duration   // the server's own wish
-	seen  map[string]bool // ids of this response
-	known map[string]bool // ids of earlier ones: what is sent again is not heard twice
-	blank bool            // ids are no positions: some servers put the same on every event
-	heard int             // events since it was last opened
-	tries int             // in a row, without an event
+	retry time.Duration   // the interval that the server asked for
+	seen  map[string]bool // ids in this HTTP response
+	known map[string]bool // ids in earlier ones: a repeated event is dropped
+	blank bool            // ids are useless: some servers put the same one on every event
+	heard int             // events since the stream was last opened
+	tries int             // consecutive tries without an event
 	wait  backoff
 }
 
-// mostSeen bounds what is remembered of one stream.
+// mostSeen limits the ids that are remembered for one stream.
 const mostSeen = 4096
 
-// take notes an event and reports whether it is news.
+// take records an event and reports whether it is new.
 func (t *track) take(e sseEvent) bool {
 	if e.retry > 0 {
 		t.retry = min(e.retry, time.Minute)
@@ -170,7 +170,7 @@ func (t *track) take(e sseEvent) bool {
 	return true
 }
 
-// cut: what follows comes in another response.
+// cut records that what follows comes in a different HTTP response.
 func (t *track) cut() {
 	if t.known == nil {
 		t.known = t.seen
@@ -183,8 +183,8 @@ func (t *track) cut() {
 // resumesMost is how often in a row a stream is resumed without an event.
 const resumesMost = 5
 
-// resume asks for the rest of a cut stream. Without a response and without a
-// loss the link is over, or nobody waits for the stream any more.
+// resume requests the rest of a stream that was cut off. If it returns neither a response nor a
+// loss, the link has ended or the stream is no longer needed.
 func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 	t.cut()
 	if t.heard > 0 {
@@ -218,7 +218,7 @@ func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 		w.fail(failure{err: reason})
 		return nil, nil
 	}
-	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off again and again"}
+	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off repeatedly"}
 }
 
 func (w *web) hasStood() bool {
@@ -233,7 +233,7 @@ func (w *web) hasSession() bool {
 	return w.session != ""
 }
 
-// get opens a stream, behind the event called last if there is one.
+// get opens a stream, after the event with the id last if it is not empty.
 func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	req := w.remote.request(ctx, http.MethodGet, w.remote.to())
@@ -253,8 +253,7 @@ func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	return res, nil
 }
 
-// backoff is the wait between tries of one thing: at once, then full jitter on
-// a doubling base.
+// backoff waits between tries: not at all, then for a random part of an interval that doubles.
 type backoff struct{ n int }
 
 const (
@@ -262,7 +261,7 @@ const (
 	backoffMost = 10 * time.Second
 )
 
-// pause waits, at least as long as the server wished.
+// pause waits, at least as long as the server asked for. It returns false if ctx is canceled.
 func (b *backoff) pause(ctx context.Context, wish time.Duration) bool {
 	wait := wish
 	if b.n > 0 {

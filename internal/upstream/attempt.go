@@ -14,30 +14,40 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// AttemptOptions of an Attempt; the zero value of each is a sensible default.
+// AttemptOptions configures an Attempt. The zero value of each field is a sensible default.
 type AttemptOptions struct {
-	Timeout  time.Duration              // for one answer, counted from the last sign of progress; default Spec.StartTimeout()
-	MaxWait  time.Duration              // for all of them together, whatever progress there is; default StartTimeoutMax, or Timeout if that is longer
-	Protocol string                     // asked for in initialize; default the newest that has it
-	Version  string                     // of ours, told to the server
-	Dir      string                     // where a command without a Dir starts, and what a relative Dir is relative to; empty: ours
-	Allow    func(netip.AddrPort) error // decides about every address before it is dialled; nil: all are allowed
-	Progress func(string)               // hears a line for people, at every stage and now and then in between
+	// Timeout limits the wait for one response since the last progress. Default
+	// Spec.StartTimeout().
+	Timeout time.Duration
+	// MaxWait limits the wait for all responses together. Default StartTimeoutMax, or Timeout if
+	// that is longer.
+	MaxWait time.Duration
+	// Protocol is the version in initialize. Default: the newest version that has initialize.
+	Protocol string
+	Version  string // gauze's version, sent to the server
+	// Dir is where a command without a Dir starts and what a relative Dir is relative to. Default:
+	// gauze's own directory.
+	Dir string
+	// Allow decides about every address before it is dialled. If nil, all are allowed.
+	Allow func(netip.AddrPort) error
+	// Progress is called with a line for the user at every stage and every few seconds while
+	// waiting.
+	Progress func(string)
 }
 
-// Attempted is how far an attempt went, what was seen, and what was found.
+// Attempted is the result of an Attempt.
 type Attempted struct {
 	Evidence
 	Found   Found
 	Took    time.Duration
-	Stopped string // why it went no further; empty: it got where it should
+	Stopped string // why it stopped; empty if it reached the last stage
 }
 
-// OK reports whether the server did all it was asked for.
+// OK reports whether the server answered every request as expected.
 func (a Attempted) OK() bool { return a.Stopped == "" }
 
-// Hidden returns the attempt with everything the server said passed through
-// hide: its own name and its tools' names go into files and answers, too.
+// Hidden returns a with everything that came from the server passed through hide, including its
+// name and the names of its tools.
 func (a Attempted) Hidden(hide func(string) string) Attempted {
 	a.Found.Name, a.Found.Version, a.Found.Protocol = hide(a.Found.Name), hide(a.Found.Version), hide(a.Found.Protocol)
 	a.Found.Tools = slices.Clone(a.Found.Tools)
@@ -52,38 +62,36 @@ func (a Attempted) Hidden(hide func(string) string) Attempted {
 	return a
 }
 
-// Found is what a server says of itself.
+// Found is what a server reports about itself.
 type Found struct {
 	Name, Version string
 	Protocol      string
 	Era           string // "legacy" or "modern"
 	Transport     string // "stdio", "http" or "sse"
 	Tools         []Tool
-	MoreTools     bool // there were more than anybody can want
+	MoreTools     bool // there were more than maxTools, or more than maxPages
 }
 
-// Tool is one of them, by what it says of itself.
+// Tool is one tool of a server, as the server describes it.
 type Tool struct {
 	Name        string
-	SchemaSize  int // bytes of its input schema
+	SchemaSize  int // bytes of the input schema
 	ReadOnly    bool
-	Destructive bool // as the protocol has it: unless it says otherwise
+	Destructive bool // the default of the protocol for tools that are not read-only
 	Idempotent  bool
-	Definition  string // a hash of all a model is told of it: name, title, description, schemas, hints
+	Definition  string // a hash of everything that a model sees of the tool
 }
 
-// lostError is a request over HTTP that had no answer.
+// lostError reports a request over HTTP without a response.
 type lostError struct {
 	method string
 	Loss
 }
 
-func (e *lostError) Error() string { return e.method + " had no answer: " + e.Detail }
+func (e *lostError) Error() string { return e.method + " got no response: " + e.Detail }
 
-// Attempt tries once to reach a server and climbs as far as it can: locate,
-// start, initialize, list the tools, call one. It runs the spec's own command
-// or contacts its own URL and nothing else, and nothing of it is left when it
-// returns.
+// Attempt connects to a server once and goes as far as it can: locate, start, initialize, list the
+// tools. It runs only the command of spec, or contacts only its URL, and leaves nothing running.
 func Attempt(ctx context.Context, spec launch.Spec, o AttemptOptions) Attempted {
 	a := &attempt{AttemptOptions: o.withDefaults(spec), ctx: ctx, spec: spec.In(o.Dir), witness: newWitness()}
 	began := time.Now()
@@ -122,7 +130,7 @@ func (o AttemptOptions) withDefaults(spec launch.Spec) AttemptOptions {
 	return o
 }
 
-// attempt is one under way.
+// attempt is an Attempt in progress.
 type attempt struct {
 	AttemptOptions
 	Attempted
@@ -130,10 +138,10 @@ type attempt struct {
 	spec     launch.Spec
 	conn     *Single
 	witness  *witness
-	meta     []byte // what a modern request carries; nil: the server is legacy
-	hasTools bool   // it says so
+	meta     []byte // the _meta of a modern request; nil for a legacy server
+	hasTools bool   // the server declares the tools capability
 	lastID   int
-	until    time.Time // MaxWait is over
+	until    time.Time // when MaxWait has passed
 }
 
 // connect starts the process, or prepares to reach the URL.
@@ -154,20 +162,20 @@ func (a *attempt) connect() (err error) {
 	return nil
 }
 
-// reach notes a stage.
+// reach records a stage.
 func (a *attempt) reach(stage Stage, line string) {
 	a.Stage = max(a.Stage, stage)
 	a.Progress(line)
 }
 
-// request asks and waits for the answer.
+// request sends a request and waits for the response.
 func (a *attempt) request(method string, params []byte) (result []byte, err error) {
 	a.lastID++
 	id := strconv.Itoa(a.lastID)
 	a.witness.expect(id)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params)
 	if _, err := a.conn.Queue(line); err == nil {
-		a.conn.Flush() // otherwise it has ended, and the wait will say so
+		a.conn.Flush() // otherwise it has ended, and await returns why
 	}
 	answer, err := a.await(method)
 	switch {
@@ -181,7 +189,7 @@ func (a *attempt) request(method string, params []byte) (result []byte, err erro
 	return answer.Result, nil
 }
 
-// refused notes an error.
+// refused records an error response.
 func (a *attempt) refused(method string, raw []byte) *RPCError {
 	e := rpcError(raw)
 	e.Method, e.Phase = method, a.Stage
@@ -200,10 +208,10 @@ func rpcError(raw []byte) (e RPCError) {
 	return e
 }
 
-// Time for a server to end by itself, after it did all it was asked for.
+// partingTime is how long a server may take to exit by itself after it answered everything.
 const partingTime = 500 * time.Millisecond
 
-// leave ends the server and gathers what was seen.
+// leave ends the server and collects the evidence.
 func (a *attempt) leave() {
 	if a.OK() {
 		a.conn.End(ClientLeft, false)
@@ -227,7 +235,7 @@ func (a *attempt) leave() {
 	}
 }
 
-// appendBounded adds to the head of a stream that is kept.
+// appendBounded appends to the kept head of a stream.
 func appendBounded(head, more []byte) []byte {
 	return append(head, more[:min(len(more), max(0, MaxStdoutBytes-len(head)))]...)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// The last version that knows initialize, and the first that does not.
+// The last version that has initialize, and the first that does not.
 const (
 	newestLegacy = "2025-11-25"
 	modernSince  = "2026-07-28"
@@ -21,7 +21,7 @@ const (
 
 const methodNotFound = -32601
 
-// climb goes through the stages that need words.
+// climb performs the handshake and lists the tools.
 func (a *attempt) climb() error {
 	if err := a.handshake(); err != nil {
 		return err
@@ -34,12 +34,12 @@ func (a *attempt) climb() error {
 	return nil
 }
 
-// handshake begins as the legacy era does: some legacy servers exit on
-// server/discover, while a modern one says that it knows no initialize.
+// handshake tries initialize first: some legacy servers exit on server/discover, while a modern one
+// rejects initialize.
 func (a *attempt) handshake() error {
 	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()))
 	if saysModern(err) {
-		a.Progress("it refused initialize: trying server/discover")
+		a.Progress("it rejected initialize: trying server/discover")
 		if a.discover() == nil {
 			return nil
 		}
@@ -51,7 +51,7 @@ func (a *attempt) handshake() error {
 	a.promises(result)
 	a.Found.Era, a.Found.Protocol = "legacy", textField(result, "protocolVersion")
 	if a.Found.Protocol == "" {
-		return errors.New("its answer to initialize names no protocol version")
+		return errors.New("its response to initialize contains no protocol version")
 	}
 	if _, err := a.conn.Queue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err == nil {
 		a.conn.Flush()
@@ -59,7 +59,7 @@ func (a *attempt) handshake() error {
 	return nil
 }
 
-// saysModern recognises the refusal of a server that knows no initialize.
+// saysModern reports whether err means that the server does not support initialize.
 func saysModern(err error) bool {
 	var rpc *RPCError
 	var lost *lostError
@@ -109,14 +109,14 @@ func (a *attempt) learnServer(object []byte, key string) {
 	a.Found.Name, a.Found.Version = textField(info, "name"), textField(info, "version")
 }
 
-// promises notes what the server says it has.
+// promises records the capabilities that the server declares.
 func (a *attempt) promises(result []byte) {
 	capabilities, _ := wire.Field(result, "capabilities")
 	tools, _ := wire.Field(capabilities, "tools")
 	a.hasTools = tools != nil
 }
 
-// params puts the members of an object together, with what the era adds.
+// params returns an object with the members and, for a modern server, _meta.
 func (a *attempt) params(members []byte) []byte {
 	if a.meta != nil {
 		if len(members) > 0 {
@@ -127,7 +127,7 @@ func (a *attempt) params(members []byte) []byte {
 	return append(append([]byte{'{'}, members...), '}')
 }
 
-// Bounds of a list that is meant to hurt.
+// Limits on a hostile tools/list.
 const (
 	maxPages = 100
 	maxTools = 10_000
@@ -143,7 +143,7 @@ func (a *attempt) list() error {
 		result, err := a.request("tools/list", a.params(members))
 		var refused *RPCError
 		if errors.As(err, &refused) && refused.Code == methodNotFound && !a.hasTools {
-			a.RPC = a.RPC[:len(a.RPC)-1] // it never promised any
+			a.RPC = a.RPC[:len(a.RPC)-1] // it declares no tools
 			return nil
 		}
 		if err != nil {
@@ -151,7 +151,7 @@ func (a *attempt) list() error {
 		}
 		tools, _ := wire.Field(result, "tools")
 		if len(tools) == 0 || tools[0] != '[' {
-			return errors.New("its answer to tools/list holds no list of tools")
+			return errors.New("its response to tools/list contains no list of tools")
 		}
 		wire.Elements(tools, a.learnTool)
 		next, _ := wire.Field(result, "nextCursor")
@@ -184,8 +184,7 @@ func (a *attempt) learnTool(raw []byte) {
 	a.Found.Tools = append(a.Found.Tools, tool)
 }
 
-// definition is a hash of what a tool says of itself, however it is spaced and
-// ordered.
+// definition returns a hash of a tool's description that does not depend on spacing and order.
 func definition(raw []byte) string {
 	var plain any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -194,7 +193,7 @@ func definition(raw []byte) string {
 		plain = string(raw)
 	}
 	if members, ok := plain.(map[string]any); ok {
-		delete(members, "_meta") // for programs; it may hold times and counters
+		delete(members, "_meta") // may contain times and counters
 		delete(members, "icons")
 	}
 	canonical, err := json.Marshal(plain) // keys sorted
@@ -205,7 +204,7 @@ func definition(raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// textField is the decoded text of a member, bounded.
+// textField returns the decoded string of a member, limited in length.
 func textField(object []byte, key string) string {
 	raw, _ := wire.Field(object, key)
 	text, _ := wire.Text(raw)
@@ -213,6 +212,6 @@ func textField(object []byte, key string) string {
 }
 
 func quoteJSON(text string) []byte {
-	quoted, _ := json.Marshal(text) // a string always can be
+	quoted, _ := json.Marshal(text) // a string can always be encoded
 	return quoted
 }

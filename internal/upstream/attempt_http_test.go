@@ -190,7 +190,9 @@ func TestAttemptSaysWhoCannotBeReached(t *testing.T) {
 		check     func(Attempted) bool
 	}{
 		{"nobody listens", "http://" + free + "/mcp", Located, func(a Attempted) bool { return a.Errno == "ECONNREFUSED" && a.Spawn != nil }},
-		{"a certificate of nobody", secure.URL, Started, func(a Attempted) bool { return errors.As(a.Spawn, new(*tls.CertificateVerificationError)) && strings.Contains(a.HTTP[0].Failed, "certificate") }},
+		{"a certificate of nobody", secure.URL, Started, func(a Attempted) bool {
+			return errors.As(a.Spawn, new(*tls.CertificateVerificationError)) && strings.Contains(a.HTTP[0].Failed, "certificate")
+		}},
 		{"TLS spoken to plainly", "http://" + at.Host, Started, func(a Attempted) bool { return a.HTTP[0].Status == 400 }},
 		{"no URL at all", "localhost:8000/mcp", Nowhere, func(a Attempted) bool { return a.Spawn != nil && len(a.HTTP) == 0 }},
 	} {

@@ -57,7 +57,7 @@ func TestAttemptWaitsForADownload(t *testing.T) {
 	o := AttemptOptions{Timeout: 200 * time.Millisecond, MaxWait: 1500 * time.Millisecond}
 	proxy := "HTTPS_PROXY=http://" + registry
 	a := attempted(t, t.Context(), called(t, "npm", "fetch", registry, proxy), o)
-	if l := a.Limit; !l.Passed || l.After < o.MaxWait/2 || l.Downloading != "npm has a connection to a server of packages" {
+	if l := a.Limit; !l.Passed || l.After < o.MaxWait/2 || l.Downloading != "npm is connected to a package registry" {
 		t.Errorf("%+v", l)
 	}
 	// The same connection of somebody else is no download.
@@ -71,7 +71,7 @@ func TestAttemptDoesNotWaitForADownloadThatStandsStill(t *testing.T) {
 	registry := slowly(t, time.Hour)
 	o := AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: time.Minute}
 	a := attempted(t, t.Context(), called(t, "npm", "connect", registry, "HTTPS_PROXY=http://"+registry), o)
-	if l := a.Limit; !l.Passed || l.After > o.MaxWait/4 || l.Downloading != "npm has a connection to a server of packages" {
+	if l := a.Limit; !l.Passed || l.After > o.MaxWait/4 || l.Downloading != "npm is connected to a package registry" {
 		t.Errorf("%+v", l)
 	}
 }

@@ -44,7 +44,7 @@ func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
 		}},
 		{"a flood", `yes 'a line that is no message' | head -n 200000; exit 1`, func(a Attempted) bool { return a.Code == 1 }},
 		{"an answer of another kind", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; read -r line`, func(a Attempted) bool {
-			return a.Stage == Spoke && strings.Contains(a.Stopped, "names no protocol version")
+			return a.Stage == Spoke && strings.Contains(a.Stopped, "contains no protocol version")
 		}},
 		{"a list of nothing", `read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}'; read -r line; read -r line
 			echo '{"jsonrpc":"2.0","id":2,"result":{"tools":{}}}'; read -r line`, func(a Attempted) bool {

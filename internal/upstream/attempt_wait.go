@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// await waits for the answer to what was asked last: Timeout, counted from the
-// last sign of progress, and until MaxWait is over at most.
+// await waits for the response to the last request: for Timeout since the last progress, and no
+// longer than MaxWait.
 func (a *attempt) await(method string) (answered, error) {
 	wait := &patience{asked: time.Now(), timeout: a.Timeout, until: a.until}
 	wait.progressed = wait.asked
@@ -22,11 +22,11 @@ func (a *attempt) await(method string) (answered, error) {
 			return answer, nil
 		case <-a.conn.Done():
 			select {
-			case answer := <-a.witness.answers: // its last word
+			case answer := <-a.witness.answers: // it arrived just before the end
 				return answer, nil
 			default:
 			}
-			return answered{}, fmt.Errorf("it ended before it answered %s: %s", method, a.conn.Evidence().Sentence())
+			return answered{}, fmt.Errorf("it exited before answering %s: %s", method, a.conn.Evidence().Sentence())
 		case <-a.ctx.Done():
 			a.atLimit(method, wait, errors.Is(a.ctx.Err(), context.DeadlineExceeded))
 			return answered{}, context.Cause(a.ctx)
@@ -42,19 +42,19 @@ func (a *attempt) await(method string) (answered, error) {
 	}
 }
 
-// patience decides how long to wait. Its arithmetic is pure; look feeds it.
+// patience decides how long to wait. It is pure except for look.
 type patience struct {
 	timeout    time.Duration
-	until      time.Time // no progress counts any more
+	until      time.Time // progress no longer counts
 	asked      time.Time
-	progressed time.Time // the last sign of progress
-	told       time.Time // the last line for people
+	progressed time.Time // the last progress
+	told       time.Time // the last line for the user
 
-	looked  time.Time     // at the processes
-	cpu     time.Duration // they had used by then
+	looked  time.Time     // when the processes were last examined
+	cpu     time.Duration // CPU time they had used by then
 	recent  time.Duration // used within window
-	window  time.Duration // between the last two looks
-	bytes   int64         // they had moved by the last survey
+	window  time.Duration // between the last two examinations
+	bytes   int64         // bytes they had moved at the last survey
 	stopped bool
 	known   bool
 }
@@ -63,14 +63,14 @@ func (p *patience) over(now time.Time) bool {
 	return now.Sub(p.progressed) > p.timeout || now.After(p.until)
 }
 
-// progress notes a sign of it.
+// progress records progress.
 func (p *patience) progress(at time.Time) {
 	if at.After(p.progressed) {
 		p.progressed = at
 	}
 }
 
-// used notes the CPU time that was used so far.
+// used records the CPU time used so far.
 func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
 	p.recent, p.window = cpu-p.cpu, now.Sub(p.looked)
 	p.cpu, p.looked = cpu, now
@@ -80,10 +80,10 @@ func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
 	return busy
 }
 
-// moved notes the bytes that were moved so far. An open connection alone is no
-// progress: a download may stall, and some never go on.
+// moved records the bytes moved so far. An open connection alone is not progress: a download may
+// stall.
 func (p *patience) moved(bytes int64, now time.Time) (moving bool) {
-	const chatter = 1 << 10 // wakers and keep-alives
+	const chatter = 1 << 10 // timers and keep-alives
 	if moving = p.bytes > 0 && bytes-p.bytes > chatter; moving {
 		p.progress(now)
 	}
@@ -91,23 +91,22 @@ func (p *patience) moved(bytes int64, now time.Time) (moving bool) {
 	return moving
 }
 
-// lookEvery is the time between two looks at the processes, toldEvery between
-// two lines for people.
+// lookEvery is the time between two examinations of the processes, toldEvery the time between two
+// lines for the user.
 const (
 	lookEvery = time.Second
 	toldEvery = 5 * time.Second
 )
 
-// look searches for progress and returns a line for people if it is time for
-// one.
+// look checks for progress. It returns a line for the user if one is due.
 func (p *patience) look(a *attempt, now time.Time) (line string) {
-	doing := "nothing is to be seen of it"
+	doing := "no activity"
 	if last := a.conn.LastStderr(); last.After(p.progressed) {
-		doing = "it writes to stderr"
+		doing = "it is writing to stderr"
 		p.progress(last)
 	}
 	if last := a.conn.LastHeard(); last.After(p.progressed) {
-		doing = "it writes something else"
+		doing = "it is sending other messages"
 		p.progress(last)
 	}
 	if p.told.IsZero() {
@@ -125,10 +124,10 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 		p.looked = now
 	}
 	due := now.Sub(p.told) >= toldEvery
-	if due || now.Sub(p.progressed) > p.timeout/2 { // a closer look has its price
+	if due || now.Sub(p.progressed) > p.timeout/2 { // a survey is expensive
 		if s := a.conn.Survey(); s.Downloading != "" {
-			if doing = "its download stands still: " + s.Downloading; p.moved(s.Moved, now) {
-				doing = "it downloads: " + s.Downloading
+			if doing = "its download has stalled: " + s.Downloading; p.moved(s.Moved, now) {
+				doing = "it is downloading: " + s.Downloading
 			}
 		}
 	}
@@ -139,7 +138,7 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	return doing
 }
 
-// atLimit keeps what the server is doing now.
+// atLimit records what the server is doing now.
 func (a *attempt) atLimit(method string, wait *patience, passed bool) {
 	a.Limit = AtLimit{Passed: passed, Waiting: method, After: time.Since(wait.asked), Alive: true}
 	if a.Remote {

@@ -7,18 +7,18 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// witness hears a server for one attempt: one request at a time is waited for.
+// witness receives what a server sends during an Attempt, and one response at a time.
 type witness struct {
 	answers chan answered
 
 	mu   sync.Mutex
 	want string
 	// Valid once the connection is done.
-	errors []RPCError // that name no request
-	stray  []byte     // the first of what is no message
+	errors []RPCError // without an id
+	stray  []byte     // the first bytes that are not messages
 }
 
-// answered is how a request ended.
+// answered is the outcome of a request.
 type answered struct {
 	wire.Message
 	loss *Loss
@@ -26,20 +26,20 @@ type answered struct {
 
 func newWitness() *witness { return &witness{answers: make(chan answered, 1)} }
 
-// expect says which answer is waited for.
+// expect sets the id of the expected response.
 func (w *witness) expect(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.want = id
 }
 
-// deliver hands the answer over, once.
+// deliver passes on the expected response, once.
 func (w *witness) deliver(id []byte, how answered) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.want != "" && string(id) == w.want {
 		w.want = ""
-		w.answers <- how // there is room: one is asked at a time
+		w.answers <- how // there is room for one
 	}
 }
 
@@ -57,8 +57,7 @@ func (w *witness) Message(c *Conn, m *wire.Message) {
 		kept, _ := m.Keep(nil)
 		w.deliver(kept.ID, answered{Message: kept})
 	case wire.Request:
-		// A server may wait for this before it answers. We promised to be
-		// able to do nothing.
+		// A server may wait for this before it answers. The client declared no capabilities.
 		reply := `"error":{"code":-32601,"message":"not supported"}`
 		if m.Method == "ping" {
 			reply = `"result":{}`

@@ -7,12 +7,12 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// What comes from a server behind a URL, on whichever stream, is handed on here,
-// one message at a time.
+// The functions in this file pass what a server at a URL sends, on any stream, to the reader, one
+// message at a time.
 
-// hearAll hands on the messages of one JSON text that came on the stream of a
-// request (nil: on none) and reports whether all of it could be read, and
-// whether that request's answer was in it.
+// hearAll passes on the messages in text, which came on the stream of the request via (nil for the
+// standing stream). It reports whether the response to that request was among them and whether all
+// of text could be parsed.
 func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
 	text = bytes.TrimSpace(wire.OneLine(text))
 	if len(text) == 0 {
@@ -28,7 +28,7 @@ func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
 	for i := range messages {
 		m := &messages[i]
 		if m.Kind == wire.Response && string(m.ID) == sessionCheckID {
-			continue // of the old transport, to forgotten
+			continue // the response to forgotten, over HTTP+SSE
 		}
 		m.Via, m.Status = via, status
 		answered = answered || m.Kind == wire.Response && via != nil && wire.SameID(via, m.ID)
@@ -41,7 +41,7 @@ func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
 	return answered, true
 }
 
-// answered: the answer came on another stream than the request's own.
+// answered records that the response to a request came on a different stream.
 func (w *web) answered(id []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,13 +55,13 @@ func (w *web) answered(id []byte) {
 			case x.reading:
 				x.cancel(errDropped)
 			}
-			// Otherwise its own response is under way and will find that out.
+			// Otherwise its own response is in progress and will notice.
 		}
 	}
 }
 
-// reads notes that x waits for its answer on its own stream; false if it has it
-// from another one.
+// reads records that x waits for the response on its own stream. It returns false if the response
+// came on a different one.
 func (w *web) reads(x *exchange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,14 +69,14 @@ func (w *web) reads(x *exchange) bool {
 	return !x.answered
 }
 
-// lose reports a request that ended without an answer.
+// lose reports a request that ended without a response.
 func (w *web) lose(id []byte, loss Loss) {
 	w.hearing.Lock()
 	defer w.hearing.Unlock()
 	w.hear.Lost(w.Conn, id, loss)
 }
 
-// webBytes notes the time of every byte of a response.
+// webBytes records the time of every byte of a response.
 type webBytes struct {
 	w *web
 	r io.Reader
@@ -90,7 +90,7 @@ func (b webBytes) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hearStray passes on what came on a stream and is no message.
+// hearStray passes on text from a stream that is not a message.
 func (w *web) hearStray(text []byte) {
 	w.hearing.Lock()
 	defer w.hearing.Unlock()

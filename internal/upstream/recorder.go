@@ -15,34 +15,33 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Response is one answer of a server behind a URL, or why there was none. The
-// user's secrets are not in it.
+// Response is a response of a server at a URL, or the reason why there was none. It contains no
+// secrets of the user.
 type Response struct {
 	Method       string
-	URL          string // without what may be secret in it
-	Status       int    // 0: there was no answer
-	Failed       string // why
-	Errno        string // the same, if it has a name
+	URL          string // without parts that may be secret
+	Status       int    // 0 if there was no response
+	Failed       string // why there was none
+	Errno        string // the name of that error, if it has one
 	ContentType  string
-	Authenticate string // WWW-Authenticate
-	Location     string // where it points to, without the query; it is never followed to another host
+	Authenticate string // the WWW-Authenticate header
+	Location     string // the target of a redirect, without its query; never followed to a different host
 	Allow        string
-	Session      bool   // it named a session
-	Body         []byte // its first bytes
+	Session      bool   // the response named a session
+	Body         []byte // the first bytes
 }
 
-// maxResponses bounds what is remembered of one attempt.
+// maxResponses limits what is recorded for one connection.
 const maxResponses = 64
 
-// recorder stands before the transport of an attempt's Remote and notes every
-// answer.
+// recorder is a RoundTripper that records every response.
 type recorder struct {
 	remote *Remote
 	next   http.RoundTripper
 	secret redact.Secrets
 
 	mu    sync.Mutex
-	stage Stage // of the network: Nowhere, Located, Started
+	stage Stage // how far the network got: Nowhere, Located or Started
 	all   []*Response
 }
 
@@ -56,7 +55,7 @@ func newRecorder(spec launch.Spec, allow func(netip.AddrPort) error) (*recorder,
 	return r, nil
 }
 
-// CloseIdleConnections is what the client asks its transport for.
+// CloseIdleConnections lets http.Client reach the connections of the wrapped transport.
 func (r *recorder) CloseIdleConnections() {
 	r.next.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 }
@@ -76,12 +75,12 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		},
 	})
 	res, err := r.next.RoundTrip(req.WithContext(ctx))
-	if req.Method == http.MethodDelete { // our goodbye, which many servers know nothing of
+	if req.Method == http.MethodDelete { // the end of the session, which many servers do not support
 		return res, err
 	}
 	if err != nil {
 		if errors.Is(err, req.Context().Err()) {
-			return res, err // we hung up
+			return res, err // canceled by gauze
 		}
 		err = conn.Load().reason(err)
 		r.note(&Response{Method: req.Method, URL: openly(req.URL), Failed: cleaned(plain(err), r.secret), Errno: Errno(err)})
@@ -93,7 +92,7 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// responseOf is what an answer says beside its body.
+// responseOf returns everything but the body of a response.
 func responseOf(res *http.Response, secret redact.Secrets) Response {
 	header := func(name string) string { return cleaned(res.Header.Get(name), secret) }
 	seen := Response{
@@ -121,22 +120,22 @@ func (r *recorder) note(seen *Response) {
 	}
 }
 
-// cleaned is a header's value, without secrets and bounded.
+// cleaned returns the value of a header, without secrets and limited in length.
 func cleaned(text string, secret redact.Secrets) string {
 	text = secret.Redact(text)
 	return text[:min(len(text), MaxTextBytes)]
 }
 
-// openly is an address without what may be secret in it.
+// openly returns an address without parts that may be secret.
 func openly(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
-// overheard keeps the first bytes of a body that somebody else reads.
+// overheard records the first bytes of a body.
 type overheard struct {
 	io.ReadCloser
 	r       *recorder
 	seen    *Response
 	streams bool
-	ended   bool // guarded by the recorder
+	ended   bool // guarded by the recorder's mutex
 }
 
 func (b *overheard) Read(p []byte) (int, error) {
@@ -148,10 +147,10 @@ func (b *overheard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bodyTimeout is the time for the first bytes of a body that nobody wanted.
+// bodyTimeout limits reading the first bytes of a body that is not needed.
 const bodyTimeout = 500 * time.Millisecond
 
-// Close has a look at what nobody read: a page that says what is wrong.
+// Close reads the first bytes if they have not been read: they may explain the error.
 func (b *overheard) Close() error {
 	b.r.mu.Lock()
 	want := MaxTextBytes - len(b.seen.Body)

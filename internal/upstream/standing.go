@@ -14,13 +14,12 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// standMost is how long the messages behind notifications/initialized wait for
-// the standing stream: what a server says there while it has none is lost.
+// standMost limits how long the messages after notifications/initialized wait for the standing
+// stream. What a server sends before that stream is open is lost.
 const standMost = time.Second
 
-// stand opens the stream on which a legacy server says what belongs to no
-// request, once a connection, and waits until it stands. The server may have
-// none.
+// stand opens the stream on which a legacy server sends what belongs to no request, once per
+// connection, and waits until it is open. Not every server has one.
 func (w *web) stand(ctx context.Context) {
 	stands := make(chan struct{})
 	w.mu.Lock()
@@ -40,11 +39,11 @@ func (w *web) stand(ctx context.Context) {
 	}
 }
 
-// livedLong: a stream that stood this long was not refused.
+// livedLong is how long a stream must stay open to count as accepted.
 const livedLong = 5 * time.Second
 
-// listen keeps the standing stream open. answered is called when it is known
-// whether there is one.
+// listen keeps the standing stream open. It calls answered when it is known whether the server has
+// one.
 func (w *web) listen(answered func()) {
 	defer answered()
 	t := &track{}
@@ -71,14 +70,14 @@ func (w *web) listen(answered func()) {
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
-			// A server that never had one says so in many ways; whether the
-			// session is gone, the next request will tell.
+			// Servers without a standing stream say so in many ways. The next request shows whether
+			// the session is gone.
 			if refused, _ := refusesSession(res.StatusCode, body); refused && opened && w.hasSession() && w.forgotten(w.still) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return
 			}
 			if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusConflict {
-				return // it has none
+				return // the server has no standing stream
 			}
 		}
 		if t.heard > 0 || time.Since(asked) > livedLong {
@@ -122,8 +121,8 @@ func (w *web) hearStanding(res *http.Response, t *track) error {
 	}
 }
 
-// knowsTheWay waits until it is known how the server speaks; the first to come
-// finds out. It is false if the link ended meanwhile.
+// knowsTheWay waits until the transport of the server is known; the first request detects it. It
+// returns false if the link ended before that.
 func (w *web) knowsTheWay(x *exchange) bool {
 	switch w.remote.way.Load() {
 	case streamable:
@@ -146,7 +145,7 @@ func (w *web) knowsTheWay(x *exchange) bool {
 	}
 }
 
-// found ends the wait of the others.
+// found lets the waiting requests continue.
 func (w *web) found(res *http.Response) {
 	if res.StatusCode < 300 {
 		w.remote.way.CompareAndSwap(untried, streamable)
@@ -165,12 +164,12 @@ func (w *web) wayTried() {
 	}
 }
 
-// endpointTimeout: a server of the old transport says at once where to post.
+// endpointTimeout limits the wait for the endpoint event of an HTTP+SSE server.
 const endpointTimeout = 3 * time.Second
 
-// answersElsewhere: a server that turns a POST away may be one of the old
-// transport. Then GET opens its stream, whose first event says where to post,
-// and the message has to be sent there. Any other answer means that it is not.
+// answersElsewhere reports whether a server that rejected a POST uses the HTTP+SSE transport. If
+// so, GET opens its stream, the first event there says where to post, and the message must be sent
+// there.
 func (x *exchange) answersElsewhere(res *http.Response) bool {
 	switch res.StatusCode {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -178,7 +177,7 @@ func (x *exchange) answersElsewhere(res *http.Response) bool {
 		return false
 	}
 	if contentType(res) == "application/json" && res.StatusCode != http.StatusMethodNotAllowed {
-		return false // it speaks JSON-RPC here, and means what it says
+		return false // it speaks JSON-RPC here, so the rejection is meant
 	}
 	if !x.w.openOld(x) {
 		return false
@@ -187,8 +186,8 @@ func (x *exchange) answersElsewhere(res *http.Response) bool {
 	return true
 }
 
-// openOld opens the stream of the old transport, once a connection, and learns
-// where to post.
+// openOld opens the stream of the HTTP+SSE transport, once per connection, and learns where to
+// post.
 func (w *web) openOld(x *exchange) bool {
 	w.opening.Lock()
 	defer w.opening.Unlock()
@@ -198,8 +197,8 @@ func (w *web) openOld(x *exchange) bool {
 	if open {
 		return true
 	}
-	// If it is known that there is one, everything that keeps it from us is the
-	// end of this link: nothing can be asked without it.
+	// If the server is known to use HTTP+SSE, the link ends when its stream cannot be opened:
+	// nothing can be sent without it.
 	failed := func(err error) bool {
 		if w.remote.way.Load() == twoWays {
 			w.fail(failure{err: err})
@@ -226,13 +225,13 @@ func (w *web) openOld(x *exchange) bool {
 	if e.name != "endpoint" || bad != nil {
 		w.noteRefusal(res, nil)
 		res.Body.Close()
-		defer w.remote.way.CompareAndSwap(twoWays, untried) // it may have learned to speak otherwise
+		defer w.remote.way.CompareAndSwap(twoWays, untried) // its transport may have changed
 		return failed(errors.New("its stream did not open: " + w.remote.statusLine(res, nil)))
 	}
 	to = w.remote.address.Load().ResolveReference(to)
 	if !sameOrigin(w.remote.address.Load(), to) {
 		res.Body.Close()
-		return failed(errors.New("it wants its messages posted to another host, " + redact.Quote(to.Host)))
+		return failed(errors.New("it directs messages to a different host, " + redact.Quote(to.Host)))
 	}
 	to.User = w.remote.address.Load().User
 	w.mu.Lock()
@@ -242,8 +241,7 @@ func (w *web) openOld(x *exchange) bool {
 	return true
 }
 
-// hearOld reads the one stream of the old transport. Its end is the end of the
-// session.
+// hearOld reads the one stream of the HTTP+SSE transport. The session ends with it.
 func (w *web) hearOld(res *http.Response, events *sseReader) {
 	defer res.Body.Close()
 	for {
@@ -266,7 +264,7 @@ func (w *web) hearOld(res *http.Response, events *sseReader) {
 	}
 }
 
-// initializing reports whether id is that of our initialize.
+// initializing reports whether id is the id of the initialize request.
 func (w *web) initializing(id []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -278,26 +276,25 @@ func (w *web) initializing(id []byte) bool {
 	return false
 }
 
-// park leaves an exchange open whose answer comes on the standing stream. It
-// reports whether the answer may still come, or has come already.
+// park leaves an exchange open whose response comes on the standing stream. It reports whether the
+// response has come or may still come.
 func (w *web) park(x *exchange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Its answer may have been quicker than the word that it was taken.
+	// The response may arrive before the confirmation that the request was accepted.
 	x.parked = w.live[x.end] != nil && !x.answered && !w.closed && x.ctx.Err() == nil
 	return x.parked || x.answered
 }
 
-// sessionTimeout limits the wait for the answer to a session check.
+// sessionTimeout limits the wait for the response to a session check.
 const sessionTimeout = 5 * time.Second
 
 // sessionCheckID is the id of the ping that checks whether a session exists.
 const sessionCheckID = `"gauze-session"`
 
-// forgotten reports whether the server no longer knows our session. One refused
-// request does not show that: a server may act and then answer 404, and one of
-// several replicas may not know the session. If a ping in the same session is
-// refused likewise, it is the session.
+// forgotten reports whether the server no longer knows the session. One rejected request does not
+// prove it: a server may act and then answer 404, and one of several replicas may not know the
+// session. If a ping in the same session is rejected in the same way, the session is gone.
 func (w *web) forgotten(ctx context.Context) bool {
 	select {
 	case <-w.failed:
@@ -312,14 +309,14 @@ func (w *web) forgotten(ctx context.Context) bool {
 		return true
 	}
 	if w.setKnown(true) {
-		// The same happened before. Where requests alternate between two
-		// replicas, one more lets the next try reach the other replica.
+		// The same happened before. If requests alternate between two replicas, one more ping lets
+		// the next try reach the other replica.
 		w.refusesPing(ctx)
 	}
 	return false
 }
 
-// refusesPing reports whether the server refuses the session of a ping.
+// refusesPing reports whether the server rejects the session of a ping.
 func (w *web) refusesPing(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
@@ -342,8 +339,8 @@ func (w *web) refusesPing(ctx context.Context) bool {
 	return refused
 }
 
-// setKnown notes whether a ping showed, since the last request that succeeded,
-// that the session is known; it returns what was noted before.
+// setKnown records whether a ping has shown, since the last request that succeeded, that the
+// session is known. It returns the previous value.
 func (w *web) setKnown(known bool) (before bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

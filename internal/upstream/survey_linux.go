@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// survey looks at every process of the group and whatever they started that
-// left it.
+// survey examines every process of the group and their descendants that left it.
 func (g *group) survey(environ []string) Survey {
 	members := g.members()
 	if members == nil {
 		return Survey{}
 	}
-	owner := map[string]int{} // inode of a socket to the index of its process
+	owner := map[string]int{} // the inode of a socket to the index of its process
 	for i := range members {
 		for _, inode := range socketsOf(members[i].pid) {
 			owner[inode] = i
@@ -38,7 +37,7 @@ func (g *group) survey(environ []string) Survey {
 	return surveyOf(g.id, members, packagePorts(environ))
 }
 
-// members are the processes of the group, and their descendants.
+// members returns the processes of the group and their descendants.
 func (g *group) members() (found []surveyed) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -85,7 +84,7 @@ func (g *group) members() (found []surveyed) {
 	return found
 }
 
-// movedBy are the bytes a process has read and written, wherever.
+// movedBy returns how many bytes a process has read and written.
 func movedBy(pid int) (sum int64) {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	for line := range strings.Lines(string(text)) {
@@ -97,7 +96,7 @@ func movedBy(pid int) (sum int64) {
 	return sum
 }
 
-// socketsOf are the inodes of a process's sockets.
+// socketsOf returns the inodes of a process's sockets.
 func socketsOf(pid int) (inodes []string) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	file, err := os.Open(dir)
@@ -115,7 +114,7 @@ func socketsOf(pid int) (inodes []string) {
 	return inodes
 }
 
-// eachSocket reads a table of the kernel's.
+// eachSocket calls yield for each line of a socket table of the kernel.
 func eachSocket(path string, yield func(local, remote int, state, inode string)) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -138,7 +137,8 @@ func hexPort(address string) int {
 	return int(n)
 }
 
-// packagePorts are where packages come from: HTTPS, or the proxy in front.
+// packagePorts returns the ports that packages are downloaded from: HTTPS, or those of proxies and
+// registries in the environment.
 func packagePorts(environ []string) map[int]bool {
 	ports := map[int]bool{443: true}
 	for _, pair := range environ {
