@@ -291,7 +291,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 // not read it must not keep us for ever: a blocked write cannot be interrupted
 // either, so once the server is certainly gone nobody waits for it.
 func (s *Session) leave(done <-chan struct{}) error {
-	look := time.NewTicker(upstream.StopMost)
+	look := time.NewTicker(upstream.MaxStopTime)
 	defer look.Stop()
 	for {
 		select {

@@ -208,14 +208,14 @@ func rpcError(raw []byte) (e RPCError) {
 	return e
 }
 
-// partingTime is how long a server may take to exit by itself after it answered everything.
-const partingTime = 500 * time.Millisecond
+// exitGrace is how long a server may take to exit by itself after it answered everything.
+const exitGrace = 500 * time.Millisecond
 
 // leave ends the server and collects the evidence.
 func (a *attempt) leave() {
 	if a.OK() {
 		a.conn.End(ClientLeft, false)
-		hurry := time.AfterFunc(partingTime, a.conn.Hurry)
+		hurry := time.AfterFunc(exitGrace, a.conn.Hurry)
 		defer hurry.Stop()
 	} else {
 		a.conn.End(a.Stopped, true)

@@ -38,7 +38,7 @@ func (a *attempt) climb() error {
 // rejects initialize.
 func (a *attempt) handshake() error {
 	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()))
-	if saysModern(err) {
+	if rejectsInitialize(err) {
 		a.Progress("it rejected initialize: trying server/discover")
 		if a.discover() == nil {
 			return nil
@@ -48,7 +48,7 @@ func (a *attempt) handshake() error {
 		return err
 	}
 	a.learnServer(result, "serverInfo")
-	a.promises(result)
+	a.noteCapabilities(result)
 	a.Found.Era, a.Found.Protocol = "legacy", textField(result, "protocolVersion")
 	if a.Found.Protocol == "" {
 		return errors.New("its response to initialize contains no protocol version")
@@ -59,8 +59,8 @@ func (a *attempt) handshake() error {
 	return nil
 }
 
-// saysModern reports whether err means that the server does not support initialize.
-func saysModern(err error) bool {
+// rejectsInitialize reports whether err means that the server does not support initialize.
+func rejectsInitialize(err error) bool {
 	var rpc *RPCError
 	var lost *lostError
 	switch {
@@ -90,7 +90,7 @@ func (a *attempt) discover() error {
 		a.meta = nil
 		return err
 	}
-	a.promises(result)
+	a.noteCapabilities(result)
 	a.Found.Era, a.Found.Protocol = "modern", modernSince
 	meta, _ := wire.Field(result, "_meta")
 	a.learnServer(meta, "io.modelcontextprotocol/serverInfo")
@@ -109,8 +109,8 @@ func (a *attempt) learnServer(object []byte, key string) {
 	a.Found.Name, a.Found.Version = textField(info, "name"), textField(info, "version")
 }
 
-// promises records the capabilities that the server declares.
-func (a *attempt) promises(result []byte) {
+// noteCapabilities records the capabilities that the server declares.
+func (a *attempt) noteCapabilities(result []byte) {
 	capabilities, _ := wire.Field(result, "capabilities")
 	tools, _ := wire.Field(capabilities, "tools")
 	a.hasTools = tools != nil
@@ -186,17 +186,17 @@ func (a *attempt) learnTool(raw []byte) {
 
 // definition returns a hash of a tool's description that does not depend on spacing and order.
 func definition(raw []byte) string {
-	var plain any
+	var errText any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
-	if err := decoder.Decode(&plain); err != nil {
-		plain = string(raw)
+	if err := decoder.Decode(&errText); err != nil {
+		errText = string(raw)
 	}
-	if members, ok := plain.(map[string]any); ok {
+	if members, ok := errText.(map[string]any); ok {
 		delete(members, "_meta") // may contain times and counters
 		delete(members, "icons")
 	}
-	canonical, err := json.Marshal(plain) // keys sorted
+	canonical, err := json.Marshal(errText) // keys sorted
 	if err != nil {
 		canonical = raw
 	}

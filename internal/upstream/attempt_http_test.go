@@ -39,7 +39,7 @@ func TestAttemptClimbsOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer server.Close()
-			a := Attempt(t.Context(), launch.Spec{URL: server.URL()}, atEase)
+			a := Attempt(t.Context(), launch.Spec{URL: server.URL()}, patientOptions)
 			if !a.OK() || a.Stage != Listed {
 				t.Fatalf("%v %q", a.Stage, a.Stopped)
 			}
@@ -139,9 +139,9 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 			}))
 			defer server.Close()
 			spec := launch.Spec{URL: server.URL + "/mcp?key=" + secret, Header: []launch.Header{{Name: "Authorization", Value: "Bearer " + secret, Source: "a test"}}}
-			o := atEase
+			o := patientOptions
 			if story.says == "silence" || strings.HasPrefix(story.says, "half") {
-				o = soon
+				o = hastyOptions
 			}
 			before := countHeads()
 			a := Attempt(t.Context(), spec, o)
@@ -197,7 +197,7 @@ func TestAttemptSaysWhoCannotBeReached(t *testing.T) {
 		{"no URL at all", "localhost:8000/mcp", Nowhere, func(a Attempted) bool { return a.Spawn != nil && len(a.HTTP) == 0 }},
 	} {
 		t.Run(story.says, func(t *testing.T) {
-			a := attempted(t, t.Context(), launch.Spec{URL: story.url}, atEase)
+			a := attempted(t, t.Context(), launch.Spec{URL: story.url}, patientOptions)
 			if a.OK() || a.Stage != story.stage || !a.Remote || !story.check(a) {
 				t.Errorf("%v %q %s %+v", a.Stage, a.Stopped, a.Errno, a.HTTP)
 			}
@@ -216,7 +216,7 @@ func TestAttemptOverHTTPIsCancelled(t *testing.T) {
 	ctx, cancel := contextUntil(t, asked)
 	defer cancel()
 	began := time.Now()
-	a := Attempt(ctx, launch.Spec{URL: server.URL}, atEase)
+	a := Attempt(ctx, launch.Spec{URL: server.URL}, patientOptions)
 	if a.OK() || a.Limit.Passed || a.Stage != Started || time.Since(began) > 10*time.Second {
 		t.Errorf("%v %q %+v after %v", a.Stage, a.Stopped, a.Limit, time.Since(began))
 	}
@@ -245,7 +245,7 @@ func TestAttemptSaysWhoDoesNotSpeakHTTP(t *testing.T) {
 		}
 	}()
 	for range 20 {
-		a := Attempt(t.Context(), launch.Spec{URL: "http://" + listener.Addr().String() + "/mcp"}, soon)
+		a := Attempt(t.Context(), launch.Spec{URL: "http://" + listener.Addr().String() + "/mcp"}, hastyOptions)
 		if len(a.HTTP) == 0 || a.HTTP[0].Failed != `malformed HTTP response "-ERR unknown command"` {
 			t.Fatalf("%+v, %s", a.HTTP, a.Stopped)
 		}

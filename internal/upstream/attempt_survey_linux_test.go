@@ -37,7 +37,7 @@ func TestAttemptSeesThatAServerListensInstead(t *testing.T) {
 		// Behind a shell, as launchers have it.
 		spec.Args = []string{"-c", `exec 3<&0; "$0" <&3 & wait`, spec.Command}
 		spec.Command = "/bin/sh"
-		a := attempted(t, t.Context(), spec, soon)
+		a := attempted(t, t.Context(), spec, hastyOptions)
 		_, port, _ := strings.Cut(string(a.StderrTail), "listening at "+strings.TrimSuffix(address, "0"))
 		want, _ := strconv.Atoi(strings.TrimSpace(port))
 		if want == 0 {

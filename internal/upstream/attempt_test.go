@@ -17,18 +17,18 @@ import (
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
-// soon are options that let a test see in a moment what takes a minute.
-var soon = AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: 5 * time.Second}
+// hastyOptions are options that let a test see in a moment what takes a minute.
+var hastyOptions = AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: 5 * time.Second}
 
 func init() {
 	if runtime.GOOS == "windows" {
-		soon.Timeout = 2 * time.Second // a process takes longer to start there
+		hastyOptions.Timeout = 2 * time.Second // a process takes longer to start there
 	}
 }
 
-// atEase is for servers that are expected to answer, on a machine that may be
+// patientOptions is for servers that are expected to answer, on a machine that may be
 // busy.
-var atEase = AttemptOptions{Timeout: 30 * time.Second}
+var patientOptions = AttemptOptions{Timeout: 30 * time.Second}
 
 // faulty is the spec of a faulty server.
 func faulty(flags ...string) launch.Spec {
@@ -102,7 +102,7 @@ func TestAttemptClimbsToTheTop(t *testing.T) {
 		{[]string{"-stray=banner+ansi+jsonlog+idless-error+half+pretty+utf16", "-stderr=log"}, "legacy", newestLegacy, "faultyserver"},
 	} {
 		t.Run(strings.Join(story.flags, " "), func(t *testing.T) {
-			a := attempted(t, t.Context(), faulty(story.flags...), atEase)
+			a := attempted(t, t.Context(), faulty(story.flags...), patientOptions)
 			if !a.OK() || a.Stage != Listed {
 				t.Fatalf("%v %q", a.Stage, a.Stopped)
 			}
@@ -154,9 +154,9 @@ func TestAttemptKeepsHowAServerFailed(t *testing.T) {
 	} {
 		t.Run(story.flags, func(t *testing.T) {
 			windowstest.Skip(t)
-			o := soon
+			o := hastyOptions
 			if !strings.Contains(story.flags, "ignore-") && !strings.Contains(story.flags, "hang") && !strings.Contains(story.flags, "stop-") {
-				o = atEase
+				o = patientOptions
 			}
 			a := attempted(t, t.Context(), faulty(strings.Fields(story.flags)...), o)
 			if a.OK() || a.Stage != story.stage || !strings.Contains(a.Stopped, story.stopped) {
@@ -171,7 +171,7 @@ func TestAttemptKeepsHowAServerFailed(t *testing.T) {
 
 func hung(method string) func(Attempted) bool {
 	return func(a Attempted) bool {
-		return a.Limit.Passed && a.Limit.Alive && a.Limit.Waiting == method && a.Limit.After >= soon.Timeout && a.ByUs != ""
+		return a.Limit.Passed && a.Limit.Alive && a.Limit.Waiting == method && a.Limit.After >= hastyOptions.Timeout && a.ByUs != ""
 	}
 }
 
@@ -196,7 +196,7 @@ func TestAttemptWaitsWhileThereIsProgress(t *testing.T) {
 func TestAttemptIsCancelled(t *testing.T) {
 	reason := errors.New("somebody else was quicker")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	o := atEase
+	o := patientOptions
 	cancel(reason)
 	if a := attempted(t, ctx, faulty(), o); a.Stage != Nowhere || a.Stopped != reason.Error() || a.Spawn != nil {
 		t.Errorf("%v %q", a.Stage, a.Stopped)
@@ -215,7 +215,7 @@ func TestAttemptIsCancelled(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer stop()
-	if a := attempted(t, ctx, faulty("-ignore-initialize"), atEase); !a.Limit.Passed {
+	if a := attempted(t, ctx, faulty("-ignore-initialize"), patientOptions); !a.Limit.Passed {
 		t.Errorf("%q %+v", a.Stopped, a.Limit)
 	}
 }
@@ -268,11 +268,11 @@ func contextUntil(t *testing.T, happened <-chan struct{}) (context.Context, cont
 
 func TestAttemptLeavesAServerTimeToEndByItself(t *testing.T) {
 	began := time.Now()
-	a := attempted(t, t.Context(), faulty("-ignore-eof"), atEase)
-	if !a.OK() || time.Since(began) > partingTime+7*time.Second {
+	a := attempted(t, t.Context(), faulty("-ignore-eof"), patientOptions)
+	if !a.OK() || time.Since(began) > exitGrace+7*time.Second {
 		t.Errorf("%q after %v", a.Stopped, time.Since(began))
 	}
-	if a = attempted(t, t.Context(), faulty(), atEase); a.Exit != "exit status 0" {
+	if a = attempted(t, t.Context(), faulty(), patientOptions); a.Exit != "exit status 0" {
 		t.Errorf("a server that ends when its stdin does was ended: %s", a.Exit)
 	}
 }

@@ -70,9 +70,9 @@ func TestAttemptKeepsHostileOutputBoundedAndAsItCame(t *testing.T) {
 			echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[]}}'; read -r line`, func(a Attempted) bool { return a.Stage == Listed && a.OK() }},
 	} {
 		t.Run(story.says, func(t *testing.T) {
-			o := atEase
+			o := patientOptions
 			if strings.Contains(story.lines, "sleep") {
-				o = soon
+				o = hastyOptions
 			}
 			a := attempted(t, t.Context(), scriptSpec(t, story.lines), o)
 			if !story.check(a) {
@@ -130,7 +130,7 @@ func TestAttemptSaysWhatCannotBeStarted(t *testing.T) {
 			if strings.Contains(story.says, "processor") && runtime.GOOS != "linux" {
 				t.Skip("of Linux")
 			}
-			a := attempted(t, t.Context(), story.spec, soon)
+			a := attempted(t, t.Context(), story.spec, hastyOptions)
 			if a.Stage != story.stage || a.Errno != story.errno || a.Spawn == nil || a.Stopped == "" {
 				t.Errorf("%v %s %v", a.Stage, a.Errno, a.Spawn)
 			}
@@ -149,7 +149,7 @@ func TestAttemptLooksForWhatEnvWouldLookFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := launch.Spec{Command: path, Env: []string{"PATH=/usr/bin:/bin"}}
-	a := attempted(t, t.Context(), spec, atEase)
+	a := attempted(t, t.Context(), spec, patientOptions)
 	if a.Stage != Started || a.Code != 127 || a.Program.Interpreter != "some-runtime" || a.Program.InterpreterPath != "" {
 		t.Errorf("%v %d %+v", a.Stage, a.Code, a.Program)
 	}

@@ -48,7 +48,7 @@ type patience struct {
 	until      time.Time // progress no longer counts
 	asked      time.Time
 	progressed time.Time // the last progress
-	told       time.Time // the last line for the user
+	reported   time.Time // the last line for the user
 
 	looked  time.Time     // when the processes were last examined
 	cpu     time.Duration // CPU time they had used by then
@@ -91,11 +91,11 @@ func (p *patience) moved(bytes int64, now time.Time) (moving bool) {
 	return moving
 }
 
-// lookEvery is the time between two examinations of the processes, toldEvery the time between two
+// checkInterval is the time between two examinations of the processes, reportInterval the time between two
 // lines for the user.
 const (
-	lookEvery = time.Second
-	toldEvery = 5 * time.Second
+	checkInterval  = time.Second
+	reportInterval = 5 * time.Second
 )
 
 // look checks for progress. It returns a line for the user if one is due.
@@ -109,10 +109,10 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 		doing = "it is sending other messages"
 		p.progress(last)
 	}
-	if p.told.IsZero() {
-		p.told = p.asked
+	if p.reported.IsZero() {
+		p.reported = p.asked
 	}
-	if now.Sub(p.looked) < min(lookEvery, p.timeout/4) {
+	if now.Sub(p.looked) < min(checkInterval, p.timeout/4) {
 		return ""
 	}
 	if v := a.conn.Vitals(); v.Known {
@@ -123,7 +123,7 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	} else {
 		p.looked = now
 	}
-	due := now.Sub(p.told) >= toldEvery
+	due := now.Sub(p.reported) >= reportInterval
 	if due || now.Sub(p.progressed) > p.timeout/2 { // a survey is expensive
 		if s := a.conn.Survey(); s.Downloading != "" {
 			if doing = "its download has stalled: " + s.Downloading; p.moved(s.Moved, now) {
@@ -134,7 +134,7 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	if !due {
 		return ""
 	}
-	p.told = now
+	p.reported = now
 	return doing
 }
 

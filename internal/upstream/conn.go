@@ -52,12 +52,12 @@ type Conn struct {
 	Started    time.Time
 
 	link
-	pipes *pipes // the link, if it is pipes: saves a copy on the busiest path
-	hear  Reader
-	heard atomic.Int64 // when the last byte arrived, in nanoseconds since Started
-	spoke atomic.Int64 // when the first message arrived, likewise; 0 before
-	inMid atomic.Bool  // the last byte was not the end of a line
-	used  atomic.Bool  // a client's request after the handshake was answered
+	pipes        *pipes // the link, if it is pipes: saves a copy on the busiest path
+	reader       Reader
+	heard        atomic.Int64 // when the last byte arrived, in nanoseconds since Started
+	firstMessage atomic.Int64 // when the first message arrived, likewise; 0 before
+	midLine      atomic.Bool  // the last byte was not the end of a line
+	used         atomic.Bool  // a client's request after the handshake was answered
 
 	logs   io.Writer // receives the server's stderr; never blocks
 	stderr ring
@@ -76,8 +76,8 @@ type Conn struct {
 	evidence Evidence
 }
 
-func newConn(generation int, started time.Time, hear Reader, logs io.Writer) *Conn {
-	return &Conn{Generation: generation, Started: started, hear: hear, logs: logs, effort: effort{seen: started},
+func newConn(generation int, started time.Time, reader Reader, logs io.Writer) *Conn {
+	return &Conn{Generation: generation, Started: started, reader: reader, logs: logs, effort: effort{seen: started},
 		hurry: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
 }
 
@@ -101,16 +101,16 @@ func (s *strays) add(line []byte) {
 func (c *Conn) stray(line []byte) {
 	c.strays.add(line)
 	io.WriteString(c.logs, redact.Quote(string(line[:min(len(line), 1000)]))+"\n")
-	c.hear.Stray(c, line)
+	c.reader.Stray(c, line)
 }
 
-// hears records that a byte arrived.
-func (c *Conn) hears() { c.heard.Store(int64(time.Since(c.Started))) }
+// noteByte records that a byte arrived.
+func (c *Conn) noteByte() { c.heard.Store(int64(time.Since(c.Started))) }
 
-// speaks records the first message.
-func (c *Conn) speaks() {
-	if c.spoke.Load() == 0 {
-		c.spoke.Store(int64(time.Since(c.Started)))
+// noteMessage records the first message.
+func (c *Conn) noteMessage() {
+	if c.firstMessage.Load() == 0 {
+		c.firstMessage.Store(int64(time.Since(c.Started)))
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *Conn) Answered(handshake bool) {
 		return
 	}
 	if c.used.Store(!handshake); !handshake && c.pipes != nil {
-		c.pipes.kin.dying(&c.pipes.proc.group) // all processes are running now: remember them
+		c.pipes.family.dying(&c.pipes.proc.group) // all processes are running now: remember them
 	}
 	if w, ok := c.link.(*web); ok {
 		w.remote.served.Store(true)
@@ -180,7 +180,7 @@ const quietTime = 50 * time.Millisecond
 func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }
 
 // MidLine reports whether the server is in the middle of a line.
-func (c *Conn) MidLine() bool { return c.inMid.Load() }
+func (c *Conn) MidLine() bool { return c.midLine.Load() }
 
 // Overdue reports whether the server has been idle for patience since a request at asked: it wrote
 // nothing and used no CPU. A server that is busy starting (a download, an import, a build) gets up
@@ -195,7 +195,7 @@ func (c *Conn) Overdue(asked, now time.Time, patience time.Duration) bool {
 
 // Starting reports whether the server has sent no message and not read the first one that it was
 // sent, so that it cannot have answered yet.
-func (c *Conn) Starting() bool { return c.spoke.Load() == 0 && c.starting() }
+func (c *Conn) Starting() bool { return c.firstMessage.Load() == 0 && c.starting() }
 
 // PID returns the id of the process that gauze started, or 0.
 func (c *Conn) PID() int { return c.pid() }
@@ -254,7 +254,7 @@ func (c *Conn) Glimpse() *fault.Evidence {
 func (c *Conn) Stuck(method string, asked time.Time) Evidence {
 	e := Evidence{Stage: Started, Remote: c.Remote(), Ran: time.Since(c.Started), StderrTail: c.stderr.tail(MaxStderrBytes),
 		Limit: AtLimit{Passed: true, Waiting: method, After: time.Since(asked), Alive: true}}
-	if c.spoke.Load() > 0 {
+	if c.firstMessage.Load() > 0 {
 		e.Stage = Spoke
 	}
 	c.strays.mu.Lock()

@@ -29,9 +29,9 @@ type Treated struct {
 	Did     string // what was changed, in one line
 }
 
-// mostChanges limits the treatments of one server. One that keeps failing in new ways is not healed
+// maxChanges limits the treatments of one server. One that keeps failing in new ways is not healed
 // by another change.
-const mostChanges = 5
+const maxChanges = 5
 
 // treatment is what the doctor found about one way of failing.
 type treatment struct {
@@ -87,7 +87,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 		if ctx.Err() != nil {
 			return false
 		}
-		t.Changed = t.Changed && len(u.changes) < mostChanges && u.adopt(t.Spec)
+		t.Changed = t.Changed && len(u.changes) < maxChanges && u.adopt(t.Spec)
 		if u.treated == nil {
 			u.treated = map[string]treatment{}
 		}
@@ -104,10 +104,10 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 	return false
 }
 
-// onlyAway reports whether a server that worked before and now rejects a new session is being
+// temporarilyAway reports whether a server that worked before and now rejects a new session is being
 // replaced, or is not yet known to a gateway before it. Gauze waits for it as for a server that
 // accepts no connection.
-func (u *Upstream) onlyAway(verdict *fault.Fault) bool {
+func (u *Upstream) temporarilyAway(verdict *fault.Fault) bool {
 	if u.Remote == nil || !u.Remote.served.Load() {
 		return false
 	}
@@ -142,7 +142,7 @@ func (r *Remote) relocate(from, to launch.Spec) bool {
 	if next.String() != r.address.Load().String() { // unless a different session was faster
 		r.address.Store(next)
 		r.moved.Store(nil)
-		r.way.Store(untried)
+		r.transport.Store(untried)
 	}
 	return true
 }

@@ -106,7 +106,7 @@ func TestStartPatienceIsLearned(t *testing.T) {
 	}
 	u = New(Options{Spec: launch.Spec{Command: "server"}}, nil)
 	c := newConn(1, time.Now(), nil, nil)
-	c.spoke.Store(int64(40 * time.Second))
+	c.firstMessage.Store(int64(40 * time.Second))
 	u.connected(c)
 	if got := u.StartPatience(); got != 2*time.Minute {
 		t.Errorf("after a start of 40 s %v, want 2m", got)

@@ -109,15 +109,15 @@ type ring struct {
 	last time.Time
 }
 
-const ringSize = 256 << 10
+const maxRingBytes = 256 << 10
 
 func (r *ring) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = time.Now()
 	r.kept = append(r.kept, b...)
-	if len(r.kept) > 2*ringSize {
-		r.kept = append(r.kept[:0], r.kept[len(r.kept)-ringSize:]...)
+	if len(r.kept) > 2*maxRingBytes {
+		r.kept = append(r.kept[:0], r.kept[len(r.kept)-maxRingBytes:]...)
 	}
 	return len(b), nil
 }
@@ -126,7 +126,7 @@ func (r *ring) Write(b []byte) (int, error) {
 func (r *ring) lines(n int) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := bytes.TrimRight(r.kept[max(0, len(r.kept)-ringSize):], "\r\n")
+	kept := bytes.TrimRight(r.kept[max(0, len(r.kept)-maxRingBytes):], "\r\n")
 	var lines []string
 	for len(kept) > 0 && len(lines) < n {
 		at := bytes.LastIndexByte(kept, '\n')

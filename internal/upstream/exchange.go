@@ -45,12 +45,12 @@ type exchange struct {
 type try struct {
 	body []byte
 
-	mu      sync.Mutex
-	given   bool // the transport has read the last byte of the body
-	spilt   bool // the transport read it but could not write it
-	sealed  bool // the transport may read no more
-	refused bool // the server rejected it because it does not know the session
-	conn    *watchedConn
+	mu          sync.Mutex
+	given       bool // the transport has read the last byte of the body
+	writeFailed bool // the transport read it but could not write it
+	sealed      bool // the transport may read no more
+	refused     bool // the server rejected it because it does not know the session
+	conn        *watchedConn
 }
 
 func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchange {
@@ -97,9 +97,9 @@ func (x *exchange) delivered() fault.Delivery {
 	switch {
 	case t.refused:
 		return fault.Refused
-	case !t.given, t.spilt:
+	case !t.given, t.writeFailed:
 		return fault.Unsent
-	case t.conn != nil && t.conn.spilt.Load():
+	case t.conn != nil && t.conn.writeFailed.Load():
 		return fault.Unsent // the last byte is in the last write, and a write failed
 	}
 	return fault.Unknown
@@ -110,25 +110,25 @@ const noticeTimeout = 15 * time.Second
 
 // run sends the message and, for a request, waits for the response.
 func (x *exchange) run() {
-	told := false
+	reported := false
 	defer func() {
 		x.settle()
 		if !x.isParked() {
-			x.w.close(x, told)
+			x.w.close(x, reported)
 		}
 		x.cancel(nil)
 	}()
 	select {
 	case <-x.after:
 	case <-x.ctx.Done():
-		told = x.dropped()
+		reported = x.dropped()
 		return
 	}
 	if x.kind != wire.Request {
 		x.notify()
 		return
 	}
-	told = x.ask()
+	reported = x.ask()
 }
 
 func (x *exchange) settle() {
@@ -168,13 +168,13 @@ func (x *exchange) notify() {
 					x.w.stand(x.ctx)
 				}
 				return
-			case x.doubted(res, body) && x.w.forgotten(x.ctx):
+			case x.looksForgotten(res, body) && x.w.sessionForgotten(x.ctx):
 				x.w.fail(failure{err: errors.New(x.w.remote.statusLine(res, body)), gone: true})
 				return
-			case x.doubted(res, body):
+			case x.looksForgotten(res, body):
 				// One of several replicas does not know the session; the next may.
 			case res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests:
-				x.w.hearStray([]byte("(" + x.method + " was rejected: " + x.w.remote.statusLine(res, body) + ")"))
+				x.w.deliverStray([]byte("(" + x.method + " was rejected: " + x.w.remote.statusLine(res, body) + ")"))
 				return
 			}
 		} else {
@@ -190,30 +190,30 @@ func (x *exchange) notify() {
 	}
 }
 
-// bound reports whether the request named a session, in a header or in the address that the
+// namesSession reports whether the request named a session, in a header or in the address that the
 // HTTP+SSE transport assigns.
-func (x *exchange) bound(res *http.Response) bool {
-	return res.Request.Header.Get("Mcp-Session-Id") != "" || x.w.remote.way.Load() == twoWays
+func (x *exchange) namesSession(res *http.Response) bool {
+	return res.Request.Header.Get("Mcp-Session-Id") != "" || x.w.remote.transport.Load() == httpSSE
 }
 
-// ask sends a request and reads its response. told reports whether the reader knows the outcome; if
+// ask sends a request and reads its response. reported says whether the reader knows the outcome; if
 // not, it is decided when the link has ended.
-func (x *exchange) ask() (told bool) {
+func (x *exchange) ask() (reported bool) {
 	w := x.w
-	if !w.knowsTheWay(x) {
+	if !w.awaitTransport(x) {
 		return x.dropped()
 	}
 	res, err := x.send(x.ctx)
 	if err != nil {
-		w.wayTried()
+		w.transportTried()
 		return x.failed(err)
 	}
 	defer res.Body.Close()
-	w.hears()
-	if w.remote.way.Load() == untried {
+	w.noteByte()
+	if w.remote.transport.Load() == untried {
 		if x.answersElsewhere(res) {
 			if res, err = x.send(x.ctx); err != nil {
-				w.wayTried()
+				w.transportTried()
 				return x.failed(err)
 			}
 			defer res.Body.Close()
@@ -223,19 +223,19 @@ func (x *exchange) ask() (told bool) {
 	switch kind := contentType(res); {
 	case res.StatusCode >= 300:
 		return x.refused(res)
-	case w.remote.way.Load() == twoWays && kind == "application/json" && res.ContentLength > 0 && x.answeredIn(res):
+	case w.remote.transport.Load() == httpSSE && kind == "application/json" && res.ContentLength > 0 && x.answeredIn(res):
 		return true
-	case w.remote.way.Load() == twoWays, res.StatusCode == http.StatusAccepted && w.hasStood():
+	case w.remote.transport.Load() == httpSSE, res.StatusCode == http.StatusAccepted && w.hasStood():
 		return w.park(x) // the response comes on the standing stream
 	case res.StatusCode == http.StatusAccepted:
 		w.lose(x.id, missing)
 		return true
 	case kind == "text/event-stream":
-		return x.hearStream(res)
+		return x.readStream(res)
 	case kind == "application/json":
-		return x.hearBody(res)
+		return x.readBody(res)
 	default:
-		w.noteRefusal(res, glance(res))
+		w.noteRefusal(res, readHead(res))
 		w.lose(x.id, w.remote.refusal(res, nil, time.Now()))
 		return true
 	}
@@ -281,15 +281,15 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.given, t.spilt, t.conn = false, false, watched(info.Conn)
+			t.given, t.writeFailed, t.conn = false, false, watched(info.Conn)
 		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.spilt = info.Err != nil
+			t.writeFailed = info.Err != nil
 		},
 		GotFirstResponseByte: func() {
-			slow.Store(time.AfterFunc(x.w.remote.patient, func() { cancel(errSlowHeader) }))
+			slow.Store(time.AfterFunc(x.w.remote.headerWait, func() { cancel(errSlowHeader) }))
 		},
 	}
 	if x.w.remote.opaque {
@@ -304,7 +304,7 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	body := func() (io.ReadCloser, error) { return &measured{t: t}, nil }
+	body := func() (io.ReadCloser, error) { return &meteredBody{t: t}, nil }
 	req.Body, _ = body()
 	req.GetBody = body // lets the transport use a different connection if nothing was written on the first
 	req.ContentLength = int64(len(x.body))
@@ -321,33 +321,33 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 		return nil, err
 	}
 	t.mu.Lock()
-	t.spilt = t.spilt || t.conn != nil && t.conn.spilt.Load()
+	t.writeFailed = t.writeFailed || t.conn != nil && t.conn.writeFailed.Load()
 	t.conn = nil // from here on other requests may use it, and their writes say nothing about this one
 	t.mu.Unlock()
-	res.Body = &tied{ReadCloser: res.Body, cancel: cancel}
+	res.Body = &cancelBody{ReadCloser: res.Body, cancel: cancel}
 	return res, nil
 }
 
 var errSlowHeader = errors.New("the response header took too long")
 
-// tied cancels the context of a response when its body is closed.
-type tied struct {
+// cancelBody cancels the context of a response when its body is closed.
+type cancelBody struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc
 }
 
-func (t *tied) Close() error {
+func (t *cancelBody) Close() error {
 	defer t.cancel(nil)
 	return t.ReadCloser.Close()
 }
 
-// measured is the request body as the transport reads it.
-type measured struct {
+// meteredBody is the request body as the transport reads it.
+type meteredBody struct {
 	t  *try
 	at int
 }
 
-func (b *measured) Read(p []byte) (int, error) {
+func (b *meteredBody) Read(p []byte) (int, error) {
 	b.t.mu.Lock()
 	defer b.t.mu.Unlock()
 	if b.t.sealed {
@@ -361,7 +361,7 @@ func (b *measured) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (b *measured) Close() error { return nil }
+func (b *meteredBody) Close() error { return nil }
 
 // seal keeps the transport from reading on after it reported an error, which it may do from its own
 // goroutine: what was not handed over by now never is.
@@ -394,7 +394,7 @@ func (t *try) refuse() {
 }
 
 // failed handles an exchange that failed before a response arrived.
-func (x *exchange) failed(err error) (told bool) {
+func (x *exchange) failed(err error) (reported bool) {
 	if x.ctx.Err() != nil {
 		return x.dropped() // gauze canceled it
 	}
@@ -402,7 +402,7 @@ func (x *exchange) failed(err error) (told bool) {
 		x.w.fail(failure{err: reason})
 		return false
 	}
-	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: plain(x.reason(err))}
+	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: errText(x.reason(err))}
 	if loss.Delivery == fault.Unsent {
 		loss.Code = fault.ServerUnreachable
 	}
@@ -424,14 +424,14 @@ func (x *exchange) reason(err error) error {
 // refused handles a status that is not a success. A JSON-RPC response with the request's id is the
 // response, whatever the status. A lost session ends the link. Anything else is decided by the
 // status.
-func (x *exchange) refused(res *http.Response) (told bool) {
+func (x *exchange) refused(res *http.Response) (reported bool) {
 	w := x.w
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
 		w.remote.moved.Store(nil) // the target of an earlier redirect may no longer be right
 	}
 	var body []byte
 	if contentType(res) == "text/event-stream" {
-		if answered, _ := x.hearEvents(res, &track{via: x.id}); answered {
+		if answered, _ := x.readEvents(res, &position{via: x.id}); answered {
 			return true
 		}
 	} else {
@@ -440,12 +440,12 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	if x.ctx.Err() != nil {
 		return x.dropped()
 	}
-	answered := carries(body, x.id)
+	answered := containsResponse(body, x.id)
 	if answered {
-		w.hearAll(body, x.id, res.StatusCode)
+		w.deliverAll(body, x.id, res.StatusCode)
 	}
 	_, worded := refusesSession(res.StatusCode, body)
-	gone := x.doubted(res, body) && (worded || !answered) && w.forgotten(x.ctx)
+	gone := x.looksForgotten(res, body) && (worded || !answered) && w.sessionForgotten(x.ctx)
 	switch {
 	case gone:
 		x.try.Load().refuse()
@@ -458,7 +458,7 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	}
 	w.noteRefusal(res, body)
 	loss := w.remote.refusal(res, body, time.Now())
-	if worded && x.doubted(res, body) {
+	if worded && x.looksForgotten(res, body) {
 		loss.Final = false
 		loss.Detail += "; the server forgot the session for this request, but not for others; " + StickySessions
 	}
@@ -466,8 +466,8 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	return true
 }
 
-// carries reports whether body is or contains the JSON-RPC response with this id.
-func carries(body, id []byte) bool {
+// containsResponse reports whether body is or contains the JSON-RPC response with this id.
+func containsResponse(body, id []byte) bool {
 	text := bytes.TrimSpace(wire.OneLine(bytes.Clone(body)))
 	if len(text) == 0 {
 		return false
@@ -482,22 +482,22 @@ func carries(body, id []byte) bool {
 // standing stream.
 func (x *exchange) answeredIn(res *http.Response) bool {
 	body, err := io.ReadAll(io.LimitReader(webBytes{x.w, res.Body}, wire.MaxLine+1))
-	if err != nil || !carries(body, x.id) {
+	if err != nil || !containsResponse(body, x.id) {
 		return false
 	}
-	x.w.hearAll(body, x.id, 0)
+	x.w.deliverAll(body, x.id, 0)
 	return true
 }
 
-// doubted reports whether a response looks like the server does not know the session that the
+// looksForgotten reports whether a response looks like the server does not know the session that the
 // request named.
-func (x *exchange) doubted(res *http.Response, body []byte) bool {
+func (x *exchange) looksForgotten(res *http.Response, body []byte) bool {
 	refused, _ := refusesSession(res.StatusCode, body)
-	return refused && !x.modern() && x.bound(res)
+	return refused && !x.modern() && x.namesSession(res)
 }
 
-// plain returns the text of a net/http error without the URL, which may contain a secret.
-func plain(err error) string {
+// errText returns the text of a net/http error without the URL, which may contain a secret.
+func errText(err error) string {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err

@@ -10,10 +10,10 @@ import (
 // The functions in this file pass what a server at a URL sends, on any stream, to the reader, one
 // message at a time.
 
-// hearAll passes on the messages in text, which came on the stream of the request via (nil for the
+// deliverAll passes on the messages in text, which came on the stream of the request via (nil for the
 // standing stream). It reports whether the response to that request was among them and whether all
 // of text could be parsed.
-func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
+func (w *web) deliverAll(text, via []byte, status int) (answered, ok bool) {
 	text = bytes.TrimSpace(wire.OneLine(text))
 	if len(text) == 0 {
 		return false, true
@@ -22,22 +22,22 @@ func (w *web) hearAll(text, via []byte, status int) (answered, ok bool) {
 	if !ok {
 		return false, false
 	}
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
-	w.speaks()
+	w.readerMu.Lock()
+	defer w.readerMu.Unlock()
+	w.noteMessage()
 	for i := range messages {
 		m := &messages[i]
 		if m.Kind == wire.Response && string(m.ID) == sessionCheckID {
-			continue // the response to forgotten, over HTTP+SSE
+			continue // the response to sessionForgotten, over HTTP+SSE
 		}
 		m.Via, m.Status = via, status
 		answered = answered || m.Kind == wire.Response && via != nil && wire.SameID(via, m.ID)
 		if m.Kind == wire.Response && via == nil {
 			w.answered(m.ID)
 		}
-		w.hear.Message(w.Conn, m)
+		w.reader.Message(w.Conn, m)
 	}
-	w.hear.Rest(w.Conn)
+	w.reader.Rest(w.Conn)
 	return answered, true
 }
 
@@ -71,9 +71,9 @@ func (w *web) reads(x *exchange) bool {
 
 // lose reports a request that ended without a response.
 func (w *web) lose(id []byte, loss Loss) {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
-	w.hear.Lost(w.Conn, id, loss)
+	w.readerMu.Lock()
+	defer w.readerMu.Unlock()
+	w.reader.Lost(w.Conn, id, loss)
 }
 
 // webBytes records the time of every byte of a response.
@@ -85,15 +85,15 @@ type webBytes struct {
 func (b webBytes) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if n > 0 {
-		b.w.hears()
+		b.w.noteByte()
 	}
 	return n, err
 }
 
-// hearStray passes on text from a stream that is not a message.
-func (w *web) hearStray(text []byte) {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
+// deliverStray passes on text from a stream that is not a message.
+func (w *web) deliverStray(text []byte) {
+	w.readerMu.Lock()
+	defer w.readerMu.Unlock()
 	w.stray([]byte(w.remote.secrets.Redact(string(text))))
-	w.hear.Rest(w.Conn)
+	w.reader.Rest(w.Conn)
 }

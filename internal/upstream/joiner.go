@@ -11,8 +11,8 @@ type joiner struct {
 }
 
 const (
-	joinLines = 10_000
-	joinBytes = 4 << 20
+	maxJoinLines = 10_000
+	maxJoinBytes = 4 << 20
 )
 
 func (j *joiner) open() bool { return len(j.lines) > 0 }
@@ -21,7 +21,7 @@ func (j *joiner) open() bool { return len(j.lines) > 0 }
 // lines that turned out not to be part of one.
 func (j *joiner) add(line []byte) (whole []byte, strays [][]byte) {
 	begins := string(bytes.TrimSpace(line)) == "{"
-	if begins && line[0] == '{' || len(j.lines) >= joinLines || j.size > joinBytes {
+	if begins && line[0] == '{' || len(j.lines) >= maxJoinLines || j.size > maxJoinBytes {
 		strays = j.giveUp() // what was begun before has no end
 	}
 	if !j.open() && !begins {

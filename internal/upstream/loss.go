@@ -32,8 +32,8 @@ func (l Loss) MayHaveKilled() bool {
 	return l.Delivery == fault.Unknown && l.Status == 0 && l.Code != fault.AnswerMissing
 }
 
-// retryAfterMost is the longest Retry-After that gauze honors; beyond it the caller decides.
-const retryAfterMost = time.Minute
+// maxRetryAfter is the longest Retry-After that gauze honors; beyond it the caller decides.
+const maxRetryAfter = time.Minute
 
 // refusal interprets a status that is not a success: whether the request ran, and whether a retry
 // can help. The body is not a JSON-RPC response.
@@ -73,7 +73,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 	if body, ok := res.Body.(*unauthorizedBody); ok {
 		l.Detail = "authorization failed: " + redact.Quote(body.reason.Error()) + "; " + l.Detail
 	}
-	if l.After > retryAfterMost {
+	if l.After > maxRetryAfter {
 		l.Final = true
 		l.Detail += fmt.Sprintf("; retry after %v", l.After)
 	}

@@ -71,17 +71,17 @@ func (o *outbox) write() {
 		return
 	}
 	n, err := o.f.tryWrite(o.pending)
-	o.took(n, err)
+	o.wrote(n, err)
 	if len(o.pending) > 0 && o.err == nil {
 		o.flushing = true
 		go o.drain()
 	}
 }
 
-func (o *outbox) took(n int, err error) {
+func (o *outbox) wrote(n int, err error) {
 	o.pending = o.pending[n:]
 	if len(o.pending) == 0 {
-		o.room = small(o.room)
+		o.room = shrunk(o.room)
 	}
 	o.count(n, err)
 }
@@ -108,8 +108,8 @@ func (o *outbox) await() {
 	}
 }
 
-// small returns room, or nil if one large message made it too big to keep.
-func small(room []byte) []byte {
+// shrunk returns room, or nil if one large message made it too big to keep.
+func shrunk(room []byte) []byte {
 	if cap(room) > 1<<20 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (o *outbox) drain() {
 			batch = batch[n:]
 			o.count(n, err)
 		}
-		o.spare = small(room)
+		o.spare = shrunk(room)
 	}
 	o.flushing = false
 	o.moved.Broadcast()
@@ -141,9 +141,9 @@ func (o *outbox) drain() {
 // pieceSize is how much is written at a time: the capacity of a pipe.
 const pieceSize = 64 << 10
 
-// partingGrace is how long killed processes have to close the pipe. A large one on a busy machine
+// closePipeGrace is how long killed processes have to close the pipe. A large one on a busy machine
 // takes a while.
-const partingGrace = 500 * time.Millisecond
+const closePipeGrace = 500 * time.Millisecond
 
 // blocked reports whether bytes wait for the server to read.
 func (o *outbox) blocked() bool {
@@ -154,7 +154,7 @@ func (o *outbox) blocked() bool {
 
 // settle ends all writing, at the latest at deadline. It returns how many bytes were written and
 // how many of those were provably never read.
-func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) {
+func (o *outbox) settle(deadline time.Time) (written, unreadBytes int64, proven bool) {
 	o.f.stop(deadline)
 	o.mu.Lock()
 	for o.flushing {
@@ -166,6 +166,6 @@ func (o *outbox) settle(deadline time.Time) (written, never int64, proven bool) 
 	o.moved.Broadcast()
 	written = o.written
 	o.mu.Unlock()
-	never, proven = o.f.unread() // may take a moment; no lock is held
-	return written, never, proven
+	unreadBytes, proven = o.f.unread() // may take a moment; no lock is held
+	return written, unreadBytes, proven
 }

@@ -18,20 +18,20 @@ import (
 // pipes is the link to a process that gauze started.
 type pipes struct {
 	*Conn
-	proc *process
-	out  *outbox
-	kin  family
-	rest int    // bytes read after the deadline; used by the reading goroutine
-	half []byte // the beginning of an unfinished line; used by the reading goroutine
+	proc   *process
+	out    *outbox
+	family family
+	rest   int    // bytes read after the deadline; used by the reading goroutine
+	half   []byte // the beginning of an unfinished line; used by the reading goroutine
 
 	// Valid once the connection is done.
-	written int64
-	never   int64
-	proven  bool
+	written     int64
+	unreadBytes int64
+	proven      bool
 }
 
 // launchConn starts the server and begins to read its output.
-func launchConn(spec launch.Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
+func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer, guard *guard) (*Conn, error) {
 	guard.arm()
 	proc, err := start(spec)
 	if err != nil {
@@ -39,7 +39,7 @@ func launchConn(spec launch.Spec, generation int, hear Reader, logs io.Writer, g
 	}
 	// First of all: from here on the server must not outlive gauze.
 	proc.guardedBy(guard)
-	c := newConn(generation, proc.started, hear, logs)
+	c := newConn(generation, proc.started, reader, logs)
 	p := &pipes{Conn: c, proc: proc, out: newOutbox(proc.stdin)}
 	c.link, c.pipes = p, p
 	go p.serve(guard)
@@ -60,20 +60,20 @@ func (p *pipes) pid() int                                                 { retu
 
 // settle waits for the exit of a server that is being killed.
 func (p *pipes) settle() {
-	if p.kin.dying(&p.proc.group) {
-		p.proc.endedWithin(noticeTime, p.done)
+	if p.family.dying(&p.proc.group) {
+		p.proc.endedWithin(launcherGrace, p.done)
 	}
 }
 
-// noticeTime is how long a launcher has to notice that its server is gone. If it keeps running, the
+// launcherGrace is how long a launcher has to notice that its server is gone. If it keeps running, the
 // process that exited was a helper.
-const noticeTime = 50 * time.Millisecond
+const launcherGrace = 50 * time.Millisecond
 
 func (p *pipes) delivery(end int64) fault.Delivery {
 	if Seeded("offset-by-one") {
 		end += 2 // the message the server read last counts as unread
 	}
-	if end > p.written || p.proven && end > p.written-p.never {
+	if end > p.written || p.proven && end > p.written-p.unreadBytes {
 		return fault.Unsent
 	}
 	return fault.Unknown
@@ -83,9 +83,9 @@ func (p *pipes) delivery(end int64) fault.Delivery {
 // left the process group.
 const drainGrace = 250 * time.Millisecond
 
-// pipeMost is the capacity of a pipe. A grandchild that left the group and keeps writing is not
+// maxPipeBytes is the capacity of a pipe. A grandchild that left the group and keeps writing is not
 // read beyond it.
-const pipeMost = 1 << 20
+const maxPipeBytes = 1 << 20
 
 // serve owns the process from its start to its last byte.
 func (p *pipes) serve(guard *guard) {
@@ -127,7 +127,7 @@ func (p *pipes) serve(guard *guard) {
 	} else {
 		streams.Wait()
 	}
-	p.written, p.never, p.proven = p.out.settle(time.Unix(1, 0))
+	p.written, p.unreadBytes, p.proven = p.out.settle(time.Unix(1, 0))
 	p.proc.stdin.Close()
 	if !Seeded("no-fence") {
 		p.proc.stdout.Close()
@@ -140,7 +140,7 @@ func (p *pipes) serve(guard *guard) {
 		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Signal: signalOf(state), Ran: p.ended.Sub(p.Started),
 		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason, Used: p.used.Load(),
 	}
-	if first := time.Duration(p.spoke.Load()); first > 0 {
+	if first := time.Duration(p.firstMessage.Load()); first > 0 {
 		p.evidence.Stage, p.evidence.Served = Spoke, p.evidence.Ran-first
 	}
 	close(p.done)
@@ -176,10 +176,10 @@ func (p *pipes) listen() {
 		var long *wire.TooLong
 		switch {
 		case err == nil && len(bytes.TrimSpace(line)) > 0:
-			p.take(&in, line)
+			p.accept(&in, line)
 		case err == nil: // an empty line is ignored
 		case errors.As(err, &long):
-			p.hear.TooLong(p.Conn, long)
+			p.reader.TooLong(p.Conn, long)
 			if long.Endless {
 				p.End("it writes an endless line to its stdout", true)
 			}
@@ -189,18 +189,18 @@ func (p *pipes) listen() {
 				p.half = bytes.Clone(lines.Unfinished()[:min(n, MaxStdoutBytes)])
 				p.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", n))
 			}
-			p.hear.Rest(p.Conn)
+			p.reader.Rest(p.Conn)
 			// EOF does not mean that it exited: a server that closed its stdout but keeps running
 			// can never answer again.
 			p.afterEOF()
 			return
 		default:
-			p.hear.Rest(p.Conn)
+			p.reader.Rest(p.Conn)
 			p.afterEOF()
 			return
 		}
 		if !lines.Buffered() {
-			p.hear.Rest(p.Conn)
+			p.reader.Rest(p.Conn)
 		}
 	}
 }
@@ -217,9 +217,9 @@ type incoming struct {
 	multi    joiner
 }
 
-// take passes on the messages on a line. A line with anything else on it is stray as a whole:
+// accept passes on the messages on a line. A line with anything else on it is stray as a whole:
 // nothing is recovered by guessing.
-func (p *pipes) take(in *incoming, line []byte) {
+func (p *pipes) accept(in *incoming, line []byte) {
 	messages, ok := scanLine(in.messages[:0], line)
 	if !ok {
 		whole, strays := in.multi.add(line)
@@ -236,9 +236,9 @@ func (p *pipes) take(in *incoming, line []byte) {
 		return
 	}
 	in.messages = messages
-	p.speaks()
+	p.noteMessage()
 	for i := range messages {
-		p.hear.Message(p.Conn, &messages[i])
+		p.reader.Message(p.Conn, &messages[i])
 	}
 }
 
@@ -278,7 +278,7 @@ type stamped struct{ p *pipes }
 
 func (s stamped) Read(b []byte) (int, error) {
 	n, err := s.p.proc.stdout.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) && s.p.rest < pipeMost {
+	if errors.Is(err, os.ErrDeadlineExceeded) && s.p.rest < maxPipeBytes {
 		// The reader may have been blocked past the deadline by a client that did not read. What a
 		// dead server wrote still counts.
 		if n = tryRead(s.p.proc.stdout, b); n > 0 {
@@ -287,8 +287,8 @@ func (s stamped) Read(b []byte) (int, error) {
 		}
 	}
 	if n > 0 {
-		s.p.hears()
-		s.p.inMid.Store(b[n-1] != '\n')
+		s.p.noteByte()
+		s.p.midLine.Store(b[n-1] != '\n')
 	}
 	return n, err
 }

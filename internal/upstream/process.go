@@ -144,9 +144,9 @@ const (
 	termGrace  = 3 * time.Second // after SIGTERM
 )
 
-// StopMost is the longest time that ending a server takes: writing what is queued, the steps above,
+// MaxStopTime is the longest time that ending a server takes: writing what is queued, the steps above,
 // reading its last output.
-const StopMost = closeGrace + closeGrace + termGrace + drainGrace
+const MaxStopTime = closeGrace + closeGrace + termGrace + drainGrace
 
 // stop ends the server and returns when the leader was reaped and the group is gone. Closing hurry
 // skips the wait for a voluntary exit.

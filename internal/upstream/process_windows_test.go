@@ -156,7 +156,7 @@ func TestVitalsOfAServerThatIsGoneAreUnknown(t *testing.T) {
 }
 
 // runs reports whether a process still runs after wait. One that was ended may
-// take a moment.
+// accept a moment.
 func runs(pid int, wait time.Duration) bool {
 	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {

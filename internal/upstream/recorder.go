@@ -83,12 +83,12 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 			return res, err // canceled by gauze
 		}
 		err = conn.Load().reason(err)
-		r.note(&Response{Method: req.Method, URL: openly(req.URL), Failed: cleaned(plain(err), r.secret), Errno: Errno(err)})
+		r.note(&Response{Method: req.Method, URL: publicURL(req.URL), Failed: cleaned(errText(err), r.secret), Errno: Errno(err)})
 		return res, err
 	}
 	seen := responseOf(res, r.secret)
 	r.note(&seen)
-	res.Body = &overheard{ReadCloser: res.Body, r: r, seen: &seen, streams: contentType(res) == "text/event-stream"}
+	res.Body = &recordedBody{ReadCloser: res.Body, r: r, seen: &seen, streams: contentType(res) == "text/event-stream"}
 	return res, nil
 }
 
@@ -96,12 +96,12 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 func responseOf(res *http.Response, secret redact.Secrets) Response {
 	header := func(name string) string { return cleaned(res.Header.Get(name), secret) }
 	seen := Response{
-		Method: res.Request.Method, URL: openly(res.Request.URL), Status: res.StatusCode,
+		Method: res.Request.Method, URL: publicURL(res.Request.URL), Status: res.StatusCode,
 		ContentType: header("Content-Type"), Authenticate: header("WWW-Authenticate"), Allow: header("Allow"),
 		Session: res.Header.Get("Mcp-Session-Id") != "",
 	}
 	if at, err := res.Location(); err == nil {
-		seen.Location = cleaned(openly(at), secret)
+		seen.Location = cleaned(publicURL(at), secret)
 	}
 	return seen
 }
@@ -126,11 +126,11 @@ func cleaned(text string, secret redact.Secrets) string {
 	return text[:min(len(text), MaxTextBytes)]
 }
 
-// openly returns an address without parts that may be secret.
-func openly(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
+// publicURL returns an address without parts that may be secret.
+func publicURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
-// overheard records the first bytes of a body.
-type overheard struct {
+// recordedBody records the first bytes of a body.
+type recordedBody struct {
 	io.ReadCloser
 	r       *recorder
 	seen    *Response
@@ -138,7 +138,7 @@ type overheard struct {
 	ended   bool // guarded by the recorder's mutex
 }
 
-func (b *overheard) Read(p []byte) (int, error) {
+func (b *recordedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.r.mu.Lock()
 	defer b.r.mu.Unlock()
@@ -151,7 +151,7 @@ func (b *overheard) Read(p []byte) (int, error) {
 const bodyTimeout = 500 * time.Millisecond
 
 // Close reads the first bytes if they have not been read: they may explain the error.
-func (b *overheard) Close() error {
+func (b *recordedBody) Close() error {
 	b.r.mu.Lock()
 	want := MaxTextBytes - len(b.seen.Body)
 	if b.ended || b.streams {

@@ -101,10 +101,10 @@ func (r *relay) rest(d time.Duration) {
 	}
 }
 
-// relayGrace limits how long a reader of gauze's stderr that does not read can delay close.
-const relayGrace = 200 * time.Millisecond
+// relayCloseTimeout limits how long a reader of gauze's stderr that does not read can delay close.
+const relayCloseTimeout = 200 * time.Millisecond
 
-// close passes on what is left if that is possible within relayGrace.
+// close passes on what is left if that is possible within relayCloseTimeout.
 func (r *relay) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -116,6 +116,6 @@ func (r *relay) close() {
 	}
 	select {
 	case <-r.done:
-	case <-time.After(relayGrace):
+	case <-time.After(relayCloseTimeout):
 	}
 }

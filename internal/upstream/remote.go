@@ -21,32 +21,32 @@ import (
 // Remote is shared by all connections to one URL: the pool of TCP connections, and the transport
 // that the server uses.
 type Remote struct {
-	address atomic.Pointer[url.URL]
-	header  []launch.Header
-	client  *http.Client
-	way     atomic.Int32            // untried, streamable or twoWays
-	served  atomic.Bool             // a request of some client was answered
-	moved   atomic.Pointer[url.URL] // the target of a redirect; nil if there was none
-	secrets remoteSecrets           // the values of the headers and secrets in the address
-	opaque  bool                    // the client has a caller's transport: when a request is written is not known
+	address   atomic.Pointer[url.URL]
+	header    []launch.Header
+	client    *http.Client
+	transport atomic.Int32            // untried, streamable or httpSSE
+	served    atomic.Bool             // a request of some client was answered
+	moved     atomic.Pointer[url.URL] // the target of a redirect; nil if there was none
+	secrets   remoteSecrets           // the values of the headers and secrets in the address
+	opaque    bool                    // the client has a caller's transport: when a request is written is not known
 
-	authorize func(context.Context, *http.Request, *http.Response) error // see Access
-	patient   time.Duration                                              // maximum time from the first byte of a response to the end of its header
+	authorize  func(context.Context, *http.Request, *http.Response) error // see Access
+	headerWait time.Duration                                              // maximum time from the first byte of a response to the end of its header
 }
 
 // The transports of MCP over HTTP. The one a server uses is detected by trying.
 const (
 	untried    = iota
 	streamable // POST, answered with JSON or a stream
-	twoWays    // HTTP+SSE of 2024-11-05: responses come on a GET stream
+	httpSSE    // HTTP+SSE of 2024-11-05: responses come on a GET stream
 )
 
 // Limits on a server before it has answered.
 const (
 	connectTimeout = 5 * time.Second  // the system's own timeout is minutes
 	headerTimeout  = 10 * time.Second // a header that takes longer is an attack
-	headerMost     = 64 << 10
-	idleConns      = 64 // kept open between calls
+	maxHeaderBytes = 64 << 10
+	maxIdleConns   = 64 // kept open between calls
 )
 
 // NewRemote prepares to reach the server at the URL of spec.
@@ -79,8 +79,8 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 			return &watchedConn{Conn: conn}, nil
 		},
 		TLSHandshakeTimeout:    connectTimeout,
-		MaxResponseHeaderBytes: headerMost,
-		MaxIdleConnsPerHost:    idleConns,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConnsPerHost:    maxIdleConns,
 		IdleConnTimeout:        90 * time.Second,
 		ForceAttemptHTTP2:      true,
 		// With HTTP/2 one connection serves all requests, so a dead one must be detected: canceling
@@ -93,7 +93,7 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
 	}
-	remote := &Remote{header: spec.Header, patient: headerTimeout, client: &http.Client{
+	remote := &Remote{header: spec.Header, headerWait: headerTimeout, client: &http.Client{
 		Transport: transport,
 		// By default, net/http would follow to any host, with the body and almost every header.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -136,9 +136,9 @@ func proxyOf(to *url.URL) string {
 // often loses them while it is still writing.
 type watchedConn struct {
 	net.Conn
-	spilt atomic.Bool
-	heard atomic.Bool
-	alien atomic.Pointer[string]
+	writeFailed atomic.Bool
+	heard       atomic.Bool
+	nonHTTP     atomic.Pointer[string]
 }
 
 func (c *watchedConn) Read(b []byte) (int, error) {
@@ -146,7 +146,7 @@ func (c *watchedConn) Read(b []byte) (int, error) {
 	if n > 0 && !c.heard.Swap(true) {
 		const http, few = "HTTP/", 80
 		if first := string(b[:min(n, few)]); !strings.HasPrefix(first, http[:min(len(http), n)]) {
-			c.alien.Store(&first)
+			c.nonHTTP.Store(&first)
 		}
 	}
 	return n, err
@@ -155,7 +155,7 @@ func (c *watchedConn) Read(b []byte) (int, error) {
 func (c *watchedConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
-		c.spilt.Store(true)
+		c.writeFailed.Store(true)
 	}
 	return n, err
 }
@@ -163,10 +163,10 @@ func (c *watchedConn) Write(b []byte) (int, error) {
 // reason returns why a request failed. A peer that does not speak HTTP is disconnected, and the
 // write that fails then would hide it.
 func (c *watchedConn) reason(err error) error {
-	if c == nil || c.alien.Load() == nil {
+	if c == nil || c.nonHTTP.Load() == nil {
 		return err
 	}
-	first, _, _ := strings.Cut(*c.alien.Load(), "\r\n")
+	first, _, _ := strings.Cut(*c.nonHTTP.Load(), "\r\n")
 	return fmt.Errorf("malformed HTTP response %q", first) // the wording of net/http
 }
 

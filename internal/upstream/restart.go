@@ -74,17 +74,17 @@ func (p plan) final() bool { return p.permanent || p.open || p.refused || p.abse
 // arguments.
 type restarts struct {
 	Restart
-	failures int         // consecutive useless generations
-	recent   []time.Time // when they ended, within Period
-	opens    int
-	worked   bool   // a generation was useful, so the server is able to start
-	same     string // signature of the last early exit
-	sames    int    // how often it was seen in a row
+	failures  int         // consecutive useless generations
+	recent    []time.Time // when they ended, within Period
+	opens     int
+	worked    bool   // a generation was useful, so the server is able to start
+	same      string // signature of the last early exit
+	sameCount int    // how often it was seen in a row
 }
 
-// sameEarlyEnds is how many equal exits before the first message show that a server cannot start. A
+// maxEarlyExits is how many equal exits before the first message show that a server cannot start. A
 // server that worked before can: the obstacle may be temporary.
-const sameEarlyEnds = 3
+const maxEarlyExits = 3
 
 // after decides what follows the end of a generation. chance is uniform in [0,1).
 func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
@@ -102,18 +102,18 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		return plan{code: fault.ServerUnavailable, detail: e.Sentence()}
 	}
 	if e.Stage >= Spoke {
-		r.same, r.sames = "", 0
+		r.same, r.sameCount = "", 0
 	} else if sign := e.Signature(); sign == r.same {
-		r.sames++
+		r.sameCount++
 	} else {
-		r.same, r.sames = sign, 1
+		r.same, r.sameCount = sign, 1
 	}
 	if code, detail, ok := permanent(e); ok {
 		return plan{permanent: true, code: code, detail: detail}
 	}
-	if !r.worked && e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
+	if !r.worked && e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sameCount >= maxEarlyExits {
 		return plan{permanent: true, code: fault.ServerExitsEarly,
-			detail: fmt.Sprintf("it exited %d times in the same way (%s) before sending a message", r.sames, e.Exit)}
+			detail: fmt.Sprintf("it exited %d times in the same way (%s) before sending a message", r.sameCount, e.Exit)}
 	}
 
 	kept := r.recent[:0]
@@ -140,16 +140,21 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		p.code = fault.SpawnFailed
 	}
 	if (r.failures > 0 || notStarted) && r.Backoff > 0 {
-		ceiling := min(r.Backoff<<min(r.failures, 20), r.Cap)
-		p.wait = time.Duration(chance * float64(ceiling))
+		p.wait = jitter(r.Backoff, r.failures, r.Cap, chance)
 	}
 	r.failures++
 	return p
 }
 
-// unreachedCap is the longest wait between two tries to reach a server that is down. A try costs it
+// jitter returns a random part of base, doubled n times and limited to most. chance is uniform in
+// [0,1).
+func jitter(base time.Duration, n int, most time.Duration, chance float64) time.Duration {
+	return time.Duration(chance * float64(min(base<<min(n, 20), most)))
+}
+
+// maxUnreachedWait is the longest wait between two tries to reach a server that is down. A try costs it
 // nothing, so trying does not stop and its return is noticed soon.
-const unreachedCap = 5 * time.Second
+const maxUnreachedWait = 5 * time.Second
 
 // unreached decides what follows when a server at a URL accepted no connection or was useless: it
 // did not answer, could not be initialized again, or forgot the session before it answered a call,
@@ -162,15 +167,15 @@ func (r *restarts) unreached(e Evidence, chance float64) plan {
 		return plan{refused: true, code: e.Refused.Code, detail: e.Refused.Detail}
 	}
 	r.failures++
-	p := plan{code: fault.ServerUnreachable, detail: e.Sentence(), absent: e.Stage < Spoke && r.failures >= sameEarlyEnds}
+	p := plan{code: fault.ServerUnreachable, detail: e.Sentence(), absent: e.Stage < Spoke && r.failures >= maxEarlyExits}
 	switch {
 	case untrusted(e.Spawn):
 		return plan{permanent: true, code: fault.TLSFailed, detail: e.Sentence()}
-	case notFoundHost(e.Spawn) && r.failures >= sameEarlyEnds:
+	case notFoundHost(e.Spawn) && r.failures >= maxEarlyExits:
 		return plan{permanent: true, code: fault.HostNotFound, detail: e.Sentence()}
 	}
 	if r.failures > 1 && r.Backoff > 0 {
-		p.wait = time.Duration(chance * float64(min(r.Backoff<<min(r.failures, 20), unreachedCap)))
+		p.wait = jitter(r.Backoff, r.failures, maxUnreachedWait, chance)
 	}
 	return p
 }

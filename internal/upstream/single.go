@@ -52,7 +52,7 @@ func (s *Single) Close() Evidence {
 	}
 	if s.recorder != nil {
 		e.Stage, e.HTTP = s.recorder.finish()
-		if s.spoke.Load() > 0 {
+		if s.firstMessage.Load() > 0 {
 			e.Stage = Spoke
 		}
 	}
@@ -64,7 +64,7 @@ func (s *Single) Transport() string {
 	switch {
 	case s.recorder == nil:
 		return "stdio"
-	case s.recorder.remote.way.Load() == twoWays:
+	case s.recorder.remote.transport.Load() == httpSSE:
 		return "sse"
 	}
 	return "http"

@@ -14,23 +14,23 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// standMost limits how long the messages after notifications/initialized wait for the standing
+// standTimeout limits how long the messages after notifications/initialized wait for the standing
 // stream. What a server sends before that stream is open is lost.
-const standMost = time.Second
+const standTimeout = time.Second
 
 // stand opens the stream on which a legacy server sends what belongs to no request, once per
 // connection, and waits until it is open. Not every server has one.
 func (w *web) stand(ctx context.Context) {
 	stands := make(chan struct{})
 	w.mu.Lock()
-	if w.standing || w.closed || w.remote.way.Load() == twoWays {
+	if w.standing || w.closed || w.remote.transport.Load() == httpSSE {
 		w.mu.Unlock()
 		return
 	}
 	w.standing = true
-	w.heeding.Go(func() { w.listen(sync.OnceFunc(func() { close(stands) })) })
+	w.streams.Go(func() { w.listen(sync.OnceFunc(func() { close(stands) })) })
 	w.mu.Unlock()
-	timer := time.NewTimer(standMost)
+	timer := time.NewTimer(standTimeout)
 	defer timer.Stop()
 	select {
 	case <-stands:
@@ -39,21 +39,21 @@ func (w *web) stand(ctx context.Context) {
 	}
 }
 
-// livedLong is how long a stream must stay open to count as accepted.
-const livedLong = 5 * time.Second
+// minStreamLife is how long a stream must stay open to count as accepted.
+const minStreamLife = 5 * time.Second
 
 // listen keeps the standing stream open. It calls answered when it is known whether the server has
 // one.
 func (w *web) listen(answered func()) {
 	defer answered()
-	t := &track{}
+	t := &position{}
 	opened := false
 	for {
 		asked := time.Now()
-		res, err := w.get(w.still, t.last)
+		res, err := w.get(w.streamCtx, t.last)
 		answered()
 		switch {
-		case w.still.Err() != nil:
+		case w.streamCtx.Err() != nil:
 			return
 		case err != nil:
 			if reason, dead := unreachable(err); dead {
@@ -66,13 +66,13 @@ func (w *web) listen(answered func()) {
 			}
 			opened = true
 			w.stands()
-			w.hearStanding(res, t)
+			w.readStanding(res, t)
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
 			// Servers without a standing stream say so in many ways. The next request shows whether
 			// the session is gone.
-			if refused, _ := refusesSession(res.StatusCode, body); refused && opened && w.hasSession() && w.forgotten(w.still) {
+			if refused, _ := refusesSession(res.StatusCode, body); refused && opened && w.hasSession() && w.sessionForgotten(w.streamCtx) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return
 			}
@@ -80,10 +80,10 @@ func (w *web) listen(answered func()) {
 				return // the server has no standing stream
 			}
 		}
-		if t.heard > 0 || time.Since(asked) > livedLong {
+		if t.heard > 0 || time.Since(asked) > minStreamLife {
 			t.heard, t.wait = 0, backoff{}
 		}
-		if !t.wait.pause(w.still, t.retry) {
+		if !t.wait.pause(w.streamCtx, t.retry) {
 			return
 		}
 	}
@@ -96,14 +96,14 @@ func (w *web) stands() {
 }
 
 func (w *web) gap() {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
-	w.hear.Gap(w.Conn)
-	w.hear.Rest(w.Conn)
+	w.readerMu.Lock()
+	defer w.readerMu.Unlock()
+	w.reader.Gap(w.Conn)
+	w.reader.Rest(w.Conn)
 }
 
-// hearStanding reads the standing stream to its end.
-func (w *web) hearStanding(res *http.Response, t *track) error {
+// readStanding reads the standing stream to its end.
+func (w *web) readStanding(res *http.Response, t *position) error {
 	defer res.Body.Close()
 	defer t.cut()
 	events := newSSEReader(webBytes{w, res.Body}, standingBuffer)
@@ -112,23 +112,23 @@ func (w *web) hearStanding(res *http.Response, t *track) error {
 		if err != nil {
 			return err
 		}
-		if !t.take(e) || len(e.data) == 0 {
+		if !t.accept(e) || len(e.data) == 0 {
 			continue
 		}
-		if _, ok := w.hearAll(e.data, nil, 0); !ok {
-			w.hearStray(e.data)
+		if _, ok := w.deliverAll(e.data, nil, 0); !ok {
+			w.deliverStray(e.data)
 		}
 	}
 }
 
-// knowsTheWay waits until the transport of the server is known; the first request detects it. It
+// awaitTransport waits until the transport of the server is known; the first request detects it. It
 // returns false if the link ended before that.
-func (w *web) knowsTheWay(x *exchange) bool {
-	switch w.remote.way.Load() {
+func (w *web) awaitTransport(x *exchange) bool {
+	switch w.remote.transport.Load() {
 	case streamable:
 		return true
-	case twoWays:
-		return w.openOld(x)
+	case httpSSE:
+		return w.openHTTPSSE(x)
 	}
 	w.mu.Lock()
 	first := !w.trying
@@ -139,7 +139,7 @@ func (w *web) knowsTheWay(x *exchange) bool {
 	}
 	select {
 	case <-w.tried:
-		return w.remote.way.Load() != twoWays || w.openOld(x)
+		return w.remote.transport.Load() != httpSSE || w.openHTTPSSE(x)
 	case <-x.ctx.Done():
 		return false
 	}
@@ -148,13 +148,13 @@ func (w *web) knowsTheWay(x *exchange) bool {
 // found lets the waiting requests continue.
 func (w *web) found(res *http.Response) {
 	if res.StatusCode < 300 {
-		w.remote.way.CompareAndSwap(untried, streamable)
+		w.remote.transport.CompareAndSwap(untried, streamable)
 		w.setKnown(false)
 	}
-	w.wayTried()
+	w.transportTried()
 }
 
-func (w *web) wayTried() {
+func (w *web) transportTried() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
@@ -177,18 +177,18 @@ func (x *exchange) answersElsewhere(res *http.Response) bool {
 		return false
 	}
 	if contentType(res) == "application/json" && res.StatusCode != http.StatusMethodNotAllowed {
-		return false // it speaks JSON-RPC here, so the rejection is meant
+		return false // it noteMessage JSON-RPC here, so the rejection is meant
 	}
-	if !x.w.openOld(x) {
+	if !x.w.openHTTPSSE(x) {
 		return false
 	}
-	x.w.remote.way.Store(twoWays)
+	x.w.remote.transport.Store(httpSSE)
 	return true
 }
 
-// openOld opens the stream of the HTTP+SSE transport, once per connection, and learns where to
+// openHTTPSSE opens the stream of the HTTP+SSE transport, once per connection, and learns where to
 // post.
-func (w *web) openOld(x *exchange) bool {
+func (w *web) openHTTPSSE(x *exchange) bool {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	w.mu.Lock()
@@ -200,7 +200,7 @@ func (w *web) openOld(x *exchange) bool {
 	// If the server is known to use HTTP+SSE, the link ends when its stream cannot be opened:
 	// nothing can be sent without it.
 	failed := func(err error) bool {
-		if w.remote.way.Load() == twoWays {
+		if w.remote.transport.Load() == httpSSE {
 			w.fail(failure{err: err})
 		}
 		return false
@@ -209,7 +209,7 @@ func (w *web) openOld(x *exchange) bool {
 	if err != nil {
 		reason, dead := unreachable(err)
 		if !dead {
-			reason = errors.New(plain(err))
+			reason = errors.New(errText(err))
 		}
 		return failed(reason)
 	}
@@ -225,7 +225,7 @@ func (w *web) openOld(x *exchange) bool {
 	if e.name != "endpoint" || bad != nil {
 		w.noteRefusal(res, nil)
 		res.Body.Close()
-		defer w.remote.way.CompareAndSwap(twoWays, untried) // its transport may have changed
+		defer w.remote.transport.CompareAndSwap(httpSSE, untried) // its transport may have changed
 		return failed(errors.New("its stream did not open: " + w.remote.statusLine(res, nil)))
 	}
 	to = w.remote.address.Load().ResolveReference(to)
@@ -237,18 +237,18 @@ func (w *web) openOld(x *exchange) bool {
 	w.mu.Lock()
 	w.post, w.standing = to, true
 	w.mu.Unlock()
-	w.heeding.Go(func() { w.hearOld(res, events) })
+	w.streams.Go(func() { w.readHTTPSSE(res, events) })
 	return true
 }
 
-// hearOld reads the one stream of the HTTP+SSE transport. The session ends with it.
-func (w *web) hearOld(res *http.Response, events *sseReader) {
+// readHTTPSSE reads the one stream of the HTTP+SSE transport. The session ends with it.
+func (w *web) readHTTPSSE(res *http.Response, events *sseReader) {
 	defer res.Body.Close()
 	for {
 		e, err := events.next()
 		if err != nil {
 			if w.ctx.Err() == nil {
-				w.fail(failure{err: errors.New("its stream ended: " + plain(err)), gone: true})
+				w.fail(failure{err: errors.New("its stream ended: " + errText(err)), gone: true})
 			}
 			return
 		}
@@ -258,8 +258,8 @@ func (w *web) hearOld(res *http.Response, events *sseReader) {
 		if m, _, err := wire.Scan(e.data); err == nil && m.Kind == wire.Response && m.Result != nil && w.initializing(m.ID) {
 			w.initialized(http.Header{}, m.Result)
 		}
-		if _, ok := w.hearAll(e.data, nil, 0); !ok {
-			w.hearStray(e.data)
+		if _, ok := w.deliverAll(e.data, nil, 0); !ok {
+			w.deliverStray(e.data)
 		}
 	}
 }
@@ -292,10 +292,10 @@ const sessionTimeout = 5 * time.Second
 // sessionCheckID is the id of the ping that checks whether a session exists.
 const sessionCheckID = `"gauze-session"`
 
-// forgotten reports whether the server no longer knows the session. One rejected request does not
+// sessionForgotten reports whether the server no longer knows the session. One rejected request does not
 // prove it: a server may act and then answer 404, and one of several replicas may not know the
 // session. If a ping in the same session is rejected in the same way, the session is gone.
-func (w *web) forgotten(ctx context.Context) bool {
+func (w *web) sessionForgotten(ctx context.Context) bool {
 	select {
 	case <-w.failed:
 		if w.failure.gone {

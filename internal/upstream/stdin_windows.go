@@ -118,7 +118,7 @@ func (p *stdinPipe) Write(b []byte) (int, error) {
 // checkClosed ends a write that waits for room if the server closed its stdin.
 func (p *stdinPipe) checkClosed() {
 	if p.alone() {
-		p.take()
+		p.empty()
 	}
 	if p.writing.Load() {
 		p.watch.Reset(closedCheck)
@@ -131,7 +131,7 @@ func (p *stdinPipe) checkClosed() {
 func (p *stdinPipe) stop(deadline time.Time) {
 	p.deadline.Store(&deadline)
 	if !time.Now().Before(deadline) && p.deserted() {
-		p.take()
+		p.empty()
 	}
 	if p.SetWriteDeadline(deadline) != nil {
 		p.Close() // which ends them immediately
@@ -144,7 +144,7 @@ func (p *stdinPipe) unread() (n int64, proven bool) {
 	if !p.alone() {
 		return 0, false
 	}
-	p.take()
+	p.empty()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.taken, true
@@ -157,7 +157,7 @@ func (p *stdinPipe) untouched() bool { return false }
 
 // deserted waits until no other process holds the read end and reports whether that is so.
 func (p *stdinPipe) deserted() bool {
-	for limit := time.Now().Add(partingGrace); !p.alone(); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(closePipeGrace); !p.alone(); time.Sleep(time.Millisecond) {
 		if p.closed() || time.Now().After(limit) {
 			return false
 		}
@@ -182,9 +182,9 @@ func (p *stdinPipe) alone() bool {
 	return status == 0 && info.handles == 1
 }
 
-// take reads everything that is in the pipe. It must only be called if alone returns true:
+// empty reads everything that is in the pipe. It must only be called if alone returns true:
 // otherwise it would wait for a read of the server.
-func (p *stdinPipe) take() {
+func (p *stdinPipe) empty() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var buf [4 << 10]byte

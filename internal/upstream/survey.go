@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
 // AtLimit is what a server was doing when the probe stopped waiting.
@@ -36,8 +38,8 @@ type Survey struct {
 
 // Limits on a survey.
 const (
-	keptProcesses = 32
-	keptPorts     = 16
+	maxProcesses = 32
+	maxPorts     = 16
 )
 
 // surveyed is one process.
@@ -54,7 +56,7 @@ func surveyOf(leader int, all []surveyed, remote map[int]bool) Survey {
 	s := Survey{Surveyed: true}
 	for _, first := range []bool{true, false} {
 		for _, p := range all {
-			if (p.pid == leader) == first && len(s.Processes) < keptProcesses {
+			if (p.pid == leader) == first && len(s.Processes) < maxProcesses {
 				s.Processes = append(s.Processes, commandName(p.args))
 			}
 		}
@@ -62,7 +64,7 @@ func surveyOf(leader int, all []surveyed, remote map[int]bool) Survey {
 	for _, p := range all {
 		s.Moved += p.moved
 		for _, port := range p.listens {
-			if len(s.Ports) < keptPorts {
+			if len(s.Ports) < maxPorts {
 				s.Ports = append(s.Ports, port)
 			}
 		}
@@ -84,7 +86,7 @@ func hasLaunched(launcher int, all []surveyed) bool {
 		if p.parent != launcher {
 			continue
 		}
-		if shells[baseName(first(p.args))] || installs(p.args) {
+		if launch.IsShell(baseName(first(p.args))) || installs(p.args) {
 			if hasLaunched(p.pid, all) {
 				return true
 			}
@@ -95,22 +97,17 @@ func hasLaunched(launcher int, all []surveyed) bool {
 	return false
 }
 
-var (
-	shells       = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ash": true, "cmd": true}
-	interpreters = map[string]bool{"node": true, "nodejs": true, "python": true, "python3": true, "ruby": true, "perl": true}
-	installers   = map[string]bool{"npm": true, "npx": true, "pnpm": true, "pnpx": true, "yarn": true, "bunx": true, "uv": true, "uvx": true,
-		"pip": true, "pip3": true, "pipx": true, "docker": true, "podman": true, "cargo": true, "dotnet": true}
-)
+var interpreters = map[string]bool{"node": true, "nodejs": true, "python": true, "python3": true, "ruby": true, "perl": true}
 
 // installs reports whether the command may fetch a package before it starts it.
 func installs(args []string) bool {
-	if installers[baseName(first(args))] {
+	if launch.Installs(baseName(first(args))) {
 		return true
 	}
 	if len(args) > 2 && args[1] == "-m" {
-		return installers[args[2]]
+		return launch.Installs(args[2])
 	}
-	return installers[baseName(script(args))]
+	return launch.Installs(baseName(script(args)))
 }
 
 // commandName returns a name that can be shown: without arguments, which may contain a secret.

@@ -45,7 +45,7 @@ func (g *group) members() (found []surveyed) {
 	}
 	var others []surveyed
 	ours := map[int]bool{}
-	take := func(p surveyed) {
+	add := func(p surveyed) {
 		ours[p.pid] = true
 		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
 		p.args = strings.Split(string(bytes.TrimRight(line[:min(len(line), 4<<10)], "\x00")), "\x00")
@@ -67,7 +67,7 @@ func (g *group) members() (found []surveyed) {
 		}
 		parent, _ := strconv.Atoi(string(fields[1]))
 		if p := (surveyed{pid: pid, parent: parent}); string(fields[2]) == strconv.Itoa(g.id) {
-			take(p)
+			add(p)
 		} else {
 			others = append(others, p)
 		}
@@ -76,7 +76,7 @@ func (g *group) members() (found []surveyed) {
 		grown = false
 		for _, p := range others {
 			if ours[p.parent] && !ours[p.pid] {
-				take(p)
+				add(p)
 				grown = true
 			}
 		}

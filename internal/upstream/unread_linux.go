@@ -12,7 +12,7 @@ func (p *stdinPipe) unread() (n int64, proven bool) {
 		}
 		wait := 0
 		if left > 0 { // killed processes may not be gone yet
-			wait = int(partingGrace.Milliseconds())
+			wait = int(closePipeGrace.Milliseconds())
 		}
 		poll := []unix.PollFd{{Fd: int32(fd)}} // POLLERR is always reported
 		if _, err := unix.Poll(poll, wait); err != nil || poll[0].Revents&unix.POLLERR == 0 {

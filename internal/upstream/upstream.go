@@ -86,7 +86,7 @@ type Upstream struct {
 // session, Start the part of it from the launch of the server to its first message.
 type Recovery struct{ Took, Start time.Duration }
 
-const keptRecoveries = 10_000
+const maxRecoveries = 10_000
 
 // New returns an Upstream. Serve runs it.
 func New(o Options, user User) *Upstream {
@@ -163,7 +163,7 @@ func (u *Upstream) Serve(ctx context.Context) error {
 		attempts++
 		next := history.after(evidence, now, rand.Float64())
 		var verdict *fault.Fault
-		if errors.As(err, &verdict) && !u.onlyAway(verdict) {
+		if errors.As(err, &verdict) && !u.temporarilyAway(verdict) {
 			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
 		}
 		trouble := Trouble{
@@ -348,9 +348,9 @@ func (u *Upstream) connected(c *Conn) {
 	from := u.tracker.State()
 	u.tracker.Connected(c.Generation, now)
 	to := u.tracker.State()
-	u.learned = max(u.learned, 3*time.Duration(c.spoke.Load()))
-	if !u.died.IsZero() && len(u.recoveries) < keptRecoveries {
-		u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.spoke.Load())})
+	u.learned = max(u.learned, 3*time.Duration(c.firstMessage.Load()))
+	if !u.died.IsZero() && len(u.recoveries) < maxRecoveries {
+		u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.firstMessage.Load())})
 	}
 	u.mu.Unlock()
 	u.changed(c.Generation, from, to)

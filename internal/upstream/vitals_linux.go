@@ -65,7 +65,7 @@ func (f *family) dying(g *group) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, pid := range f.pids {
-		if doomed(pid) {
+		if isDying(pid) {
 			f.pids = nil
 			return true
 		}
@@ -89,9 +89,9 @@ func (f *family) count(g *group) {
 	f.pids, f.counting = pids, false
 }
 
-// doomed reports whether a process is gone, a zombie, or has a pending SIGKILL. Until it is
+// isDying reports whether a process is gone, a zombie, or has a pending SIGKILL. Until it is
 // scheduled again, it may still be sent messages that it will never answer.
-func doomed(pid int) bool {
+func isDying(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return true

@@ -20,36 +20,36 @@ import (
 // be reached.
 type web struct {
 	*Conn
-	remote   *Remote
-	ctx      context.Context // the parent of the context of every exchange
-	cancel   context.CancelFunc
-	still    context.Context // the context of the standing stream
-	hush     context.CancelFunc
-	running  sync.WaitGroup // the exchanges
-	heeding  sync.WaitGroup // the streams that belong to no exchange
-	hearing  sync.Mutex     // held while a message is passed to the reader
-	opening  sync.Mutex     // held while the HTTP+SSE stream is opened
-	checking sync.Mutex     // held while the session is checked
+	remote       *Remote
+	ctx          context.Context // the parent of the context of every exchange
+	cancel       context.CancelFunc
+	streamCtx    context.Context // the context of the standing stream
+	cancelStream context.CancelFunc
+	running      sync.WaitGroup // the exchanges
+	streams      sync.WaitGroup // the streams that belong to no exchange
+	readerMu     sync.Mutex     // held while a message is passed to the reader
+	opening      sync.Mutex     // held while the HTTP+SSE stream is opened
+	checking     sync.Mutex     // held while the session is checked
 
-	mu       sync.Mutex
-	moved    sync.Cond
-	last     int64
-	queued   []*exchange
-	live     map[int64]*exchange
-	accepted chan struct{} // closed when the last notification so far was accepted
-	closed   bool
-	over     chan struct{}            // closed when no exchange is running any more
-	late     map[int64]bool           // requests that continue after the end of the link
-	fates    map[int64]fault.Delivery // how far the messages got that were in flight at the end
-	session  string                   // the Mcp-Session-Id of a legacy server
-	version  string                   // the protocol version in the response to initialize
-	post     *url.URL                 // the endpoint of the HTTP+SSE transport; nil to post to the address itself
-	trying   bool                     // a request is detecting the transport
-	tried    chan struct{}            // closed once the transport is known
-	standing bool                     // the standing stream was requested
-	stood    bool                     // the standing stream was open at least once
-	refusals []Response               // the last responses that were not a success
-	known    bool                     // see setKnown
+	mu         sync.Mutex
+	moved      sync.Cond
+	last       int64
+	queued     []*exchange
+	live       map[int64]*exchange
+	accepted   chan struct{} // closed when the last notification so far was accepted
+	closed     bool
+	over       chan struct{}            // closed when no exchange is running any more
+	late       map[int64]bool           // requests that continue after the end of the link
+	deliveries map[int64]fault.Delivery // how far the messages got that were in flight at the end
+	session    string                   // the Mcp-Session-Id of a legacy server
+	version    string                   // the protocol version in the response to initialize
+	post       *url.URL                 // the endpoint of the HTTP+SSE transport; nil to post to the address itself
+	trying     bool                     // a request is detecting the transport
+	tried      chan struct{}            // closed once the transport is known
+	standing   bool                     // the standing stream was requested
+	stood      bool                     // the standing stream was open at least once
+	refusals   []Response               // the last responses that were not a success
+	known      bool                     // see setKnown
 
 	failing sync.Once
 	failed  chan struct{}
@@ -67,26 +67,26 @@ type failure struct {
 var errEnded = os.ErrClosed
 
 // dial prepares a connection. It sends nothing.
-func dial(remote *Remote, generation int, hear Reader, logs io.Writer) *Conn {
-	c := newConn(generation, time.Now(), hear, logs)
+func dial(remote *Remote, generation int, reader Reader, logs io.Writer) *Conn {
+	c := newConn(generation, time.Now(), reader, logs)
 	w := &web{
-		Conn: c, remote: remote, live: map[int64]*exchange{}, fates: map[int64]fault.Delivery{},
+		Conn: c, remote: remote, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
 		tried: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
 	}
 	w.accepted = make(chan struct{})
 	close(w.accepted)
 	w.moved.L = &w.mu
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.still, w.hush = context.WithCancel(w.ctx)
+	w.streamCtx, w.cancelStream = context.WithCancel(w.ctx)
 	c.link = w
 	go w.serve()
 	return c
 }
 
-// byeTimeout limits the request that ends the session, and byeInHaste limits it after Hurry.
+// endSessionTimeout limits the request that ends the session, and hurriedEndTimeout limits it after Hurry.
 const (
-	byeTimeout = 2 * time.Second
-	byeInHaste = 500 * time.Millisecond
+	endSessionTimeout = 2 * time.Second
+	hurriedEndTimeout = 500 * time.Millisecond
 )
 
 // serve waits for the end of the link.
@@ -96,7 +96,7 @@ func (w *web) serve() {
 	case <-w.broken:
 	}
 	w.ended = time.Now()
-	w.hush()
+	w.cancelStream()
 	select {
 	case <-w.broken: // ended by gauze: no response is needed
 		w.cancel()
@@ -104,19 +104,19 @@ func (w *web) serve() {
 	}
 	w.mu.Lock()
 	w.closed = true
-	w.letGo()
-	for !w.settledDown() {
+	w.release()
+	for !w.drained() {
 		w.moved.Wait()
 	}
 	w.mu.Unlock()
-	w.heeding.Wait()
+	w.streams.Wait()
 	w.mu.Lock()
 	for _, x := range w.queued {
-		w.fates[x.end] = fault.Unsent
+		w.deliveries[x.end] = fault.Unsent
 	}
 	for end, x := range w.live { // those that wait for a response on the standing stream
 		if !w.late[end] {
-			w.fates[end] = x.delivered()
+			w.deliveries[end] = x.delivered()
 		}
 	}
 	session := w.session
@@ -129,7 +129,7 @@ func (w *web) serve() {
 		w.evidence.ByUs = w.reason
 	default:
 	}
-	if first := time.Duration(w.spoke.Load()); first > 0 {
+	if first := time.Duration(w.firstMessage.Load()); first > 0 {
 		w.evidence.Stage, w.evidence.Served = Spoke, w.evidence.Ran-first
 	}
 	w.evidence.HTTP = w.refusals
@@ -146,11 +146,11 @@ func (w *web) serve() {
 	close(w.done)
 }
 
-// letGo decides about the exchanges in flight when the link has failed. Requests that were sent
+// release decides about the exchanges in flight when the link has failed. Requests that were sent
 // continue: a server that shuts down gracefully, or that was replaced and no longer knows the
 // session, still answers what it has. With HTTP+SSE only the response to the POST can still come,
 // which shows whether the request was accepted. All other exchanges are canceled.
-func (w *web) letGo() {
+func (w *web) release() {
 	w.late = map[int64]bool{}
 	for end, x := range w.live {
 		switch {
@@ -158,7 +158,7 @@ func (w *web) letGo() {
 			x.cancel(errDropped) // it never ends by itself
 		case x.kind == wire.Request && !x.parked && w.ctx.Err() == nil && !x.holdBack():
 			w.late[end] = true
-			if w.remote.way.Load() == twoWays {
+			if w.remote.transport.Load() == httpSSE {
 				time.AfterFunc(postGrace, func() { x.cancel(errNoStream) })
 			}
 		default:
@@ -178,9 +178,9 @@ const postGrace = time.Second
 
 var errNoStream = errors.New("the stream for its response was cut off")
 
-// settledDown reports whether only those exchanges are left that continue after the end of the
+// drained reports whether only those exchanges are left that continue after the end of the
 // link, or that wait for a stream that has ended.
-func (w *web) settledDown() bool {
+func (w *web) drained() bool {
 	for end, x := range w.live {
 		if !w.late[end] && !x.parked {
 			return false
@@ -203,12 +203,12 @@ func (w *web) leave(session string) {
 	if session == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), endSessionTimeout)
 	defer cancel()
 	go func() {
 		select {
 		case <-w.hurry:
-			if !pause(ctx, byeInHaste) {
+			if !pause(ctx, hurriedEndTimeout) {
 				return
 			}
 			cancel()
@@ -234,16 +234,16 @@ func (w *web) fail(f failure) {
 // use.
 func (w *web) refuse(l Loss) { w.fail(failure{err: errors.New(l.Detail), refused: &l}) }
 
-// glance reads the first bytes of a body that is not needed, such as an error page.
-func glance(res *http.Response) []byte {
+// readHead reads the first bytes of a body that is not needed, such as an error page.
+func readHead(res *http.Response) []byte {
 	alarm := time.AfterFunc(bodyTimeout, func() { res.Body.Close() })
 	defer alarm.Stop()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxTextBytes))
 	return body
 }
 
-// keptRefusals is how many of the last failed responses are kept.
-const keptRefusals = 8
+// maxRefusals is how many of the last failed responses are kept.
+const maxRefusals = 8
 
 // noteRefusal keeps a response that is not a success.
 func (w *web) noteRefusal(res *http.Response, body []byte) {
@@ -251,7 +251,7 @@ func (w *web) noteRefusal(res *http.Response, body []byte) {
 	seen.Body = []byte(w.remote.secrets.Redact(string(body[:min(len(body), MaxTextBytes)])))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.refusals) == keptRefusals {
+	if len(w.refusals) == maxRefusals {
 		w.refusals = w.refusals[1:]
 	}
 	w.refusals = append(w.refusals, seen)
@@ -310,8 +310,8 @@ func (w *web) flush() {
 
 // close removes an exchange. If the reader does not know the outcome, how far the message got is
 // kept: always for a request, and for a notification if it did not arrive.
-func (w *web) close(x *exchange, told bool) {
-	if !told && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
+func (w *web) close(x *exchange, reported bool) {
+	if !reported && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
 		// Its delivery will not be asked for any more.
 		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection ended"}
 		if loss.Delivery == fault.Refused {
@@ -322,8 +322,8 @@ func (w *web) close(x *exchange, told bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.live, x.end)
-	if fate := x.delivered(); !told && (x.kind == wire.Request || fate == fault.Unsent) {
-		w.fates[x.end] = fate
+	if fate := x.delivered(); !reported && (x.kind == wire.Request || fate == fault.Unsent) {
+		w.deliveries[x.end] = fate
 	}
 	w.moved.Broadcast()
 }
@@ -383,7 +383,7 @@ var errDropped = errors.New("the response is no longer needed")
 func (w *web) delivery(end int64) fault.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if fate, known := w.fates[end]; known {
+	if fate, known := w.deliveries[end]; known {
 		return fate
 	}
 	if end > w.last {
