@@ -23,7 +23,7 @@ const (
 	TLSFailed            Code = "tls-failed"
 )
 
-// A server behind a URL turned a request away.
+// A server at a URL rejected a request.
 const (
 	AuthRequired    Code = "auth-required"
 	AuthDenied      Code = "auth-denied"
@@ -35,7 +35,7 @@ const (
 	AnswerMissing   Code = "answer-missing"
 )
 
-// One call came to grief.
+// One call failed.
 const (
 	OutcomeUnknown   Code = "outcome-unknown"
 	CallTimeout      Code = "call-timeout"
@@ -58,7 +58,7 @@ const (
 	IDInUse          Code = "id-in-use"
 )
 
-// A client cannot be taken in.
+// A client cannot be accepted.
 const (
 	SessionLimit Code = "session-limit"
 	BodyLimit    Code = "body-limit"

@@ -66,7 +66,7 @@ func bare(name string) string {
 	return strings.ToLower(name)
 }
 
-// check returns a refusal for requests that are rejected whoever sent them.
+// check returns a refusal for requests that are rejected regardless of their sender.
 func (g *guard) check(r *http.Request) *refusal {
 	switch {
 	case !r.ProtoAtLeast(1, 1) || r.ProtoMajor != 1:

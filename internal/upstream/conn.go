@@ -128,7 +128,7 @@ func (c *Conn) Answered(handshake bool) {
 	}
 }
 
-// Remote reports whether the server is reached over HTTP: there is no process to observe, and
+// Remote reports whether the server is reached over HTTP: it has no process to observe, and its
 // requests are independent.
 func (c *Conn) Remote() bool { return c.pipes == nil }
 

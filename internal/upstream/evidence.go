@@ -47,7 +47,7 @@ type Evidence struct {
 	Used   bool          // it answered a client's call
 	Served time.Duration // from its first message to its end
 
-	// Over HTTP there is no process; Spawn is why the connection ended.
+	// A server at a URL has no process; Spawn is why the connection ended.
 	Remote  bool
 	Gone    bool  // the server is reachable but no longer knows the session
 	Refused *Loss // the server is reachable but rejects every request

@@ -20,7 +20,7 @@ import (
 type Response struct {
 	Method       string
 	URL          string // without parts that may be secret
-	Status       int    // 0 if there was no response
+	Status       int    // 0 if the request got no response
 	Failed       string // why there was none
 	Errno        string // the name of that error, if it has one
 	ContentType  string

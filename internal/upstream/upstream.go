@@ -26,7 +26,7 @@ type User interface {
 	// Down retracts a connection. It is Done, so the fate of what was in flight is known. Down also
 	// follows a Prepare that failed.
 	Down(c *Conn)
-	// Unreachable reports the state while there is no connection.
+	// Unreachable reports the state until the next connection.
 	Unreachable(Trouble)
 }
 
