@@ -8,6 +8,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -88,7 +89,7 @@ func (l *attending) treat(ctx context.Context, spec launch.Spec, c Case, trying 
 	r := Treat(ctx, spec, Treatment{
 		Allow: Runtime, OneStep: true, Fixes: Fixes(l.machine), First: &Seen{Case: c}, Tell: trying,
 		Probe: func(ctx context.Context, spec launch.Spec) Seen {
-			tried := upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: probeMost, MaxWait: probeMost})
+			tried := probe.Run(ctx, spec, probe.Options{Timeout: probeMost, MaxWait: probeMost})
 			return Seen{Case: FromEvidence(spec, tried.Evidence), Healthy: tried.OK()}
 		},
 	})

@@ -13,8 +13,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // CheckOptions of Check; the zero value tries every server that may be run and
@@ -32,7 +32,7 @@ type Checked struct {
 	Tried   bool   // it was started or reached
 	Not     string // why it was not
 	Gone    bool   // it is wrapped, and the gauze that its file names is not there
-	Attempt upstream.Attempted
+	Attempt probe.Result
 	Report  doctor.Report
 }
 
@@ -114,7 +114,7 @@ func (s *Server) gone() bool {
 
 // examine tries the server. What its report says has none of the entry's
 // secrets in it.
-func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
+func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (probe.Result, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
 	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
 		report.Spec = least(ctx, m, spec, report.Spec, o)

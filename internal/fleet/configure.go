@@ -12,10 +12,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Request is a server somebody wants to have.
@@ -44,7 +44,7 @@ type Request struct {
 type Configured struct {
 	Spec    launch.Spec // as it would be written, references in it
 	Tried   bool
-	Attempt upstream.Attempted
+	Attempt probe.Result
 	Report  doctor.Report
 	Facts   *registry.Facts // what a registry knows of the package, if it does
 	Missing []registry.Variable

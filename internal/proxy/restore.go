@@ -346,9 +346,9 @@ func (c *call) await(ctx context.Context) (wire.Message, error) {
 		case c.loss != nil:
 			return answer, fmt.Errorf("%s had no answer: %s", c.msg.Method, c.loss.Detail)
 		}
-		return answer, fmt.Errorf("it exited before answering %s", c.msg.Method)
+		return answer, fmt.Errorf("it ended before it answered %s", c.msg.Method)
 	case <-c.conn.Done():
-		return wire.Message{}, fmt.Errorf("it exited before answering %s", c.msg.Method)
+		return wire.Message{}, fmt.Errorf("it ended before it answered %s", c.msg.Method)
 	case <-ctx.Done():
 		return wire.Message{}, context.Cause(ctx)
 	}

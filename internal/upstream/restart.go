@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
@@ -194,10 +193,7 @@ func (e Evidence) Sentence() string {
 	case e.ByUs != "":
 		return "gauze ended it: " + e.ByUs
 	}
-	if status, ok := strings.CutPrefix(e.Exit, "exit status "); ok {
-		return "it exited with status " + status
-	}
-	return "it exited: " + e.Exit
+	return "it exited (" + e.Exit + ")"
 }
 
 // permanent recognizes the ends that no restart can fix.
@@ -230,9 +226,9 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 		// Exit statuses of shells and of launchers such as env and npx.
 		switch e.Code {
 		case 127:
-			return fault.CommandNotFound, "it exited with status 127: a command it runs was not found", true
+			return fault.CommandNotFound, "it exited with exit status 127: a command it runs was not found", true
 		case 126:
-			return fault.CommandNotExecutable, "it exited with status 126: a command it runs is not executable", true
+			return fault.CommandNotExecutable, "it exited with exit status 126: a command it runs is not executable", true
 		}
 	}
 	return "", "", false

@@ -1,4 +1,4 @@
-package upstream
+package probe
 
 import "golang.org/x/sys/windows"
 

@@ -1,4 +1,4 @@
-package upstream
+package probe
 
 import (
 	"fmt"
@@ -31,13 +31,13 @@ func called(t *testing.T, name, behave, address string, env ...string) launch.Sp
 	return launch.Spec{Command: path, Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+behave, "GAUZE_TEST_ADDRESS="+address)...)}
 }
 
-func TestAttemptSeesThatAServerListensInstead(t *testing.T) {
+func TestSeesThatAServerListensInstead(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		spec := called(t, "server", "listen", address)
 		// Behind a shell, as launchers have it.
 		spec.Args = []string{"-c", `exec 3<&0; "$0" <&3 & wait`, spec.Command}
 		spec.Command = "/bin/sh"
-		a := attempted(t, t.Context(), spec, hastyOptions)
+		a := run(t, t.Context(), spec, hastyOptions)
 		_, port, _ := strings.Cut(string(a.StderrTail), "listening at "+strings.TrimSuffix(address, "0"))
 		want, _ := strconv.Atoi(strings.TrimSpace(port))
 		if want == 0 {
@@ -52,25 +52,25 @@ func TestAttemptSeesThatAServerListensInstead(t *testing.T) {
 	}
 }
 
-func TestAttemptWaitsForADownload(t *testing.T) {
+func TestWaitsForADownload(t *testing.T) {
 	registry := slowly(t, 10*time.Millisecond)
-	o := AttemptOptions{Timeout: 200 * time.Millisecond, MaxWait: 1500 * time.Millisecond}
+	o := Options{Timeout: 200 * time.Millisecond, MaxWait: 1500 * time.Millisecond}
 	proxy := "HTTPS_PROXY=http://" + registry
-	a := attempted(t, t.Context(), called(t, "npm", "fetch", registry, proxy), o)
+	a := run(t, t.Context(), called(t, "npm", "fetch", registry, proxy), o)
 	if l := a.Limit; !l.Passed || l.After < o.MaxWait/2 || l.Downloading != "npm is connected to a package registry" {
 		t.Errorf("%+v", l)
 	}
 	// The same connection of somebody else is no download.
-	a = attempted(t, t.Context(), called(t, "server", "fetch", registry, proxy), o)
+	a = run(t, t.Context(), called(t, "server", "fetch", registry, proxy), o)
 	if l := a.Limit; !l.Passed || l.Downloading != "" || l.After > o.MaxWait/2 {
 		t.Errorf("%+v", l)
 	}
 }
 
-func TestAttemptDoesNotWaitForADownloadThatStandsStill(t *testing.T) {
+func TestDoesNotWaitForADownloadThatStandsStill(t *testing.T) {
 	registry := slowly(t, time.Hour)
-	o := AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: time.Minute}
-	a := attempted(t, t.Context(), called(t, "npm", "connect", registry, "HTTPS_PROXY=http://"+registry), o)
+	o := Options{Timeout: 400 * time.Millisecond, MaxWait: time.Minute}
+	a := run(t, t.Context(), called(t, "npm", "connect", registry, "HTTPS_PROXY=http://"+registry), o)
 	if l := a.Limit; !l.Passed || l.After > o.MaxWait/4 || l.Downloading != "npm is connected to a package registry" {
 		t.Errorf("%+v", l)
 	}
@@ -112,13 +112,13 @@ func slowly(t *testing.T, pause time.Duration) string {
 }
 
 // No process of the server survives if gauze is killed during a probe.
-func TestNothingIsLeftOfAnAttemptThatIsKilled(t *testing.T) {
+func TestNothingIsLeftOfARunThatIsKilled(t *testing.T) {
 	own, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if os.Getenv("GAUZE_TEST_ATTEMPT") != "" {
-		Attempt(t.Context(), faulty("-ignore-initialize", "-ignore-eof", "-ignore-sigterm"), AttemptOptions{Timeout: time.Minute, Progress: func(line string) { fmt.Println(line) }})
+		Run(t.Context(), faulty("-ignore-initialize", "-ignore-eof", "-ignore-sigterm"), Options{Timeout: time.Minute, Progress: func(line string) { fmt.Println(line) }})
 		return
 	}
 	outer := exec.Command(own, "-test.run=^"+t.Name()+"$", "-test.v")

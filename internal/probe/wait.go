@@ -1,10 +1,12 @@
-package upstream
+package probe
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // await waits for the response to the last request: for Timeout since the last progress, and no
@@ -18,15 +20,15 @@ func (a *attempt) await(method string) (answered, error) {
 	defer tick.Stop()
 	for {
 		select {
-		case answer := <-a.witness.answers:
+		case answer := <-a.reader.answers:
 			return answer, nil
 		case <-a.conn.Done():
 			select {
-			case answer := <-a.witness.answers: // it arrived just before the end
+			case answer := <-a.reader.answers: // it arrived just before the end
 				return answer, nil
 			default:
 			}
-			return answered{}, fmt.Errorf("it exited before answering %s: %s", method, a.conn.Evidence().Sentence())
+			return answered{}, fmt.Errorf("no response to %s: %s", method, a.conn.Evidence().Sentence())
 		case <-a.ctx.Done():
 			a.atLimit(method, wait, errors.Is(a.ctx.Err(), context.DeadlineExceeded))
 			return answered{}, context.Cause(a.ctx)
@@ -74,7 +76,7 @@ func (p *patience) progress(at time.Time) {
 func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
 	p.recent, p.window = cpu-p.cpu, now.Sub(p.looked)
 	p.cpu, p.looked = cpu, now
-	if busy = (AtLimit{CPU: p.recent, Window: p.window}).Busy(); busy {
+	if busy = (upstream.AtLimit{CPU: p.recent, Window: p.window}).Busy(); busy {
 		p.progress(now)
 	}
 	return busy
@@ -140,7 +142,7 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 
 // atLimit records what the server is doing now.
 func (a *attempt) atLimit(method string, wait *patience, passed bool) {
-	a.Limit = AtLimit{Passed: passed, Waiting: method, After: time.Since(wait.asked), Alive: true}
+	a.Limit = upstream.AtLimit{Passed: passed, Waiting: method, After: time.Since(wait.asked), Alive: true}
 	if a.Remote {
 		return
 	}

@@ -1,4 +1,4 @@
-package upstream
+package probe
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -21,16 +22,16 @@ const (
 
 const methodNotFound = -32601
 
-// climb performs the handshake and lists the tools.
-func (a *attempt) climb() error {
+// negotiate performs the handshake and lists the tools.
+func (a *attempt) negotiate() error {
 	if err := a.handshake(); err != nil {
 		return err
 	}
-	a.reach(Initialized, fmt.Sprintf("initialized: %s, protocol %s", redact.Quote(a.Found.Name+" "+a.Found.Version), redact.Quote(a.Found.Protocol)))
+	a.reach(upstream.Initialized, fmt.Sprintf("initialized: %s, protocol %s", redact.Quote(a.Found.Name+" "+a.Found.Version), redact.Quote(a.Found.Protocol)))
 	if err := a.list(); err != nil {
 		return err
 	}
-	a.reach(Listed, fmt.Sprintf("listed: %d tools", len(a.Found.Tools)))
+	a.reach(upstream.Listed, fmt.Sprintf("listed: %d tools", len(a.Found.Tools)))
 	return nil
 }
 
@@ -48,7 +49,7 @@ func (a *attempt) handshake() error {
 		return err
 	}
 	a.learnServer(result, "serverInfo")
-	a.noteCapabilities(result)
+	a.noteTools(result)
 	a.Found.Era, a.Found.Protocol = "legacy", textField(result, "protocolVersion")
 	if a.Found.Protocol == "" {
 		return errors.New("its response to initialize contains no protocol version")
@@ -61,7 +62,7 @@ func (a *attempt) handshake() error {
 
 // rejectsInitialize reports whether err means that the server does not support initialize.
 func rejectsInitialize(err error) bool {
-	var rpc *RPCError
+	var rpc *upstream.RPCError
 	var lost *lostError
 	switch {
 	case errors.As(err, &rpc):
@@ -90,7 +91,7 @@ func (a *attempt) discover() error {
 		a.meta = nil
 		return err
 	}
-	a.noteCapabilities(result)
+	a.noteTools(result)
 	a.Found.Era, a.Found.Protocol = "modern", modernSince
 	meta, _ := wire.Field(result, "_meta")
 	a.learnServer(meta, "io.modelcontextprotocol/serverInfo")
@@ -109,8 +110,8 @@ func (a *attempt) learnServer(object []byte, key string) {
 	a.Found.Name, a.Found.Version = textField(info, "name"), textField(info, "version")
 }
 
-// noteCapabilities records the capabilities that the server declares.
-func (a *attempt) noteCapabilities(result []byte) {
+// noteTools records whether the server declares tools.
+func (a *attempt) noteTools(result []byte) {
 	capabilities, _ := wire.Field(result, "capabilities")
 	tools, _ := wire.Field(capabilities, "tools")
 	a.hasTools = tools != nil
@@ -141,7 +142,7 @@ func (a *attempt) list() error {
 			members = append([]byte(`"cursor":`), cursor...)
 		}
 		result, err := a.request("tools/list", a.params(members))
-		var refused *RPCError
+		var refused *upstream.RPCError
 		if errors.As(err, &refused) && refused.Code == methodNotFound && !a.hasTools {
 			a.RPC = a.RPC[:len(a.RPC)-1] // it declares no tools
 			return nil
@@ -208,7 +209,7 @@ func definition(raw []byte) string {
 func textField(object []byte, key string) string {
 	raw, _ := wire.Field(object, key)
 	text, _ := wire.Text(raw)
-	return text[:min(len(text), MaxTextBytes)]
+	return text[:min(len(text), upstream.MaxTextBytes)]
 }
 
 func quoteJSON(text string) []byte {

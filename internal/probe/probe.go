@@ -1,4 +1,4 @@
-package upstream
+package probe
 
 import (
 	"bytes"
@@ -11,11 +11,12 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// AttemptOptions configures an Attempt. The zero value of each field is a sensible default.
-type AttemptOptions struct {
+// Options configures Run. The zero value of each field is a sensible default.
+type Options struct {
 	// Timeout limits the wait for one response since the last progress. Default
 	// Spec.StartTimeout().
 	Timeout time.Duration
@@ -35,20 +36,20 @@ type AttemptOptions struct {
 	Progress func(string)
 }
 
-// Attempted is the result of an Attempt.
-type Attempted struct {
-	Evidence
+// Result is the result of Run.
+type Result struct {
+	upstream.Evidence
 	Found   Found
 	Took    time.Duration
 	Stopped string // why it stopped; empty if it reached the last stage
 }
 
 // OK reports whether the server answered every request as expected.
-func (a Attempted) OK() bool { return a.Stopped == "" }
+func (a Result) OK() bool { return a.Stopped == "" }
 
 // Hidden returns a with everything that came from the server passed through hide, including its
 // name and the names of its tools.
-func (a Attempted) Hidden(hide func(string) string) Attempted {
+func (a Result) Hidden(hide func(string) string) Result {
 	a.Found.Name, a.Found.Version, a.Found.Protocol = hide(a.Found.Name), hide(a.Found.Version), hide(a.Found.Protocol)
 	a.Found.Tools = slices.Clone(a.Found.Tools)
 	for i := range a.Found.Tools {
@@ -85,32 +86,32 @@ type Tool struct {
 // lostError reports a request over HTTP without a response.
 type lostError struct {
 	method string
-	Loss
+	upstream.Loss
 }
 
 func (e *lostError) Error() string { return e.method + " got no response: " + e.Detail }
 
-// Attempt connects to a server once and goes as far as it can: locate, start, initialize, list the
+// Run connects to a server once and goes as far as it can: locate, start, initialize, list the
 // tools. It runs only the command of spec, or contacts only its URL, and leaves nothing running.
-func Attempt(ctx context.Context, spec launch.Spec, o AttemptOptions) Attempted {
-	a := &attempt{AttemptOptions: o.withDefaults(spec), ctx: ctx, spec: spec.In(o.Dir), witness: newWitness()}
+func Run(ctx context.Context, spec launch.Spec, o Options) Result {
+	a := &attempt{Options: o.withDefaults(spec), ctx: ctx, spec: spec.In(o.Dir), reader: newReader()}
 	began := time.Now()
 	if ctx.Err() != nil {
 		a.Stopped = context.Cause(ctx).Error()
 	} else if err := a.connect(); err != nil {
-		a.Spawn, a.Errno, a.Stopped = err, Errno(err), err.Error()
+		a.Spawn, a.Errno, a.Stopped = err, upstream.Errno(err), err.Error()
 	} else {
 		a.until = time.Now().Add(a.MaxWait)
-		if err := a.climb(); err != nil {
+		if err := a.negotiate(); err != nil {
 			a.Stopped = err.Error()
 		}
-		a.leave()
+		a.finish()
 	}
 	a.Took = time.Since(began)
-	return a.Attempted
+	return a.Result
 }
 
-func (o AttemptOptions) withDefaults(spec launch.Spec) AttemptOptions {
+func (o Options) withDefaults(spec launch.Spec) Options {
 	if o.Timeout <= 0 {
 		o.Timeout = spec.StartTimeout()
 	}
@@ -130,14 +131,14 @@ func (o AttemptOptions) withDefaults(spec launch.Spec) AttemptOptions {
 	return o
 }
 
-// attempt is an Attempt in progress.
+// attempt is a Run in progress.
 type attempt struct {
-	AttemptOptions
-	Attempted
+	Options
+	Result
 	ctx      context.Context
 	spec     launch.Spec
-	conn     *Single
-	witness  *witness
+	conn     *upstream.Single
+	reader   *reader
 	meta     []byte // the _meta of a modern request; nil for a legacy server
 	hasTools bool   // the server declares the tools capability
 	lastID   int
@@ -147,23 +148,23 @@ type attempt struct {
 // connect starts the process, or prepares to reach the URL.
 func (a *attempt) connect() (err error) {
 	if a.Remote = a.spec.URL != ""; a.Remote {
-		a.conn, err = OpenSingle(a.spec, a.witness, a.Allow)
+		a.conn, err = upstream.OpenSingle(a.spec, a.reader, a.Allow)
 		return err
 	}
-	a.Program = Inspect(a.spec)
+	a.Program = upstream.Inspect(a.spec)
 	if a.Program.Path != "" {
-		a.reach(Located, "found "+plaintext.Clean(a.Program.Path))
+		a.reach(upstream.Located, "found "+plaintext.Clean(a.Program.Path))
 	}
 	a.Found.Transport = "stdio"
-	if a.conn, err = OpenSingle(a.spec, a.witness, a.Allow); err != nil {
+	if a.conn, err = upstream.OpenSingle(a.spec, a.reader, a.Allow); err != nil {
 		return err
 	}
-	a.reach(Started, fmt.Sprintf("started, process %d", a.conn.PID()))
+	a.reach(upstream.Started, fmt.Sprintf("started, process %d", a.conn.PID()))
 	return nil
 }
 
 // reach records a stage.
-func (a *attempt) reach(stage Stage, line string) {
+func (a *attempt) reach(stage upstream.Stage, line string) {
 	a.Stage = max(a.Stage, stage)
 	a.Progress(line)
 }
@@ -172,7 +173,7 @@ func (a *attempt) reach(stage Stage, line string) {
 func (a *attempt) request(method string, params []byte) (result []byte, err error) {
 	a.lastID++
 	id := strconv.Itoa(a.lastID)
-	a.witness.expect(id)
+	a.reader.expect(id)
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params)
 	if _, err := a.conn.Queue(line); err == nil {
 		a.conn.Flush() // otherwise it has ended, and await returns why
@@ -190,31 +191,31 @@ func (a *attempt) request(method string, params []byte) (result []byte, err erro
 }
 
 // refused records an error response.
-func (a *attempt) refused(method string, raw []byte) *RPCError {
+func (a *attempt) refused(method string, raw []byte) *upstream.RPCError {
 	e := rpcError(raw)
 	e.Method, e.Phase = method, a.Stage
-	if len(a.RPC) < MaxErrors {
+	if len(a.RPC) < upstream.MaxErrors {
 		a.RPC = append(a.RPC, e)
 	}
 	return &e
 }
 
-func rpcError(raw []byte) (e RPCError) {
+func rpcError(raw []byte) (e upstream.RPCError) {
 	code, _ := wire.Field(raw, "code")
 	e.Code, _ = strconv.Atoi(string(code))
 	e.Message = textField(raw, "message")
 	data, _ := wire.Field(raw, "data")
-	e.Data = bytes.Clone(data[:min(len(data), MaxTextBytes)])
+	e.Data = bytes.Clone(data[:min(len(data), upstream.MaxTextBytes)])
 	return e
 }
 
 // exitGrace is how long a server may take to exit by itself after it answered everything.
 const exitGrace = 500 * time.Millisecond
 
-// leave ends the server and collects the evidence.
-func (a *attempt) leave() {
+// finish ends the server and collects the evidence.
+func (a *attempt) finish() {
 	if a.OK() {
-		a.conn.End(ClientLeft, false)
+		a.conn.End(upstream.ClientLeft, false)
 		hurry := time.AfterFunc(exitGrace, a.conn.Hurry)
 		defer hurry.Stop()
 	} else {
@@ -224,18 +225,18 @@ func (a *attempt) leave() {
 	a.Evidence = seen
 	a.Stage = max(own.Stage, seen.Stage)
 	a.Program, a.Limit = own.Program, own.Limit
-	a.RPC = append(own.RPC, a.witness.errors...)
-	a.StdoutHead = appendBounded(a.witness.stray, seen.StdoutHead)
+	a.RPC = append(own.RPC, a.reader.errors...)
+	a.StdoutHead = appendBounded(a.reader.stray, seen.StdoutHead)
 	a.Found.Transport = a.conn.Transport()
 	if a.Remote {
 		a.Stopped = a.spec.Secrets().Redact(a.Stopped)
 	}
-	for i := 0; i < len(a.HTTP) && a.Errno == "" && own.Stage < Initialized; i++ {
+	for i := 0; i < len(a.HTTP) && a.Errno == "" && own.Stage < upstream.Initialized; i++ {
 		a.Errno = a.HTTP[i].Errno
 	}
 }
 
 // appendBounded appends to the kept head of a stream.
 func appendBounded(head, more []byte) []byte {
-	return append(head, more[:min(len(more), max(0, MaxStdoutBytes-len(head)))]...)
+	return append(head, more[:min(len(more), max(0, upstream.MaxStdoutBytes-len(head)))]...)
 }

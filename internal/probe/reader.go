@@ -1,40 +1,41 @@
-package upstream
+package probe
 
 import (
 	"sync"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// witness receives what a server sends during an Attempt, and one response at a time.
-type witness struct {
+// reader receives what a server sends during a Run, and one response at a time.
+type reader struct {
 	answers chan answered
 
 	mu   sync.Mutex
 	want string
 	// Valid once the connection is done.
-	errors []RPCError // without an id
-	stray  []byte     // the first bytes that are not messages
+	errors []upstream.RPCError // without an id
+	stray  []byte              // the first bytes that are not messages
 }
 
 // answered is the outcome of a request.
 type answered struct {
 	wire.Message
-	loss *Loss
+	loss *upstream.Loss
 }
 
-func newWitness() *witness { return &witness{answers: make(chan answered, 1)} }
+func newReader() *reader { return &reader{answers: make(chan answered, 1)} }
 
 // expect sets the id of the expected response.
-func (w *witness) expect(id string) {
+func (w *reader) expect(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.want = id
 }
 
 // deliver passes on the expected response, once.
-func (w *witness) deliver(id []byte, how answered) {
+func (w *reader) deliver(id []byte, how answered) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.want != "" && string(id) == w.want {
@@ -43,13 +44,13 @@ func (w *witness) deliver(id []byte, how answered) {
 	}
 }
 
-func (w *witness) Message(c *Conn, m *wire.Message) {
+func (w *reader) Message(c *upstream.Conn, m *wire.Message) {
 	switch m.Kind {
 	case wire.Response:
 		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if len(w.errors) < MaxErrors {
+			if len(w.errors) < upstream.MaxErrors {
 				w.errors = append(w.errors, rpcError(m.Error))
 			}
 			return
@@ -68,17 +69,19 @@ func (w *witness) Message(c *Conn, m *wire.Message) {
 	}
 }
 
-func (w *witness) Stray(_ *Conn, line []byte) {
+func (w *reader) Stray(_ *upstream.Conn, line []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stray = appendBounded(appendBounded(w.stray, line), []byte{'\n'})
 }
 
-func (w *witness) TooLong(c *Conn, long *wire.TooLong) {
+func (w *reader) TooLong(c *upstream.Conn, long *wire.TooLong) {
 	w.Stray(c, long.Head)
-	w.deliver(wire.LooseID(long.Head), answered{loss: &Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: long.Error()}})
+	w.deliver(wire.LooseID(long.Head), answered{loss: &upstream.Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: long.Error()}})
 }
 
-func (w *witness) Lost(_ *Conn, id []byte, loss Loss) { w.deliver(id, answered{loss: &loss}) }
-func (w *witness) Rest(*Conn)                         {}
-func (w *witness) Gap(*Conn)                          {}
+func (w *reader) Lost(_ *upstream.Conn, id []byte, loss upstream.Loss) {
+	w.deliver(id, answered{loss: &loss})
+}
+func (w *reader) Rest(*upstream.Conn) {}
+func (w *reader) Gap(*upstream.Conn)  {}
