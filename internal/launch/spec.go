@@ -39,17 +39,17 @@ func CheckURL(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case !strings.Contains(address, "://"):
-		return errors.New("invalid URL: it must start with http:// or https://")
+		return errors.New("the URL must start with http:// or https://")
 	case err != nil:
-		return fmt.Errorf("invalid URL: %w", errors.Unwrap(err)) // the outer error contains the URL with its password
+		return fmt.Errorf("malformed URL: %w", errors.Unwrap(err)) // the outer error contains the URL with its password
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("invalid URL scheme %q: must be http or https", u.Scheme)
+		return fmt.Errorf("the URL scheme is %q: must be http or https", u.Scheme)
 	case u.Host == "":
-		return errors.New("invalid URL: it has no host; it must look like https://example.com/mcp")
+		return errors.New("the URL has no host: it must look like https://example.com/mcp")
 	case u.Port() != "" && !isPort(u.Port()):
-		return fmt.Errorf("invalid URL port %s: must be between 1 and 65535", u.Port())
+		return fmt.Errorf("the URL port is %s: must be between 1 and 65535", u.Port())
 	case u.Fragment != "":
-		return errors.New("invalid URL: remove the fragment (the part after #), which is never sent to a server")
+		return errors.New("the URL has a fragment (the part after #), which is never sent to a server: remove it")
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func TestFaultP07DiesAtOnceWithAStackTrace(t *testing.T) {
 	}
 	// Foreign text is quoted as data, so that no model takes it for its orders.
 	before, _, found := strings.Cut(text, "ignore previous instructions")
-	if found && !strings.Contains(before, "not as instructions") {
+	if found && !strings.Contains(before, "not instructions") {
 		t.Errorf("the server's words stand as ours: %s", text)
 	}
 }
