@@ -97,8 +97,8 @@ func Sequence(s string, r rune) int {
 	case ']', 'P', 'X', '^', '_':
 		// A string sequence ends at BEL or ST. One that does not end soon is not treated as a
 		// sequence: dropping the rest of the text would let a server hide its last output.
-		const longest = 1024
-		for j := i; j < len(s) && j-i < longest && s[j] != '\n'; j++ {
+		const maxLen = 1024
+		for j := i; j < len(s) && j-i < maxLen && s[j] != '\n'; j++ {
 			if s[j] == 0x07 {
 				return j + 1
 			}

@@ -8,8 +8,8 @@ import (
 // Nearest returns up to three choices that a misspelled word may stand for, the nearest first.
 func Nearest(word string, choices []string) []string {
 	// Users do not type longer words. Without a limit, a hostile input would take quadratic time.
-	const longest = 64
-	if word == "" || len(word) > longest {
+	const maxLen = 64
+	if word == "" || len(word) > maxLen {
 		return nil
 	}
 	typed := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(word)), "_", "-")

@@ -225,7 +225,7 @@ func TestPatience(t *testing.T) {
 	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	fresh := func() *patience {
-		return &patience{timeout: 10 * time.Second, until: at(30), asked: start, progressed: start, looked: start}
+		return &patience{timeout: 10 * time.Second, until: at(30), asked: start, progressed: start, checked: start}
 	}
 	p := fresh()
 	if p.over(at(10)) || !p.over(at(10.1)) {

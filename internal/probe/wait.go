@@ -14,7 +14,7 @@ import (
 func (a *attempt) await(method string) (answered, error) {
 	wait := &patience{asked: time.Now(), timeout: a.Timeout, until: a.until}
 	wait.progressed = wait.asked
-	wait.looked = wait.asked
+	wait.checked = wait.asked
 	wait.cpu = a.conn.Vitals().CPU
 	tick := time.NewTicker(min(max(a.Timeout/20, 5*time.Millisecond), 250*time.Millisecond))
 	defer tick.Stop()
@@ -33,7 +33,7 @@ func (a *attempt) await(method string) (answered, error) {
 			a.atLimit(method, wait, errors.Is(a.ctx.Err(), context.DeadlineExceeded))
 			return answered{}, context.Cause(a.ctx)
 		case now := <-tick.C:
-			if line := wait.look(a, now); line != "" {
+			if line := wait.check(a, now); line != "" {
 				a.Progress(fmt.Sprintf("waiting for an answer to %s for %v: %s", method, now.Sub(wait.asked).Round(time.Second/10), line))
 			}
 			if wait.over(now) {
@@ -44,7 +44,7 @@ func (a *attempt) await(method string) (answered, error) {
 	}
 }
 
-// patience decides how long to wait. It is pure except for look.
+// patience decides how long to wait. It is pure except for check.
 type patience struct {
 	timeout    time.Duration
 	until      time.Time // progress no longer counts
@@ -52,7 +52,7 @@ type patience struct {
 	progressed time.Time // the last progress
 	reported   time.Time // the last line for the user
 
-	looked  time.Time     // when the processes were last examined
+	checked time.Time     // when the processes were last examined
 	cpu     time.Duration // CPU time they had used by then
 	recent  time.Duration // used within window
 	window  time.Duration // between the last two examinations
@@ -74,8 +74,8 @@ func (p *patience) progress(at time.Time) {
 
 // used records the CPU time used so far.
 func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
-	p.recent, p.window = cpu-p.cpu, now.Sub(p.looked)
-	p.cpu, p.looked = cpu, now
+	p.recent, p.window = cpu-p.cpu, now.Sub(p.checked)
+	p.cpu, p.checked = cpu, now
 	if busy = (upstream.AtLimit{CPU: p.recent, Window: p.window}).Busy(); busy {
 		p.progress(now)
 	}
@@ -100,8 +100,8 @@ const (
 	reportInterval = 5 * time.Second
 )
 
-// look checks for progress. It returns a line for the user if one is due.
-func (p *patience) look(a *attempt, now time.Time) (line string) {
+// check looks for progress. It returns a line for the user if one is due.
+func (p *patience) check(a *attempt, now time.Time) (line string) {
 	doing := "no activity"
 	if last := a.conn.LastStderr(); last.After(p.progressed) {
 		doing = "it is writing to stderr"
@@ -114,7 +114,7 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 	if p.reported.IsZero() {
 		p.reported = p.asked
 	}
-	if now.Sub(p.looked) < min(checkInterval, p.timeout/4) {
+	if now.Sub(p.checked) < min(checkInterval, p.timeout/4) {
 		return ""
 	}
 	if v := a.conn.Vitals(); v.Known {
@@ -123,7 +123,7 @@ func (p *patience) look(a *attempt, now time.Time) (line string) {
 			doing = "it is busy"
 		}
 	} else {
-		p.looked = now
+		p.checked = now
 	}
 	due := now.Sub(p.reported) >= reportInterval
 	if due || now.Sub(p.progressed) > p.timeout/2 { // a survey is expensive

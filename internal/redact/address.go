@@ -79,7 +79,7 @@ func urlHits(text string, from int) (found []hit) {
 		name, value, _ := strings.Cut(pair, "=")
 		switch {
 		case value != "":
-			found = append(found, hit{at + len(name) + 1, at + len(pair), promises(name) || opaque(value)})
+			found = append(found, hit{at + len(name) + 1, at + len(pair), suggestsSecret(name) || opaque(value)})
 		case opaque(name): // ?TOKEN
 			found = append(found, hit{at, at + len(name), true})
 		}

@@ -19,7 +19,7 @@ func namedHits(s string) (found []hit) {
 		} else if s[i] == '-' && (i == 0 || s[i-1] == ' ') {
 			name, gap = flagAt(s[i:])
 		}
-		if name == "" || !promises(name) { // before searching for a value, which may extend to the end of the text
+		if name == "" || !suggestsSecret(name) { // before searching for a value, which may extend to the end of the text
 			i += max(1, gap)
 			continue
 		}
@@ -119,9 +119,9 @@ var (
 )
 
 // NamesSecret reports whether a value under this name must not be shown.
-func NamesSecret(name, value string) bool { return promises(name) && !harmless(name, value) }
+func NamesSecret(name, value string) bool { return suggestsSecret(name) && !harmless(name, value) }
 
-func promises(name string) bool {
+func suggestsSecret(name string) bool {
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && slices.Contains(sources, name[dot+1:]) {
 		return false
 	}

@@ -29,6 +29,6 @@ func (s Secrets) Hide(text string) string { return Text(s.Redact(plaintext.Clean
 // Recent returns the end of a long list, to limit the work on it. A private key that spans lines
 // must be seen from its beginning; the longest in use have fewer lines than this.
 func Recent(lines []string) []string {
-	const far = 256
-	return lines[max(0, len(lines)-far):]
+	const maxLines = 256
+	return lines[max(0, len(lines)-maxLines):]
 }

@@ -5,7 +5,7 @@ import "strings"
 // hideRandom hides what no rule matches but looks like a key: a long random run of letters and
 // digits.
 func hideRandom(s string) string {
-	const shortestRun = 32
+	const minRunLen = 32
 	var b strings.Builder
 	done := 0
 	for i := 0; i < len(s); {
@@ -13,7 +13,7 @@ func hideRandom(s string) string {
 		for end < len(s) && keyByte(s[end]) {
 			end++
 		}
-		if end-i >= shortestRun && random(s[i:end]) {
+		if end-i >= minRunLen && random(s[i:end]) {
 			b.WriteString(s[done:i])
 			b.WriteString(mark)
 			done = end
@@ -61,8 +61,8 @@ func random(s string) bool {
 // opaque reports whether s is a key and not a name: one word that mixes letters and digits as names
 // do not.
 func opaque(s string) bool {
-	const shortestKey = 12
-	if len(s) < shortestKey || strings.ContainsAny(s, " \t\n.:@\\") || isPath(s) {
+	const minKeyLen = 12
+	if len(s) < minKeyLen || strings.ContainsAny(s, " \t\n.:@\\") || isPath(s) {
 		return false
 	}
 	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return !strings.ContainsRune(small+capitals+decimals, r) }) {

@@ -28,9 +28,9 @@ type form struct {
 	certain bool // known to be secret, and not only suspected
 }
 
-// shortest is the minimum length of a secret: hiding every "1" or "true" would make text
+// minSecretLen is the minimum length of a secret: hiding every "1" or "true" would make text
 // unreadable.
-const shortest = 6
+const minSecretLen = 6
 
 // KnownSecrets returns Secrets of values that are known to be secret by their name or place.
 func KnownSecrets(values ...string) Secrets {
@@ -47,7 +47,7 @@ func secretsOf(values []string, certain func(string) bool) Secrets {
 	var s Secrets
 	for _, value := range values {
 		for _, v := range parts(value) {
-			if len(v) < shortest {
+			if len(v) < minSecretLen {
 				continue
 			}
 			for _, text := range formsOf(v) {
@@ -167,7 +167,7 @@ func EnvironSecrets(environ []string) Secrets {
 		switch {
 		case !ok || harmless(name, v):
 			continue
-		case promisesInPart(name):
+		case partSuggestsSecret(name):
 			known = append(known, v)
 		case opaque(v):
 			suspected = append(suspected, v)
@@ -188,18 +188,18 @@ func InnerSecrets(value string) (all []string) {
 	return all
 }
 
-// promisesInPart reports whether any part of a variable's name suggests a secret: AUTH_HEADER,
+// partSuggestsSecret reports whether any part of a variable's name suggests a secret: AUTH_HEADER,
 // KEY_2_PROD.
-func promisesInPart(name string) bool {
+func partSuggestsSecret(name string) bool {
 	if name == "PWD" || name == "OLDPWD" {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "_") {
-		if part != "" && promises(part) {
+		if part != "" && suggestsSecret(part) {
 			return true
 		}
 	}
-	return promises(name)
+	return suggestsSecret(name)
 }
 
 // base64Forms returns how a value appears inside base64 at any offset. Base64 encodes three bytes
@@ -213,7 +213,7 @@ func base64Forms(v string) []string {
 			text := enc.EncodeToString(append(make([]byte, shift), v...))
 			from := (shift*8 + 5) / 6      // characters with bits of what comes before
 			to := (shift + len(v)) * 8 / 6 // characters with bits of the value only
-			if inner := text[from:to]; len(inner) >= shortest {
+			if inner := text[from:to]; len(inner) >= minSecretLen {
 				forms = append(forms, inner)
 			}
 		}

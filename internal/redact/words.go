@@ -143,7 +143,7 @@ func valueHits(flag, value string, at int) []hit {
 		if from, rest := after("="); len(rest) > 7 && !reference(rest) && !isPath(rest) {
 			return []hit{{from, from + len(rest), false}}
 		}
-	case promises(name) && !harmless(name, value):
+	case suggestsSecret(name) && !harmless(name, value):
 		whole[0].certain = true
 		return whole
 	case name == "p" || name == "k":

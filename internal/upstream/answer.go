@@ -138,7 +138,7 @@ type position struct {
 	seen       map[string]bool // ids in this HTTP response
 	known      map[string]bool // ids in earlier ones: a repeated event is dropped
 	uselessIDs bool            // ids are useless: some servers put the same one on every event
-	heard      int             // events since the stream was last opened
+	events     int             // events since the stream was last opened
 	tries      int             // consecutive tries without an event
 	wait       backoff
 }
@@ -166,7 +166,7 @@ func (t *position) accept(e sseEvent) bool {
 			t.last = e.id
 		}
 	}
-	t.heard++
+	t.events++
 	return true
 }
 
@@ -187,8 +187,8 @@ const maxResumes = 5
 // loss, the link has ended or the stream is no longer needed.
 func (w *web) resume(ctx context.Context, t *position) (*http.Response, *Loss) {
 	t.cut()
-	if t.heard > 0 {
-		t.heard, t.tries, t.wait = 0, 0, backoff{}
+	if t.events > 0 {
+		t.events, t.tries, t.wait = 0, 0, backoff{}
 	}
 	var last error
 	for ; t.tries < maxResumes; t.tries++ {
@@ -224,7 +224,7 @@ func (w *web) resume(ctx context.Context, t *position) (*http.Response, *Loss) {
 func (w *web) hasStood() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stood
+	return w.streamOpened
 }
 
 func (w *web) hasSession() bool {
@@ -262,8 +262,8 @@ const (
 )
 
 // pause waits, at least as long as the server asked for. It returns false if ctx is canceled.
-func (b *backoff) pause(ctx context.Context, wish time.Duration) bool {
-	wait := wish
+func (b *backoff) pause(ctx context.Context, minWait time.Duration) bool {
+	wait := minWait
 	if b.n > 0 {
 		wait = max(wait, jitter(backoffBase, b.n, maxBackoff, rand.Float64()))
 	}

@@ -54,7 +54,7 @@ type Conn struct {
 	link
 	pipes        *pipes // the link, if it is pipes: saves a copy on the busiest path
 	reader       Reader
-	heard        atomic.Int64 // when the last byte arrived, in nanoseconds since Started
+	lastByte     atomic.Int64 // when the last byte arrived, in nanoseconds since Started
 	firstMessage atomic.Int64 // when the first message arrived, likewise; 0 before
 	midLine      atomic.Bool  // the last byte was not the end of a line
 	used         atomic.Bool  // a client's request after the handshake was answered
@@ -105,7 +105,7 @@ func (c *Conn) stray(line []byte) {
 }
 
 // noteByte records that a byte arrived.
-func (c *Conn) noteByte() { c.heard.Store(int64(time.Since(c.Started))) }
+func (c *Conn) noteByte() { c.lastByte.Store(int64(time.Since(c.Started))) }
 
 // noteMessage records the first message.
 func (c *Conn) noteMessage() {
@@ -177,7 +177,7 @@ func (c *Conn) Settle(now time.Time) {
 const quietTime = 50 * time.Millisecond
 
 // LastHeard returns when the last byte arrived from the server, or its start if none has.
-func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }
+func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.lastByte.Load())) }
 
 // MidLine reports whether the server is in the middle of a line.
 func (c *Conn) MidLine() bool { return c.midLine.Load() }

@@ -29,7 +29,7 @@
 //	web.go       the session that the exchanges belong to, and its end
 //	exchange.go  one message: sent, and measured how far it got
 //	answer.go    the response: a body, or a stream that is resumed if cut
-//	hearing.go   passes the messages of all streams to the reader
+//	deliver.go   passes the messages of all streams to the reader
 //	standing.go  the stream that belongs to no request; the HTTP+SSE transport
 //	loss.go      what a status means: whether the request ran, whether to retry
 //	reach.go     which errors mean that the server was not reached

@@ -64,7 +64,7 @@ func TestOverdueIsSilenceNotSlowness(t *testing.T) {
 		t.Errorf("a server that is always busy is overdue after %d s, want %v", s, maxStart)
 	}
 	wrote := conn(0)
-	wrote.heard.Store(int64(50 * time.Second))
+	wrote.lastByte.Store(int64(50 * time.Second))
 	if s := first(wrote, start); s != 111 {
 		t.Errorf("a server that wrote at 50 s is overdue after %d s, want 111", s)
 	}

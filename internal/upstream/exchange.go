@@ -165,7 +165,7 @@ func (x *exchange) notify() {
 			switch {
 			case res.StatusCode < 300:
 				if x.method == "notifications/initialized" {
-					x.w.stand(x.ctx)
+					x.w.openStanding(x.ctx)
 				}
 				return
 			case x.looksForgotten(res, body) && x.w.sessionForgotten(x.ctx):
@@ -444,8 +444,8 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	if answered {
 		w.deliverAll(body, x.id, res.StatusCode)
 	}
-	_, worded := refusesSession(res.StatusCode, body)
-	gone := x.looksForgotten(res, body) && (worded || !answered) && w.sessionForgotten(x.ctx)
+	_, named := refusesSession(res.StatusCode, body)
+	gone := x.looksForgotten(res, body) && (named || !answered) && w.sessionForgotten(x.ctx)
 	switch {
 	case gone:
 		x.try.Load().refuse()
@@ -458,7 +458,7 @@ func (x *exchange) refused(res *http.Response) (reported bool) {
 	}
 	w.noteRefusal(res, body)
 	loss := w.remote.refusal(res, body, time.Now())
-	if worded && x.looksForgotten(res, body) {
+	if named && x.looksForgotten(res, body) {
 		loss.Final = false
 		loss.Detail += "; the server forgot the session for this request, but not for others; " + StickySessions
 	}

@@ -158,10 +158,10 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 
 // refusesSession recognizes how servers reject a session that they do not know. The specification
 // says 404; servers built like the examples of the TypeScript SDK answer 400 with one of these
-// phrases after a restart. worded reports whether the body names the session as the reason.
-func refusesSession(status int, body []byte) (refused, worded bool) {
-	worded = (status == http.StatusNotFound || status == http.StatusBadRequest) && sessionWords.Match(body)
-	return status == http.StatusNotFound || worded, worded
+// phrases after a restart. named reports whether the body names the session as the reason.
+func refusesSession(status int, body []byte) (refused, named bool) {
+	named = (status == http.StatusNotFound || status == http.StatusBadRequest) && sessionWords.Match(body)
+	return status == http.StatusNotFound || named, named
 }
 
 // StickySessions is the advice for a server that forgets its sessions.

@@ -137,13 +137,13 @@ func proxyOf(to *url.URL) string {
 type watchedConn struct {
 	net.Conn
 	writeFailed atomic.Bool
-	heard       atomic.Bool
+	hasRead     atomic.Bool
 	nonHTTP     atomic.Pointer[string]
 }
 
 func (c *watchedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && !c.heard.Swap(true) {
+	if n > 0 && !c.hasRead.Swap(true) {
 		const http, few = "HTTP/", 80
 		if first := string(b[:min(n, few)]); !strings.HasPrefix(first, http[:min(len(http), n)]) {
 			c.nonHTTP.Store(&first)

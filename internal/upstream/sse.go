@@ -51,14 +51,14 @@ func (s *sseReader) next() (e sseEvent, err error) {
 	if cap(s.data) > 1<<20 {
 		s.data = nil
 	}
-	said, lines := false, 0
+	hasField, lines := false, 0
 	for {
 		line, err := s.line()
 		if err != nil {
 			return e, err
 		}
 		if len(line) == 0 {
-			if said {
+			if hasField {
 				e.data = s.data
 				return e, nil
 			}
@@ -72,19 +72,19 @@ func (s *sseReader) next() (e sseEvent, err error) {
 				s.data = append(s.data, '\n')
 			}
 			s.data = append(s.data, value...)
-			said = true
+			hasField = true
 		case "event":
 			e.name = string(value)
-			said = true
+			hasField = true
 		case "id":
 			if !bytes.Contains(value, []byte{0}) {
 				e.id, e.hasID = string(value), true
-				said = true
+				hasField = true
 			}
 		case "retry":
 			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
 				e.retry = time.Duration(ms) * time.Millisecond
-				said = true
+				hasField = true
 			}
 		}
 	}

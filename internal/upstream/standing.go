@@ -18,22 +18,22 @@ import (
 // stream. What a server sends before that stream is open is lost.
 const standTimeout = time.Second
 
-// stand opens the stream on which a legacy server sends what belongs to no request, once per
+// openStanding opens the stream on which a legacy server sends what belongs to no request, once per
 // connection, and waits until it is open. Not every server has one.
-func (w *web) stand(ctx context.Context) {
-	stands := make(chan struct{})
+func (w *web) openStanding(ctx context.Context) {
+	noteStreamOpen := make(chan struct{})
 	w.mu.Lock()
 	if w.standing || w.closed || w.remote.transport.Load() == httpSSE {
 		w.mu.Unlock()
 		return
 	}
 	w.standing = true
-	w.streams.Go(func() { w.listen(sync.OnceFunc(func() { close(stands) })) })
+	w.streams.Go(func() { w.listen(sync.OnceFunc(func() { close(noteStreamOpen) })) })
 	w.mu.Unlock()
 	timer := time.NewTimer(standTimeout)
 	defer timer.Stop()
 	select {
-	case <-stands:
+	case <-noteStreamOpen:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
@@ -65,7 +65,7 @@ func (w *web) listen(answered func()) {
 				w.gap()
 			}
 			opened = true
-			w.stands()
+			w.noteStreamOpen()
 			w.readStanding(res, t)
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
@@ -80,8 +80,8 @@ func (w *web) listen(answered func()) {
 				return // the server has no standing stream
 			}
 		}
-		if t.heard > 0 || time.Since(asked) > minStreamLife {
-			t.heard, t.wait = 0, backoff{}
+		if t.events > 0 || time.Since(asked) > minStreamLife {
+			t.events, t.wait = 0, backoff{}
 		}
 		if !t.wait.pause(w.streamCtx, t.retry) {
 			return
@@ -89,10 +89,10 @@ func (w *web) listen(answered func()) {
 	}
 }
 
-func (w *web) stands() {
+func (w *web) noteStreamOpen() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stood = true
+	w.streamOpened = true
 }
 
 func (w *web) gap() {

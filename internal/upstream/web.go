@@ -31,25 +31,25 @@ type web struct {
 	opening      sync.Mutex     // held while the HTTP+SSE stream is opened
 	checking     sync.Mutex     // held while the session is checked
 
-	mu         sync.Mutex
-	moved      sync.Cond
-	last       int64
-	queued     []*exchange
-	live       map[int64]*exchange
-	accepted   chan struct{} // closed when the last notification so far was accepted
-	closed     bool
-	over       chan struct{}            // closed when no exchange is running any more
-	late       map[int64]bool           // requests that continue after the end of the link
-	deliveries map[int64]fault.Delivery // how far the messages got that were in flight at the end
-	session    string                   // the Mcp-Session-Id of a legacy server
-	version    string                   // the protocol version in the response to initialize
-	post       *url.URL                 // the endpoint of the HTTP+SSE transport; nil to post to the address itself
-	trying     bool                     // a request is detecting the transport
-	tried      chan struct{}            // closed once the transport is known
-	standing   bool                     // the standing stream was requested
-	stood      bool                     // the standing stream was open at least once
-	refusals   []Response               // the last responses that were not a success
-	known      bool                     // see setKnown
+	mu           sync.Mutex
+	moved        sync.Cond
+	last         int64
+	queued       []*exchange
+	live         map[int64]*exchange
+	accepted     chan struct{} // closed when the last notification so far was accepted
+	closed       bool
+	over         chan struct{}            // closed when no exchange is running any more
+	late         map[int64]bool           // requests that continue after the end of the link
+	deliveries   map[int64]fault.Delivery // how far the messages got that were in flight at the end
+	session      string                   // the Mcp-Session-Id of a legacy server
+	version      string                   // the protocol version in the response to initialize
+	post         *url.URL                 // the endpoint of the HTTP+SSE transport; nil to post to the address itself
+	trying       bool                     // a request is detecting the transport
+	tried        chan struct{}            // closed once the transport is known
+	standing     bool                     // the standing stream was requested
+	streamOpened bool                     // the standing stream was open at least once
+	refusals     []Response               // the last responses that were not a success
+	known        bool                     // see setKnown
 
 	failing sync.Once
 	failed  chan struct{}
