@@ -42,8 +42,8 @@ func (f *Fault) mayHaveActed() bool {
 	return f.Delivery != Unsent && !f.Safe && !harmlessByNature(f.Method)
 }
 
-// harmlessByNature reports whether method is a request of the protocol itself that only reads, or has
-// the same effect when repeated. Any other method may have effects.
+// harmlessByNature reports whether method is a request of the protocol itself that only reads, or
+// has the same effect when repeated. Any other method may have effects.
 func harmlessByNature(method string) bool {
 	switch method {
 	case "initialize", "server/discover", "ping", "resources/read", "prompts/get", "completion/complete", "tasks/get",

@@ -1,6 +1,7 @@
 package fault
 
-// Code is the stable name of one kind of fault. Names are never reused and never change their meaning.
+// Code is the stable name of one kind of fault. Names are never reused and never change their
+// meaning.
 type Code string
 
 // The server cannot be reached.

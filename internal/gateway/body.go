@@ -14,8 +14,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// setDeadlines sets the deadlines for the whole body, which also apply to the rest of a rejected body
-// that is read before the next request, and for the response. A handler that writes a stream
+// setDeadlines sets the deadlines for the whole body, which also apply to the rest of a rejected
+// body that is read before the next request, and for the response. A handler that writes a stream
 // extends the latter.
 func (g *Gateway) setDeadlines(w http.ResponseWriter, r *http.Request) {
 	control, now := http.NewResponseController(w), time.Now()

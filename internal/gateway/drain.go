@@ -8,7 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// beginRequest counts a request that a drain waits for. It returns a refusal if the gateway is draining.
+// beginRequest counts a request that a drain waits for. It returns a refusal if the gateway is
+// draining.
 func (g *Gateway) beginRequest(messages []message) *refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()

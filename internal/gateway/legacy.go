@@ -46,14 +46,15 @@ type lane struct {
 	out    *stream
 }
 
-// maxUnanswered limits the unanswered requests of one session: more than any client sends, and a limit
-// for one that disconnects during all its calls.
+// maxUnanswered limits the unanswered requests of one session: more than any client sends, and a
+// limit for one that disconnects during all its calls.
 const maxUnanswered = 4096
 
 // streamPreamble tells a client how long to wait before it reconnects, in milliseconds.
 const streamPreamble = "retry: 1000\n\n"
 
-// firstPrimedVersion is the first version in which a stream begins with an event that only has an id.
+// firstPrimedVersion is the first version in which a stream begins with an event that only has an
+// id.
 const firstPrimedVersion = "2025-11-25"
 
 func newSession(id string, who principal, g *Gateway) *session {

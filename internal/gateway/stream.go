@@ -29,12 +29,12 @@ type stream struct {
 	cut   bool // the client does not read
 }
 
-// maxQueuedBytes is how many bytes may wait for a client that does not read: more than a session of small
-// messages produces during one write, less than would hurt if a thousand clients did it.
+// maxQueuedBytes is how many bytes may wait for a client that does not read: more than a session of
+// small messages produces during one write, less than would hurt if a thousand clients did it.
 const maxQueuedBytes = 4 << 20
 
-// maxAwaitedBytes is the same limit for responses and requests: more than the largest response and a
-// few requests.
+// maxAwaitedBytes is the same limit for responses and requests: more than the largest response and
+// a few requests.
 const maxAwaitedBytes = 32 << 20
 
 func newStream() *stream { return &stream{news: make(chan struct{}, 1)} }
@@ -108,8 +108,8 @@ type streamOptions struct {
 	header   func(http.Header)      // changes the headers before they are sent; may be nil
 }
 
-// writeStream writes the stream until it ends. It returns false if the client disconnected or did not
-// read.
+// writeStream writes the stream until it ends. It returns false if the client disconnected or did
+// not read.
 func (g *Gateway) writeStream(w http.ResponseWriter, r *http.Request, s *stream, how streamOptions) (whole bool) {
 	p := &streamWriter{w: w, control: http.NewResponseController(w), streamOptions: how}
 	beat := time.NewTimer(g.KeepAlive)

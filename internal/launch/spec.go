@@ -165,8 +165,8 @@ func (s Spec) StartTimeout() time.Duration {
 	return 10 * time.Second
 }
 
-// StartTimeoutMax limits the extension of StartTimeout: it is better to explain a download that takes
-// longer than to wait for it.
+// StartTimeoutMax limits the extension of StartTimeout: it is better to explain a download that
+// takes longer than to wait for it.
 const StartTimeoutMax = 180 * time.Second
 
 // In returns s with its directory resolved against dir, which is used if s has none.

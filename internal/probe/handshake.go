@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
@@ -31,7 +32,7 @@ func (a *attempt) negotiate() error {
 	if err := a.list(); err != nil {
 		return err
 	}
-	a.reach(upstream.Listed, fmt.Sprintf("listed: %d tools", len(a.Found.Tools)))
+	a.reach(upstream.Listed, "listed: "+plaintext.Count(len(a.Found.Tools), "tool"))
 	return nil
 }
 

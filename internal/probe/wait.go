@@ -93,8 +93,8 @@ func (p *patience) moved(bytes int64, now time.Time) (moving bool) {
 	return moving
 }
 
-// checkInterval is the time between two examinations of the processes, reportInterval the time between two
-// lines for the user.
+// checkInterval is the time between two examinations of the processes, reportInterval the time
+// between two lines for the user.
 const (
 	checkInterval  = time.Second
 	reportInterval = 5 * time.Second

@@ -27,8 +27,8 @@ func CommandSecrets(argv []string) Secrets {
 	return JoinSecrets(KnownSecrets(known...), SuspectedSecrets(suspected...))
 }
 
-// VisibleCommandSecrets is CommandSecrets without values that may be commands themselves. Only these
-// are hidden in a diff that a user must approve: what will be run must be visible.
+// VisibleCommandSecrets is CommandSecrets without values that may be commands themselves. Only
+// these are hidden in a diff that a user must approve: what will be run must be visible.
 func VisibleCommandSecrets(argv []string) Secrets {
 	known, suspected := commandValues(argv)
 	return JoinSecrets(KnownSecrets(slices.DeleteFunc(known, runnable)...), SuspectedSecrets(slices.DeleteFunc(suspected, runnable)...))

@@ -94,8 +94,8 @@ func (x *exchange) readStream(res *http.Response) (reported bool) {
 	}
 }
 
-// lingerTimeout is how long a stream may stay open after its response. If it is read to its end, its
-// TCP connection serves the next call.
+// lingerTimeout is how long a stream may stay open after its response. If it is read to its end,
+// its TCP connection serves the next call.
 const lingerTimeout = time.Second
 
 // readEvents reads to the end of a stream, or for lingerTimeout beyond the response.

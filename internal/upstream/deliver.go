@@ -10,9 +10,9 @@ import (
 // The functions in this file pass what a server at a URL sends, on any stream, to the reader, one
 // message at a time.
 
-// deliverAll passes on the messages in text, which came on the stream of the request via (nil for the
-// standing stream). It reports whether the response to that request was among them and whether all
-// of text could be parsed.
+// deliverAll passes on the messages in text, which came on the stream of the request via (nil for
+// the standing stream). It reports whether the response to that request was among them and whether
+// all of text could be parsed.
 func (w *web) deliverAll(text, via []byte, status int) (answered, ok bool) {
 	text = bytes.TrimSpace(wire.OneLine(text))
 	if len(text) == 0 {

@@ -104,9 +104,9 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 	return false
 }
 
-// temporarilyAway reports whether a server that worked before and now rejects a new session is being
-// replaced, or is not yet known to a gateway before it. Gauze waits for it as for a server that
-// accepts no connection.
+// temporarilyAway reports whether a server that worked before and now rejects a new session is
+// being replaced, or is not yet known to a gateway before it. Gauze waits for it as for a server
+// that accepts no connection.
 func (u *Upstream) temporarilyAway(verdict *fault.Fault) bool {
 	if u.Remote == nil || !u.Remote.served.Load() {
 		return false

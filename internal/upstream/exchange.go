@@ -196,8 +196,8 @@ func (x *exchange) namesSession(res *http.Response) bool {
 	return res.Request.Header.Get("Mcp-Session-Id") != "" || x.w.remote.transport.Load() == httpSSE
 }
 
-// ask sends a request and reads its response. reported says whether the reader knows the outcome; if
-// not, it is decided when the link has ended.
+// ask sends a request and reads its response. reported says whether the reader knows the outcome;
+// if not, it is decided when the link has ended.
 func (x *exchange) ask() (reported bool) {
 	w := x.w
 	if !w.awaitTransport(x) {
@@ -489,8 +489,8 @@ func (x *exchange) answeredIn(res *http.Response) bool {
 	return true
 }
 
-// looksForgotten reports whether a response looks like the server does not know the session that the
-// request named.
+// looksForgotten reports whether a response looks like the server does not know the session that
+// the request named.
 func (x *exchange) looksForgotten(res *http.Response, body []byte) bool {
 	refused, _ := refusesSession(res.StatusCode, body)
 	return refused && !x.modern() && x.namesSession(res)

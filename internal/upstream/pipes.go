@@ -65,8 +65,8 @@ func (p *pipes) settle() {
 	}
 }
 
-// launcherGrace is how long a launcher has to notice that its server is gone. If it keeps running, the
-// process that exited was a helper.
+// launcherGrace is how long a launcher has to notice that its server is gone. If it keeps running,
+// the process that exited was a helper.
 const launcherGrace = 50 * time.Millisecond
 
 func (p *pipes) delivery(end int64) fault.Delivery {

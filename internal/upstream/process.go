@@ -144,8 +144,8 @@ const (
 	termGrace  = 3 * time.Second // after SIGTERM
 )
 
-// MaxStopTime is the longest time that ending a server takes: writing what is queued, the steps above,
-// reading its last output.
+// MaxStopTime is the longest time that ending a server takes: writing what is queued, the steps
+// above, reading its last output.
 const MaxStopTime = closeGrace + closeGrace + termGrace + drainGrace
 
 // stop ends the server and returns when the leader was reaped and the group is gone. Closing hurry

@@ -151,8 +151,8 @@ func jitter(base time.Duration, n int, most time.Duration, chance float64) time.
 	return time.Duration(chance * float64(min(base<<min(n, 20), most)))
 }
 
-// maxUnreachedWait is the longest wait between two tries to reach a server that is down. A try costs it
-// nothing, so trying does not stop and its return is noticed soon.
+// maxUnreachedWait is the longest wait between two tries to reach a server that is down. A try
+// costs it nothing, so trying does not stop and its return is noticed soon.
 const maxUnreachedWait = 5 * time.Second
 
 // unreached decides what follows when a server at a URL accepted no connection or was useless: it

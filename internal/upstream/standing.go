@@ -292,9 +292,9 @@ const sessionTimeout = 5 * time.Second
 // sessionCheckID is the id of the ping that checks whether a session exists.
 const sessionCheckID = `"gauze-session"`
 
-// sessionForgotten reports whether the server no longer knows the session. One rejected request does not
-// prove it: a server may act and then answer 404, and one of several replicas may not know the
-// session. If a ping in the same session is rejected in the same way, the session is gone.
+// sessionForgotten reports whether the server no longer knows the session. One rejected request
+// does not prove it: a server may act and then answer 404, and one of several replicas may not know
+// the session. If a ping in the same session is rejected in the same way, the session is gone.
 func (w *web) sessionForgotten(ctx context.Context) bool {
 	select {
 	case <-w.failed:

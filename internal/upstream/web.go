@@ -83,7 +83,8 @@ func dial(remote *Remote, generation int, reader Reader, logs io.Writer) *Conn {
 	return c
 }
 
-// endSessionTimeout limits the request that ends the session, and hurriedEndTimeout limits it after Hurry.
+// endSessionTimeout limits the request that ends the session, and hurriedEndTimeout limits it after
+// Hurry.
 const (
 	endSessionTimeout = 2 * time.Second
 	hurriedEndTimeout = 500 * time.Millisecond
