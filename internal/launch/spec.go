@@ -65,7 +65,7 @@ func CheckHeader(name, value string) error {
 	case !wire.HeaderName(name):
 		return fmt.Errorf("invalid header name %q", name)
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-		return fmt.Errorf("invalid value of header %s: it contains a line break or a different control character", name)
+		return fmt.Errorf("invalid value of header %s: it contains a line break or another control character", name)
 	case strings.HasPrefix(canonical, "Mcp-"), ourHeaders[canonical]:
 		return fmt.Errorf("the header %s is set by gauze itself", name)
 	}

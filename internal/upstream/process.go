@@ -5,8 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
@@ -100,13 +98,8 @@ func locate(spec launch.Spec) (path string, err error) {
 
 // lookPath is exec.LookPath with the PATH of env.
 func lookPath(name string, env []string) (string, error) {
-	path, ours := "", os.Getenv("PATH")
-	for _, pair := range env {
-		if key, value, _ := strings.Cut(pair, "="); key == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(key, "PATH") {
-			path = value
-		}
-	}
-	if path == ours || path == "" { // without one, the system has a default
+	path := pathOfEnvironment(env)
+	if path == os.Getenv("PATH") || path == "" { // without one, the system has a default
 		return exec.LookPath(name)
 	}
 	for _, dir := range filepath.SplitList(path) {

@@ -39,10 +39,6 @@ func (g *group) survey(environ []string) Survey {
 
 // members returns the processes of the group and their descendants.
 func (g *group) members() (found []surveyed) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	var others []surveyed
 	ours := map[int]bool{}
 	add := func(p surveyed) {
@@ -52,26 +48,16 @@ func (g *group) members() (found []surveyed) {
 		p.moved = movedBy(p.pid)
 		found = append(found, p)
 	}
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 3 || fields[0][0] == 'Z' {
-			continue
-		}
+	eachProcess(func(pid int, fields [][]byte) {
 		parent, _ := strconv.Atoi(string(fields[1]))
-		if p := (surveyed{pid: pid, parent: parent}); string(fields[2]) == strconv.Itoa(g.id) {
+		switch p := (surveyed{pid: pid, parent: parent}); {
+		case fields[0][0] == 'Z':
+		case string(fields[2]) == strconv.Itoa(g.id):
 			add(p)
-		} else {
+		default:
 			others = append(others, p)
 		}
-	}
+	})
 	for grown := true; grown; {
 		grown = false
 		for _, p := range others {

@@ -25,9 +25,18 @@ func (g *group) vitals() (v Vitals) {
 	return v
 }
 
-// each calls see for the processes of the group with their /proc/PID/stat from the state on: state
-// ppid pgrp ... utime stime cutime cstime. It reports whether /proc can be read.
+// each calls see for the processes of the group, like eachProcess.
 func (g *group) each(see func(pid int, fields [][]byte)) bool {
+	return eachProcess(func(pid int, fields [][]byte) {
+		if string(fields[2]) == strconv.Itoa(g.id) {
+			see(pid, fields)
+		}
+	})
+}
+
+// eachProcess calls see for all processes with their /proc/PID/stat from the state on: state ppid
+// pgrp ... utime stime cutime cstime. It reports whether /proc can be read.
+func eachProcess(see func(pid int, fields [][]byte)) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return false
@@ -43,8 +52,7 @@ func (g *group) each(see func(pid int, fields [][]byte)) bool {
 		}
 		// pid (comm) state: comm may contain anything, so fields are counted from its closing
 		// parenthesis.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) >= 15 && string(fields[2]) == strconv.Itoa(g.id) {
+		if fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]); len(fields) >= 15 {
 			see(pid, fields)
 		}
 	}
