@@ -197,12 +197,12 @@ func TestTransportHealsAServerBehindAURL(t *testing.T) {
 
 func TestOptionsNameOneServer(t *testing.T) {
 	for words, o := range map[string]gauze.Options{
-		"use one of them":    {URL: "http://localhost/mcp", Command: []string{"x"}},
-		"http://":            {URL: "localhost/mcp"},
-		"set by gauze":       {URL: "http://localhost/mcp", Header: http.Header{"Mcp-Session-Id": {"x"}}},
-		"control character":  {URL: "http://localhost/mcp", Header: http.Header{"X-A": {"a\nb"}}},
-		"names no host":      {URL: "http:///mcp"},
-		"which no server ge": {URL: "http://localhost/mcp#x"},
+		"use one of them":   {URL: "http://localhost/mcp", Command: []string{"x"}},
+		"http://":           {URL: "localhost/mcp"},
+		"set by gauze":      {URL: "http://localhost/mcp", Header: http.Header{"Mcp-Session-Id": {"x"}}},
+		"control character": {URL: "http://localhost/mcp", Header: http.Header{"X-A": {"a\nb"}}},
+		"has no host":       {URL: "http:///mcp"},
+		"has a fragment":    {URL: "http://localhost/mcp#x"},
 	} {
 		if _, err := gauze.New(o); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%+v: %v, want %q", o, err, words)

@@ -10,8 +10,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Apply writes the changes that Diff shows. A file that was modified meanwhile is not written, and
@@ -55,7 +55,7 @@ func version() string {
 const maxStderrLines = 6
 
 // publicReport converts the result of a test. hide redacts the server's secrets.
-func publicReport(server string, a upstream.Attempted, r doctor.Report, hide func(string) string) *Report {
+func publicReport(server string, a probe.Result, r doctor.Report, hide func(string) string) *Report {
 	a = a.Hidden(hide)
 	report := &Report{
 		Works: r.Healthy, Server: hide(server), Stage: Stage(a.Stage.String()), Took: a.Took, Stopped: redact.Quote(a.Stopped),

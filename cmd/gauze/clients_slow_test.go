@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
 // A hundred starts of gauze: with the race detector they take minutes.
@@ -25,7 +25,7 @@ func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
 		for _, s := range p.servers() {
 			if s.Builtin == "" && !s.Config.Place.Borrowed { // what several clients read counts once
 				ctx, cancel := context.WithTimeout(t.Context(), forEver)
-				all[s.ID()] = upstream.Attempt(ctx, s.Spec, upstream.AttemptOptions{}).OK() // through gauze run, if it is wrapped
+				all[s.ID()] = probe.Run(ctx, s.Spec, probe.Options{}).OK() // through gauze run, if it is wrapped
 				cancel()
 			}
 		}

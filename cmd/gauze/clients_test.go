@@ -21,7 +21,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/fleet"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
 // person is a user with a home, a project and clients.
@@ -370,7 +370,7 @@ func TestAServerBehindAURLWrappedAndGivenBack(t *testing.T) {
 	p.must("lock", "--file", filepath.Join(p.state, "lock.json"))
 	p.must("wrap", "--all", "--remote", "--yes")
 	web := p.servers()[0]
-	if !web.Wrapped || !upstream.Attempt(t.Context(), web.Spec, upstream.AttemptOptions{}).OK() {
+	if !web.Wrapped || !probe.Run(t.Context(), web.Spec, probe.Options{}).OK() {
 		t.Errorf("%v", web.Spec)
 	}
 	p.mustSay("1 of 1 work", "doctor")

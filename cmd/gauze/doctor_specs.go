@@ -13,8 +13,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // runSpecs examines what was named on the command line itself.
@@ -65,7 +65,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 // examined is one server and what came out.
 type examined struct {
 	spec   launch.Spec
-	last   upstream.Attempted
+	last   probe.Result
 	report doctor.Report
 }
 

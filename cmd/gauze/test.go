@@ -14,6 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -104,7 +105,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-func testedOf(spec launch.Spec, a upstream.Attempted, report doctor.Report) tested {
+func testedOf(spec launch.Spec, a probe.Result, report doctor.Report) tested {
 	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
 	if !report.Healthy {
 		t.Stop, t.Exit, t.Stderr = redact.Quote(a.Stopped), a.Exit, lastWords(a)
@@ -123,7 +124,7 @@ func shownServer(spec launch.Spec) string {
 
 // lastWords are the last lines on stderr of a server whose secrets are hidden
 // already, fit to be shown.
-func lastWords(a upstream.Attempted) (lines []string) {
+func lastWords(a probe.Result) (lines []string) {
 	const few = 6
 	for _, line := range a.Evidence.Stderr[max(0, len(a.Evidence.Stderr)-few):] {
 		lines = append(lines, redact.Quote(line))
@@ -131,7 +132,7 @@ func lastWords(a upstream.Attempted) (lines []string) {
 	return lines
 }
 
-func toolsOf(a upstream.Attempted) []string {
+func toolsOf(a probe.Result) []string {
 	names := []string{}
 	for _, tool := range a.Found.Tools {
 		names = append(names, tool.Name)
@@ -153,7 +154,7 @@ var climbed = []struct {
 }
 
 // showTest is for people: how far it went, what was tried, what is left to do.
-func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, healing bool, p paint) string {
+func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bool, p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", p.in("1", redact.Quote(shownServer(spec))))
 	for _, step := range climbed {
@@ -206,7 +207,7 @@ func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, heal
 }
 
 // factOf is what is worth knowing of a step.
-func factOf(stage upstream.Stage, a upstream.Attempted) string {
+func factOf(stage upstream.Stage, a probe.Result) string {
 	switch stage {
 	case upstream.Initialized:
 		return redact.Quote(strings.TrimSpace(a.Found.Name+" "+a.Found.Version) + ", protocol " + a.Found.Protocol + " over " + a.Found.Transport)

@@ -5,14 +5,14 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
 // A model gets our own advice as it is written: a placeholder in it is not a secret.
 func TestAdviceKeepsItsPlaceholders(t *testing.T) {
 	const todo = "Send the token in a header: `gauze run --url https://a.example/mcp --header-env Authorization=NAME`"
 	report := doctor.Report{Todo: todo, Diagnosis: &doctor.Diagnosis{Cause: "oauth_not_completed", Fix: todo}}
-	h := healingOf(launch.Spec{URL: "https://a.example/mcp"}, upstream.Attempted{}, report)
+	h := healingOf(launch.Spec{URL: "https://a.example/mcp"}, probe.Result{}, report)
 	if h.Next != todo || h.Diagnosis.Fix != todo {
 		t.Errorf("next: %s\nfix: %s", h.Next, h.Diagnosis.Fix)
 	}

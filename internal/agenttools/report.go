@@ -12,11 +12,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Server is an entry as agents read it.
@@ -126,7 +126,7 @@ func diagnosisOf(d *doctor.Diagnosis) *Diagnosis {
 }
 
 // healingOf returns the report of one or more attempts at the same server.
-func healingOf(spec launch.Spec, a upstream.Attempted, r doctor.Report) *Healing {
+func healingOf(spec launch.Spec, a probe.Result, r doctor.Report) *Healing {
 	secrets := spec.Secrets()
 	a = a.Hidden(secrets.Redact)
 	h := &Healing{

@@ -1,6 +1,6 @@
-// Package catalogue is the one list of everything that can go wrong: the faults a request can end with, the causes a
-// server can fail from, and the problems a configuration file can have. Their words are where they are found: in
-// packages fault, doctor and clientconfig.
+// Package catalogue lists everything that can go wrong: the faults of requests, the causes of
+// server failures, and the problems of configuration files. Their texts are in packages fault,
+// doctor and clientconfig.
 package catalogue
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// All returns every entry: faults, then causes, then configuration problems, each in reading order. A configuration
-// problem that is also a cause is listed as the cause.
+// All returns every entry: faults, then causes, then configuration problems, each in reading order.
+// A configuration problem that is also a cause is listed as the cause.
 var All = sync.OnceValue(func() []fault.Entry {
 	all := slices.Concat(fault.All(), doctor.Entries(), clientconfig.Entries())
 	seen := map[string]bool{}
@@ -27,7 +27,7 @@ var All = sync.OnceValue(func() []fault.Entry {
 	})
 })
 
-// Lookup returns the entry of a code. Hyphens and underscores are the same.
+// Lookup returns the entry of a code. Hyphens and underscores are equivalent.
 func Lookup(code string) (fault.Entry, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(e fault.Entry) bool { return plain(string(e.Code)) == plain(code) })
@@ -37,7 +37,7 @@ func Lookup(code string) (fault.Entry, bool) {
 	return all[i], true
 }
 
-// Nearest returns up to three codes that a misspelt one may stand for, the nearest first.
+// Nearest returns up to three codes that a misspelled one may stand for, the nearest first.
 func Nearest(code string) []string {
 	var codes []string
 	for _, e := range All() {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
 // ExamineOptions configures Examine. The zero value only diagnoses.
@@ -18,14 +18,14 @@ type ExamineOptions struct {
 
 // Examine tests a server as a client would, diagnoses a failure and, with Heal, treats it. It
 // returns the last attempt with the report.
-func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions) (last upstream.Attempted, report Report) {
+func Examine(ctx context.Context, m *Machine, spec launch.Spec, o ExamineOptions) (last probe.Result, report Report) {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
 	t := Treatment{
 		Allow: Runtime, Fixes: Fixes(m), Tell: func(what string) { o.Tell("trying: " + what) },
 		Probe: func(ctx context.Context, spec launch.Spec) Seen {
-			last = upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: o.Timeout, MaxWait: o.Timeout, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
+			last = probe.Run(ctx, spec, probe.Options{Timeout: o.Timeout, MaxWait: o.Timeout, Version: o.Version, Progress: o.Tell, Dir: m.Dir, Allow: m.allow})
 			seen := Seen{Case: FromEvidence(spec, last.Evidence), Healthy: last.OK()}
 			last = last.Hidden(seen.Case.Secrets.Redact) // a fix may have set secrets that are not in the entry
 			return seen

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -190,7 +191,7 @@ func TestATreatmentIsNotSharedBetweenServers(t *testing.T) {
 	doctor := Live(f.Machine, true)
 	for _, key := range []string{"one-" + canary, "two-" + canary} {
 		spec := launch.Spec{Command: server[0], Args: server[1:], Env: []string{"SystemRoot=" + os.Getenv("SystemRoot"), "API_KEY=${MY_KEY}", "MY_KEY=" + key}}
-		seen := upstream.Attempt(t.Context(), spec, upstream.AttemptOptions{})
+		seen := probe.Run(t.Context(), spec, probe.Options{})
 		treated := doctor.Treat(t.Context(), spec, seen.Evidence, func(string) {})
 		if !treated.Changed || value(treated.Spec.Env, "API_KEY", false) != key || value(treated.Spec.Env, "MY_KEY", false) != key {
 			t.Errorf("%s: changed %v, %q", key, treated.Changed, treated.Spec.Env)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
@@ -90,7 +91,7 @@ func (l *liveDoctor) treat(ctx context.Context, spec launch.Spec, c Case, trying
 	r := Treat(ctx, spec, Treatment{
 		Allow: Runtime, OneStep: true, Fixes: Fixes(l.machine), First: &Seen{Case: c}, Tell: trying,
 		Probe: func(ctx context.Context, spec launch.Spec) Seen {
-			tried := upstream.Attempt(ctx, spec, upstream.AttemptOptions{Timeout: probeTimeout, MaxWait: probeTimeout})
+			tried := probe.Run(ctx, spec, probe.Options{Timeout: probeTimeout, MaxWait: probeTimeout})
 			return Seen{Case: FromEvidence(spec, tried.Evidence), Healthy: tried.OK()}
 		},
 	})

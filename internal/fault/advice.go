@@ -10,11 +10,12 @@ const (
 	RetryLater  Advice = "retry-later"  // it had no effect; retry when the server is back
 	VerifyFirst Advice = "verify-first" // it may have taken effect; check before repeating it
 	ChangeCall  Advice = "change-call"  // the same call would fail the same way
-	TellUser    Advice = "tell-user"    // only a person can fix it
+	TellUser    Advice = "tell-user"    // only the user can fix it
 )
 
-// Advice returns the catalogue's advice for the code, corrected by what is known of this request: one that may have
-// taken effect is never advised to be repeated unchecked, and one that did not needs no check.
+// Advice returns the catalogue's advice for the code, corrected by what is known about this
+// request: one that may have taken effect is never to be repeated without a check, and one that did
+// not needs no check.
 func (f *Fault) Advice() Advice {
 	e := f.entry()
 	if f.Delivery == Unsent && e.heldRetry != "" {
@@ -36,13 +37,13 @@ func (f *Fault) Advice() Advice {
 	return e.Retry
 }
 
-// mayHaveActed reports whether a repetition could do something twice.
+// mayHaveActed reports whether repeating the request could have an effect twice.
 func (f *Fault) mayHaveActed() bool {
 	return f.Delivery != Unsent && !f.Safe && !harmlessByNature(f.Method)
 }
 
-// harmlessByNature reports whether method is a request of the protocol itself that only reads, or has the same effect
-// when repeated. Every other method, known or not, may act.
+// harmlessByNature reports whether method is a request of the protocol itself that only reads, or
+// has the same effect when repeated. Any other method may have effects.
 func harmlessByNature(method string) bool {
 	switch method {
 	case "initialize", "server/discover", "ping", "resources/read", "prompts/get", "completion/complete", "tasks/get",

@@ -6,11 +6,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
-// Entry is what the catalogue knows of one code: all the words, none of the layout.
+// Entry describes one code: its texts without any layout.
 type Entry struct {
 	Code    Code
 	Kind    Kind
-	Follows []Code // causes of which this one is only a consequence, so that it is not shown next to them
+	Follows []Code // causes of which this code is only a consequence; it is not shown next to them
 
 	RPC   int    // JSON-RPC error code
 	Title string // headline: lower case, no full stop
@@ -19,15 +19,15 @@ type Entry struct {
 	Means string // what it means
 	Why   string // why it happens
 	Did   string // what Gauze did about it
-	Do    []Step // what you can do, most likely first
+	Do    []Step // what the user can do, most likely first
 
-	model     string // what happened, said to the caller's model
+	model     string // what happened, for the caller's model
 	held      string // the same if the request was not sent; "" if that makes no difference
-	refused   string // the same if the server refused the request; "" if that makes no difference
+	refused   string // the same if the server rejected the request; "" if that makes no difference
 	heldRetry Advice // the advice if the request was not sent; "" if that makes no difference
-	next      string // what to do next, said to the model; "" leaves it to the advice
-	mute      bool   // not even Detail reaches the model or the JSON: nothing that could hold the server's text
-	shows     bool   // model and JSON get the server's last lines: it is dead, and they are the diagnosis
+	next      string // what to do next, for the model; "" leaves it to the advice
+	mute      bool   // not even Detail reaches the model or the JSON: no text that may come from the server
+	shows     bool   // the model and the JSON get the server's last lines: it exited, and they are the diagnosis
 }
 
 // Kind is what an entry of the catalogue describes.
@@ -36,23 +36,24 @@ type Kind int
 const (
 	KindFault  Kind = iota // a request that failed
 	KindCause              // why a server does not start or answer
-	KindConfig             // something wrong in a client's configuration file
+	KindConfig             // a problem in a client's configuration file
 )
 
 func (k Kind) String() string {
 	return [...]string{"fault", "cause", "configuration problem"}[k]
 }
 
-// Step is one thing a person can do: words, and the exact command if there is one.
+// Step is something the user can do: a text, and the exact command if there is one.
 type Step struct {
 	Text    string
 	Command string
 
-	// spell returns the command where it differs by platform. The step is left out where it returns none.
+	// spell returns the command where it differs by platform. The step is omitted where it returns
+	// "".
 	spell func(shell.Words) string
 }
 
-// entries is the catalogue in the order people read it: the server, how it is reached, then calls, then messages.
+// entries is the catalogue in reading order: the server, how it is reached, calls, messages.
 var entries = slices.Concat(serverEntries, httpEntries, callEntries, messageEntries, gatewayEntries)
 
 var byCode = func() map[Code]Entry {
@@ -63,7 +64,8 @@ var byCode = func() map[Code]Entry {
 	return m
 }()
 
-// unlisted is told for a code that has no entry: a mistake of ours that must not cost the caller the answer.
+// unlisted is the entry of a code that has none: a bug in gauze that must not cost the caller the
+// response.
 var unlisted = Entry{
 	RPC:   -31000,
 	Title: "something broke that has no entry in the catalogue",
@@ -72,13 +74,13 @@ var unlisted = Entry{
 	mute:  true,
 }
 
-// Lookup finds the entry of a code. On a miss, Nearest says which codes may have been meant.
+// Lookup returns the entry of a code.
 func Lookup(code string) (Entry, bool) {
 	e, ok := byCode[Code(code)]
 	return e.in(shell.Here()), ok
 }
 
-// All is the whole catalogue, in reading order.
+// All returns the whole catalogue in reading order.
 func All() []Entry { return AllIn(shell.Here()) }
 
 // AllIn is All with the commands of a given platform.

@@ -7,20 +7,21 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Cause is why a server failed and what to do about it. A fault with a cause is a consequence: every voice gives
-// the cause and its remedy instead of the fault's own.
+// Cause is why a server failed and what to do about it. A fault with a cause is a consequence:
+// every output shows the cause and its remedy instead of those of the fault.
 type Cause struct {
 	Code        string   // in the catalogue, such as "env_not_set"; empty if the cause is unknown
 	Explanation string   // one or two sentences
-	Remedy      string   // what a person has to do
+	Remedy      string   // what the user has to do
 	Changes     []string // how gauze changed the way the server is started or reached before it failed again
 }
 
 // Known reports whether there is a cause.
 func (c Cause) Known() bool { return c.Explanation != "" }
 
-// cause returns f's cause, fit to be shown. The remedy is in our own words, and what it names comes from the
-// configuration and is masked already: patterns would only hide placeholders such as Authorization=NAME in it.
+// cause returns f's cause, safe to show. The remedy is gauze's own text, and the values in it come
+// from the configuration and are already masked: patterns would only hide placeholders such as
+// Authorization=NAME.
 func (f *Fault) cause() Cause {
 	c := Cause{Code: f.Cause.Code, Explanation: f.passage(f.Cause.Explanation)}
 	c.Remedy = plaintext.UpperFirst(sentenceEnd(plaintext.Cap(f.Secrets.Redact(plaintext.Clean(f.Cause.Remedy)), redact.MaxPassage)))
@@ -30,7 +31,7 @@ func (f *Fault) cause() Cause {
 	return c
 }
 
-// sentenceEnd adds a full stop where one is missing. A command to copy gets none.
+// sentenceEnd adds a full stop if one is missing. A command to copy gets none.
 func sentenceEnd(s string) string {
 	if s == "" || strings.ContainsRune(".!?:`", rune(s[len(s)-1])) {
 		return s

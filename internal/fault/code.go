@@ -1,6 +1,7 @@
 package fault
 
-// Code is the stable name of one kind of fault. Names are never reused and never change their meaning.
+// Code is the stable name of one kind of fault. Names are never reused and never change their
+// meaning.
 type Code string
 
 // The server cannot be reached.
@@ -23,7 +24,7 @@ const (
 	TLSFailed            Code = "tls-failed"
 )
 
-// A server behind a URL turned a request away.
+// A server at a URL rejected a request.
 const (
 	AuthRequired    Code = "auth-required"
 	AuthDenied      Code = "auth-denied"
@@ -35,7 +36,7 @@ const (
 	AnswerMissing   Code = "answer-missing"
 )
 
-// One call came to grief.
+// One call failed.
 const (
 	OutcomeUnknown   Code = "outcome-unknown"
 	CallTimeout      Code = "call-timeout"
@@ -57,7 +58,7 @@ const (
 	IDInUse          Code = "id-in-use"
 )
 
-// A client cannot be taken in.
+// A client cannot be accepted.
 const (
 	SessionLimit Code = "session-limit"
 	BodyLimit    Code = "body-limit"

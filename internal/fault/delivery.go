@@ -5,9 +5,11 @@ type Delivery int
 
 const (
 	Unsent   Delivery = iota // the server provably did not see the whole request: it had no effect
-	Unknown                  // the server may have seen it: it may or may not have had its effect
+	Unknown                  // the server may have seen it: it may or may not have had an effect
 	Answered                 // the server answered it
-	Refused                  // the server received it and answered with an HTTP status of refusal: it most likely did not run it, but a status proves nothing
+	// The server received it and answered with an HTTP status of rejection: it most likely did not
+	// run, but a status proves nothing.
+	Refused
 )
 
 func (d Delivery) String() string {
@@ -19,6 +21,6 @@ func (d Delivery) String() string {
 	case Refused:
 		return "refused"
 	}
-	// Any other value is a mistake of ours, and the honest word for it is this one.
+	// Any other value is a bug in gauze, and unknown is the safe answer.
 	return "unknown"
 }

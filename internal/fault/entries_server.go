@@ -2,7 +2,7 @@ package fault
 
 import "github.com/gauze-mcp/gauze/internal/shell"
 
-// Codes of the JSON-RPC standard that mean exactly what we mean; everything else has a number of our own.
+// Codes of JSON-RPC that mean exactly the same; everything else has a code of gauze's own.
 const (
 	rpcInvalidRequest = -32600
 	rpcMethodNotFound = -32601
@@ -160,8 +160,9 @@ var serverEntries = []Entry{
 		},
 	},
 	{
-		// -32601, and not a number of ours: clients that probe for the modern era fall back to initialize on "method
-		// not found" (some on nothing else: modelcontextprotocol/rust-sdk #1088, github/copilot-cli #4370).
+		// -32601, and not a code of gauze's own: clients that probe for the modern era fall back to
+		// initialize on "method not found" (some on nothing else: modelcontextprotocol/rust-sdk
+		// #1088, github/copilot-cli #4370).
 		Code: MethodUnknownEra, RPC: rpcMethodNotFound, Retry: ChangeCall,
 		Title: "the server did not answer server/discover",
 		model: "The MCP server does not answer server/discover, so it uses an older protocol version.",

@@ -7,7 +7,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// Explain is the whole entry for people: what it means, why it happens, what Gauze did, what they can do.
+// Explain returns the whole entry for the user: what it means, why it happens, what gauze did, what
+// the user can do.
 func (e Entry) Explain(color bool) string {
 	p := paint(color)
 	var b strings.Builder

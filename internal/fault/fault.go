@@ -1,17 +1,17 @@
-// Package fault says what broke, how far the request got and what to do next: one type, one catalogue, three voices.
+// Package fault describes what failed, how far the request got and what to do next: one type, one
+// catalogue, three outputs.
 //
-//	fault.go       Fault and Evidence: the facts, no words
-//	delivery.go    how far the request got: the only fact that licenses a repetition
-//	code.go        the stable names of everything that breaks
-//	cause.go       why the server failed: what a voice says instead of the fault's own words
+//	fault.go       Fault and Evidence: the facts, without texts
+//	delivery.go    how far the request got: the only fact that allows a repetition
+//	code.go        the stable names of all failures
+//	cause.go       why the server failed, shown instead of the fault's own text
 //	advice.go      what the caller may do next, derived from the code and the delivery
-//	catalogue.go   one Entry per code; the words live in entries_*.go
-//	nearest.go     the codes a mistyped one may have meant
-//	model.go       the voice for the caller's model
-//	terminal.go    the voice for people; explain.go says more about a code
-//	machine.go     the voice for programs: JSON, tool result, JSON-RPC error
-//	mark.go        how our words are told from a server's
-//	shown.go       what the server wrote, fit to be shown
+//	catalogue.go   one Entry per code; the texts are in entries_*.go
+//	model.go       the output for the caller's model
+//	terminal.go    the output for the user; explain.go says more about a code
+//	machine.go     the output for programs: JSON, tool result, JSON-RPC error
+//	mark.go        how gauze's text is distinguished from a server's
+//	shown.go       the server's output, safe to show
 package fault
 
 import (
@@ -21,23 +21,24 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Fault is one thing that broke. It holds facts only: the words are in the catalogue, the layout in the voices.
+// Fault is one failure. It contains facts only: the texts are in the catalogue, the layout in the
+// outputs.
 type Fault struct {
 	Code     Code
 	Delivery Delivery
 
-	// Safe says that repeating the call can do no harm: its tool only reads, or does the same when done twice. The zero
-	// value is the careful one. Requests of the protocol itself (lists, reads, initialize) are known without it.
+	// Safe reports that repeating the call is harmless: its tool only reads, or has the same effect
+	// when repeated. Requests of the protocol itself (lists, reads, initialize) do not need it.
 	Safe bool
 
-	Server string // name or masked command line, as shown to people
+	Server string // name or masked command line, as shown to users
 	Name   string // short name, as shown to models and programs: no arguments, no path of a URL
 	Method string
 	Tool   string
-	Detail string // one plain line about this very case
-	Cause  Cause  // why the server failed, if that is known
+	Detail string // one plain line about this case
+	Cause  Cause  // why the server failed, if known
 
-	At      time.Time // when this fault was made; "now" for every duration that is shown
+	At      time.Time // when this fault was created; "now" for every duration that is shown
 	Since   time.Time // when the server went down
 	NextTry time.Time // when the next start is due, or when a quarantine ends
 
@@ -45,18 +46,19 @@ type Fault struct {
 	Waited   time.Duration // how long the caller waited
 	Limit    time.Duration // the limit that ended the wait
 
-	// Message are the words for the model where each case needs its own, and Report the same for programs: how a call has
-	// to be changed depends on the call. Both are clean and redacted already.
+	// Message is the text for the model where it depends on the call, and Report the same for
+	// programs. Both are already clean and redacted.
 	Message string
 	Report  []byte
 
 	Evidence *Evidence
 
-	// Secrets are values that no voice may show, in any encoding: the patterns of Redact cannot know a plain password.
+	// Secrets are values that no output may show, in any encoding: patterns cannot recognize a
+	// plain password.
 	Secrets redact.Secrets
 }
 
-// Evidence is what we saw of a server that failed. All of Stderr and Stdout is foreign text.
+// Evidence is what was recorded about a server that failed. Stderr and Stdout are untrusted text.
 type Evidence struct {
 	Exit   string        // "exit status 1", "signal: killed", ""
 	Ran    time.Duration // from start to exit
@@ -64,7 +66,8 @@ type Evidence struct {
 	Stdout []string      // lines on stdout that were not messages, oldest first
 }
 
-// Error is one plain line: for logs and for errors.As chains, not for people (Terminal) nor for models (Model).
+// Error returns one plain line, for logs and error chains. Use Terminal for users and Model for
+// models.
 func (f *Fault) Error() string {
 	e := f.entry()
 	var b strings.Builder
@@ -87,11 +90,12 @@ func (f *Fault) Error() string {
 	return b.String()
 }
 
-// RPCCode is the JSON-RPC error code, the same for ever for one Code. Ours are outside -32768..-32000, which JSON-RPC
-// reserves ("The error codes from and including -32768 to -32000 are reserved for pre-defined errors").
+// RPCCode returns the JSON-RPC error code, which never changes for a Code. Gauze's own are outside
+// -32768..-32000, which JSON-RPC reserves ("The error codes from and including -32768 to -32000 are
+// reserved for pre-defined errors").
 func (f *Fault) RPCCode() int { return f.entry().RPC }
 
-// entry never fails: a code without an entry still has to be told to somebody.
+// entry returns the entry of the code, or unlisted.
 func (f *Fault) entry() Entry {
 	if e, ok := byCode[f.Code]; ok {
 		return e

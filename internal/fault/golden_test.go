@@ -99,11 +99,11 @@ func sample(code fault.Code) *fault.Fault {
 	case fault.AuthRequired:
 		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
-		f.Detail = `HTTP 401; sent was Authorization from the environment variable EXAMPLE_TOKEN; the server asks for the scheme Bearer with realm="mcp"`
+		f.Detail = `HTTP 401; credentials sent: Authorization from the environment variable EXAMPLE_TOKEN; the server requires the scheme Bearer with realm="mcp"`
 	case fault.AuthDenied:
 		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
-		f.Detail = `HTTP 403; sent was no credential; the server asks for the scheme Bearer with error="insufficient_scope"`
+		f.Detail = `HTTP 403; credentials sent: none; the server requires the scheme Bearer with error="insufficient_scope"`
 	case fault.RateLimited:
 		f.Delivery = fault.Refused
 		f.Server, f.Detail, f.NextTry, f.Attempts = "https://mcp.example.com/mcp", "HTTP 429", noon.Add(2*time.Second), 2
@@ -124,7 +124,7 @@ func sample(code fault.Code) *fault.Fault {
 		f.Detail = "64 sessions are open; --max-sessions allows 64"
 	case fault.BodyLimit:
 		f.Method, f.Tool = "tools/call", ""
-		f.Detail = "requests in flight may hold 96 MiB together"
+		f.Detail = "the bodies of all requests in flight are limited to 96 MiB"
 	case fault.ArgumentsInvalid:
 		f.Method, f.Tool, f.Delivery = "tools/call", "get_weather", fault.Unsent
 		f.Message = "The call to `get_weather` was not run: 1 of 2 arguments needs a change.\n1. days - received \"five\" (string); expected integer 1..14 (required). Fix: send a number, e.g. 5."

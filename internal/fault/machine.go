@@ -9,10 +9,11 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// machineLines is how much evidence travels: enough to diagnose from, too little to flood a client.
+// machineLines limits the lines of evidence: enough to diagnose from, too few to flood a client.
 const machineLines = 8
 
-// machine is the shape of the JSON. Fields are only ever added. "source" tells our faults from a server's own errors.
+// machine is the format of the JSON. Fields are only ever added. "source" distinguishes gauze's
+// faults from a server's own errors.
 type machine struct {
 	Source   string `json:"source"`
 	Code     Code   `json:"code"`
@@ -52,8 +53,9 @@ type machineEvidence struct {
 	Stdout []string `json:"stdout,omitempty"`
 }
 
-// JSON is the stable voice for programs. It goes into _meta, which some clients show to the model: what the model may
-// not read is not in here either, and a server is its name, never its command line.
+// JSON returns the fault in a stable format for programs. It goes into _meta, which some clients
+// show to the model: what the model must not read is not in it either, and a server is shown by its
+// name, never by its command line.
 func (f *Fault) JSON() []byte {
 	e := f.entry()
 	m := machine{
@@ -78,8 +80,9 @@ func (f *Fault) JSON() []byte {
 	return encode(m)
 }
 
-// ToolResult is the fault as the result of a tools/call: models read results, few clients show them protocol errors.
-// A modern result says that it is complete (2026-07-28: every result carries resultType).
+// ToolResult returns the fault as the result of a tools/call: models read results, while few
+// clients show them protocol errors. A modern result says that it is complete (2026-07-28: every
+// result has a resultType).
 func (f *Fault) ToolResult(modern bool) []byte {
 	type text struct {
 		Type string `json:"type"`
@@ -104,8 +107,8 @@ func (f *Fault) ToolResult(modern bool) []byte {
 	return encode(result)
 }
 
-// RPCError is the fault as a JSON-RPC error object, for everything that is not a tools/call. The message is the model's
-// voice on one line: most clients show nothing else of an error to anybody.
+// RPCError returns the fault as a JSON-RPC error object, for everything that is not a tools/call.
+// The message is the text for the model on one line: most clients show nothing else of an error.
 func (f *Fault) RPCError() []byte {
 	data := f.JSON()
 	if f.Report != nil {
@@ -125,7 +128,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// encode cannot fail: the values are strings, numbers and JSON of our own.
+// encode cannot fail: the values are strings, numbers and gauze's own JSON.
 func encode(v any) []byte {
 	text, err := plaintext.EncodeJSON(v, "")
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// The marks by which clients, models and people recognize what gauze itself says. A server can write them as well, so
-// whatever passes a server's output on rewrites them first: see internal/proxy/disown.go and internal/upstream/relay.go.
+// The marks of gauze's own text for clients, models and users. A server can write them as well, so
+// code that passes a server's output on rewrites them first: see internal/proxy/disown.go and
+// internal/upstream/disown.go.
 const (
 	namespace = "io.github.gauze-mcp"
 
@@ -26,8 +27,9 @@ const (
 	Disowned = "server: "
 )
 
-// DisownedKey returns the name under which a server's _meta key is passed on, if the key is in gauze's namespace:
-// io.github.gauze-mcp/fault becomes io.github.gauze-mcp.upstream/fault. Two keys that differ still differ afterwards.
+// DisownedKey returns the name under which a server's _meta key is passed on if the key is in
+// gauze's namespace: io.github.gauze-mcp/fault becomes io.github.gauze-mcp.upstream/fault.
+// Different keys stay different.
 func DisownedKey(key string) (renamed string, marked bool) {
 	n := len(namespace)
 	if len(key) < n || !strings.EqualFold(key[:n], namespace) || len(key) > n && key[n] != '/' && key[n] != '.' {
@@ -36,15 +38,15 @@ func DisownedKey(key string) (renamed string, marked bool) {
 	return key[:n] + ".upstream" + key[n:], true
 }
 
-// FindMark returns where mark begins in text as a reader sees it: at the start of the text, after a line separator, or
-// after a control character or terminal sequence, which may have moved the cursor to the start of a line. Case, and
-// invisible characters in between, make no difference. A negative at means that there is none; then the text from open
-// on may still become a mark if more text follows.
+// FindMark returns where mark begins in text as a reader sees it: at the start of the text, after a
+// line separator, or after a control character or terminal sequence, which may have moved the
+// cursor to the start of a line. Case and invisible characters are ignored. A negative at means
+// that there is none; then the text from open on may still become a mark if more text follows.
 func FindMark(text, mark string) (at, open int) {
 	at, open = 0, -1
 	matched := 0  // bytes of mark
 	fresh := true // a mark may begin here
-	again := -1   // where a mark may begin if the one that is being matched turns out to be none
+	again := -1   // where a mark may begin if the current match fails
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {

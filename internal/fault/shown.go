@@ -16,8 +16,8 @@ func (f *Fault) foreign(s string) string {
 	return f.Secrets.Quote(s)
 }
 
-// foreignLines returns the last n lines that are not empty, fit to be shown: a program's last output usually says why it
-// exited.
+// foreignLines returns the last n lines that are not empty, safe to show: a program's last output
+// usually says why it exited.
 func (f *Fault) foreignLines(lines []string, n int) []string {
 	var out []string
 	for _, l := range redact.PrivateKeys(redact.Recent(lines)) {

@@ -16,8 +16,9 @@ const (
 	terminalWidth = plaintext.Width - 2
 )
 
-// Terminal returns the fault for people: what happened, since when, what was tried, the server's last output, and what
-// to do. It contains no escape sequences but our own, and those only with color.
+// Terminal returns the fault for the user: what happened, since when, what was tried, the server's
+// last output, and what to do. It contains no escape sequences but gauze's own, and those only with
+// color.
 func (f *Fault) Terminal(color bool) string { return f.TerminalIn(shell.Here(), color) }
 
 // TerminalIn is Terminal with the commands of a given platform.
@@ -175,8 +176,9 @@ func (f *Fault) ended() string {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./-]{0,63}$`)
 
-// fill puts the tool's name into a command. A name that is not plain stays out: servers choose tool names, and people
-// paste commands into shells. A replay policy is never filled in: who allows repetition has to write the name.
+// fill puts the tool's name into a command. A name that is not plain is left out: servers choose
+// tool names, and users paste commands into shells. A replay policy is never filled in: a user who
+// allows repetition must write the name.
 func (f *Fault) fill(command string) string {
 	if !plainName.MatchString(f.Tool) || f.foreign(f.Tool) != f.Tool {
 		return command
@@ -184,7 +186,7 @@ func (f *Fault) fill(command string) string {
 	return strings.Replace(command, "--tool NAME:timeout=", "--tool "+f.Tool+":timeout=", 1)
 }
 
-// shortened cuts a text at a number of characters.
+// shortened cuts a text after n characters.
 func shortened(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -194,7 +196,7 @@ func shortened(s string, n int) string {
 
 func clock(t time.Time) string { return t.Format("15:04:05") }
 
-// paint is whether to colour.
+// paint is whether to use color.
 type paint bool
 
 func (p paint) in(code, s string) string {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // CheckOptions configure Check. The zero value tests every server that may be run, without trying
@@ -32,7 +32,7 @@ type Checked struct {
 	Tried        bool   // it was started or reached
 	Not          string // why it was not tried
 	GauzeMissing bool   // it is wrapped, and the gauze binary that its file names does not exist
-	Attempt      upstream.Attempted
+	Attempt      probe.Result
 	Report       doctor.Report
 }
 
@@ -126,7 +126,7 @@ func (s *Server) gauzeMissing() bool {
 }
 
 // examine tests the server. Its results contain none of the entry's secrets.
-func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (upstream.Attempted, doctor.Report) {
+func (s *Server) examine(ctx context.Context, m *doctor.Machine, spec launch.Spec, o doctor.ExamineOptions) (probe.Result, doctor.Report) {
 	last, report := doctor.Examine(ctx, m, spec, o)
 	if report.Healthy && len(report.Steps) > 0 && !s.Wrapped {
 		report.Spec = minimal(ctx, m, spec, report.Spec, o)

@@ -12,10 +12,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
 	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/trust"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // Request describes a server to test or add.
@@ -43,7 +43,7 @@ type Request struct {
 type Configured struct {
 	Spec    launch.Spec // as it would be written, with references
 	Tried   bool
-	Attempt upstream.Attempted
+	Attempt probe.Result
 	Report  doctor.Report
 	Facts   *registry.Facts // what a registry knows about the package, if anything
 	Missing []registry.Variable

@@ -17,8 +17,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // home is a person with a few clients.
@@ -344,7 +344,7 @@ func TestALockHoldsNoValues(t *testing.T) {
 	var all []*Checked
 	for _, s := range view.Servers {
 		all = append(all, &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true},
-			Attempt: upstream.Attempted{Found: upstream.Found{Name: "n", Version: "1", Tools: []upstream.Tool{{Name: "t", Definition: "d1"}}}}})
+			Attempt: probe.Result{Found: probe.Found{Name: "n", Version: "1", Tools: []probe.Tool{{Name: "t", Definition: "d1"}}}}})
 	}
 	lock, out, err := h.fleet.Lock(all, time.Now())
 	if err != nil || len(out) > 0 || bytes.Contains(lock.Bytes(), []byte(secret)) || !bytes.Contains(lock.Bytes(), []byte("NOTES_TOKEN")) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
 func TestEveryServerIsCountedOnce(t *testing.T) {
@@ -25,7 +25,7 @@ func TestEveryServerIsCountedOnce(t *testing.T) {
 		case "works", "warned", "invalid":
 			c.Tried, c.Report = true, doctor.Report{Healthy: true}
 		case "fails":
-			c.Tried, c.Attempt = true, upstream.Attempted{}
+			c.Tried, c.Attempt = true, probe.Result{}
 		}
 		all = append(all, c)
 	}

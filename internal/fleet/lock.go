@@ -17,8 +17,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
 	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
-	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
 // LockFile is the default name of a lock file.
@@ -117,7 +117,7 @@ func (f *Fleet) locked(c *Checked, key []byte) Locked {
 	}
 	found := c.Attempt.Found
 	l.Server = c.Hide(plaintext.Clean(strings.TrimSpace(found.Name + " " + found.Version)))
-	for _, tool := range slices.SortedFunc(slices.Values(found.Tools), func(a, b upstream.Tool) int {
+	for _, tool := range slices.SortedFunc(slices.Values(found.Tools), func(a, b probe.Tool) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Definition, b.Definition))
 	}) {
 		l.Tools[unused(l.Tools, c.Hide(tool.Name))] = tool.Definition

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/doctor"
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
 // seen are all servers of the home, as if each had been tried and had this tool.
@@ -19,7 +19,7 @@ func (h *home) seen(definition string) (all []*Checked) {
 			continue
 		}
 		all = append(all, &Checked{Server: s, Tried: true, Report: doctor.Report{Healthy: true},
-			Attempt: upstream.Attempted{Found: upstream.Found{Name: "n", Version: "1", Tools: []upstream.Tool{{Name: "t", Definition: definition}}}}})
+			Attempt: probe.Result{Found: probe.Found{Name: "n", Version: "1", Tools: []probe.Tool{{Name: "t", Definition: definition}}}}})
 	}
 	return all
 }
@@ -70,7 +70,7 @@ func TestALockSeesEveryKindOfDrift(t *testing.T) {
 		switch c.ID() {
 		case "cursor/web":
 			c.Attempt.Found.Tools[0].Definition = "d2"
-			c.Attempt.Found.Tools = append(c.Attempt.Found.Tools, upstream.Tool{Name: "rm", Definition: "d"})
+			c.Attempt.Found.Tools = append(c.Attempt.Found.Tools, probe.Tool{Name: "rm", Definition: "d"})
 		case "goose/clock":
 			c.Report.Healthy = false
 		case "claude-code/shared":

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
 const valued = `{"mcpServers": {
@@ -109,7 +109,7 @@ func TestALockIsClearedOfWhatAServerRepeats(t *testing.T) {
 	h.edit(".cursor/mcp.json", "old-word-1", "s3cr3t-w0rd")
 	all := h.seen("d")
 	for _, c := range all {
-		c.Attempt.Found = upstream.Found{Name: "n s3cr3t-w0rd", Version: "1 s3cr3t-w0rd", Tools: []upstream.Tool{
+		c.Attempt.Found = probe.Found{Name: "n s3cr3t-w0rd", Version: "1 s3cr3t-w0rd", Tools: []probe.Tool{
 			{Name: "get_s3cr3t-w0rd", Definition: "d1"}, {Name: "get_S3CR3T-W0RD", Definition: "d2"}}}
 	}
 	lock := h.lock(all)

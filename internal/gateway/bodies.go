@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Limits of the bodies in flight, over all requests.
+// Limits on the bodies in flight, over all requests.
 const (
-	freeBody    = 16 << 10               // of each body is not counted: small requests always get through
-	bodyChunk   = 64 << 10               // that a body grows by
-	bodyIdle    = 10 * time.Second       // without a byte end a body
-	bodyStalled = 500 * time.Millisecond // without a byte, and a body gives way when there is no room
+	uncountedBytes  = 16 << 10               // not counted per body, so that small requests always get through
+	chunkSize       = 64 << 10               // how much a body grows by
+	bodyIdleTimeout = 10 * time.Second       // longest time without a byte
+	stalledTimeout  = 500 * time.Millisecond // time without a byte after which a body may be evicted to free memory
 )
 
-// bodies are the request bodies in flight: those being read, and those whose
-// request has no response yet. What they hold is limited.
+// bodies tracks the request bodies in flight: those being read, and those whose request has no
+// response yet. It limits the memory they use.
 type bodies struct {
 	mu sync.Mutex
 	quota
 	reading map[*body]bool
 }
 
-// body is one of them. Its fields are guarded by bodies.mu.
+// body is a request body in flight. Its fields are guarded by bodies.mu.
 type body struct {
-	who     principal
-	held    int // bytes that are counted
-	heard   time.Time
-	evicted bool // it gave way to another body
-	// until sets the time by which the next byte has to come.
+	who      principal
+	held     int // bytes that are counted
+	lastByte time.Time
+	evicted  bool // it was evicted in favor of a different body
+	// until sets the deadline for the next byte.
 	until func(time.Time)
 }
 
@@ -35,18 +35,18 @@ func newBodies(limit int, all []principal) bodies {
 	return bodies{quota: newQuota(limit, all), reading: map[*body]bool{}}
 }
 
-// open begins a body. The caller has to close it.
+// open begins a body. The caller must close it.
 func (s *bodies) open(who principal, now time.Time, until func(time.Time)) *body {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &body{who: who, heard: now, until: until}
+	b := &body{who: who, lastByte: now, until: until}
 	s.reading[b] = true
-	until(now.Add(bodyIdle))
+	until(now.Add(bodyIdleTimeout))
 	return b
 }
 
-// grow counts n more bytes that b holds. If there is no room for them, bodies
-// whose clients have stopped sending give way. It reports whether b may go on.
+// grow counts n more bytes that b holds. If that exceeds the limit, bodies whose clients have
+// stopped sending are evicted. It reports whether b may continue.
 func (s *bodies) grow(b *body, n int, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,47 +65,45 @@ func (s *bodies) grow(b *body, n int, now time.Time) bool {
 	return true
 }
 
-// stalled returns the body that has been without a byte for the longest time
-// and whose room is of use to b.
+// stalled returns the body that has been without a byte for the longest time and whose memory b
+// could use.
 func (s *bodies) stalled(b *body, now time.Time) (victim *body) {
 	for other := range s.reading {
 		ofUse := other.held > 0 && (other.who == b.who || s.by[other.who] > s.part)
-		if other != b && ofUse && now.Sub(other.heard) >= bodyStalled && (victim == nil || other.heard.Before(victim.heard)) {
+		if other != b && ofUse && now.Sub(other.lastByte) >= stalledTimeout && (victim == nil || other.lastByte.Before(victim.lastByte)) {
 			victim = other
 		}
 	}
 	return victim
 }
 
-// evict ends the reading of a body. Its handler gives up what it holds as soon
-// as it wakes.
+// evict ends the reading of a body. Its handler releases the memory as soon as it wakes.
 func (s *bodies) evict(b *body, now time.Time) {
 	b.evicted = true
 	s.forget(b)
 	b.until(now)
 }
 
-// progress records that something of b came, and reports whether b may go on.
+// progress records that bytes of b arrived, and reports whether b may continue.
 func (s *bodies) progress(b *body, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b.evicted {
 		return false
 	}
-	b.heard = now
-	b.until(now.Add(bodyIdle))
+	b.lastByte = now
+	b.until(now.Add(bodyIdleTimeout))
 	return true
 }
 
-// gaveWay reports whether b had to make room for another body.
-func (s *bodies) gaveWay(b *body) bool {
+// wasEvicted reports whether b was evicted.
+func (s *bodies) wasEvicted(b *body) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return b.evicted
 }
 
-// complete ends the reading of b, which stays counted. It reports false if b
-// gave way before.
+// complete ends the reading of b, which stays counted. It returns false if b was evicted.
 func (s *bodies) complete(b *body) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,14 +114,14 @@ func (s *bodies) complete(b *body) bool {
 	return !b.evicted
 }
 
-// close ends what open began.
+// close releases what open began.
 func (s *bodies) close(b *body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(b)
 }
 
-// forget takes b out of the table and of the count.
+// forget removes b from the table and from the count.
 func (s *bodies) forget(b *body) {
 	delete(s.reading, b)
 	s.add(b.who, -b.held)

@@ -67,17 +67,17 @@ func TestAStalledBodyGivesWay(t *testing.T) {
 	s := newBodies(100, nil)
 	now := time.Now()
 	stalled := begun(&s, alice, now)
-	if !stalled.until.Equal(now.Add(bodyIdle)) {
+	if !stalled.until.Equal(now.Add(bodyIdleTimeout)) {
 		t.Errorf("a body that sends nothing has until %v", stalled.until.Sub(now))
 	}
 	s.grow(stalled.body, 60, now)
-	now = now.Add(bodyStalled)
+	now = now.Add(stalledTimeout)
 	slow := begun(&s, alice, now)
 	if !s.grow(slow.body, 40, now) {
 		t.Fatal("no room for what fits")
 	}
-	now = now.Add(bodyStalled)
-	if !s.progress(slow.body, now) || !slow.until.Equal(now.Add(bodyIdle)) {
+	now = now.Add(stalledTimeout)
+	if !s.progress(slow.body, now) || !slow.until.Equal(now.Add(bodyIdleTimeout)) {
 		t.Error("a body that goes on does not get more time")
 	}
 	third := begun(&s, alice, now)

@@ -14,22 +14,21 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// hasten sets the time by which the whole body has to be here, also where it
-// is refused unread: what is left of it is read before the next request. An
-// answer has to be taken in time as well; whoever writes a stream sets that
-// limit again.
-func (g *Gateway) hasten(w http.ResponseWriter, r *http.Request) {
+// setDeadlines sets the deadlines for the whole body, which also apply to the rest of a rejected
+// body that is read before the next request, and for the response. A handler that writes a stream
+// extends the latter.
+func (g *Gateway) setDeadlines(w http.ResponseWriter, r *http.Request) {
 	control, now := http.NewResponseController(w), time.Now()
-	control.SetWriteDeadline(now.Add(g.BodyWithin + writeWithin))
+	control.SetWriteDeadline(now.Add(g.BodyTimeout + writeTimeout))
 	if r.ContentLength != 0 {
-		control.SetReadDeadline(now.Add(g.BodyWithin))
+		control.SetReadDeadline(now.Add(g.BodyTimeout))
 	}
 }
 
-// openBody begins to count a body. The caller has to close it.
+// openBody begins to count a body. The caller must close it.
 func (g *Gateway) openBody(w http.ResponseWriter, who principal) *body {
 	control, now := http.NewResponseController(w), time.Now()
-	last := now.Add(g.BodyWithin)
+	last := now.Add(g.BodyTimeout)
 	return g.bodies.open(who, now, func(until time.Time) {
 		if until.After(last) {
 			until = last
@@ -38,15 +37,14 @@ func (g *Gateway) openBody(w http.ResponseWriter, who principal) *body {
 	})
 }
 
-// readBody reads the body to its end before anything of it is forwarded: a
-// request that breaks off halfway never reaches a server. What it returns is
-// counted as held until the caller closes b.
+// readBody reads the body to its end before any of it is forwarded: a request that breaks off never
+// reaches a server. The result is counted until the caller closes b.
 func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, b *body) ([]byte, *refusal) {
-	if r.ContentLength > mostBody {
+	if r.ContentLength > maxBodyBytes {
 		return nil, tooLarge()
 	}
-	source := http.MaxBytesReader(w, r.Body, mostBody)
-	var full [][]byte // chunks before the last one
+	source := http.MaxBytesReader(w, r.Body, maxBodyBytes)
+	var full [][]byte // the chunks before the last one
 	last := make([]byte, 0, firstChunk(r.ContentLength))
 	for {
 		n, err := source.Read(last[len(last):cap(last)])
@@ -54,7 +52,7 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, b *body) ([]b
 		switch {
 		case err == io.EOF:
 			if !g.bodies.complete(b) {
-				return nil, g.noRoom()
+				return nil, g.bodyLimit()
 			}
 			if full != nil {
 				last = bytes.Join(append(full, last), nil)
@@ -63,47 +61,46 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request, b *body) ([]b
 		case err != nil:
 			return nil, g.unread(b, err)
 		case !g.bodies.progress(b, time.Now()):
-			return nil, g.noRoom()
+			return nil, g.bodyLimit()
 		case len(last) == cap(last):
-			if !g.bodies.grow(b, bodyChunk, time.Now()) {
-				return nil, g.noRoom()
+			if !g.bodies.grow(b, chunkSize, time.Now()) {
+				return nil, g.bodyLimit()
 			}
 			full = append(full, last)
-			last = make([]byte, 0, bodyChunk)
+			last = make([]byte, 0, chunkSize)
 		}
 	}
 }
 
-// firstChunk is the room a body begins with: enough for a small one and the
-// byte that would follow it. More grows with what really comes, not with what
-// is announced.
+// firstChunk returns the initial size of the buffer: enough for a small body and the byte that
+// would follow it. It grows with what arrives, not with what is announced.
 func firstChunk(announced int64) int {
 	if announced < 0 {
-		return freeBody
+		return uncountedBytes
 	}
-	return int(min(announced+1, freeBody))
+	return int(min(announced+1, uncountedBytes))
 }
 
-// unread is the refusal of a body that could not be read to its end.
+// unread returns the refusal of a body that could not be read to its end.
 func (g *Gateway) unread(b *body, err error) *refusal {
 	var large *http.MaxBytesError
-	refused := plain(http.StatusBadRequest, "the body broke off")
+	refused := plain(http.StatusBadRequest, "the body is incomplete")
 	switch {
-	case g.bodies.gaveWay(b):
-		return g.noRoom()
+	case g.bodies.wasEvicted(b):
+		return g.bodyLimit()
 	case errors.As(err, &large):
 		return tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		refused = plain(http.StatusRequestTimeout, fmt.Sprintf("the body was not complete within %v, or nothing of it came for %v", g.BodyWithin, bodyIdle))
+		refused = plain(http.StatusRequestTimeout, fmt.Sprintf("the body was not complete within %v, or no byte arrived for %v", g.BodyTimeout, bodyIdleTimeout))
 	}
 	refused.header("Connection", "close")
 	return refused
 }
 
-// noRoom is the refusal of a body that would exceed what all of them may hold.
-func (g *Gateway) noRoom() *refusal {
+// bodyLimit returns the refusal of a body that would exceed the limit for all bodies.
+func (g *Gateway) bodyLimit() *refusal {
 	refused := busy(&fault.Fault{Code: fault.BodyLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(),
-		Detail: fmt.Sprintf("requests in flight may hold %d MiB together", g.bodies.limit>>20)}, nil)
+		Detail: fmt.Sprintf("the bodies of all requests in flight are limited to %d MiB", g.bodies.limit>>20)}, nil)
 	refused.header("Connection", "close")
 	return refused
 }
@@ -114,24 +111,24 @@ func tooLarge() *refusal {
 	return refused
 }
 
-// message is what a client said, as far as we have to know it.
+// message is a message of a client and what the gateway must know about it.
 type message struct {
 	wire.Message
-	meta    []byte // raw _meta of its params
-	version []byte // raw protocol version in it; not nil: the message is modern
-	token   []byte // raw progress token
+	meta    []byte // the raw _meta of its params
+	version []byte // the raw protocol version in meta; set if the message is modern
+	token   []byte // the raw progress token
 }
 
-// isCall reports whether the message wants an answer.
+// isCall reports whether the message expects a response.
 func (m *message) isCall() bool { return m.Kind == wire.Request }
 
-// mostBatch messages are taken in one batch.
-const mostBatch = 100
+// maxBatch is the maximum number of messages in a batch.
+const maxBatch = 100
 
-// parse inspects a body. What two readers could read in two ways is refused.
+// parse inspects a body. It rejects what two parsers could read differently.
 func parse(body []byte) (messages []message, batch bool, refused *refusal) {
 	if len(body) > 0 && body[0] == '[' {
-		parts, err := wire.SplitBatch(body, mostBatch)
+		parts, err := wire.SplitBatch(body, maxBatch)
 		if err != nil {
 			return nil, true, unreadable(body, nil, err)
 		}
@@ -152,12 +149,12 @@ func inspect(text []byte) (m message, refused *refusal) {
 	scanned, rest, err := wire.Scan(text)
 	m.Message = scanned
 	if err == nil && len(rest) > 0 {
-		err = errors.New("something follows the message")
+		err = errors.New("the message is followed by more data")
 	}
 	if err != nil {
 		return m, unreadable(text, scanned.ID, err)
 	}
-	// Of the params, what decisions are made by has to be there once.
+	// Members of params that decisions depend on must not be repeated.
 	var values [5][]byte
 	if err := wire.Fields(m.Params, values[:], "_meta", "name", "arguments", "uri", "requestId"); err != nil {
 		return m, unreadable(text, scanned.ID, err)

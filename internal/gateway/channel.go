@@ -7,40 +7,38 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// channel is one stream of the server's (subscriptions/listen). Behind a URL all
-// clients with the same wishes listen on one: a thousand of them cost the server,
-// and us, one connection. Over stdio a stream costs nothing, and some servers
-// mix up those of one connection, so there each listener has its own. Each gets
-// what comes under the id it asked with.
+// channel is one stream of the server (subscriptions/listen). With a server at a URL, all clients
+// with equal requests share one: a thousand of them cost one connection. Over stdio a stream costs
+// nothing, and some servers confuse the streams of one connection, so each listener has its own.
+// Each listener receives the messages under the id of its own request.
 type channel struct {
-	ours    []byte // raw id towards the server
-	wishes  string
-	meta    []byte // what a cancel has to carry
-	ack     []byte // the server's acknowledgement, once it came
-	members map[*exchange]bool
+	upstreamID []byte // raw id in the request to the server
+	key        string
+	meta       []byte // the _meta for a cancel notification
+	ack        []byte // the server's acknowledgment, once received
+	members    map[*exchange]bool
 }
 
-// channels are those of one upstream. Its owner locks.
+// channels are the channels of one upstream. Its owner locks.
 type channels struct {
-	apart   bool                // each listener has its own
-	wished  map[string]*channel // by their wishes
-	open    map[string]*channel // by our raw id
-	members int
+	separate bool                // each listener has its own
+	byKey    map[string]*channel // by their parameters
+	open     map[string]*channel // by the gateway's raw id
+	members  int
 }
 
-func newChannels(apart bool) channels {
-	return channels{apart: apart, wished: map[string]*channel{}, open: map[string]*channel{}}
+func newChannels(separate bool) channels {
+	return channels{separate: separate, byKey: map[string]*channel{}, open: map[string]*channel{}}
 }
 
-// join lets x listen. The line is what the server has to be told; none if it
-// was told already.
-func (c *channels) join(x *exchange, m *message, ours []byte) (line []byte) {
+// join adds x as a listener. line is the request to send to the server, nil if it was sent already.
+func (c *channels) join(x *exchange, m *message, upstreamID []byte) (line []byte) {
 	c.members++
-	wishes := wishesOf(m)
-	if c.apart {
-		wishes = string(ours)
+	key := channelKey(m)
+	if c.separate {
+		key = string(upstreamID)
 	}
-	if ch := c.wished[wishes]; ch != nil {
+	if ch := c.byKey[key]; ch != nil {
 		x.channel = ch
 		ch.members[x] = true
 		if ch.ack != nil {
@@ -48,25 +46,25 @@ func (c *channels) join(x *exchange, m *message, ours []byte) (line []byte) {
 		}
 		return nil
 	}
-	ch := &channel{ours: ours, wishes: wishes, meta: x.meta, members: map[*exchange]bool{x: true}}
+	ch := &channel{upstreamID: upstreamID, key: key, meta: x.meta, members: map[*exchange]bool{x: true}}
 	x.channel = ch
-	c.wished[wishes], c.open[string(ours)] = ch, ch
-	edits := []wire.Edit{{Old: m.ID, New: ours}}
+	c.byKey[key], c.open[string(upstreamID)] = ch, ch
+	edits := []wire.Edit{{Old: m.ID, New: upstreamID}}
 	if m.token != nil {
-		edits = append(edits, wire.Edit{Old: m.token, New: ours})
+		edits = append(edits, wire.Edit{Old: m.token, New: upstreamID})
 	}
 	return wire.Replace(nil, m.Raw, edits...)
 }
 
-// wishesOf is all that a request to listen says, besides who says it.
-func wishesOf(m *message) string {
+// channelKey returns everything in a request to listen that does not identify its client.
+func channelKey(m *message) string {
 	level, _ := wire.Field(m.meta, metaLogLevel)
 	return string(wire.Replace(nil, m.Params, wire.Edit{Old: m.meta})) + string(level)
 }
 
-// leave takes a listener out. If it was the last one, the server has to be told
-// that nobody listens any more: about which request, and with which _meta.
-func (c *channels) leave(x *exchange) (ours, meta []byte) {
+// leave removes a listener. If it was the last one, it returns the id and the _meta for the cancel
+// notification to the server.
+func (c *channels) leave(x *exchange) (upstreamID, meta []byte) {
 	ch := x.channel
 	if !ch.members[x] {
 		return nil, nil
@@ -77,18 +75,18 @@ func (c *channels) leave(x *exchange) (ours, meta []byte) {
 		return nil, nil
 	}
 	c.forget(ch)
-	return ch.ours, ch.meta
+	return ch.upstreamID, ch.meta
 }
 
 func (c *channels) forget(ch *channel) {
-	delete(c.open, string(ch.ours))
-	if c.wished[ch.wishes] == ch {
-		delete(c.wished, ch.wishes)
+	delete(c.open, string(ch.upstreamID))
+	if c.byKey[ch.key] == ch {
+		delete(c.byKey, ch.key)
 	}
 }
 
-// everyone who listens.
-func (c *channels) everyone() (all []*exchange) {
+// listeners returns all listeners.
+func (c *channels) listeners() (all []*exchange) {
 	for _, ch := range c.open {
 		for x := range ch.members {
 			all = append(all, x)
@@ -97,8 +95,8 @@ func (c *channels) everyone() (all []*exchange) {
 	return all
 }
 
-// tell passes on what is for the listeners of a channel, and reports whether
-// it is. An answer, or the server's cancel, ends the channel.
+// tell passes on a message to the listeners of a channel, and reports whether it is for them. A
+// response or a cancel notification of the server ends the channel.
 func (c *channels) tell(m *wire.Message, t proxy.Told) bool {
 	var named [][]byte // where the message names the stream
 	id := m.ID
@@ -139,7 +137,7 @@ func (c *channels) tell(m *wire.Message, t proxy.Told) bool {
 			edits[i] = wire.Edit{Old: old, New: x.id}
 		}
 		it.line = wire.OneLine(wire.Replace(nil, m.Raw, edits...))
-		x.out.put(it) // or its handler finds it cut, and takes it out
+		x.out.put(it) // if it is full, its handler notices and removes it
 		if over {
 			x.out.end()
 		}
@@ -151,7 +149,7 @@ func (c *channels) tell(m *wire.Message, t proxy.Told) bool {
 	return true
 }
 
-// subscriptionIn is the raw id of the stream a notification is about.
+// subscriptionIn returns the raw id of the stream that a notification is about.
 func subscriptionIn(line []byte) []byte {
 	m, _, _ := wire.Scan(line)
 	return subscription(m.Params)

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// limited takes no more than mostConns connections at once from l. Those that
-// say nothing are closed soon, so whoever waits gets a turn.
-func limited(l net.Listener) net.Listener {
-	return &limitedListener{Listener: l, places: make(chan struct{}, mostConns), closed: make(chan struct{})}
+// limitConns returns a listener that has at most maxConns connections open. Idle ones are closed
+// soon, so waiting clients get a turn.
+func limitConns(l net.Listener) net.Listener {
+	return &limitedListener{Listener: l, places: make(chan struct{}, maxConns), closed: make(chan struct{})}
 }
 
 type limitedListener struct {
@@ -29,7 +29,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		<-l.places
 		return nil, err
 	}
-	return &placed{Conn: conn, leave: sync.OnceFunc(func() { <-l.places })}, nil
+	return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { <-l.places })}, nil
 }
 
 func (l *limitedListener) Close() error {
@@ -37,13 +37,13 @@ func (l *limitedListener) Close() error {
 	return l.Listener.Close()
 }
 
-// placed gives its place back when it is closed.
-type placed struct {
+// limitedConn is a connection that frees its place when it is closed.
+type limitedConn struct {
 	net.Conn
 	leave func()
 }
 
-func (c *placed) Close() error {
+func (c *limitedConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }

@@ -2,10 +2,9 @@ package gateway
 
 import "net/http"
 
-// share lets the page of an origin the user named use our answers, and answers
-// its browser's question whether it may ask at all (CORS). It reports whether
-// that was the request. Nobody else's browser hears a word of this.
-func (g *guard) share(w http.ResponseWriter, r *http.Request) (preflight bool) {
+// allowCORS sets the CORS headers for the origins that the user allowed, and answers preflight
+// requests. It reports whether the request was one. Other origins get no CORS headers.
+func (g *guard) allowCORS(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	origin := r.Header.Get("Origin")
 	if !g.named(origin) {
 		return false

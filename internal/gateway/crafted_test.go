@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // crafted is a request that must not reach a server.
@@ -176,7 +178,7 @@ var craftedRequests = []crafted{
 	{"a bare carriage return in a header", "POST /mcp HTTP/1.1\nHost: HOST\nX-A: b\rX-B: c\n" + usual + "Content-Length: 2\n\n{}", 400},
 	{"a zero byte in a header", "POST /mcp HTTP/1.1\nHost: HOST\nX-A: b\x00\n" + usual + "Content-Length: 2\n\n{}", 400},
 	{"a header name with a space", "POST /mcp HTTP/1.1\nHost: HOST\nX A: b\n" + usual + "Content-Length: 2\n\n{}", 400},
-	{"giant headers", to("Host: HOST\nX-A: " + strings.Repeat("a", mostHeader+8<<10) + "\n"), 431},
+	{"giant headers", to("Host: HOST\nX-A: " + strings.Repeat("a", maxHeaderBytes+8<<10) + "\n"), 431},
 	{"many headers", to("Host: HOST\n" + strings.Repeat("X-A: "+strings.Repeat("a", 100)+"\n", 1000)), 431},
 	{"a giant body, announced", "POST /mcp HTTP/1.1\nHost: HOST\n" + usual + "Content-Length: 99999999999\n\n{", 413},
 	{"a giant body, in one chunk", "POST /mcp HTTP/1.1\nHost: HOST\n" + usual + "Transfer-Encoding: chunked\n\n1100001\n" + strings.Repeat(" ", 17<<20), 413},
@@ -205,7 +207,7 @@ func (c crafted) wired(addr string) string {
 func TestNoCraftedRequestReachesAServer(t *testing.T) {
 	f := serve(t, quickly())
 	o := quickly()
-	o.BodyWithin = 50 * time.Millisecond
+	o.BodyTimeout = 50 * time.Millisecond
 	impatient := serve(t, o)
 	if len(craftedRequests) < 60 {
 		t.Errorf("only %d requests", len(craftedRequests))
@@ -267,7 +269,7 @@ func TestFaultD01OnlyTheTokenOpens(t *testing.T) {
 		"Authorization: Bearer x\nAuthorization: Bearer 0123456789abcdef\n", "Authorization: Bearer x, Bearer 0123456789abcdef\n",
 		"X-Authorization: Bearer 0123456789abcdef\n", "Cookie: token=0123456789abcdef\n",
 	} {
-		f.g.guard.guesses = &guesses{} // they are many
+		f.g.guard.guesses = rate.NewLimiter(guessesPerSecond, guessBurst) // they are many
 		for _, text := range []string{to("Host: HOST\n" + head), "GET /readyz HTTP/1.1\nHost: HOST\n" + head + "\n", "GET /nothing HTTP/1.1\nHost: HOST\n" + head + "\n"} {
 			response := f.rawExchange(crafted{text: text}.wired(f.addr))
 			if response == nil || response.StatusCode != 401 || response.Header.Get("WWW-Authenticate") != "Bearer" {
@@ -288,14 +290,14 @@ func TestAWebPageThatWasNamedMaySpeak(t *testing.T) {
 	o := quickly()
 	o.Origins, o.Tokens = []string{"https://app.example.com/"}, []string{"0123456789abcdef"}
 	f := serve(t, o)
-	ask := "OPTIONS /mcp HTTP/1.1\nHost: HOST\nAccess-Control-Request-Method: POST\nAccess-Control-Request-Headers: authorization, mcp-session-id\nSec-Fetch-Site: cross-site\nOrigin: "
-	response := f.rawExchange(crafted{text: ask + "https://app.example.com\n\n"}.wired(f.addr))
+	beginRequest := "OPTIONS /mcp HTTP/1.1\nHost: HOST\nAccess-Control-Request-Method: POST\nAccess-Control-Request-Headers: authorization, mcp-session-id\nSec-Fetch-Site: cross-site\nOrigin: "
+	response := f.rawExchange(crafted{text: beginRequest + "https://app.example.com\n\n"}.wired(f.addr))
 	if response == nil || response.StatusCode != 204 || response.Header.Get("Access-Control-Allow-Origin") != "https://app.example.com" ||
 		response.Header.Get("Access-Control-Allow-Headers") != "authorization, mcp-session-id" {
 		t.Errorf("the question was answered with %v", response)
 	}
 	for _, origin := range []string{"https://evil.example.com", "null", "http://HOST", "https://app.example.com.evil.example.com"} {
-		response := f.rawExchange(crafted{text: ask + origin + "\n\n"}.wired(f.addr))
+		response := f.rawExchange(crafted{text: beginRequest + origin + "\n\n"}.wired(f.addr))
 		if response == nil || response.StatusCode != 403 || response.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s was told %v", origin, response)
 		}

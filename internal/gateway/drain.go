@@ -8,9 +8,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// ask counts a request that a drain waits for, or refuses it because there is
-// one already.
-func (g *Gateway) ask(messages []message) *refusal {
+// beginRequest counts a request that a drain waits for. It returns a refusal if the gateway is
+// draining.
+func (g *Gateway) beginRequest(messages []message) *refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.draining {
@@ -22,8 +22,8 @@ func (g *Gateway) ask(messages []message) *refusal {
 	return nil
 }
 
-// answered ends what ask began.
-func (g *Gateway) answered() {
+// endRequest ends what ask began.
+func (g *Gateway) endRequest() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked--
@@ -52,7 +52,7 @@ func stopping() *refusal {
 	return refused
 }
 
-// Hurry makes a stop under way skip its waits.
+// Hurry makes a stop that is in progress skip its waits.
 func (g *Gateway) Hurry() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,18 +66,16 @@ func (g *Gateway) Hurry() {
 	}
 }
 
-// lastWords: answers given at the very end still have to be written. A client
-// that does not take them within this time is left.
-const lastWords = 2 * time.Second
+// flushTimeout is how long clients may take to read the last responses.
+const flushTimeout = 2 * time.Second
 
-// drain is the end, in order: nothing new is taken, those who only listen are
-// let go, those who wait for an answer get theirs or, when the time is over,
-// an honest one of ours, and then the servers stop.
+// drain stops the gateway in order: it accepts nothing new, ends the streams of listeners, waits
+// until pending requests have their responses or the time is over, and stops the servers.
 func (g *Gateway) drain(server *http.Server) {
 	g.mu.Lock()
 	g.draining = true
 	g.checkQuiet()
-	var listeners []interface{ silence() }
+	var listeners []interface{ endListeners() }
 	for _, s := range g.sessions {
 		listeners = append(listeners, s)
 	}
@@ -91,10 +89,10 @@ func (g *Gateway) drain(server *http.Server) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		server.Shutdown(ctx) // closes the listener at once, then waits for the handlers
+		server.Shutdown(ctx) // closes the listener immediately, then waits for the handlers
 	}()
 	for _, l := range listeners {
-		l.silence()
+		l.endListeners()
 	}
 	timer := time.NewTimer(max(g.Drain, 0))
 	defer timer.Stop()
@@ -104,8 +102,8 @@ func (g *Gateway) drain(server *http.Server) {
 	case <-g.hurry:
 	}
 	g.end()
-	g.running.Wait() // every request has its answer, every process is gone
-	timer.Reset(lastWords)
+	g.running.Wait() // every request has its response, every process is gone
+	timer.Reset(flushTimeout)
 	select {
 	case <-closed:
 	case <-timer.C:

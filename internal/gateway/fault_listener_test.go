@@ -14,14 +14,14 @@ func TestFaultD01TokensAreNotGuessed(t *testing.T) {
 	o.Tokens = []string{"0123456789abcdef"}
 	f := serve(t, o)
 	refused := map[int]int{}
-	for i := range 2 * guessesAtOnce {
+	for i := range 2 * guessBurst {
 		response := f.rawExchange(crafted{text: to(fmt.Sprintf("Host: HOST\nAuthorization: Bearer guess-number-%04d\n", i))}.wired(f.addr))
 		if response == nil {
 			t.Fatal("no answer")
 		}
 		refused[response.StatusCode]++
 	}
-	if refused[401] < guessesAtOnce || refused[429] == 0 || refused[401]+refused[429] != 2*guessesAtOnce {
+	if refused[401] < guessBurst || refused[429] == 0 || refused[401]+refused[429] != 2*guessBurst {
 		t.Errorf("answered %v", refused)
 	}
 	// In the URL it would be in every log, so it does not count there.

@@ -1,31 +1,31 @@
-// Package gateway is one HTTP endpoint in front of a server: streamable HTTP
-// in both eras on one side, proxy sessions on the other.
+// Package gateway serves one HTTP endpoint for a server: streamable HTTP of both eras for clients,
+// proxy sessions toward the server.
 //
 //	gateway.go   Gateway: the paths, and how serving begins and ends
-//	guard.go     who may speak to us at all: Host, Origin, token
-//	cors.go      the web pages the user named
-//	post.go      the story of one POST
-//	bodies.go    all bodies in flight, and how much they may hold
-//	quota.go     what is limited, shared among principals
-//	body.go      a body read whole and made one inspected message
-//	legacy.go    a session: one client, its calls, the stream each answer takes
-//	sessions.go  the sessions there are: begun, found, limited, evicted
-//	house.go     what is due to time: sessions that nobody uses, memory
-//	get.go       GET, which listens or resumes, and DELETE, which ends
-//	replay.go    what was said, kept for a client that lost its connection
+//	guard.go     which requests are accepted: Host, Origin, token
+//	cors.go      the web pages that the user allowed
+//	post.go      handles a POST
+//	bodies.go    all bodies in flight, and how much memory they may use
+//	quota.go     limits shared among principals
+//	body.go      reads a whole body and inspects its messages
+//	legacy.go    a session: one client, its calls, the stream for each response
+//	sessions.go  begins, finds, limits and evicts sessions
+//	house.go     ends unused sessions, frees memory
+//	get.go       GET, which listens or resumes, and DELETE, which ends a session
+//	replay.go    messages kept for a client that lost its connection
 //	modern.go    requests without a session, on one upstream for all
 //	speaker.go   which of those requests come from one client
 //	channel.go   streams of notifications that modern clients share
 //	headers.go   the headers that mirror a modern request
-//	conns.go     how many connections there are at once
-//	stream.go    one HTTP response that is written as things happen
-//	refuse.go    how a client is turned away
-//	tidy.go      memory is given back when nobody speaks
+//	conns.go     the number of connections
+//	stream.go    an HTTP response that is written as messages arrive
+//	refuse.go    how a request is rejected
+//	tidy.go      when memory is freed
 //	ready.go     /healthz and /readyz
-//	drain.go     the end, in order
+//	drain.go     stops in order
 //
-// A POST goes ServeHTTP -> post -> legacy or modern -> (proxy.Session) -> tell
-// -> stream -> pour.
+// A POST goes ServeHTTP -> post -> legacy or modern -> (proxy.Session) -> tell -> stream ->
+// writeStream.
 package gateway
 
 import (
@@ -39,29 +39,37 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
-// Options of a Gateway; the zero value of each is the sensible default.
+// Options configures a Gateway. The zero value of each field is a sensible default.
 type Options struct {
-	Session proxy.Options // of every session; they share its Events
+	Session proxy.Options // for every session; they share its Events
 
-	Tokens  []string // who knows one may speak; each is a principal of its own. None: everyone on this machine may
-	Hosts   []string // further values of Host, besides the names of the address itself
-	Origins []string // further values of Origin, besides those with an allowed host
+	// Tokens are the accepted bearer tokens. Each is a principal of its own. If empty, every
+	// program on this machine has access.
+	Tokens  []string
+	Hosts   []string // accepted values of Host, besides the names of the address itself
+	Origins []string // accepted values of Origin, besides those of an accepted host
 
-	MaxSessions int           // legacy sessions at once, each with an upstream; default 64
-	Idle        time.Duration // of a session without request or open stream before it is ended; default 30 min
-	Drain       time.Duration // for requests in flight at the end; default 10 s, negative: none
-	KeepAlive   time.Duration // between comments on a silent stream; default 15 s
-	BodyWithin  time.Duration // a body has to be here; default 30 s
+	// MaxSessions is the maximum number of legacy sessions, each with an upstream. Default 64.
+	MaxSessions int
+	// Idle is how long a session without requests and streams is kept. Default 30m.
+	Idle time.Duration
+	// Drain is how long requests in flight may take when the gateway stops. Default 10s; negative
+	// means not at all.
+	Drain time.Duration
+	// KeepAlive is the time between comments on a silent stream. Default 15s.
+	KeepAlive time.Duration
+	// BodyTimeout is the time for a whole request body. Default 30s.
+	BodyTimeout time.Duration
 
-	// MaxBodyBytes is how much the bodies of all requests in flight may hold
-	// together. Default 96 MiB; the garbage collector may need as much again.
+	// MaxBodyBytes limits the bodies of all requests in flight together. Default 96 MiB; the
+	// garbage collector may need as much again.
 	MaxBodyBytes int
 
-	// Resumable lets a legacy client that lost its connection fetch what it
-	// missed: events get ids and are kept for a while.
+	// Resumable lets a legacy client that lost its connection fetch what it missed: events get ids
+	// and are kept for a while.
 	Resumable bool
 
-	// Reachable says whether a session could be begun, before there is one.
+	// Reachable checks whether a session could be started, while there is none.
 	Reachable func(context.Context) error
 }
 
@@ -73,8 +81,8 @@ func (o Options) withDefaults() Options {
 	}
 	set(&o.Idle, 30*time.Minute)
 	set(&o.Drain, 10*time.Second)
-	set(&o.KeepAlive, 15*time.Second) // proxies cut what is silent for 30 s or 60 s
-	set(&o.BodyWithin, 30*time.Second)
+	set(&o.KeepAlive, 15*time.Second) // proxies cut off what is silent for 30s or 60s
+	set(&o.BodyTimeout, 30*time.Second)
 	if o.MaxSessions == 0 {
 		o.MaxSessions = 64
 	}
@@ -84,50 +92,52 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Path of the endpoint.
+// Path is the path of the endpoint.
 const Path = "/mcp"
 
-// Limits of a request.
+// Limits on requests.
 const (
-	mostHeader   = 64 << 10         // of all headers: 64 KB of arguments in Mcp-Param-* is more than any tool needs
-	mostBody     = 16 << 20         // as much as one message may have (wire.MaxLine)
-	headerWithin = 10 * time.Second // a client that needs longer for its headers means to hold us up
-	idleConn     = 2 * time.Minute  // a connection nobody uses
-	mostConns    = 8192             // at once; more wait until one of these ends. A thousand clients have three each
+	maxHeaderBytes = 64 << 10         // of all headers: 64 KB of arguments in Mcp-Param-* is more than any tool needs
+	maxBodyBytes   = 16 << 20         // the maximum size of a message (wire.MaxLine)
+	headerTimeout  = 10 * time.Second // a client that needs longer for its headers is an attacker
+	idleTimeout    = 2 * time.Minute  // an unused connection is closed
+	maxConns       = 8192             // open at the same time; a thousand clients have three each
 )
 
 // Gateway serves one address.
 type Gateway struct {
 	Options
-	guard  guard
-	ready  readiness
-	bodies bodies
-	house  house
+	guard       guard
+	ready       readiness
+	bodies      bodies
+	housekeeper housekeeper
 
-	life  context.Context // of all sessions
+	life  context.Context // parent of the contexts of all sessions
 	end   context.CancelFunc
-	hurry chan struct{} // closed: nobody waits any longer
+	hurry chan struct{} // closed by Hurry
 
-	running  sync.WaitGroup // what runs for sessions
-	requests atomic.Uint64  // over all time
-	writes   atomic.Uint64  // calls of all sessions that may write: their servers share what they write to
-	conns    atomic.Uint64  // the same
+	running  sync.WaitGroup // goroutines of sessions
+	requests atomic.Uint64  // total
+	// writes counts the calls of all sessions that may write: their servers share what they write
+	// to.
+	writes atomic.Uint64
+	conns  atomic.Uint64 // total
 
-	mu       sync.Mutex // guards everything below, and who comes and goes in each session
+	mu       sync.Mutex // guards everything below, and life.open and life.used of each session
 	sessions map[string]*session
 	shared   map[principal]*shared
-	lives    map[*life]bool // all of them that are not gone yet
-	past     proxy.Counters // of the sessions that are gone
-	began    uint64         // sessions, over all time
+	lives    map[*life]bool // all that have not ended
+	past     proxy.Counters // of the sessions that have ended
+	began    uint64         // total number of sessions
 	draining bool
 
 	places    quota         // sessions in the table
-	processes quota         // the same, and those that are not gone yet
+	processes quota         // sessions in the table, and those that have not ended
 	asked     int           // requests being served that a drain waits for
-	quiet     chan struct{} // closed when draining and nothing is being served
+	quiet     chan struct{} // closed when draining and no request is being served
 }
 
-// New prepares a Gateway for clients that reach it at addr.
+// New returns a Gateway for clients that reach it at addr.
 func New(o Options, addr net.Addr) *Gateway {
 	g := &Gateway{
 		Options:  o.withDefaults(),
@@ -137,7 +147,7 @@ func New(o Options, addr net.Addr) *Gateway {
 		shared:   map[principal]*shared{},
 		lives:    map[*life]bool{},
 	}
-	g.house.stirred = make(chan struct{}, 1)
+	g.housekeeper.woken = make(chan struct{}, 1)
 	g.guard = newGuard(g.Options, addr)
 	g.places = newQuota(g.MaxSessions, g.guard.tokens)
 	g.processes = newQuota(2*g.MaxSessions, g.guard.tokens)
@@ -146,48 +156,48 @@ func New(o Options, addr net.Addr) *Gateway {
 	return g
 }
 
-// Serve serves clients from l until ctx ends, lets what is in flight end, and
-// returns when nothing of any session is left.
+// Serve serves clients from l until ctx ends, lets requests in flight finish, and returns when no
+// session is left.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true) // and no way to HTTP/2: what was inspected is what was sent
+	protocols.SetHTTP1(true) // no HTTP/2: what was inspected is what was sent
 	server := &http.Server{
 		Handler:           g,
 		Protocols:         protocols,
-		ReadHeaderTimeout: headerWithin,
-		IdleTimeout:       idleConn,
-		MaxHeaderBytes:    mostHeader,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          quietLog,
-		ConnContext:       g.numbered,
-		// A target of "*" is no path of ours: the handler is to say so.
+		ConnContext:       g.numberConn,
+		// "*" is not a valid path: the handler says so.
 		DisableGeneralOptionsHandler: true,
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(limited(l)) }()
-	leaveHouse := g.keepHouse()
+	go func() { failed <- server.Serve(limitConns(l)) }()
+	leaveHouse := g.startHousekeeping()
 	var err error
 	select {
 	case err = <-failed:
 		g.drain(server)
 	case <-ctx.Done():
-		l.Close() // before anybody is let go: whoever comes back finds nobody
+		l.Close() // before streams are ended: clients that reconnect must not get through
 		g.drain(server)
-		<-failed // it has: the server is closed
+		<-failed // the server is closed, so it returns
 	}
 	leaveHouse()
 	return err
 }
 
-// ServeHTTP is where every request comes in.
+// ServeHTTP handles every request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.requests.Add(1)
-	g.house.stir()
-	g.hasten(w, r)
+	g.housekeeper.wakeUp()
+	g.setDeadlines(w, r)
 	if refused := g.guard.check(r); refused != nil {
 		refused.write(w)
 		return
 	}
-	if g.guard.share(w, r) {
+	if g.guard.allowCORS(w, r) {
 		return
 	}
 	who, refused := g.guard.identify(r)
@@ -195,7 +205,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refused.write(w)
 		return
 	}
-	// The path as it was sent: nothing is cleaned, so nothing can be hidden.
+	// The path is used as sent: nothing is normalized, so nothing can be hidden.
 	switch r.URL.EscapedPath() {
 	case Path:
 		g.serveMCP(w, r, who)
@@ -204,12 +214,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case readyPath:
 		g.serveReady(w, r)
 	default:
-		plain(http.StatusNotFound, "there is nothing here: the endpoint is "+Path).write(w)
+		plain(http.StatusNotFound, "not found: the endpoint is "+Path).write(w)
 	}
 }
 
 func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request, who principal) {
-	modern := r.Header.Get(versionHeader) >= firstModern
+	modern := r.Header.Get(versionHeader) >= firstModernVersion
 	switch {
 	case r.Method == http.MethodPost:
 		g.post(w, r, who)
@@ -225,8 +235,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request, who principal
 	}
 }
 
-// Counters is the sum over all sessions there are and were; sessions is how
-// many there were.
+// Counters returns the sum over all sessions, also those that have ended, and their number.
 func (g *Gateway) Counters() (sum proxy.Counters, sessions uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,8 +2,8 @@ package gateway
 
 import "net/http"
 
-// get is a client that listens for what belongs to no request, or that comes
-// back for what it missed.
+// get serves a client that listens for messages that belong to no request, or that resumes a
+// stream.
 func (g *Gateway) get(w http.ResponseWriter, r *http.Request, who principal) {
 	s, refused := g.visited(r, who)
 	if refused != nil {
@@ -12,7 +12,7 @@ func (g *Gateway) get(w http.ResponseWriter, r *http.Request, who principal) {
 	}
 	defer g.leave(&s.life)
 	if _, events := accepts(r.Header.Values("Accept")); !events {
-		plain(http.StatusNotAcceptable, "Accept has to allow text/event-stream").write(w)
+		plain(http.StatusNotAcceptable, "the Accept header must allow text/event-stream").write(w)
 		return
 	}
 	number, index, resume := 0, 0, len(r.Header.Values(resumeHeader)) > 0
@@ -21,10 +21,10 @@ func (g *Gateway) get(w http.ResponseWriter, r *http.Request, who principal) {
 		number, index, ok = parseEventID(r.Header.Get(resumeHeader))
 		switch {
 		case !s.resumable:
-			plain(http.StatusBadRequest, "streams cannot be resumed here; gauze serve --resumable lets them").write(w)
+			plain(http.StatusBadRequest, "streams cannot be resumed: start gauze serve with --resumable").write(w)
 			return
 		case !ok:
-			plain(http.StatusBadRequest, "this Last-Event-ID is none of ours").write(w)
+			plain(http.StatusBadRequest, "invalid Last-Event-ID").write(w)
 			return
 		}
 	}
@@ -37,11 +37,10 @@ func (g *Gateway) get(w http.ResponseWriter, r *http.Request, who principal) {
 		refused.write(w)
 		return
 	}
-	how := s.manner(l)
-	// A comment at once: something has to follow the headers, or a proxy on
-	// the way may hold them back.
-	how.at, how.hello = true, ": listening\n\n"
-	g.pour(w, r, out, how)
+	how := s.streamOptions(l)
+	// A comment immediately: a proxy may hold back headers that nothing follows.
+	how.at, how.preamble = true, ": listening\n\n"
+	g.writeStream(w, r, out, how)
 	s.detach(l, out)
 }
 
@@ -57,10 +56,10 @@ func (g *Gateway) delete(w http.ResponseWriter, r *http.Request, who principal) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// visited finds the session of a request that has no body.
+// visited returns the session of a request without a body.
 func (g *Gateway) visited(r *http.Request, who principal) (*session, *refusal) {
 	if r.ContentLength != 0 {
-		return nil, plain(http.StatusBadRequest, "a "+r.Method+" has no body")
+		return nil, plain(http.StatusBadRequest, "a "+r.Method+" request must not have a body")
 	}
 	if refused := checkVersion(r); refused != nil {
 		return nil, refused

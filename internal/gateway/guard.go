@@ -8,27 +8,27 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
+
+	"golang.org/x/time/rate"
 )
 
-// principal is who speaks: the hash of the token it knows, zero if none is
-// asked for. Two principals share nothing.
+// principal identifies who sent a request: the hash of its token, zero if tokens are not required.
+// Two principals share nothing.
 type principal [sha256.Size]byte
 
-// guard decides who may speak to us at all.
+// guard decides which requests are accepted.
 type guard struct {
 	hosts   map[string]bool // exact, lower case
 	origins map[string]bool // exact, lower case
 	tokens  []principal
-	guesses *guesses
+	guesses *rate.Limiter // requests without a valid token
 }
 
-// newGuard allows the names under which the address itself can be reached.
-// Everything else has to be named: a web page whose name was made to resolve
-// to this machine (DNS rebinding) comes with a Host of its own.
+// newGuard accepts the names under which the address itself can be reached. Others must be
+// configured: a web page whose name was made to resolve to this machine (DNS rebinding) sends a
+// Host of its own.
 func newGuard(o Options, addr net.Addr) guard {
-	g := guard{hosts: map[string]bool{}, origins: map[string]bool{}, guesses: &guesses{}}
+	g := guard{hosts: map[string]bool{}, origins: map[string]bool{}, guesses: rate.NewLimiter(guessesPerSecond, guessBurst)}
 	host, port, _ := net.SplitHostPort(addr.String())
 	for _, name := range []string{host, "localhost", "127.0.0.1", "::1"} {
 		g.allow(name, port)
@@ -40,7 +40,7 @@ func newGuard(o Options, addr net.Addr) guard {
 		}
 		name = strings.Trim(name, "[]")
 		g.allow(name, port)
-		g.hosts[bare(name)] = true // behind a proxy that took the port away
+		g.hosts[bare(name)] = true // sent by a proxy that removes the port
 	}
 	for _, origin := range o.Origins {
 		g.origins[strings.ToLower(strings.TrimSuffix(origin, "/"))] = true
@@ -54,11 +54,11 @@ func newGuard(o Options, addr net.Addr) guard {
 func (g *guard) allow(name, port string) {
 	g.hosts[strings.ToLower(net.JoinHostPort(name, port))] = true
 	if port == strconv.Itoa(80) {
-		g.hosts[bare(name)] = true // a client leaves the usual port out
+		g.hosts[bare(name)] = true // clients omit the default port
 	}
 }
 
-// bare is a host without a port, as it stands in a header.
+// bare returns a host without a port, as written in a header.
 func bare(name string) string {
 	if strings.Contains(name, ":") {
 		name = "[" + name + "]"
@@ -66,27 +66,27 @@ func bare(name string) string {
 	return strings.ToLower(name)
 }
 
-// check says why a request goes no further, whoever sent it.
+// check returns a refusal for requests that are rejected regardless of their sender.
 func (g *guard) check(r *http.Request) *refusal {
 	switch {
 	case !r.ProtoAtLeast(1, 1) || r.ProtoMajor != 1:
-		return plain(http.StatusHTTPVersionNotSupported, "only HTTP/1.1 is spoken here")
+		return plain(http.StatusHTTPVersionNotSupported, "only HTTP/1.1 is supported")
 	case !strings.HasPrefix(r.RequestURI, "/"):
-		// An absolute target brings a host of its own, and not everybody on the
-		// way would look at the same one.
-		return plain(http.StatusBadRequest, "the request target has to be a path")
+		// An absolute target has a host of its own, and two programs might use different ones.
+		return plain(http.StatusBadRequest, "the request target must be a path")
 	case !g.hosts[strings.ToLower(r.Host)]:
-		return plain(http.StatusForbidden, "the Host header names another host; gauze serve --allow-host adds one")
+		return plain(http.StatusForbidden, "this Host is not allowed: add it with gauze serve --allow-host")
 	case !g.allowsOrigin(r):
-		return plain(http.StatusForbidden, "requests from this origin are refused; gauze serve --allow-origin adds one")
+		return plain(http.StatusForbidden, "this Origin is not allowed: add it with gauze serve --allow-origin")
 	}
 	return nil
 }
 
-// named reports whether the user named this origin.
+// named reports whether the user allowed this origin.
 func (g *guard) named(origin string) bool { return g.origins[strings.ToLower(origin)] }
 
-// allowsOrigin looks for a browser that acts for a foreign page.
+// allowsOrigin reports whether the request does not come from a browser that acts for a foreign
+// page.
 func (g *guard) allowsOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) > 1 {
@@ -101,14 +101,15 @@ func (g *guard) allowsOrigin(r *http.Request) bool {
 			return false
 		}
 	}
-	// Same-site is another port of this machine: another program's page.
+	// same-site is a different port of this machine: the page of a different program.
 	site := r.Header.Values("Sec-Fetch-Site")
 	return !slices.ContainsFunc(site, func(s string) bool { return s != "same-origin" && s != "none" })
 }
 
-// identify says who sent the request, by its token. All are compared, and each in constant time.
+// identify returns the principal of a request by its token. All tokens are compared, each in
+// constant time.
 func (g *guard) identify(r *http.Request) (principal, *refusal) {
-	if len(g.tokens) == 0 || r.URL.Path == healthPath { // which says nothing to anybody
+	if len(g.tokens) == 0 || r.URL.Path == healthPath { // which reveals nothing
 		return principal{}, nil
 	}
 	given := r.Header.Values("Authorization")
@@ -123,43 +124,19 @@ func (g *guard) identify(r *http.Request) (principal, *refusal) {
 			return hash, nil
 		}
 	}
-	if !g.guesses.another(time.Now()) {
-		refused := plain(http.StatusTooManyRequests, "too many requests without the right token")
+	if !g.guesses.Allow() {
+		refused := plain(http.StatusTooManyRequests, "too many requests without a valid token")
 		refused.header("Retry-After", "1")
 		return principal{}, refused
 	}
-	refused := plain(http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer TOKEN")
+	refused := plain(http.StatusUnauthorized, "a token is required: send it as Authorization: Bearer TOKEN")
 	refused.header("WWW-Authenticate", "Bearer")
 	return principal{}, refused
 }
 
-// guesses counts those who come without the right token. Whoever has it is not
-// slowed down by those who have not.
-type guesses struct {
-	mu   sync.Mutex
-	left float64
-	at   time.Time
-}
-
-// Guesses at once, and then a second: enough for any client that was set up
-// wrongly, and a token of 16 characters outlives the sun.
+// Failed authentications are limited to a burst, and then per second: enough for a client that is
+// misconfigured, and too few to guess a token.
 const (
-	guessesAtOnce  = 100
-	guessesASecond = 10
+	guessBurst       = 100
+	guessesPerSecond = 10
 )
-
-func (g *guesses) another(now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.at.IsZero() {
-		g.left = guessesAtOnce
-	} else {
-		g.left = min(guessesAtOnce, g.left+now.Sub(g.at).Seconds()*guessesASecond)
-	}
-	g.at = now
-	if g.left < 1 {
-		return false
-	}
-	g.left--
-	return true
-}

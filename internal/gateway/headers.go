@@ -8,25 +8,25 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// The headers that mirror a modern request must equal its body: whoever routes
-// by the headers and whoever executes the body have to mean the same.
+// The headers that mirror a modern request must equal its body: programs that route by the headers
+// and programs that execute the body must agree.
 
 func mismatch(m *message, format string, values ...any) *refusal {
 	return rpc(http.StatusBadRequest, codeHeaderMismatch, m.callID(), format, values...)
 }
 
-// checkMeta compares the protocol version of the header and of the body.
+// checkMeta compares the protocol version in the header with that in the body.
 func checkMeta(r *http.Request, m *message) *refusal {
 	header := r.Header.Get(versionHeader)
 	if !m.isCall() && m.version == nil {
-		return nil // a notification need not carry one
+		return nil // a notification need not have one
 	}
 	version, ok := wire.Text(m.version)
 	switch {
 	case header == "":
 		return mismatch(m, "the header MCP-Protocol-Version is missing")
 	case !ok || version == "":
-		return rpc(http.StatusBadRequest, codeInvalidParams, m.callID(), "_meta has no %q", metaVersion)
+		return rpc(http.StatusBadRequest, codeInvalidParams, m.callID(), "_meta must contain %q", metaVersion)
 	case header != version:
 		return mismatch(m, "the header MCP-Protocol-Version is %q, but _meta says %q", header, version)
 	}
@@ -41,7 +41,7 @@ func checkMirrored(r *http.Request, m *message) *refusal {
 	methods := r.Header.Values(methodHeader)
 	switch {
 	case len(methods) != 1:
-		return mismatch(m, "exactly one header Mcp-Method is needed")
+		return mismatch(m, "exactly one Mcp-Method header is required")
 	case methods[0] != m.Method:
 		return mismatch(m, "the header Mcp-Method is %q, but the method is %q", methods[0], m.Method)
 	}
@@ -51,7 +51,7 @@ func checkMirrored(r *http.Request, m *message) *refusal {
 	}
 	names := r.Header.Values(nameHeader)
 	if len(names) != 1 || names[0] == "" {
-		return mismatch(m, "exactly one header Mcp-Name is needed for %s", m.Method)
+		return mismatch(m, "exactly one Mcp-Name header is required for %s", m.Method)
 	}
 	if decoded, ok := wire.DecodeHeader(names[0]); !ok || decoded != name {
 		return mismatch(m, "the header Mcp-Name is %q, but the request is for %q", names[0], name)
@@ -59,8 +59,8 @@ func checkMirrored(r *http.Request, m *message) *refusal {
 	return nil
 }
 
-// checkParams compares the arguments a tool wants repeated in headers. A tool
-// that the server has not shown yet cannot be checked here.
+// checkParams compares the arguments that a tool requires to be repeated in headers. A tool that
+// the server has not listed yet is not checked.
 func (s *shared) checkParams(r *http.Request, m *message) *refusal {
 	if m.Method != "tools/call" {
 		return nil
@@ -76,9 +76,9 @@ func (s *shared) checkParams(r *http.Request, m *message) *refusal {
 		given, value := r.Header.Values(name), mirror.Value(arguments)
 		switch {
 		case len(given) > 1:
-			return mismatch(m, "more than one header %s", name)
+			return mismatch(m, "more than one %s header", name)
 		case value == nil && len(given) == 1 && given[0] != "":
-			return mismatch(m, "the header %s is there, but its argument is not", name)
+			return mismatch(m, "the header %s has no matching argument", name)
 		case value == nil:
 		case len(given) == 0:
 			return mismatch(m, "the header %s is missing", name)
@@ -89,7 +89,7 @@ func (s *shared) checkParams(r *http.Request, m *message) *refusal {
 	return nil
 }
 
-// paramsOf are the headers that repeat arguments.
+// paramsOf returns the headers that repeat arguments.
 func paramsOf(h http.Header) (params http.Header) {
 	for name, values := range h {
 		if strings.HasPrefix(name, paramHeader) {
@@ -102,8 +102,8 @@ func paramsOf(h http.Header) (params http.Header) {
 	return params
 }
 
-// modernStatus is the HTTP status of an answer that is a refusal, 0 for every
-// other one: the server's own over HTTP, or what its error code stands for.
+// modernStatus returns the HTTP status of an error response, and 0 for any other: the status of a
+// server at a URL, or the one for its error code.
 func modernStatus(m *wire.Message, upstream int) int {
 	if m.Error == nil {
 		return 0
@@ -121,9 +121,9 @@ func modernStatus(m *wire.Message, upstream int) int {
 	return 0
 }
 
-// passedOn is the part of an upstream's HTTP status that means the same to our
-// client. Its 401, 403 and 407 are about our credentials there, and with
-// sessions 404 would mean that ours is gone.
+// passedOn returns the HTTP status of an upstream if it means the same to a client, or 0. 401, 403
+// and 407 are about the gateway's credentials there, and with sessions 404 would mean that the
+// client's session is gone.
 func passedOn(status int, modern bool) int {
 	switch {
 	case status < 400 || status > 499:

@@ -6,35 +6,34 @@ import (
 	"time"
 )
 
-// house wakes the housekeeper. Nothing ticks while nothing is due.
-type house struct {
+// housekeeper wakes the housekeeper. No timer runs while nothing is due.
+type housekeeper struct {
 	resting atomic.Bool // the next request, or the end of one, wakes it
-	stirred chan struct{}
+	woken   chan struct{}
 }
 
-// stir wakes the housekeeper if it rests.
-func (h *house) stir() {
+// wakeUp wakes the housekeeper if it is idle.
+func (h *housekeeper) wakeUp() {
 	if h.resting.CompareAndSwap(true, false) {
 		select {
-		case h.stirred <- struct{}{}:
+		case h.woken <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// keepHouse ends unused sessions and gives memory back, until the returned
-// function is called.
-func (g *Gateway) keepHouse() (stop func()) {
+// startHousekeeping ends unused sessions and frees memory until the returned function is called.
+func (g *Gateway) startHousekeeping() (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		timer := time.NewTimer(lookEvery)
+		timer := time.NewTimer(checkInterval)
 		defer timer.Stop()
 		var tidy tidier
 		for {
 			select {
 			case <-timer.C:
-			case <-g.house.stirred:
+			case <-g.housekeeper.woken:
 			case <-done:
 				return
 			}
@@ -47,33 +46,31 @@ func (g *Gateway) keepHouse() (stop func()) {
 	}
 }
 
-// look does what is due and returns how long nothing will be, unless the house
-// is stirred.
+// look does what is due and returns the time until something may be due, unless wakeUp is called.
 func (g *Gateway) look(tidy *tidier, now time.Time) (rest time.Duration) {
-	g.house.resting.Store(true) // before anything is looked at: what changes meanwhile wakes us
+	g.housekeeper.resting.Store(true) // first of all: later changes wake the housekeeper
 	if tidy.due(g.requests.Load(), now) {
 		tidyUp()
 	}
 	rest = g.reap(now)
 	if tidy.dirty {
-		g.house.resting.Store(false) // requests come in: one look a second sees to all of them
-		rest = min(rest, lookEvery)
+		g.housekeeper.resting.Store(false) // requests come in: one check per second is enough
+		rest = min(rest, checkInterval)
 	}
 	return rest
 }
 
 const (
-	// initializeTimeout is how long a session may be unused whose client has not
-	// sent notifications/initialized: most likely that client gave up.
+	// initializeTimeout is how long a session may be unused before its client has sent
+	// notifications/initialized: most likely that client gave up.
 	initializeTimeout = time.Minute
 
-	busyAgain = 10 * time.Second // until a session that is overdue but has calls in flight is checked again
-	never     = time.Duration(math.MaxInt64)
+	busyRecheck = 10 * time.Second // until a session that is overdue but has calls in flight is checked again
+	never       = time.Duration(math.MaxInt64)
 )
 
-// reap ends the sessions that have not been used for long. A client that comes
-// back gets 404, and initializes again. It returns the time until the next one
-// may be due.
+// reap ends the sessions that have not been used for long. A client that returns gets 404 and
+// initializes again. reap returns the time until the next session may be due.
 func (g *Gateway) reap(now time.Time) (rest time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,7 +78,7 @@ func (g *Gateway) reap(now time.Time) (rest time.Duration) {
 	for _, s := range g.sessions {
 		s.expire(now)
 		if left := g.timeLeft(s, now); left > 0 {
-			rest = min(rest, left, keptFor)
+			rest = min(rest, left, keepTimeout)
 		} else {
 			g.remove(s)
 		}
@@ -99,8 +96,8 @@ func (g *Gateway) reap(now time.Time) (rest time.Duration) {
 	return rest
 }
 
-// timeLeft returns how long a session may still be unused, 0 or less if it
-// has to go. One that is in use stirs the house when it is left.
+// timeLeft returns how long a session may remain unused, 0 or less if it must end. A session in use
+// calls wakeUp when it is left.
 func (g *Gateway) timeLeft(s *session, now time.Time) time.Duration {
 	if s.open > 0 {
 		return never
@@ -111,7 +108,7 @@ func (g *Gateway) timeLeft(s *session, now time.Time) time.Duration {
 	}
 	left := idle - now.Sub(s.used)
 	if left <= 0 && s.busy() {
-		return busyAgain
+		return busyRecheck
 	}
 	return left
 }

@@ -13,8 +13,8 @@ func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
 	now := time.Now()
 	look := func(want time.Duration, resting bool) {
 		t.Helper()
-		if got := g.look(&tidy, now); got != want || g.house.resting.Load() != resting {
-			t.Fatalf("rests for %v (%v), want %v (%v)", got, g.house.resting.Load(), want, resting)
+		if got := g.look(&tidy, now); got != want || g.housekeeper.resting.Load() != resting {
+			t.Fatalf("rests for %v (%v), want %v (%v)", got, g.housekeeper.resting.Load(), want, resting)
 		}
 	}
 	look(never, true)
@@ -23,24 +23,24 @@ func TestTheHouseRestsWhileNothingIsDue(t *testing.T) {
 	s.open, s.ready, s.stop = 1, true, func() {}
 	g.sessions[s.id] = s
 	g.places.add(s.who, 1)
-	look(keptFor, true) // in use
+	look(keepTimeout, true) // in use
 
 	g.requests.Add(1)
-	g.house.stir()
+	g.housekeeper.wakeUp()
 	select {
-	case <-g.house.stirred:
+	case <-g.housekeeper.woken:
 	default:
 		t.Fatal("a request does not wake the house")
 	}
-	look(lookEvery, false)
-	for range calmAfter {
-		now = now.Add(lookEvery)
+	look(checkInterval, false)
+	for range idleChecks {
+		now = now.Add(checkInterval)
 		g.look(&tidy, now)
 	}
 
 	g.leave(&s.life)
 	select {
-	case <-g.house.stirred:
+	case <-g.housekeeper.woken:
 	default:
 		t.Fatal("the end of a stream does not wake the house")
 	}
@@ -62,7 +62,7 @@ func TestABusySessionOutlivesItsTime(t *testing.T) {
 	s.ready, s.used = true, time.Now()
 	s.due["1"] = s.listen
 	g.sessions[s.id] = s
-	if got := g.reap(s.used.Add(time.Hour)); got != busyAgain || len(g.sessions) != 1 {
+	if got := g.reap(s.used.Add(time.Hour)); got != busyRecheck || len(g.sessions) != 1 {
 		t.Errorf("looked at again after %v, %d sessions", got, len(g.sessions))
 	}
 }

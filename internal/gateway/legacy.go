@@ -14,50 +14,48 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// session is one legacy client: its own upstream, and for each of its POSTs a
-// lane that the answers take.
+// session is one legacy client: its own upstream, and a lane for the responses to each POST.
 type session struct {
 	life
 	id        string
 	who       principal
-	server    string // for people
+	server    string // shown to users
 	resumable bool
 
-	mu       sync.Mutex // guards everything below
-	hello    string     // raw id of the initialize that began it
-	refused  bool       // and it was refused
-	over     bool       // nothing more will be said
-	version  string     // agreed on
-	ready    bool       // the client has sent notifications/initialized
-	due      map[string]*lane
-	lanes    map[int]*lane
-	listen   *lane // what belongs to no request
-	lastLane int
-	kept     kept
+	mu           sync.Mutex // guards everything below
+	initializeID string     // raw id of the initialize request that began the session
+	refused      bool       // that request was rejected
+	over         bool       // no more messages follow
+	version      string     // negotiated protocol version
+	ready        bool       // the client has sent notifications/initialized
+	due          map[string]*lane
+	lanes        map[int]*lane
+	listen       *lane // messages that belong to no request
+	lastLane     int
+	kept         kept
 }
 
-// lane is one sequence of messages: those about one POST, or those about no
-// request. It outlives the HTTP response it is written to.
+// lane is one sequence of messages: those about one POST, or those about no request. It outlives
+// the HTTP response that it is written to.
 type lane struct {
 	number int
-	first  int // oldest index that is still there, if it was ever said
-	last   int // index of the latest message, -1: none
+	first  int // oldest index that is kept, if it was ever used
+	last   int // index of the latest message; -1 if there is none
 	sent   int // latest index that was put into a response
-	due    int // answers
+	due    int // responses
 	out    *stream
 }
 
-// mostDue requests of one session may be unanswered: more than any client asks
-// at once, and a client that hangs up on all its calls ends somewhere.
-const mostDue = 4096
+// maxUnanswered limits the unanswered requests of one session: more than any client sends, and a
+// limit for one that disconnects during all its calls.
+const maxUnanswered = 4096
 
-// streamHello tells a client how long to wait before it connects again, in
-// milliseconds: the connection is to ourselves, so soon.
-const streamHello = "retry: 1000\n\n"
+// streamPreamble tells a client how long to wait before it reconnects, in milliseconds.
+const streamPreamble = "retry: 1000\n\n"
 
-// firstPrimed is the version from which on a stream begins with an event that
-// is there for its id only.
-const firstPrimed = "2025-11-25"
+// firstPrimedVersion is the first version in which a stream begins with an event that only has an
+// id.
+const firstPrimedVersion = "2025-11-25"
 
 func newSession(id string, who principal, g *Gateway) *session {
 	s := &session{
@@ -70,7 +68,7 @@ func newSession(id string, who principal, g *Gateway) *session {
 	return s
 }
 
-// legacy goes on with a POST of the eras that have sessions.
+// legacy handles a POST of the versions with sessions.
 func (g *Gateway) legacy(w http.ResponseWriter, r *http.Request, who principal, messages []message, batch bool) {
 	calls := 0
 	for i := range messages {
@@ -79,11 +77,11 @@ func (g *Gateway) legacy(w http.ResponseWriter, r *http.Request, who principal, 
 		}
 	}
 	if calls > 0 {
-		if refused := g.ask(messages); refused != nil {
+		if refused := g.beginRequest(messages); refused != nil {
 			refused.write(w)
 			return
 		}
-		defer g.answered()
+		defer g.endRequest()
 	}
 	s, fresh, refused := g.sessionOf(r, who, messages, batch)
 	if refused != nil {
@@ -92,7 +90,7 @@ func (g *Gateway) legacy(w http.ResponseWriter, r *http.Request, who principal, 
 	}
 	defer g.leave(&s.life)
 	if calls == 0 {
-		s.hear(messages)
+		s.forward(messages)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -101,26 +99,26 @@ func (g *Gateway) legacy(w http.ResponseWriter, r *http.Request, who principal, 
 		refused.write(w)
 		return
 	}
-	told := false // the client knows its session
+	knowsSession := false // the client received its session id
 	if fresh {
 		how.header = func(h http.Header) {
 			if !s.wasRefused() {
 				h.Set(sessionHeader, s.id)
-				told = true
+				knowsSession = true
 			}
 		}
 	}
-	s.hear(messages)
-	// A client that hangs up does not cancel: "Disconnection MAY occur at any
-	// time, and SHOULD NOT be interpreted as the client cancelling its request."
-	g.pour(w, r, out, how)
+	s.forward(messages)
+	// A client that disconnects does not cancel: "Disconnection MAY occur at any time, and SHOULD
+	// NOT be interpreted as the client cancelling its request."
+	g.writeStream(w, r, out, how)
 	s.detach(l, out)
-	if fresh && !told {
-		g.dismiss(s) // nobody will ever name it
+	if fresh && !knowsSession {
+		g.dismiss(s) // the client does not know it
 	}
 }
 
-// sessionOf finds the session a POST belongs to, or begins one.
+// sessionOf returns the session that a POST belongs to, or begins one.
 func (g *Gateway) sessionOf(r *http.Request, who principal, messages []message, batch bool) (s *session, fresh bool, refused *refusal) {
 	initialize := messages[0].Method == "initialize" && messages[0].isCall()
 	ids := r.Header.Values(sessionHeader)
@@ -130,18 +128,18 @@ func (g *Gateway) sessionOf(r *http.Request, who principal, messages []message, 
 		return s, true, refused
 	case len(ids) == 0:
 		return nil, false, rpc(http.StatusBadRequest, codeInvalidRequest, messages[0].callID(),
-			"there is no session: send initialize first, and then the Mcp-Session-Id of its answer with every request")
+			"no session: send initialize first, then the Mcp-Session-Id of its response with every request")
 	}
 	if s, refused = g.find(r, who); refused != nil {
 		return nil, false, refused
 	}
 	for i := range messages {
 		if messages[i].Method == "initialize" && messages[i].isCall() {
-			refused = rpc(http.StatusBadRequest, codeInvalidRequest, messages[i].ID, "this session is initialized already")
+			refused = rpc(http.StatusBadRequest, codeInvalidRequest, messages[i].ID, "this session is already initialized")
 		}
 	}
 	if batch && s.agreed() != "2025-03-26" {
-		refused = rpc(http.StatusBadRequest, codeInvalidRequest, nil, "a batch, which this version of the protocol does not have")
+		refused = rpc(http.StatusBadRequest, codeInvalidRequest, nil, "this protocol version does not support batches")
 	}
 	if refused != nil {
 		g.leave(&s.life)
@@ -150,7 +148,7 @@ func (g *Gateway) sessionOf(r *http.Request, who principal, messages []message, 
 	return s, false, nil
 }
 
-// callID is the id to answer to.
+// callID returns the id of a request, or nil.
 func (m *message) callID() []byte {
 	if m.isCall() {
 		return m.ID
@@ -158,8 +156,8 @@ func (m *message) callID() []byte {
 	return nil
 }
 
-// hear hands the messages to the server.
-func (s *session) hear(messages []message) {
+// forward passes the messages to the server.
+func (s *session) forward(messages []message) {
 	for i := range messages {
 		m := &messages[i]
 		s.proxy.FromClient(m.Raw)
@@ -175,21 +173,21 @@ func (s *session) hear(messages []message) {
 	s.proxy.Flush()
 }
 
-// openLane makes the lane for the answers to these messages.
-func (s *session) openLane(messages []message, calls int) (*lane, *stream, manner, *refusal) {
+// openLane returns a lane for the responses to these messages.
+func (s *session) openLane(messages []message, calls int) (*lane, *stream, streamOptions, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
-		return nil, nil, manner{}, noSession()
+		return nil, nil, streamOptions{}, noSession()
 	}
-	if len(s.due)+calls > mostDue {
-		return nil, nil, manner{}, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, At: time.Now(),
-			Detail: fmt.Sprintf("%d requests of this session have no answer yet", len(s.due))}, messages[0].callID())
+	if len(s.due)+calls > maxUnanswered {
+		return nil, nil, streamOptions{}, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, At: time.Now(),
+			Detail: fmt.Sprintf("%d requests of this session are still unanswered", len(s.due))}, messages[0].callID())
 	}
 	s.lastLane++
 	l := &lane{number: s.lastLane, last: -1, sent: -1, due: calls, out: callStream()}
-	how := s.manner(l)
-	how.hello = streamHello
+	how := s.streamOptions(l)
+	how.preamble = streamPreamble
 	for i := range messages {
 		m := &messages[i]
 		if !m.isCall() {
@@ -201,27 +199,27 @@ func (s *session) openLane(messages []message, calls int) (*lane, *stream, manne
 					delete(s.due, string(messages[done].ID))
 				}
 			}
-			return nil, nil, manner{}, rpc(http.StatusBadRequest, codeInvalidRequest, m.ID, "a request with this id has no answer yet")
+			return nil, nil, streamOptions{}, rpc(http.StatusBadRequest, codeInvalidRequest, m.ID, "a request with this id is still unanswered")
 		}
 		s.due[string(m.ID)] = l
 		if m.Method == "initialize" {
-			s.hello = string(m.ID)
+			s.initializeID = string(m.ID)
 		}
 	}
 	s.lanes[l.number] = l
-	if s.resumable && s.version >= firstPrimed {
-		// "The server SHOULD immediately send an SSE event consisting of an
-		// event ID and an empty data field in order to prime the client to
-		// reconnect." It needs the headers at once.
+	if s.resumable && s.version >= firstPrimedVersion {
+		// "The server SHOULD immediately send an SSE event consisting of an event ID and an empty
+		// data field in order to prime the client to reconnect." So the headers are sent
+		// immediately.
 		l.last, l.first, l.sent = 0, 1, 0
 		how.at = true
-		how.hello += "event: prime\nid: " + how.eventID(0) + "\ndata: \n\n"
+		how.preamble += "event: prime\nid: " + how.eventID(0) + "\ndata: \n\n"
 	}
 	return l, l.out, how, nil
 }
 
-// manner is how a response of this lane is written.
-func (s *session) manner(l *lane) (how manner) {
+// streamOptions returns how a response of this lane is written.
+func (s *session) streamOptions(l *lane) (how streamOptions) {
 	if s.resumable {
 		prefix := strconv.Itoa(l.number) + "_"
 		how.eventID = func(index int) string { return prefix + strconv.Itoa(index) }
@@ -229,7 +227,7 @@ func (s *session) manner(l *lane) (how manner) {
 	return how
 }
 
-// parseEventID reads what manner writes.
+// parseEventID parses what manner writes.
 func parseEventID(text string) (number, index int, ok bool) {
 	first, second, found := strings.Cut(text, "_")
 	number, err := strconv.Atoi(first)
@@ -237,7 +235,7 @@ func parseEventID(text string) (number, index int, ok bool) {
 	return number, index, found && err == nil && err2 == nil && number >= 0 && index >= 0
 }
 
-// tell gets what is said to the client. It must not block.
+// tell receives the messages for the client. It must not block.
 func (s *session) tell(t proxy.Told) {
 	it := item{line: wire.OneLine(bytes.Clone(t.Line)), answer: t.Answer, due: t.Answer || t.Question, status: passedOn(t.Status, false)}
 	s.mu.Lock()
@@ -245,15 +243,15 @@ func (s *session) tell(t proxy.Told) {
 	l := s.due[string(t.About)]
 	switch {
 	case it.answer && l == nil:
-		return // cancelled meanwhile
+		return // canceled meanwhile
 	case it.answer:
 		delete(s.due, string(t.About))
 		l.due--
-		if s.hello != "" && s.hello == string(t.About) {
-			s.greeted(t.Line)
+		if s.initializeID != "" && s.initializeID == string(t.About) {
+			s.negotiated(t.Line)
 		}
 	case l == nil, l.out == nil && !s.resumable:
-		// About no request, or one whose client cannot be told there.
+		// It is about no request, or its client cannot receive it there.
 		l = s.listen
 	}
 	s.say(l, it)
@@ -262,9 +260,9 @@ func (s *session) tell(t proxy.Told) {
 	}
 }
 
-// greeted looks at the answer to initialize.
-func (s *session) greeted(line []byte) {
-	s.hello = ""
+// negotiated handles the response to initialize.
+func (s *session) negotiated(line []byte) {
+	s.initializeID = ""
 	m, _, err := wire.Scan(line)
 	if err != nil || m.Error != nil {
 		s.refused = true
@@ -274,13 +272,13 @@ func (s *session) greeted(line []byte) {
 	s.version, _ = wire.Text(version)
 }
 
-// say puts an item into the lane's response, if it has one, and keeps it if
-// somebody may ask for it.
+// say puts an item into the response of the lane, if it has one, and keeps it if the client may
+// still ask for it.
 func (s *session) say(l *lane, it item) {
 	l.last++
 	it.index = l.last
 	if l.out != nil && !l.out.put(it) {
-		l.out = nil // the client does not read; its handler sees to the rest
+		l.out = nil // the client does not read; its handler does the rest
 	}
 	if l.out != nil {
 		l.sent = it.index
@@ -292,7 +290,7 @@ func (s *session) say(l *lane, it item) {
 	l.first = l.last + 1
 }
 
-// finish ends a lane that has all its answers.
+// finish ends a lane that has all its responses.
 func (s *session) finish(l *lane) {
 	if l.out != nil {
 		l.out.end()
@@ -302,12 +300,12 @@ func (s *session) finish(l *lane) {
 	}
 }
 
-// cancelled: the client wants no answer any more, so none will come.
+// cancelled records that the client canceled a request, so that no response will come.
 func (s *session) cancelled(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.due[id]
-	if l == nil || id == s.hello {
+	if l == nil || id == s.initializeID {
 		return
 	}
 	delete(s.due, id)
@@ -316,7 +314,7 @@ func (s *session) cancelled(id string) {
 	}
 }
 
-// detach: the response is gone, the lane goes on.
+// detach removes the response from a lane, which continues without it.
 func (s *session) detach(l *lane, out *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -325,8 +323,7 @@ func (s *session) detach(l *lane, out *stream) {
 	}
 }
 
-// attach gives a lane a new response, which begins with what was said behind
-// index.
+// attach gives a lane a new response, which begins with the messages after index.
 func (s *session) attach(number, index int, resume bool) (*lane, *stream, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -335,15 +332,15 @@ func (s *session) attach(number, index int, resume bool) (*lane, *stream, *refus
 	case s.over:
 		return nil, nil, noSession()
 	case resume && (l == nil || index+1 < l.first || index > l.last):
-		// Not 404: that would mean the session.
-		return nil, nil, plain(http.StatusBadRequest, "what followed this event is not kept any more")
+		// Not 404, which would be about the session.
+		return nil, nil, plain(http.StatusBadRequest, "the events after this one are no longer kept")
 	case !resume && l.out != nil:
-		return nil, nil, plain(http.StatusConflict, "this session has a listening stream already")
+		return nil, nil, plain(http.StatusConflict, "this session already has a listening stream")
 	case !resume:
 		index = l.sent
 	case l.out != nil:
-		// Whoever resumes knows that its old connection is broken; we may
-		// not have noticed yet.
+		// A client that resumes knows that its old connection is broken; the gateway may not have
+		// noticed yet.
 		l.out.abandon()
 	}
 	if l.out = callStream(); l == s.listen {
@@ -363,8 +360,8 @@ func (s *session) attach(number, index int, resume bool) (*lane, *stream, *refus
 	return l, l.out, nil
 }
 
-// silence ends the stream of a client that only listens.
-func (s *session) silence() {
+// endListeners ends the stream of a client that only listens.
+func (s *session) endListeners() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listen.out != nil {
@@ -372,26 +369,26 @@ func (s *session) silence() {
 	}
 }
 
-// closed: nothing more will be said.
+// closed records that no more messages follow.
 func (s *session) closed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
 	for _, l := range s.lanes {
-		if l.out != nil && l.due == 0 { // what is due is still answered
+		if l.out != nil && l.due == 0 { // pending requests still get their responses
 			l.out.end()
 		}
 	}
 }
 
-// expire forgets what nobody came back for.
+// expire drops old messages that no client asked for.
 func (s *session) expire(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept.expire(now)
 }
 
-// emptied: nothing of a lane is kept any more.
+// emptied removes a finished lane of which nothing is kept any more.
 func (s *session) emptied(l *lane) {
 	if l != s.listen && l.due == 0 {
 		delete(s.lanes, l.number)
@@ -422,7 +419,7 @@ func (s *session) isInitialized() bool {
 	return s.ready
 }
 
-// busy reports whether an answer is due.
+// busy reports whether a response is pending.
 func (s *session) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

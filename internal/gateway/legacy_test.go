@@ -260,7 +260,7 @@ func TestAStreamNobodyReadsIsGivenUp(t *testing.T) {
 	if _, _, cut := out.take(); !cut || s.listen.out != nil {
 		t.Error("the stream is still there")
 	}
-	if s.kept.bytes == 0 || s.kept.bytes > mostKeptBytes {
+	if s.kept.bytes == 0 || s.kept.bytes > maxKeptBytes {
 		t.Errorf("%d bytes are kept", s.kept.bytes)
 	}
 }
@@ -268,19 +268,19 @@ func TestAStreamNobodyReadsIsGivenUp(t *testing.T) {
 func TestWhatIsKeptHasLimits(t *testing.T) {
 	s := newSession("x", principal{}, &Gateway{Options: Options{Resumable: true}})
 	line := []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
-	for range 3 * mostKept {
+	for range 3 * maxKeptEvents {
 		s.tell(proxy.Told{Line: line})
 	}
-	if n := len(s.kept.events); n != mostKept {
+	if n := len(s.kept.events); n != maxKeptEvents {
 		t.Errorf("%d events are kept", n)
 	}
 	if _, _, refused := s.attach(0, 10, true); refused == nil || refused.status != 400 {
 		t.Errorf("a gap was not noticed: %+v", refused)
 	}
-	if _, out, refused := s.attach(0, 3*mostKept-3, true); refused != nil || len(out.items) != 2 {
+	if _, out, refused := s.attach(0, 3*maxKeptEvents-3, true); refused != nil || len(out.items) != 2 {
 		t.Errorf("the last two are not there: %+v", refused)
 	}
-	s.expire(time.Now().Add(keptFor + time.Second))
+	s.expire(time.Now().Add(keepTimeout + time.Second))
 	if len(s.kept.events) != 0 || s.kept.bytes != 0 {
 		t.Errorf("%d events are kept for ever", len(s.kept.events))
 	}

@@ -21,39 +21,39 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// shared is one upstream for all modern clients of a principal. Clients choose
-// ids and progress tokens as they like, so each request gets its own id and
-// token from us, which are put back on the way out: no two clients can meet.
+// shared is one upstream for all modern clients of a principal. Clients choose ids and progress
+// tokens freely, so each request gets its own id and token from the gateway, which are restored on
+// the way out: clients cannot interfere.
 type shared struct {
 	life
 	who    principal
-	server string // for people
-	stdio  bool   // messages come without a stream of their own, so what they are about is guessed
+	server string // shown to users
+	stdio  bool   // messages have no stream of their own, so their request is inferred
 
 	mu       sync.Mutex           // guards everything below
-	over     bool                 // nothing more will be said
-	last     uint64               // number of the latest id of ours
+	over     bool                 // no more messages follow
+	last     uint64               // number of the latest id
 	speaker  speaker              // the client of every request so far, unless mixed
-	mixed    bool                 // requests came from more than one client, or from one that is not known
-	due      map[string]*exchange // calls, by our raw id
+	mixed    bool                 // requests came from several clients, or from an unknown one
+	due      map[string]*exchange // calls, by the gateway's raw id
 	channels channels
 }
 
-// exchange is one modern request on its way.
+// exchange is one modern request in progress.
 type exchange struct {
-	ours    []byte   // raw id, and token, towards the server; nil if it listens
-	id      []byte   // the client's, raw
-	token   []byte   // the client's, raw; nil: none
-	meta    []byte   // what a cancel has to carry
-	channel *channel // set: it listens
-	logs    bool     // it asked for log messages
-	out     *stream
+	upstreamID []byte   // raw id and token toward the server; nil if it listens
+	id         []byte   // the client's raw id
+	token      []byte   // the client's raw token; may be nil
+	meta       []byte   // the _meta for a cancel notification
+	channel    *channel // set if it listens
+	logs       bool     // it asked for log messages
+	out        *stream
 }
 
-// mostShared requests and streams may be open on one upstream.
-const mostShared = 16 << 10
+// maxSharedRequests limits the requests and streams that are open on one upstream.
+const maxSharedRequests = 16 << 10
 
-// modern goes on with a POST of the era without sessions.
+// modern handles a POST of the versions without sessions.
 func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, m *message) {
 	if refused := checkMeta(r, m); refused != nil {
 		refused.write(w)
@@ -72,11 +72,11 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		return
 	}
 	if m.Method != "subscriptions/listen" {
-		if refused := g.ask([]message{*m}); refused != nil {
+		if refused := g.beginRequest([]message{*m}); refused != nil {
 			refused.write(w)
 			return
 		}
-		defer g.answered()
+		defer g.endRequest()
 	}
 	s, refused := g.sharedOf(who)
 	if refused != nil {
@@ -98,21 +98,21 @@ func (g *Gateway) modern(w http.ResponseWriter, r *http.Request, who principal, 
 		s.proxy.FromClientHTTP(line, paramsOf(r.Header))
 		s.proxy.Flush()
 	}
-	if !g.pour(w, r, x.out, manner{}) {
+	if !g.writeStream(w, r, x.out, streamOptions{}) {
 		// "Closing the response stream is how a client cancels."
 		s.cancel(x)
 	}
 }
 
-// removed methods belong to sessions. On an upstream for all, one client must
-// not settle things for the others.
+// removed are the methods that belong to sessions. On a shared upstream, one client must not change
+// settings for the others.
 var removed = map[string]bool{
 	"initialize": true, "ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true,
 }
 
-// modernNotice takes a notification, or an answer nobody asked for. Those that
-// name a request name it by an id only its own client knows the meaning of, and
-// nothing says which client this is: a cancel is a hang-up in this era.
+// modernNotice handles a notification, or a response that was not asked for. A notification about a
+// request names it by an id that only its own client knows, and nothing identifies that client: in
+// this era a client cancels by disconnecting.
 func (g *Gateway) modernNotice(w http.ResponseWriter, who principal, m *message) {
 	switch {
 	case m.Kind == wire.Response:
@@ -130,8 +130,8 @@ func (g *Gateway) modernNotice(w http.ResponseWriter, who principal, m *message)
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// sharedOf is the upstream for all modern clients of a principal; the first
-// one starts it. The caller has to leave it.
+// sharedOf returns the upstream for all modern clients of a principal and starts it if necessary.
+// The caller must leave it.
 func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 	g.mu.Lock()
 	s := g.shared[who]
@@ -157,7 +157,7 @@ func (g *Gateway) sharedOf(who principal) (*shared, *refusal) {
 	return s, nil
 }
 
-// release lets an upstream go that nobody uses. The caller holds g.mu.
+// release stops an upstream that is not used. The caller holds g.mu.
 func (g *Gateway) release(s *shared) {
 	if g.shared[s.who] == s {
 		delete(g.shared, s.who)
@@ -165,8 +165,8 @@ func (g *Gateway) release(s *shared) {
 	}
 }
 
-// openExchange registers a request and words it for the server; no line: the
-// server need not hear of it.
+// openExchange registers a request and rewrites it for the server. line is nil if the server need
+// not receive it.
 func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byte, refused *refusal) {
 	x = &exchange{id: m.ID, meta: cancelMeta(m.meta), out: newStream()}
 	level, _ := wire.Field(m.meta, metaLogLevel)
@@ -178,7 +178,7 @@ func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byt
 		refused.id = m.ID
 		return nil, nil, refused
 	}
-	if len(s.due)+s.channels.members >= mostShared {
+	if len(s.due)+s.channels.members >= maxSharedRequests {
 		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, Method: m.Method, At: time.Now(),
 			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due)+s.channels.members)}, m.ID)
 	}
@@ -187,21 +187,21 @@ func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byt
 		s.speaker = from
 	}
 	s.last++
-	ours := proxy.AppendID(nil, s.last)
+	upstreamID := proxy.AppendID(nil, s.last)
 	if m.Method == "subscriptions/listen" {
-		return x, s.channels.join(x, m, ours), nil
+		return x, s.channels.join(x, m, upstreamID), nil
 	}
-	x.ours, x.out = ours, callStream()
-	s.due[string(ours)] = x
-	edits := []wire.Edit{{Old: m.ID, New: x.ours}}
+	x.upstreamID, x.out = upstreamID, callStream()
+	s.due[string(upstreamID)] = x
+	edits := []wire.Edit{{Old: m.ID, New: x.upstreamID}}
 	if len(m.token) > 0 && strings.IndexByte(`"-0123456789`, m.token[0]) >= 0 {
 		x.token = m.token
-		edits = append(edits, wire.Edit{Old: m.token, New: x.ours})
+		edits = append(edits, wire.Edit{Old: m.token, New: x.upstreamID})
 	}
 	return x, wire.Replace(nil, m.Raw, edits...), nil
 }
 
-// cancelMeta is the part of a request's _meta that says who speaks.
+// cancelMeta returns the part of a request's _meta that identifies the client.
 func cancelMeta(meta []byte) []byte {
 	keys := []string{metaVersion, metaClient, metaCapabilities}
 	values := make([][]byte, len(keys))
@@ -220,35 +220,35 @@ func cancelMeta(meta []byte) []byte {
 	return append(room, '}')
 }
 
-// cancel tells the server that nobody waits any more, unless it has answered.
+// cancel tells the server that the response is no longer needed, unless it has answered.
 func (s *shared) cancel(x *exchange) {
 	s.mu.Lock()
-	ours, meta := x.ours, x.meta
+	upstreamID, meta := x.upstreamID, x.meta
 	if x.channel != nil {
-		ours, meta = s.channels.leave(x)
-	} else if s.due[string(ours)] != x {
-		ours = nil
+		upstreamID, meta = s.channels.leave(x)
+	} else if s.due[string(upstreamID)] != x {
+		upstreamID = nil
 	}
 	s.close(x)
 	s.mu.Unlock()
-	if ours != nil {
+	if upstreamID != nil {
 		s.proxy.FromClient(fmt.Appendf(nil,
-			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"the client hung up","_meta":%s}}`, ours, meta))
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":"the client disconnected","_meta":%s}}`, upstreamID, meta))
 		s.proxy.Flush()
 	}
 }
 
 // close ends an exchange. The caller holds the lock.
 func (s *shared) close(x *exchange) {
-	delete(s.due, string(x.ours))
+	delete(s.due, string(x.upstreamID))
 	x.out.end()
 }
 
-// tell gets what is said to some client. It must not block.
+// tell receives the messages for all clients. It must not block.
 func (s *shared) tell(t proxy.Told) {
 	m, _, err := wire.Scan(t.Line)
 	if err != nil {
-		return // cannot be: it was scanned on its way in, or is ours
+		return // impossible: it was scanned before, or gauze made it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,20 +257,20 @@ func (s *shared) tell(t proxy.Told) {
 	}
 	x, edits := s.addressee(&m, t.About)
 	if x == nil {
-		return // nobody's, or nobody's any more
+		return // for no client, or one that is gone
 	}
 	it := item{line: wire.OneLine(wire.Replace(nil, m.Raw, edits...)), answer: t.Answer, due: t.Answer}
 	if it.answer {
 		it.status = modernStatus(&m, t.Status)
 	}
-	x.out.put(it) // or its handler finds it cut, and sees to the rest
+	x.out.put(it) // if it is full, its handler notices and does the rest
 	if it.answer {
 		s.close(x)
 	}
 }
 
-// addressee finds the one caller a message is for, and what has to be put back
-// in it: never by guessing, since the other clients are strangers to it.
+// addressee returns the one request that a message is for, and the edits that restore its ids. It
+// never guesses, because the message may be confidential.
 func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []wire.Edit) {
 	switch {
 	case m.Kind == wire.Response:
@@ -285,12 +285,12 @@ func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []
 		}
 		return x, []wire.Edit{{Old: token, New: x.token}}
 	case m.Method == "notifications/cancelled", subscription(m.Params) != nil:
-		return nil, nil // about a stream that is over
+		return nil, nil // about a stream that has ended
 	}
-	// Nothing in the message says whose it is. Over HTTP the stream it came on
-	// does. Over stdio it may be a late one, about a request that has its
-	// answer. So it is passed on only if the server never had a request of
-	// another client, to the only request in flight, if that asked for it.
+	// Nothing in the message names its request. Over HTTP the stream that it came on does. Over
+	// stdio it may be late, about a request that was answered. So it is passed on only if the
+	// server never had a request of a different client, to the only request in flight, if that
+	// asked for it.
 	x = s.due[string(about)]
 	if x == nil || s.stdio && (s.mixed || len(s.due) != 1 || m.Method == "notifications/message" && !x.logs) {
 		return nil, nil
@@ -298,29 +298,29 @@ func (s *shared) addressee(m *wire.Message, about []byte) (x *exchange, edits []
 	return x, nil
 }
 
-// subscription is the raw id of the stream that params or a result belong to.
+// subscription returns the raw id of the stream that params or a result belong to.
 func subscription(object []byte) []byte {
 	meta, _ := wire.Field(object, "_meta")
 	id, _ := wire.Field(meta, metaSubscription)
 	return id
 }
 
-// silence ends the streams that stay open, and tells the server.
-func (s *shared) silence() {
+// endListeners ends the streams that stay open, and cancels them at the server.
+func (s *shared) endListeners() {
 	s.mu.Lock()
-	listeners := s.channels.everyone()
+	listeners := s.channels.listeners()
 	s.mu.Unlock()
 	for _, x := range listeners {
 		s.cancel(x)
 	}
 }
 
-// closed: nothing more will be said.
+// closed records that no more messages follow.
 func (s *shared) closed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true // what is due is still answered
-	for _, x := range s.channels.everyone() {
+	s.over = true // pending requests still get their responses
+	for _, x := range s.channels.listeners() {
 		s.channels.leave(x)
 		s.close(x)
 	}

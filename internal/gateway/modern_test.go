@@ -140,7 +140,7 @@ func TestACancelThatNamesAnIDCancelsNobody(t *testing.T) {
 	a.next()
 	for _, id := range []string{"1", `2`, `"2"`} {
 		f.client().request("POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`+id+`}}`,
-			versionHeader, firstModern, methodHeader, "notifications/cancelled").want(202)
+			versionHeader, firstModernVersion, methodHeader, "notifications/cancelled").want(202)
 	}
 	a.result().wantText(t, "")
 }

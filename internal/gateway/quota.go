@@ -1,17 +1,16 @@
 package gateway
 
-// quota shares a limited amount among the principals. Each of them keeps a part
-// that no other can take; what is left goes to whoever comes first.
+// quota shares a limited amount among the principals. Each has a reserved part that no other can
+// use; the rest is given out in order of arrival.
 type quota struct {
 	limit int
-	part  int // that each principal keeps
+	part  int // reserved for each principal
 	used  int
-	kept  int // the unused parts of all principals
+	kept  int // the unused reserved parts of all principals
 	by    map[principal]int
 }
 
-// newQuota keeps half of limit in equal parts, at least one unit each where
-// there is enough.
+// newQuota reserves half of limit in equal parts, at least one unit each if there are enough.
 func newQuota(limit int, all []principal) quota {
 	known := map[principal]bool{}
 	for _, who := range all {
@@ -30,7 +29,7 @@ func (q *quota) allows(who principal, n int) bool {
 	return q.used+n+q.kept-q.unused(who) <= q.limit
 }
 
-// add gives who n more, or takes -n back.
+// add gives n more to who, or takes -n back.
 func (q *quota) add(who principal, n int) {
 	before := q.unused(who)
 	q.used += n
@@ -40,5 +39,5 @@ func (q *quota) add(who principal, n int) {
 	q.kept += q.unused(who) - before
 }
 
-// unused returns what is left of the part that who keeps.
+// unused returns what is left of the part reserved for who.
 func (q *quota) unused(who principal) int { return max(0, q.part-q.by[who]) }

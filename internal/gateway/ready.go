@@ -17,10 +17,10 @@ const (
 	readyPath  = "/readyz"
 )
 
-// startGrace: a server that may download itself first gets that long.
+// startGrace is the time for a server that may download packages first.
 const startGrace = time.Minute
 
-// serveHealth: we live. Whoever asks learns nothing else.
+// serveHealth reports that the gateway is running and reveals nothing else.
 func (g *Gateway) serveHealth(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		notAllowed(http.MethodGet).write(w)
@@ -30,16 +30,16 @@ func (g *Gateway) serveHealth(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "ok\n")
 }
 
-// state is what /readyz says.
+// state is the response of /readyz.
 type state struct {
 	Ready    bool   `json:"ready"`
 	Draining bool   `json:"draining"`
-	Upstream string `json:"upstream"` // the worst of the sessions there are; reachable or unreachable if there is none
+	Upstream string `json:"upstream"` // the worst state of all sessions; reachable or unreachable if there is none
 	Reason   string `json:"reason,omitempty"`
 	Sessions int    `json:"sessions"`
 }
 
-// serveReady: a client that came now would be served.
+// serveReady reports whether a new client would be served.
 func (g *Gateway) serveReady(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		notAllowed(http.MethodGet).write(w)
@@ -60,7 +60,7 @@ func (g *Gateway) state(ctx context.Context) (now state) {
 	for l := range g.lives {
 		snapshot := l.proxy.Upstream().Snapshot()
 		if snapshot.Generation == 0 && time.Since(l.began) < startGrace {
-			continue // it is being started; a new client must not make us look broken
+			continue // it is starting: a new client must not make the gateway look broken
 		}
 		worst = min(worst, snapshot.State)
 		alive++
@@ -78,8 +78,8 @@ func (g *Gateway) state(ctx context.Context) (now state) {
 	return now
 }
 
-// readiness remembers for a moment whether the server can be reached, so that
-// no number of questions to us becomes a number of questions to it.
+// readiness caches briefly whether the server can be reached, so that many requests to the gateway
+// do not cause many to the server.
 type readiness struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -87,8 +87,8 @@ type readiness struct {
 }
 
 const (
-	readyFor    = 3 * time.Second
-	readyWithin = 2 * time.Second
+	readinessTTL     = 3 * time.Second
+	readinessTimeout = 2 * time.Second
 )
 
 func (r *readiness) look(ctx context.Context, reachable func(context.Context) error) error {
@@ -97,9 +97,9 @@ func (r *readiness) look(ctx context.Context, reachable func(context.Context) er
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := time.Now(); r.at.IsZero() || now.Sub(r.at) > readyFor {
-		// Not the asker's context: its hang-up says nothing about the server.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+	if now := time.Now(); r.at.IsZero() || now.Sub(r.at) > readinessTTL {
+		// The context of the request does not apply: a disconnect says nothing about the server.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readinessTimeout)
 		defer cancel()
 		r.last, r.at = reachable(ctx), now
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// refusal is a request that goes no further, and why.
+// refusal is the response to a request that is rejected.
 type refusal struct {
 	status  int
 	text    string // of a plain refusal
-	rpc     []byte // error object of JSON-RPC, instead of text
-	id      []byte // raw; nil: not known
+	rpc     []byte // JSON-RPC error object, instead of text
+	id      []byte // raw; nil if not known
 	headers []string
 }
 
-// plain is a refusal of HTTP's: nothing in the body was looked at.
+// plain returns a refusal in HTTP terms: the body was not inspected.
 func plain(status int, text string) *refusal { return &refusal{status: status, text: text} }
 
 // Error codes of JSON-RPC and of 2026-07-28.
@@ -34,9 +34,8 @@ const (
 	codeNoVersion      = -32022
 )
 
-// rpc is a refusal of a message: a JSON-RPC error with an HTTP status. id is
-// the request's own, nil where it is not known: then there is none, since null
-// is no id in MCP.
+// rpc returns the refusal of a message: a JSON-RPC error with an HTTP status. id is that of the
+// request; if it is nil the response has none, since MCP does not allow null.
 func rpc(status, code int, id []byte, format string, values ...any) *refusal {
 	object, _ := json.Marshal(struct {
 		Code    int    `json:"code"`
@@ -45,19 +44,18 @@ func rpc(status, code int, id []byte, format string, values ...any) *refusal {
 	return &refusal{status: status, rpc: object, id: id}
 }
 
-// busy is a refusal by a limit: it says which, and when to come again.
+// busy returns a refusal because of a limit, with the time to retry.
 func busy(f *fault.Fault, id []byte) *refusal {
 	refused := &refusal{status: http.StatusServiceUnavailable, rpc: f.RPCError(), id: id}
 	refused.header("Retry-After", retryAfter)
 	return refused
 }
 
-// retryAfter seconds: sessions and calls end all the time, so a short wait is
-// worth a try.
+// retryAfter is in seconds. Sessions and calls end all the time, so it is short.
 const retryAfter = "5"
 
 func notAllowed(allowed string) *refusal {
-	refused := plain(http.StatusMethodNotAllowed, "this method is not served here")
+	refused := plain(http.StatusMethodNotAllowed, "method not allowed")
 	refused.header("Allow", allowed)
 	return refused
 }
@@ -85,6 +83,6 @@ func (f *refusal) write(w http.ResponseWriter) {
 	w.Write(append(append(append(body, `"error":`...), f.rpc...), '}'))
 }
 
-// quietLog: what a client does wrong is told to the client. Our stderr is for
-// the person who started us, and must not be filled by strangers.
+// quietLog discards: errors of a client are reported to the client. Strangers must not be able to
+// fill the stderr of gauze.
 var quietLog = log.New(io.Discard, "", 0)

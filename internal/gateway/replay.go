@@ -2,14 +2,14 @@ package gateway
 
 import "time"
 
-// kept is what a session said and its client may not have got: what belongs to
-// no request until somebody listens and, where resuming is on, everything for
-// a while. Guarded by its session.
+// kept is what a session has sent and its client may not have received: messages that belong to no
+// request until the client listens and, if streams can be resumed, everything for a while. It is
+// guarded by its session.
 type kept struct {
 	events []keptEvent // oldest first
 	bytes  int
 
-	emptied func(*lane) // the latest message of a lane is forgotten
+	emptied func(*lane) // called when the latest message of a lane is dropped
 }
 
 type keptEvent struct {
@@ -18,24 +18,23 @@ type keptEvent struct {
 	at   time.Time
 }
 
-// What is kept of one session. A client that lost its connection comes back
-// within seconds, or after a laptop woke up; whoever stays away longer has to
-// ask again.
+// Limits on what is kept of one session. A client that lost its connection returns within seconds,
+// or after a laptop woke up; one that stays away longer must send its request again.
 const (
-	mostKept      = 1000            // events: a call that reports its progress for minutes
-	mostKeptBytes = 4 << 20         // times 64 sessions is what a small machine can spare
-	keptFor       = 5 * time.Minute // beyond that, a client has given up its call
+	maxKeptEvents = 1000            // events: a call that reports its progress for minutes
+	maxKeptBytes  = 4 << 20         // times 64 sessions is what a small machine can spare
+	keepTimeout   = 5 * time.Minute // after that, a client has given up its call
 )
 
 func (k *kept) add(l *lane, it item, now time.Time) {
 	k.events = append(k.events, keptEvent{it, l, now})
 	k.bytes += len(it.line)
-	for len(k.events) > mostKept || k.bytes > mostKeptBytes {
+	for len(k.events) > maxKeptEvents || k.bytes > maxKeptBytes {
 		k.drop()
 	}
 }
 
-// drop forgets the oldest event.
+// drop drops the oldest event.
 func (k *kept) drop() {
 	e := k.events[0]
 	k.bytes -= len(e.line)
@@ -51,12 +50,12 @@ func (k *kept) drop() {
 }
 
 func (k *kept) expire(now time.Time) {
-	for len(k.events) > 0 && now.Sub(k.events[0].at) > keptFor {
+	for len(k.events) > 0 && now.Sub(k.events[0].at) > keepTimeout {
 		k.drop()
 	}
 }
 
-// after returns what a lane said behind index.
+// after returns the messages of a lane after index.
 func (k *kept) after(l *lane, index int) (items []item) {
 	for _, e := range k.events {
 		if e.lane == l && e.index > index {

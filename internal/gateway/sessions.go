@@ -12,8 +12,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
-// life is what every session has, of either era: an upstream of its own, and
-// people who come and go.
+// life is the part that sessions of both eras share: an upstream of its own, and its current users.
 type life struct {
 	proxy *proxy.Session
 	stop  context.CancelFunc
@@ -21,11 +20,11 @@ type life struct {
 
 	// Guarded by Gateway.mu.
 	open int       // requests and streams
-	used time.Time // when the last one left
+	used time.Time // when the last one ended
 }
 
-// start begins a life; gone is called when it is over. The caller holds g.mu
-// and has seen that we are not draining.
+// start starts a life; gone is called when it has ended. The caller holds g.mu and has checked that
+// the gateway is not draining.
 func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 	ctx, stop := context.WithCancel(g.life)
 	o.Writes = &g.writes
@@ -36,8 +35,7 @@ func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 	g.began++
 	g.running.Go(func() {
 		defer stop()
-		// Why a server cannot be kept is told to everybody who calls it, and is
-		// in the events; there is nobody else to return it to.
+		// Why a server cannot be kept running is reported to every caller and in the events.
 		l.proxy.Attend(ctx)
 		gone()
 		g.mu.Lock()
@@ -47,7 +45,7 @@ func (g *Gateway) start(l *life, o proxy.Options, gone func()) {
 	})
 }
 
-// begin makes a session for a client that says initialize.
+// begin makes a session for a client that sent initialize.
 func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,7 +54,7 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 		switch {
 		case len(g.sessions) >= g.MaxSessions:
 		case !g.places.allows(who, 1):
-			detail = fmt.Sprintf("this token has %d sessions; --max-sessions allows %d, of which other tokens keep a part", g.places.by[who], g.MaxSessions)
+			detail = fmt.Sprintf("this token has %d sessions; --max-sessions allows %d in total, of which some are reserved for other tokens", g.places.by[who], g.MaxSessions)
 		default:
 			detail += fmt.Sprintf(", and %d more are still ending", g.processes.used-g.places.used)
 		}
@@ -81,15 +79,15 @@ func (g *Gateway) begin(who principal, id []byte) (*session, *refusal) {
 	return s, nil
 }
 
-// fits reports whether there is room for one more session of a principal.
-// Sessions that are ending still have a process each. They take no place, or a
-// client that starts over would be refused, but their number is limited as well.
+// fits reports whether there is room for one more session of a principal. Sessions that are ending
+// still have a process each. They do not count against the sessions, or a client that starts over
+// would be rejected, but their number is limited as well.
 func (g *Gateway) fits(who principal) bool {
 	return g.places.allows(who, 1) && g.processes.allows(who, 1)
 }
 
-// makeRoom ends a session that nobody uses, so that one of who fits. Clients
-// often leave without DELETE, and the others must not wait for the reaper.
+// makeRoom ends an unused session, so that one of who fits. Clients often leave without DELETE, and
+// others must not wait for the reaper.
 func (g *Gateway) makeRoom(who principal) bool {
 	s := g.longestUnused(who)
 	if s == nil || !g.processes.allows(who, 1) {
@@ -99,9 +97,9 @@ func (g *Gateway) makeRoom(who principal) bool {
 	return g.fits(who)
 }
 
-// longestUnused returns the session that was not used for the longest time: one
-// of who, or else one that another principal holds beyond the part it keeps. It
-// returns nil if all of them have a stream or a call in flight.
+// longestUnused returns the session that was unused for the longest time: one of who, or else one
+// that a different principal has beyond its reserved part. It returns nil if all have a stream or a
+// call in flight.
 func (g *Gateway) longestUnused(who principal) (found *session) {
 	for _, s := range g.sessions {
 		if s.open > 0 || s.busy() || s.who != who && g.places.by[s.who] <= g.places.part {
@@ -115,11 +113,11 @@ func (g *Gateway) longestUnused(who principal) (found *session) {
 	return found
 }
 
-// find looks for the session a request names. The caller has to leave it.
+// find returns the session that a request names. The caller must leave it.
 func (g *Gateway) find(r *http.Request, who principal) (*session, *refusal) {
 	ids := r.Header.Values(sessionHeader)
 	if len(ids) != 1 || ids[0] == "" {
-		return nil, plain(http.StatusBadRequest, "one Mcp-Session-Id is needed: it came with the answer to initialize")
+		return nil, plain(http.StatusBadRequest, "exactly one Mcp-Session-Id header is required: the response to initialize contains it")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,17 +126,17 @@ func (g *Gateway) find(r *http.Request, who principal) (*session, *refusal) {
 	case s == nil:
 		return nil, noSession()
 	case s.who != who:
-		return nil, plain(http.StatusForbidden, "this session belongs to another token")
+		return nil, plain(http.StatusForbidden, "this session belongs to a different token")
 	}
 	s.open++
 	return s, nil
 }
 
-// noSession: "When a client receives HTTP 404 in response to a request
-// containing an Mcp-Session-Id, it MUST start a new session by sending a new
+// noSession returns the refusal of an unknown session: "When a client receives HTTP 404 in response
+// to a request containing an Mcp-Session-Id, it MUST start a new session by sending a new
 // InitializeRequest."
 func noSession() *refusal {
-	return plain(http.StatusNotFound, "there is no such session (any more): send initialize again")
+	return plain(http.StatusNotFound, "unknown or ended session: send initialize again")
 }
 
 // leave ends what begin and find began.
@@ -147,10 +145,10 @@ func (g *Gateway) leave(l *life) {
 	defer g.mu.Unlock()
 	l.open--
 	l.used = time.Now()
-	g.house.stir()
+	g.housekeeper.wakeUp()
 }
 
-// dismiss takes a session out of the table and stops it. It does not wait.
+// dismiss removes a session from the table and stops it. It does not wait.
 func (g *Gateway) dismiss(s *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -162,6 +160,6 @@ func (g *Gateway) remove(s *session) {
 		delete(g.sessions, s.id)
 		g.places.add(s.who, -1)
 		s.stop()
-		s.silence()
+		s.endListeners()
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// speaker tells modern clients of one principal apart: they have no session.
-// Two clients never have the same speaker; one client has a new one for each
-// connection. The zero value is a client that is not known.
+// speaker distinguishes the modern clients of one principal, which have no session. Two clients
+// never have the same speaker; one client has a new one for each connection. The zero value is an
+// unknown client.
 type speaker struct {
 	conn uint64 // number of the connection, from 1
 	info string // raw clientInfo
@@ -18,13 +18,13 @@ type speaker struct {
 
 type connKey struct{}
 
-// numbered numbers the connections, for speakerOf.
-func (g *Gateway) numbered(ctx context.Context, _ net.Conn) context.Context {
+// numberConn numbers the connections for speakerOf.
+func (g *Gateway) numberConn(ctx context.Context, _ net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, g.conns.Add(1))
 }
 
-// speakerOf returns the speaker of a request. Behind a proxy the connection
-// says nothing: the proxy may use it for all its clients.
+// speakerOf returns the speaker of a request. Through a proxy the connection identifies no client:
+// the proxy may use it for all of them.
 func speakerOf(r *http.Request, m *message) speaker {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "Via"} {
 		if r.Header.Get(name) != "" {

@@ -70,8 +70,8 @@ func serveSpec(t *testing.T, o Options) *front {
 	o.Session.Name = "faulty"
 	o.Session.Restart = upstream.Restart{Backoff: time.Millisecond, Limit: -1}
 	o.Session.Events = event.New()
-	heard, stop := o.Session.Events.Subscribe(10_000)
-	f.events = heard
+	lastByte, stop := o.Session.Events.Subscribe(10_000)
+	f.events = lastByte
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +313,7 @@ func modernRequest(id, method, params, meta string) (body string, headers []stri
 		inner = "," + inner
 	}
 	body = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{"_meta":{%s%s}%s}`, id, method, modernMeta, meta, inner)
-	headers = []string{versionHeader, firstModern, methodHeader, method}
+	headers = []string{versionHeader, firstModernVersion, methodHeader, method}
 	var named struct{ Name, URI string }
 	json.Unmarshal([]byte(params), &named)
 	if named.Name+named.URI != "" {

@@ -7,21 +7,20 @@ import (
 	"time"
 )
 
-// item is one message on its way to a client.
+// item is one message for a client.
 type item struct {
 	line   []byte
 	index  int  // in its lane
-	answer bool // to a request
-	due    bool // somebody waits for it: an answer, or a question
-	status int  // HTTP status of an answer that is a refusal; 0: none
+	answer bool // it is a response
+	due    bool // it is awaited: a response or a request
+	status int  // HTTP status of an error response; otherwise 0
 }
 
-// stream is one HTTP response that is written as things happen. Whoever has
-// something to say puts it in and never waits; the handler of the request
-// writes it out (pour).
+// stream is one HTTP response that is written as messages arrive. Senders put messages in and never
+// wait; the handler of the request writes them (writeStream).
 type stream struct {
-	news  chan struct{} // has a token while there is something to look at
-	calls bool          // of a call: what goes beside its answer can be left out
+	news  chan struct{} // has a token while there is something new
+	calls bool          // belongs to a call: notifications can be dropped
 
 	mu    sync.Mutex
 	items []item
@@ -30,32 +29,31 @@ type stream struct {
 	cut   bool // the client does not read
 }
 
-// mostQueued bytes wait for a client that does not read, besides the message
-// that is too much: more than a session of small messages produces in the time
-// of one write, less than would hurt if a thousand clients did it.
-const mostQueued = 4 << 20
+// maxQueuedBytes is how many bytes may wait for a client that does not read: more than a session of
+// small messages produces during one write, less than would hurt if a thousand clients did it.
+const maxQueuedBytes = 4 << 20
 
-// mostDueBytes of answers and questions wait all the same: more than the largest
-// answer there can be, and a few questions.
-const mostDueBytes = 32 << 20
+// maxAwaitedBytes is the same limit for responses and requests: more than the largest response and
+// a few requests.
+const maxAwaitedBytes = 32 << 20
 
 func newStream() *stream { return &stream{news: make(chan struct{}, 1)} }
 
-// callStream is the stream of a POST with calls.
+// callStream returns the stream of a POST with calls.
 func callStream() *stream { return &stream{news: make(chan struct{}, 1), calls: true} }
 
-// put reports whether the stream took the item. Who reads more slowly than a
-// call speaks gets its answer, but not every word beside it. Who listens and
-// does not read is cut off: then it knows that it missed something.
+// put reports whether the stream accepted the item. A client that reads a call's messages too
+// slowly gets the response, but not every notification. One that listens and does not read is
+// disconnected, so that it knows that it missed something.
 func (s *stream) put(it item) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended || s.cut {
 		return false
 	}
-	full := len(s.items) > 0 && s.bytes+len(it.line) > mostQueued
+	full := len(s.items) > 0 && s.bytes+len(it.line) > maxQueuedBytes
 	switch {
-	case !full, s.calls && it.due && s.bytes < mostDueBytes:
+	case !full, s.calls && it.due && s.bytes < maxAwaitedBytes:
 	case s.calls && !it.due:
 		return true
 	default:
@@ -69,7 +67,7 @@ func (s *stream) put(it item) bool {
 	return true
 }
 
-// end: nothing follows what was put.
+// end records that nothing follows.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +75,7 @@ func (s *stream) end() {
 	s.wake()
 }
 
-// abandon: what was put is not worth writing any more.
+// abandon drops what was put and ends the response.
 func (s *stream) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,21 +97,21 @@ func (s *stream) take() (items []item, ended, cut bool) {
 	return items, s.ended, s.cut
 }
 
-// writeWithin a client has to take what is written, or it is given up.
-const writeWithin = 30 * time.Second
+// writeTimeout is how long a client may take to read what is written.
+const writeTimeout = 30 * time.Second
 
-// manner is how a stream is written.
-type manner struct {
-	at      bool                   // once: headers go out before there is anything to say
-	hello   string                 // what a stream begins with
-	eventID func(index int) string // nil: events have none
-	header  func(http.Header)      // last look at the headers; may be nil
+// streamOptions is how a stream is written.
+type streamOptions struct {
+	at       bool                   // send the headers before the first message
+	preamble string                 // what a stream begins with
+	eventID  func(index int) string // nil if events have no ids
+	header   func(http.Header)      // changes the headers before they are sent; may be nil
 }
 
-// pour writes the stream until it ends. It reports false if the client hung
-// up or was given up before.
-func (g *Gateway) pour(w http.ResponseWriter, r *http.Request, s *stream, how manner) (whole bool) {
-	p := &pouring{w: w, control: http.NewResponseController(w), manner: how}
+// writeStream writes the stream until it ends. It returns false if the client disconnected or did
+// not read.
+func (g *Gateway) writeStream(w http.ResponseWriter, r *http.Request, s *stream, how streamOptions) (whole bool) {
+	p := &streamWriter{w: w, control: http.NewResponseController(w), streamOptions: how}
 	beat := time.NewTimer(g.KeepAlive)
 	defer beat.Stop()
 	if how.at {
@@ -133,7 +131,7 @@ func (g *Gateway) pour(w http.ResponseWriter, r *http.Request, s *stream, how ma
 			p.breakOff()
 			return false
 		case ended:
-			p.begin() // a request that was cancelled has no answer
+			p.begin() // a canceled request has no response
 			return p.err == nil
 		case len(items) > 0:
 			p.flush()
@@ -151,9 +149,9 @@ func (g *Gateway) pour(w http.ResponseWriter, r *http.Request, s *stream, how ma
 	}
 }
 
-// pouring is a stream being written. The first error stays.
-type pouring struct {
-	manner
+// streamWriter is a stream being written. It keeps the first error.
+type streamWriter struct {
+	streamOptions
 	w       http.ResponseWriter
 	control *http.ResponseController
 	begun   bool
@@ -161,10 +159,10 @@ type pouring struct {
 	err     error
 }
 
-// hurry gives the writes that follow a time limit.
-func (p *pouring) hurry() { p.control.SetWriteDeadline(time.Now().Add(writeWithin)) }
+// hurry sets the deadline for the writes that follow.
+func (p *streamWriter) hurry() { p.control.SetWriteDeadline(time.Now().Add(writeTimeout)) }
 
-func (p *pouring) begin() {
+func (p *streamWriter) begin() {
 	if p.begun {
 		return
 	}
@@ -172,17 +170,17 @@ func (p *pouring) begin() {
 	h := p.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no") // nginx would collect what has to go out at once
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	if p.header != nil {
 		p.header(h)
 	}
 	p.w.WriteHeader(http.StatusOK)
-	p.text(p.hello)
+	p.text(p.preamble)
 }
 
-func (p *pouring) write(it item) {
+func (p *streamWriter) write(it item) {
 	if !p.begun && it.answer && it.status != 0 {
-		// Nothing was said yet, so the refusal can be HTTP's as well.
+		// Nothing was sent yet, so the error can have an HTTP status.
 		p.begun, p.raw = true, true
 		p.w.Header().Set("Content-Type", "application/json")
 		p.w.WriteHeader(it.status)
@@ -202,15 +200,14 @@ func (p *pouring) write(it item) {
 	p.text("\n\n")
 }
 
-// breakOff closes the connection, so that nobody takes what was written for the
-// whole.
-func (p *pouring) breakOff() {
+// breakOff closes the connection, so that the client does not mistake the response for complete.
+func (p *streamWriter) breakOff() {
 	if conn, _, err := p.control.Hijack(); err == nil {
 		conn.Close()
 	}
 }
 
-func (p *pouring) comment(text string) {
+func (p *streamWriter) comment(text string) {
 	p.hurry()
 	p.begin()
 	if !p.raw {
@@ -218,19 +215,19 @@ func (p *pouring) comment(text string) {
 	}
 }
 
-func (p *pouring) text(s string) {
+func (p *streamWriter) text(s string) {
 	if p.err == nil && s != "" {
 		_, p.err = io.WriteString(p.w, s)
 	}
 }
 
-func (p *pouring) bytes(b []byte) {
+func (p *streamWriter) bytes(b []byte) {
 	if p.err == nil {
 		_, p.err = p.w.Write(b)
 	}
 }
 
-func (p *pouring) flush() {
+func (p *streamWriter) flush() {
 	if p.err == nil {
 		p.err = p.control.Flush()
 	}

@@ -9,7 +9,7 @@ func TestMemoryIsGivenBackOnceAfterABusyTime(t *testing.T) {
 	var tidy tidier
 	now := time.Now()
 	look := func(requests uint64) bool {
-		now = now.Add(lookEvery)
+		now = now.Add(checkInterval)
 		return tidy.due(requests, now)
 	}
 	for i, story := range []struct {
@@ -25,7 +25,7 @@ func TestMemoryIsGivenBackOnceAfterABusyTime(t *testing.T) {
 			t.Errorf("look %d: %v", i, got)
 		}
 	}
-	now = now.Add(tidyApart)
+	now = now.Add(minTidyInterval)
 	if !look(6) {
 		t.Error("later it is due again")
 	}

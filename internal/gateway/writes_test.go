@@ -18,11 +18,11 @@ func TestAnotherClientsWriteIsNotUndone(t *testing.T) {
 	for _, c := range []*client{first, second} {
 		c.request("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).want(200).result()
 	}
-	answered := make(chan *reply, 1)
+	endRequest := make(chan *reply, 1)
 	go func() {
 		a, err := first.try("POST", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"set","arguments":{"key":"x","value":"1","ms":60000}}}`)
 		if err == nil {
-			answered <- a.next()
+			endRequest <- a.next()
 		}
 	}()
 	pid := f.untilEffect("1").PID
@@ -37,7 +37,7 @@ func TestAnotherClientsWriteIsNotUndone(t *testing.T) {
 	if e := f.awaitAny(event.Unknown, event.Replayed); e.Kind != event.Unknown {
 		t.Fatalf("%s was repeated after another client's write", e.Tool)
 	}
-	if m := <-answered; !strings.Contains(m.raw, "outcome-unknown") {
+	if m := <-endRequest; !strings.Contains(m.raw, "outcome-unknown") {
 		t.Errorf("told %s", m.raw)
 	}
 	second.call("3", "get", `{"key":"x"}`).want(200).result().wantText(t, `"2"`)

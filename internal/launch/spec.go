@@ -19,37 +19,37 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Spec says how a server is launched or reached: a plain value.
+// Spec describes how a server is launched or reached. It is a plain value.
 type Spec struct {
 	Command string
 	Args    []string
-	Dir     string   // empty: ours
-	Env     []string // nil: ours, less our own settings
+	Dir     string   // working directory; empty for gauze's own
+	Env     []string // nil for gauze's own without GAUZE_ variables
 
 	URL    string // instead of a command
 	Header []Header
 }
 
-// Header goes with every request to a URL. Source says where its value came
-// from, for the words of a fault; the value itself is never shown.
+// Header is sent with every request to a URL. Source describes where the value comes from, for
+// messages; the value itself is never shown.
 type Header struct{ Name, Value, Source string }
 
-// CheckURL says what is wrong with an address.
+// CheckURL returns an error if address is not a valid URL of a server.
 func CheckURL(address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case !strings.Contains(address, "://"):
-		return errors.New("the URL has no scheme: want http:// or https:// in front")
+		return errors.New("the URL must start with http:// or https://")
 	case err != nil:
-		return fmt.Errorf("the URL cannot be read: %w", errors.Unwrap(err)) // the outer error repeats it, password and all
+		return fmt.Errorf("malformed URL: %w", errors.Unwrap(err)) // the outer error contains the URL with its password
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("the URL begins with %q: want http:// or https://", u.Scheme)
+		return fmt.Errorf("the URL scheme is %q: must be http or https", u.Scheme)
 	case u.Host == "":
-		return errors.New("the URL names no host: want something like https://example.com/mcp")
+		return errors.New("the URL has no host: it must look like https://example.com/mcp")
 	case u.Port() != "" && !isPort(u.Port()):
-		return fmt.Errorf("the URL names port %s: want a number from 1 to 65535", u.Port())
+		return fmt.Errorf("the URL port is %s: must be between 1 and 65535", u.Port())
 	case u.Fragment != "":
-		return errors.New("the URL has a part behind #, which no server gets: leave it out")
+		return errors.New("the URL has a fragment (the part after #), which is never sent to a server: remove it")
 	}
 	return nil
 }
@@ -59,26 +59,26 @@ func isPort(text string) bool {
 	return err == nil && n > 0
 }
 
-// CheckHeader says what is wrong with a header of the user's.
+// CheckHeader returns an error if a header of the user is not valid.
 func CheckHeader(name, value string) error {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case !wire.HeaderName(name):
-		return fmt.Errorf("%q cannot be the name of a header", name)
+		return fmt.Errorf("invalid header name %q", name)
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-		return fmt.Errorf("the value of the header %s has a line end or another control character in it", name)
+		return fmt.Errorf("invalid value of header %s: it contains a line break or another control character", name)
 	case strings.HasPrefix(canonical, "Mcp-"), ourHeaders[canonical]:
 		return fmt.Errorf("the header %s is set by gauze itself", name)
 	}
 	return nil
 }
 
-// ourHeaders are those the protocol, or the way of the bytes, decides about.
-// Idempotency-Key is among them because net/http takes it as a licence to
-// send a POST twice.
+// ourHeaders are the headers that MCP or HTTP itself determines. Idempotency-Key is among them
+// because net/http sends a POST that has it again.
 var ourHeaders = map[string]bool{"Accept": true, "Content-Type": true, "Content-Length": true, "Connection": true,
 	"Transfer-Encoding": true, "Upgrade": true, "Last-Event-Id": true, "Idempotency-Key": true, "X-Idempotency-Key": true}
 
-// Secrets are the values no output may show: of the environment, of headers, of the command line, of the address.
+// Secrets returns the values that no output may show: those in the environment, the headers, the
+// command line and the URL.
 func (s Spec) Secrets() redact.Secrets {
 	if s.URL == "" {
 		return redact.JoinSecrets(redact.EnvironSecrets(s.Environment()), redact.CommandSecrets(s.argv()))
@@ -92,9 +92,8 @@ func (s Spec) Secrets() redact.Secrets {
 
 func (s Spec) argv() []string { return append([]string{s.Command}, s.Args...) }
 
-// String is the command line, as a person would type it, or the address
-// without its login and query. Whoever has to agree to it reads it; all others
-// read Shown.
+// String returns the command line as a user would type it, or the URL without user and query. It is
+// for users who must approve it; everything else uses Shown.
 func (s Spec) String() string {
 	if s.URL != "" {
 		u, err := url.Parse(s.URL)
@@ -106,10 +105,10 @@ func (s Spec) String() string {
 	return shell.Here().Line(s.argv()...)
 }
 
-// Shown is String with every secret hidden where it stands.
+// Shown returns String with every secret masked.
 func (s Spec) Shown() string { return s.ShownIn(shell.Here()) }
 
-// ShownIn is Shown for the shell of a given platform.
+// ShownIn returns Shown for the shell of a given platform.
 func (s Spec) ShownIn(words shell.Words) string {
 	if s.URL != "" {
 		return redact.MaskAddress(s.String())
@@ -117,7 +116,7 @@ func (s Spec) ShownIn(words shell.Words) string {
 	return words.Line(redact.MaskWords(s.argv())...)
 }
 
-// Label is a short name for a server that was given none: its program or its host. It is what a model reads.
+// Label returns a short name for a server without one: its program or its host. Models read it.
 func (s Spec) Label() string {
 	if s.URL == "" {
 		return path.Base(filepath.ToSlash(s.Command))
@@ -128,16 +127,15 @@ func (s Spec) Label() string {
 	return "a URL"
 }
 
-// Fingerprint returns a hash of every field, secrets included: Specs have the
-// same one only if they start or reach the same server in the same way. A nil
-// Env, which is ours, differs from an empty one.
+// Fingerprint returns a hash of every field, secrets included. Two Specs have the same one only if
+// they start or reach the same server in the same way. A nil Env differs from an empty one.
 func (s Spec) Fingerprint() string {
 	s.Args, s.Header = append([]string{}, s.Args...), append([]Header{}, s.Header...)
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", s)) // quotes every string and never calls String
 	return hex.EncodeToString(sum[:])
 }
 
-// Environment is what the server would have got without us.
+// Environment returns the environment that the server would have without gauze.
 func (s Spec) Environment() []string {
 	if s.Env != nil {
 		return s.Env
@@ -151,20 +149,15 @@ func (s Spec) Environment() []string {
 	return env
 }
 
-// Downloads reports whether the command may fetch a package before the server
-// starts, which takes as long as it takes.
+// Downloads reports whether the command may fetch a package before the server starts.
 func (s Spec) Downloads() bool {
 	name := strings.ToLower(filepath.Base(s.Command))
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".cmd"), ".exe")
-	switch name {
-	case "npx", "uvx", "bunx", "pnpx", "pipx", "docker", "podman", "npm", "pnpm", "yarn", "bun", "uv", "deno", "go", "cargo", "dotnet", "sh", "bash", "zsh", "cmd":
-		return true
-	}
-	return false
+	return Installs(name) || fetchesFirst(name) || IsShell(name)
 }
 
-// StartTimeout is how long the first answer may take: 10 s, and 60 s if the
-// command may download first. Activity on stderr extends it (StartTimeoutMax).
+// StartTimeout returns how long the first response may take: 10s, or 60s if the command may
+// download first. Activity on stderr extends it up to StartTimeoutMax.
 func (s Spec) StartTimeout() time.Duration {
 	if s.Downloads() {
 		return 60 * time.Second
@@ -172,11 +165,11 @@ func (s Spec) StartTimeout() time.Duration {
 	return 10 * time.Second
 }
 
-// StartTimeoutMax ends the extension by activity: a download that takes longer
-// than three minutes is better explained than waited for.
+// StartTimeoutMax limits the extension of StartTimeout: it is better to explain a download that
+// takes longer than to wait for it.
 const StartTimeoutMax = 180 * time.Second
 
-// In returns the Spec with its directory resolved against dir, in which it starts if it names none.
+// In returns s with its directory resolved against dir, which is used if s has none.
 func (s Spec) In(dir string) Spec {
 	if dir != "" && s.URL == "" && !filepath.IsAbs(s.Dir) {
 		s.Dir = filepath.Join(dir, s.Dir)

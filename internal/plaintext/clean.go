@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxClean bounds what Clean reads and returns. It is far above what any voice shows, so that a secret is still whole
-// when Redact looks for it, and far below what would make a 10 MB line expensive.
+// maxClean limits what Clean reads and returns. It is far above what is ever shown, so that secrets
+// are still whole when they are redacted, and low enough to make a 10 MB line cheap.
 const maxClean = 4096
 
-// Clean makes foreign text harmless to look at: one line of valid UTF-8 without control characters, terminal
-// sequences (ANSI, OSC) or invisible and direction-changing characters, of at most 4096 bytes.
+// Clean makes untrusted text safe to show: one line of valid UTF-8 without control characters,
+// terminal sequences (ANSI, OSC) or invisible and direction-changing characters, of at most 4096
+// bytes.
 func Clean(s string) string {
 	cut := false
 	if len(s) > 4*maxClean {
@@ -19,7 +20,7 @@ func Clean(s string) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		if c := s[i]; c >= ' ' && c <= '~' && b.Len() < maxClean { // nearly all of nearly every line
+		if c := s[i]; c >= ' ' && c <= '~' && b.Len() < maxClean { // the common case
 			b.WriteByte(c)
 			i++
 			continue
@@ -32,7 +33,7 @@ func Clean(s string) string {
 		i += size
 		switch {
 		case unicode.IsSpace(r) || unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp):
-			r = ' ' // words stay apart, but one line stays one line
+			r = ' ' // words stay separate, but one line stays one line
 		case Unseen(r):
 			continue
 		}
@@ -44,7 +45,7 @@ func Clean(s string) string {
 	}
 	out := strings.TrimSpace(b.String())
 	if cut {
-		// The last word may be the first half of a secret, too short now to be recognised.
+		// The last word may be the first half of a secret, too short to be recognized.
 		if i := strings.LastIndexByte(out, ' '); i > 0 {
 			out = strings.TrimRight(out[:i], " ")
 		}
@@ -52,9 +53,9 @@ func Clean(s string) string {
 	return out
 }
 
-// Unseen are characters that show nothing, or that change how their neighbours are shown. IsPrint is false for
-// controls, format characters (bidi, zero width, tags), private use and what is not assigned; it is true for variation
-// selectors, which can smuggle bytes, and for a few blank letters.
+// Unseen reports whether r is invisible or changes how its neighbors are shown. IsPrint is false
+// for controls, format characters (bidi, zero width, tags), private use and unassigned characters;
+// it is true for variation selectors, which can smuggle bytes, and for a few blank letters.
 func Unseen(r rune) bool {
 	if !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r) {
 		return true
@@ -66,7 +67,8 @@ func Unseen(r rune) bool {
 	return false
 }
 
-// sequence is the length of the terminal sequence at the start of s, or 0. The grammar is ECMA-48's.
+// Sequence returns the length of the terminal sequence at the start of s, or 0. The grammar is that
+// of ECMA-48.
 func Sequence(s string, r rune) int {
 	const esc = 0x1b
 	i := utf8.RuneLen(r)
@@ -93,10 +95,10 @@ func Sequence(s string, r rune) int {
 		}
 		return i
 	case ']', 'P', 'X', '^', '_':
-		// A string sequence ends at BEL or ST. One that does not end soon is no sequence: swallowing the rest of the
-		// text would let a server hide its own last words.
-		const longest = 1024
-		for j := i; j < len(s) && j-i < longest && s[j] != '\n'; j++ {
+		// A string sequence ends at BEL or ST. One that does not end soon is not treated as a
+		// sequence: dropping the rest of the text would let a server hide its last output.
+		const maxLen = 1024
+		for j := i; j < len(s) && j-i < maxLen && s[j] != '\n'; j++ {
 			if s[j] == 0x07 {
 				return j + 1
 			}

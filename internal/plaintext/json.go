@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// EncodeJSON returns a value as JSON that is safe to look at: characters that show nothing, or that change how their
-// neighbours are shown (C1 controls, bidi, zero width), are written as \uXXXX. It decodes to the same value. Characters
-// of HTML stay readable, and indent may be empty.
+// EncodeJSON returns a value as JSON that is safe to show: characters that are invisible or change
+// how their neighbors are shown (C1 controls, bidi, zero width) are written as \uXXXX. It decodes
+// to the same value. HTML characters stay readable, and indent may be empty.
 func EncodeJSON(value any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -22,8 +22,8 @@ func EncodeJSON(value any, indent string) ([]byte, error) {
 	return escapeUnseen(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// escapeUnseen escapes unseen characters in JSON, which has them inside strings only. Line ends stay: outside of
-// strings they are indentation, and inside they are escaped already.
+// escapeUnseen escapes unseen characters in JSON, which contains them only inside strings. Newlines
+// stay: outside of strings they are indentation, and inside they are already escaped.
 func escapeUnseen(text []byte) []byte {
 	if bytes.IndexFunc(text, escapes) < 0 {
 		return text

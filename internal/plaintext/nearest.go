@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Nearest returns up to three choices that a misspelt word may stand for, the nearest first. It is empty if none is near.
+// Nearest returns up to three choices that a misspelled word may stand for, the nearest first.
 func Nearest(word string, choices []string) []string {
-	// Longer words are not typed by people; without a limit, the distance of a hostile input would cost its square.
-	const longest = 64
-	if word == "" || len(word) > longest {
+	// Users do not type longer words. Without a limit, a hostile input would take quadratic time.
+	const maxLen = 64
+	if word == "" || len(word) > maxLen {
 		return nil
 	}
 	typed := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(word)), "_", "-")
@@ -47,7 +47,8 @@ func sharesWord(a, b string) bool {
 	return false
 }
 
-// distance counts the letters to insert, delete or replace to make b of a (Levenshtein).
+// distance returns the Levenshtein distance of a and b: the number of letters to insert, delete or
+// replace.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// plainWidth is the width of a line that fits every terminal.
+// Width is the width of a line that fits every terminal.
 const Width = 78
 
-// wrap breaks prose at spaces into lines that fit every terminal, each after an indent. Words longer than a line stay
-// whole: a broken path cannot be copied.
+// Wrap breaks prose at spaces into lines that fit every terminal, each after an indent. Words
+// longer than a line stay whole: a broken path cannot be copied.
 func Wrap(s, indent string) string {
 	var b strings.Builder
 	width := 0
@@ -33,7 +33,7 @@ func Wrap(s, indent string) string {
 	return b.String()
 }
 
-// count returns a number of things: "1 tool", "2 tools".
+// Count returns a number with its noun: "1 tool", "2 tools".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -41,7 +41,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// upperFirst returns s with its first letter in upper case.
+// UpperFirst returns s with its first letter in upper case.
 func UpperFirst(s string) string {
 	if s == "" {
 		return s
@@ -49,7 +49,7 @@ func UpperFirst(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// capped returns at most limit bytes of s, cut between characters and marked with an ellipsis.
+// Cap returns at most limit bytes of s, cut between characters and marked with an ellipsis.
 func Cap(s string, limit int) string {
 	if len(s) <= limit {
 		return s

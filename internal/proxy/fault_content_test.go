@@ -263,7 +263,7 @@ func TestFaultS12LineWithoutEnd(t *testing.T) {
 	if taken := memoryTaken() - before; taken > 48_000_000 {
 		t.Errorf("%d bytes were allocated", taken)
 	}
-	if died := s.await(event.Died, 1); !strings.Contains(died.Detail, "floods its stdout") {
+	if died := s.await(event.Died, 1); !strings.Contains(died.Detail, "endless line") {
 		t.Errorf("%s", died)
 	}
 	if got := s.call("echo", `{"text":"alive"}`); got != "alive" {

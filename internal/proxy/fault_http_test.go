@@ -405,7 +405,7 @@ func TestFaultW17NoCredential(t *testing.T) {
 	cfg.Token = canary
 	s := beginWeb(t, cfg, unprobed())
 	m := s.wantFault(s.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`), fault.AuthRequired)
-	if !strings.Contains(m.raw, "no credential") || !strings.Contains(m.raw, "Bearer") {
+	if !strings.Contains(m.raw, "credentials sent: none") || !strings.Contains(m.raw, "Bearer") {
 		t.Errorf("%s", m.raw)
 	}
 }

@@ -283,7 +283,7 @@ func (s *Session) serve(ctx context.Context, left <-chan error) error {
 // leave waits for done. A blocked write to a client that does not read its end cannot be
 // interrupted, so it is not waited for once the server is certainly gone.
 func (s *Session) leave(done <-chan struct{}) error {
-	look := time.NewTicker(upstream.StopMost)
+	look := time.NewTicker(upstream.MaxStopTime)
 	defer look.Stop()
 	for {
 		select {

@@ -97,7 +97,7 @@ func TestAFixThatDoesNotHoldIsUndone(t *testing.T) {
 	o.Spec = failing("")
 	s := (&story{t: t, ended: make(chan error, 1)}).run(o)
 	text := s.wantFault(s.request("initialize", helloParams), fault.ServerExitsEarly).raw
-	if q.count() != 1 || strings.Contains(text, "a hat") || !strings.Contains(text, "It is unwell.") || !s.saw(event.Treating, "is undone: gives it a hat") {
+	if q.count() != 1 || strings.Contains(text, "a hat") || !strings.Contains(text, "It is unwell.") || !s.saw(event.Treating, "was undone: gives it a hat") {
 		t.Errorf("asked %d times: %s", q.count(), text)
 	}
 	s.end()

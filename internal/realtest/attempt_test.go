@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/realparts"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
@@ -27,7 +28,7 @@ func TestAttemptReachesARealServer(t *testing.T) {
 	} {
 		t.Run(way.transport, func(t *testing.T) {
 			t.Parallel()
-			a := upstream.Attempt(t.Context(), way.spec(t), upstream.AttemptOptions{Timeout: time.Minute, Progress: func(line string) { t.Log(line) }})
+			a := probe.Run(t.Context(), way.spec(t), probe.Options{Timeout: time.Minute, Progress: func(line string) { t.Log(line) }})
 			if !a.OK() || a.Stage != upstream.Listed || len(a.Found.Tools) < 5 || a.Found.Transport != way.transport || a.Found.Era != "legacy" || a.Found.Name == "" {
 				t.Errorf("%v %q %+v\n%s", a.Stage, a.Stopped, a.Found, a.StderrTail)
 			}
@@ -40,7 +41,7 @@ func TestAttemptSeesThatARealServerListens(t *testing.T) {
 	t.Parallel()
 	port := freePort(t)
 	argv, env := everythingHTTP.command(t, newWorkplace(t), port)
-	a := upstream.Attempt(t.Context(), launch.Spec{Command: argv[0], Args: argv[1:], Env: append(os.Environ(), env...)}, upstream.AttemptOptions{Timeout: 3 * time.Second, MaxWait: 30 * time.Second})
+	a := probe.Run(t.Context(), launch.Spec{Command: argv[0], Args: argv[1:], Env: append(os.Environ(), env...)}, probe.Options{Timeout: 3 * time.Second, MaxWait: 30 * time.Second})
 	if a.OK() || !a.Limit.Passed || len(a.Limit.Ports) != 1 || a.Limit.Ports[0] != port || a.Limit.Downloading != "" {
 		t.Errorf("%v %q %+v\n%s", a.Stage, a.Stopped, a.Limit, a.StderrTail)
 	}

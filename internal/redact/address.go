@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// MaskAddress returns a text with the secrets of every URL in it hidden: login, query, fragment, long
-// random segments of the path, and the whole path of a webhook, which is its password.
+// MaskAddress returns text with the secrets of every URL in it masked: user and password, query,
+// fragment, long random segments of the path, and the whole path of a webhook, which is its
+// password.
 func MaskAddress(text string) string { return hideHits(text, addressHits(text)) }
 
-// AddressSecrets returns what MaskAddress hides, to be hidden wherever it is repeated.
+// AddressSecrets returns what MaskAddress masks, to be hidden wherever it is repeated.
 func AddressSecrets(text string) Secrets {
 	var known, suspected []string
 	for _, s := range addressHits(text) {
@@ -23,7 +24,7 @@ func AddressSecrets(text string) Secrets {
 	return JoinSecrets(KnownSecrets(known...), SuspectedSecrets(suspected...))
 }
 
-// decoded returns a value as it is written and as it is meant.
+// decoded returns a value as written and, if that differs, as decoded.
 func decoded(value string) []string {
 	all := []string{value}
 	for _, decode := range []func(string) (string, error){url.QueryUnescape, url.PathUnescape} {
@@ -51,7 +52,7 @@ func addressHits(text string) (found []hit) {
 	}
 }
 
-// urlHits finds the secrets in the URL whose authority begins at from and that ends with text.
+// urlHits finds the secrets in the URL that ends with text and whose authority begins at from.
 func urlHits(text string, from int) (found []hit) {
 	rest := text[from:]
 	end := len(rest)
@@ -61,7 +62,7 @@ func urlHits(text string, from int) (found []hit) {
 	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
 		if colon := strings.IndexByte(rest[:at], ':'); colon >= 0 {
 			found = append(found, hit{from + colon + 1, from + at, true})
-		} else { // a token where a user name would be
+		} else { // a token instead of a user name
 			found = append(found, hit{from, from + at, opaque(rest[:at])})
 		}
 		rest, end, from = rest[at+1:], end-at-1, from+at+1
@@ -78,7 +79,7 @@ func urlHits(text string, from int) (found []hit) {
 		name, value, _ := strings.Cut(pair, "=")
 		switch {
 		case value != "":
-			found = append(found, hit{at + len(name) + 1, at + len(pair), promises(name) || opaque(value)})
+			found = append(found, hit{at + len(name) + 1, at + len(pair), suggestsSecret(name) || opaque(value)})
 		case opaque(name): // ?TOKEN
 			found = append(found, hit{at, at + len(name), true})
 		}
@@ -87,7 +88,7 @@ func urlHits(text string, from int) (found []hit) {
 	return found
 }
 
-// pathHits finds the secrets in the path of a URL that begins at at.
+// pathHits finds the secrets in the path of a URL, which begins at at.
 func pathHits(host, path string, at int) (found []hit) {
 	webhook := false
 	for label := range strings.SplitSeq(strings.ToLower(host), ".") {
@@ -99,7 +100,7 @@ func pathHits(host, path string, at int) (found []hit) {
 		case webhook:
 			found = append(found, hit{at, at + len(segment), opaque(segment)})
 		case strings.Contains(strings.ToLower(segment), "webhook"):
-			webhook = true // what follows is its password
+			webhook = true // the rest of the path is its password
 		case opaque(strings.ReplaceAll(segment, ":", "-")): // bot123:KEY
 			found = append(found, hit{at, at + len(segment), true})
 		}
@@ -108,7 +109,7 @@ func pathHits(host, path string, at int) (found []hit) {
 	return found
 }
 
-// hidePaths hides secrets in the paths of URLs. Their logins and queries have shapes of their own.
+// hidePaths hides secrets in the paths of URLs. Users and queries are recognized by their shape.
 func hidePaths(text string) string {
 	if !strings.Contains(text, "://") {
 		return text

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// hideNamed hides values whose name promises a secret: name=value, name: value, "name":"value", ?name=value&, and
-// --name value.
+// hideNamed hides values whose name suggests a secret: name=value, name: value, "name":"value",
+// ?name=value&, and --name value.
 func hideNamed(s string) string { return hideHits(s, namedHits(s)) }
 
-// namedHits finds what hideNamed hides, without the quotes around it. It reads the text once from the left, so it is
-// fast on any text.
+// namedHits finds what hideNamed hides, without the quotes around it. It reads the text once from
+// the left, so it is fast on any text.
 func namedHits(s string) (found []hit) {
 	for i := 0; i < len(s); {
 		name, gap := "", 0
@@ -19,7 +19,7 @@ func namedHits(s string) (found []hit) {
 		} else if s[i] == '-' && (i == 0 || s[i-1] == ' ') {
 			name, gap = flagAt(s[i:])
 		}
-		if name == "" || !promises(name) { // before looking for a value, which may reach to the end of the text
+		if name == "" || !suggestsSecret(name) { // before searching for a value, which may extend to the end of the text
 			i += max(1, gap)
 			continue
 		}
@@ -39,7 +39,7 @@ func namedHits(s string) (found []hit) {
 	return found
 }
 
-// separator is the length of what stands between a name and its value.
+// separator returns the length of the separator between a name and its value.
 func separator(s string) int {
 	switch {
 	case strings.HasPrefix(s, "://"):
@@ -54,7 +54,7 @@ func separator(s string) int {
 	return 0
 }
 
-// nameBefore is the word that ends before i, past spaces and a closing quote.
+// nameBefore returns the word that ends before i, ignoring spaces and a closing quote.
 func nameBefore(s string, i int) string {
 	end := i
 	for end > 0 && s[end-1] == ' ' {
@@ -73,7 +73,8 @@ func nameBefore(s string, i int) string {
 	return s[start:end]
 }
 
-// flagAt is the name of the command-line flag at the start of s and its length, if a value follows after a space.
+// flagAt returns the name of the command-line flag at the start of s and its length, if a value
+// follows after a space.
 func flagAt(s string) (name string, length int) {
 	end := 0
 	for end < len(s) && nameByte(s[end]) {
@@ -90,7 +91,8 @@ func nameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }
 
-// valueAt is the value at the start of s, with its quotes. A quote that never closes reaches to the end.
+// valueAt returns the value at the start of s, with its quotes. A quote that is never closed
+// extends to the end.
 func valueAt(s string) string {
 	rest := strings.TrimPrefix(s, `\`)
 	if rest != "" && (rest[0] == '"' || rest[0] == '\'') {
@@ -107,19 +109,19 @@ func valueAt(s string) string {
 }
 
 var (
-	// Words that promise a secret wherever they stand in a name, once its separators are gone.
+	// Words that suggest a secret anywhere in a name without separators.
 	secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "credential", "connectionstring", "databaseurl", "cookie"}
-	// Words that do so only as the last part of a name: monkey, author and compass are nobody's secret.
+	// Words that do so only as the last part of a name, unlike monkey, author and compass.
 	secretParts = []string{"key", "auth", "pass", "pwd", "pw", "sig", "signature", "jwt", "pat", "pin", "otp", "dsn", "sid", "bearer"}
 	joiner      = strings.NewReplacer("-", "", "_", "", ".", "")
-	// Endings of file names: "token.js:12" is a place and no secret.
+	// File extensions: "token.js:12" is a position and not a secret.
 	sources = []string{"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py", "go", "rs", "rb", "php", "java", "kt", "cs", "c", "h", "cpp", "json", "toml", "yaml", "yml"}
 )
 
-// NamesSecret reports whether a value under this name is one that must not be shown.
-func NamesSecret(name, value string) bool { return promises(name) && !harmless(name, value) }
+// NamesSecret reports whether a value under this name must not be shown.
+func NamesSecret(name, value string) bool { return suggestsSecret(name) && !harmless(name, value) }
 
-func promises(name string) bool {
+func suggestsSecret(name string) bool {
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 && slices.Contains(sources, name[dot+1:]) {
 		return false
 	}
@@ -132,7 +134,7 @@ func promises(name string) bool {
 	if slices.Contains(secretParts, strings.ToLower(last)) {
 		return true
 	}
-	for i := len(last) - 1; i > 0; i-- { // fooKey: the part that begins with the last capital
+	for i := len(last) - 1; i > 0; i-- { // fooKey: the part that begins with the last capital letter
 		if last[i] >= 'A' && last[i] <= 'Z' {
 			return last[i-1] >= 'a' && last[i-1] <= 'z' && slices.Contains(secretParts, strings.ToLower(last[i:]))
 		}
@@ -140,8 +142,8 @@ func promises(name string) bool {
 	return false
 }
 
-// harmless are values that stand where a secret would and are none: hiding them would cost the diagnosis
-// ("API_KEY: undefined", "token: required").
+// harmless reports whether a value is in the place of a secret but is not one. Hiding it would hide
+// the diagnosis ("API_KEY: undefined", "token: required").
 func harmless(name, v string) bool {
 	v = strings.ToLower(strings.Trim(v, `\"'.`))
 	switch v {
@@ -159,7 +161,7 @@ func harmless(name, v string) bool {
 	return false
 }
 
-// prose is a message about a key of a map and not a key to a door: `Unrecognized key: "timeout"`.
+// prose reports whether a message is about a key of a map: `Unrecognized key: "timeout"`.
 func prose(name, between, v string) bool {
 	if !strings.EqualFold(name, "key") || !strings.HasSuffix(between, " ") {
 		return false
@@ -168,13 +170,14 @@ func prose(name, between, v string) bool {
 	return len(v) <= 20 && !strings.ContainsAny(v, "0123456789+/=-")
 }
 
-// verb is the pass of "Call that would pass: {...}", our own words, and no word that opens a door.
+// verb reports whether "pass" is the verb in "Call that would pass: {...}".
 func verb(before, after string) bool {
 	after = strings.TrimPrefix(after, "the same with ")
 	return strings.HasSuffix(before, "that would pass") && (strings.HasPrefix(after, `{"`) || strings.HasPrefix(after, "{}"))
 }
 
-// quotes are the lengths of the quotes around a value: a line of JSON still looks like one when it is hidden.
+// quotes returns the lengths of the quotes around a value. They are kept, so that JSON stays
+// recognizable.
 func quotes(v string) (open, end int) {
 	for _, q := range []string{`\"`, `\'`, `"`, `'`} {
 		if strings.HasPrefix(v, q) {

@@ -12,8 +12,8 @@ var (
 	bareLine = regexp.MustCompile(`^[|>\s]*[A-Za-z0-9+/=]{8,}$`)
 )
 
-// hideKeys hides private keys that span lines, also when only the first or the last part of one is there. Redact sees one
-// line at a time, and the middle of a key looks like nothing.
+// PrivateKeys hides private keys that span lines, also if only the first or the last part of one is
+// present. Text sees one line at a time, and the middle of a key has no recognizable shape.
 func PrivateKeys(lines []string) []string {
 	var out []string
 	inside := false

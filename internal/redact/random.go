@@ -2,9 +2,10 @@ package redact
 
 import "strings"
 
-// hideRandom hides what no rule knows and still looks like a key: a long run of letters and digits without sense.
+// hideRandom hides what no rule matches but looks like a key: a long random run of letters and
+// digits.
 func hideRandom(s string) string {
-	const shortestRun = 32
+	const minRunLen = 32
 	var b strings.Builder
 	done := 0
 	for i := 0; i < len(s); {
@@ -12,7 +13,7 @@ func hideRandom(s string) string {
 		for end < len(s) && keyByte(s[end]) {
 			end++
 		}
-		if end-i >= shortestRun && random(s[i:end]) {
+		if end-i >= minRunLen && random(s[i:end]) {
 			b.WriteString(s[done:i])
 			b.WriteString(mark)
 			done = end
@@ -30,8 +31,8 @@ func keyByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("+/_=-", c) >= 0
 }
 
-// random tells a key from a path or a name: a long piece of hexadecimal digits, or one that mixes digits, capitals
-// and small letters.
+// random reports whether s is a key and not a path or a name: a long run of hexadecimal digits, or
+// one that mixes digits, capitals and small letters.
 func random(s string) bool {
 	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("/_-=", r) }) {
 		if len(piece) < 20 {
@@ -57,10 +58,11 @@ func random(s string) bool {
 	return false
 }
 
-// opaque tells a key from a name: one word that mixes letters and digits in a way that names do not.
+// opaque reports whether s is a key and not a name: one word that mixes letters and digits as names
+// do not.
 func opaque(s string) bool {
-	const shortestKey = 12
-	if len(s) < shortestKey || strings.ContainsAny(s, " \t\n.:@\\") || isPath(s) {
+	const minKeyLen = 12
+	if len(s) < minKeyLen || strings.ContainsAny(s, " \t\n.:@\\") || isPath(s) {
 		return false
 	}
 	for piece := range strings.FieldsFuncSeq(s, func(r rune) bool { return !strings.ContainsRune(small+capitals+decimals, r) }) {
@@ -77,8 +79,8 @@ const (
 	small    = "abcdefghijklmnopqrstuvwxyz"
 )
 
-// keyPiece reports whether a piece between dashes is no part of a name: "weather-service-2024", "api-v2", "k8s" and
-// "xterm-256color" are names.
+// keyPiece reports whether a piece between dashes is not part of a name. "weather-service-2024",
+// "api-v2", "k8s" and "xterm-256color" are names.
 func keyPiece(piece string) bool {
 	inner := strings.Trim(piece, decimals)
 	numDigits := 0
@@ -88,7 +90,7 @@ func keyPiece(piece string) bool {
 		}
 	}
 	switch {
-	case numDigits == 0 || inner == "" && numDigits <= 8: // a word, or a date
+	case numDigits == 0 || inner == "" && numDigits <= 8: // a word or a date
 		return false
 	case strings.ContainsAny(inner, decimals) && len(piece) >= 6:
 		return true

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret.
 const Redacted = "«redacted»"
 
 const mark = Redacted
 
-// Text returns s without what looks like a secret. It is generous: one word too many costs a little diagnosis, a secret
-// shown cannot be taken back. The expressions are RE2, so hostile text cannot make them slow, and each is tried only
-// if its hint is there, so plain text costs next to nothing.
+// Text returns s without what looks like a secret. It errs on the side of hiding: a hidden word
+// costs a little diagnosis, a leaked secret cannot be revoked. The expressions are RE2, so hostile
+// text cannot make them slow, and each is tried only if one of its hints is present, so plain text
+// costs next to nothing.
 func Text(s string) string {
 	lower := strings.ToLower(s)
 	for _, r := range shapes {
@@ -23,9 +24,9 @@ func Text(s string) string {
 	return hideRandom(hideNamed(hidePaths(s)))
 }
 
-// shape is one form in which secrets come; groups[0] is the whole hit.
+// shape is one form that secrets have; groups[0] is the whole match.
 type shape struct {
-	hints   []string // lower case; one of them is in every text that can match
+	hints   []string // lower case; every text that matches contains one of them
 	pattern *regexp.Regexp
 	replace func(groups []string) string
 }
@@ -36,17 +37,17 @@ var shapes = []shape{
 		regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z0-9 ]*-----.*?(?:-----END [A-Z0-9 ]*-----|$)`),
 		func([]string) string { return mark },
 	},
-	{ // the end of one whose beginning is lost
+	{ // the end of one whose beginning is missing
 		[]string{"-----end"},
 		regexp.MustCompile(`(?:[A-Za-z0-9+/=]{8,}(?:\s|\\n)+)*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z0-9 ]*-----`),
 		func([]string) string { return mark },
 	},
-	{ // scheme://user:password@host; the authority may hold several @, the last one ends the password
+	{ // scheme://user:password@host; the authority may contain several @, the last one ends the password
 		[]string{"@"},
 		regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"'<>]*@`),
 		func(g []string) string { return g[1] + mark + "@" },
 	},
-	{ // the same with a slash in the password, which is against the rules and happens; a port before a path is no password
+	{ // the same with a slash in the password, which is invalid but happens; a port before a path is not a password
 		[]string{"@"},
 		regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s:/@"'<>]+:([^\s"'<>]*)@`),
 		func(g []string) string {
@@ -76,7 +77,7 @@ var shapes = []shape{
 		regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*`),
 		func([]string) string { return mark },
 	},
-	{ // keys that say whose they are: OpenAI and Stripe, GitHub, GitLab, Slack
+	{ // keys with a prefix of their issuer: OpenAI and Stripe, GitHub, GitLab, Slack
 		[]string{"sk-", "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "xapp-", "whsec_"},
 		regexp.MustCompile(`\b(?:sk[-_]|[rp]k_|gh[pousr]_|github_pat_|glpat-|xox[a-z]-|xapp-|whsec_)[A-Za-z0-9_+/=-]{8,}`),
 		func([]string) string { return mark },
@@ -125,7 +126,7 @@ func (r shape) apply(s string) string {
 	return b.String()
 }
 
-// encoded tells base64 from a word.
+// encoded reports whether s is base64 and not a word.
 func encoded(s string) bool {
 	return len(s) >= 16 || strings.ContainsAny(s, "0123456789+/=%")
 }

@@ -13,31 +13,32 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// Secrets are values that no output may show. They are hidden in plain and in the encodings in which programs repeat
-// them: base64, URL, hexadecimal, JSON, HTML. The zero value knows none.
+// Secrets are values that no output may show. They are hidden as they are and in the encodings in
+// which programs repeat them: base64, URL, hexadecimal, JSON, HTML. The zero value contains none.
 //
-// A Secrets prints as nothing, so that a Fault in a log line cannot give them away.
+// Secrets print as nothing, so that a Fault in a log line cannot leak them.
 type Secrets struct {
 	forms []form
-	all   *strings.Replacer // of all forms, where they are many
+	all   *strings.Replacer // for all forms, if they are many
 }
 
-// form is one way in which a value is written.
+// form is one encoding of a value.
 type form struct {
 	text    string
-	certain bool // it is a secret for certain, and not hidden out of caution
+	certain bool // known to be secret, and not only suspected
 }
 
-// shortest is the length below which a value is no secret: hiding every "1" or "true" would hide the text.
-const shortest = 6
+// minSecretLen is the minimum length of a secret: hiding every "1" or "true" would make text
+// unreadable.
+const minSecretLen = 6
 
-// KnownSecrets makes Secrets of values that are secret for certain: their name or their place says so.
+// KnownSecrets returns Secrets of values that are known to be secret by their name or place.
 func KnownSecrets(values ...string) Secrets {
 	return secretsOf(values, func(string) bool { return true })
 }
 
-// SuspectedSecrets makes Secrets of values that may be secret, such as every variable of a server. They are hidden in
-// what others say; only those that look like a key count as certain.
+// SuspectedSecrets returns Secrets of values that may be secret, such as every variable of a
+// server. They are hidden in text from elsewhere; only those that look like a key count as certain.
 func SuspectedSecrets(values ...string) Secrets {
 	return secretsOf(values, opaque)
 }
@@ -46,7 +47,7 @@ func secretsOf(values []string, certain func(string) bool) Secrets {
 	var s Secrets
 	for _, value := range values {
 		for _, v := range parts(value) {
-			if len(v) < shortest {
+			if len(v) < minSecretLen {
 				continue
 			}
 			for _, text := range formsOf(v) {
@@ -57,7 +58,8 @@ func secretsOf(values []string, certain func(string) bool) Secrets {
 	return s.sorted()
 }
 
-// parts are a value, each of its lines, what follows its scheme ("Bearer", "Basic"), and the password of a basic login.
+// parts returns a value, each of its lines, what follows its scheme ("Bearer", "Basic"), and the
+// password of basic authentication.
 func parts(value string) []string {
 	all := []string{value}
 	for line := range strings.Lines(value) { // a diff shows one at a time
@@ -74,25 +76,25 @@ func parts(value string) []string {
 	return all
 }
 
-// formsOf are a value as it is and as programs repeat it.
+// formsOf returns a value as it is and as programs repeat it.
 func formsOf(v string) []string {
 	hexed, query, path := hex.EncodeToString([]byte(v)), url.QueryEscape(v), url.PathEscape(v)
 	all := append(base64Forms(v), v, strings.ToUpper(v), strings.ToLower(v), hexed, strings.ToUpper(hexed),
 		query, path, lowerEscapes(query), lowerEscapes(path), strings.ReplaceAll(query, "+", "%20"), html.EscapeString(v))
 	for _, quoted := range [][]byte{jsonOf(v), htmlSafe(v)} {
 		once := string(quoted[1 : len(quoted)-1])
-		twice := jsonOf(once) // a message in a message
+		twice := jsonOf(once) // JSON in JSON
 		all = append(all, once, string(twice[1:len(twice)-1]))
 	}
 	return all
 }
 
 func htmlSafe(v string) []byte {
-	text, _ := json.Marshal(v) // of a string it cannot fail
+	text, _ := json.Marshal(v) // cannot fail for a string
 	return text
 }
 
-// lowerEscapes writes %2F as %2f.
+// lowerEscapes returns s with %2F written as %2f.
 func lowerEscapes(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -106,7 +108,7 @@ func lowerEscapes(s string) string {
 	return string(b)
 }
 
-// JoinSecrets makes one of several.
+// JoinSecrets returns the union of several Secrets.
 func JoinSecrets(several ...Secrets) Secrets {
 	var s Secrets
 	for _, one := range several {
@@ -115,7 +117,7 @@ func JoinSecrets(several ...Secrets) Secrets {
 	return s.sorted()
 }
 
-// sorted puts the longest first: a shorter form inside a longer one would leave the rest of it standing.
+// sorted sorts the longest first: a shorter form inside a longer one would leave the rest of it.
 func (s Secrets) sorted() Secrets {
 	slices.SortFunc(s.forms, func(a, b form) int {
 		certainFirst := 0
@@ -139,8 +141,8 @@ func (s Secrets) sorted() Secrets {
 	return s
 }
 
-// Certain returns those that are secret for certain. They alone are hidden in text of our own, where a suspected value
-// may be a word that is needed.
+// Certain returns the values that are known to be secret. Only they are hidden in gauze's own text,
+// which may need a suspected value.
 func (s Secrets) Certain() Secrets {
 	var only Secrets
 	for _, f := range s.forms {
@@ -151,13 +153,13 @@ func (s Secrets) Certain() Secrets {
 	return only.sorted()
 }
 
-// In reports whether a text shows one of them.
+// In reports whether text contains one of the values.
 func (s Secrets) In(text string) bool {
 	return slices.ContainsFunc(s.forms, func(f form) bool { return strings.Contains(text, f.text) })
 }
 
-// EnvironSecrets are the values of those variables in environ ("NAME=value") whose names promise a secret, or that look
-// like a key themselves.
+// EnvironSecrets returns the values of those variables in environ ("NAME=value") whose names
+// suggest a secret or that look like a key.
 func EnvironSecrets(environ []string) Secrets {
 	var known, suspected []string
 	for _, kv := range environ {
@@ -165,7 +167,7 @@ func EnvironSecrets(environ []string) Secrets {
 		switch {
 		case !ok || harmless(name, v):
 			continue
-		case promisesInPart(name):
+		case partSuggestsSecret(name):
 			known = append(known, v)
 		case opaque(v):
 			suspected = append(suspected, v)
@@ -175,7 +177,7 @@ func EnvironSecrets(environ []string) Secrets {
 	return JoinSecrets(KnownSecrets(known...), SuspectedSecrets(suspected...))
 }
 
-// InnerSecrets are the secrets inside of a value that is more than one: the password of an address, of a connection
+// InnerSecrets returns the secrets inside a value: the password of an address, of a connection
 // string, of a piece of JSON. A server that fails may repeat them alone.
 func InnerSecrets(value string) (all []string) {
 	for _, h := range append(addressHits(value), namedHits(value)...) {
@@ -186,30 +188,32 @@ func InnerSecrets(value string) (all []string) {
 	return all
 }
 
-// promisesInPart reports whether any part of a variable's name promises a secret: AUTH_HEADER, KEY_2_PROD.
-func promisesInPart(name string) bool {
+// partSuggestsSecret reports whether any part of a variable's name suggests a secret: AUTH_HEADER,
+// KEY_2_PROD.
+func partSuggestsSecret(name string) bool {
 	if name == "PWD" || name == "OLDPWD" {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "_") {
-		if part != "" && promises(part) {
+		if part != "" && suggestsSecret(part) {
 			return true
 		}
 	}
-	return promises(name)
+	return suggestsSecret(name)
 }
 
-// base64Forms are what a value looks like inside base64, wherever it begins: base64 cuts bytes into threes, so one value
-// has three faces, and the characters at the edges are shared with its neighbours.
+// base64Forms returns how a value appears inside base64 at any offset. Base64 encodes three bytes
+// at a time, so a value has three forms, and the characters at the edges are shared with its
+// neighbors.
 func base64Forms(v string) []string {
 	var forms []string
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		forms = append(forms, enc.EncodeToString([]byte(v)))
 		for shift := range 3 {
 			text := enc.EncodeToString(append(make([]byte, shift), v...))
-			from := (shift*8 + 5) / 6      // characters that hold bits of what comes before
-			to := (shift + len(v)) * 8 / 6 // characters that hold bits of the value only
-			if inner := text[from:to]; len(inner) >= shortest {
+			from := (shift*8 + 5) / 6      // characters with bits of what comes before
+			to := (shift + len(v)) * 8 / 6 // characters with bits of the value only
+			if inner := text[from:to]; len(inner) >= minSecretLen {
 				forms = append(forms, inner)
 			}
 		}
@@ -217,7 +221,7 @@ func base64Forms(v string) []string {
 	return forms
 }
 
-// Redact hides the known values.
+// Redact returns text with the values hidden.
 func (s Secrets) Redact(text string) string {
 	if s.all != nil {
 		return s.all.Replace(text)
@@ -228,12 +232,13 @@ func (s Secrets) Redact(text string) string {
 	return text
 }
 
-// String is empty on purpose, as are GoString and the JSON.
+// String returns "", so that secrets are never printed. So do GoString and MarshalJSON, in their
+// way.
 func (s Secrets) String() string               { return "" }
-func (s Secrets) GoString() string             { return "fault.Secrets{}" }
+func (s Secrets) GoString() string             { return "redact.Secrets{}" }
 func (s Secrets) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// jsonOf returns a string as JSON.
+// jsonOf returns the JSON of a value.
 func jsonOf(v any) []byte {
 	text, err := plaintext.EncodeJSON(v, "")
 	if err != nil {

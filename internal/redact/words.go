@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// MaskWords returns a command line with every secret on it hidden where it stands: after a flag that
-// promises one, in a header, in an address, in a connection string. A word too many may be hidden here:
-// it costs a glance at the configuration, and nothing else is hidden because of it.
+// MaskWords returns a command line with every secret on it masked: after a flag that suggests one,
+// in a header, in an address, in a connection string. It may mask too much: the configuration still
+// shows it, and nothing else is hidden because of it.
 func MaskWords(argv []string) []string {
 	hits := commandHits(argv)
 	masked := make([]string, len(argv))
@@ -18,16 +18,17 @@ func MaskWords(argv []string) []string {
 	return masked
 }
 
-// CommandSecrets returns the secrets on a command line, to be hidden wherever they are repeated. A value
-// whose flag does not say for certain that it is one, such as the word after -p, is among them only if
-// it does not look like a word: hiding the name of a project in every message would cost the message.
+// CommandSecrets returns the secrets on a command line, to be hidden wherever they are repeated. A
+// value whose flag does not prove that it is one, such as the word after -p, is included only if it
+// does not look like a word: hiding the name of a project in every message would make messages
+// useless.
 func CommandSecrets(argv []string) Secrets {
 	known, suspected := commandValues(argv)
 	return JoinSecrets(KnownSecrets(known...), SuspectedSecrets(suspected...))
 }
 
-// VisibleCommandSecrets is CommandSecrets without values that may be commands themselves. A diff that
-// somebody has to agree to hides these only: whatever stands before it, what is run has to be seen.
+// VisibleCommandSecrets is CommandSecrets without values that may be commands themselves. Only
+// these are hidden in a diff that a user must approve: what will be run must be visible.
 func VisibleCommandSecrets(argv []string) Secrets {
 	known, suspected := commandValues(argv)
 	return JoinSecrets(KnownSecrets(slices.DeleteFunc(known, runnable)...), SuspectedSecrets(slices.DeleteFunc(suspected, runnable)...))
@@ -64,7 +65,7 @@ func commandHits(argv []string) [][]hit {
 		if i > 0 && i != program {
 			all[i] = append(all[i], flagHits(argv[i-1], word)...)
 		}
-		if strings.ContainsAny(word, " \t") { // a command line of its own, as of sh -c
+		if strings.ContainsAny(word, " \t") { // a command line of its own, as for sh -c
 			all[i] = append(all[i], nestedHits(word)...)
 		}
 	}
@@ -94,11 +95,12 @@ func nestedHits(line string) (found []hit) {
 	return found
 }
 
-// flagHits finds the secret that a word holds because of the flag before it or the flag it begins with.
+// flagHits finds the secret in a word because of the flag before it or the flag that it begins
+// with.
 func flagHits(before, word string) []hit {
 	if strings.HasPrefix(word, "-") {
 		name, value, joined := strings.Cut(word, "=")
-		if len(name) > 2 && name[1] != '-' { // -pVALUE, as mysql has it
+		if len(name) > 2 && name[1] != '-' { // -pVALUE, as for mysql
 			if found := gluedHits(word[:2], word[2:], name[2:]); found != nil {
 				return found
 			}
@@ -137,11 +139,11 @@ func valueHits(flag, value string, at int) []hit {
 		if from, rest := after(":"); rest != "" && !numeric(value) {
 			return []hit{{from, from + len(rest), true}}
 		}
-	case name == "e" || strings.EqualFold(name, "env"): // NAME=value, of a container
+	case name == "e" || strings.EqualFold(name, "env"): // NAME=value for a container
 		if from, rest := after("="); len(rest) > 7 && !reference(rest) && !isPath(rest) {
 			return []hit{{from, from + len(rest), false}}
 		}
-	case promises(name) && !harmless(name, value):
+	case suggestsSecret(name) && !harmless(name, value):
 		whole[0].certain = true
 		return whole
 	case name == "p" || name == "k":
@@ -155,7 +157,8 @@ func valueHits(flag, value string, at int) []hit {
 	return nil
 }
 
-// gluedHits reads -pVALUE. Small letters alone are the rest of a flag's name, as in -port or -port=80.
+// gluedHits parses -pVALUE. Lower-case letters alone are the rest of a flag's name, as in -port or
+// -port=80.
 func gluedHits(flag, value, name string) []hit {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-_") == "" {
 		return nil
@@ -167,13 +170,14 @@ func gluedHits(flag, value, name string) []hit {
 	return nil
 }
 
-// launched is the index of the word that names what a command line runs: flags before it belong to the
-// launcher, as in npx -p PACKAGE, python -u SCRIPT or docker run -p 80:80.
+// launched returns the index of the word that names what a command line runs. Flags before it
+// belong to the launcher, as in npx -p PACKAGE, python -u SCRIPT or docker run -p 80:80.
 func launched(argv []string) int {
 	return slices.IndexFunc(argv, func(word string) bool { return !strings.HasPrefix(word, "-") && !launcher(word) })
 }
 
-// launcher reports whether a word names a program that runs what its first word without a dash names.
+// launcher reports whether a word names a program that runs the program named by its first argument
+// that is not a flag.
 func launcher(word string) bool {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/")))
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")
@@ -181,7 +185,8 @@ func launcher(word string) bool {
 		"docker", "podman", "run", "exec", "x", "dlx", "tool", "gauze"}, name)
 }
 
-// runnable reports whether a value may be a command: it has blanks or signs of a shell, or is a path.
+// runnable reports whether a value may be a command: it contains spaces or shell characters, or is
+// a path.
 func runnable(value string) bool {
 	return strings.ContainsAny(value, " \t\n;|&<>`$(){}") || isPath(value)
 }
@@ -204,7 +209,7 @@ func isSource(value string) bool {
 // numeric reports whether a value is a number, a version, a port mapping or a pair of ids.
 func numeric(value string) bool { return strings.Trim(value, "0123456789.:-") == "" }
 
-// reference reports whether a value only refers to a variable, with a scheme before it or not.
+// reference reports whether a value only refers to a variable, possibly after a scheme.
 func reference(value string) bool {
 	if _, rest, ok := strings.Cut(value, " "); ok {
 		value = rest
@@ -217,7 +222,7 @@ func wordlike(value string) bool {
 	return len(value) < 16 && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz-_.") == ""
 }
 
-// hideHits hides hits in a text, which may overlap.
+// hideHits hides hits in a text. They may overlap.
 func hideHits(s string, hits []hit) string {
 	if len(hits) == 0 {
 		return s

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gauze-mcp/gauze/internal/launch"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
@@ -40,14 +41,10 @@ func (s Source) base() (string, error) {
 		return "", errors.New("invalid registry address: it must look like " + Official)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return "", errors.New("invalid registry address: it must not contain a user, a query or a fragment")
-	case u.Scheme != "https" && (u.Scheme != "http" || !thisMachine(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !launch.IsLoopback(u.Hostname())):
 		return "", errors.New("invalid registry address: it must start with https://")
 	}
 	return strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), nil
-}
-
-func thisMachine(host string) bool {
-	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
 // listPath is the path of the latest versions of all servers whose name contains text.

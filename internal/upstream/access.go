@@ -24,7 +24,7 @@ type Access struct {
 	Authorize func(context.Context, *http.Request, *http.Response) error
 }
 
-// NewRemoteVia is NewRemote with requests that are sent as access says.
+// NewRemoteVia is NewRemote with requests that are sent as access specifies.
 func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 	r, err := NewRemote(spec)
 	if err != nil {
@@ -43,7 +43,7 @@ func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 	return r, nil
 }
 
-// headerAdder is a RoundTripper that adds headers which are determined for each request.
+// headerAdder is a RoundTripper that adds headers that are computed for each request.
 type headerAdder struct {
 	remote *Remote
 	next   http.RoundTripper
@@ -89,8 +89,8 @@ func (h *headerAdder) CloseIdleConnections() {
 // maxRefusalBytes is how much of a 401 or 403 response Authorize can read.
 const maxRefusalBytes = 64 << 10
 
-// authorized reports whether a request that was answered with res can be sent again because it was
-// authorized meanwhile. If not, res can still be read.
+// authorized reports whether a request that was answered with res can be sent again because it has
+// been authorized since. If not, res can still be read.
 func (r *Remote) authorized(ctx context.Context, res *http.Response) bool {
 	if r.authorize == nil || res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
 		return false

@@ -13,38 +13,38 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// hearBody reads an answer that is one JSON text. A fragment is never parsed.
-func (x *exchange) hearBody(res *http.Response) (told bool) {
+// readBody reads a response that is one JSON value. A fragment is never parsed.
+func (x *exchange) readBody(res *http.Response) (reported bool) {
 	w := x.w
 	body, err := io.ReadAll(io.LimitReader(webBytes{w, res.Body}, wire.MaxLine+1))
 	switch {
 	case x.ctx.Err() != nil:
 		return x.dropped()
 	case len(body) > wire.MaxLine:
-		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "an answer longer than the limit"})
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "its response exceeds the size limit"})
 		return true
 	case err != nil:
-		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its answer was cut off: " + plain(err)})
+		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its response was cut off: " + errText(err)})
 		return true
 	}
 	body = wire.WithoutMark(body)
 	x.settlesSession(res, body)
-	switch answered, ok := w.hearAll(body, x.id, 0); {
+	switch answered, ok := w.deliverAll(body, x.id, 0); {
 	case answered:
 		x.settle()
 	case !ok:
-		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "what it answered is no valid message"})
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "its response is not a valid message"})
 	default:
 		w.lose(x.id, missing)
 	}
 	return true
 }
 
-// missing: the server ended the way back of its own accord.
-var missing = Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "it ended its response without the answer"}
+// missing is the loss of a request whose response ended without an answer.
+var missing = Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "its HTTP response ended without a JSON-RPC response"}
 
-// settlesSession: the answer to initialize names the session and its version,
-// which the next message must carry already.
+// settlesSession handles the response to initialize, which names the session and the version that
+// the next message must carry.
 func (x *exchange) settlesSession(res *http.Response, text []byte) {
 	if x.method != "initialize" {
 		return
@@ -54,16 +54,16 @@ func (x *exchange) settlesSession(res *http.Response, text []byte) {
 	}
 }
 
-// hearStream reads an answer that is a stream of events. If it is cut and its
-// events had ids, it is resumed: nothing is asked for twice.
-func (x *exchange) hearStream(res *http.Response) (told bool) {
+// readStream reads a response that is a stream of events. If it is cut off and its events have ids,
+// it is resumed: no request is sent twice.
+func (x *exchange) readStream(res *http.Response) (reported bool) {
 	w := x.w
 	if !w.reads(x) {
-		return true // the answer came on another stream already
+		return true // the response came on a different stream
 	}
-	track := &track{via: x.id}
+	position := &position{via: x.id}
 	for {
-		answered, err := x.hearEvents(res, track)
+		answered, err := x.readEvents(res, position)
 		switch {
 		case answered:
 			return true
@@ -74,124 +74,124 @@ func (x *exchange) hearStream(res *http.Response) (told bool) {
 			return true
 		}
 		res.Body.Close()
-		if track.last == "" || x.modern() {
+		if position.last == "" || x.modern() {
 			loss := missing
 			if !errors.Is(err, io.EOF) {
-				loss = Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off: " + plain(err)}
+				loss = Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off: " + errText(err)}
 			}
 			w.lose(x.id, loss)
 			return true
 		}
 		var loss *Loss
-		if res, loss = w.resume(x.ctx, track); loss != nil {
+		if res, loss = w.resume(x.ctx, position); loss != nil {
 			w.lose(x.id, *loss)
 			return true
 		}
 		if res == nil {
-			return x.dropped() // the link is over, or nobody waits
+			return x.dropped() // the link has ended, or the response is not needed
 		}
 		defer res.Body.Close()
 	}
 }
 
-// afterAnswer is how long a stream may stay open behind its answer: read to
-// its end, its TCP connection serves the next call.
-const afterAnswer = time.Second
+// lingerTimeout is how long a stream may stay open after its response. If it is read to its end,
+// its TCP connection serves the next call.
+const lingerTimeout = time.Second
 
-// hearEvents reads to the end of one response, or a moment beyond the answer.
-func (x *exchange) hearEvents(res *http.Response, t *track) (answered bool, err error) {
+// readEvents reads to the end of a stream, or for lingerTimeout beyond the response.
+func (x *exchange) readEvents(res *http.Response, t *position) (answered bool, err error) {
 	events := newSSEReader(webBytes{x.w, res.Body}, callBuffer)
 	for {
 		e, err := events.next()
 		if err != nil {
 			return answered, err
 		}
-		if !t.take(e) || len(e.data) == 0 || answered {
+		if !t.accept(e) || len(e.data) == 0 || answered {
 			continue
 		}
 		x.settlesSession(res, e.data)
 		var ok bool
-		if answered, ok = x.w.hearAll(e.data, t.via, unusual(res)); !ok {
-			x.w.hearStray(e.data)
+		if answered, ok = x.w.deliverAll(e.data, t.via, errorStatus(res)); !ok {
+			x.w.deliverStray(e.data)
 		}
 		if answered {
 			x.settle()
-			alarm := time.AfterFunc(afterAnswer, func() { x.cancel(errDropped) })
+			alarm := time.AfterFunc(lingerTimeout, func() { x.cancel(errDropped) })
 			defer alarm.Stop()
 		}
 	}
 }
 
-// unusual is the status of a response that is not a success, and otherwise 0.
-func unusual(res *http.Response) int {
+// errorStatus returns the status of a response that is not a success, and otherwise 0.
+func errorStatus(res *http.Response) int {
 	if res.StatusCode < 300 {
 		return 0
 	}
 	return res.StatusCode
 }
 
-// track is how far a stream was heard.
-type track struct {
-	via   []byte          // the request it belongs to; nil: the standing one
-	last  string          // id of the last event
-	retry time.Duration   // the server's own wish
-	seen  map[string]bool // ids of this response
-	known map[string]bool // ids of earlier ones: what is sent again is not heard twice
-	blank bool            // ids are no positions: some servers put the same on every event
-	heard int             // events since it was last opened
-	tries int             // in a row, without an event
-	wait  backoff
+// position is the position in a stream.
+type position struct {
+	via        []byte          // the request that it belongs to; nil for the standing stream
+	last       string          // id of the last event
+	retry      time.Duration   // the interval that the server asked for
+	seen       map[string]bool // ids in this HTTP response
+	known      map[string]bool // ids in earlier ones: a repeated event is dropped
+	uselessIDs bool            // ids are useless: some servers put the same one on every event
+	events     int             // events since the stream was last opened
+	tries      int             // consecutive tries without an event
+	wait       backoff
 }
 
-// mostSeen bounds what is remembered of one stream.
-const mostSeen = 4096
+// maxSeenIDs limits the ids that are remembered for one stream.
+const maxSeenIDs = 4096
 
-// take notes an event and reports whether it is news.
-func (t *track) take(e sseEvent) bool {
+// accept records an event and reports whether it is new.
+func (t *position) accept(e sseEvent) bool {
 	if e.retry > 0 {
 		t.retry = min(e.retry, time.Minute)
 	}
-	if e.hasID && e.id != "" && !t.blank {
+	if e.hasID && e.id != "" && !t.uselessIDs {
 		again := t.seen[e.id]
-		if t.seen == nil || len(t.seen) >= mostSeen {
+		if t.seen == nil || len(t.seen) >= maxSeenIDs {
 			t.seen = map[string]bool{}
 		}
 		t.seen[e.id] = true
 		switch {
 		case again:
-			t.blank, t.last, t.known = true, "", nil
+			t.uselessIDs, t.last, t.known = true, "", nil
 		case t.known[e.id]:
 			return false
 		default:
 			t.last = e.id
 		}
 	}
-	t.heard++
+	t.events++
 	return true
 }
 
-// cut: what follows comes in another response.
-func (t *track) cut() {
+// cut records that what follows comes in a different HTTP response.
+func (t *position) cut() {
 	if t.known == nil {
 		t.known = t.seen
-	} else if len(t.known) < mostSeen {
+	} else if len(t.known) < maxSeenIDs {
 		maps.Copy(t.known, t.seen)
 	}
 	t.seen = nil
 }
 
-// resumesMost is how often in a row a stream is resumed without an event.
-const resumesMost = 5
+// maxResumes is how often in a row a stream is resumed without an event.
+const maxResumes = 5
 
-// resume asks for the rest of a cut stream. Without a response and without a
-// loss the link is over, or nobody waits for the stream any more.
-func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
+// resume requests the rest of a stream that was cut off. If it returns neither a response nor a
+// loss, the link has ended or the stream is no longer needed.
+func (w *web) resume(ctx context.Context, t *position) (*http.Response, *Loss) {
 	t.cut()
-	if t.heard > 0 {
-		t.heard, t.tries, t.wait = 0, 0, backoff{}
+	if t.events > 0 {
+		t.events, t.tries, t.wait = 0, 0, backoff{}
 	}
 	var last error
-	for ; t.tries < resumesMost; t.tries++ {
+	for ; t.tries < maxResumes; t.tries++ {
 		if !t.wait.pause(ctx, t.retry) {
 			return nil, nil
 		}
@@ -207,7 +207,7 @@ func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
-			if refused, _ := refusesSession(res.StatusCode, body); refused && w.hasSession() && w.hasStood() && w.forgotten(ctx) {
+			if refused, _ := refusesSession(res.StatusCode, body); refused && w.hasSession() && w.hasStood() && w.sessionForgotten(ctx) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return nil, nil
 			}
@@ -218,13 +218,13 @@ func (w *web) resume(ctx context.Context, t *track) (*http.Response, *Loss) {
 		w.fail(failure{err: reason})
 		return nil, nil
 	}
-	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off again and again"}
+	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off repeatedly"}
 }
 
 func (w *web) hasStood() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.stood
+	return w.streamOpened
 }
 
 func (w *web) hasSession() bool {
@@ -233,7 +233,7 @@ func (w *web) hasSession() bool {
 	return w.session != ""
 }
 
-// get opens a stream, behind the event called last if there is one.
+// get opens a stream, after the event with the id last if it is not empty.
 func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	req := w.remote.request(ctx, http.MethodGet, w.remote.to())
@@ -242,31 +242,30 @@ func (w *web) get(ctx context.Context, last string) (*http.Response, error) {
 	if last != "" {
 		req.Header.Set("Last-Event-ID", wire.EncodeHeader(last))
 	}
-	alarm := time.AfterFunc(w.remote.patient, func() { cancel(errSlowHeader) })
+	alarm := time.AfterFunc(w.remote.headerWait, func() { cancel(errSlowHeader) })
 	defer alarm.Stop()
 	res, err := w.remote.client.Do(req)
 	if err != nil {
 		cancel(nil)
 		return nil, err
 	}
-	res.Body = &tied{ReadCloser: res.Body, cancel: cancel}
+	res.Body = &cancelBody{ReadCloser: res.Body, cancel: cancel}
 	return res, nil
 }
 
-// backoff is the wait between tries of one thing: at once, then full jitter on
-// a doubling base.
+// backoff waits between tries: not at all, then for a random part of an interval that doubles.
 type backoff struct{ n int }
 
 const (
 	backoffBase = 200 * time.Millisecond
-	backoffMost = 10 * time.Second
+	maxBackoff  = 10 * time.Second
 )
 
-// pause waits, at least as long as the server wished.
-func (b *backoff) pause(ctx context.Context, wish time.Duration) bool {
-	wait := wish
+// pause waits, at least as long as the server asked for. It returns false if ctx is canceled.
+func (b *backoff) pause(ctx context.Context, minWait time.Duration) bool {
+	wait := minWait
 	if b.n > 0 {
-		wait = max(wait, time.Duration(rand.Float64()*float64(min(backoffBase<<min(b.n, 10), backoffMost))))
+		wait = max(wait, jitter(backoffBase, b.n, maxBackoff, rand.Float64()))
 	}
 	b.n++
 	return pause(ctx, wait)

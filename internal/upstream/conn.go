@@ -13,32 +13,30 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// Reader gets what the server says. One call comes at a time, those about one
-// stream of bytes in its order, the last of them before Conn.Done closes:
-// nothing of an old generation is heard later, except about the requests that
-// linger.
+// Reader receives what a server sends. Calls do not overlap. Calls about one stream of bytes come
+// in its order, and the last one before Conn.Done is closed, except for requests that linger.
 type Reader interface {
 	Message(c *Conn, m *wire.Message)
 	TooLong(c *Conn, long *wire.TooLong)
 	Stray(c *Conn, line []byte)
-	Rest(c *Conn) // nothing more to read at the moment
-	// Lost: the request with this id, as it was sent, ended without an answer
-	// although the connection goes on. Over HTTP only.
+	// Rest reports that there is nothing more to read at the moment.
+	Rest(c *Conn)
+	// Lost reports that the request with this id, as it was sent, ended without a response although
+	// the connection continues. Only over HTTP.
 	Lost(c *Conn, id []byte, loss Loss)
-	// Gap: messages that belong to no request may have been missed. Over HTTP
-	// only.
+	// Gap reports that messages that belong to no request may have been missed. Only over HTTP.
 	Gap(c *Conn)
 }
 
-// link is the way the bytes of a connection take: pipes, or HTTP.
+// link carries the bytes of a connection: pipes or HTTP.
 type link interface {
-	// put takes one line in parts; end identifies it for delivery. header is
-	// for HTTP: what the message repeats outside of its body.
+	// put queues one line, given in parts; end identifies it for delivery. header has the HTTP
+	// headers that repeat parts of the message.
 	put(header http.Header, parts [][]byte) (end int64, err error)
 	flush()
 	await()
 	blocked() bool
-	drop(end int64)         // nobody waits for the answer any more
+	drop(end int64)         // the response is no longer needed
 	lingers(end int64) bool // see Conn.Lingers
 	dismiss()
 	gone() <-chan struct{}
@@ -48,30 +46,29 @@ type link interface {
 	pid() int
 }
 
-// Conn is one generation of one connection: once broken, never reused; it
-// says why.
+// Conn is one generation of one connection. Once broken it is never reused, and Evidence says why.
 type Conn struct {
 	Generation int
 	Started    time.Time
 
 	link
-	pipes *pipes // the link, if it is one: spares the busiest path a copy
-	hear  Reader
-	heard atomic.Int64 // when the last byte came, in nanoseconds since Started
-	spoke atomic.Int64 // when the first message came, the same; 0: none yet
-	inMid atomic.Bool  // the last byte was not the end of a line
-	used  atomic.Bool  // a client's request beyond the handshake was answered
+	pipes        *pipes // the link, if it is pipes: saves a copy on the busiest path
+	reader       Reader
+	lastByte     atomic.Int64 // when the last byte arrived, in nanoseconds since Started
+	firstMessage atomic.Int64 // when the first message arrived, likewise; 0 before
+	midLine      atomic.Bool  // the last byte was not the end of a line
+	used         atomic.Bool  // a client's request after the handshake was answered
 
-	logs   io.Writer // where the server's stderr goes; never blocks
+	logs   io.Writer // receives the server's stderr; never blocks
 	stderr ring
 	strays strays
 	effort effort
 
 	ending   sync.Once
-	reason   string        // why we ended it; written inside ending
-	broken   chan struct{} // closed: we end it
+	reason   string        // why gauze ended it; written inside ending
+	broken   chan struct{} // closed when gauze ends it
 	hurrying sync.Once
-	hurry    chan struct{} // closed: do not wait for a voluntary end
+	hurry    chan struct{} // closed to skip the wait for a voluntary exit
 
 	done chan struct{}
 	// Valid once done is closed.
@@ -79,12 +76,12 @@ type Conn struct {
 	evidence Evidence
 }
 
-func newConn(generation int, started time.Time, hear Reader, logs io.Writer) *Conn {
-	return &Conn{Generation: generation, Started: started, hear: hear, logs: logs, effort: effort{seen: started},
+func newConn(generation int, started time.Time, reader Reader, logs io.Writer) *Conn {
+	return &Conn{Generation: generation, Started: started, reader: reader, logs: logs, effort: effort{seen: started},
 		hurry: make(chan struct{}), broken: make(chan struct{}), done: make(chan struct{})}
 }
 
-// strays keeps the first lines that were no messages.
+// strays keeps the first lines that are not messages.
 type strays struct {
 	mu    sync.Mutex
 	lines []string
@@ -100,50 +97,48 @@ func (s *strays) add(line []byte) {
 	}
 }
 
-// stray: the line is evidence, and it goes where logs belong.
+// stray keeps a line that is not a message as evidence and logs it.
 func (c *Conn) stray(line []byte) {
 	c.strays.add(line)
 	io.WriteString(c.logs, redact.Quote(string(line[:min(len(line), 1000)]))+"\n")
-	c.hear.Stray(c, line)
+	c.reader.Stray(c, line)
 }
 
-// hears notes that something came: any byte is life.
-func (c *Conn) hears() { c.heard.Store(int64(time.Since(c.Started))) }
+// noteByte records that a byte arrived.
+func (c *Conn) noteByte() { c.lastByte.Store(int64(time.Since(c.Started))) }
 
-// speaks notes the first message.
-func (c *Conn) speaks() {
-	if c.spoke.Load() == 0 {
-		c.spoke.Store(int64(time.Since(c.Started)))
+// noteMessage records the first message.
+func (c *Conn) noteMessage() {
+	if c.firstMessage.Load() == 0 {
+		c.firstMessage.Store(int64(time.Since(c.Started)))
 	}
 }
 
-// Answered notes that a request of the client's was answered. Beyond the
-// handshake that makes the connection one that was of use, whatever becomes of
-// it.
+// Answered records that a client's request was answered. After the handshake, that makes the
+// connection a useful one.
 func (c *Conn) Answered(handshake bool) {
 	if c.used.Load() {
 		return
 	}
 	if c.used.Store(!handshake); !handshake && c.pipes != nil {
-		c.pipes.kin.dying(&c.pipes.proc.group) // it is all there now: find out who belongs to it
+		c.pipes.family.dying(&c.pipes.proc.group) // all processes are running now: remember them
 	}
 	if w, ok := c.link.(*web); ok {
 		w.remote.served.Store(true)
 	}
 }
 
-// Remote reports whether the server is reached over HTTP: there is no process
-// to look at, and every request is on its own.
+// Remote reports whether the server is reached over HTTP: it has no process to observe, and its
+// requests are independent.
 func (c *Conn) Remote() bool { return c.pipes == nil }
 
-// Queue puts a line, in parts and with its line end, on its way without
-// sending it yet; end identifies it for Delivery.
+// Queue queues a line, given in parts and with its line end, without sending it. end identifies it
+// for Delivery.
 func (c *Conn) Queue(parts ...[]byte) (end int64, err error) {
 	return c.QueueWith(nil, parts...)
 }
 
-// QueueWith is Queue for HTTP: header is what the message repeats outside of
-// its body.
+// QueueWith is Queue with the HTTP headers that repeat parts of the message.
 func (c *Conn) QueueWith(header http.Header, parts ...[]byte) (end int64, err error) {
 	if c.pipes != nil {
 		return c.pipes.out.put(parts)
@@ -151,8 +146,8 @@ func (c *Conn) QueueWith(header http.Header, parts ...[]byte) (end int64, err er
 	return c.put(header, slices.Clone(parts))
 }
 
-// AwaitRoom blocks while too much is queued for the server, until it has read
-// some of it or the connection ends.
+// AwaitRoom blocks while too much is queued for the server, until it has read some of it or the
+// connection ends.
 func (c *Conn) AwaitRoom() { c.await() }
 
 // Flush sends what is queued. It never waits for the server.
@@ -161,37 +156,35 @@ func (c *Conn) Flush() { c.flush() }
 // Blocked reports whether the server does not read what was sent.
 func (c *Conn) Blocked() bool { return c.blocked() }
 
-// Drop says that nobody waits for the answer to this message any more. Over
-// HTTP its request is hung up.
+// Drop reports that the response to this message is no longer needed. Over HTTP its request is
+// canceled.
 func (c *Conn) Drop(end int64) { c.drop(end) }
 
-// Lingers reports, after Done, whether a request goes on by itself: over HTTP
-// the server may still answer it. The reader will hear how it went, or that it
-// is lost.
+// Lingers reports, after Done, whether a request continues: over HTTP the server may still answer
+// it. The reader gets the response or the loss.
 func (c *Conn) Lingers(end int64) bool { return c.lingers(end) }
 
-// Settle waits a moment if a process of an idle server is just being killed:
-// it might still read what it is sent and die with it. One that was heard
-// within quietTime is not looked at.
+// Settle waits briefly if a process of an idle server is being killed: it might still read what it
+// is sent and die. A server that sent something within quietTime is not checked.
 func (c *Conn) Settle(now time.Time) {
 	if c.pipes != nil && now.Sub(c.LastHeard()) > quietTime {
 		c.pipes.settle()
 	}
 }
 
-// quietTime of silence makes a look at the server's processes cheap compared
-// with the pause there was.
+// quietTime is how long a server must be silent before its processes are checked: the check is
+// cheap compared with such a pause.
 const quietTime = 50 * time.Millisecond
 
-// LastHeard is when the last byte came from the server, its start if none did.
-func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.heard.Load())) }
+// LastHeard returns when the last byte arrived from the server, or its start if none has.
+func (c *Conn) LastHeard() time.Time { return c.Started.Add(time.Duration(c.lastByte.Load())) }
 
 // MidLine reports whether the server is in the middle of a line.
-func (c *Conn) MidLine() bool { return c.inMid.Load() }
+func (c *Conn) MidLine() bool { return c.midLine.Load() }
 
-// Overdue reports whether the server has been idle for patience since it was
-// asked something: it wrote nothing and used no CPU. One that is busy starting
-// (a download, an import, a build) is given up to maxStart.
+// Overdue reports whether the server has been idle for patience since a request at asked: it wrote
+// nothing and used no CPU. A server that is busy starting (a download, an import, a build) gets up
+// to maxStart.
 func (c *Conn) Overdue(asked, now time.Time, patience time.Duration) bool {
 	if now.Sub(asked) > max(patience, maxStart) {
 		return true
@@ -200,28 +193,28 @@ func (c *Conn) Overdue(asked, now time.Time, patience time.Duration) bool {
 	return idle(asked) && idle(c.LastHeard()) && idle(c.stderr.lastWrite()) && idle(c.effort.last(c.Vitals, now, patience/20))
 }
 
-// Starting reports whether the server has neither said a word nor read the
-// first that was said to it: it cannot be blamed for not answering yet.
-func (c *Conn) Starting() bool { return c.spoke.Load() == 0 && c.starting() }
+// Starting reports whether the server has sent no message and not read the first one that it was
+// sent, so that it cannot have answered yet.
+func (c *Conn) Starting() bool { return c.firstMessage.Load() == 0 && c.starting() }
 
-// PID is the process we started, 0 if there is none.
+// PID returns the id of the process that gauze started, or 0.
 func (c *Conn) PID() int { return c.pid() }
 
-// Vitals is what the system knows of the server's processes.
+// Vitals is what the system reports about the server's processes.
 type Vitals struct {
 	Known   bool
-	Stopped bool          // SIGSTOP, a debugger
+	Stopped bool          // SIGSTOP or a debugger
 	CPU     time.Duration // used so far by all of them
 }
 
-// Vitals looks at the processes now.
+// Vitals returns the current state of the processes.
 func (c *Conn) Vitals() Vitals { return c.vitals() }
 
-// ClientLeft is the reason of an end that nobody is to blame for.
+// ClientLeft is the reason of an end that is not a failure.
 const ClientLeft = "the client left"
 
-// End closes the connection from our side and says why; now skips the wait
-// for a voluntary end. It returns at once, Done tells when it is over.
+// End ends the connection for the given reason; now skips the wait for a voluntary exit. It returns
+// immediately; Done is closed when the end is complete.
 func (c *Conn) End(reason string, now bool) {
 	if now {
 		c.Hurry()
@@ -232,36 +225,36 @@ func (c *Conn) End(reason string, now bool) {
 	})
 }
 
-// Refuse closes a connection on which a request was lost for good before the
-// server was of any use: what is wrong is not the request.
+// Refuse ends a connection on which a request failed permanently before the server was of any use:
+// the fault is not in the request.
 func (c *Conn) Refuse(l Loss) {
 	if w, ok := c.link.(*web); ok {
 		w.refuse(l)
 	}
 }
 
-// Hurry cuts the first step of the stop ladder short.
+// Hurry skips the wait for a voluntary exit.
 func (c *Conn) Hurry() { c.hurrying.Do(func() { close(c.hurry) }) }
 
-// Done closes when the process is reaped and its group is gone, or the last
-// HTTP exchange is over, and the last byte was heard.
+// Done is closed when the process was reaped and its group is gone, or the last HTTP exchange
+// ended, and the last byte was delivered.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Evidence is what we saw. Valid after Done.
+// Evidence returns what was recorded. It is valid after Done.
 func (c *Conn) Evidence() Evidence { return c.evidence }
 
-// Glimpse is what a server that still runs has said beside its messages.
+// Glimpse returns what a running server has written besides its messages.
 func (c *Conn) Glimpse() *fault.Evidence {
 	c.strays.mu.Lock()
 	defer c.strays.mu.Unlock()
 	return &fault.Evidence{Ran: time.Since(c.Started), Stderr: c.stderr.lines(12), Stdout: append([]string(nil), c.strays.lines...)}
 }
 
-// Stuck is what there is to see of a server that runs but does not answer.
+// Stuck returns the evidence about a server that runs but does not answer.
 func (c *Conn) Stuck(method string, asked time.Time) Evidence {
-	e := Evidence{Stage: Started, Remote: c.Remote(), Ran: time.Since(c.Started), StderrTail: c.stderr.tail(keptStderr),
+	e := Evidence{Stage: Started, Remote: c.Remote(), Ran: time.Since(c.Started), StderrTail: c.stderr.tail(MaxStderrBytes),
 		Limit: AtLimit{Passed: true, Waiting: method, After: time.Since(asked), Alive: true}}
-	if c.spoke.Load() > 0 {
+	if c.firstMessage.Load() > 0 {
 		e.Stage = Spoke
 	}
 	c.strays.mu.Lock()
@@ -274,7 +267,7 @@ func (c *Conn) Stuck(method string, asked time.Time) Evidence {
 	return e
 }
 
-// Delivery judges, after Done, what became of the message whose closing brace
-// ends at end: Unsent if the server provably never read that brace. Whoever
-// reads line by line or value by value cannot have acted on it before.
+// Delivery returns, after Done, how far the message got whose closing brace is at end. It is Unsent
+// if the server provably never read that brace: a server that reads by line or by value cannot have
+// acted on it.
 func (c *Conn) Delivery(end int64) fault.Delivery { return c.delivery(end) }

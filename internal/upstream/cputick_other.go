@@ -4,5 +4,5 @@ package upstream
 
 import "time"
 
-// CPUTick is the precision in which the system reports CPU time.
+// CPUTick is the resolution of the CPU time that the system reports.
 const CPUTick = 10 * time.Millisecond

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
 // behaving returns a Spec that starts this test binary with a behaviour of
@@ -20,11 +21,21 @@ func behaving(how string, env ...string) launch.Spec {
 	return launch.Spec{Command: os.Args[0], Env: append(os.Environ(), append(env, "GAUZE_TEST_BEHAVE="+how)...)}
 }
 
+// deafReader ignores what the server says.
+type deafReader struct{}
+
+func (deafReader) Message(*Conn, *wire.Message) {}
+func (deafReader) TooLong(*Conn, *wire.TooLong) {}
+func (deafReader) Stray(*Conn, []byte)          {}
+func (deafReader) Rest(*Conn)                   {}
+func (deafReader) Lost(*Conn, []byte, Loss)     {}
+func (deafReader) Gap(*Conn)                    {}
+
 // launched starts a server and ends it with the test.
 func launched(t *testing.T, spec launch.Spec) *Conn {
 	t.Helper()
 	watchdog := &guard{}
-	c, err := launchConn(spec, 1, newWitness(), io.Discard, watchdog)
+	c, err := launchConn(spec, 1, deafReader{}, io.Discard, watchdog)
 	if err != nil {
 		t.Fatal(err)
 	}

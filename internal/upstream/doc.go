@@ -1,42 +1,37 @@
-// Package upstream keeps one MCP server reachable: attempt, publish, watch, retract.
+// Package upstream keeps one MCP server reachable.
 //
-//	spec.go      how a server is launched or reached
-//	upstream.go  the supervisor: start, prepare, publish, wait for the end, again
-//	restart.go   when to try again, when to wait, when to give up; pure
+//	upstream.go  the supervisor: start, prepare, publish, wait for the end, restart
+//	restart.go   when to retry, when to wait, when to give up; pure
 //	conn.go      one generation of one connection: once broken, never reused
-//	evidence.go  what we saw while trying: exit, last stderr, stray stdout
+//	evidence.go  what was recorded: exit status, last stderr, stray stdout
+//	single.go    one connection that is not restarted, for package probe
+//	program.go   the command on disk: mode, interpreter, format
+//	survey*.go   the server's processes: names, ports, downloads
+//	errno*.go    system errors by their common names
 //
-// Or one try, as far as it goes, with everything that was seen:
-//
-//	attempt.go   the try: its options, what it returns, its beginning and end
-//	attempt_*.go climb: the stages; wait: how long, while there is progress;
-//	             witness: who hears the server; http: what was answered
-//	program.go   the command as it lies on the disk: mode, interpreter, format
-//	survey*.go   what the processes do: their names, ports, a download
-//	errno*.go    errors by the names everybody knows
-//
-// A connection takes one of two ways. Pipes, to a process we start:
+// A connection uses pipes to a process that gauze starts:
 //
 //	pipes.go     the process from its start to its last byte
-//	process*.go  a started server: its own group, its pipes, the stop ladder
-//	guard*.go    nobody survives us: the group dies even if we are killed
+//	process*.go  a started server: its process group, its pipes, how it is stopped
+//	guard*.go    ends the process group even if gauze is killed
 //	outbox.go    bytes on their way to the server, counted where they are written
 //	unread*.go   the proof that bytes were never read
-//	joiner.go    a message that was printed on several lines
-//	relay.go     the server's stderr on its way to ours, never waited for
-//	disown.go    no line of it reads as one of gauze's
-//	vitals*.go   is the process stopped, is it using CPU
+//	joiner.go    messages printed over several lines
+//	relay.go     the server's stderr, passed on without blocking it
+//	disown.go    keeps lines of it from reading as gauze's
+//	vitals*.go   whether the process is stopped, and its CPU time
 //
-// Or HTTP, to a server behind a URL:
+// or HTTP to a server at a URL:
 //
 //	remote.go    what all connections to one URL share
-//	access.go    a caller's own HTTP client, headers and authorization
-//	web.go       the session that holds the exchanges together, and its end
+//	recorder.go  records responses as evidence
+//	access.go    a caller's HTTP client, headers and authorization
+//	web.go       the session that the exchanges belong to, and its end
 //	exchange.go  one message: sent, and measured how far it got
-//	answer.go    what comes back: a body, or a stream that is resumed when cut
-//	hearing.go   messages on their way to the reader, from all streams
-//	standing.go  the stream that belongs to no request; the old transport
-//	loss.go      what a status means: did it run, is a second try worth it
-//	reach.go     which errors mean that nobody was there
+//	answer.go    the response: a body, or a stream that is resumed if cut
+//	deliver.go   passes the messages of all streams to the reader
+//	standing.go  the stream that belongs to no request; the HTTP+SSE transport
+//	loss.go      what a status means: whether the request ran, whether to retry
+//	reach.go     which errors mean that the server was not reached
 //	sse.go       server-sent events
 package upstream

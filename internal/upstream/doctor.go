@@ -10,62 +10,61 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// Doctor knows why a server cannot be kept running, and may find another way
-// to start the same program or to reach the same server.
+// Doctor determines why a server cannot be kept running, and may find a different way to start or
+// reach it.
 type Doctor interface {
-	// Diagnose names the cause, from the evidence alone.
+	// Diagnose returns the cause, from the evidence alone.
 	Diagnose(launch.Spec, Evidence) fault.Cause
-	// Treat looks for a way around it, and may start the server to try one.
-	// trying hears what is being tried.
+	// Treat looks for a way around the cause, and may start the server to try one. It calls trying
+	// with what it tries.
 	Treat(ctx context.Context, spec launch.Spec, e Evidence, trying func(string)) Treated
 }
 
-// Treated is what a treatment came to.
+// Treated is the result of a treatment.
 type Treated struct {
 	Cause   fault.Cause
-	Changed bool // the server should be started or reached as Spec says
-	Healed  bool // and works then; otherwise it only fails later, or of something else
+	Changed bool // the server should be started or reached as Spec describes
+	Healed  bool // the server works with Spec; if false, it only fails later or differently
 	Spec    launch.Spec
 	Did     string // what was changed, in one line
 }
 
-// mostChanges bounds what one server is treated with: whoever fails in ever
-// new ways is not healed by the next one either.
-const mostChanges = 5
+// maxChanges limits the treatments of one server. One that keeps failing in new ways is not healed
+// by another change.
+const maxChanges = 5
 
-// treatment is what the doctor said about one way of failing.
+// treatment is what the doctor found about one way of failing.
 type treatment struct {
 	Treated
 	before launch.Spec
 }
 
-// inspected is evidence with a closer look at what was to be started, as an
-// Attempt has it.
+// inspected returns e with details about the program that was to be started, as a probe records
+// them.
 func (u *Upstream) inspected(e Evidence) Evidence {
 	if u.Doctor == nil || e.Remote || e.Stage >= Spoke {
 		return e
 	}
-	e.Program, e.Errno = inspect(u.Spec), errnoOf(e.Spawn)
+	e.Program, e.Errno = Inspect(u.Spec), Errno(e.Spawn)
 	return e
 }
 
-// treat asks the doctor about a trouble that will not pass by itself, once for
-// each way of failing: a person may have mended something meanwhile, and that
-// is worth a try without it. If it found another way, that is taken, and the
-// next generation shows what it is worth.
+// treat asks the doctor about trouble that waiting will not fix, once for each way of failing,
+// because the user may have fixed something since. If the doctor found a different way to start or
+// reach the server, it is used from the next generation on.
 func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Trouble) (changed bool) {
 	if u.Doctor == nil {
 		return false
 	}
 	if !next.final() {
-		if e.Remote && !e.Gone { // nobody waits longer for knowing why
+		if e.Remote && !e.Gone { // the diagnosis does not delay the retry
 			next.cause = u.Cause(e)
 		}
 		return false
 	}
 	if e.Remote && u.Remote != nil && u.Remote.served.Load() {
-		// It was there, under this very address, for us or for others. What
-		// answers elsewhere is another server, whatever it says.
+		// The server was reachable at this address, for this client or others. What answers at a
+		// different one is a different server.
 		next.cause = u.Cause(e)
 		return false
 	}
@@ -75,7 +74,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 	case known && t.Changed: // it fails as before
 		u.adopt(t.before)
 		u.changes = slices.DeleteFunc(u.changes, func(did string) bool { return did == t.Did })
-		u.emit(event.Event{Kind: event.Treating, Generation: trouble.Generation, Detail: "it did not help and is undone: " + t.Did})
+		u.emit(event.Event{Kind: event.Treating, Generation: trouble.Generation, Detail: "the change did not help and was undone: " + t.Did})
 		t.Changed, t.Did, t.Cause = false, "", u.Doctor.Diagnose(u.Spec, e)
 		u.treated[sign] = t
 	case !known:
@@ -88,7 +87,7 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 		if ctx.Err() != nil {
 			return false
 		}
-		t.Changed = t.Changed && len(u.changes) < mostChanges && u.adopt(t.Spec)
+		t.Changed = t.Changed && len(u.changes) < maxChanges && u.adopt(t.Spec)
 		if u.treated == nil {
 			u.treated = map[string]treatment{}
 		}
@@ -105,10 +104,10 @@ func (u *Upstream) treat(ctx context.Context, e Evidence, next *plan, trouble Tr
 	return false
 }
 
-// onlyAway: a server that was there and now turns a new session away is being
-// replaced, or a gateway before it does not know it yet. It is waited for like
-// one that takes no connection.
-func (u *Upstream) onlyAway(verdict *fault.Fault) bool {
+// temporarilyAway reports whether a server that worked before and now rejects a new session is
+// being replaced, or is not yet known to a gateway before it. Gauze waits for it as for a server
+// that accepts no connection.
+func (u *Upstream) temporarilyAway(verdict *fault.Fault) bool {
 	if u.Remote == nil || !u.Remote.served.Load() {
 		return false
 	}
@@ -119,8 +118,8 @@ func (u *Upstream) onlyAway(verdict *fault.Fault) bool {
 	return false
 }
 
-// adopt makes the server be started or reached in another way, if that is up
-// to us alone.
+// adopt changes how the server is started or reached, unless other upstreams share its Remote and
+// it cannot be changed for them.
 func (u *Upstream) adopt(spec launch.Spec) bool {
 	if u.Remote != nil {
 		if u.ownRemote {
@@ -134,16 +133,16 @@ func (u *Upstream) adopt(spec launch.Spec) bool {
 	return true
 }
 
-// relocate leads everybody who shares it to another path of the same server.
+// relocate moves all users of r to a different path of the same server.
 func (r *Remote) relocate(from, to launch.Spec) bool {
 	next, err := url.Parse(to.URL)
 	if err != nil || r.served.Load() || !sameOrigin(r.address.Load(), next) || !slices.Equal(from.Header, to.Header) {
 		return false
 	}
-	if next.String() != r.address.Load().String() { // not if another session was faster
+	if next.String() != r.address.Load().String() { // unless a different session was faster
 		r.address.Store(next)
 		r.moved.Store(nil)
-		r.way.Store(untried)
+		r.transport.Store(untried)
 	}
 	return true
 }
@@ -156,7 +155,7 @@ func (u *Upstream) Cause(e Evidence) fault.Cause {
 	return u.known(u.Doctor.Diagnose(u.Spec, e))
 }
 
-// known returns a cause with what was changed before, on the doctor's advice.
+// known returns c with the changes that were made before on the doctor's advice.
 func (u *Upstream) known(c fault.Cause) fault.Cause {
 	c.Changes = slices.Clone(u.changes)
 	return c

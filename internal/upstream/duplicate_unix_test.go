@@ -17,6 +17,3 @@ func duplicate(t *testing.T, f *os.File) *os.File {
 	}
 	return os.NewFile(uintptr(fd), f.Name())
 }
-
-// countsCPU reports whether this system counts the CPU time of servers.
-func countsCPU() bool { return true }

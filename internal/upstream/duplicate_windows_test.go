@@ -17,7 +17,3 @@ func duplicate(t *testing.T, f *os.File) *os.File {
 	}
 	return os.NewFile(uintptr(handle), f.Name())
 }
-
-// countsCPU reports whether this system counts the CPU time of servers as they
-// use it: wine is late by a second and more.
-func countsCPU() bool { return ntdll.NewProc("wine_get_version").Find() != nil }

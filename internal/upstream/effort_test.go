@@ -64,7 +64,7 @@ func TestOverdueIsSilenceNotSlowness(t *testing.T) {
 		t.Errorf("a server that is always busy is overdue after %d s, want %v", s, maxStart)
 	}
 	wrote := conn(0)
-	wrote.heard.Store(int64(50 * time.Second))
+	wrote.lastByte.Store(int64(50 * time.Second))
 	if s := first(wrote, start); s != 111 {
 		t.Errorf("a server that wrote at 50 s is overdue after %d s, want 111", s)
 	}
@@ -106,7 +106,7 @@ func TestStartPatienceIsLearned(t *testing.T) {
 	}
 	u = New(Options{Spec: launch.Spec{Command: "server"}}, nil)
 	c := newConn(1, time.Now(), nil, nil)
-	c.spoke.Store(int64(40 * time.Second))
+	c.firstMessage.Store(int64(40 * time.Second))
 	u.connected(c)
 	if got := u.StartPatience(); got != 2*time.Minute {
 		t.Errorf("after a start of 40 s %v, want 2m", got)

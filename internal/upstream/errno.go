@@ -10,8 +10,8 @@ import (
 	"os/exec"
 )
 
-// errnoOfKind names an error that Go made itself, where the system would have
-// had a word for it.
+// errnoOfKind returns the name of an error that Go created itself, by the name that the system
+// would use.
 func errnoOfKind(err error) string {
 	var (
 		dir     *WorkdirError
@@ -30,7 +30,7 @@ func errnoOfKind(err error) string {
 	case errors.As(err, &dns) && dns.IsTemporary:
 		return "EAI_AGAIN"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "ECONNRESET" // hung up, in order or not: there was no answer
+		return "ECONNRESET" // closed, in order or not: no response came
 	case errors.Is(err, context.Canceled):
 		return ""
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &network) && network.Timeout():

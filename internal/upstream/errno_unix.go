@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errnoOf is the name of the system's error inside of err, as manuals and
-// programs in C and JavaScript spell it; empty if there is none.
-func errnoOf(err error) string {
+// Errno returns the name of the system error in err, as in manuals and in C and JavaScript
+// programs, or "".
+func Errno(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		return unix.ErrnoName(number)
@@ -20,7 +20,7 @@ func errnoOf(err error) string {
 	return errnoOfKind(err)
 }
 
-// signalOf is the name of the signal that ended a process.
+// signalOf returns the name of the signal that ended a process, or "".
 func signalOf(state *os.ProcessState) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return unix.SignalName(status.Signal())

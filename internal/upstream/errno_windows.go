@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// errnoOf is the name of the system's error inside of err. Windows numbers
-// them otherwise; those that matter have the names the rest of the world uses.
-func errnoOf(err error) string {
+// Errno returns the name of the system error in err, or "". Windows has numbers of its own; those
+// that matter get their common names.
+func Errno(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		if name := errnoNames[number]; name != "" {
@@ -39,5 +39,5 @@ var errnoNames = map[syscall.Errno]string{
 	windows.WSAEHOSTUNREACH:                 "EHOSTUNREACH",
 }
 
-// signalOf: there are none.
+// signalOf returns "": Windows has no signals.
 func signalOf(*os.ProcessState) string { return "" }

@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Stage is how far an attempt climbed.
+// Stage is how far a connection got.
 type Stage int
 
 const (
 	Nowhere     Stage = iota
 	Located           // the command was found, or the host has an address
-	Started           // the process ran, or the server took a connection
-	Spoke             // a JSON-RPC message came out of it
-	Initialized       // it agreed on a protocol
-	Listed            // it listed its tools
+	Started           // the process ran, or the server accepted a connection
+	Spoke             // the server sent a JSON-RPC message
+	Initialized       // the server agreed on a protocol version
+	Listed            // the server listed its tools
 )
 
 func (s Stage) String() string {
@@ -32,51 +33,64 @@ func (s Stage) String() string {
 	return names[s]
 }
 
-// Evidence is what we saw of one generation. Facts, no opinions.
+// Evidence is what was recorded about one generation.
 type Evidence struct {
 	Stage  Stage
-	Spawn  error         // why it did not even start
+	Spawn  error         // why it did not start
 	Exit   string        // "exit status 1", "signal: killed"; empty while it runs
 	Code   int           // exit code, -1 for a signal
 	Signal string        // "SIGKILL"
 	Ran    time.Duration // from start to exit
-	Stderr []string      // its last lines
-	Stray  []string      // first stdout lines that were no messages
-	ByUs   string        // why we ended it, if we did
+	Stderr []string      // the last lines
+	Stray  []string      // the first lines on stdout that are not messages
+	ByUs   string        // why gauze ended it; empty if it did not
 	Used   bool          // it answered a client's call
 	Served time.Duration // from its first message to its end
 
-	// Over HTTP there is no process; Spawn says why the connection is over.
+	// A server at a URL has no process; Spawn is why the connection ended.
 	Remote  bool
-	Gone    bool  // the server lives, but knows the session no more
-	Refused *Loss // the server is there, but took none of our requests
+	Gone    bool  // the server is reachable but no longer knows the session
+	Refused *Loss // the server is reachable but rejects every request
 
-	// Only an Attempt looks this closely.
-	Errno      string     // of Spawn: "ENOENT", "ECONNREFUSED"; empty: it has none
-	Program    Program    // what was to be started
-	StderrTail []byte     // its last words as they came, in whatever encoding
-	StdoutHead []byte     // the first of what it wrote to stdout that were no messages
-	RPC        []RPCError // in their order
-	HTTP       []Response // in their order
-	Limit      AtLimit    // what it was doing when the time was over
+	// The following are set by a probe, and by an Upstream as far as it knows them.
+	Errno      string     // the name of Spawn: "ENOENT", "ECONNREFUSED"; empty if it has none
+	Program    Program    // the program to be started
+	StderrTail []byte     // the last output, unchanged, in any encoding
+	StdoutHead []byte     // the first bytes on stdout that are not messages
+	RPC        []RPCError // in order
+	HTTP       []Response // in order
+	Limit      AtLimit    // what the server was doing at the timeout
 }
 
-// How much of what a server says is kept.
+// RPCError is an error response of a server.
+type RPCError struct {
+	Method  string // of the request; empty if the response named none
+	Phase   Stage  // the stage reached before it
+	Code    int
+	Message string
+	Data    []byte // the first bytes, raw
+}
+
+func (e *RPCError) Error() string {
+	return fmt.Sprintf("it rejected %s with error %d: %s", e.Method, e.Code, redact.Quote(e.Message))
+}
+
+// Limits on what is kept of a server's output.
 const (
-	keptStderr = 64 << 10
-	keptStdout = 4 << 10
-	keptErrors = 32
-	keptText   = 2 << 10 // of one message
+	MaxStderrBytes = 64 << 10
+	MaxStdoutBytes = 4 << 10
+	MaxErrors      = 32
+	MaxTextBytes   = 2 << 10 // per message
 )
 
-// Shown is the part a fault carries.
+// Shown returns the part of the evidence that a fault contains.
 func (e Evidence) Shown() *fault.Evidence {
 	return &fault.Evidence{Exit: e.Exit, Ran: e.Ran, Stderr: e.Stderr, Stdout: e.Stray}
 }
 
-// Signature identifies a way of failing: three equal ones are no accident.
+// Signature identifies a way of failing. Three in a row that are equal are not a coincidence.
 func (e Evidence) Signature() string {
-	if e.Refused != nil { // by a number
+	if e.Refused != nil { // the code and the status are enough
 		return fmt.Sprintf("%s %d", e.Refused.Code, e.Refused.Status)
 	}
 	if e.Spawn != nil {
@@ -85,26 +99,25 @@ func (e Evidence) Signature() string {
 	return e.Exit + "\n" + numbers.ReplaceAllString(strings.Join(e.Stderr, "\n"), "#")
 }
 
-// numbers differ from run to run, also in their length: times, process ids,
-// ports, addresses.
+// numbers differ from run to run, even in length: times, process ids, ports, addresses.
 var numbers = regexp.MustCompile(`0x[0-9a-fA-F]+|[0-9]+([.:][0-9]+)*`)
 
-// ring keeps the last bytes of a stream. It grows with what it holds.
+// ring keeps the last bytes of a stream. It grows as needed.
 type ring struct {
 	mu   sync.Mutex
 	kept []byte
 	last time.Time
 }
 
-const ringSize = 256 << 10
+const maxRingBytes = 256 << 10
 
 func (r *ring) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last = time.Now()
 	r.kept = append(r.kept, b...)
-	if len(r.kept) > 2*ringSize {
-		r.kept = append(r.kept[:0], r.kept[len(r.kept)-ringSize:]...)
+	if len(r.kept) > 2*maxRingBytes {
+		r.kept = append(r.kept[:0], r.kept[len(r.kept)-maxRingBytes:]...)
 	}
 	return len(b), nil
 }
@@ -113,7 +126,7 @@ func (r *ring) Write(b []byte) (int, error) {
 func (r *ring) lines(n int) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept := bytes.TrimRight(r.kept[max(0, len(r.kept)-ringSize):], "\r\n")
+	kept := bytes.TrimRight(r.kept[max(0, len(r.kept)-maxRingBytes):], "\r\n")
 	var lines []string
 	for len(kept) > 0 && len(lines) < n {
 		at := bytes.LastIndexByte(kept, '\n')
@@ -129,14 +142,14 @@ func (r *ring) lines(n int) []string {
 	return lines
 }
 
-// tail is a copy of the last bytes, n at most.
+// tail returns a copy of the last n bytes.
 func (r *ring) tail(n int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return bytes.Clone(r.kept[max(0, len(r.kept)-n):])
 }
 
-// lastWrite is when something last came: a sign of life while a server starts.
+// lastWrite returns when something was last written.
 func (r *ring) lastWrite() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()

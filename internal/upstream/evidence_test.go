@@ -34,7 +34,7 @@ func TestRingIsBounded(t *testing.T) {
 	var r ring
 	for i := range 10_000 {
 		fmt.Fprintf(&r, "%0100d line %d\n", 0, i)
-		if len(r.kept) > 2*ringSize || cap(r.kept) > 4*ringSize {
+		if len(r.kept) > 2*maxRingBytes || cap(r.kept) > 4*maxRingBytes {
 			t.Fatalf("%d bytes kept in %d", len(r.kept), cap(r.kept))
 		}
 	}
@@ -42,8 +42,8 @@ func TestRingIsBounded(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	// One write larger than the ring is no exception.
-	r.Write(bytes.Repeat([]byte("x"), 10*ringSize))
-	if len(r.kept) > 2*ringSize {
+	r.Write(bytes.Repeat([]byte("x"), 10*maxRingBytes))
+	if len(r.kept) > 2*maxRingBytes {
 		t.Errorf("%d bytes kept", len(r.kept))
 	}
 }
@@ -145,7 +145,7 @@ func TestRelayDoesNotKeepUsAtTheEnd(t *testing.T) {
 		io.WriteString(r, "last words")
 		began := time.Now()
 		r.close()
-		if waited := time.Since(began); waited != relayGrace {
+		if waited := time.Since(began); waited != relayCloseTimeout {
 			t.Errorf("waited %v", waited)
 		}
 		close(w.free)

@@ -18,41 +18,39 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// exchange is one message on its way to a server behind a URL, and for a
-// request the way back. It measures how far the message got; no other file
-// decides what was sent over HTTP.
+// exchange is one message sent to a server at a URL, and the response if the message is a request.
+// It measures how far the message got; no other file decides what was sent over HTTP.
 type exchange struct {
 	w       *web
 	end     int64
 	kind    wire.Kind
-	id      []byte // raw, of a request
+	id      []byte // the raw id of a request
 	method  string
 	body    []byte
-	header  http.Header     // what the message repeats outside of its body
-	after   <-chan struct{} // what has to be taken before it
-	settled chan struct{}   // closed once it was taken, or never will be
+	header  http.Header     // the headers that repeat parts of the body
+	after   <-chan struct{} // closed when the messages that must arrive first have arrived
+	settled chan struct{}   // closed once the message was accepted or never will be
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	// Guarded by web.mu.
-	parked   bool // sent; the answer comes on another stream
-	reading  bool // its answer comes on its own stream
-	answered bool // it has come on another one
+	parked   bool // sent; the response comes on the standing stream
+	reading  bool // the response comes on its own stream
+	answered bool // the response came on a different stream
 
-	try atomic.Pointer[try] // the last one; nil: none yet
+	try atomic.Pointer[try] // the latest one; nil before the first
 }
 
-// try measures one HTTP request of the message. There can be several, after a
-// redirect or to find out how the server speaks, and the transport may report
-// on an old one late: each has its own account.
+// try measures one HTTP request for the message. There can be several, after a redirect or while
+// detecting the transport, and net/http may report on an old one late, so each has its own record.
 type try struct {
 	body []byte
 
-	mu      sync.Mutex
-	given   bool // the transport has had the last byte of the body
-	spilt   bool // but could not write it
-	sealed  bool // the transport gets no more
-	refused bool // the server refused it because it does not know the session
-	conn    *watchedConn
+	mu          sync.Mutex
+	given       bool // the transport has read the last byte of the body
+	writeFailed bool // the transport read it but could not write it
+	sealed      bool // the transport may read no more
+	refused     bool // the server rejected it because it does not know the session
+	conn        *watchedConn
 }
 
 func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchange {
@@ -68,7 +66,7 @@ func newExchange(w *web, end int64, m wire.Message, header http.Header) *exchang
 	return x
 }
 
-// mirror sets the headers that 2026-07-28 wants to see repeated from the body.
+// mirror sets the headers that protocol version 2026-07-28 requires to repeat parts of the body.
 func (x *exchange) mirror(m *wire.Message) {
 	meta, _ := wire.Field(m.Params, "_meta")
 	raw, _ := wire.Field(meta, "io.modelcontextprotocol/protocolVersion")
@@ -86,9 +84,9 @@ func (x *exchange) mirror(m *wire.Message) {
 // modern reports whether the message carries its own protocol version.
 func (x *exchange) modern() bool { return x.header.Get("Mcp-Method") != "" }
 
-// delivered judges how far the message got. Unsent is said only if its last
-// byte, the closing brace, was never handed over: whoever reads JSON cannot
-// have acted on less. Refused means that the server does not know the session.
+// delivered returns how far the message got. It is Unsent only if the last byte, the closing brace,
+// was never handed over: a JSON reader cannot act on less. Refused means that the server does not
+// know the session.
 func (x *exchange) delivered() fault.Delivery {
 	t := x.try.Load()
 	if t == nil {
@@ -99,38 +97,38 @@ func (x *exchange) delivered() fault.Delivery {
 	switch {
 	case t.refused:
 		return fault.Refused
-	case !t.given, t.spilt:
+	case !t.given, t.writeFailed:
 		return fault.Unsent
-	case t.conn != nil && t.conn.spilt.Load():
+	case t.conn != nil && t.conn.writeFailed.Load():
 		return fault.Unsent // the last byte is in the last write, and a write failed
 	}
 	return fault.Unknown
 }
 
-// noticeTimeout: a message without an answer only has to be taken.
+// noticeTimeout limits the wait for a notification or response to be accepted.
 const noticeTimeout = 15 * time.Second
 
-// run is the life of an exchange.
+// run sends the message and, for a request, waits for the response.
 func (x *exchange) run() {
-	told := false
+	reported := false
 	defer func() {
 		x.settle()
 		if !x.isParked() {
-			x.w.close(x, told)
+			x.w.close(x, reported)
 		}
 		x.cancel(nil)
 	}()
 	select {
 	case <-x.after:
 	case <-x.ctx.Done():
-		told = x.dropped()
+		reported = x.dropped()
 		return
 	}
 	if x.kind != wire.Request {
 		x.notify()
 		return
 	}
-	told = x.ask()
+	reported = x.ask()
 }
 
 func (x *exchange) settle() {
@@ -147,11 +145,11 @@ func (x *exchange) isParked() bool {
 	return x.parked
 }
 
-// dropped reports whether nobody waits for the answer any more.
+// dropped reports whether the response is no longer needed.
 func (x *exchange) dropped() bool { return errors.Is(context.Cause(x.ctx), errDropped) }
 
-// notify sends a message that has no answer. It is repeated where it did not
-// arrive: hearing it twice does no harm.
+// notify sends a message that has no response. It is sent again if it did not arrive: receiving it
+// twice is harmless.
 func (x *exchange) notify() {
 	var wait backoff
 	for range 3 {
@@ -159,7 +157,7 @@ func (x *exchange) notify() {
 		res, err := x.send(ctx)
 		if err == nil {
 			var body []byte
-			if res.StatusCode >= 300 { // otherwise there is nothing to read, and some never end it
+			if res.StatusCode >= 300 { // otherwise there is nothing to read, and some servers never end it
 				body, _ = io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			}
 			res.Body.Close()
@@ -167,16 +165,16 @@ func (x *exchange) notify() {
 			switch {
 			case res.StatusCode < 300:
 				if x.method == "notifications/initialized" {
-					x.w.stand(x.ctx)
+					x.w.openStanding(x.ctx)
 				}
 				return
-			case x.doubted(res, body) && x.w.forgotten(x.ctx):
+			case x.looksForgotten(res, body) && x.w.sessionForgotten(x.ctx):
 				x.w.fail(failure{err: errors.New(x.w.remote.statusLine(res, body)), gone: true})
 				return
-			case x.doubted(res, body):
+			case x.looksForgotten(res, body):
 				// One of several replicas does not know the session; the next may.
 			case res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests:
-				x.w.hearStray([]byte("(" + x.method + " was refused: " + x.w.remote.statusLine(res, body) + ")"))
+				x.w.deliverStray([]byte("(" + x.method + " was rejected: " + x.w.remote.statusLine(res, body) + ")"))
 				return
 			}
 		} else {
@@ -192,30 +190,30 @@ func (x *exchange) notify() {
 	}
 }
 
-// bound reports whether the request named a session: in a header, or in the
-// address that the old transport gives out.
-func (x *exchange) bound(res *http.Response) bool {
-	return res.Request.Header.Get("Mcp-Session-Id") != "" || x.w.remote.way.Load() == twoWays
+// namesSession reports whether the request named a session, in a header or in the address that the
+// HTTP+SSE transport assigns.
+func (x *exchange) namesSession(res *http.Response) bool {
+	return res.Request.Header.Get("Mcp-Session-Id") != "" || x.w.remote.transport.Load() == httpSSE
 }
 
-// ask sends a request and hears its answer. told reports whether the reader
-// knows how it went; otherwise that is judged when the link has ended.
-func (x *exchange) ask() (told bool) {
+// ask sends a request and reads its response. reported says whether the reader knows the outcome;
+// if not, it is decided when the link has ended.
+func (x *exchange) ask() (reported bool) {
 	w := x.w
-	if !w.knowsTheWay(x) {
+	if !w.awaitTransport(x) {
 		return x.dropped()
 	}
 	res, err := x.send(x.ctx)
 	if err != nil {
-		w.wayTried()
+		w.transportTried()
 		return x.failed(err)
 	}
 	defer res.Body.Close()
-	w.hears()
-	if w.remote.way.Load() == untried {
+	w.noteByte()
+	if w.remote.transport.Load() == untried {
 		if x.answersElsewhere(res) {
 			if res, err = x.send(x.ctx); err != nil {
-				w.wayTried()
+				w.transportTried()
 				return x.failed(err)
 			}
 			defer res.Body.Close()
@@ -225,26 +223,26 @@ func (x *exchange) ask() (told bool) {
 	switch kind := contentType(res); {
 	case res.StatusCode >= 300:
 		return x.refused(res)
-	case w.remote.way.Load() == twoWays && kind == "application/json" && res.ContentLength > 0 && x.answeredIn(res):
+	case w.remote.transport.Load() == httpSSE && kind == "application/json" && res.ContentLength > 0 && x.answeredIn(res):
 		return true
-	case w.remote.way.Load() == twoWays, res.StatusCode == http.StatusAccepted && w.hasStood():
-		return w.park(x) // the answer comes on the standing stream
+	case w.remote.transport.Load() == httpSSE, res.StatusCode == http.StatusAccepted && w.hasStood():
+		return w.park(x) // the response comes on the standing stream
 	case res.StatusCode == http.StatusAccepted:
 		w.lose(x.id, missing)
 		return true
 	case kind == "text/event-stream":
-		return x.hearStream(res)
+		return x.readStream(res)
 	case kind == "application/json":
-		return x.hearBody(res)
+		return x.readBody(res)
 	default:
-		w.noteRefusal(res, glance(res))
+		w.noteRefusal(res, readHead(res))
 		w.lose(x.id, w.remote.refusal(res, nil, time.Now()))
 		return true
 	}
 }
 
-// send makes one HTTP request of the message, and a second one if the first was
-// not authorized and the second is.
+// send makes one HTTP request for the message, and a second one if the first was rejected as
+// unauthorized and authorization succeeded.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	res, err := x.sendOnce(ctx)
 	if err != nil || !x.w.remote.authorized(ctx, res) {
@@ -254,8 +252,8 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	return x.sendOnce(ctx)
 }
 
-// sendOnce makes one HTTP request of the message, following a redirect once where
-// it stays at home and keeps the method.
+// sendOnce makes one HTTP request for the message. It follows one redirect that keeps the method
+// and stays on the same origin.
 func (x *exchange) sendOnce(ctx context.Context) (*http.Response, error) {
 	to := x.w.postTo()
 	res, err := x.sendTo(ctx, to)
@@ -269,7 +267,7 @@ func (x *exchange) sendOnce(ctx context.Context) (*http.Response, error) {
 	res.Body.Close()
 	next.User = to.User
 	if res, err = x.sendTo(ctx, next); err == nil && res.StatusCode < 300 {
-		x.w.remote.moved.Store(next) // GET and DELETE have to go there, too
+		x.w.remote.moved.Store(next) // GET and DELETE must go there also
 	}
 	return res, err
 }
@@ -283,20 +281,20 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.given, t.spilt, t.conn = false, false, watched(info.Conn)
+			t.given, t.writeFailed, t.conn = false, false, watched(info.Conn)
 		},
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.spilt = info.Err != nil
+			t.writeFailed = info.Err != nil
 		},
 		GotFirstResponseByte: func() {
-			slow.Store(time.AfterFunc(x.w.remote.patient, func() { cancel(errSlowHeader) }))
+			slow.Store(time.AfterFunc(x.w.remote.headerWait, func() { cancel(errSlowHeader) }))
 		},
 	}
 	if x.w.remote.opaque {
-		// A transport that is not ours may buffer the body, or send it again by itself, so only that
-		// it never read the closing brace proves that nothing was sent.
+		// A caller's transport may buffer the body or resend it, so only a closing brace that was
+		// never read proves that nothing was sent.
 		trace.GotConn, trace.WroteRequest = nil, nil
 	}
 	req := x.w.remote.request(httptrace.WithClientTrace(ctx, trace), http.MethodPost, to)
@@ -306,9 +304,9 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	body := func() (io.ReadCloser, error) { return &measured{t: t}, nil }
+	body := func() (io.ReadCloser, error) { return &meteredBody{t: t}, nil }
 	req.Body, _ = body()
-	req.GetBody = body // for the transport to try another connection when nothing was written on the first
+	req.GetBody = body // lets the transport use a different connection if nothing was written on the first
 	req.ContentLength = int64(len(x.body))
 	res, err := x.w.remote.client.Do(req)
 	if alarm := slow.Load(); alarm != nil {
@@ -323,33 +321,33 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 		return nil, err
 	}
 	t.mu.Lock()
-	t.spilt = t.spilt || t.conn != nil && t.conn.spilt.Load()
-	t.conn = nil // from here on it may serve others, and their writes say nothing about ours
+	t.writeFailed = t.writeFailed || t.conn != nil && t.conn.writeFailed.Load()
+	t.conn = nil // from here on other requests may use it, and their writes say nothing about this one
 	t.mu.Unlock()
-	res.Body = &tied{ReadCloser: res.Body, cancel: cancel}
+	res.Body = &cancelBody{ReadCloser: res.Body, cancel: cancel}
 	return res, nil
 }
 
-var errSlowHeader = errors.New("the header of its answer took too long")
+var errSlowHeader = errors.New("the response header took too long")
 
-// tied frees what belongs to a response with its body.
-type tied struct {
+// cancelBody cancels the context of a response when its body is closed.
+type cancelBody struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc
 }
 
-func (t *tied) Close() error {
+func (t *cancelBody) Close() error {
 	defer t.cancel(nil)
 	return t.ReadCloser.Close()
 }
 
-// measured is the body on its way into the transport.
-type measured struct {
+// meteredBody is the request body as the transport reads it.
+type meteredBody struct {
 	t  *try
 	at int
 }
 
-func (b *measured) Read(p []byte) (int, error) {
+func (b *meteredBody) Read(p []byte) (int, error) {
 	b.t.mu.Lock()
 	defer b.t.mu.Unlock()
 	if b.t.sealed {
@@ -363,23 +361,22 @@ func (b *measured) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (b *measured) Close() error { return nil }
+func (b *meteredBody) Close() error { return nil }
 
-// seal keeps the transport from reading on after it has reported an error,
-// which it may do from a goroutine of its own: what was not handed over by now
-// never is.
+// seal keeps the transport from reading on after it reported an error, which it may do from its own
+// goroutine: what was not handed over by now never is.
 func (t *try) seal() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sealed = true
 }
 
-// holdBack keeps the message from being sent if that has not happened yet, and
-// reports whether it could.
+// holdBack prevents the message from being sent if that has not happened yet, and reports whether
+// it could.
 func (x *exchange) holdBack() bool {
 	t := x.try.Load()
 	if t == nil {
-		return true // the cancel that follows comes before the first try
+		return true // it is canceled before the first try
 	}
 	t.mu.Lock()
 	if !t.given {
@@ -389,23 +386,23 @@ func (x *exchange) holdBack() bool {
 	return x.delivered() == fault.Unsent
 }
 
-// refuse notes that the server does not know the request's session.
+// refuse records that the server does not know the session of the request.
 func (t *try) refuse() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refused = true
 }
 
-// failed judges an exchange that broke before there was an answer.
-func (x *exchange) failed(err error) (told bool) {
+// failed handles an exchange that failed before a response arrived.
+func (x *exchange) failed(err error) (reported bool) {
 	if x.ctx.Err() != nil {
-		return x.dropped() // we ended it
+		return x.dropped() // gauze canceled it
 	}
 	if reason, dead := unreachable(err); dead && x.delivered() == fault.Unsent {
 		x.w.fail(failure{err: reason})
 		return false
 	}
-	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: plain(x.reason(err))}
+	loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: errText(x.reason(err))}
 	if loss.Delivery == fault.Unsent {
 		loss.Code = fault.ServerUnreachable
 	}
@@ -413,7 +410,7 @@ func (x *exchange) failed(err error) (told bool) {
 	return true
 }
 
-// reason is why the last try broke.
+// reason returns why the last try failed.
 func (x *exchange) reason(err error) error {
 	t := x.try.Load()
 	if t == nil {
@@ -424,17 +421,17 @@ func (x *exchange) reason(err error) error {
 	return t.conn.reason(err)
 }
 
-// refused handles a status that is not a success. A JSON-RPC response with the
-// request's id is the answer, whatever the status. A session that is gone ends
-// the link. Anything else is judged by its number.
-func (x *exchange) refused(res *http.Response) (told bool) {
+// refused handles a status that is not a success. A JSON-RPC response with the request's id is the
+// response, whatever the status. A lost session ends the link. Anything else is decided by the
+// status.
+func (x *exchange) refused(res *http.Response) (reported bool) {
 	w := x.w
 	if res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed {
-		w.remote.moved.Store(nil) // where a redirect once led may be the wrong place now
+		w.remote.moved.Store(nil) // the target of an earlier redirect may no longer be right
 	}
 	var body []byte
 	if contentType(res) == "text/event-stream" {
-		if answered, _ := x.hearEvents(res, &track{via: x.id}); answered {
+		if answered, _ := x.readEvents(res, &position{via: x.id}); answered {
 			return true
 		}
 	} else {
@@ -443,12 +440,12 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	if x.ctx.Err() != nil {
 		return x.dropped()
 	}
-	answered := carries(body, x.id)
+	answered := containsResponse(body, x.id)
 	if answered {
-		w.hearAll(body, x.id, res.StatusCode)
+		w.deliverAll(body, x.id, res.StatusCode)
 	}
-	_, worded := refusesSession(res.StatusCode, body)
-	gone := x.doubted(res, body) && (worded || !answered) && w.forgotten(x.ctx)
+	_, named := refusesSession(res.StatusCode, body)
+	gone := x.looksForgotten(res, body) && (named || !answered) && w.sessionForgotten(x.ctx)
 	switch {
 	case gone:
 		x.try.Load().refuse()
@@ -461,7 +458,7 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	}
 	w.noteRefusal(res, body)
 	loss := w.remote.refusal(res, body, time.Now())
-	if worded && x.doubted(res, body) {
+	if named && x.looksForgotten(res, body) {
 		loss.Final = false
 		loss.Detail += "; the server forgot the session for this request, but not for others; " + StickySessions
 	}
@@ -469,9 +466,8 @@ func (x *exchange) refused(res *http.Response) (told bool) {
 	return true
 }
 
-// carries reports whether a body is, or contains, the JSON-RPC response with
-// this id.
-func carries(body, id []byte) bool {
+// containsResponse reports whether body is or contains the JSON-RPC response with this id.
+func containsResponse(body, id []byte) bool {
 	text := bytes.TrimSpace(wire.OneLine(bytes.Clone(body)))
 	if len(text) == 0 {
 		return false
@@ -482,27 +478,26 @@ func carries(body, id []byte) bool {
 	})
 }
 
-// answeredIn delivers the answer if the body of a response carries it, where
-// answers usually come on another stream.
+// answeredIn delivers the response if it is in the body of res, where responses usually come on the
+// standing stream.
 func (x *exchange) answeredIn(res *http.Response) bool {
 	body, err := io.ReadAll(io.LimitReader(webBytes{x.w, res.Body}, wire.MaxLine+1))
-	if err != nil || !carries(body, x.id) {
+	if err != nil || !containsResponse(body, x.id) {
 		return false
 	}
-	x.w.hearAll(body, x.id, 0)
+	x.w.deliverAll(body, x.id, 0)
 	return true
 }
 
-// doubted reports whether a response looks like the transport's refusal of the
-// session that the request named.
-func (x *exchange) doubted(res *http.Response, body []byte) bool {
+// looksForgotten reports whether a response looks like the server does not know the session that
+// the request named.
+func (x *exchange) looksForgotten(res *http.Response, body []byte) bool {
 	refused, _ := refusesSession(res.StatusCode, body)
-	return refused && !x.modern() && x.bound(res)
+	return refused && !x.modern() && x.namesSession(res)
 }
 
-// plain is an error of net/http without the URL it repeats, which may hold a
-// secret.
-func plain(err error) string {
+// errText returns the text of a net/http error without the URL, which may contain a secret.
+func errText(err error) string {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err

@@ -27,13 +27,13 @@ func exchanged(t *testing.T, handle http.HandlerFunc) (*exchange, *http.Response
 	return exchangedAt(t, server.URL+"/mcp", headerTimeout)
 }
 
-func exchangedAt(t *testing.T, address string, patient time.Duration) (*exchange, *http.Response, error) {
+func exchangedAt(t *testing.T, address string, headerWait time.Duration) (*exchange, *http.Response, error) {
 	t.Helper()
 	remote, err := NewRemote(launch.Spec{URL: address})
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote.patient = patient
+	remote.headerWait = headerWait
 	c := dial(remote, 1, &ear{}, io.Discard)
 	t.Cleanup(func() { c.End("the test is over", true); <-c.Done(); remote.Close() })
 	m, _, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
@@ -57,7 +57,7 @@ func TestAConnectionTestifiesOnlyUntilItsResponse(t *testing.T) {
 	}
 	io.Copy(io.Discard, res.Body)
 	if conn := x.try.Load().conn; conn != nil {
-		conn.spilt.Store(true) // the next request's write
+		conn.writeFailed.Store(true) // the next request's write
 	}
 	if got := x.delivered(); got != fault.Unknown {
 		t.Errorf("%v: it was read and answered", got)
@@ -83,7 +83,7 @@ func TestASealedBodyIsNotReadOn(t *testing.T) {
 	x := &exchange{}
 	try := &try{body: []byte(`{"a":1}`)}
 	x.try.Store(try)
-	body := &measured{t: try}
+	body := &meteredBody{t: try}
 	if n, err := body.Read(make([]byte, 3)); n != 3 || err != nil {
 		t.Fatal(n, err)
 	}
@@ -179,8 +179,8 @@ func TestALateReportIsAboutItsOwnTry(t *testing.T) {
 	first, second := &try{body: []byte("{}")}, &try{body: []byte("{}")}
 	x.try.Store(first)
 	x.try.Store(second)
-	io.ReadAll(&measured{t: second})
-	first.spilt = true
+	io.ReadAll(&meteredBody{t: second})
+	first.writeFailed = true
 	if got := x.delivered(); got != fault.Unknown {
 		t.Errorf("%v: the second try was sent whole", got)
 	}

@@ -2,7 +2,7 @@
 
 package upstream
 
-// family knows nothing where the system does not tell cheaply.
+// family is empty where the system has no cheap way to find processes.
 type family struct{}
 
 func (family) dying(*group) bool { return false }

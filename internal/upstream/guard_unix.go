@@ -9,23 +9,22 @@ import (
 	"syscall"
 )
 
-// A guard outlives us if we are killed, ends the group we left behind, and is
-// gone itself. It is a shell that waits on a pipe only we hold: each line
-// names the group to end, an empty one none; when the pipe closes without us
-// having said so, it acts. A death signal set at fork would reach only the
-// leader (npx), not the server below it, and is tied to the forking thread.
+// A guard outlives gauze if gauze is killed, ends the process group that was left, and exits. It is
+// a shell that reads from a pipe that only gauze holds: each line names the group to end, an empty
+// line none. When the pipe is closed while a group is named, it acts. A parent death signal would
+// reach only the leader (npx), not the server below it, and is tied to the thread that forked.
 type guard struct {
 	cmd  *exec.Cmd
 	pipe *os.File
 }
 
-// No `--` before the group: dash, the /bin/sh of Debian, takes it for a number.
+// guardScript has no `--` before the group: dash, the /bin/sh of Debian, parses it as a number.
 const guardScript = `g=; while read -r line; do g=$line; done; ` +
 	`[ -n "$g" ] && { kill -CONT "-$g"; kill -TERM "-$g"; sleep 1; kill -KILL "-$g"; } 2>/dev/null`
 
-// arm starts the guard, before there is anything to watch: a server that is
-// started first would be left behind if we were killed in between. A machine
-// without a shell has no guard; the server then still sees its stdin close.
+// arm starts the guard before there is anything to watch: a server that is started first would be
+// left if gauze were killed in between. A machine without a shell has no guard; the server then
+// still sees its stdin close.
 func (g *guard) arm() {
 	if g.cmd != nil {
 		return
@@ -38,7 +37,7 @@ func (g *guard) arm() {
 	cmd.Stdin = read
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to our group is not for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it must not get signals to gauze's group
 	err = cmd.Start()
 	read.Close()
 	if err != nil {
@@ -48,14 +47,14 @@ func (g *guard) arm() {
 	g.cmd, g.pipe = cmd, write
 }
 
-// watch tells the guard which group is alive.
+// watch tells the guard which group is running.
 func (g *guard) watch(group int) {
 	if g.cmd != nil {
 		fmt.Fprintf(g.pipe, "%d\n", group)
 	}
 }
 
-// release: the group is gone, there is nothing left to end.
+// release tells the guard that the group is gone.
 func (g *guard) release() {
 	if g.cmd != nil {
 		fmt.Fprintln(g.pipe)

@@ -1,6 +1,6 @@
 package upstream
 
-// guard: the Job Object does its work (process_windows.go).
+// guard does nothing: the Job Object does its work (process_windows.go).
 type guard struct{}
 
 func (g *guard) arm()     {}

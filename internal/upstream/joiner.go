@@ -2,28 +2,27 @@ package upstream
 
 import "bytes"
 
-// joiner puts a pretty-printed message together again: a server that prints
-// its JSON over several lines violates the framing, but its meaning is plain.
-// It begins with a line that is only an opening brace and ends with one that
-// is only a closing brace.
+// joiner reassembles a pretty-printed message. A server that prints JSON over several lines
+// violates the framing, but its meaning is clear. The message begins with a line that is only an
+// opening brace and ends with one that is only a closing brace.
 type joiner struct {
 	lines [][]byte
 	size  int
 }
 
 const (
-	joinLines = 10_000
-	joinBytes = 4 << 20
+	maxJoinLines = 10_000
+	maxJoinBytes = 4 << 20
 )
 
 func (j *joiner) open() bool { return len(j.lines) > 0 }
 
-// add takes a line that is no message. It returns the whole text once its last
-// line came, and the lines that turned out to be no part of one.
+// add adds a line that is not a message. It returns the whole message after its last line, and the
+// lines that turned out not to be part of one.
 func (j *joiner) add(line []byte) (whole []byte, strays [][]byte) {
 	begins := string(bytes.TrimSpace(line)) == "{"
-	if begins && line[0] == '{' || len(j.lines) >= joinLines || j.size > joinBytes {
-		strays = j.giveUp() // what began before has no end
+	if begins && line[0] == '{' || len(j.lines) >= maxJoinLines || j.size > maxJoinBytes {
+		strays = j.giveUp() // what was begun before has no end
 	}
 	if !j.open() && !begins {
 		return nil, append(strays, line)
@@ -36,7 +35,7 @@ func (j *joiner) add(line []byte) (whole []byte, strays [][]byte) {
 	return whole, strays
 }
 
-// giveUp forgets what was collected and returns it.
+// giveUp drops the collected lines and returns them.
 func (j *joiner) giveUp() (strays [][]byte) {
 	strays = j.lines
 	j.lines, j.size = nil, 0

@@ -9,7 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// ear is a Reader that notes what it hears.
+// ear is a Reader that notes what it noteByte.
 type ear struct{ heard []string }
 
 func (e *ear) Lost(*Conn, []byte, Loss)             {}
@@ -23,10 +23,10 @@ func (e *ear) Write(line []byte) (n int, err error) { return len(line), nil }
 // taken is what becomes of these lines of a server's stdout.
 func taken(lines ...string) []string {
 	e := &ear{}
-	c := &pipes{Conn: &Conn{hear: e, logs: e}}
+	c := &pipes{Conn: &Conn{reader: e, logs: e}}
 	var in incoming
 	for _, line := range lines {
-		c.take(&in, []byte(line))
+		c.accept(&in, []byte(line))
 	}
 	return e.heard
 }
@@ -69,21 +69,21 @@ func TestJoinerIsBounded(t *testing.T) {
 	var j joiner
 	j.add([]byte("{"))
 	strays := 0
-	for range 2 * joinLines {
+	for range 2 * maxJoinLines {
 		_, gone := j.add([]byte(`"a":1,`))
 		strays += len(gone)
-		if len(j.lines) > joinLines {
+		if len(j.lines) > maxJoinLines {
 			t.Fatalf("%d lines are kept", len(j.lines))
 		}
 	}
-	if strays != 2*joinLines+1 {
-		t.Errorf("%d stray lines of %d", strays, 2*joinLines+1)
+	if strays != 2*maxJoinLines+1 {
+		t.Errorf("%d stray lines of %d", strays, 2*maxJoinLines+1)
 	}
 	j = joiner{}
 	j.add([]byte("{"))
 	long := []byte(strings.Repeat("x", 1<<20))
 	for range 20 {
-		if j.add(long); j.size > joinBytes+len(long) {
+		if j.add(long); j.size > maxJoinBytes+len(long) {
 			t.Fatalf("%d bytes are kept", j.size)
 		}
 	}
@@ -92,12 +92,12 @@ func TestJoinerIsBounded(t *testing.T) {
 func TestAnObjectThatNeverEndsDoesNotSwallowWhatFollows(t *testing.T) {
 	const message = `{"jsonrpc":"2.0","id":1,"result":1}`
 	lines := []string{"{"}
-	for range joinLines + 100 {
+	for range maxJoinLines + 100 {
 		lines = append(lines, "x")
 	}
 	lines = append(lines, "{", `"jsonrpc":"2.0","id":2,"result":2`, "}", message)
 	heard := taken(lines...)
-	if heard[len(heard)-1] != message || len(heard) < joinLines {
+	if heard[len(heard)-1] != message || len(heard) < maxJoinLines {
 		t.Errorf("%d heard, the last of it %q", len(heard), heard[max(0, len(heard)-4):])
 	}
 	if joined := heard[len(heard)-2]; !strings.HasPrefix(joined, "{ ") {
@@ -118,11 +118,11 @@ func TestStraysAreKeptAsEvidence(t *testing.T) {
 func TestDelivery(t *testing.T) {
 	const sent, not = fault.Unknown, fault.Unsent
 	for _, story := range []struct {
-		says           string
-		end            int64
-		written, never int64
-		proven         bool
-		want           fault.Delivery
+		says                 string
+		end                  int64
+		written, unreadBytes int64
+		proven               bool
+		want                 fault.Delivery
 	}{
 		{"what the kernel did not take was not sent", 101, 100, 0, false, not},
 		{"what it took may have been read", 100, 100, 0, false, sent},
@@ -130,7 +130,7 @@ func TestDelivery(t *testing.T) {
 		{"the brace counts, not what stands before it", 99, 100, 1, true, sent},
 		{"what is unread but may yet be read proves nothing", 100, 100, 50, false, sent},
 	} {
-		c := &pipes{written: story.written, never: story.never, proven: story.proven}
+		c := &pipes{written: story.written, unreadBytes: story.unreadBytes, proven: story.proven}
 		if got := c.delivery(story.end); got != story.want {
 			t.Errorf("%s: %v, want %v", story.says, got, story.want)
 		}

@@ -53,7 +53,7 @@ func TestAProgramOnlyInTheCurrentDirectoryIsNotFound(t *testing.T) {
 	if code, detail, ok := permanent(Evidence{Spawn: err}); !ok || code != fault.CommandNotFound {
 		t.Errorf("%s, %q, %v", code, detail, ok)
 	}
-	if errnoOf(err) != "ENOENT" {
-		t.Errorf("errno %q", errnoOf(err))
+	if Errno(err) != "ENOENT" {
+		t.Errorf("errno %q", Errno(err))
 	}
 }

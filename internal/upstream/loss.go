@@ -15,30 +15,28 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Loss is how one request ended without an answer while the connection goes
-// on.
+// Loss describes how a request ended without a response while the connection continues.
 type Loss struct {
 	Delivery fault.Delivery
-	Code     fault.Code    // why
-	Detail   string        // the same, of this very case
+	Code     fault.Code    // the reason
+	Detail   string        // details of this case
 	Final    bool          // sending it again cannot help
-	After    time.Duration // not before; 0: soon
-	Status   int           // HTTP; 0: there was none
-	Session  bool          // refused only because the server no longer knows the session
+	After    time.Duration // how long to wait before retrying; 0 means soon
+	Status   int           // HTTP status; 0 if there was none
+	Session  bool          // rejected only because the server no longer knows the session
 }
 
-// MayHaveKilled reports whether the request may be what ended the server, or
-// the connection it came on: it was delivered, and no response came back.
+// MayHaveKilled reports whether the request may have crashed the server or ended its connection: it
+// was delivered, and no response came back.
 func (l Loss) MayHaveKilled() bool {
 	return l.Delivery == fault.Unknown && l.Status == 0 && l.Code != fault.AnswerMissing
 }
 
-// retryAfterMost is how long we let a server put us off: beyond it the caller
-// decides.
-const retryAfterMost = time.Minute
+// maxRetryAfter is the longest Retry-After that gauze honors; beyond it the caller decides.
+const maxRetryAfter = time.Minute
 
-// refusal reads a status that is no success: did the request run, and can a
-// second try help? The body was no JSON-RPC answer.
+// refusal interprets a status that is not a success: whether the request ran, and whether a retry
+// can help. The body is not a JSON-RPC response.
 func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 	status := res.StatusCode
 	l := Loss{Delivery: fault.Unknown, Code: fault.HTTPRefused, Detail: r.statusLine(res, body), Final: true, Status: status}
@@ -57,7 +55,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		l.Final, l.After = false, retryAfter(res, now)
 	case status == http.StatusServiceUnavailable:
-		// Likely it did not run, but nobody has proved it.
+		// It likely did not run, but that is not proven.
 		l.Code, l.Final, l.After = fault.HTTPUnavailable, false, retryAfter(res, now)
 	case status >= 500:
 		l.Code, l.Final = fault.HTTPUnavailable, false
@@ -65,10 +63,9 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		l.Code = fault.RedirectRefused
 		l.Detail = fmt.Sprintf("HTTP %d to %s", status, redact.Quote(target(res)))
 	case status >= 200 && status < 300:
-		// It may have run, whatever this is. Of a page only its type is told, if
-		// it is one.
+		// It may have run. Of an unexpected body only the media type is reported.
 		l.Code = fault.NotMCP
-		l.Detail = fmt.Sprintf("HTTP %d with content that is no message of MCP", status)
+		l.Detail = fmt.Sprintf("HTTP %d with content that is not an MCP message", status)
 		if kind := contentType(res); mediaType.MatchString(kind) {
 			l.Detail = fmt.Sprintf("HTTP %d with content of type %s", status, kind)
 		}
@@ -76,9 +73,9 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 	if body, ok := res.Body.(*unauthorizedBody); ok {
 		l.Detail = "authorization failed: " + redact.Quote(body.reason.Error()) + "; " + l.Detail
 	}
-	if l.After > retryAfterMost {
+	if l.After > maxRetryAfter {
 		l.Final = true
-		l.Detail += fmt.Sprintf("; it asks to wait for %v", l.After)
+		l.Detail += fmt.Sprintf("; retry after %v", l.After)
 	}
 	l.Detail = r.secrets.Redact(l.Detail)
 	return l
@@ -86,15 +83,14 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 
 var mediaType = regexp.MustCompile(`^[a-z]{1,20}/[a-z0-9.+-]{1,40}$`)
 
-// refuses reports whether a status says that the request was refused. That
-// licenses no repetition: there are servers that act first and then answer 404
-// or 429. Every other status says even less; 303 is for requests that ran.
+// refuses reports whether a status says that the request was rejected. That does not allow sending
+// it again: some servers act first and then answer 404 or 429. Other statuses say even less; 303 is
+// for requests that ran.
 func refuses(status int) bool {
 	return status >= 400 && status < 500 || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 }
 
-// statusLine quotes what a server says with a status, unless it is a page for
-// people.
+// statusLine returns the status and quotes the body unless it is a web page.
 func (r *Remote) statusLine(res *http.Response, body []byte) string {
 	line := fmt.Sprintf("HTTP %d", res.StatusCode)
 	if kind := contentType(res); len(body) > 0 && (kind == "text/plain" || kind == "application/json") {
@@ -111,7 +107,7 @@ func target(res *http.Response) string {
 	return at.Scheme + "://" + at.Host + at.Path
 }
 
-// contentType is the bare type of a response.
+// contentType returns the media type of a response without its parameters.
 func contentType(res *http.Response) string {
 	kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if err != nil {
@@ -120,8 +116,8 @@ func contentType(res *http.Response) string {
 	return kind
 }
 
-// credentials says which credential was sent, from where, and what the server
-// asked for. Never a value.
+// credentials describes which credential was sent, where it came from, and what the server asked
+// for. It never contains a value.
 func credentials(res *http.Response, sent []launch.Header) string {
 	var all []string
 	for _, h := range sent {
@@ -134,21 +130,21 @@ func credentials(res *http.Response, sent []launch.Header) string {
 		case res.Request.Header.Get("Authorization") != "":
 			all = append(all, "an Authorization header")
 		default:
-			all = append(all, "no credential")
+			all = append(all, "none")
 		}
 	}
-	text := fmt.Sprintf("HTTP %d; sent was %s", res.StatusCode, strings.Join(all, ", "))
+	text := fmt.Sprintf("HTTP %d; credentials sent: %s", res.StatusCode, strings.Join(all, ", "))
 	if asked := res.Header.Get("WWW-Authenticate"); asked != "" {
 		scheme, rest, _ := strings.Cut(asked[:min(len(asked), 300)], " ")
-		text += "; the server asks for the scheme " + redact.Quote(scheme)
-		if rest != "" { // on its own: behind the scheme it would look like a credential
+		text += "; the server requires the scheme " + redact.Quote(scheme)
+		if rest != "" { // quoted on its own: after the scheme it would look like a credential
 			text += " with " + redact.Quote(rest)
 		}
 	}
 	return text
 }
 
-// retryAfter reads both forms of the header; what cannot be read says nothing.
+// retryAfter parses both forms of the header. It returns 0 if it cannot.
 func retryAfter(res *http.Response, now time.Time) time.Duration {
 	value := strings.TrimSpace(res.Header.Get("Retry-After"))
 	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil && seconds >= 0 {
@@ -160,20 +156,19 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 	return 0
 }
 
-// refusesSession recognises how transports refuse a session they do not know:
-// the spec says 404; servers built like the TypeScript SDK's examples, when
-// they were restarted, say 400 and one of these phrases. worded reports whether
-// the body names the session as the reason.
-func refusesSession(status int, body []byte) (refused, worded bool) {
-	worded = (status == http.StatusNotFound || status == http.StatusBadRequest) && sessionWords.Match(body)
-	return status == http.StatusNotFound || worded, worded
+// refusesSession recognizes how servers reject a session that they do not know. The specification
+// says 404; servers built like the examples of the TypeScript SDK answer 400 with one of these
+// phrases after a restart. named reports whether the body names the session as the reason.
+func refusesSession(status int, body []byte) (refused, named bool) {
+	named = (status == http.StatusNotFound || status == http.StatusBadRequest) && sessionWords.Match(body)
+	return status == http.StatusNotFound || named, named
 }
 
 // StickySessions is the advice for a server that forgets its sessions.
 const StickySessions = "replicas behind a load balancer need sticky sessions"
 
-// sessionWords are what SDKs and their examples say of a session they do not
-// know, or of a request that names none.
+// sessionWords matches what SDKs and their examples say about a session that they do not know, or a
+// request without one.
 var sessionWords = regexp.MustCompile(`(?i)session (id )?(was )?(not found|not exist|does not exist|(is )?(required|missing|invalid|unknown))` +
 	`|(no valid|no active|invalid|missing|unknown|expired|could not find|cannot find) session|session (has )?(been )?(expired|terminated|closed)` +
 	`|no transport found for session|session_?id (is )?(required|missing)|mcp-session-id|not initialized`)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"runtime"
 	"strconv"
@@ -23,29 +22,11 @@ func TestMain(m *testing.M) {
 // behaviours are those that only some systems have.
 var behaviours = map[string]func(){}
 
-// behaveAsAsked turns this process into one that does something on the network
-// and then waits for the end of its stdin.
+// behaveAsAsked turns this process into the server that the environment asks for.
 func behaveAsAsked() {
-	switch address := os.Getenv("GAUZE_TEST_ADDRESS"); os.Getenv("GAUZE_TEST_BEHAVE") {
+	switch os.Getenv("GAUZE_TEST_BEHAVE") {
 	case "":
 		return
-	case "listen":
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Fprintln(os.Stderr, "listening at", listener.Addr())
-	case "connect":
-		if _, err := net.Dial("tcp", address); err != nil {
-			panic(err)
-		}
-		fmt.Fprintln(os.Stderr, "connected")
-	case "fetch":
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			panic(err)
-		}
-		go io.Copy(io.Discard, conn)
 	case "record":
 		record(os.Getenv("GAUZE_TEST_LEDGER"), os.Getenv("GAUZE_TEST_DIES"))
 	case "hold": // its stdin, without reading it

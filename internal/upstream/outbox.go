@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// outbox holds the bytes on their way to the server's stdin and knows, to the
-// byte, how far they got. No other file decides what was sent.
+// outbox holds the bytes on their way to the server's stdin and knows exactly how far they got. No
+// other file decides what was sent.
 type outbox struct {
 	mu       sync.Mutex
 	f        *stdinPipe
-	pending  []byte // not yet taken by the kernel; the end of room
+	pending  []byte // not yet written; the end of room
 	room     []byte
-	spare    []byte // the room that is not written from
-	queued   int64  // bytes ever put in
-	written  int64  // bytes ever taken by the kernel, or that may have been
-	flushing bool   // one goroutine at a time writes
+	spare    []byte // the buffer that is not being written from
+	queued   int64  // bytes ever queued
+	written  int64  // bytes that were, or may have been, written
+	flushing bool   // a goroutine is writing
 	moved    sync.Cond
 	err      error
-	broken   chan struct{} // closed at the first error
+	broken   chan struct{} // closed on the first error
 }
 
-// maxUnread is how many bytes may wait for a server that does not read before
-// its client is held up. It bounds memory: a pipe would hold 64 KiB.
+// maxUnread is how many bytes may wait for a server that does not read before its client is
+// blocked. It limits memory: a pipe would hold 64 KiB.
 const maxUnread = 32 << 20
 
 func newOutbox(f *stdinPipe) *outbox {
@@ -32,9 +32,9 @@ func newOutbox(f *stdinPipe) *outbox {
 	return o
 }
 
-// put puts one line, given in parts and with its line end, behind the others.
-// end is the position behind the message's closing brace in the stream of all
-// bytes. Nothing is turned away; await is what keeps the queue short.
+// put queues one line, given in parts and with its line end. end is the position after the closing
+// brace of the message in the stream of all bytes. Nothing is rejected; await keeps the queue
+// short.
 func (o *outbox) put(parts [][]byte) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,8 +58,8 @@ func (o *outbox) put(parts [][]byte) (end int64, err error) {
 	return o.queued - 1, nil
 }
 
-// flush writes what the pipe takes at once and leaves the rest to a goroutine
-// of its own, so the caller never waits for the server.
+// flush writes what the pipe accepts immediately and leaves the rest to a goroutine, so the caller
+// never waits for the server.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,33 +71,33 @@ func (o *outbox) write() {
 		return
 	}
 	n, err := o.f.tryWrite(o.pending)
-	o.took(n, err)
+	o.wrote(n, err)
 	if len(o.pending) > 0 && o.err == nil {
 		o.flushing = true
 		go o.drain()
 	}
 }
 
-func (o *outbox) took(n int, err error) {
+func (o *outbox) wrote(n int, err error) {
 	o.pending = o.pending[n:]
 	if len(o.pending) == 0 {
-		o.room = small(o.room)
+		o.room = shrunk(o.room)
 	}
 	o.count(n, err)
 }
 
-// count notes what the kernel took.
+// count records what was written.
 func (o *outbox) count(n int, err error) {
 	o.written += int64(n)
 	if err != nil && o.err == nil {
-		o.err = err // what was queued behind was not written either
+		o.err = err // what is queued was not written either
 		close(o.broken)
 	}
 	o.moved.Broadcast()
 }
 
-// await blocks while more than maxUnread waits for the server, as a full pipe
-// would. It returns when the server has read enough, or the pipe is broken.
+// await blocks while more than maxUnread bytes wait for the server, as a full pipe would. It
+// returns when the server has read enough or the pipe is broken.
 func (o *outbox) await() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,16 +108,16 @@ func (o *outbox) await() {
 	}
 }
 
-// small gives back what one huge message took.
-func small(room []byte) []byte {
+// shrunk returns room, or nil if one large message made it too big to keep.
+func shrunk(room []byte) []byte {
 	if cap(room) > 1<<20 {
 		return nil
 	}
 	return room[:0]
 }
 
-// drain waits for the server to read. It ends when nothing is pending or the
-// pipe is broken.
+// drain writes what is pending as the server reads it. It ends when nothing is pending or the pipe
+// is broken.
 func (o *outbox) drain() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -132,19 +132,18 @@ func (o *outbox) drain() {
 			batch = batch[n:]
 			o.count(n, err)
 		}
-		o.spare = small(room)
+		o.spare = shrunk(room)
 	}
 	o.flushing = false
 	o.moved.Broadcast()
 }
 
-// pieceSize is how much is written before we look whether the server reads:
-// what a pipe holds.
+// pieceSize is how much is written at a time: the capacity of a pipe.
 const pieceSize = 64 << 10
 
-// partingGrace is how long processes that were killed have to let go of the
-// pipe: a large one on a busy machine takes its time.
-const partingGrace = 500 * time.Millisecond
+// closePipeGrace is how long killed processes have to close the pipe. A large one on a busy machine
+// takes a while.
+const closePipeGrace = 500 * time.Millisecond
 
 // blocked reports whether bytes wait for the server to read.
 func (o *outbox) blocked() bool {
@@ -167,13 +166,12 @@ func (o *outbox) finish(deadline time.Time) {
 	o.moved.Broadcast()
 }
 
-// settle ends all writing to a server that is gone and returns how many bytes
-// it can have seen: the kernel took written of them, and never of these were
-// provably not read.
-func (o *outbox) settle() (written, never int64, proven bool) {
+// settle ends all writing to a server that has exited. It returns how many bytes were written and how
+// many of those were provably never read.
+func (o *outbox) settle() (written, unreadBytes int64, proven bool) {
 	o.finish(time.Unix(1, 0))
-	never, proven = o.f.unread() // may take a moment, and holds up nobody
+	unreadBytes, proven = o.f.unread() // may take a moment; no lock is held
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.written, never, proven
+	return o.written, unreadBytes, proven
 }

@@ -178,9 +178,9 @@ func TestOutboxGivesRoomBackAndTakesMoreOnceTheServerReads(t *testing.T) {
 		}
 		put(t, o, fmt.Sprintf("%d\n", round))
 		o.flush()
-		small := make([]byte, 2)
-		if _, err := io.ReadFull(server, small); err != nil || string(small) != fmt.Sprintf("%d\n", round) {
-			t.Fatalf("round %d: %q, %v", round, small, err)
+		shrunk := make([]byte, 2)
+		if _, err := io.ReadFull(server, shrunk); err != nil || string(shrunk) != fmt.Sprintf("%d\n", round) {
+			t.Fatalf("round %d: %q, %v", round, shrunk, err)
 		}
 	}
 	o.finish(time.Now().Add(time.Minute))

@@ -15,31 +15,31 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// pipes is the link to a process we started.
+// pipes is the link to a process that gauze started.
 type pipes struct {
 	*Conn
-	proc *process
-	out  *outbox
-	kin  family
-	rest int    // bytes read behind the end; of the reading goroutine
-	half []byte // the beginning of an unfinished line; of the reading goroutine
+	proc   *process
+	out    *outbox
+	family family
+	rest   int    // bytes read after the deadline; used by the reading goroutine
+	half   []byte // the beginning of an unfinished line; used by the reading goroutine
 
 	// Valid once the connection is done.
-	written int64
-	never   int64
-	proven  bool
+	written     int64
+	unreadBytes int64
+	proven      bool
 }
 
-// launch starts the server as generation number and begins to listen.
-func launchConn(spec launch.Spec, generation int, hear Reader, logs io.Writer, guard *guard) (*Conn, error) {
+// launchConn starts the server and begins to read its output.
+func launchConn(spec launch.Spec, generation int, reader Reader, logs io.Writer, guard *guard) (*Conn, error) {
 	guard.arm()
 	proc, err := start(spec)
 	if err != nil {
 		return nil, err
 	}
-	// Before anything else: from here on it must not survive us.
+	// First of all: from here on the server must not outlive gauze.
 	proc.guardedBy(guard)
-	c := newConn(generation, proc.started, hear, logs)
+	c := newConn(generation, proc.started, reader, logs)
 	p := &pipes{Conn: c, proc: proc, out: newOutbox(proc.stdin)}
 	c.link, c.pipes = p, p
 	go p.serve(guard)
@@ -58,36 +58,36 @@ func (p *pipes) starting() bool                                           { retu
 func (p *pipes) vitals() Vitals                                           { return p.proc.vitals() }
 func (p *pipes) pid() int                                                 { return p.proc.pid() }
 
-// settle waits for the end of a server that is just being killed.
+// settle waits for the exit of a server that is being killed.
 func (p *pipes) settle() {
-	if p.kin.dying(&p.proc.group) {
-		p.proc.endedWithin(noticeTime, p.done)
+	if p.family.dying(&p.proc.group) {
+		p.proc.endedWithin(launcherGrace, p.done)
 	}
 }
 
-// noticeTime is how long a launcher has to notice that its server is gone. If
-// it lives on, the process that ended was a helper.
-const noticeTime = 50 * time.Millisecond
+// launcherGrace is how long a launcher has to notice that its server is gone. If it keeps running,
+// the process that exited was a helper.
+const launcherGrace = 50 * time.Millisecond
 
 func (p *pipes) delivery(end int64) fault.Delivery {
 	if Seeded("offset-by-one") {
 		end += 2 // the message the server read last counts as unread
 	}
-	if end > p.written || p.proven && end > p.written-p.never {
+	if end > p.written || p.proven && end > p.written-p.unreadBytes {
 		return fault.Unsent
 	}
 	return fault.Unknown
 }
 
-// How long a pipe may stay open behind a dead server, held by a grandchild
-// that escaped the group's end.
+// drainGrace is how long a pipe may stay open after the server exited, held by a grandchild that
+// left the process group.
 const drainGrace = 250 * time.Millisecond
 
-// pipeMost is what can lie in a pipe: an escaped grandchild that writes on
-// must not be read for ever.
-const pipeMost = 1 << 20
+// maxPipeBytes is the capacity of a pipe. A grandchild that left the group and keeps writing is not
+// read beyond it.
+const maxPipeBytes = 1 << 20
 
-// serve owns the process from its start to the last byte.
+// serve owns the process from its start to its last byte.
 func (p *pipes) serve(guard *guard) {
 	var streams sync.WaitGroup
 	streams.Go(p.listen)
@@ -96,8 +96,8 @@ func (p *pipes) serve(guard *guard) {
 	select {
 	case <-p.proc.exited:
 	case <-p.out.broken:
-		// It is dying, or it closed its stdin and lives: then it can never be
-		// asked again.
+		// The server is exiting, or it closed its stdin and keeps running. Then it can receive no
+		// more requests.
 		if !p.proc.endedWithin(drainGrace, p.broken) {
 			p.End("it closed its stdin", true)
 			p.proc.stop(p.hurry)
@@ -105,8 +105,7 @@ func (p *pipes) serve(guard *guard) {
 	case <-p.broken:
 		select {
 		case <-p.hurry:
-			// Its stdin stays open: closing it would destroy the proof of
-			// what was never read.
+			// Its stdin stays open: closing it would destroy the proof of what was never read.
 		default:
 			p.out.finish(time.Now().Add(closeGrace))
 			p.proc.stdin.Close()
@@ -114,9 +113,9 @@ func (p *pipes) serve(guard *guard) {
 		p.proc.stop(p.hurry)
 	}
 	p.ended = time.Now()
-	p.proc.kill() // death is not the end of its children
+	p.proc.kill() // its children may have outlived it
 	guard.release()
-	// What the server wrote before it died counts: read to the end.
+	// What the server wrote before it exited counts: read to the end.
 	limit := time.Now().Add(drainGrace)
 	endReads(p.proc.stdout, limit)
 	endReads(p.proc.stderr, limit)
@@ -124,24 +123,24 @@ func (p *pipes) serve(guard *guard) {
 		p.proc.stdout.Close()
 	}
 	if Seeded("no-fence") {
-		defer streams.Wait() // declared dead before its last words are heard
+		defer streams.Wait() // declared dead before its last output is read
 	} else {
 		streams.Wait()
 	}
-	p.written, p.never, p.proven = p.out.settle()
+	p.written, p.unreadBytes, p.proven = p.out.settle()
 	p.proc.stdin.Close()
 	if !Seeded("no-fence") {
 		p.proc.stdout.Close()
 	}
 	p.proc.stderr.Close()
 
-	p.ending.Do(func() {}) // it is over: nobody gives it a reason any more
+	p.ending.Do(func() {}) // it is over: no reason may be set any more
 	state := p.proc.cmd.ProcessState
 	p.evidence = Evidence{
 		Stage: Started, Exit: state.String(), Code: state.ExitCode(), Signal: signalOf(state), Ran: p.ended.Sub(p.Started),
 		Stderr: p.stderr.lines(12), Stray: p.strays.lines, ByUs: p.reason, Used: p.used.Load(),
 	}
-	if first := time.Duration(p.spoke.Load()); first > 0 {
+	if first := time.Duration(p.firstMessage.Load()); first > 0 {
 		p.evidence.Stage, p.evidence.Served = Spoke, p.evidence.Ran-first
 	}
 	close(p.done)
@@ -154,8 +153,8 @@ func endReads(f *os.File, deadline time.Time) {
 	}
 }
 
-// listenToStderr keeps and passes on what the server logs. (io.Copy would take
-// 32 KB for that, for each of a hundred silent servers.)
+// listenToStderr keeps and passes on what the server logs. (io.Copy would use 32 KB for each of a
+// hundred silent servers.)
 func (p *pipes) listenToStderr() {
 	buf := make([]byte, 4<<10)
 	for {
@@ -177,31 +176,31 @@ func (p *pipes) listen() {
 		var long *wire.TooLong
 		switch {
 		case err == nil && len(bytes.TrimSpace(line)) > 0:
-			p.take(&in, line)
-		case err == nil: // an empty line says nothing
+			p.accept(&in, line)
+		case err == nil: // an empty line is ignored
 		case errors.As(err, &long):
-			p.hear.TooLong(p.Conn, long)
+			p.reader.TooLong(p.Conn, long)
 			if long.Endless {
-				p.End("it floods its stdout with a line that never ends", true)
+				p.End("it writes an endless line to its stdout", true)
 			}
 		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
 			p.strayLines(in.multi.giveUp())
 			if n := lines.Fragment(); n > 0 {
-				p.half = bytes.Clone(lines.Unfinished()[:min(n, keptStdout)])
+				p.half = bytes.Clone(lines.Unfinished()[:min(n, MaxStdoutBytes)])
 				p.stray(fmt.Appendf(nil, "(%d bytes of an unfinished line)", n))
 			}
-			p.hear.Rest(p.Conn)
-			// EOF is not death: a server that closed its stdout but lives can
-			// never answer again.
+			p.reader.Rest(p.Conn)
+			// EOF does not mean that it exited: a server that closed its stdout but keeps running
+			// can never answer again.
 			p.afterEOF()
 			return
 		default:
-			p.hear.Rest(p.Conn)
+			p.reader.Rest(p.Conn)
 			p.afterEOF()
 			return
 		}
 		if !lines.Buffered() {
-			p.hear.Rest(p.Conn)
+			p.reader.Rest(p.Conn)
 		}
 	}
 }
@@ -212,15 +211,15 @@ func (p *pipes) afterEOF() {
 	}
 }
 
-// incoming is what the reading goroutine keeps from line to line.
+// incoming is what the reading goroutine keeps between lines.
 type incoming struct {
-	messages []wire.Message // room, reused
+	messages []wire.Message // reused
 	multi    joiner
 }
 
-// take hands on the messages of one line. A line with anything else on it is
-// stray as a whole: nothing is salvaged by guessing.
-func (p *pipes) take(in *incoming, line []byte) {
+// accept passes on the messages on a line. A line with anything else on it is stray as a whole:
+// nothing is recovered by guessing.
+func (p *pipes) accept(in *incoming, line []byte) {
 	messages, ok := scanLine(in.messages[:0], line)
 	if !ok {
 		whole, strays := in.multi.add(line)
@@ -237,9 +236,9 @@ func (p *pipes) take(in *incoming, line []byte) {
 		return
 	}
 	in.messages = messages
-	p.speaks()
+	p.noteMessage()
 	for i := range messages {
-		p.hear.Message(p.Conn, &messages[i])
+		p.reader.Message(p.Conn, &messages[i])
 	}
 }
 
@@ -249,8 +248,8 @@ func (p *pipes) strayLines(lines [][]byte) {
 	}
 }
 
-// scanLine appends the messages on a line: one, or several if nothing else
-// stands between them, or the elements of a batch.
+// scanLine appends the messages on a line: one, several with nothing else between them, or the
+// elements of a batch.
 func scanLine(messages []wire.Message, line []byte) (_ []wire.Message, ok bool) {
 	parts := [][]byte{line}
 	if line[0] == '[' {
@@ -274,22 +273,22 @@ func scanLine(messages []wire.Message, line []byte) (_ []wire.Message, ok bool) 
 
 const maxBatch = 100
 
-// stamped notes the time of every byte: any byte is life.
+// stamped records the time of every byte.
 type stamped struct{ p *pipes }
 
 func (s stamped) Read(b []byte) (int, error) {
 	n, err := s.p.proc.stdout.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) && s.p.rest < pipeMost {
-		// Whoever hears us may have been held up past the deadline, by a
-		// client that did not read: what a dead server wrote still counts.
+	if errors.Is(err, os.ErrDeadlineExceeded) && s.p.rest < maxPipeBytes {
+		// The reader may have been blocked past the deadline by a client that did not read. What a
+		// dead server wrote still counts.
 		if n = tryRead(s.p.proc.stdout, b); n > 0 {
 			s.p.rest += n
 			err = nil
 		}
 	}
 	if n > 0 {
-		s.p.hears()
-		s.p.inMid.Store(b[n-1] != '\n')
+		s.p.noteByte()
+		s.p.midLine.Store(b[n-1] != '\n')
 	}
 	return n, err
 }

@@ -11,21 +11,20 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// process is a started server with its three pipes. It leads its own process
-// group, so that everything it starts can be ended with it.
+// process is a started server with its three pipes. It leads a process group of its own, so that
+// everything it starts can be ended with it.
 type process struct {
 	cmd     *exec.Cmd
-	stdin   *stdinPipe // we write
-	stdout  *os.File   // we read
-	stderr  *os.File   // we read
+	stdin   *stdinPipe // gauze writes
+	stdout  *os.File   // gauze reads
+	stderr  *os.File   // gauze reads
 	started time.Time
 	exited  chan struct{} // closed once the leader was reaped
-	group                 // platform: what we need to signal everyone
+	group                 // the platform's handle on all its processes
 }
 
-// start launches the server. Files are handed over as they are, so no
-// goroutine of os/exec stands between the server and us, and Wait returns at
-// the leader's exit even if a grandchild holds a pipe.
+// start launches the server. It passes files, so that os/exec needs no goroutine to copy, and Wait
+// returns when the leader exits even if a grandchild holds a pipe.
 func start(spec launch.Spec) (_ *process, err error) {
 	if spec.Dir != "" {
 		if info, err := os.Stat(spec.Dir); err != nil || !info.IsDir() {
@@ -37,7 +36,7 @@ func start(spec launch.Spec) (_ *process, err error) {
 		return nil, err
 	}
 	p := &process{exited: make(chan struct{})}
-	var theirs [3]*os.File // of the server: a nil one may be closed
+	var theirs [3]*os.File // the server's ends; closing a nil one is harmless
 	defer func() {
 		for _, file := range theirs {
 			file.Close()
@@ -80,8 +79,8 @@ func start(spec launch.Spec) (_ *process, err error) {
 	return p, nil
 }
 
-// locate finds the program: a bare name in the server's own PATH, anything else
-// where it says, seen from the server's own directory.
+// locate finds the program: a bare name in the server's own PATH, a path relative to the server's
+// own directory.
 func locate(spec launch.Spec) (path string, err error) {
 	command := spec.Command
 	switch {
@@ -98,8 +97,7 @@ func locate(spec launch.Spec) (path string, err error) {
 	return filepath.Abs(path)
 }
 
-// lookPath is exec.LookPath with the PATH of an environment that may not be
-// ours.
+// lookPath is exec.LookPath with the PATH of env.
 func lookPath(name string, env []string) (string, error) {
 	path, ours := pathOfEnvironment(env), os.Getenv("PATH")
 	if path != ours && path != "" { // without one, the system has a default of its own
@@ -114,8 +112,8 @@ func lookPath(name string, env []string) (string, error) {
 	return found, err
 }
 
-// lookBeyondHere finds a program in the absolute directories of a PATH: a name
-// does not mean a file of the current directory.
+// lookBeyondHere finds a program in the absolute directories of a PATH, never in the current
+// directory.
 func lookBeyondHere(name, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
@@ -128,14 +126,14 @@ func lookBeyondHere(name, path string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// WorkdirError says that the directory, not the command, is missing.
+// WorkdirError reports that the working directory, not the command, is missing.
 type WorkdirError struct{ Dir string }
 
 func (e *WorkdirError) Error() string {
 	return fmt.Sprintf("working directory \"%s\" does not exist", e.Dir)
 }
 
-// close closes our ends of the pipes.
+// close closes gauze's ends of the pipes.
 func (p *process) close() {
 	if p.stdin != nil {
 		p.stdin.Close()
@@ -146,21 +144,20 @@ func (p *process) close() {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// The stop ladder: a server gets the chance to end by itself, then to clean
-// up, then none.
+// A server can exit by itself when its stdin is closed, then it is terminated, then killed.
 const (
 	closeGrace = 2 * time.Second // after its stdin was closed
 	termGrace  = 3 * time.Second // after SIGTERM
 )
 
-// StopMost is how long it takes at most to end a server: what is queued for it
-// gets its time, then the ladder, then its last words.
-const StopMost = closeGrace + closeGrace + termGrace + drainGrace
+// MaxStopTime is the longest time that ending a server takes: writing what is queued, the steps
+// above, reading its last output.
+const MaxStopTime = closeGrace + closeGrace + termGrace + drainGrace
 
-// stop takes the ladder and returns when the leader is reaped and the group is
-// gone. A close of hurry skips the wait for a voluntary end.
+// stop ends the server and returns when the leader was reaped and the group is gone. Closing hurry
+// skips the wait for a voluntary exit.
 func (p *process) stop(hurry <-chan struct{}) {
-	defer p.kill() // whoever is left of the group
+	defer p.kill() // what is left of the group
 	if p.endedWithin(closeGrace, hurry) {
 		return
 	}

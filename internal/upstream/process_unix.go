@@ -20,14 +20,14 @@ func (g *group) adopt(cmd *exec.Cmd) error {
 	return nil
 }
 
-// terminate asks. A stopped process would keep SIGTERM pending for ever, so it
-// is continued, but only then: the other way round it would go on for a moment
-// and read what it was sent while it was stopped.
+// terminate sends SIGTERM. A stopped process would keep it pending indefinitely, so SIGCONT
+// follows. In the opposite order the process would run for a moment and read what it was sent while
+// stopped.
 func (g *group) terminate() {
 	syscall.Kill(-g.id, syscall.SIGTERM)
 	syscall.Kill(-g.id, syscall.SIGCONT)
 }
 
-// kill does not ask. The group's id stays ours as long as one member lives or
-// the leader is not reaped; a group that is gone is no error.
+// kill sends SIGKILL. The group's id is not reused while a member runs or the leader is not reaped;
+// a group that is gone is not an error.
 func (g *group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }

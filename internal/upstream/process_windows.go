@@ -13,19 +13,18 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a Job Object: it ends with its last handle, so the server and all
-// it started end with us even if we are killed.
+// group is a Job Object. It ends with its last handle, so the server and everything it started end
+// with gauze even if gauze is killed.
 type group struct {
 	mu      sync.Mutex
-	job     windows.Handle // 0 if the system refused one, or once it was killed
-	process windows.Handle // the server; while it is open, its id is not used again
+	job     windows.Handle // 0 if the system refused to create one, or after kill
+	process windows.Handle // the server; while the handle is open, its id is not reused
 }
 
-// prepare has the process created suspended: it must not start another one
-// before it is in the job.
+// prepare makes the process start suspended: it must not start a process before it is in the job.
 func (g *group) prepare(cmd *exec.Cmd) error {
-	// A new group keeps a Ctrl-C at our console from reaching the server
-	// before we had the chance to stop it in order.
+	// In a new group, Ctrl-C on gauze's console does not reach the server before gauze can stop it
+	// in order.
 	cmd.SysProcAttr = &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED}
 	return throughInterpreter(cmd)
 }
@@ -76,8 +75,8 @@ var jobLimits = windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 // assignToJob is a variable so that a test can make it fail.
 var assignToJob = windows.AssignProcessToJobObject
 
-// terminate: Windows has no SIGTERM for a process without a console; the
-// server had its chance when its stdin was closed.
+// terminate kills: Windows has no SIGTERM for a process without a console. The server had its
+// chance when its stdin was closed.
 func (g *group) terminate() { g.kill() }
 
 // kill ends every process of the server.
@@ -98,8 +97,8 @@ func (g *group) kill() {
 	}
 }
 
-// killTree ends a process and those it started. What is below a process that
-// has ended by itself is not found: only a job knows it.
+// killTree ends a process and those it started. Processes whose parent has exited are not found:
+// only a job knows them.
 func killTree(leader windows.Handle) {
 	family := []windows.Handle{leader}
 	parents := map[uint32]windows.Handle{}
@@ -119,7 +118,7 @@ func killTree(leader windows.Handle) {
 			}
 			defer windows.CloseHandle(child)
 			if created(child) < created(above) {
-				continue // the id of its parent was used again
+				continue // the parent's id was reused
 			}
 			parents[pid] = child
 			family = append(family, child)
@@ -155,9 +154,9 @@ func created(process windows.Handle) int64 {
 	return creation.Nanoseconds()
 }
 
-// throughInterpreter has a batch file run by the command interpreter. npx, uvx
-// and others are batch files on Windows (npx.cmd); the interpreter reads its
-// line by its own rules, so we write it.
+// throughInterpreter runs a batch file with the command interpreter. npx, uvx and others are batch
+// files on Windows (npx.cmd). The interpreter parses its command line by its own rules, so gauze
+// builds it.
 func throughInterpreter(cmd *exec.Cmd) error {
 	// The system ignores dots and spaces at the end of a path.
 	switch strings.ToLower(filepath.Ext(strings.TrimRight(cmd.Path, " ."))) {
@@ -177,15 +176,15 @@ func throughInterpreter(cmd *exec.Cmd) error {
 	return nil
 }
 
-// maxInterpreterLine is how long a line the interpreter accepts.
+// maxInterpreterLine is the longest command line that the interpreter accepts.
 const maxInterpreterLine = 8191
 
-// interpreterLine returns the line that runs a batch file.
+// interpreterLine returns the command line that runs a batch file.
 func interpreterLine(batch string, args []string) (string, error) {
 	words := []string{`"` + keepPercent(batch) + `"`}
 	for i, arg := range args {
 		if strings.ContainsAny(arg, "\r\n\x00") {
-			return "", fmt.Errorf("argument %d, %q, contains a line break or a NUL: a batch file (%s) cannot be given that",
+			return "", fmt.Errorf("argument %d, %q, contains a line break or a NUL: a batch file (%s) cannot receive it",
 				i+1, arg, filepath.Base(batch))
 		}
 		words = append(words, quoteForBatch(arg))
@@ -199,12 +198,11 @@ func interpreterLine(batch string, args []string) (string, error) {
 	return line, nil
 }
 
-// quoteForBatch quotes one word so that the program behind a batch file gets
-// it as it is. Two parsers read it: the interpreter, twice, for which each
-// quote opens or closes a quotation, and the C runtime of the program, for
-// which a doubled quote is a quote and a backslash means itself except before
-// one. Doubling keeps the interpreter's count even, so nothing of the word is
-// ever outside of a quotation.
+// quoteForBatch quotes one argument so that the program run by a batch file receives it unchanged.
+// Two parsers read it: the interpreter, twice, for which each quote opens or closes a quotation,
+// and the program's C runtime, for which a doubled quote is a quote and a backslash is literal
+// except before one. Doubling keeps the interpreter's count even, so no part of the argument is
+// outside of a quotation.
 func quoteForBatch(word string) string {
 	var out strings.Builder
 	out.WriteByte('"')
@@ -225,7 +223,7 @@ func quoteForBatch(word string) string {
 	return keepPercent(out.String())
 }
 
-// keepPercent keeps the interpreter from expanding %NAME%. After each percent
-// sign stands an expansion of nothing, an empty part of the current folder, so
-// that no name is between two of them.
+// keepPercent keeps the interpreter from expanding %NAME%. An expansion to nothing (an empty
+// substring of the current directory) follows each percent sign, so that no name is between two of
+// them.
 func keepPercent(text string) string { return strings.ReplaceAll(text, `%`, `%%cd:~,%`) }

@@ -72,7 +72,7 @@ func withoutJobs(t *testing.T) {
 func TestAServerWithoutAJobEnds(t *testing.T) {
 	withoutJobs(t)
 	c := launched(t, behaving("parent"))
-	pid := holder(t, func() string { return string(c.stderr.tail(keptStderr)) })
+	pid := holder(t, func() string { return string(c.stderr.tail(MaxStderrBytes)) })
 	c.End("the test is over", true)
 	<-c.Done()
 	if runs(pid, time.Minute) {
@@ -94,7 +94,7 @@ func TestAnEscapedProcessProvesNothing(t *testing.T) {
 	}
 	c.Flush()
 	<-c.Done()
-	pid := holder(t, func() string { return string(c.stderr.tail(keptStderr)) })
+	pid := holder(t, func() string { return string(c.stderr.tail(MaxStderrBytes)) })
 	if !runs(pid, 0) {
 		t.Fatal("nothing escaped: the test proves nothing")
 	}
@@ -134,7 +134,7 @@ func TestNothingEscapesAJob(t *testing.T) {
 	}
 	c.Flush()
 	<-c.Done()
-	if runs(holder(t, func() string { return string(c.stderr.tail(keptStderr)) }), time.Minute) {
+	if runs(holder(t, func() string { return string(c.stderr.tail(MaxStderrBytes)) }), time.Minute) {
 		t.Error("a process escaped the job")
 	}
 	if c.Delivery(end) != fault.Unsent {
@@ -145,7 +145,7 @@ func TestNothingEscapesAJob(t *testing.T) {
 // A launcher whose server ends below it is seen before it has noticed.
 func TestFamilySeesAProcessThatEnded(t *testing.T) {
 	c := launched(t, behaving("parent"))
-	pid := holder(t, func() string { return string(c.stderr.tail(keptStderr)) })
+	pid := holder(t, func() string { return string(c.stderr.tail(MaxStderrBytes)) })
 	var f family
 	if f.dying(&c.pipes.proc.group) || f.dying(&c.pipes.proc.group) {
 		t.Error("a healthy server looks as if it were dying")
@@ -173,7 +173,7 @@ func TestVitalsOfAServerThatIsGoneAreUnknown(t *testing.T) {
 }
 
 // runs reports whether a process still runs after wait. One that was ended may
-// take a moment.
+// accept a moment.
 func runs(pid int, wait time.Duration) bool {
 	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {

@@ -12,34 +12,33 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// Program is what was to be started, as it lies on the disk: the system says
-// ENOENT for a command, an interpreter and a folder alike.
+// Program is the program to be started, as found on disk. The system reports ENOENT for a missing
+// command, interpreter and directory alike.
 type Program struct {
 	Asked      string // as configured
-	Path       string // the file; empty: none was found
+	Path       string // the file; empty if none was found
 	Exists     bool
-	Directory  bool // it is a folder
-	Dangling   bool // it is a link to nothing
+	Directory  bool // it is a directory
+	Dangling   bool // it is a symbolic link to a missing file
 	Executable bool
-	Shim       bool // a batch file (npx.cmd), which only an interpreter can run
+	Shim       bool // a batch file (npx.cmd), which needs the command interpreter
 
-	Dir       string // the working directory; empty: ours
+	Dir       string // the working directory; empty for gauze's own
 	DirExists bool
 
-	// What has to be there to run it: the program its first line names, or
-	// the loader of a binary.
-	Interpreter       string // as it is written there; of `env NAME` the NAME
-	InterpreterPath   string // where it is; empty: nowhere
-	InterpreterReturn bool   // the first line ends as lines do on Windows, which is taken for a part of the name
+	// What is needed to run it: the interpreter in the first line of a script, or the loader of a
+	// binary.
+	Interpreter       string // as written there; NAME for `env NAME`
+	InterpreterPath   string // where it is; empty if it was not found
+	InterpreterReturn bool   // the first line ends with a carriage return, which counts as part of the name
 
-	Format  string // "script", "elf", "mach-o", "pe"; empty: none that is known
-	Arch    string // as Go names it, several joined with +; empty: not known
-	Foreign bool   // made for another system or processor than this
+	Format  string // "script", "elf", "mach-o", "pe"; empty if not recognized
+	Arch    string // Go's name, several joined with +; empty if not known
+	Foreign bool   // built for a different system or processor
 }
 
-// inspect looks at what start would start. It reads a few bytes and runs
-// nothing.
-func inspect(spec launch.Spec) Program {
+// Inspect examines what start would start. It reads a few bytes and runs nothing.
+func Inspect(spec launch.Spec) Program {
 	p := Program{Asked: spec.Command, Dir: spec.Dir, DirExists: true}
 	if spec.Dir != "" {
 		info, err := os.Stat(spec.Dir)
@@ -64,14 +63,14 @@ func inspect(spec launch.Spec) Program {
 	case ".cmd", ".bat":
 		p.Shim = true
 	}
-	if info.Mode().IsRegular() { // opening a pipe would wait for its other end
+	if info.Mode().IsRegular() { // opening a pipe would block
 		p.read(spec)
 	}
 	return p
 }
 
-// unusable finds the file that would be started if it could be: the first of
-// that name, executable or not.
+// unusable finds the file that would be started if it could be: the first with that name,
+// executable or not.
 func unusable(spec launch.Spec) string {
 	command := spec.Command
 	if command == "" {
@@ -96,7 +95,7 @@ func unusable(spec launch.Spec) string {
 	return ""
 }
 
-// read looks into the file.
+// read examines the file.
 func (p *Program) read(spec launch.Spec) {
 	file, err := os.Open(p.Path)
 	if err != nil {
@@ -153,7 +152,7 @@ func (p *Program) shebang(text []byte, spec launch.Spec) {
 	p.InterpreterPath = lookIn(pathOfEnvironment(spec.Environment()), p.Interpreter)
 }
 
-// lookIn finds a command in a list of folders, as env does.
+// lookIn finds a command in a list of directories, as env does.
 func lookIn(list, name string) string {
 	for _, dir := range filepath.SplitList(list) {
 		if path := filepath.Join(dir, name); isExecutable(path) {
@@ -163,8 +162,7 @@ func lookIn(list, name string) string {
 	return ""
 }
 
-// pathOfEnvironment is the PATH a process with this environment sees: the last
-// one counts, as os/exec has it.
+// pathOfEnvironment returns the PATH of an environment. The last one counts, as in os/exec.
 func pathOfEnvironment(environ []string) (path string) {
 	for _, pair := range environ {
 		if name, value, _ := strings.Cut(pair, "="); name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
@@ -189,7 +187,8 @@ func nativeFormat() string {
 	return "elf"
 }
 
-// runsHere allows for what systems run besides their own.
+// runsHere reports whether this system runs programs for one of the architectures, natively or
+// emulated.
 func runsHere(archs string) bool {
 	for arch := range strings.SplitSeq(archs, "+") {
 		switch {
@@ -205,8 +204,8 @@ func runsHere(archs string) bool {
 
 var elfArchs = map[uint16]string{3: "386", 8: "mips", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64", 258: "loong64"}
 
-// elf reads the processor and the loader, whose absence (a program made for
-// musl on a system of glibc) is another ENOENT.
+// elf reads the architecture and the loader. A missing loader (a program for musl on a glibc
+// system) is also reported as ENOENT.
 func (p *Program) elf(head []byte, file io.ReaderAt) {
 	if len(head) < 64 {
 		return
@@ -217,7 +216,7 @@ func (p *Program) elf(head []byte, file io.ReaderAt) {
 	}
 	p.Arch = elfArchs[order.Uint16(head[18:])]
 	if head[4] != 2 {
-		return // of 32 bits: the fields are elsewhere, and hardly anybody has one
+		return // 32-bit files have a different layout and are rare
 	}
 	table, size, count := order.Uint64(head[32:]), int(order.Uint16(head[54:])), int(order.Uint16(head[56:]))
 	if size < 56 || table > 1<<30 {
@@ -236,7 +235,7 @@ func (p *Program) elf(head []byte, file io.ReaderAt) {
 		if length < 2 || length > 256 || at > 1<<40 {
 			return
 		}
-		name := make([]byte, length-1) // without its zero byte
+		name := make([]byte, length-1) // without its terminating zero
 		if _, err := file.ReadAt(name, int64(at)); err == nil {
 			p.Interpreter = string(name)
 			if _, err := os.Stat(p.Interpreter); err == nil {
@@ -271,7 +270,7 @@ func (p *Program) macho(head []byte) {
 		p.Format, p.Arch = "mach-o", machoArchs[binary.LittleEndian.Uint32(head[4:])]
 	case binary.BigEndian.Uint32(head) == fat:
 		count := binary.BigEndian.Uint32(head[4:])
-		if count == 0 || count > 20 { // Java's classes begin with the same, and then with a version from 45 on
+		if count == 0 || count > 20 { // Java class files have the same magic number, followed by a version from 45 on
 			return
 		}
 		p.Format = "mach-o"

@@ -8,8 +8,8 @@ import (
 	"net/url"
 )
 
-// unreachable reports whether an error means that no connection was made, and
-// says why without the address that net/http puts in front.
+// unreachable reports whether err means that no connection was made, and returns the reason without
+// the address that net/http puts before it.
 func unreachable(err error) (reason error, dead bool) {
 	if err == nil {
 		return nil, false
@@ -27,8 +27,8 @@ func unreachable(err error) (reason error, dead bool) {
 	return nil, false
 }
 
-// untrusted: the server's certificate, or its TLS, is not what it must be. No
-// try heals that, and none goes without.
+// untrusted reports whether the server's certificate or TLS is invalid. A retry cannot fix that,
+// and gauze never connects without verification.
 func untrusted(err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -42,7 +42,7 @@ func untrusted(err error) bool {
 		errors.As(err, &invalid) || errors.As(err, &record) || errors.As(err, &alert)
 }
 
-// notFoundHost: the name has no address.
+// notFoundHost reports whether the host name has no address.
 func notFoundHost(err error) bool {
 	var dns *net.DNSError
 	return errors.As(err, &dns) && dns.IsNotFound

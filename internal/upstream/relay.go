@@ -6,12 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// relay passes bytes on without ever holding up the one who writes them: a
-// server whose stderr is not read blocks. What comes faster than it can leave,
-// or faster than anybody could want, is dropped and counted.
+// relay passes bytes on without blocking the writer: a server blocks when its stderr is not read.
+// Bytes that arrive faster than they can be written, or faster than relayRate, are dropped and
+// counted.
 type relay struct {
 	w       io.Writer
 	mu      sync.Mutex
@@ -26,7 +28,7 @@ type relay struct {
 const (
 	relayBuffer = 256 << 10
 	relayBurst  = 1 << 20   // a long stack trace, a verbose start
-	relayRate   = 256 << 10 // bytes a second after that
+	relayRate   = 256 << 10 // bytes per second after that
 )
 
 func newRelay(w io.Writer) *relay {
@@ -44,7 +46,7 @@ func (r *relay) Write(b []byte) (int, error) {
 	}
 	r.buf = append(r.buf, b...)
 	if !r.running && len(b) > 0 {
-		r.running = true // the first word: many servers never say one
+		r.running = true // on the first output: many servers never write any
 		go r.serve()
 	}
 	r.more.Signal()
@@ -53,7 +55,7 @@ func (r *relay) Write(b []byte) (int, error) {
 
 func (r *relay) serve() {
 	defer close(r.done)
-	allowed, at := float64(relayBurst), time.Now()
+	limiter := rate.NewLimiter(relayRate, relayBurst)
 	server := disowner{w: r.w}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,18 +77,16 @@ func (r *relay) serve() {
 			fmt.Fprintf(r.w, "\n%s %d bytes of the server's stderr were skipped\n", fault.LogMark, dropped)
 		}
 		server.Write(batch)
-		now := time.Now()
-		allowed = min(relayBurst, allowed+now.Sub(at).Seconds()*relayRate) - float64(len(batch))
-		at = now
-		if allowed < 0 {
-			r.rest(time.Duration(-allowed / relayRate * float64(time.Second)))
-		}
+		r.rest(limiter.ReserveN(time.Now(), len(batch)).Delay())
 		r.mu.Lock()
 	}
 }
 
-// rest lets a flood pass by; a close ends it.
+// rest waits while a flood passes. close ends the wait.
 func (r *relay) rest(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	timer := time.AfterFunc(d, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -101,10 +101,10 @@ func (r *relay) rest(d time.Duration) {
 	}
 }
 
-// relayGrace: a reader of our stderr that does not read must not keep us.
-const relayGrace = 200 * time.Millisecond
+// relayCloseTimeout limits how long a reader of gauze's stderr that does not read can delay close.
+const relayCloseTimeout = 200 * time.Millisecond
 
-// close passes on what is left, if that goes quickly.
+// close passes on what is left if that is possible within relayCloseTimeout.
 func (r *relay) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -116,6 +116,6 @@ func (r *relay) close() {
 	}
 	select {
 	case <-r.done:
-	case <-time.After(relayGrace):
+	case <-time.After(relayCloseTimeout):
 	}
 }

@@ -18,41 +18,41 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// Remote is what all connections to one URL share: the pool of TCP
-// connections, and how the server turned out to speak.
+// Remote is shared by all connections to one URL: the pool of TCP connections, and the transport
+// that the server uses.
 type Remote struct {
-	address atomic.Pointer[url.URL]
-	header  []launch.Header
-	client  *http.Client
-	way     atomic.Int32            // one of the ways
-	served  atomic.Bool             // a request of some client was answered
-	moved   atomic.Pointer[url.URL] // where a redirect led; nil: nowhere
-	secrets remoteSecrets           // of the headers and the address
-	opaque  bool                    // client's transport is not ours: when a request is written is not known
+	address   atomic.Pointer[url.URL]
+	header    []launch.Header
+	client    *http.Client
+	transport atomic.Int32            // untried, streamable or httpSSE
+	served    atomic.Bool             // a request of some client was answered
+	moved     atomic.Pointer[url.URL] // the target of a redirect; nil if there was none
+	secrets   remoteSecrets           // the values of the headers and secrets in the address
+	opaque    bool                    // the client has a caller's transport: when a request is written is not known
 
-	authorize func(context.Context, *http.Request, *http.Response) error // see Access
-	patient   time.Duration                                              // from the first byte of an answer to the end of its header
+	authorize  func(context.Context, *http.Request, *http.Response) error // see Access
+	headerWait time.Duration                                              // maximum time from the first byte of a response to the end of its header
 }
 
-// The ways a server can speak over HTTP. They are found out by trying, once.
+// The transports of MCP over HTTP. The one a server uses is detected by trying.
 const (
 	untried    = iota
-	streamable // POST, answered by JSON or a stream
-	twoWays    // HTTP+SSE of 2024-11-05: POST there, answers on a GET stream
+	streamable // POST, answered with JSON or a stream
+	httpSSE    // HTTP+SSE of 2024-11-05: responses come on a GET stream
 )
 
-// Limits of what a server may do to us before it has answered.
+// Limits on a server before it has answered.
 const (
-	connectTimeout = 5 * time.Second  // the system's own would be minutes
-	headerTimeout  = 10 * time.Second // a header that takes longer is meant to hold us up
-	headerMost     = 64 << 10
-	idleConns      = 64 // kept open between calls
+	connectTimeout = 5 * time.Second  // the system's own timeout is minutes
+	headerTimeout  = 10 * time.Second // a header that takes longer is an attack
+	maxHeaderBytes = 64 << 10
+	maxIdleConns   = 64 // kept open between calls
 )
 
-// NewRemote prepares to reach the server of a spec with a URL.
+// NewRemote prepares to reach the server at the URL of spec.
 func NewRemote(spec launch.Spec) (*Remote, error) { return newRemote(spec, nil) }
 
-// newRemote is NewRemote with a say about every address before it is dialled.
+// newRemote is NewRemote with allow, which decides about every address before it is dialled.
 func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, error) {
 	if err := launch.CheckURL(spec.URL); err != nil {
 		return nil, err
@@ -66,10 +66,10 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	checked := *dialer
 	checked.Control = Control(allow)
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, // which leaves loopback out
+		Proxy: http.ProxyFromEnvironment, // which leaves out loopback addresses
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			through := &checked
-			if address == proxy { // the user's own; it resolves the server's name, not we
+			if address == proxy { // configured by the user; it resolves the server's name
 				through = dialer
 			}
 			conn, err := through.DialContext(ctx, network, address)
@@ -79,24 +79,23 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 			return &watchedConn{Conn: conn}, nil
 		},
 		TLSHandshakeTimeout:    connectTimeout,
-		MaxResponseHeaderBytes: headerMost,
-		MaxIdleConnsPerHost:    idleConns,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConnsPerHost:    maxIdleConns,
 		IdleConnTimeout:        90 * time.Second,
 		ForceAttemptHTTP2:      true,
-		// One connection serves everybody there, so one that went silent has to
-		// be noticed: a cancelled request does not close it.
+		// With HTTP/2 one connection serves all requests, so a dead one must be detected: canceling
+		// a request does not close it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
-		// A thousand sessions may have a thousand streams that are silent most
-		// of the time.
+		// A thousand sessions may have a thousand streams that are idle most of the time.
 		ReadBufferSize:  4 << 10,
 		WriteBufferSize: 4 << 10,
 	}
 	if address.Scheme == "https" {
 		transport.TLSClientConfig = &tls.Config{RootCAs: extraRoots()}
 	}
-	remote := &Remote{header: spec.Header, patient: headerTimeout, client: &http.Client{
+	remote := &Remote{header: spec.Header, headerWait: headerTimeout, client: &http.Client{
 		Transport: transport,
-		// Go would follow to any host, with the body and every header but a few.
+		// By default, net/http would follow to any host, with the body and almost every header.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	remote.secrets.init(spec.Secrets())
@@ -104,8 +103,8 @@ func newRemote(spec launch.Spec, allow func(netip.AddrPort) error) (*Remote, err
 	return remote, nil
 }
 
-// Control returns a function for a net.Dialer that asks allow about each address after
-// its name was resolved, so that no later answer of a name server gets around it.
+// Control returns a function for net.Dialer that asks allow about each address after name
+// resolution, so that a later DNS response cannot get around it.
 func Control(allow func(netip.AddrPort) error) func(network, address string, _ syscall.RawConn) error {
 	if allow == nil {
 		return nil
@@ -119,8 +118,7 @@ func Control(allow func(netip.AddrPort) error) func(network, address string, _ s
 	}
 }
 
-// proxyOf returns the host and port of the proxy that requests to an address go
-// through, or nothing.
+// proxyOf returns the host and port of the proxy for requests to an address, or "".
 func proxyOf(to *url.URL) string {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: to})
 	if err != nil || proxy == nil {
@@ -133,22 +131,22 @@ func proxyOf(to *url.URL) string {
 	return net.JoinHostPort(proxy.Hostname(), port)
 }
 
-// watchedConn remembers that a write failed: what it held did not all reach
-// the system, let alone the server. And it remembers what somebody says first
-// who does not speak HTTP: while we still write, that is easily lost.
+// watchedConn records that a write failed, which means that not all of it reached the system, let
+// alone the server. It also records the first bytes from a peer that does not speak HTTP: net/http
+// often loses them while it is still writing.
 type watchedConn struct {
 	net.Conn
-	spilt atomic.Bool
-	heard atomic.Bool
-	alien atomic.Pointer[string]
+	writeFailed atomic.Bool
+	hasRead     atomic.Bool
+	nonHTTP     atomic.Pointer[string]
 }
 
 func (c *watchedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && !c.heard.Swap(true) {
+	if n > 0 && !c.hasRead.Swap(true) {
 		const http, few = "HTTP/", 80
 		if first := string(b[:min(n, few)]); !strings.HasPrefix(first, http[:min(len(http), n)]) {
-			c.alien.Store(&first)
+			c.nonHTTP.Store(&first)
 		}
 	}
 	return n, err
@@ -157,29 +155,29 @@ func (c *watchedConn) Read(b []byte) (int, error) {
 func (c *watchedConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
-		c.spilt.Store(true)
+		c.writeFailed.Store(true)
 	}
 	return n, err
 }
 
-// reason is why a request failed: somebody who does not speak HTTP is hung up
-// on, and who still writes then would blame the connection.
+// reason returns why a request failed. A peer that does not speak HTTP is disconnected, and the
+// write that fails then would hide it.
 func (c *watchedConn) reason(err error) error {
-	if c == nil || c.alien.Load() == nil {
+	if c == nil || c.nonHTTP.Load() == nil {
 		return err
 	}
-	first, _, _ := strings.Cut(*c.alien.Load(), "\r\n")
-	return fmt.Errorf("malformed HTTP response %q", first) // as net/http has it
+	first, _, _ := strings.Cut(*c.nonHTTP.Load(), "\r\n")
+	return fmt.Errorf("malformed HTTP response %q", first) // the wording of net/http
 }
 
-// watched is our connection if nothing but the request is written to it. TLS
-// writes for itself: that its goodbye fails says nothing about the request.
+// watched returns the watchedConn if nothing but the request is written to it. TLS writes alerts of
+// its own: a failed close_notify says nothing about the request.
 func watched(conn net.Conn) *watchedConn {
 	own, _ := conn.(*watchedConn)
 	return own
 }
 
-// to is where requests go.
+// to returns where requests go.
 func (r *Remote) to() *url.URL {
 	if moved := r.moved.Load(); moved != nil {
 		return moved
@@ -187,8 +185,8 @@ func (r *Remote) to() *url.URL {
 	return r.address.Load()
 }
 
-// extraRoots honours SSL_CERT_FILE on every system: Go does by itself on some.
-// nil: the system's roots.
+// extraRoots returns the certificates of SSL_CERT_FILE, which Go reads by itself only on some
+// systems, in addition to the system's. nil means the system's.
 func extraRoots() *x509.CertPool {
 	file := os.Getenv("SSL_CERT_FILE")
 	if file == "" {
@@ -204,11 +202,11 @@ func extraRoots() *x509.CertPool {
 	return pool
 }
 
-// Close gives up the connections nobody uses.
+// Close closes the idle connections.
 func (r *Remote) Close() { r.client.CloseIdleConnections() }
 
-// Reach reports whether the server's host, or the proxy before it, takes
-// connections, without saying anything to it.
+// Reach reports whether the server's host, or the proxy before it, accepts connections. It sends
+// nothing.
 func (r *Remote) Reach(ctx context.Context) error {
 	to := r.address.Load()
 	if proxy, err := http.ProxyFromEnvironment(r.request(ctx, http.MethodGet, to)); err == nil && proxy != nil {
@@ -216,7 +214,7 @@ func (r *Remote) Reach(ctx context.Context) error {
 	}
 	port := to.Port()
 	if port == "" {
-		port = to.Scheme // http and https are names of their ports
+		port = to.Scheme // "http" and "https" are also names of ports
 	}
 	conn, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(ctx, "tcp", net.JoinHostPort(to.Hostname(), port))
 	if err != nil {
@@ -225,8 +223,7 @@ func (r *Remote) Reach(ctx context.Context) error {
 	return conn.Close()
 }
 
-// request makes one with the user's headers; what the protocol says comes on
-// top of them.
+// request returns a request with the user's headers. The headers of the protocol are added to it.
 func (r *Remote) request(ctx context.Context, method string, to *url.URL) *http.Request {
 	req := (&http.Request{Method: method, URL: to, Host: to.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}).WithContext(ctx)
 	for _, h := range r.header {
@@ -243,5 +240,5 @@ func (r *Remote) request(ctx context.Context, method string, to *url.URL) *http.
 	return req
 }
 
-// sameOrigin: only there may a request be sent on to.
+// sameOrigin reports whether a request may be redirected from a to b.
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -13,20 +13,27 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Restart says how eagerly a server is brought back. The zero value holds the
-// defaults.
+// Restart configures how a server is restarted. The zero value has the defaults.
 //
-// Only generations that were of no use count against it: those that answered
-// no client and did not stay up for Healthy. A useful one is restarted
-// immediately, whatever the rate.
+// Only useless generations count against the limit: those that answered no client and did not stay
+// up for Healthy. A useful one is restarted immediately.
 type Restart struct {
-	Backoff time.Duration // bounds the random wait before the second restart, x2 for each further one; default 200 ms, negative: none
-	Cap     time.Duration // of one wait; default 30 s
-	Limit   int           // useless generations within Period before a pause; default 5, negative: no limit
-	Period  time.Duration // default 60 s
-	Open    time.Duration // length of the first pause, doubling up to OpenMax; default 2 s
-	OpenMax time.Duration // default 5 min
-	Healthy time.Duration // a generation that stayed up this long was useful; default 10 s
+	// Backoff limits the random wait before the second restart and doubles with each further one.
+	// Default 200ms; negative disables it.
+	Backoff time.Duration
+	// Cap limits Backoff. Default 30s.
+	Cap time.Duration
+	// Limit is the number of useless generations within Period before a pause. Default 5; negative
+	// means no limit.
+	Limit int
+	// Period is the time for Limit. Default 60s.
+	Period time.Duration
+	// Open is the length of the first pause. It doubles up to OpenMax. Default 2s.
+	Open time.Duration
+	// OpenMax limits Open. Default 5m.
+	OpenMax time.Duration
+	// Healthy is how long a generation must stay up to count as useful. Default 10s.
+	Healthy time.Duration
 }
 
 func (r Restart) withDefaults() Restart {
@@ -38,7 +45,7 @@ func (r Restart) withDefaults() Restart {
 	set(&r.Backoff, 200*time.Millisecond)
 	set(&r.Cap, 30*time.Second)
 	set(&r.Period, time.Minute)
-	set(&r.Open, 2*time.Second) // a call that waits sees several tries within its patience
+	set(&r.Open, 2*time.Second) // a waiting call sees several tries before it times out
 	set(&r.OpenMax, 5*time.Minute)
 	set(&r.Healthy, 10*time.Second)
 	if r.Limit == 0 {
@@ -47,38 +54,38 @@ func (r Restart) withDefaults() Restart {
 	return r
 }
 
-// plan is what to do after an end.
+// plan is what happens after a generation ended.
 type plan struct {
 	wait      time.Duration
 	code      fault.Code // why calls fail meanwhile
 	detail    string
-	cause     fault.Cause // if the doctor knows one
+	cause     fault.Cause // empty if the doctor found none
 	open      bool        // too many restarts: one more try after wait
-	permanent bool        // trying again by ourselves is pointless
-	refused   bool        // the server is there, but wants nothing to do with us as we are
-	absent    bool        // nobody is there, again and again
+	permanent bool        // retrying without a change is pointless
+	refused   bool        // the server is reachable but rejects gauze's requests
+	absent    bool        // the server was repeatedly not reachable
 }
 
-// final reports whether the trouble will not pass by waiting a little.
+// final reports whether waiting a little is unlikely to help.
 func (p plan) final() bool { return p.permanent || p.open || p.refused || p.absent }
 
-// restarts remembers the ends of one server. Pure: time and chance are
+// restarts remembers how the generations of one server ended. It is pure: time and chance are
 // arguments.
 type restarts struct {
 	Restart
-	failures int         // useless generations in a row
-	recent   []time.Time // their ends within Period
-	opens    int
-	worked   bool   // a generation was useful, so this server can start
-	same     string // signature of the last early end
-	sames    int    // how often in a row
+	failures  int         // consecutive useless generations
+	recent    []time.Time // when they ended, within Period
+	opens     int
+	worked    bool   // a generation was useful, so the server is able to start
+	same      string // signature of the last early exit
+	sameCount int    // how often it was seen in a row
 }
 
-// sameEarlyEnds is how many equal exits before the first message show that a
-// server cannot start. One that worked before can: what prevents it may pass.
-const sameEarlyEnds = 3
+// maxEarlyExits is how many equal exits before the first message show that a server cannot start. A
+// server that worked before can: the obstacle may be temporary.
+const maxEarlyExits = 3
 
-// after decides what follows an end. chance is uniform in [0,1).
+// after decides what follows the end of a generation. chance is uniform in [0,1).
 func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	useful := e.Used || e.Served >= r.Healthy
 	if useful {
@@ -86,8 +93,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 	}
 	switch {
 	case e.Gone && useful:
-		// Servers forget sessions when they are idle, or when a balancer sends
-		// us to a different one.
+		// Servers forget idle sessions, or a load balancer chose a different replica.
 		return plan{code: fault.ServerUnavailable, detail: e.Sentence()}
 	case e.Remote:
 		return r.unreached(e, chance)
@@ -95,18 +101,18 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		return plan{code: fault.ServerUnavailable, detail: e.Sentence()}
 	}
 	if e.Stage >= Spoke {
-		r.same, r.sames = "", 0
+		r.same, r.sameCount = "", 0
 	} else if sign := e.Signature(); sign == r.same {
-		r.sames++
+		r.sameCount++
 	} else {
-		r.same, r.sames = sign, 1
+		r.same, r.sameCount = sign, 1
 	}
 	if code, detail, ok := permanent(e); ok {
 		return plan{permanent: true, code: code, detail: detail}
 	}
-	if !r.worked && e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sames >= sameEarlyEnds {
+	if !r.worked && e.Spawn == nil && e.Stage < Spoke && e.ByUs == "" && r.sameCount >= maxEarlyExits {
 		return plan{permanent: true, code: fault.ServerExitsEarly,
-			detail: fmt.Sprintf("it exited %d times in the same way (%s) before sending a message", r.sames, e.Exit)}
+			detail: fmt.Sprintf("it exited %d times in the same way (%s) before sending a message", r.sameCount, e.Exit)}
 	}
 
 	kept := r.recent[:0]
@@ -116,8 +122,7 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		}
 	}
 	r.recent = append(kept, now)
-	// After a pause one try is allowed, not another five, until a generation
-	// was of use.
+	// After a pause, one try is allowed until a generation was useful.
 	if r.Limit > 0 && (r.opens > 0 || len(r.recent) > r.Limit) {
 		p := plan{wait: min(r.Open<<min(r.opens, 10), r.OpenMax), open: true, code: fault.CrashLoop,
 			detail: fmt.Sprintf("it exited %d times within %v without answering a call", len(r.recent), r.Period)}
@@ -134,62 +139,64 @@ func (r *restarts) after(e Evidence, now time.Time, chance float64) plan {
 		p.code = fault.SpawnFailed
 	}
 	if (r.failures > 0 || notStarted) && r.Backoff > 0 {
-		ceiling := min(r.Backoff<<min(r.failures, 20), r.Cap)
-		p.wait = time.Duration(chance * float64(ceiling))
+		p.wait = jitter(r.Backoff, r.failures, r.Cap, chance)
 	}
 	r.failures++
 	return p
 }
 
-// unreachedCap is the longest wait between two tries to reach a server that is
-// down: a try costs it nothing, so it is found soon after its return, and
-// there is no reason to stop trying.
-const unreachedCap = 5 * time.Second
+// jitter returns a random part of base, doubled n times and limited to most. chance is uniform in
+// [0,1).
+func jitter(base time.Duration, n int, most time.Duration, chance float64) time.Duration {
+	return time.Duration(chance * float64(min(base<<min(n, 20), most)))
+}
 
-// unreached decides what follows when a server behind a URL accepted no
-// connection or was of no use: it did not answer, could not be initialized
-// again, or forgot the session before it answered a call (replicas behind a
-// balancer without sticky sessions do).
+// maxUnreachedWait is the longest wait between two tries to reach a server that is down. A try
+// costs it nothing, so trying does not stop and its return is noticed soon.
+const maxUnreachedWait = 5 * time.Second
+
+// unreached decides what follows when a server at a URL accepted no connection or was useless: it
+// did not answer, could not be initialized again, or forgot the session before it answered a call,
+// as replicas behind a load balancer without sticky sessions do.
 func (r *restarts) unreached(e Evidence, chance float64) plan {
 	if e.Stage >= Spoke && !e.Gone {
-		r.failures = 0 // it was there until now
+		r.failures = 0 // it was reachable until now
 	}
 	if e.Refused != nil {
 		return plan{refused: true, code: e.Refused.Code, detail: e.Refused.Detail}
 	}
 	r.failures++
-	p := plan{code: fault.ServerUnreachable, detail: e.Sentence(), absent: e.Stage < Spoke && r.failures >= sameEarlyEnds}
+	p := plan{code: fault.ServerUnreachable, detail: e.Sentence(), absent: e.Stage < Spoke && r.failures >= maxEarlyExits}
 	switch {
 	case untrusted(e.Spawn):
 		return plan{permanent: true, code: fault.TLSFailed, detail: e.Sentence()}
-	case notFoundHost(e.Spawn) && r.failures >= sameEarlyEnds:
+	case notFoundHost(e.Spawn) && r.failures >= maxEarlyExits:
 		return plan{permanent: true, code: fault.HostNotFound, detail: e.Sentence()}
 	}
 	if r.failures > 1 && r.Backoff > 0 {
-		p.wait = time.Duration(chance * float64(min(r.Backoff<<min(r.failures, 20), unreachedCap)))
+		p.wait = jitter(r.Backoff, r.failures, maxUnreachedWait, chance)
 	}
 	return p
 }
 
-// Sentence says in a few words how a generation ended.
+// Sentence describes in a few words how a generation ended.
 func (e Evidence) Sentence() string {
 	switch {
 	case e.Refused != nil:
-		return "it refused us: " + e.Refused.Detail
+		return "it rejected the request: " + e.Refused.Detail
 	case e.Gone:
-		return "its session was gone: " + e.Spawn.Error()
+		return "it no longer knows the session: " + e.Spawn.Error()
 	case e.Remote && e.Spawn != nil:
 		return "it cannot be reached: " + e.Spawn.Error()
 	case e.Spawn != nil:
 		return e.Spawn.Error()
 	case e.ByUs != "":
-		return "it was ended: " + e.ByUs
-	default:
-		return "it ended with " + e.Exit
+		return "gauze ended it: " + e.ByUs
 	}
+	return "it exited (" + e.Exit + ")"
 }
 
-// permanent recognises the ends that no restart can mend.
+// permanent recognizes the ends that no restart can fix.
 func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 	var dir *WorkdirError
 	switch err := e.Spawn; {
@@ -203,8 +210,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 	case errors.Is(err, exec.ErrDot):
 		return fault.CommandNotFound, notFound(err) + "; the one in the current directory is run only by its path", true
 	case errors.Is(err, fs.ErrNotExist):
-		// The file is there, or LookPath would have said so: what is missing
-		// is the interpreter its first line names.
+		// LookPath found the file, so the missing file is the interpreter in its first line.
 		if path := pathOf(err); path != "" {
 			if _, statErr := os.Stat(path); statErr == nil {
 				return fault.CommandBadFormat, fmt.Sprintf("\"%s\" names an interpreter in its first line that does not exist", path), true
@@ -213,18 +219,18 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 		return fault.CommandNotFound, err.Error(), true
 	case errors.Is(err, fs.ErrPermission):
 		return fault.CommandNotExecutable, err.Error(), true
-	case slices.Contains([]string{"ENOEXEC", "EBADARCH"}, errnoOf(err)):
+	case slices.Contains([]string{"ENOEXEC", "EBADARCH"}, Errno(err)):
 		return fault.CommandBadFormat, err.Error(), true
 	default:
 		return "", "", false
 	}
 	if e.Stage < Spoke && e.ByUs == "" {
-		// The convention of shells and of launchers such as env and npx.
+		// Exit statuses of shells and of launchers such as env and npx.
 		switch e.Code {
 		case 127:
-			return fault.CommandNotFound, "it ended with exit status 127: a command it starts was not found", true
+			return fault.CommandNotFound, "it exited with exit status 127: a command it runs was not found", true
 		case 126:
-			return fault.CommandNotExecutable, "it ended with exit status 126: a command it starts cannot be executed", true
+			return fault.CommandNotExecutable, "it exited with exit status 126: a command it runs is not executable", true
 		}
 	}
 	return "", "", false
@@ -233,7 +239,7 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 func notFound(err error) string {
 	var look *exec.Error
 	if errors.As(err, &look) {
-		return fmt.Sprintf("\"%s\" was not found in PATH (%s)", look.Name, redact.Quote(os.Getenv("PATH"))) // some are longer than what follows may be
+		return fmt.Sprintf("\"%s\" was not found in PATH (%s)", look.Name, redact.Quote(os.Getenv("PATH"))) // a PATH can be very long
 	}
 	return err.Error()
 }

@@ -55,11 +55,11 @@ func TestLaterRestartsWaitAtRandomWithinAGrowingBound(t *testing.T) {
 	for _, chance := range []float64{0, 0.5, 0.999} {
 		h := history(Restart{Limit: -1})
 		h.after(time.Second, crashed, chance)
-		bound := 200 * time.Millisecond
+		namesSession := 200 * time.Millisecond
 		for n := range 40 {
-			bound = min(2*bound, 30*time.Second)
+			namesSession = min(2*namesSession, 30*time.Second)
 			p := h.after(time.Second, crashed, chance)
-			if want := time.Duration(chance * float64(bound)); p.wait != want || p.open {
+			if want := time.Duration(chance * float64(namesSession)); p.wait != want || p.open {
 				t.Errorf("restart %d by chance %v: %v, want %v", n+2, chance, p.wait, want)
 			}
 		}
@@ -174,12 +174,12 @@ func TestAfterAPauseThereIsOneTryAndThenALongerPause(t *testing.T) {
 // Replicas behind a balancer without sticky sessions forget the session again
 // and again. That is not a crash loop, and it must not spin.
 func TestAForgottenSessionIsNoCrashLoop(t *testing.T) {
-	forgotten := Evidence{Stage: Spoke, Remote: true, Gone: true, Spawn: errors.New("HTTP 404")}
+	sessionForgotten := Evidence{Stage: Spoke, Remote: true, Gone: true, Spawn: errors.New("HTTP 404")}
 	h := history(Restart{})
 	waited := time.Duration(0)
 	for n := range 50 {
-		p := h.after(time.Millisecond, forgotten, 0.9)
-		if p.open || p.permanent || p.code == fault.CrashLoop || p.wait > unreachedCap {
+		p := h.after(time.Millisecond, sessionForgotten, 0.9)
+		if p.open || p.permanent || p.code == fault.CrashLoop || p.wait > maxUnreachedWait {
 			t.Fatalf("session %d: %+v", n+1, p)
 		}
 		waited += p.wait
@@ -187,7 +187,7 @@ func TestAForgottenSessionIsNoCrashLoop(t *testing.T) {
 	if waited < time.Minute {
 		t.Errorf("50 useless sessions within %v", waited)
 	}
-	used := forgotten
+	used := sessionForgotten
 	used.Used = true
 	if p := h.after(time.Millisecond, used, 0.9); p.wait != 0 {
 		t.Errorf("a session that was used is renewed immediately: %+v", p)
@@ -278,8 +278,8 @@ func TestSomeEndsNoRestartCanMend(t *testing.T) {
 
 func TestSentence(t *testing.T) {
 	for want, e := range map[string]Evidence{
-		"it ended with exit status 3":    {Exit: "exit status 3"},
-		"it was ended: it floods":        {Exit: "signal: killed", ByUs: "it floods"},
+		"it exited (exit status 3)":      {Exit: "exit status 3"},
+		"gauze ended it: it floods":      {Exit: "signal: killed", ByUs: "it floods"},
 		"fork: too many open files here": {Spawn: errors.New("fork: too many open files here")},
 	} {
 		if got := e.Sentence(); got != want {

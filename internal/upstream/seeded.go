@@ -2,7 +2,6 @@
 
 package upstream
 
-// Seeded is always false in what we ship. Built with the tag seededbugs, it
-// breaks one safeguard by name, so that the kill storm can show its checker
-// would notice.
+// Seeded returns false. Built with the tag seededbugs, it disables one safeguard by name, to show
+// that the checker of the kill storm would notice.
 func Seeded(string) bool { return false }

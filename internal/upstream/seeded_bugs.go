@@ -4,5 +4,5 @@ package upstream
 
 import "os"
 
-// Seeded reports whether the named safeguard is to be broken.
+// Seeded reports whether the named safeguard is disabled.
 func Seeded(bug string) bool { return os.Getenv("GAUZE_SEEDED_BUG") == bug }

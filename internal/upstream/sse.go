@@ -16,49 +16,49 @@ type sseEvent struct {
 	name  string
 	id    string
 	hasID bool
-	retry time.Duration // 0: none
+	retry time.Duration // 0 if not given
 	data  []byte
 }
 
-// sseReader reads a stream of server-sent events as the WHATWG standard says.
+// sseReader reads a stream of server-sent events as the WHATWG standard specifies.
 type sseReader struct {
 	r       *bufio.Reader
 	begun   bool
 	data    []byte
 	skipLF  bool // the last line ended with CR
-	already int  // bytes of the event under way
+	already int  // bytes of the current event
 }
 
-// errEventTooLong: an event, or a line of one, is longer than any message.
-var errEventTooLong = errors.New("an event longer than any message may be")
+// errEventTooLong reports an event, or a line of one, that is longer than any message.
+var errEventTooLong = errors.New("an event exceeds the size limit of messages")
 
-// newSSEReader reads with a buffer of this size; there is another one below.
+// newSSEReader returns a reader with a buffer of size bytes.
 func newSSEReader(r io.Reader, size int) *sseReader {
 	return &sseReader{r: bufio.NewReaderSize(r, size)}
 }
 
-// Buffers of streams: those of calls are short-lived and carry answers, the
-// others are silent most of the time.
+// Buffer sizes of streams. Those of calls are short-lived and carry responses; the standing streams
+// are idle most of the time.
 const (
 	callBuffer     = 8 << 10
 	standingBuffer = 1 << 10
 )
 
-// next returns the next event that has anything to say. An event that the end
-// of the stream cuts short is none.
+// next returns the next event that has any field. An event that the end of the stream cuts off is
+// dropped.
 func (s *sseReader) next() (e sseEvent, err error) {
 	s.data, s.already = s.data[:0], 0
 	if cap(s.data) > 1<<20 {
 		s.data = nil
 	}
-	said, lines := false, 0
+	hasField, lines := false, 0
 	for {
 		line, err := s.line()
 		if err != nil {
 			return e, err
 		}
 		if len(line) == 0 {
-			if said {
+			if hasField {
 				e.data = s.data
 				return e, nil
 			}
@@ -72,26 +72,25 @@ func (s *sseReader) next() (e sseEvent, err error) {
 				s.data = append(s.data, '\n')
 			}
 			s.data = append(s.data, value...)
-			said = true
+			hasField = true
 		case "event":
 			e.name = string(value)
-			said = true
+			hasField = true
 		case "id":
 			if !bytes.Contains(value, []byte{0}) {
 				e.id, e.hasID = string(value), true
-				said = true
+				hasField = true
 			}
 		case "retry":
 			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
 				e.retry = time.Duration(ms) * time.Millisecond
-				said = true
+				hasField = true
 			}
 		}
 	}
 }
 
-// line reads to the next CR, LF or CRLF. The slice is valid until the next
-// read.
+// line reads to the next CR, LF or CRLF. The slice is valid until the next read.
 func (s *sseReader) line() ([]byte, error) {
 	var long []byte
 	for {

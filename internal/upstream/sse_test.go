@@ -92,22 +92,22 @@ func FuzzSSE(f *testing.F) {
 // Events are told apart by their ids, as far as these are positions.
 func TestWhatIsSentAgainIsNotHeardTwice(t *testing.T) {
 	event := func(id string) sseEvent { return sseEvent{id: id, hasID: true, data: []byte("x")} }
-	resumed := &track{}
+	resumed := &position{}
 	for _, id := range []string{"1", "2"} {
-		if !resumed.take(event(id)) {
+		if !resumed.accept(event(id)) {
 			t.Errorf("%s is news", id)
 		}
 	}
 	resumed.cut()
 	for id, news := range map[string]bool{"1": false, "2": false, "3": true} {
-		if resumed.take(event(id)) != news {
+		if resumed.accept(event(id)) != news {
 			t.Errorf("%s: news is not %v", id, news)
 		}
 	}
 	// Servers of the Java SDK put the session's id on every event.
-	same := &track{}
+	same := &position{}
 	for range 3 {
-		if !same.take(event("session")) {
+		if !same.accept(event("session")) {
 			t.Error("an event was dropped")
 		}
 	}

@@ -14,47 +14,46 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// standMost is how long the messages behind notifications/initialized wait for
-// the standing stream: what a server says there while it has none is lost.
-const standMost = time.Second
+// standTimeout limits how long the messages after notifications/initialized wait for the standing
+// stream. What a server sends before that stream is open is lost.
+const standTimeout = time.Second
 
-// stand opens the stream on which a legacy server says what belongs to no
-// request, once a connection, and waits until it stands. The server may have
-// none.
-func (w *web) stand(ctx context.Context) {
-	stands := make(chan struct{})
+// openStanding opens the stream on which a legacy server sends what belongs to no request, once per
+// connection, and waits until it is open. Not every server has one.
+func (w *web) openStanding(ctx context.Context) {
+	noteStreamOpen := make(chan struct{})
 	w.mu.Lock()
-	if w.standing || w.closed || w.remote.way.Load() == twoWays {
+	if w.standing || w.closed || w.remote.transport.Load() == httpSSE {
 		w.mu.Unlock()
 		return
 	}
 	w.standing = true
-	w.heeding.Go(func() { w.listen(sync.OnceFunc(func() { close(stands) })) })
+	w.streams.Go(func() { w.listen(sync.OnceFunc(func() { close(noteStreamOpen) })) })
 	w.mu.Unlock()
-	timer := time.NewTimer(standMost)
+	timer := time.NewTimer(standTimeout)
 	defer timer.Stop()
 	select {
-	case <-stands:
+	case <-noteStreamOpen:
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 }
 
-// livedLong: a stream that stood this long was not refused.
-const livedLong = 5 * time.Second
+// minStreamLife is how long a stream must stay open to count as accepted.
+const minStreamLife = 5 * time.Second
 
-// listen keeps the standing stream open. answered is called when it is known
-// whether there is one.
+// listen keeps the standing stream open. It calls answered when it is known whether the server has
+// one.
 func (w *web) listen(answered func()) {
 	defer answered()
-	t := &track{}
+	t := &position{}
 	opened := false
 	for {
 		asked := time.Now()
-		res, err := w.get(w.still, t.last)
+		res, err := w.get(w.streamCtx, t.last)
 		answered()
 		switch {
-		case w.still.Err() != nil:
+		case w.streamCtx.Err() != nil:
 			return
 		case err != nil:
 			if reason, dead := unreachable(err); dead {
@@ -66,45 +65,45 @@ func (w *web) listen(answered func()) {
 				w.gap()
 			}
 			opened = true
-			w.stands()
-			w.hearStanding(res, t)
+			w.noteStreamOpen()
+			w.readStanding(res, t)
 		default:
 			body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
 			res.Body.Close()
-			// A server that never had one says so in many ways; whether the
-			// session is gone, the next request will tell.
-			if refused, _ := refusesSession(res.StatusCode, body); refused && opened && w.hasSession() && w.forgotten(w.still) {
+			// Servers without a standing stream say so in many ways. The next request shows whether
+			// the session is gone.
+			if refused, _ := refusesSession(res.StatusCode, body); refused && opened && w.hasSession() && w.sessionForgotten(w.streamCtx) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return
 			}
 			if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusConflict {
-				return // it has none
+				return // the server has no standing stream
 			}
 		}
-		if t.heard > 0 || time.Since(asked) > livedLong {
-			t.heard, t.wait = 0, backoff{}
+		if t.events > 0 || time.Since(asked) > minStreamLife {
+			t.events, t.wait = 0, backoff{}
 		}
-		if !t.wait.pause(w.still, t.retry) {
+		if !t.wait.pause(w.streamCtx, t.retry) {
 			return
 		}
 	}
 }
 
-func (w *web) stands() {
+func (w *web) noteStreamOpen() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stood = true
+	w.streamOpened = true
 }
 
 func (w *web) gap() {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
-	w.hear.Gap(w.Conn)
-	w.hear.Rest(w.Conn)
+	w.readerMu.Lock()
+	defer w.readerMu.Unlock()
+	w.reader.Gap(w.Conn)
+	w.reader.Rest(w.Conn)
 }
 
-// hearStanding reads the standing stream to its end.
-func (w *web) hearStanding(res *http.Response, t *track) error {
+// readStanding reads the standing stream to its end.
+func (w *web) readStanding(res *http.Response, t *position) error {
 	defer res.Body.Close()
 	defer t.cut()
 	events := newSSEReader(webBytes{w, res.Body}, standingBuffer)
@@ -113,23 +112,23 @@ func (w *web) hearStanding(res *http.Response, t *track) error {
 		if err != nil {
 			return err
 		}
-		if !t.take(e) || len(e.data) == 0 {
+		if !t.accept(e) || len(e.data) == 0 {
 			continue
 		}
-		if _, ok := w.hearAll(e.data, nil, 0); !ok {
-			w.hearStray(e.data)
+		if _, ok := w.deliverAll(e.data, nil, 0); !ok {
+			w.deliverStray(e.data)
 		}
 	}
 }
 
-// knowsTheWay waits until it is known how the server speaks; the first to come
-// finds out. It is false if the link ended meanwhile.
-func (w *web) knowsTheWay(x *exchange) bool {
-	switch w.remote.way.Load() {
+// awaitTransport waits until the transport of the server is known; the first request detects it. It
+// returns false if the link ended before that.
+func (w *web) awaitTransport(x *exchange) bool {
+	switch w.remote.transport.Load() {
 	case streamable:
 		return true
-	case twoWays:
-		return w.openOld(x)
+	case httpSSE:
+		return w.openHTTPSSE(x)
 	}
 	w.mu.Lock()
 	first := !w.trying
@@ -140,22 +139,22 @@ func (w *web) knowsTheWay(x *exchange) bool {
 	}
 	select {
 	case <-w.tried:
-		return w.remote.way.Load() != twoWays || w.openOld(x)
+		return w.remote.transport.Load() != httpSSE || w.openHTTPSSE(x)
 	case <-x.ctx.Done():
 		return false
 	}
 }
 
-// found ends the wait of the others.
+// found lets the waiting requests continue.
 func (w *web) found(res *http.Response) {
 	if res.StatusCode < 300 {
-		w.remote.way.CompareAndSwap(untried, streamable)
+		w.remote.transport.CompareAndSwap(untried, streamable)
 		w.setKnown(false)
 	}
-	w.wayTried()
+	w.transportTried()
 }
 
-func (w *web) wayTried() {
+func (w *web) transportTried() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
@@ -165,12 +164,12 @@ func (w *web) wayTried() {
 	}
 }
 
-// endpointTimeout: a server of the old transport says at once where to post.
+// endpointTimeout limits the wait for the endpoint event of an HTTP+SSE server.
 const endpointTimeout = 3 * time.Second
 
-// answersElsewhere: a server that turns a POST away may be one of the old
-// transport. Then GET opens its stream, whose first event says where to post,
-// and the message has to be sent there. Any other answer means that it is not.
+// answersElsewhere reports whether a server that rejected a POST uses the HTTP+SSE transport. If
+// so, GET opens its stream, the first event there says where to post, and the message must be sent
+// there.
 func (x *exchange) answersElsewhere(res *http.Response) bool {
 	switch res.StatusCode {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -178,18 +177,18 @@ func (x *exchange) answersElsewhere(res *http.Response) bool {
 		return false
 	}
 	if contentType(res) == "application/json" && res.StatusCode != http.StatusMethodNotAllowed {
-		return false // it speaks JSON-RPC here, and means what it says
+		return false // it noteMessage JSON-RPC here, so the rejection is meant
 	}
-	if !x.w.openOld(x) {
+	if !x.w.openHTTPSSE(x) {
 		return false
 	}
-	x.w.remote.way.Store(twoWays)
+	x.w.remote.transport.Store(httpSSE)
 	return true
 }
 
-// openOld opens the stream of the old transport, once a connection, and learns
-// where to post.
-func (w *web) openOld(x *exchange) bool {
+// openHTTPSSE opens the stream of the HTTP+SSE transport, once per connection, and learns where to
+// post.
+func (w *web) openHTTPSSE(x *exchange) bool {
 	w.opening.Lock()
 	defer w.opening.Unlock()
 	w.mu.Lock()
@@ -198,10 +197,10 @@ func (w *web) openOld(x *exchange) bool {
 	if open {
 		return true
 	}
-	// If it is known that there is one, everything that keeps it from us is the
-	// end of this link: nothing can be asked without it.
+	// If the server is known to use HTTP+SSE, the link ends when its stream cannot be opened:
+	// nothing can be sent without it.
 	failed := func(err error) bool {
-		if w.remote.way.Load() == twoWays {
+		if w.remote.transport.Load() == httpSSE {
 			w.fail(failure{err: err})
 		}
 		return false
@@ -210,7 +209,7 @@ func (w *web) openOld(x *exchange) bool {
 	if err != nil {
 		reason, dead := unreachable(err)
 		if !dead {
-			reason = errors.New(plain(err))
+			reason = errors.New(errText(err))
 		}
 		return failed(reason)
 	}
@@ -226,31 +225,30 @@ func (w *web) openOld(x *exchange) bool {
 	if e.name != "endpoint" || bad != nil {
 		w.noteRefusal(res, nil)
 		res.Body.Close()
-		defer w.remote.way.CompareAndSwap(twoWays, untried) // it may have learned to speak otherwise
+		defer w.remote.transport.CompareAndSwap(httpSSE, untried) // its transport may have changed
 		return failed(errors.New("its stream did not open: " + w.remote.statusLine(res, nil)))
 	}
 	to = w.remote.address.Load().ResolveReference(to)
 	if !sameOrigin(w.remote.address.Load(), to) {
 		res.Body.Close()
-		return failed(errors.New("it wants its messages posted to another host, " + redact.Quote(to.Host)))
+		return failed(errors.New("it directs messages to a different host, " + redact.Quote(to.Host)))
 	}
 	to.User = w.remote.address.Load().User
 	w.mu.Lock()
 	w.post, w.standing = to, true
 	w.mu.Unlock()
-	w.heeding.Go(func() { w.hearOld(res, events) })
+	w.streams.Go(func() { w.readHTTPSSE(res, events) })
 	return true
 }
 
-// hearOld reads the one stream of the old transport. Its end is the end of the
-// session.
-func (w *web) hearOld(res *http.Response, events *sseReader) {
+// readHTTPSSE reads the one stream of the HTTP+SSE transport. The session ends with it.
+func (w *web) readHTTPSSE(res *http.Response, events *sseReader) {
 	defer res.Body.Close()
 	for {
 		e, err := events.next()
 		if err != nil {
 			if w.ctx.Err() == nil {
-				w.fail(failure{err: errors.New("its stream ended: " + plain(err)), gone: true})
+				w.fail(failure{err: errors.New("its stream ended: " + errText(err)), gone: true})
 			}
 			return
 		}
@@ -260,13 +258,13 @@ func (w *web) hearOld(res *http.Response, events *sseReader) {
 		if m, _, err := wire.Scan(e.data); err == nil && m.Kind == wire.Response && m.Result != nil && w.initializing(m.ID) {
 			w.initialized(http.Header{}, m.Result)
 		}
-		if _, ok := w.hearAll(e.data, nil, 0); !ok {
-			w.hearStray(e.data)
+		if _, ok := w.deliverAll(e.data, nil, 0); !ok {
+			w.deliverStray(e.data)
 		}
 	}
 }
 
-// initializing reports whether id is that of our initialize.
+// initializing reports whether id is the id of the initialize request.
 func (w *web) initializing(id []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -278,27 +276,26 @@ func (w *web) initializing(id []byte) bool {
 	return false
 }
 
-// park leaves an exchange open whose answer comes on the standing stream. It
-// reports whether the answer may still come, or has come already.
+// park leaves an exchange open whose response comes on the standing stream. It reports whether the
+// response has come or may still come.
 func (w *web) park(x *exchange) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Its answer may have been quicker than the word that it was taken.
+	// The response may arrive before the confirmation that the request was accepted.
 	x.parked = w.live[x.end] != nil && !x.answered && !w.closed && x.ctx.Err() == nil
 	return x.parked || x.answered
 }
 
-// sessionTimeout limits the wait for the answer to a session check.
+// sessionTimeout limits the wait for the response to a session check.
 const sessionTimeout = 5 * time.Second
 
 // sessionCheckID is the id of the ping that checks whether a session exists.
 const sessionCheckID = `"gauze-session"`
 
-// forgotten reports whether the server no longer knows our session. One refused
-// request does not show that: a server may act and then answer 404, and one of
-// several replicas may not know the session. If a ping in the same session is
-// refused likewise, it is the session.
-func (w *web) forgotten(ctx context.Context) bool {
+// sessionForgotten reports whether the server no longer knows the session. One rejected request
+// does not prove it: a server may act and then answer 404, and one of several replicas may not know
+// the session. If a ping in the same session is rejected in the same way, the session is gone.
+func (w *web) sessionForgotten(ctx context.Context) bool {
 	select {
 	case <-w.failed:
 		if w.failure.gone {
@@ -312,14 +309,14 @@ func (w *web) forgotten(ctx context.Context) bool {
 		return true
 	}
 	if w.setKnown(true) {
-		// The same happened before. Where requests alternate between two
-		// replicas, one more lets the next try reach the other replica.
+		// The same happened before. If requests alternate between two replicas, one more ping lets
+		// the next try reach the other replica.
 		w.refusesPing(ctx)
 	}
 	return false
 }
 
-// refusesPing reports whether the server refuses the session of a ping.
+// refusesPing reports whether the server rejects the session of a ping.
 func (w *web) refusesPing(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
@@ -342,8 +339,8 @@ func (w *web) refusesPing(ctx context.Context) bool {
 	return refused
 }
 
-// setKnown notes whether a ping showed, since the last request that succeeded,
-// that the session is known; it returns what was noted before.
+// setKnown records whether a ping has shown, since the last request that succeeded, that the
+// session is known. It returns the previous value.
 func (w *web) setKnown(known bool) (before bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stdinPipe is our end of a server's stdin. A write to it reports exactly how
-// many bytes the system took, also if it fails.
+// stdinPipe is gauze's end of a server's stdin. A write reports exactly how many bytes the system
+// accepted, even if it fails.
 type stdinPipe struct {
 	*os.File
 	raw syscall.RawConn
@@ -33,8 +33,8 @@ func newStdinPipe() (server *os.File, ours *stdinPipe, err error) {
 // newOutputPipe opens a pipe for a server's stdout or stderr.
 func newOutputPipe() (ours, server *os.File, err error) { return os.Pipe() }
 
-// tryWrite writes what the pipe takes immediately, without waiting. It spares
-// the usual message a switch to another goroutine.
+// tryWrite writes what the pipe accepts without waiting. For most messages this saves a switch to
+// another goroutine.
 func (p *stdinPipe) tryWrite(b []byte) (n int, err error) {
 	doErr := p.raw.Write(func(fd uintptr) bool {
 		for {

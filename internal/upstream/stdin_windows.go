@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// stdinPipe is our end of a server's stdin.
+// stdinPipe is gauze's end of a server's stdin.
 //
-// Windows does not tell the writer of a pipe what was never read, and a write
-// that fails reports 0 bytes although the server may have read some of them.
-// So we hold a second handle on the server's read end. Once every process of
-// the server is gone, ours is the only handle left, and what we then read from
-// the pipe was read by nobody else.
+// Windows does not tell the writer of a pipe what was never read, and a write that fails reports 0
+// bytes although the server may have read some. So gauze holds a second handle on the server's read
+// end. Once every process of the server is gone, it is the only handle left, and what gauze then
+// reads from the pipe was not read by the server.
 type stdinPipe struct {
 	*os.File
 	watch *time.Timer // runs while a write waits for room
@@ -29,16 +28,16 @@ type stdinPipe struct {
 
 	mu     sync.Mutex
 	theirs windows.Handle // the server's read end; 0 once closed
-	taken  int64          // bytes we read from it
+	taken  int64          // bytes that gauze read from it
 }
 
-// closedCheck is how often a write that waits for room checks whether the
-// server closed its stdin. The system does not report it: we hold a read end.
+// closedCheck is how often a write that waits for room checks whether the server closed its stdin.
+// The system does not report it, because gauze holds a read end.
 const closedCheck = 100 * time.Millisecond
 
 // newStdinPipe opens a pipe and returns both ends.
 func newStdinPipe() (server *os.File, ours *stdinPipe, err error) {
-	// What CreatePipe grants a reader: libuv changes the mode of its handle.
+	// The access that CreatePipe grants a reader: libuv changes the mode of its handle.
 	write, server, err := newPipe(windows.PIPE_ACCESS_OUTBOUND, windows.GENERIC_READ|windows.FILE_WRITE_ATTRIBUTES)
 	if err != nil {
 		return nil, nil, err
@@ -61,11 +60,10 @@ func newOutputPipe() (ours, server *os.File, err error) {
 	return newPipe(windows.PIPE_ACCESS_INBOUND, windows.GENERIC_WRITE|windows.FILE_READ_ATTRIBUTES)
 }
 
-// newPipe opens a pipe whose end on our side is overlapped, so that deadlines
-// work, and on the server's side an ordinary synchronous handle. An anonymous
-// pipe cannot be overlapped, so this is a named one, for a single client,
-// which is connected when newPipe returns. Neither end is inheritable:
-// os/exec passes a duplicate to the one process it starts.
+// newPipe opens a pipe whose end on gauze's side is overlapped, so that deadlines work, and an
+// ordinary synchronous handle on the server's side. An anonymous pipe cannot be overlapped, so this
+// is a named one, for a single client, which is connected when newPipe returns. Neither end is
+// inheritable: os/exec passes a duplicate to the process that it starts.
 func newPipe(ourAccess, theirAccess uint32) (ours, theirs *os.File, err error) {
 	path := fmt.Sprintf(`\\.\pipe\gauze-%d-%s`, os.Getpid(), rand.Text())
 	name, err := windows.UTF16PtrFromString(path)
@@ -93,12 +91,12 @@ func newPipe(ourAccess, theirAccess uint32) (ours, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
-// tryWrite writes nothing: a write that does not fit would wait, and how much
-// fits cannot be known. The outbox's goroutine writes.
+// tryWrite writes nothing: a write that does not fit would wait, and how much fits cannot be known.
+// The outbox's goroutine writes.
 func (p *stdinPipe) tryWrite([]byte) (int, error) { return 0, nil }
 
-// Write writes b and returns how many bytes the server may have read: all of
-// b if the write failed on the way.
+// Write writes b and returns how many bytes the server may have read: all of b if the write failed
+// partway.
 func (p *stdinPipe) Write(b []byte) (int, error) {
 	switch deadline := p.deadline.Load(); {
 	case deadline != nil && !time.Now().Before(*deadline):
@@ -120,47 +118,46 @@ func (p *stdinPipe) Write(b []byte) (int, error) {
 // checkClosed ends a write that waits for room if the server closed its stdin.
 func (p *stdinPipe) checkClosed() {
 	if p.alone() {
-		p.take()
+		p.empty()
 	}
 	if p.writing.Load() {
 		p.watch.Reset(closedCheck)
 	}
 }
 
-// stop ends every write at deadline. If that has passed and the server is
-// gone, a write that waits for room is completed and not cancelled, because
-// nobody could tell how much of a cancelled one was read.
+// stop ends every write at deadline. If that has passed and the server is gone, a write that waits
+// for room is completed and not canceled, because it is unknown how much of a canceled one was
+// read.
 func (p *stdinPipe) stop(deadline time.Time) {
 	p.deadline.Store(&deadline)
 	if !time.Now().Before(deadline) && p.deserted() {
-		p.take()
+		p.empty()
 	}
 	if p.SetWriteDeadline(deadline) != nil {
 		p.Close() // which ends them immediately
 	}
 }
 
-// unread counts the bytes that the server never read. proven is false while
-// any other process holds the read end and might read them.
+// unread counts the bytes that the server never read. proven is false while a different process
+// holds the read end and might read them.
 func (p *stdinPipe) unread() (n int64, proven bool) {
 	if !p.alone() {
 		return 0, false
 	}
-	p.take()
+	p.empty()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.taken, true
 }
 
-// untouched is not known. The server's end of the pipe is synchronous: a look
-// into it would wait until a read of the server's is over. Our end only tells
-// how much of its quota is in use, and a read that waits uses some of it.
+// untouched is not known. The server's end of the pipe is synchronous: examining it would wait
+// until a read of the server returns. Gauze's end only reports how much of its quota is in use,
+// which includes reads that wait.
 func (p *stdinPipe) untouched() bool { return false }
 
-// deserted waits until no other process holds the read end and reports
-// whether that is so.
+// deserted waits until no other process holds the read end and reports whether that is so.
 func (p *stdinPipe) deserted() bool {
-	for limit := time.Now().Add(partingGrace); !p.alone(); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(closePipeGrace); !p.alone(); time.Sleep(time.Millisecond) {
 		if p.closed() || time.Now().After(limit) {
 			return false
 		}
@@ -168,7 +165,7 @@ func (p *stdinPipe) deserted() bool {
 	return true
 }
 
-// alone reports whether ours is the only handle on the read end.
+// alone reports whether gauze has the only handle on the read end.
 func (p *stdinPipe) alone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,9 +182,9 @@ func (p *stdinPipe) alone() bool {
 	return status == 0 && info.handles == 1
 }
 
-// take reads everything that is in the pipe. Only who is alone may call it: it
-// would wait for a read of the server's.
-func (p *stdinPipe) take() {
+// empty reads everything that is in the pipe. It must only be called if alone returns true:
+// otherwise it would wait for a read of the server.
+func (p *stdinPipe) empty() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var buf [4 << 10]byte
@@ -239,7 +236,7 @@ func tryRead(f *os.File, b []byte) (n int) {
 	}
 	n, _ = f.Read(b[:n])
 	if f.SetReadDeadline(time.Unix(1, 0)) != nil {
-		f.Close() // no read may wait any more
+		f.Close() // no later read may wait
 	}
 	return n
 }

@@ -4,43 +4,42 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// AtLimit is what a server was doing when we stopped waiting for it.
+// AtLimit is what a server was doing when the probe stopped waiting.
 type AtLimit struct {
-	Passed  bool          // the time was over; false: somebody else ended the attempt
-	Waiting string        // the method that had no answer
-	After   time.Duration // since it was asked
+	Passed  bool          // the timeout was reached; false if the probe was canceled
+	Waiting string        // the method without a response
+	After   time.Duration // time since the request
 
 	Alive    bool
-	Stopped  bool          // SIGSTOP, a debugger
-	Unread   bool          // it has not even read the question (false where that is not known)
-	CPUKnown bool          // whether the next two mean something
+	Stopped  bool          // SIGSTOP or a debugger
+	Unread   bool          // it has not read the request; false if that is not known
+	CPUKnown bool          // whether CPU and Window are valid
 	CPU      time.Duration // used within Window
-	Window   time.Duration // the last second or so
+	Window   time.Duration // about the last second
 	Survey
 }
 
-// Busy reports whether it was working.
-func (l AtLimit) Busy() bool { return isWork(l.CPU, l.Window) }
+// Busy reports whether the server was working: a twentieth of one CPU or more. The timers of an
+// idle runtime use less.
+func (l AtLimit) Busy() bool { return l.CPU > 0 && l.CPU*20 >= l.Window }
 
-// isWork: a twentieth of one processor is; the timers of an idle runtime take
-// less.
-func isWork(cpu, window time.Duration) bool { return cpu > 0 && cpu*20 >= window }
-
-// Survey is what the processes of a server have to do with the world.
+// Survey describes the processes of a server.
 type Survey struct {
-	Surveyed    bool     // false: nothing below is known
-	Processes   []string // names of the commands, the one we started first
-	Ports       []int    // TCP ports they listen on
-	Downloading string   // why it seems to download; empty: it does not
-	Moved       int64    // bytes they have read and written so far
+	Surveyed    bool     // whether the other fields are known
+	Processes   []string // command names, beginning with the process that gauze started
+	Ports       []int    // TCP ports that they listen on
+	Downloading string   // why it seems to be downloading; empty if it does not
+	Moved       int64    // bytes read and written so far
 }
 
-// How much of a survey is kept.
+// Limits on a survey.
 const (
-	keptProcesses = 32
-	keptPorts     = 16
+	maxProcesses = 32
+	maxPorts     = 16
 )
 
 // surveyed is one process.
@@ -52,12 +51,12 @@ type surveyed struct {
 	moved       int64 // bytes read and written
 }
 
-// surveyOf draws the conclusions. remote are the ports a download comes from.
+// surveyOf evaluates the processes. remote has the ports that downloads come from.
 func surveyOf(leader int, all []surveyed, remote map[int]bool) Survey {
 	s := Survey{Surveyed: true}
 	for _, first := range []bool{true, false} {
 		for _, p := range all {
-			if (p.pid == leader) == first && len(s.Processes) < keptProcesses {
+			if (p.pid == leader) == first && len(s.Processes) < maxProcesses {
 				s.Processes = append(s.Processes, commandName(p.args))
 			}
 		}
@@ -65,14 +64,14 @@ func surveyOf(leader int, all []surveyed, remote map[int]bool) Survey {
 	for _, p := range all {
 		s.Moved += p.moved
 		for _, port := range p.listens {
-			if len(s.Ports) < keptPorts {
+			if len(s.Ports) < maxPorts {
 				s.Ports = append(s.Ports, port)
 			}
 		}
 		if s.Downloading == "" && installs(p.args) && !hasLaunched(p.pid, all) {
 			for _, port := range p.talksTo {
 				if remote[port] {
-					s.Downloading = commandName(p.args) + " has a connection to a server of packages"
+					s.Downloading = commandName(p.args) + " is connected to a package registry"
 				}
 			}
 		}
@@ -80,14 +79,14 @@ func surveyOf(leader int, all []surveyed, remote map[int]bool) Survey {
 	return s
 }
 
-// hasLaunched: below a launcher something runs that is neither a shell nor
-// another launcher. A connection it has by then is left over from its download.
+// hasLaunched reports whether a launcher has started something that is neither a shell nor a
+// launcher. A connection that it still has is left over from its download.
 func hasLaunched(launcher int, all []surveyed) bool {
 	for _, p := range all {
 		if p.parent != launcher {
 			continue
 		}
-		if shells[baseName(first(p.args))] || installs(p.args) {
+		if launch.IsShell(baseName(first(p.args))) || installs(p.args) {
 			if hasLaunched(p.pid, all) {
 				return true
 			}
@@ -98,25 +97,20 @@ func hasLaunched(launcher int, all []surveyed) bool {
 	return false
 }
 
-var (
-	shells       = map[string]bool{"sh": true, "bash": true, "dash": true, "zsh": true, "ash": true, "cmd": true}
-	interpreters = map[string]bool{"node": true, "nodejs": true, "python": true, "python3": true, "ruby": true, "perl": true}
-	installers   = map[string]bool{"npm": true, "npx": true, "pnpm": true, "pnpx": true, "yarn": true, "bunx": true, "uv": true, "uvx": true,
-		"pip": true, "pip3": true, "pipx": true, "docker": true, "podman": true, "cargo": true, "dotnet": true}
-)
+var interpreters = map[string]bool{"node": true, "nodejs": true, "python": true, "python3": true, "ruby": true, "perl": true}
 
-// installs: the command may fetch a package before it starts it.
+// installs reports whether the command may fetch a package before it starts it.
 func installs(args []string) bool {
-	if installers[baseName(first(args))] {
+	if launch.Installs(baseName(first(args))) {
 		return true
 	}
 	if len(args) > 2 && args[1] == "-m" {
-		return installers[args[2]]
+		return launch.Installs(args[2])
 	}
-	return installers[baseName(script(args))]
+	return launch.Installs(baseName(script(args)))
 }
 
-// commandName is fit to be shown: no argument that could hold a secret.
+// commandName returns a name that can be shown: without arguments, which may contain a secret.
 func commandName(args []string) string {
 	name := filepath.Base(first(args))
 	if file := script(args); file != "" {
@@ -125,7 +119,7 @@ func commandName(args []string) string {
 	return name[:min(len(name), 80)]
 }
 
-// script is what an interpreter runs.
+// script returns the script that an interpreter runs, or "".
 func script(args []string) string {
 	if len(args) < 2 || !interpreters[strings.TrimRight(baseName(args[0]), "0123456789.")] && !interpreters[baseName(args[0])] {
 		return ""
@@ -136,7 +130,7 @@ func script(args []string) string {
 	return args[1]
 }
 
-// first is the command. npm writes a whole line there, to be seen in ps.
+// first returns the command. npm writes a whole command line there for ps.
 func first(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -147,7 +141,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-// baseName is a command's name without its folder and its kind.
+// baseName returns the name of a command without directory and extension.
 func baseName(command string) string {
 	name := strings.ToLower(filepath.Base(command))
 	for _, ending := range []string{".exe", ".cmd", ".cjs", ".js", ".py", "-cli"} {

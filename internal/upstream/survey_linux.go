@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// survey looks at every process of the group and whatever they started that
-// left it.
+// survey examines every process of the group and their descendants that left it.
 func (g *group) survey(environ []string) Survey {
 	members := g.members()
 	if members == nil {
 		return Survey{}
 	}
-	owner := map[string]int{} // inode of a socket to the index of its process
+	owner := map[string]int{} // the inode of a socket to the index of its process
 	for i := range members {
 		for _, inode := range socketsOf(members[i].pid) {
 			owner[inode] = i
@@ -38,46 +37,32 @@ func (g *group) survey(environ []string) Survey {
 	return surveyOf(g.id, members, packagePorts(environ))
 }
 
-// members are the processes of the group, and their descendants.
+// members returns the processes of the group and their descendants.
 func (g *group) members() (found []surveyed) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	var others []surveyed
 	ours := map[int]bool{}
-	take := func(p surveyed) {
+	add := func(p surveyed) {
 		ours[p.pid] = true
 		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
 		p.args = strings.Split(string(bytes.TrimRight(line[:min(len(line), 4<<10)], "\x00")), "\x00")
 		p.moved = movedBy(p.pid)
 		found = append(found, p)
 	}
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
-		if err != nil {
-			continue
-		}
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) < 3 || fields[0][0] == 'Z' {
-			continue
-		}
+	eachProcess(func(pid int, fields [][]byte) {
 		parent, _ := strconv.Atoi(string(fields[1]))
-		if p := (surveyed{pid: pid, parent: parent}); string(fields[2]) == strconv.Itoa(g.id) {
-			take(p)
-		} else {
+		switch p := (surveyed{pid: pid, parent: parent}); {
+		case fields[0][0] == 'Z':
+		case string(fields[2]) == strconv.Itoa(g.id):
+			add(p)
+		default:
 			others = append(others, p)
 		}
-	}
+	})
 	for grown := true; grown; {
 		grown = false
 		for _, p := range others {
 			if ours[p.parent] && !ours[p.pid] {
-				take(p)
+				add(p)
 				grown = true
 			}
 		}
@@ -85,7 +70,7 @@ func (g *group) members() (found []surveyed) {
 	return found
 }
 
-// movedBy are the bytes a process has read and written, wherever.
+// movedBy returns how many bytes a process has read and written.
 func movedBy(pid int) (sum int64) {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	for line := range strings.Lines(string(text)) {
@@ -97,7 +82,7 @@ func movedBy(pid int) (sum int64) {
 	return sum
 }
 
-// socketsOf are the inodes of a process's sockets.
+// socketsOf returns the inodes of a process's sockets.
 func socketsOf(pid int) (inodes []string) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	file, err := os.Open(dir)
@@ -115,7 +100,7 @@ func socketsOf(pid int) (inodes []string) {
 	return inodes
 }
 
-// eachSocket reads a table of the kernel's.
+// eachSocket calls yield for each line of a socket table of the kernel.
 func eachSocket(path string, yield func(local, remote int, state, inode string)) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -138,7 +123,8 @@ func hexPort(address string) int {
 	return int(n)
 }
 
-// packagePorts are where packages come from: HTTPS, or the proxy in front.
+// packagePorts returns the ports that packages are downloaded from: HTTPS, or those of proxies and
+// registries in the environment.
 func packagePorts(environ []string) map[int]bool {
 	ports := map[int]bool{443: true}
 	for _, pair := range environ {

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// startTied starts a command that gets SIGTERM if we vanish. The guard does
-// that for the whole group, but hears of the group only once it runs.
+// startTied starts a command that gets SIGTERM if gauze is killed. The guard does that for the
+// whole group, but learns of the group only once it runs.
 //
-// The signal comes when the thread that forked ends, so all servers are
-// started by one thread, which never does.
+// The signal is sent when the thread that forked ends, so all servers are started by one thread
+// that never ends.
 func startTied(cmd *exec.Cmd) error {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	done := make(chan error)
@@ -18,7 +18,7 @@ func startTied(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// starts is the work of the thread that starts servers.
+// starts passes work to the thread that starts servers.
 var starts = make(chan func())
 
 func init() {

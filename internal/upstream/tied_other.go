@@ -4,5 +4,5 @@ package upstream
 
 import "os/exec"
 
-// startTied starts a command. Only Linux can tie it to our own end.
+// startTied starts a command. Only Linux can tie it to the end of gauze.
 func startTied(cmd *exec.Cmd) error { return cmd.Start() }

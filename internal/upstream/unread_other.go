@@ -2,8 +2,8 @@
 
 package upstream
 
-// unread proves nothing: only Linux tells the writer of a pipe how much was
-// never read. (For Windows see stdin_windows.go.)
+// unread proves nothing: only Linux tells the writer of a pipe how much was never read. For Windows
+// see stdin_windows.go.
 func (p *stdinPipe) unread() (n int64, proven bool) { return 0, false }
 
 // untouched is not known either.

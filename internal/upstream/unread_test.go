@@ -19,7 +19,7 @@ func died(t *testing.T, o *outbox, server *os.File, n int64) *pipes {
 	}
 	server.Close()
 	c := &pipes{}
-	c.written, c.never, c.proven = o.settle()
+	c.written, c.unreadBytes, c.proven = o.settle()
 	return c
 }
 
@@ -27,10 +27,10 @@ func died(t *testing.T, o *outbox, server *os.File, n int64) *pipes {
 // to the byte.
 func TestTheClosingBraceDecides(t *testing.T) {
 	for _, story := range []struct {
-		says  string
-		read  func(first, second int64) int64
-		want  [2]fault.Delivery
-		never int64
+		says        string
+		read        func(first, second int64) int64
+		want        [2]fault.Delivery
+		unreadBytes int64
 	}{
 		{"nothing was read", func(first, second int64) int64 { return 0 }, [2]fault.Delivery{fault.Unsent, fault.Unsent}, 20},
 		{"all but the closing brace was read", func(first, second int64) int64 { return first - 1 }, [2]fault.Delivery{fault.Unsent, fault.Unsent}, 12},
@@ -46,8 +46,8 @@ func TestTheClosingBraceDecides(t *testing.T) {
 			second := put(t, o, `{"two":2}`+"\n")
 			flushed(o)
 			c := died(t, o, server, story.read(first, second))
-			if !c.proven || c.written != 20 || c.never != story.never {
-				t.Errorf("proven %v, %d written, %d never read; want %d", c.proven, c.written, c.never, story.never)
+			if !c.proven || c.written != 20 || c.unreadBytes != story.unreadBytes {
+				t.Errorf("proven %v, %d written, %d never read; want %d", c.proven, c.written, c.unreadBytes, story.unreadBytes)
 			}
 			if got := [2]fault.Delivery{c.delivery(first), c.delivery(second)}; got != story.want {
 				t.Errorf("%v, want %v", got, story.want)

@@ -15,80 +15,80 @@ import (
 	"github.com/gauze-mcp/gauze/internal/launch"
 )
 
-// User is who uses the server. Prepare, Up, Down and Unreachable come from
-// the goroutine that runs Serve; the Reader part from the connection's own.
+// User uses the connections to a server. Prepare, Up, Down and Unreachable are called by the
+// goroutine that runs Serve, the methods of Reader by the goroutine of the connection.
 type User interface {
 	Reader
-	// Prepare restores the session on a fresh connection before anyone may
-	// use it.
+	// Prepare restores the session on a new connection before it is used.
 	Prepare(ctx context.Context, c *Conn) error
 	// Up publishes a connection that is ready.
 	Up(c *Conn)
-	// Down retracts it: it is Done, and what was in flight can be judged.
-	// It also follows a Prepare that failed.
+	// Down retracts a connection. It is Done, so the fate of what was in flight is known. Down also
+	// follows a Prepare that failed.
 	Down(c *Conn)
-	// Unreachable tells how things stand while there is no connection.
+	// Unreachable reports the state until the next connection.
 	Unreachable(Trouble)
 }
 
-// Trouble is what is wrong, since when, what was tried and when the next try
-// is.
+// Trouble describes why the server is unavailable, since when, and what happens next.
 type Trouble struct {
 	Code       fault.Code
 	Detail     string
 	Cause      fault.Cause
 	Since      time.Time
 	Attempts   int
-	Generation int       // that ended
-	NextTry    time.Time // zero: not by ourselves
+	Generation int       // the generation that ended
+	NextTry    time.Time // zero if gauze does not retry by itself
 	Permanent  bool      // calls need not wait
-	Open       bool      // neither need these: the next try is far
+	Open       bool      // calls need not wait: the next try is far away
 	Evidence   Evidence
 }
 
-// Options of an Upstream; the zero value of each is a sensible default.
+// Options configures an Upstream. The zero value of each field is a sensible default.
 type Options struct {
-	Spec         launch.Spec
-	Remote       *Remote // of a spec with a URL: what other upstreams share with this one; default its own
-	Name         string  // shown to people; default the command line
-	Restart      Restart
-	StartTimeout time.Duration // idle time before an answer of a starting server is overdue; default 60 s, what clients wait
-	Stderr       io.Writer     // where the server's stderr goes; nil: nowhere
+	Spec launch.Spec
+	// Remote is shared with other upstreams that use the same URL. Default: one of its own.
+	Remote  *Remote
+	Name    string // shown to users; default the command line
+	Restart Restart
+	// StartTimeout is the idle time after which a response of a starting server is overdue. Default
+	// 60s, what clients wait.
+	StartTimeout time.Duration
+	Stderr       io.Writer // receives the server's stderr; nil discards it
 	Events       *event.Stream
 	Health       health.Config
-	Doctor       Doctor // asked when the server cannot be kept running; nil: nobody is
+	Doctor       Doctor // asked when the server cannot be kept running; may be nil
 }
 
-// Upstream is a server we promise to keep reachable; the goroutine that runs
-// Serve owns its process and its connection.
+// Upstream keeps one server reachable. The goroutine that runs Serve owns its process and its
+// connection.
 type Upstream struct {
 	Options
 	user User
 	wake chan struct{}
 
-	ownRemote bool // nobody shares it
-	// Of Serve's goroutine.
-	lingering []*Conn              // that are done, but may still answer something
-	treated   map[string]treatment // by way of failing
-	changes   []string             // what was done to the Spec, in the order of the treatments
+	ownRemote bool // Remote is not shared
+	// Used only by the goroutine that runs Serve.
+	lingering []*Conn              // Done, but may still receive responses
+	treated   map[string]treatment // by signature of the failure
+	changes   []string             // what was changed in Spec, in order
 
 	mu         sync.Mutex
 	tracker    *health.Tracker
-	conn       *Conn // current, also while it is prepared
+	conn       *Conn // the current connection, also while it is prepared
 	hurried    bool
-	died       time.Time // when the last generation ended; zero: none did
+	died       time.Time // when the last generation ended; zero if none has
 	recoveries []Recovery
-	learned    time.Duration // patience that earlier starts showed to be necessary
+	learned    time.Duration // start timeout that earlier starts showed to be necessary
 }
 
-// Recovery is one return from the dead: how long it took from the death to a
-// restored session, and how much of that was the server's own start (from its
-// launch to its first word).
+// Recovery measures one recovery: Took is the time from the end of a generation to a restored
+// session, Start the part of it from the launch of the server to its first message.
 type Recovery struct{ Took, Start time.Duration }
 
-const keptRecoveries = 10_000
+const maxRecoveries = 10_000
 
-// New prepares an Upstream; Serve runs it.
+// New returns an Upstream. Serve runs it.
 func New(o Options, user User) *Upstream {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = defaultStartTimeout
@@ -102,35 +102,33 @@ func New(o Options, user User) *Upstream {
 	return &Upstream{Options: o, user: user, wake: make(chan struct{}, 1), tracker: health.New(o.Health)}
 }
 
-// defaultStartTimeout is what the common clients wait for initialize.
+// defaultStartTimeout is how long common clients wait for the response to initialize.
 const defaultStartTimeout = 60 * time.Second
 
-// maxStart bounds the start of a server that is busy all the time.
+// maxStart limits the start of a server that is busy all the time.
 const maxStart = 10 * time.Minute
 
-// StartPatience is the StartTimeout, or more if starts turned out to take
-// longer.
+// StartPatience returns StartTimeout, or more if earlier starts took longer.
 func (u *Upstream) StartPatience() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return max(u.StartTimeout, u.learned)
 }
 
-// StartOverdue notes that a start took longer than StartPatience: the next one
-// is given twice the time, because the same wait would fail the same way.
+// StartOverdue records that a start took longer than StartPatience. The next one gets twice the
+// time, because the same timeout would fail again.
 func (u *Upstream) StartOverdue() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.learned = min(2*max(u.StartTimeout, u.learned), max(u.StartTimeout, maxStart))
 }
 
-// retryWhenAsked: after giving up, a new request is worth one try at most
-// this often; the user may have mended things meanwhile.
+// retryWhenAsked is the minimum time between tries that new requests cause after gauze gave up. The
+// user may have fixed the problem.
 const retryWhenAsked = 30 * time.Second
 
-// Serve keeps the server running until ctx ends, and returns when the last
-// process is gone. Its error is the reason the server could not be kept
-// running, nil if it could.
+// Serve keeps the server running until ctx ends, and returns when its last process is gone. The
+// error is why the server could not be kept running.
 func (u *Upstream) Serve(ctx context.Context) error {
 	var watchdog guard
 	defer watchdog.close()
@@ -158,14 +156,14 @@ func (u *Upstream) Serve(ctx context.Context) error {
 			return nil
 		}
 		if since.IsZero() || ready && evidence.Stage >= Spoke {
-			// It worked until now. Ready alone says little: before the first
-			// handshake there is nothing to restore.
+			// It worked until now. Being ready alone does not show that: before the first handshake
+			// there is nothing to restore.
 			since, attempts = now, 0
 		}
 		attempts++
 		next := history.after(evidence, now, rand.Float64())
 		var verdict *fault.Fault
-		if errors.As(err, &verdict) && !u.onlyAway(verdict) {
+		if errors.As(err, &verdict) && !u.temporarilyAway(verdict) {
 			next = plan{permanent: true, code: verdict.Code, detail: verdict.Detail}
 		}
 		trouble := Trouble{
@@ -195,8 +193,8 @@ func (u *Upstream) Serve(ctx context.Context) error {
 	}
 }
 
-// generation runs the server once, from its start to its end. ready reports
-// whether it was published.
+// generation runs the server once, from its start to its end. ready reports whether the connection
+// was published.
 func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, logs io.Writer) (e Evidence, ready bool, err error) {
 	conn, err := u.connect(number, logs, watchdog)
 	if err != nil {
@@ -223,7 +221,7 @@ func (u *Upstream) generation(ctx context.Context, number int, watchdog *guard, 
 	u.lingering = append(slices.DeleteFunc(u.lingering, isGone), conn)
 	u.closed(conn)
 	e = conn.Evidence()
-	e.StderrTail = conn.stderr.tail(keptStderr)
+	e.StderrTail = conn.stderr.tail(MaxStderrBytes)
 	u.emit(event.Event{Kind: event.Died, Generation: number, PID: conn.PID(), Detail: e.Sentence(), Took: e.Ran})
 	u.user.Down(conn)
 	return e, ready, err
@@ -238,7 +236,7 @@ func isGone(c *Conn) bool {
 	}
 }
 
-// connect starts the server, or gets ready to reach it.
+// connect starts the server, or prepares to reach it.
 func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Conn, error) {
 	if u.Spec.URL == "" {
 		return launchConn(u.Spec, generation, u.user, logs, watchdog)
@@ -253,8 +251,7 @@ func (u *Upstream) connect(generation int, logs io.Writer, watchdog *guard) (*Co
 	return dial(u.Remote, generation, u.user, logs), nil
 }
 
-// prepare runs the user's Prepare. Each answer it waits for has the time a
-// start may take.
+// prepare runs the user's Prepare. Each response it waits for may take as long as a start.
 func (u *Upstream) prepare(ctx context.Context, conn *Conn) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -268,7 +265,7 @@ func (u *Upstream) prepare(ctx context.Context, conn *Conn) error {
 		case err := <-result:
 			return err
 		case <-conn.Done():
-			cancel(errors.New("the server ended before it was ready"))
+			cancel(errors.New("the server exited before it was ready"))
 			return errors.Join(context.Cause(ctx), <-result)
 		case <-tick.C:
 			if conn.Overdue(conn.LastHeard(), time.Now(), patience) {
@@ -304,10 +301,10 @@ func (u *Upstream) emit(e event.Event) {
 	u.Events.Emit(e)
 }
 
-// untilAsked waits for Ask, but not less than retryWhenAsked.
+// untilAsked waits for Ask, and at least for retryWhenAsked.
 func (u *Upstream) untilAsked(ctx context.Context, since time.Time) error {
 	select {
-	case <-u.wake: // asked before we gave up
+	case <-u.wake: // asked before gauze gave up
 	default:
 	}
 	if !pause(ctx, time.Until(since.Add(retryWhenAsked))) {
@@ -321,7 +318,7 @@ func (u *Upstream) untilAsked(ctx context.Context, since time.Time) error {
 	}
 }
 
-// Ask says that someone wants the server although we gave up on it.
+// Ask reports that a client needs the server although gauze gave up on it.
 func (u *Upstream) Ask() {
 	select {
 	case u.wake <- struct{}{}:
@@ -329,6 +326,7 @@ func (u *Upstream) Ask() {
 	}
 }
 
+// pause waits for d and reports whether ctx is still valid.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -343,21 +341,22 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// connected and closed note a change of state.
+// connected records that a connection is ready.
 func (u *Upstream) connected(c *Conn) {
 	now := time.Now()
 	u.mu.Lock()
 	from := u.tracker.State()
 	u.tracker.Connected(c.Generation, now)
 	to := u.tracker.State()
-	u.learned = max(u.learned, 3*time.Duration(c.spoke.Load()))
-	if !u.died.IsZero() && len(u.recoveries) < keptRecoveries {
-		u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.spoke.Load())})
+	u.learned = max(u.learned, 3*time.Duration(c.firstMessage.Load()))
+	if !u.died.IsZero() && len(u.recoveries) < maxRecoveries {
+		u.recoveries = append(u.recoveries, Recovery{Took: now.Sub(u.died), Start: time.Duration(c.firstMessage.Load())})
 	}
 	u.mu.Unlock()
 	u.changed(c.Generation, from, to)
 }
 
+// closed records that a connection ended.
 func (u *Upstream) closed(c *Conn) {
 	u.mu.Lock()
 	from := u.tracker.State()
@@ -374,7 +373,7 @@ func (u *Upstream) changed(generation int, from, to health.State) {
 	}
 }
 
-// Recoveries are the returns from the dead so far.
+// Recoveries returns the recoveries so far.
 func (u *Upstream) Recoveries() []Recovery {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -387,8 +386,8 @@ func (u *Upstream) setConn(c *Conn) {
 	u.conn = c
 }
 
-// End begins to end the server now. Serve does so by itself when its context
-// ends, but its goroutine may be held up by a client that does not read.
+// End begins to stop the server. Serve does so when its context ends, but its goroutine may be
+// blocked by a client that does not read.
 func (u *Upstream) End() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -397,7 +396,7 @@ func (u *Upstream) End() {
 	}
 }
 
-// Hurry makes a stop under way skip the wait for a voluntary end.
+// Hurry makes a stop that is in progress skip the wait for a voluntary exit.
 func (u *Upstream) Hurry() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -415,7 +414,7 @@ func (u *Upstream) hurryIfAsked(c *Conn) {
 	}
 }
 
-// Record notes how a call or a probe went.
+// Record records the outcome of a call or a probe.
 func (u *Upstream) Record(generation int, o health.Outcome, latency time.Duration, now time.Time) {
 	u.mu.Lock()
 	from := u.tracker.State()
@@ -425,10 +424,10 @@ func (u *Upstream) Record(generation int, o health.Outcome, latency time.Duratio
 	u.changed(generation, from, to)
 }
 
-// Health is the current state: a cached value, read in nanoseconds.
+// Health returns the current state, which is cached.
 func (u *Upstream) Health() health.State { return u.tracker.State() }
 
-// Snapshot is the state with its counters.
+// Snapshot returns the state with its counters.
 func (u *Upstream) Snapshot() health.Snapshot {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// vitals asks ps: it is asked only while a call is overdue.
+// vitals runs ps. It is called only while a call is overdue.
 func (g *group) vitals() (v Vitals) {
 	out, err := exec.Command("/bin/ps", "-o", "state=,time=", "-g", strconv.Itoa(g.id)).Output()
 	if err != nil {

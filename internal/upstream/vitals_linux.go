@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// vitals looks at every process of the group: the server proper is often a
-// grandchild (npx, uvx, sh -c). Clock ticks are 100 a second on every Linux
-// that Go supports.
+// vitals examines every process of the group: the server proper is often a grandchild (npx, uvx, sh
+// -c). A clock tick is 10 ms on every Linux that Go supports.
 func (g *group) vitals() (v Vitals) {
 	v.Known = g.each(func(_ int, fields [][]byte) {
 		if fields[0][0] == 'T' {
 			v.Stopped = true
 		}
-		// Its own time and that of the children it has seen end.
+		// Its own time and that of its reaped children.
 		for _, field := range fields[11:15] {
 			ticks, _ := strconv.Atoi(string(field))
 			v.CPU += time.Duration(ticks) * 10 * time.Millisecond
@@ -26,10 +25,18 @@ func (g *group) vitals() (v Vitals) {
 	return v
 }
 
-// each goes through the processes of the group with their /proc/PID/stat from
-// the state on: state ppid pgrp ... utime stime cutime cstime. It reports
-// whether that can be known.
+// each calls see for the processes of the group, like eachProcess.
 func (g *group) each(see func(pid int, fields [][]byte)) bool {
+	return eachProcess(func(pid int, fields [][]byte) {
+		if string(fields[2]) == strconv.Itoa(g.id) {
+			see(pid, fields)
+		}
+	})
+}
+
+// eachProcess calls see for all processes with their /proc/PID/stat from the state on: state ppid
+// pgrp ... utime stime cutime cstime. It reports whether /proc can be read.
+func eachProcess(see func(pid int, fields [][]byte)) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return false
@@ -43,32 +50,30 @@ func (g *group) each(see func(pid int, fields [][]byte)) bool {
 		if err != nil {
 			continue
 		}
-		// pid (comm) state: comm may hold anything, so fields are counted from
-		// its closing parenthesis.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) >= 15 && string(fields[2]) == strconv.Itoa(g.id) {
+		// pid (comm) state: comm may contain anything, so fields are counted from its closing
+		// parenthesis.
+		if fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]); len(fields) >= 15 {
 			see(pid, fields)
 		}
 	}
 	return true
 }
 
-// family remembers the processes of a group, so that a look at them costs two
-// or three files and not all of /proc.
+// family remembers the processes of a group, so that checking them reads two or three files and not
+// all of /proc.
 type family struct {
 	mu       sync.Mutex
 	pids     []int
 	counting bool
 }
 
-// dying reports whether a process of the group is gone or about to be: a
-// server killed below its launcher, which does not know yet. The first look
-// only begins to find out who belongs to the group.
+// dying reports whether a process of the group is gone or about to be: a server killed below a
+// launcher that has not noticed yet. The first call only begins to collect the processes.
 func (f *family) dying(g *group) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, pid := range f.pids {
-		if doomed(pid) {
+		if isDying(pid) {
 			f.pids = nil
 			return true
 		}
@@ -92,10 +97,9 @@ func (f *family) count(g *group) {
 	f.pids, f.counting = pids, false
 }
 
-// doomed reports whether a process is gone, a zombie, or has a SIGKILL coming:
-// until it runs again to take note of that, it may still read what is sent to
-// it, and nothing will come of it.
-func doomed(pid int) bool {
+// isDying reports whether a process is gone, a zombie, or has a pending SIGKILL. Until it is
+// scheduled again, it may still be sent messages that it will never answer.
+func isDying(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return true

@@ -2,6 +2,6 @@
 
 package upstream
 
-// vitals: nothing is known here, and what is not known does not count against
-// the server.
+// vitals returns nothing: it is not implemented for this system. What is not known does not count
+// against the server.
 func (g *group) vitals() Vitals { return Vitals{} }

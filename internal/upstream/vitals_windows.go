@@ -18,7 +18,7 @@ type accounting struct {
 	processes, active, terminated    uint32
 }
 
-// accounting asks the job. Without one, nothing is known.
+// accounting queries the job. It returns false if there is none.
 func (g *group) accounting() (a accounting, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,7 +72,7 @@ func ticks(t windows.Filetime) time.Duration {
 	return time.Duration(int64(t.HighDateTime)<<32|int64(t.LowDateTime)) * 100
 }
 
-// CPUTick is the precision in which the system reports CPU time.
+// CPUTick is the resolution of the CPU time that the system reports.
 const CPUTick = 15625 * time.Microsecond
 
 // family remembers how many processes a server had.
@@ -81,8 +81,8 @@ type family struct {
 	active uint32
 }
 
-// dying reports whether a process has ended since the last look: a server
-// killed below its launcher, which may not know yet.
+// dying reports whether a process has exited since the last call: a server killed below a launcher
+// that may not have noticed yet.
 func (f *family) dying(g *group) bool {
 	a, known := g.accounting()
 	f.mu.Lock()

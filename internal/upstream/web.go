@@ -15,110 +15,109 @@ import (
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// web is the link to a server behind a URL. Each message is an HTTP exchange
-// of its own (exchange.go); what holds them together is the server's session.
-// The link ends when that session is gone or the server cannot be reached.
+// web is the link to a server at a URL. Each message is an HTTP exchange of its own (exchange.go);
+// the server's session connects them. The link ends when the session is gone or the server cannot
+// be reached.
 type web struct {
 	*Conn
-	remote   *Remote
-	ctx      context.Context // of every exchange
-	cancel   context.CancelFunc
-	still    context.Context // of the standing stream
-	hush     context.CancelFunc
-	running  sync.WaitGroup // exchanges
-	heeding  sync.WaitGroup // the streams that belong to none
-	hearing  sync.Mutex     // one message at a time
-	opening  sync.Mutex     // of the old transport's stream
-	checking sync.Mutex     // of the session, one at a time
+	remote       *Remote
+	ctx          context.Context // the parent of the context of every exchange
+	cancel       context.CancelFunc
+	streamCtx    context.Context // the context of the standing stream
+	cancelStream context.CancelFunc
+	running      sync.WaitGroup // the exchanges
+	streams      sync.WaitGroup // the streams that belong to no exchange
+	readerMu     sync.Mutex     // held while a message is passed to the reader
+	opening      sync.Mutex     // held while the HTTP+SSE stream is opened
+	checking     sync.Mutex     // held while the session is checked
 
-	mu       sync.Mutex
-	moved    sync.Cond
-	last     int64
-	queued   []*exchange
-	live     map[int64]*exchange
-	accepted chan struct{} // closed when the last notification put so far has been taken
-	closed   bool
-	over     chan struct{}            // closed when nothing is under way any more
-	late     map[int64]bool           // requests that go on after the end: they have their own
-	fates    map[int64]fault.Delivery // of what was under way at the end
-	session  string                   // Mcp-Session-Id, of a legacy server
-	version  string                   // as a legacy server answered initialize
-	post     *url.URL                 // where messages go, of the old transport; nil: to the address itself
-	trying   bool                     // someone finds out how the server speaks
-	tried    chan struct{}            // closed once that is known
-	standing bool                     // the GET stream was asked for
-	stood    bool                     // and it was there
-	refusals []Response               // the last answers that were no success
-	known    bool                     // see setKnown
+	mu           sync.Mutex
+	moved        sync.Cond
+	last         int64
+	queued       []*exchange
+	live         map[int64]*exchange
+	accepted     chan struct{} // closed when the last notification so far was accepted
+	closed       bool
+	over         chan struct{}            // closed when no exchange is running any more
+	late         map[int64]bool           // requests that continue after the end of the link
+	deliveries   map[int64]fault.Delivery // how far the messages got that were in flight at the end
+	session      string                   // the Mcp-Session-Id of a legacy server
+	version      string                   // the protocol version in the response to initialize
+	post         *url.URL                 // the endpoint of the HTTP+SSE transport; nil to post to the address itself
+	trying       bool                     // a request is detecting the transport
+	tried        chan struct{}            // closed once the transport is known
+	standing     bool                     // the standing stream was requested
+	streamOpened bool                     // the standing stream was open at least once
+	refusals     []Response               // the last responses that were not a success
+	known        bool                     // see setKnown
 
 	failing sync.Once
 	failed  chan struct{}
 	failure failure // valid once failed is closed
 }
 
-// failure is why the link as a whole is of no use any more.
+// failure is why the link can no longer be used.
 type failure struct {
 	err     error
-	gone    bool  // the server lives, but knows the session no more
-	refused *Loss // it lives, but takes no request of ours
+	gone    bool  // the server is reachable but no longer knows the session
+	refused *Loss // the server is reachable but rejects every request
 }
 
-// errEnded: nothing is sent on a link that is over.
+// errEnded is the error of messages on a link that has ended.
 var errEnded = os.ErrClosed
 
-// dial prepares generation number. It sends nothing: what there is to say is
-// up to the session.
-func dial(remote *Remote, generation int, hear Reader, logs io.Writer) *Conn {
-	c := newConn(generation, time.Now(), hear, logs)
+// dial prepares a connection. It sends nothing.
+func dial(remote *Remote, generation int, reader Reader, logs io.Writer) *Conn {
+	c := newConn(generation, time.Now(), reader, logs)
 	w := &web{
-		Conn: c, remote: remote, live: map[int64]*exchange{}, fates: map[int64]fault.Delivery{},
+		Conn: c, remote: remote, live: map[int64]*exchange{}, deliveries: map[int64]fault.Delivery{},
 		tried: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
 	}
 	w.accepted = make(chan struct{})
 	close(w.accepted)
 	w.moved.L = &w.mu
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.still, w.hush = context.WithCancel(w.ctx)
+	w.streamCtx, w.cancelStream = context.WithCancel(w.ctx)
 	c.link = w
 	go w.serve()
 	return c
 }
 
-// byeTimeout is what we give a server to hear that we leave, and byeInHaste
-// when we are in a hurry.
+// endSessionTimeout limits the request that ends the session, and hurriedEndTimeout limits it after
+// Hurry.
 const (
-	byeTimeout = 2 * time.Second
-	byeInHaste = 500 * time.Millisecond
+	endSessionTimeout = 2 * time.Second
+	hurriedEndTimeout = 500 * time.Millisecond
 )
 
-// serve waits for the end.
+// serve waits for the end of the link.
 func (w *web) serve() {
 	select {
 	case <-w.failed:
 	case <-w.broken:
 	}
 	w.ended = time.Now()
-	w.hush()
+	w.cancelStream()
 	select {
-	case <-w.broken: // by us: nobody waits for anything
+	case <-w.broken: // ended by gauze: no response is needed
 		w.cancel()
 	default:
 	}
 	w.mu.Lock()
 	w.closed = true
-	w.letGo()
-	for !w.settledDown() {
+	w.release()
+	for !w.drained() {
 		w.moved.Wait()
 	}
 	w.mu.Unlock()
-	w.heeding.Wait()
+	w.streams.Wait()
 	w.mu.Lock()
 	for _, x := range w.queued {
-		w.fates[x.end] = fault.Unsent
+		w.deliveries[x.end] = fault.Unsent
 	}
-	for end, x := range w.live { // on the stream of a server that answers there
+	for end, x := range w.live { // those that wait for a response on the standing stream
 		if !w.late[end] {
-			w.fates[end] = x.delivered()
+			w.deliveries[end] = x.delivered()
 		}
 	}
 	session := w.session
@@ -131,7 +130,7 @@ func (w *web) serve() {
 		w.evidence.ByUs = w.reason
 	default:
 	}
-	if first := time.Duration(w.spoke.Load()); first > 0 {
+	if first := time.Duration(w.firstMessage.Load()); first > 0 {
 		w.evidence.Stage, w.evidence.Served = Spoke, w.evidence.Ran-first
 	}
 	w.evidence.HTTP = w.refusals
@@ -142,26 +141,25 @@ func (w *web) serve() {
 		if w.evidence.ByUs == ClientLeft {
 			w.leave(session)
 		} else {
-			w.remote.Close() // it may be the connections that are dead, and not the server
+			w.remote.Close() // the connections may be dead, and not the server
 		}
 	}
 	close(w.done)
 }
 
-// letGo parts what is under way when the link has failed. Requests that were
-// sent go on by themselves: a server that shuts down in order, or that knows
-// our session no more because another one took its place, still answers what
-// it has. With the old transport only the response to the POST may still come,
-// which tells whether the request was accepted. Everything else ends here.
-func (w *web) letGo() {
+// release decides about the exchanges in flight when the link has failed. Requests that were sent
+// continue: a server that shuts down gracefully, or that was replaced and no longer knows the
+// session, still answers what it has. With HTTP+SSE only the response to the POST can still come,
+// which shows whether the request was accepted. All other exchanges are canceled.
+func (w *web) release() {
 	w.late = map[int64]bool{}
 	for end, x := range w.live {
 		switch {
 		case x.method == "subscriptions/listen":
-			x.cancel(errDropped) // it has no end of its own
+			x.cancel(errDropped) // it never ends by itself
 		case x.kind == wire.Request && !x.parked && w.ctx.Err() == nil && !x.holdBack():
 			w.late[end] = true
-			if w.remote.way.Load() == twoWays {
+			if w.remote.transport.Load() == httpSSE {
 				time.AfterFunc(postGrace, func() { x.cancel(errNoStream) })
 			}
 		default:
@@ -175,15 +173,15 @@ func (w *web) letGo() {
 	}()
 }
 
-// postGrace is how long a POST of the old transport, which only has to be accepted,
-// goes on after the stream was lost that was to carry the answer.
+// postGrace is how long a POST of the HTTP+SSE transport continues after the loss of the stream for
+// its response.
 const postGrace = time.Second
 
-var errNoStream = errors.New("the stream for its answer was cut")
+var errNoStream = errors.New("the stream for its response was cut off")
 
-// settledDown reports whether only those are left that go on by themselves, or
-// that wait for a stream that is over.
-func (w *web) settledDown() bool {
+// drained reports whether only those exchanges are left that continue after the end of the
+// link, or that wait for a stream that has ended.
+func (w *web) drained() bool {
 	for end, x := range w.live {
 		if !w.late[end] && !x.parked {
 			return false
@@ -201,17 +199,17 @@ func (w *web) lingers(end int64) bool {
 func (w *web) dismiss()              { w.cancel() }
 func (w *web) gone() <-chan struct{} { return w.over }
 
-// leave ends the server's session, as the spec asks of a client that goes.
+// leave ends the server's session, as the specification asks of clients.
 func (w *web) leave(session string) {
 	if session == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), endSessionTimeout)
 	defer cancel()
 	go func() {
 		select {
 		case <-w.hurry:
-			if !pause(ctx, byeInHaste) {
+			if !pause(ctx, hurriedEndTimeout) {
 				return
 			}
 			cancel()
@@ -225,7 +223,7 @@ func (w *web) leave(session string) {
 	}
 }
 
-// fail ends the link. The first reason counts.
+// fail ends the link. Only the first reason counts.
 func (w *web) fail(f failure) {
 	w.failing.Do(func() {
 		w.failure = f
@@ -233,36 +231,35 @@ func (w *web) fail(f failure) {
 	})
 }
 
-// refuse ends the link because of a request that was lost for good before the
-// server was of any use.
+// refuse ends the link because of a request that failed permanently before the server was of any
+// use.
 func (w *web) refuse(l Loss) { w.fail(failure{err: errors.New(l.Detail), refused: &l}) }
 
-// glance reads the first bytes of a body that nobody wanted: a page that says
-// what is wrong.
-func glance(res *http.Response) []byte {
-	alarm := time.AfterFunc(glanceMost, func() { res.Body.Close() })
+// readHead reads the first bytes of a body that is not needed, such as an error page.
+func readHead(res *http.Response) []byte {
+	alarm := time.AfterFunc(bodyTimeout, func() { res.Body.Close() })
 	defer alarm.Stop()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, keptText))
+	body, _ := io.ReadAll(io.LimitReader(res.Body, MaxTextBytes))
 	return body
 }
 
-// keptRefusals: how a server turned us away shows in its last answers.
-const keptRefusals = 8
+// maxRefusals is how many of the last failed responses are kept.
+const maxRefusals = 8
 
-// noteRefusal keeps an answer that was no success.
+// noteRefusal keeps a response that is not a success.
 func (w *web) noteRefusal(res *http.Response, body []byte) {
 	seen := responseOf(res, w.remote.secrets.get())
-	seen.Body = []byte(w.remote.secrets.Redact(string(body[:min(len(body), keptText)])))
+	seen.Body = []byte(w.remote.secrets.Redact(string(body[:min(len(body), MaxTextBytes)])))
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.refusals) == keptRefusals {
+	if len(w.refusals) == maxRefusals {
 		w.refusals = w.refusals[1:]
 	}
 	w.refusals = append(w.refusals, seen)
 }
 
-// maxExchanges under way hold up the client for at most exchangesWait: enough
-// to smooth a burst, and no reason to refuse what the server would take.
+// maxExchanges in flight delay the client for at most exchangesWait. That smooths a burst; more is
+// not rejected, because the server may accept it.
 const (
 	maxExchanges  = 512
 	exchangesWait = time.Second
@@ -290,8 +287,8 @@ func (w *web) put(header http.Header, parts [][]byte) (end int64, err error) {
 	x := newExchange(w, w.last, m, header)
 	x.after = w.accepted
 	if m.Kind != wire.Request && m.Method != "notifications/cancelled" || m.Method == "initialize" {
-		// Later messages build on it, or need the session its answer names:
-		// nothing overtakes it.
+		// Later messages depend on it, or need the session that its response names, so none may
+		// overtake it.
 		w.accepted = x.settled
 	}
 	w.queued = append(w.queued, x)
@@ -312,22 +309,22 @@ func (w *web) flush() {
 	w.queued = w.queued[:0]
 }
 
-// close takes an exchange out of the books. Its fate is kept if nobody was told:
-// of a request always, of a message without an answer if it did not arrive.
-func (w *web) close(x *exchange, told bool) {
-	if !told && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
-		// Nobody will ask for its fate any more.
-		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "its connection ended"}
+// close removes an exchange. If the reader does not know the outcome, how far the message got is
+// kept: always for a request, and for a notification if it did not arrive.
+func (w *web) close(x *exchange, reported bool) {
+	if !reported && w.lingers(x.end) && (x.ctx.Err() == nil || errors.Is(context.Cause(x.ctx), errNoStream)) {
+		// Its delivery will not be asked for any more.
+		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection ended"}
 		if loss.Delivery == fault.Refused {
-			loss.Session, loss.Detail = true, "its session was gone; "+StickySessions
+			loss.Session, loss.Detail = true, "the session was gone; "+StickySessions
 		}
 		w.lose(x.id, loss)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.live, x.end)
-	if fate := x.delivered(); !told && (x.kind == wire.Request || fate == fault.Unsent) {
-		w.fates[x.end] = fate
+	if fate := x.delivered(); !reported && (x.kind == wire.Request || fate == fault.Unsent) {
+		w.deliveries[x.end] = fate
 	}
 	w.moved.Broadcast()
 }
@@ -372,7 +369,7 @@ func (w *web) drop(end int64) {
 	})
 }
 
-// postTo is where messages go.
+// postTo returns where messages go.
 func (w *web) postTo() *url.URL {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -382,21 +379,21 @@ func (w *web) postTo() *url.URL {
 	return w.remote.to()
 }
 
-var errDropped = errors.New("nobody waits for the answer")
+var errDropped = errors.New("the response is no longer needed")
 
 func (w *web) delivery(end int64) fault.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if fate, known := w.fates[end]; known {
+	if fate, known := w.deliveries[end]; known {
 		return fate
 	}
 	if end > w.last {
-		return fault.Unsent // it was not even put
+		return fault.Unsent // it was never queued
 	}
 	return fault.Unknown
 }
 
-// annotate sets what identifies the session.
+// annotate sets the headers that identify the session.
 func (w *web) annotate(h http.Header) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -408,7 +405,7 @@ func (w *web) annotate(h http.Header) {
 	}
 }
 
-// initialized remembers what the server's answer to initialize settled.
+// initialized records what the response to initialize settled.
 func (w *web) initialized(h http.Header, result []byte) {
 	raw, _ := wire.Field(result, "protocolVersion")
 	version, _ := wire.Text(raw)
@@ -420,8 +417,8 @@ func (w *web) initialized(h http.Header, result []byte) {
 	}
 }
 
-// sessionID identifies the server's session: by its id, or by the address the
-// old transport gave out for it.
+// sessionID identifies the server's session by its id, or by the endpoint that the HTTP+SSE
+// transport assigned.
 func (w *web) sessionID() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -431,8 +428,7 @@ func (w *web) sessionID() string {
 	return w.session
 }
 
-// SameSession reports whether two connections over HTTP are the same session of
-// the server's.
+// SameSession reports whether two connections over HTTP use the same session.
 func (c *Conn) SameSession(other *Conn) bool {
 	a, ok := c.link.(*web)
 	b, alike := other.link.(*web)

@@ -13,7 +13,7 @@ var tests = []exemption{
 	{"Windows has no POSIX signals", []string{
 		"cmd/gauze.TestRunOverAURLEndsAtOnce/SIGTERM",
 		"internal/faultyserver.TestServerThatIgnoresSIGTERMAnswersAfterIt",
-		"internal/upstream.TestAttemptKeepsHowAServerFailed/-exit-on-initialize=KILL",
+		"internal/probe.TestKeepsHowAServerFailed/-exit-on-initialize=KILL",
 	}},
 	{"Windows files have no permission bits", []string{
 		"internal/backup.TestAModeIsKept",
@@ -64,6 +64,7 @@ var files = []exemption{
 	{"reads /proc", []string{
 		"cmd/gauze/run_test.go",
 		"internal/backup/process_linux_test.go",
+		"internal/probe/survey_linux_test.go",
 		"internal/upstream/family_linux_test.go",
 		"internal/upstream/survey_linux_test.go",
 		"internal/upstream/vitals_linux_test.go",
@@ -88,7 +89,7 @@ var files = []exemption{
 		"internal/agenttools/hostile_test.go",
 		"internal/agenttools/inspect_test.go",
 		"internal/agenttools/size_test.go",
-		"internal/upstream/attempt_unix_test.go",
+		"internal/probe/unix_test.go",
 	}},
 	{"lowers a resource limit, which Windows does not have", []string{
 		"internal/proxy/fault_process_unix_test.go",

@@ -1,38 +1,35 @@
-package upstream
+package probe
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
-// soon are options that let a test see in a moment what takes a minute.
-var soon = AttemptOptions{Timeout: 400 * time.Millisecond, MaxWait: 5 * time.Second}
+// hastyOptions are options that let a test see in a moment what takes a minute.
+var hastyOptions = Options{Timeout: 400 * time.Millisecond, MaxWait: 5 * time.Second}
 
 func init() {
 	if runtime.GOOS == "windows" {
-		soon.Timeout = 2 * time.Second // a process takes longer to start there
+		hastyOptions.Timeout = 2 * time.Second // a process takes longer to start there
 	}
 }
 
-// atEase is for servers that are expected to answer, on a machine that may be
+// patientOptions is for servers that are expected to answer, on a machine that may be
 // busy.
-var atEase = AttemptOptions{Timeout: 30 * time.Second}
+var patientOptions = Options{Timeout: 30 * time.Second}
 
 // faulty is the spec of a faulty server.
 func faulty(flags ...string) launch.Spec {
@@ -40,13 +37,13 @@ func faulty(flags ...string) launch.Spec {
 	return launch.Spec{Command: path, Args: args, Env: append(os.Environ(), env...)}
 }
 
-// attempted makes an attempt and sees to it that nothing is left of it.
-func attempted(t *testing.T, ctx context.Context, spec launch.Spec, o AttemptOptions) Attempted {
+// run calls Run and checks that it leaves nothing behind.
+func run(t *testing.T, ctx context.Context, spec launch.Spec, o Options) Result {
 	t.Helper()
 	before := countHeads()
 	var lines []string
 	o.Progress = func(line string) { lines = append(lines, line) }
-	a := Attempt(ctx, spec, o)
+	a := Run(ctx, spec, o)
 	before.compare(t)
 	t.Logf("%v: %s\n%s", a.Stage, a.Stopped, strings.Join(lines, "\n"))
 	return a
@@ -92,7 +89,7 @@ func (before heads) compare(t *testing.T) {
 	}
 }
 
-func TestAttemptClimbsToTheTop(t *testing.T) {
+func TestClimbsToTheTop(t *testing.T) {
 	for _, story := range []struct {
 		flags         []string
 		era, protocol string
@@ -106,8 +103,8 @@ func TestAttemptClimbsToTheTop(t *testing.T) {
 		{[]string{"-stray=banner+ansi+jsonlog+idless-error+half+pretty+utf16", "-stderr=log"}, "legacy", newestLegacy, "faultyserver"},
 	} {
 		t.Run(strings.Join(story.flags, " "), func(t *testing.T) {
-			a := attempted(t, t.Context(), faulty(story.flags...), atEase)
-			if !a.OK() || a.Stage != Listed {
+			a := run(t, t.Context(), faulty(story.flags...), patientOptions)
+			if !a.OK() || a.Stage != upstream.Listed {
 				t.Fatalf("%v %q", a.Stage, a.Stopped)
 			}
 			if f := a.Found; f.Era != story.era || f.Protocol != story.protocol || f.Name != story.name || f.Version != "1.0.0" || f.Transport != "stdio" {
@@ -117,52 +114,52 @@ func TestAttemptClimbsToTheTop(t *testing.T) {
 			if at < 0 || a.Found.Tools[at].ReadOnly || a.Found.Tools[at].SchemaSize == 0 {
 				t.Errorf("%+v", a.Found.Tools)
 			}
-			if a.ByUs != ClientLeft || a.Program.Path == "" || a.Limit.Passed {
+			if a.ByUs != upstream.ClientLeft || a.Program.Path == "" || a.Limit.Passed {
 				t.Errorf("%+v", a.Evidence)
 			}
 		})
 	}
 }
 
-func TestAttemptKeepsHowAServerFailed(t *testing.T) {
+func TestKeepsHowAServerFailed(t *testing.T) {
 	for _, story := range []struct {
 		flags   string
-		stage   Stage
+		stage   upstream.Stage
 		stopped string
-		check   func(Attempted) bool
+		check   func(Result) bool
 	}{
-		{"-exit-at-start=code=3,stderr=boom", Started, "exit status 3", func(a Attempted) bool {
+		{"-exit-at-start=code=3,stderr=boom", upstream.Started, "exit status 3", func(a Result) bool {
 			return a.Code == 3 && a.Signal == "" && a.ByUs == "" && strings.Contains(string(a.StderrTail), "boom") && a.Ran > 0
 		}},
-		{"-exit-on-initialize=KILL", Started, "signal: killed", func(a Attempted) bool { return a.Signal == "SIGKILL" && a.Code == -1 }},
-		{"-exit-after-initialize=code=4", Initialized, "exit status 4", func(a Attempted) bool { return a.Code == 4 && a.Found.Name == "faultyserver" }},
-		{"-fail-initialize=code=-32000", Spoke, "error -32000", func(a Attempted) bool {
-			return len(a.RPC) == 1 && a.RPC[0].Code == -32000 && a.RPC[0].Method == "initialize" && a.RPC[0].Phase == Started && a.RPC[0].Message != ""
+		{"-exit-on-initialize=KILL", upstream.Started, "signal: killed", func(a Result) bool { return a.Signal == "SIGKILL" && a.Code == -1 }},
+		{"-exit-after-initialize=code=4", upstream.Initialized, "exit status 4", func(a Result) bool { return a.Code == 4 && a.Found.Name == "faultyserver" }},
+		{"-fail-initialize=code=-32000", upstream.Spoke, "error -32000", func(a Result) bool {
+			return len(a.RPC) == 1 && a.RPC[0].Code == -32000 && a.RPC[0].Method == "initialize" && a.RPC[0].Phase == upstream.Started && a.RPC[0].Message != ""
 		}},
-		{"-fail-initialize=code=-32601 -exit-on-discover=code=5", Spoke, "error -32601", func(a Attempted) bool { return len(a.RPC) == 1 && a.Code == 5 }},
-		{"-era=modern -unsupported-version=2027-01-01", Spoke, "error -32022", func(a Attempted) bool {
+		{"-fail-initialize=code=-32601 -exit-on-discover=code=5", upstream.Spoke, "error -32601", func(a Result) bool { return len(a.RPC) == 1 && a.Code == 5 }},
+		{"-era=modern -unsupported-version=2027-01-01", upstream.Spoke, "error -32022", func(a Result) bool {
 			return len(a.RPC) == 2 && a.RPC[1].Method == "server/discover" && strings.Contains(string(a.RPC[1].Data), "2027-01-01")
 		}},
-		{"-ignore-initialize", Started, "did not answer initialize within", hung("initialize")},
-		{"-era=modern -ignore-discover", Spoke, "error -32022", hung("server/discover")},
-		{"-hang=n=2", Initialized, "did not answer tools/list within", hung("tools/list")},
-		{"-era=modern -hang=n=2", Initialized, "did not answer tools/list within", hung("tools/list")},
-		{"-stop-reading=n=0", Started, "did not answer initialize within", hung("initialize")},
-		{"-ignore-initialize -stray=half+ansi", Started, "did not answer", func(a Attempted) bool {
+		{"-ignore-initialize", upstream.Started, "did not answer initialize within", hung("initialize")},
+		{"-era=modern -ignore-discover", upstream.Spoke, "error -32022", hung("server/discover")},
+		{"-hang=n=2", upstream.Initialized, "did not answer tools/list within", hung("tools/list")},
+		{"-era=modern -hang=n=2", upstream.Initialized, "did not answer tools/list within", hung("tools/list")},
+		{"-stop-reading=n=0", upstream.Started, "did not answer initialize within", hung("initialize")},
+		{"-ignore-initialize -stray=half+ansi", upstream.Started, "did not answer", func(a Result) bool {
 			return strings.Contains(string(a.StdoutHead), `{"jsonrpc":"2.0","id":`) && strings.Contains(string(a.StdoutHead), "\x1b[32m")
 		}},
-		{"-ignore-initialize -stray=idless-error", Spoke, "did not answer", func(a Attempted) bool {
+		{"-ignore-initialize -stray=idless-error", upstream.Spoke, "did not answer", func(a Result) bool {
 			return len(a.RPC) == 1 && a.RPC[0].Code == -32600 && a.RPC[0].Method == ""
 		}},
-		{"-ignore-initialize -ignore-eof -ignore-sigterm -grandchild=setsid=false", Started, "did not answer", hung("initialize")},
+		{"-ignore-initialize -ignore-eof -ignore-sigterm -grandchild=setsid=false", upstream.Started, "did not answer", hung("initialize")},
 	} {
 		t.Run(story.flags, func(t *testing.T) {
 			windowstest.Skip(t)
-			o := soon
+			o := hastyOptions
 			if !strings.Contains(story.flags, "ignore-") && !strings.Contains(story.flags, "hang") && !strings.Contains(story.flags, "stop-") {
-				o = atEase
+				o = patientOptions
 			}
-			a := attempted(t, t.Context(), faulty(strings.Fields(story.flags)...), o)
+			a := run(t, t.Context(), faulty(strings.Fields(story.flags)...), o)
 			if a.OK() || a.Stage != story.stage || !strings.Contains(a.Stopped, story.stopped) {
 				t.Errorf("%v %q, want %v %q", a.Stage, a.Stopped, story.stage, story.stopped)
 			}
@@ -173,22 +170,22 @@ func TestAttemptKeepsHowAServerFailed(t *testing.T) {
 	}
 }
 
-func hung(method string) func(Attempted) bool {
-	return func(a Attempted) bool {
-		return a.Limit.Passed && a.Limit.Alive && a.Limit.Waiting == method && a.Limit.After >= soon.Timeout && a.ByUs != ""
+func hung(method string) func(Result) bool {
+	return func(a Result) bool {
+		return a.Limit.Passed && a.Limit.Alive && a.Limit.Waiting == method && a.Limit.After >= hastyOptions.Timeout && a.ByUs != ""
 	}
 }
 
-func TestAttemptWaitsWhileThereIsProgress(t *testing.T) {
-	o := AttemptOptions{Timeout: time.Second, MaxWait: 30 * time.Second} // a busy machine may need a while to start it
+func TestWaitsWhileThereIsProgress(t *testing.T) {
+	o := Options{Timeout: time.Second, MaxWait: 30 * time.Second} // a busy machine may need a while to start it
 	// It says something every now and then, and answers late.
-	a := attempted(t, t.Context(), faulty("-late-initialize=3s", "-stderr-flood"), o)
-	if !a.OK() || a.Stage != Listed {
+	a := run(t, t.Context(), faulty("-late-initialize=3s", "-stderr-flood"), o)
+	if !a.OK() || a.Stage != upstream.Listed {
 		t.Errorf("%v %q", a.Stage, a.Stopped)
 	}
 	// It is busy for ever: there is an end to that.
 	o.MaxWait = 3 * time.Second
-	a = attempted(t, t.Context(), faulty("-spin=n=0"), o)
+	a = run(t, t.Context(), faulty("-spin=n=0"), o)
 	if a.OK() || !a.Limit.Passed || countsCPU() && a.Limit.After < o.MaxWait/2 {
 		t.Errorf("%q %+v", a.Stopped, a.Limit)
 	}
@@ -197,12 +194,12 @@ func TestAttemptWaitsWhileThereIsProgress(t *testing.T) {
 	}
 }
 
-func TestAttemptIsCancelled(t *testing.T) {
+func TestIsCancelled(t *testing.T) {
 	reason := errors.New("somebody else was quicker")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	o := atEase
+	o := patientOptions
 	cancel(reason)
-	if a := attempted(t, ctx, faulty(), o); a.Stage != Nowhere || a.Stopped != reason.Error() || a.Spawn != nil {
+	if a := run(t, ctx, faulty(), o); a.Stage != upstream.Nowhere || a.Stopped != reason.Error() || a.Spawn != nil {
 		t.Errorf("%v %q", a.Stage, a.Stopped)
 	}
 	ctx, cancel = context.WithCancelCause(t.Context())
@@ -212,14 +209,14 @@ func TestAttemptIsCancelled(t *testing.T) {
 		}
 	}
 	before := countHeads()
-	a := Attempt(ctx, faulty("-ignore-initialize"), o)
+	a := Run(ctx, faulty("-ignore-initialize"), o)
 	before.compare(t)
-	if a.Stage != Started || a.Stopped != reason.Error() || a.Limit.Passed || !a.Limit.Alive {
+	if a.Stage != upstream.Started || a.Stopped != reason.Error() || a.Limit.Passed || !a.Limit.Alive {
 		t.Errorf("%v %q %+v", a.Stage, a.Stopped, a.Limit)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer stop()
-	if a := attempted(t, ctx, faulty("-ignore-initialize"), atEase); !a.Limit.Passed {
+	if a := run(t, ctx, faulty("-ignore-initialize"), patientOptions); !a.Limit.Passed {
 		t.Errorf("%q %+v", a.Stopped, a.Limit)
 	}
 }
@@ -228,7 +225,7 @@ func TestPatience(t *testing.T) {
 	start := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	fresh := func() *patience {
-		return &patience{timeout: 10 * time.Second, until: at(30), asked: start, progressed: start, looked: start}
+		return &patience{timeout: 10 * time.Second, until: at(30), asked: start, progressed: start, checked: start}
 	}
 	p := fresh()
 	if p.over(at(10)) || !p.over(at(10.1)) {
@@ -270,72 +267,13 @@ func contextUntil(t *testing.T, happened <-chan struct{}) (context.Context, cont
 	return ctx, cancel
 }
 
-func TestErrorsHaveTheNamesEverybodyKnows(t *testing.T) {
-	for want, err := range map[string]error{
-		"":             errors.New("something"),
-		"ENOENT":       &WorkdirError{Dir: "/none"},
-		"ENOTFOUND":    &net.DNSError{Err: "no such host", IsNotFound: true},
-		"EAI_AGAIN":    &net.DNSError{Err: "server misbehaving", IsTemporary: true},
-		"ETIMEDOUT":    &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
-		"ECONNREFUSED": &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
-		"ECONNRESET":   io.ErrUnexpectedEOF,
-	} {
-		if got := errnoOf(fmt.Errorf("wrapped: %w", err)); got != want {
-			t.Errorf("%v is %q, want %q", err, got, want)
-		}
-	}
-	if errnoOf(nil) != "" || Stage(99).String() != "stage 99" || Listed.String() != "listed" {
-		t.Error("nothing has a name")
-	}
-}
-
-func TestInspectKnowsBinaries(t *testing.T) {
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := inspect(launch.Spec{Command: own}); p.Format != nativeFormat() || p.Arch != runtime.GOARCH || p.Foreign || !p.Executable {
-		t.Errorf("%+v", p)
-	}
-	if runtime.GOOS == "linux" {
-		if p := inspect(launch.Spec{Command: "/bin/sh"}); !strings.Contains(p.Interpreter, "ld") || p.InterpreterPath == "" {
-			t.Errorf("%+v", p)
-		}
-	}
-	pe := "MZ" + strings.Repeat("\x00", 58) + "\x40\x00\x00\x00" + "PE\x00\x00\x64\xaa"
-	fat := "\xca\xfe\xba\xbe\x00\x00\x00\x02" + "\x01\x00\x00\x07" + strings.Repeat("\x00", 16) + "\x01\x00\x00\x0c" + strings.Repeat("\x00", 16)
-	class := "\xca\xfe\xba\xbe\x00\x00\x00\x41" + strings.Repeat("\x00", 40)
-	for _, story := range []struct{ name, text, format, arch string }{
-		{"pe", pe, "pe", "arm64"},
-		{"fat", fat, "mach-o", "amd64+arm64"},
-		{"thin", "\xcf\xfa\xed\xfe\x0c\x00\x00\x01", "mach-o", "arm64"},
-		{"class", class, "", ""},
-		{"short", "\x7fELF", "elf", ""},
-		{"lies", "\x7fELF\x02\x01" + strings.Repeat("\xff", 100), "elf", ""},
-		{"mz", "MZ" + strings.Repeat("\xff", 100), "pe", ""},
-		{"empty", "", "", ""},
-		{"shebang", "#!", "script", ""},
-	} {
-		path := filepath.Join(t.TempDir(), story.name)
-		if err := os.WriteFile(path, []byte(story.text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if p := inspect(launch.Spec{Command: path}); p.Format != story.format || p.Arch != story.arch {
-			t.Errorf("%s: %+v", story.name, p)
-		}
-	}
-	if p := inspect(launch.Spec{Command: t.TempDir() + "/npx.cmd"}); p.Shim {
-		t.Errorf("a shim that does not exist: %+v", p)
-	}
-}
-
-func TestAttemptLeavesAServerTimeToEndByItself(t *testing.T) {
+func TestLeavesAServerTimeToEndByItself(t *testing.T) {
 	began := time.Now()
-	a := attempted(t, t.Context(), faulty("-ignore-eof"), atEase)
-	if !a.OK() || time.Since(began) > closeGrace+partingTime+5*time.Second {
+	a := run(t, t.Context(), faulty("-ignore-eof"), patientOptions)
+	if !a.OK() || time.Since(began) > exitGrace+7*time.Second {
 		t.Errorf("%q after %v", a.Stopped, time.Since(began))
 	}
-	if a = attempted(t, t.Context(), faulty(), atEase); a.Exit != "exit status 0" {
+	if a = run(t, t.Context(), faulty(), patientOptions); a.Exit != "exit status 0" {
 		t.Errorf("a server that ends when its stdin does was ended: %s", a.Exit)
 	}
 }

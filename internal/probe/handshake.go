@@ -1,4 +1,4 @@
-package upstream
+package probe
 
 import (
 	"bytes"
@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
-// The last version that knows initialize, and the first that does not.
+// The last version that has initialize, and the first that does not.
 const (
 	newestLegacy = "2025-11-25"
 	modernSince  = "2026-07-28"
@@ -21,25 +23,25 @@ const (
 
 const methodNotFound = -32601
 
-// climb goes through the stages that need words.
-func (a *attempt) climb() error {
+// negotiate performs the handshake and lists the tools.
+func (a *attempt) negotiate() error {
 	if err := a.handshake(); err != nil {
 		return err
 	}
-	a.reach(Initialized, fmt.Sprintf("initialized: %s, protocol %s", redact.Quote(a.Found.Name+" "+a.Found.Version), redact.Quote(a.Found.Protocol)))
+	a.reach(upstream.Initialized, fmt.Sprintf("initialized: %s, protocol %s", redact.Quote(a.Found.Name+" "+a.Found.Version), redact.Quote(a.Found.Protocol)))
 	if err := a.list(); err != nil {
 		return err
 	}
-	a.reach(Listed, fmt.Sprintf("listed: %d tools", len(a.Found.Tools)))
+	a.reach(upstream.Listed, "listed: "+plaintext.Count(len(a.Found.Tools), "tool"))
 	return nil
 }
 
-// handshake begins as the legacy era does: some legacy servers exit on
-// server/discover, while a modern one says that it knows no initialize.
+// handshake tries initialize first: some legacy servers exit on server/discover, while a modern one
+// rejects initialize.
 func (a *attempt) handshake() error {
 	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()))
-	if saysModern(err) {
-		a.Progress("it refused initialize: trying server/discover")
+	if rejectsInitialize(err) {
+		a.Progress("it rejected initialize: trying server/discover")
 		if a.discover() == nil {
 			return nil
 		}
@@ -48,10 +50,10 @@ func (a *attempt) handshake() error {
 		return err
 	}
 	a.learnServer(result, "serverInfo")
-	a.promises(result)
+	a.noteTools(result)
 	a.Found.Era, a.Found.Protocol = "legacy", textField(result, "protocolVersion")
 	if a.Found.Protocol == "" {
-		return errors.New("its answer to initialize names no protocol version")
+		return errors.New("its response to initialize contains no protocol version")
 	}
 	if _, err := a.conn.Queue([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")); err == nil {
 		a.conn.Flush()
@@ -59,9 +61,9 @@ func (a *attempt) handshake() error {
 	return nil
 }
 
-// saysModern recognises the refusal of a server that knows no initialize.
-func saysModern(err error) bool {
-	var rpc *RPCError
+// rejectsInitialize reports whether err means that the server does not support initialize.
+func rejectsInitialize(err error) bool {
+	var rpc *upstream.RPCError
 	var lost *lostError
 	switch {
 	case errors.As(err, &rpc):
@@ -90,7 +92,7 @@ func (a *attempt) discover() error {
 		a.meta = nil
 		return err
 	}
-	a.promises(result)
+	a.noteTools(result)
 	a.Found.Era, a.Found.Protocol = "modern", modernSince
 	meta, _ := wire.Field(result, "_meta")
 	a.learnServer(meta, "io.modelcontextprotocol/serverInfo")
@@ -109,14 +111,14 @@ func (a *attempt) learnServer(object []byte, key string) {
 	a.Found.Name, a.Found.Version = textField(info, "name"), textField(info, "version")
 }
 
-// promises notes what the server says it has.
-func (a *attempt) promises(result []byte) {
+// noteTools records whether the server declares tools.
+func (a *attempt) noteTools(result []byte) {
 	capabilities, _ := wire.Field(result, "capabilities")
 	tools, _ := wire.Field(capabilities, "tools")
 	a.hasTools = tools != nil
 }
 
-// params puts the members of an object together, with what the era adds.
+// params returns an object with the members and, for a modern server, _meta.
 func (a *attempt) params(members []byte) []byte {
 	if a.meta != nil {
 		if len(members) > 0 {
@@ -127,23 +129,23 @@ func (a *attempt) params(members []byte) []byte {
 	return append(append([]byte{'{'}, members...), '}')
 }
 
-// Bounds of a list that is meant to hurt.
+// Limits on a hostile tools/list.
 const (
-	mostPages = 100
-	mostTools = 10_000
+	maxPages = 100
+	maxTools = 10_000
 )
 
 func (a *attempt) list() error {
 	var cursor []byte
-	for range mostPages {
+	for range maxPages {
 		var members []byte
 		if cursor != nil {
 			members = append([]byte(`"cursor":`), cursor...)
 		}
 		result, err := a.request("tools/list", a.params(members))
-		var refused *RPCError
+		var refused *upstream.RPCError
 		if errors.As(err, &refused) && refused.Code == methodNotFound && !a.hasTools {
-			a.RPC = a.RPC[:len(a.RPC)-1] // it never promised any
+			a.RPC = a.RPC[:len(a.RPC)-1] // it declares no tools
 			return nil
 		}
 		if err != nil {
@@ -151,7 +153,7 @@ func (a *attempt) list() error {
 		}
 		tools, _ := wire.Field(result, "tools")
 		if len(tools) == 0 || tools[0] != '[' {
-			return errors.New("its answer to tools/list holds no list of tools")
+			return errors.New("its response to tools/list contains no list of tools")
 		}
 		wire.Elements(tools, a.learnTool)
 		next, _ := wire.Field(result, "nextCursor")
@@ -168,7 +170,7 @@ func (a *attempt) list() error {
 }
 
 func (a *attempt) learnTool(raw []byte) {
-	if len(a.Found.Tools) >= mostTools {
+	if len(a.Found.Tools) >= maxTools {
 		a.Found.MoreTools = true
 		return
 	}
@@ -184,20 +186,19 @@ func (a *attempt) learnTool(raw []byte) {
 	a.Found.Tools = append(a.Found.Tools, tool)
 }
 
-// definition is a hash of what a tool says of itself, however it is spaced and
-// ordered.
+// definition returns a hash of a tool's description that does not depend on spacing and order.
 func definition(raw []byte) string {
-	var plain any
+	var errText any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
-	if err := decoder.Decode(&plain); err != nil {
-		plain = string(raw)
+	if err := decoder.Decode(&errText); err != nil {
+		errText = string(raw)
 	}
-	if members, ok := plain.(map[string]any); ok {
-		delete(members, "_meta") // for programs; it may hold times and counters
+	if members, ok := errText.(map[string]any); ok {
+		delete(members, "_meta") // may contain times and counters
 		delete(members, "icons")
 	}
-	canonical, err := json.Marshal(plain) // keys sorted
+	canonical, err := json.Marshal(errText) // keys sorted
 	if err != nil {
 		canonical = raw
 	}
@@ -205,14 +206,14 @@ func definition(raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// textField is the decoded text of a member, bounded.
+// textField returns the decoded string of a member, limited in length.
 func textField(object []byte, key string) string {
 	raw, _ := wire.Field(object, key)
 	text, _ := wire.Text(raw)
-	return text[:min(len(text), keptText)]
+	return text[:min(len(text), upstream.MaxTextBytes)]
 }
 
 func quoteJSON(text string) []byte {
-	quoted, _ := json.Marshal(text) // a string always can be
+	quoted, _ := json.Marshal(text) // a string can always be encoded
 	return quoted
 }

@@ -1,7 +1,9 @@
-package upstream
+package probe
 
 import (
 	"bytes"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -16,9 +18,10 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-func TestAttemptClimbsOverHTTP(t *testing.T) {
+func TestClimbsOverHTTP(t *testing.T) {
 	for _, story := range []struct {
 		says                     string
 		config                   faultyhttp.Config
@@ -37,8 +40,8 @@ func TestAttemptClimbsOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer server.Close()
-			a := Attempt(t.Context(), launch.Spec{URL: server.URL()}, atEase)
-			if !a.OK() || a.Stage != Listed {
+			a := Run(t.Context(), launch.Spec{URL: server.URL()}, patientOptions)
+			if !a.OK() || a.Stage != upstream.Listed {
 				t.Fatalf("%v %q", a.Stage, a.Stopped)
 			}
 			if f := a.Found; f.Era != story.era || f.Protocol != story.protocol || f.Transport != story.transport || f.Name != "faultyhttp" || len(f.Tools) == 0 {
@@ -57,7 +60,7 @@ func TestAttemptClimbsOverHTTP(t *testing.T) {
 	}
 }
 
-func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
+func TestKeepsWhatAServerAnswered(t *testing.T) {
 	const secret = "hunter2-hunter2-hunter2"
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("another host was contacted")
@@ -76,26 +79,26 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 	for _, story := range []struct {
 		says  string
 		serve http.HandlerFunc
-		stage Stage
-		check func(Attempted, Response) bool
+		stage upstream.Stage
+		check func(Result, upstream.Response) bool
 	}{
-		{"who are you", status(401, "application/json", `{"error":"invalid_token `+secret+`"}`, "WWW-Authenticate", `Bearer resource_metadata="https://example.com/.well-known/oauth"`), Started,
-			func(a Attempted, r Response) bool {
+		{"who are you", status(401, "application/json", `{"error":"invalid_token `+secret+`"}`, "WWW-Authenticate", `Bearer resource_metadata="https://example.com/.well-known/oauth"`), upstream.Started,
+			func(a Result, r upstream.Response) bool {
 				return r.Status == 401 && strings.HasPrefix(r.Authenticate, "Bearer resource_metadata") && strings.Contains(string(r.Body), "invalid_token")
 			}},
-		{"not this way", status(405, "text/plain", "no", "Allow", "GET"), Started, func(a Attempted, r Response) bool {
+		{"not this way", status(405, "text/plain", "no", "Allow", "GET"), upstream.Started, func(a Result, r upstream.Response) bool {
 			return r.Allow == "GET" && len(a.HTTP) == 2 && a.HTTP[1].Method == http.MethodGet // it may have been the old transport
 		}},
-		{"a page", status(200, "text/html; charset=utf-8", "<!doctype html><title>Sign in</title>"), Started, func(a Attempted, r Response) bool {
+		{"a page", status(200, "text/html; charset=utf-8", "<!doctype html><title>Sign in</title>"), upstream.Started, func(a Result, r upstream.Response) bool {
 			return r.Status == 200 && strings.HasPrefix(r.ContentType, "text/html") && strings.Contains(string(r.Body), "Sign in")
 		}},
-		{"nothing here", status(404, "text/html", "<h1>Cannot POST /mcp</h1>"), Started, func(a Attempted, r Response) bool {
+		{"nothing here", status(404, "text/html", "<h1>Cannot POST /mcp</h1>"), upstream.Started, func(a Result, r upstream.Response) bool {
 			return r.Status == 404 && strings.Contains(string(r.Body), "Cannot POST")
 		}},
-		{"somewhere else", status(307, "text/plain", "", "Location", elsewhere.URL+"/other?token=abc"), Started, func(a Attempted, r Response) bool {
+		{"somewhere else", status(307, "text/plain", "", "Location", elsewhere.URL+"/other?token=abc"), upstream.Started, func(a Result, r upstream.Response) bool {
 			return r.Status == 307 && r.Location == elsewhere.URL+"/other" && len(a.HTTP) == 1
 		}},
-		{"to the login", status(302, "text/plain", "", "Location", elsewhere.URL+"/login?state=abc"), Started, func(a Attempted, r Response) bool {
+		{"to the login", status(302, "text/plain", "", "Location", elsewhere.URL+"/login?state=abc"), upstream.Started, func(a Result, r upstream.Response) bool {
 			return r.Status == 302 && r.Location == elsewhere.URL+"/login"
 		}},
 		{"an endless page", func(w http.ResponseWriter, r *http.Request) {
@@ -105,15 +108,15 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 					return
 				}
 			}
-		}, Started, func(a Attempted, r Response) bool { return len(r.Body) == keptText }},
-		{"an error", status(200, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no database"}}`), Spoke, func(a Attempted, r Response) bool {
+		}, upstream.Started, func(a Result, r upstream.Response) bool { return len(r.Body) == upstream.MaxTextBytes }},
+		{"an error", status(200, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no database"}}`), upstream.Spoke, func(a Result, r upstream.Response) bool {
 			return len(a.RPC) == 1 && a.RPC[0].Code == -32603 && a.RPC[0].Message == "no database"
 		}},
-		{"an error with its status", status(400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Bad Request"}}`), Spoke, func(a Attempted, r Response) bool {
+		{"an error with its status", status(400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Bad Request"}}`), upstream.Spoke, func(a Result, r upstream.Response) bool {
 			return r.Status == 400 && len(a.RPC) == 1
 		}},
-		{"too many", status(429, "text/plain", "slow down", "Retry-After", "30"), Started, func(a Attempted, r Response) bool { return r.Status == 429 }},
-		{"silence", func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, Started, func(a Attempted, r Response) bool {
+		{"too many", status(429, "text/plain", "slow down", "Retry-After", "30"), upstream.Started, func(a Result, r upstream.Response) bool { return r.Status == 429 }},
+		{"silence", func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, upstream.Started, func(a Result, r upstream.Response) bool {
 			return a.Limit.Passed && a.Limit.Waiting == "initialize"
 		}},
 		{"half of an answer", func(w http.ResponseWriter, r *http.Request) {
@@ -122,10 +125,10 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 			w.(http.Flusher).Flush()
 			io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
-		}, Started, func(a Attempted, r Response) bool {
+		}, upstream.Started, func(a Result, r upstream.Response) bool {
 			return a.Limit.Passed && string(r.Body) == `{"jsonrpc":"2.0",`
 		}},
-		{"hung up", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, Started, func(a Attempted, r Response) bool {
+		{"hung up", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, upstream.Started, func(a Result, r upstream.Response) bool {
 			return r.Status == 0 && r.Failed != "" && r.Errno == "ECONNRESET" && a.Errno == r.Errno
 		}},
 	} {
@@ -137,16 +140,16 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 			}))
 			defer server.Close()
 			spec := launch.Spec{URL: server.URL + "/mcp?key=" + secret, Header: []launch.Header{{Name: "Authorization", Value: "Bearer " + secret, Source: "a test"}}}
-			o := atEase
+			o := patientOptions
 			if story.says == "silence" || strings.HasPrefix(story.says, "half") {
-				o = soon
+				o = hastyOptions
 			}
 			before := countHeads()
-			a := Attempt(t.Context(), spec, o)
+			a := Run(t.Context(), spec, o)
 			if len(a.HTTP) == 0 && !a.Limit.Passed {
 				t.Fatalf("nothing was recorded: %q", a.Stopped)
 			}
-			var first Response
+			var first upstream.Response
 			if len(a.HTTP) > 0 {
 				first = a.HTTP[0]
 				if first.URL != server.URL+"/mcp" {
@@ -160,7 +163,7 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 				t.Errorf("a secret is shown: %s", all)
 			}
 			for _, r := range a.HTTP {
-				if strings.Contains(string(r.Body), secret) || len(r.Body) > keptText {
+				if strings.Contains(string(r.Body), secret) || len(r.Body) > upstream.MaxTextBytes {
 					t.Errorf("%d bytes, or a secret, in %q", len(r.Body), r.Body)
 				}
 			}
@@ -170,7 +173,7 @@ func TestAttemptKeepsWhatAServerAnswered(t *testing.T) {
 	}
 }
 
-func TestAttemptSaysWhoCannotBeReached(t *testing.T) {
+func TestSaysWhoCannotBeReached(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -184,16 +187,18 @@ func TestAttemptSaysWhoCannotBeReached(t *testing.T) {
 	at, _ := url.Parse(secure.URL)
 	for _, story := range []struct {
 		says, url string
-		stage     Stage
-		check     func(Attempted) bool
+		stage     upstream.Stage
+		check     func(Result) bool
 	}{
-		{"nobody listens", "http://" + free + "/mcp", Located, func(a Attempted) bool { return a.Errno == "ECONNREFUSED" && a.Spawn != nil }},
-		{"a certificate of nobody", secure.URL, Started, func(a Attempted) bool { return untrusted(a.Spawn) && strings.Contains(a.HTTP[0].Failed, "certificate") }},
-		{"TLS spoken to plainly", "http://" + at.Host, Started, func(a Attempted) bool { return a.HTTP[0].Status == 400 }},
-		{"no URL at all", "localhost:8000/mcp", Nowhere, func(a Attempted) bool { return a.Spawn != nil && len(a.HTTP) == 0 }},
+		{"nobody listens", "http://" + free + "/mcp", upstream.Located, func(a Result) bool { return a.Errno == "ECONNREFUSED" && a.Spawn != nil }},
+		{"a certificate of nobody", secure.URL, upstream.Started, func(a Result) bool {
+			return errors.As(a.Spawn, new(*tls.CertificateVerificationError)) && strings.Contains(a.HTTP[0].Failed, "certificate")
+		}},
+		{"TLS spoken to plainly", "http://" + at.Host, upstream.Started, func(a Result) bool { return a.HTTP[0].Status == 400 }},
+		{"no URL at all", "localhost:8000/mcp", upstream.Nowhere, func(a Result) bool { return a.Spawn != nil && len(a.HTTP) == 0 }},
 	} {
 		t.Run(story.says, func(t *testing.T) {
-			a := attempted(t, t.Context(), launch.Spec{URL: story.url}, atEase)
+			a := run(t, t.Context(), launch.Spec{URL: story.url}, patientOptions)
 			if a.OK() || a.Stage != story.stage || !a.Remote || !story.check(a) {
 				t.Errorf("%v %q %s %+v", a.Stage, a.Stopped, a.Errno, a.HTTP)
 			}
@@ -201,7 +206,7 @@ func TestAttemptSaysWhoCannotBeReached(t *testing.T) {
 	}
 }
 
-func TestAttemptOverHTTPIsCancelled(t *testing.T) {
+func TestOverHTTPIsCancelled(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -212,15 +217,15 @@ func TestAttemptOverHTTPIsCancelled(t *testing.T) {
 	ctx, cancel := contextUntil(t, asked)
 	defer cancel()
 	began := time.Now()
-	a := Attempt(ctx, launch.Spec{URL: server.URL}, atEase)
-	if a.OK() || a.Limit.Passed || a.Stage != Started || time.Since(began) > 10*time.Second {
+	a := Run(ctx, launch.Spec{URL: server.URL}, patientOptions)
+	if a.OK() || a.Limit.Passed || a.Stage != upstream.Started || time.Since(began) > 10*time.Second {
 		t.Errorf("%v %q %+v after %v", a.Stage, a.Stopped, a.Limit, time.Since(began))
 	}
 }
 
 // What somebody says who does not speak HTTP is told, also if it comes while
 // the request is still being written.
-func TestAttemptSaysWhoDoesNotSpeakHTTP(t *testing.T) {
+func TestSaysWhoDoesNotSpeakHTTP(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +246,7 @@ func TestAttemptSaysWhoDoesNotSpeakHTTP(t *testing.T) {
 		}
 	}()
 	for range 20 {
-		a := Attempt(t.Context(), launch.Spec{URL: "http://" + listener.Addr().String() + "/mcp"}, soon)
+		a := Run(t.Context(), launch.Spec{URL: "http://" + listener.Addr().String() + "/mcp"}, hastyOptions)
 		if len(a.HTTP) == 0 || a.HTTP[0].Failed != `malformed HTTP response "-ERR unknown command"` {
 			t.Fatalf("%+v, %s", a.HTTP, a.Stopped)
 		}

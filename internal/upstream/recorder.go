@@ -15,34 +15,33 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// Response is one answer of a server behind a URL, or why there was none. The
-// user's secrets are not in it.
+// Response is a response of a server at a URL, or the reason why there was none. It contains no
+// secrets of the user.
 type Response struct {
 	Method       string
-	URL          string // without what may be secret in it
-	Status       int    // 0: there was no answer
-	Failed       string // why
-	Errno        string // the same, if it has a name
+	URL          string // without parts that may be secret
+	Status       int    // 0 if the request got no response
+	Failed       string // why there was none
+	Errno        string // the name of that error, if it has one
 	ContentType  string
-	Authenticate string // WWW-Authenticate
-	Location     string // where it points to, without the query; it is never followed to another host
+	Authenticate string // the WWW-Authenticate header
+	Location     string // the target of a redirect, without its query; never followed to a different host
 	Allow        string
-	Session      bool   // it named a session
-	Body         []byte // its first bytes
+	Session      bool   // the response named a session
+	Body         []byte // the first bytes
 }
 
-// keptResponses bounds what is remembered of one attempt.
-const keptResponses = 64
+// maxResponses limits what is recorded for one connection.
+const maxResponses = 64
 
-// recorder stands before the transport of an attempt's Remote and notes every
-// answer.
+// recorder is a RoundTripper that records every response.
 type recorder struct {
 	remote *Remote
 	next   http.RoundTripper
 	secret redact.Secrets
 
 	mu    sync.Mutex
-	stage Stage // of the network: Nowhere, Located, Started
+	stage Stage // how far the network got: Nowhere, Located or Started
 	all   []*Response
 }
 
@@ -56,7 +55,7 @@ func newRecorder(spec launch.Spec, allow func(netip.AddrPort) error) (*recorder,
 	return r, nil
 }
 
-// CloseIdleConnections is what the client asks its transport for.
+// CloseIdleConnections lets http.Client reach the connections of the wrapped transport.
 func (r *recorder) CloseIdleConnections() {
 	r.next.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 }
@@ -76,33 +75,33 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		},
 	})
 	res, err := r.next.RoundTrip(req.WithContext(ctx))
-	if req.Method == http.MethodDelete { // our goodbye, which many servers know nothing of
+	if req.Method == http.MethodDelete { // the end of the session, which many servers do not support
 		return res, err
 	}
 	if err != nil {
 		if errors.Is(err, req.Context().Err()) {
-			return res, err // we hung up
+			return res, err // canceled by gauze
 		}
 		err = conn.Load().reason(err)
-		r.note(&Response{Method: req.Method, URL: openly(req.URL), Failed: cleaned(plain(err), r.secret), Errno: errnoOf(err)})
+		r.note(&Response{Method: req.Method, URL: publicURL(req.URL), Failed: cleaned(errText(err), r.secret), Errno: Errno(err)})
 		return res, err
 	}
 	seen := responseOf(res, r.secret)
 	r.note(&seen)
-	res.Body = &overheard{ReadCloser: res.Body, r: r, seen: &seen, streams: contentType(res) == "text/event-stream"}
+	res.Body = &recordedBody{ReadCloser: res.Body, r: r, seen: &seen, streams: contentType(res) == "text/event-stream"}
 	return res, nil
 }
 
-// responseOf is what an answer says beside its body.
+// responseOf returns everything but the body of a response.
 func responseOf(res *http.Response, secret redact.Secrets) Response {
 	header := func(name string) string { return cleaned(res.Header.Get(name), secret) }
 	seen := Response{
-		Method: res.Request.Method, URL: openly(res.Request.URL), Status: res.StatusCode,
+		Method: res.Request.Method, URL: publicURL(res.Request.URL), Status: res.StatusCode,
 		ContentType: header("Content-Type"), Authenticate: header("WWW-Authenticate"), Allow: header("Allow"),
 		Session: res.Header.Get("Mcp-Session-Id") != "",
 	}
 	if at, err := res.Location(); err == nil {
-		seen.Location = cleaned(openly(at), secret)
+		seen.Location = cleaned(publicURL(at), secret)
 	}
 	return seen
 }
@@ -116,77 +115,67 @@ func (r *recorder) reach(stage Stage) {
 func (r *recorder) note(seen *Response) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.all) < keptResponses {
+	if len(r.all) < maxResponses {
 		r.all = append(r.all, seen)
 	}
 }
 
-// cleaned is a header's value, without secrets and bounded.
+// cleaned returns the value of a header, without secrets and limited in length.
 func cleaned(text string, secret redact.Secrets) string {
 	text = secret.Redact(text)
-	return text[:min(len(text), keptText)]
+	return text[:min(len(text), MaxTextBytes)]
 }
 
-// openly is an address without what may be secret in it.
-func openly(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
+// publicURL returns an address without parts that may be secret.
+func publicURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.Path }
 
-// overheard keeps the first bytes of a body that somebody else reads.
-type overheard struct {
+// recordedBody records the first bytes of a body.
+type recordedBody struct {
 	io.ReadCloser
 	r       *recorder
 	seen    *Response
 	streams bool
-	ended   bool // guarded by the recorder
+	ended   bool // guarded by the recorder's mutex
 }
 
-func (b *overheard) Read(p []byte) (int, error) {
+func (b *recordedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.r.mu.Lock()
 	defer b.r.mu.Unlock()
 	b.ended = b.ended || err != nil
-	b.seen.Body = append(b.seen.Body, p[:min(n, keptText-len(b.seen.Body))]...)
+	b.seen.Body = append(b.seen.Body, p[:min(n, MaxTextBytes-len(b.seen.Body))]...)
 	return n, err
 }
 
-// glanceMost is the time for the first bytes of a body that nobody wanted.
-const glanceMost = 500 * time.Millisecond
+// bodyTimeout limits reading the first bytes of a body that is not needed.
+const bodyTimeout = 500 * time.Millisecond
 
-// Close has a look at what nobody read: a page that says what is wrong.
-func (b *overheard) Close() error {
+// Close reads the first bytes if they have not been read: they may explain the error.
+func (b *recordedBody) Close() error {
 	b.r.mu.Lock()
-	want := keptText - len(b.seen.Body)
+	want := MaxTextBytes - len(b.seen.Body)
 	if b.ended || b.streams {
 		want = 0
 	}
 	b.r.mu.Unlock()
 	if want > 0 {
-		alarm := time.AfterFunc(glanceMost, func() { b.ReadCloser.Close() })
+		alarm := time.AfterFunc(bodyTimeout, func() { b.ReadCloser.Close() })
 		io.Copy(io.Discard, io.LimitReader(b, int64(want)))
 		alarm.Stop()
 	}
 	return b.ReadCloser.Close()
 }
 
-// tell adds what was recorded to the evidence.
-func (r *recorder) tell(a *attempt, own Stage) {
+// finish ends the recording and returns how far the network got and what was recorded.
+func (r *recorder) finish() (Stage, []Response) {
 	r.remote.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a.HTTP = nil
+	var all []Response
 	for _, seen := range r.all {
 		kept := *seen
 		kept.Body = []byte(r.secret.Redact(string(seen.Body)))
-		a.HTTP = append(a.HTTP, kept)
-		if a.Errno == "" && own < Initialized {
-			a.Errno = seen.Errno
-		}
+		all = append(all, kept)
 	}
-	a.Stage = max(own, r.stage)
-	if a.conn.spoke.Load() > 0 {
-		a.Stage = max(a.Stage, Spoke)
-	}
-	if a.Found.Transport = "http"; r.remote.way.Load() == twoWays {
-		a.Found.Transport = "sse"
-	}
-	a.Stopped = r.secret.Redact(a.Stopped)
+	return r.stage, all
 }

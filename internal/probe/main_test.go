@@ -1,0 +1,47 @@
+package probe
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/gauze-mcp/gauze/internal/faultyserver"
+)
+
+func TestMain(m *testing.M) {
+	faultyserver.RunIfAsked()
+	behave()
+	os.Exit(m.Run())
+}
+
+// behave turns this process into one that uses the network and then waits for the end of its stdin,
+// if the environment asks for that.
+func behave() {
+	address := os.Getenv("GAUZE_TEST_ADDRESS")
+	dial := func() net.Conn {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			panic(err)
+		}
+		return conn
+	}
+	switch os.Getenv("GAUZE_TEST_BEHAVE") {
+	case "":
+		return
+	case "listen":
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(os.Stderr, "listening at", listener.Addr())
+	case "connect":
+		dial()
+		fmt.Fprintln(os.Stderr, "connected")
+	case "fetch":
+		go io.Copy(io.Discard, dial())
+	}
+	io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}

@@ -1,0 +1,87 @@
+package probe
+
+import (
+	"sync"
+
+	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/upstream"
+	"github.com/gauze-mcp/gauze/internal/wire"
+)
+
+// reader receives what a server sends during a Run, and one response at a time.
+type reader struct {
+	answers chan answered
+
+	mu   sync.Mutex
+	want string
+	// Valid once the connection is done.
+	errors []upstream.RPCError // without an id
+	stray  []byte              // the first bytes that are not messages
+}
+
+// answered is the outcome of a request.
+type answered struct {
+	wire.Message
+	loss *upstream.Loss
+}
+
+func newReader() *reader { return &reader{answers: make(chan answered, 1)} }
+
+// expect sets the id of the expected response.
+func (w *reader) expect(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.want = id
+}
+
+// deliver passes on the expected response, once.
+func (w *reader) deliver(id []byte, how answered) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.want != "" && string(id) == w.want {
+		w.want = ""
+		w.answers <- how // there is room for one
+	}
+}
+
+func (w *reader) Message(c *upstream.Conn, m *wire.Message) {
+	switch m.Kind {
+	case wire.Response:
+		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.errors) < upstream.MaxErrors {
+				w.errors = append(w.errors, rpcError(m.Error))
+			}
+			return
+		}
+		kept, _ := m.Keep(nil)
+		w.deliver(kept.ID, answered{Message: kept})
+	case wire.Request:
+		// A server may wait for this before it answers. The client declared no capabilities.
+		reply := `"error":{"code":-32601,"message":"not supported"}`
+		if m.Method == "ping" {
+			reply = `"result":{}`
+		}
+		if _, err := c.Queue([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + reply + "}\n")); err == nil {
+			c.Flush()
+		}
+	}
+}
+
+func (w *reader) Stray(_ *upstream.Conn, line []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stray = appendBounded(appendBounded(w.stray, line), []byte{'\n'})
+}
+
+func (w *reader) TooLong(c *upstream.Conn, long *wire.TooLong) {
+	w.Stray(c, long.Head)
+	w.deliver(wire.LooseID(long.Head), answered{loss: &upstream.Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: long.Error()}})
+}
+
+func (w *reader) Lost(_ *upstream.Conn, id []byte, loss upstream.Loss) {
+	w.deliver(id, answered{loss: &loss})
+}
+func (w *reader) Rest(*upstream.Conn) {}
+func (w *reader) Gap(*upstream.Conn)  {}

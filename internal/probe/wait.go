@@ -1,0 +1,156 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gauze-mcp/gauze/internal/upstream"
+)
+
+// await waits for the response to the last request: for Timeout since the last progress, and no
+// longer than MaxWait.
+func (a *attempt) await(method string) (answered, error) {
+	wait := &patience{asked: time.Now(), timeout: a.Timeout, until: a.until}
+	wait.progressed = wait.asked
+	wait.checked = wait.asked
+	wait.cpu = a.conn.Vitals().CPU
+	tick := time.NewTicker(min(max(a.Timeout/20, 5*time.Millisecond), 250*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case answer := <-a.reader.answers:
+			return answer, nil
+		case <-a.conn.Done():
+			select {
+			case answer := <-a.reader.answers: // it arrived just before the end
+				return answer, nil
+			default:
+			}
+			return answered{}, fmt.Errorf("no response to %s: %s", method, a.conn.Evidence().Sentence())
+		case <-a.ctx.Done():
+			a.atLimit(method, wait, errors.Is(a.ctx.Err(), context.DeadlineExceeded))
+			return answered{}, context.Cause(a.ctx)
+		case now := <-tick.C:
+			if line := wait.check(a, now); line != "" {
+				a.Progress(fmt.Sprintf("waiting for an answer to %s for %v: %s", method, now.Sub(wait.asked).Round(time.Second/10), line))
+			}
+			if wait.over(now) {
+				a.atLimit(method, wait, true)
+				return answered{}, fmt.Errorf("it did not answer %s within %v", method, a.Limit.After.Round(time.Second/10))
+			}
+		}
+	}
+}
+
+// patience decides how long to wait. It is pure except for check.
+type patience struct {
+	timeout    time.Duration
+	until      time.Time // progress no longer counts
+	asked      time.Time
+	progressed time.Time // the last progress
+	reported   time.Time // the last line for the user
+
+	checked time.Time     // when the processes were last examined
+	cpu     time.Duration // CPU time they had used by then
+	recent  time.Duration // used within window
+	window  time.Duration // between the last two examinations
+	bytes   int64         // bytes they had moved at the last survey
+	stopped bool
+	known   bool
+}
+
+func (p *patience) over(now time.Time) bool {
+	return now.Sub(p.progressed) > p.timeout || now.After(p.until)
+}
+
+// progress records progress.
+func (p *patience) progress(at time.Time) {
+	if at.After(p.progressed) {
+		p.progressed = at
+	}
+}
+
+// used records the CPU time used so far.
+func (p *patience) used(cpu time.Duration, now time.Time) (busy bool) {
+	p.recent, p.window = cpu-p.cpu, now.Sub(p.checked)
+	p.cpu, p.checked = cpu, now
+	if busy = (upstream.AtLimit{CPU: p.recent, Window: p.window}).Busy(); busy {
+		p.progress(now)
+	}
+	return busy
+}
+
+// moved records the bytes moved so far. An open connection alone is not progress: a download may
+// stall.
+func (p *patience) moved(bytes int64, now time.Time) (moving bool) {
+	const chatter = 1 << 10 // timers and keep-alives
+	if moving = p.bytes > 0 && bytes-p.bytes > chatter; moving {
+		p.progress(now)
+	}
+	p.bytes = bytes
+	return moving
+}
+
+// checkInterval is the time between two examinations of the processes, reportInterval the time
+// between two lines for the user.
+const (
+	checkInterval  = time.Second
+	reportInterval = 5 * time.Second
+)
+
+// check looks for progress. It returns a line for the user if one is due.
+func (p *patience) check(a *attempt, now time.Time) (line string) {
+	doing := "no activity"
+	if last := a.conn.LastStderr(); last.After(p.progressed) {
+		doing = "it is writing to stderr"
+		p.progress(last)
+	}
+	if last := a.conn.LastHeard(); last.After(p.progressed) {
+		doing = "it is sending other messages"
+		p.progress(last)
+	}
+	if p.reported.IsZero() {
+		p.reported = p.asked
+	}
+	if now.Sub(p.checked) < min(checkInterval, p.timeout/4) {
+		return ""
+	}
+	if v := a.conn.Vitals(); v.Known {
+		p.known, p.stopped = true, v.Stopped
+		if p.used(v.CPU, now) {
+			doing = "it is busy"
+		}
+	} else {
+		p.checked = now
+	}
+	due := now.Sub(p.reported) >= reportInterval
+	if due || now.Sub(p.progressed) > p.timeout/2 { // a survey is expensive
+		if s := a.conn.Survey(); s.Downloading != "" {
+			if doing = "its download has stalled: " + s.Downloading; p.moved(s.Moved, now) {
+				doing = "it is downloading: " + s.Downloading
+			}
+		}
+	}
+	if !due {
+		return ""
+	}
+	p.reported = now
+	return doing
+}
+
+// atLimit records what the server is doing now.
+func (a *attempt) atLimit(method string, wait *patience, passed bool) {
+	a.Limit = upstream.AtLimit{Passed: passed, Waiting: method, After: time.Since(wait.asked), Alive: true}
+	if a.Remote {
+		return
+	}
+	if a.Limit.Alive = !a.conn.Exited(); !a.Limit.Alive {
+		return
+	}
+	a.Limit.Unread = a.conn.Unread()
+	a.Limit.Stopped, a.Limit.CPUKnown = wait.stopped, wait.known
+	a.Limit.CPU, a.Limit.Window = wait.recent, wait.window
+	a.Limit.Survey = a.conn.Survey()
+}
