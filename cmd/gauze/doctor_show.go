@@ -11,8 +11,9 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// showHealth is for people: client by client, conflicts, the sum.
-func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
+// showHealth formats the result for a terminal: client by client, conflicts, totals. Set fixing if
+// the plan of --fix follows, so that it is not advised again.
+func showHealth(fl *fleet.Fleet, h fleet.Health, static, fixing bool, p paint) string {
 	var b strings.Builder
 	mark := map[fleet.State]string{fleet.Works: p.green("✓"), fleet.Warned: p.in("33", "!"), fleet.Broken: p.red("✗"), fleet.Untried: p.in("2", "–"), fleet.Off: p.in("2", "–")}
 	wide := 0
@@ -24,16 +25,13 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		for _, c := range group.Servers {
 			v := c.Verdict()
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
-			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), strings.ReplaceAll(fold(v.Cause), "\n", margin))
-			if v.Next != "" {
-				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", v.Next))
-			}
+			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), foldAfter(v.Cause, margin))
+			b.WriteString(showNext(v, fixing, margin, p))
 		}
 		for _, file := range group.Files {
-			fmt.Fprintf(&b, "    %s %s: %s\n", mark[file.State], plaintext.Clean(fl.Tilde(file.File)), file.Cause)
-			if file.Next != "" {
-				fmt.Fprintf(&b, "        next: %s\n", p.in("36", file.Next))
-			}
+			const margin = "\n      "
+			fmt.Fprintf(&b, "    %s %s\n", mark[file.State], foldAfter(plaintext.Clean(fl.Tilde(file.File))+": "+file.Cause, margin))
+			b.WriteString(showNext(file.Verdict, fixing, margin, p))
 		}
 	}
 	b.WriteString(showConflicts(h.Conflicts, p))
@@ -61,8 +59,24 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 	return b.String()
 }
 
-// showConflicts is one line for each set of servers that have tools of the
-// same name.
+// showNext formats what to do about a verdict: one command to run, or what only a person can do.
+func showNext(v fleet.Verdict, fixing bool, margin string, p paint) string {
+	switch {
+	case v.Next == "" || fixing && (v.Action == fleet.Heal || v.Action == fleet.Repair):
+		return ""
+	case v.Action == fleet.ByHand:
+		return margin[1:] + foldAfter("by hand: "+v.Next, margin) + "\n"
+	}
+	return margin[1:] + "next: " + p.in("36", v.Next) + "\n"
+}
+
+// foldAfter wraps text to 80 columns; every line but the first begins with margin, which begins
+// with a newline.
+func foldAfter(text, margin string) string {
+	return strings.ReplaceAll(foldTo(text, max(20, 80-len([]rune(margin))+1)), "\n", margin)
+}
+
+// showConflicts formats one line for each set of servers that have tools of the same name.
 func showConflicts(all []fleet.Conflict, p paint) string {
 	tools := map[string][]string{}
 	var order []string
@@ -76,19 +90,19 @@ func showConflicts(all []fleet.Conflict, p paint) string {
 	if len(order) == 0 {
 		return ""
 	}
-	text := "\nTools of the same name, which a model may mix up:\n"
+	text := "\nTools with the same name, which a model may confuse:\n"
 	for _, who := range order {
 		const few = 4
 		names := tools[who]
 		if n := len(names); n > few {
 			names = append(names[:few:few], fmt.Sprintf("%d more", n-few))
 		}
-		text += fmt.Sprintf("    %s %s: %s\n", p.in("33", "!"), who, strings.Join(names, ", "))
+		text += fmt.Sprintf("    %s %s\n", p.in("33", "!"), foldAfter(who+": "+strings.Join(names, ", "), "\n      "))
 	}
 	return text
 }
 
-// diagnosed is the answer for programs.
+// diagnosed is the output of --json.
 type diagnosed struct {
 	Servers   []diagnosedServer `json:"servers"`
 	Problems  []problem         `json:"problems"` // of files as a whole
@@ -103,11 +117,11 @@ type diagnosedServer struct {
 	State string  `json:"state"` // works, warned, broken, untried, off
 	Cause string  `json:"cause"`
 	Next  string  `json:"next"`
-	Not   string  `json:"not,omitempty"`  // why it was not tried
-	Test  *tested `json:"test,omitempty"` // if it was
+	Not   string  `json:"not,omitempty"`  // why it was not tested
+	Test  *tested `json:"test,omitempty"` // if it was tested
 }
 
-// planned is a change of files, made or not.
+// planned is a change of files, applied or not.
 type planned struct {
 	Diff    string       `json:"diff"` // without secrets
 	Consent string       `json:"consent"`

@@ -17,14 +17,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// runSpecs examines what was named on the command line itself.
+// runSpecs checks command lines and URLs.
 func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	show := together(progressOn(cmd.ErrOrStderr(), f.json))
 	all := make([]examined, len(specs))
 	machine := doctor.ThisMachine().Until(ctx)
-	places := make(chan struct{}, atOnce)
+	places := make(chan struct{}, maxParallel)
 	var running sync.WaitGroup
 	for i, spec := range specs {
 		running.Go(func() {
@@ -62,17 +62,17 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	return nil
 }
 
-// examined is one server and what came out.
+// examined is a server and the result of its test.
 type examined struct {
 	spec   launch.Spec
 	last   upstream.Attempted
 	report doctor.Report
 }
 
-// atOnce bounds how many servers are tried side by side.
-const atOnce = 5
+// maxParallel limits how many servers are tested at the same time.
+const maxParallel = 5
 
-// together lets several goroutines show the same line.
+// together makes show safe for several goroutines.
 func together(show func(string)) func(string) {
 	var mu sync.Mutex
 	return func(line string) {
@@ -82,7 +82,7 @@ func together(show func(string)) func(string) {
 	}
 }
 
-// showExamined is one server in a few lines.
+// showExamined formats one server in a few lines.
 func showExamined(e examined, p paint) string {
 	name := redact.Quote(shownServer(e.spec))
 	if e.report.Healthy {

@@ -1,5 +1,5 @@
-// Command gauze wraps MCP servers so that they heal. One file per command;
-// this one is the table.
+// Command gauze wraps MCP servers and keeps them working. Each command has a file of its own; this
+// one has the table of commands.
 package main
 
 import (
@@ -18,12 +18,12 @@ import (
 var version = "dev"
 
 func main() {
-	faultyserver.RunIfAsked() // the demo's server is this binary
+	faultyserver.RunIfAsked() // gauze demo starts this binary as its server
 	os.Exit(execute())
 }
 
-// execute runs the command line and returns the exit status: 2 if gauze could
-// not do what it was asked to, else the command's own.
+// execute runs the command line and returns the exit status: the command's own, or 2 for an error
+// that it did not explain itself.
 func execute() int {
 	cmd, err := commands().ExecuteContextC(context.Background())
 	var status exitStatus
@@ -31,7 +31,7 @@ func execute() int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &status): // explained already
+	case errors.As(err, &status): // the command has explained it
 		return int(status)
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.CommandPath(), err)
@@ -41,12 +41,12 @@ func execute() int {
 	return 2
 }
 
-// commands is the table.
+// commands returns the root command with all others.
 func commands() *cobra.Command {
 	root := &cobra.Command{
 		Use: "gauze",
-		Long: "Gauze heals MCP servers. Put `gauze run --` in front of a server's command in your\n" +
-			"client's configuration, and the server survives crashes, hangs and bad calls.",
+		Long: "Gauze keeps MCP servers working. Put `gauze run --` before a server's command in your\n" +
+			"client's configuration, and its session survives crashes, hangs and invalid calls.",
 		SilenceUsage: true, SilenceErrors: true,
 		Version: versionText(),
 		Args:    unknownCommand,
@@ -71,8 +71,7 @@ func commands() *cobra.Command {
 	return root
 }
 
-// prepare makes what cobra says about arguments a usage error, and answers
-// --help-all.
+// prepare turns cobra's errors about arguments into usage errors, and adds --help-all.
 func prepare(cmd *cobra.Command) {
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(cmd *cobra.Command, words []string) error { return usage(cmd, args(cmd, words)) }
@@ -90,7 +89,7 @@ func prepare(cmd *cobra.Command) {
 	}
 }
 
-// exitStatus ends the program with a status and without further words.
+// exitStatus is an error that was already explained; it only sets the exit status.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
