@@ -47,7 +47,7 @@ func diagnoseCommand() *cobra.Command {
 	flags.StringVar(&f.command, "command", "", "`command` line of the server as one string, or its URL")
 	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command, evidence); - for stdin")
 	flags.BoolVar(&f.json, "json", false, "print the diagnosis as JSON")
-	flags.MarkHidden("batch") // a format of our own tests
+	forHarness(flags, "batch")
 	return cmd
 }
 

@@ -94,24 +94,39 @@ func helpFlags(w io.Writer, flags *pflag.FlagSet, all bool) (more bool) {
 		case f.Hidden && !all:
 			more = true
 		default:
-			value, usage := pflag.UnquoteUsage(f)
-			if !strings.Contains(value, "=") {
-				value = strings.ToUpper(value)
-			}
-			if usage = strings.ReplaceAll(usage, "\n", " "); !strings.Contains(strings.ToLower(usage), "default") && !zero(f) {
-				usage += " (default " + f.DefValue + ")"
-			}
-			name := "--" + f.Name
-			if f.Shorthand != "" {
-				name = "-" + f.Shorthand + ", " + name
-			}
-			fmt.Fprintf(&b, "  %s\n%s\n", strings.TrimSpace(name+" "+value), plaintext.Wrap(usage, "      "))
+			form, usage := flagHelp(f)
+			fmt.Fprintf(&b, "  %s\n%s\n", form, plaintext.Wrap(usage, "      "))
 		}
 	})
 	if b.Len() > 0 {
 		fmt.Fprintf(w, "\nFlags:\n%s", b.String())
 	}
 	return more
+}
+
+// flagHelp returns how a flag is written, and what it does.
+func flagHelp(f *pflag.Flag) (form, usage string) {
+	value, usage := pflag.UnquoteUsage(f)
+	if !strings.Contains(value, "=") {
+		value = strings.ToUpper(value)
+	}
+	if usage = strings.ReplaceAll(usage, "\n", " "); !strings.Contains(strings.ToLower(usage), "default") && !zero(f) {
+		usage += " (default: " + f.DefValue + ")"
+	}
+	form = "--" + f.Name
+	if f.Shorthand != "" {
+		form = "-" + f.Shorthand + ", " + form
+	}
+	return strings.TrimSpace(form + " " + value), usage
+}
+
+// harnessFlag marks a flag whose format is for our own tests. No help shows it.
+const harnessFlag = "harness"
+
+// forHarness hides a flag from all help.
+func forHarness(flags *pflag.FlagSet, name string) {
+	flags.MarkHidden(name)
+	flags.SetAnnotation(name, harnessFlag, nil)
 }
 
 // zero reports whether a flag's default is not worth showing.

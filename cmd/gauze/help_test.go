@@ -15,7 +15,7 @@ func helpOf(t *testing.T, words ...string) string {
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetErr(&out)
-	root.SetArgs(words)
+	root.SetArgs(append([]string{}, words...)) // nil would be those of the test
 	if err := root.Execute(); err != nil {
 		t.Fatalf("gauze %s: %v", strings.Join(words, " "), err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,11 +69,19 @@ func commands() *cobra.Command {
 	for _, cmd := range root.Commands() {
 		prepare(cmd)
 	}
+	root.AddCommand(manCommand())
 	return root
 }
 
-// prepare turns cobra's errors about arguments into usage errors, and adds --help-all.
+// prepare turns cobra's errors about arguments into usage errors, and adds completions and
+// --help-all.
 func prepare(cmd *cobra.Command) {
+	if strings.Contains(cmd.Use, "SERVER") {
+		cmd.ValidArgsFunction = completeServers
+	}
+	if cmd.Flags().Lookup("client") != nil {
+		cmd.RegisterFlagCompletionFunc("client", completeClients) // fails only if it is done twice
+	}
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(cmd *cobra.Command, words []string) error { return usage(cmd, args(cmd, words)) }
 	}

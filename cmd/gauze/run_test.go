@@ -110,6 +110,20 @@ func TestFaultP23StopLadder(t *testing.T) {
 	})
 }
 
+// The first signal gives the server time to exit; the second ends gauze immediately.
+func TestASecondSignalEndsRun(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	w := wrap(t, "sh", "-c", `trap 'echo TERM >>"$0"' TERM; echo READY >>"$0"; while :; do sleep 0.1; done`, log)
+	untilFile(t, log, "READY\n")
+	pids := w.family()
+	w.cmd.Process.Signal(syscall.SIGTERM)
+	untilFile(t, log, "READY\nTERM\n")
+	w.cmd.Process.Signal(syscall.SIGTERM)
+	w.wantEnd(int(interrupted))
+	w.wantGone(pids)
+}
+
 // stopServer sends SIGSTOP to the server.
 func (w *wrapped) stopServer() {
 	w.t.Helper()
