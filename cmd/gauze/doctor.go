@@ -134,7 +134,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 		io.WriteString(out, showNone(fl, view, clients))
 		return err
 	}
-	io.WriteString(out, showHealth(fl, h, f.static, f.fix, p))
+	io.WriteString(out, showHealth(fl, h, invocation{f.static, f.fix, names}, p))
 	if f.fix {
 		fmt.Fprintln(out)
 		plan := f.plan(view, h)
@@ -145,7 +145,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 			if h, err = f.again(cmd, fl, h, names); err != nil {
 				return err
 			}
-			io.WriteString(out, "\nNow:\n\n"+showHealth(fl, h, f.static, false, p))
+			io.WriteString(out, "\nNow:\n\n"+showHealth(fl, h, invocation{f.static, false, names}, p))
 		}
 	}
 	if h.Sick() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,9 +12,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// showHealth formats the result for a terminal: client by client, conflicts, totals. Set fixing if
-// the plan of --fix follows, so that it is not advised again.
-func showHealth(fl *fleet.Fleet, h fleet.Health, static, fixing bool, p paint) string {
+// invocation is the gauze doctor command that is being run, which must not be advised again.
+type invocation struct {
+	static bool
+	fix    bool     // the plan of --fix follows
+	names  []string // of servers
+}
+
+// showHealth formats the result for a terminal: client by client, conflicts, totals.
+func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p paint) string {
 	var b strings.Builder
 	mark := map[fleet.State]string{fleet.Works: p.green("✓"), fleet.Warned: p.in("33", "!"), fleet.Broken: p.red("✗"), fleet.Untried: p.in("2", "–"), fleet.Off: p.in("2", "–")}
 	wide := 0
@@ -26,12 +33,12 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static, fixing bool, p paint) s
 			v := c.Verdict()
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
 			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), foldAfter(v.Cause, margin))
-			b.WriteString(showNext(v, fixing, margin, p))
+			b.WriteString(showNext(v, now, c.ID(), margin, p))
 		}
 		for _, file := range group.Files {
 			const margin = "\n      "
 			fmt.Fprintf(&b, "    %s %s\n", mark[file.State], foldAfter(plaintext.Clean(fl.Tilde(file.File))+": "+file.Cause, margin))
-			b.WriteString(showNext(file.Verdict, fixing, margin, p))
+			b.WriteString(showNext(file.Verdict, now, "", margin, p))
 		}
 	}
 	b.WriteString(showConflicts(h.Conflicts, p))
@@ -42,7 +49,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static, fixing bool, p paint) s
 			sum = append(sum, fmt.Sprintf("%d %s", count, what))
 		}
 	}
-	if !static {
+	if !now.static {
 		sum = append(sum, fmt.Sprintf("%d of %d work", h.Working(), len(h.Servers)-n[fleet.Off]))
 	} else {
 		sum = append(sum, plural(len(h.Servers), "entry")+" read")
@@ -51,7 +58,7 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static, fixing bool, p paint) s
 	if files := h.BrokenFiles(); files > 0 {
 		sum = append(sum, plural(files, "broken file"))
 	}
-	if !static {
+	if !now.static {
 		add(n[fleet.Untried], "not tried")
 	}
 	add(n[fleet.Off], "off")
@@ -60,10 +67,12 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static, fixing bool, p paint) s
 }
 
 // showNext formats what to do about a verdict: one command to run, or what only a person can do.
-func showNext(v fleet.Verdict, fixing bool, margin string, p paint) string {
+func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) string {
 	switch {
-	case v.Next == "" || fixing && (v.Action == fleet.Heal || v.Action == fleet.Repair):
+	case v.Next == "" || now.fix && (v.Action == fleet.Heal || v.Action == fleet.Repair):
 		return ""
+	case v.Action == fleet.Try && slices.Contains(now.names, server):
+		return margin[1:] + "by hand: run this command in a terminal, where gauze can ask you\n"
 	case v.Action == fleet.ByHand:
 		return margin[1:] + foldAfter("by hand: "+v.Next, margin) + "\n"
 	}

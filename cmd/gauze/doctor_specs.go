@@ -54,7 +54,11 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		}
 	}
 	if !f.json {
-		fmt.Fprintf(out, "\n%d of %d work.\n", len(all)-sick, len(all))
+		sum := fmt.Sprintf("%d of %d work", len(all)-sick, len(all))
+		if sick > 0 {
+			sum += fmt.Sprintf(", %d broken", sick)
+		}
+		fmt.Fprintf(out, "\n%s.\n", sum)
 	}
 	if sick > 0 {
 		return exitStatus(1)
