@@ -148,13 +148,13 @@ func bare(name string) bool {
 func (f *addFlags) ambiguous(ctx context.Context, fl *fleet.Fleet) error {
 	var known, both string
 	for _, kind := range []registry.Kind{registry.PyPI, registry.NPM} {
-		line := fmt.Sprintf("  gauze add %s %s:%s\n", f.Name, kind, f.Package)
+		line := fmt.Sprintf("\n  gauze add %s %s:%s", f.Name, kind, f.Package)
 		both += line
 		if _, ok := fl.Registry.Lookup(ctx, kind, f.Package); ok {
 			known += line
 		}
 	}
-	return fmt.Errorf("package %q does not name its registry. Use PyPI or npm:\n\n%s", f.Package, cmp.Or(known, both))
+	return fmt.Errorf("package %q does not name its registry. Use PyPI or npm:\n%s", f.Package, cmp.Or(known, both))
 }
 
 // secrets returns the values that were given for the server.
@@ -182,7 +182,7 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 		f.Command, args = args[dash:], args[:dash]
 	}
 	if len(args) == 0 {
-		return usage(cmd, errors.New("missing NAME and server, as in\n\n  gauze add time pypi:mcp-server-time\n  gauze add notes -- node server.js\n"))
+		return usage(cmd, errors.New("missing NAME and server, as in\n\n  gauze add time pypi:mcp-server-time\n  gauze add notes -- node server.js"))
 	}
 	f.Name = args[0]
 	switch {
@@ -191,7 +191,7 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	case len(args) == 2: // arguments after the dashes are for the package
 		f.Package, f.Args, f.Command = args[1], f.Command, nil
 	case len(args) > 2:
-		return usage(cmd, fmt.Errorf("unexpected argument %q: a command must follow two dashes, as in\n\n  gauze add %s -- %s\n", args[2], f.Name, strings.Join(args[1:], " ")))
+		return usage(cmd, fmt.Errorf("unexpected argument %q: a command must follow two dashes, as in\n\n  gauze add %s -- %s", args[2], f.Name, strings.Join(args[1:], " ")))
 	}
 	switch f.scope {
 	case "user", "project":

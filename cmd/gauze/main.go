@@ -37,6 +37,9 @@ func execute() int {
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.CommandPath(), err)
 	if errors.As(err, &wrong) {
+		if strings.Contains(err.Error(), "\n") { // it ends with examples
+			fmt.Fprintln(os.Stderr)
+		}
 		fmt.Fprintf(os.Stderr, "Run '%s --help' for usage.\n", wrong.cmd.CommandPath())
 	}
 	return 2

@@ -75,8 +75,7 @@ func TestWithoutATokenTheGuardStays(t *testing.T) {
 	}
 }
 
-// runUntilListening runs gauze serve, which has to fail, and returns what it
-// said. If it listens instead, the test fails.
+// runUntilListening runs gauze serve, which must fail, and returns its output.
 func runUntilListening(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
