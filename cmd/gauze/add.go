@@ -108,7 +108,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(out, "%s According to the registry, this server requires %s%s. To set it, add:\n\n    %s\n\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
 	}
 	if got.Tried {
-		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, p))+"\n")
+		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, "", p))+"\n")
 	}
 	if !got.Works() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze add: %s does not work; nothing was written. %s\n", f.Name, f.remedy(got.Report))

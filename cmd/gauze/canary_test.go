@@ -162,6 +162,7 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 		{"doctor", "--static"}, {"doctor", "--static", "--json"}, {"doctor"}, {"doctor", "--json"}, {"doctor", "--heal", "vscode/gluedp", "vscode/hook", "cursor/path", "codex/dotted"}, {"doctor", "--heal", "--json", "codex/dotted"},
 		{"lock"}, {"lock", "--client", "cursor"}, {"verify"}, {"verify", "--json"},
 		append([]string{"test", "--"}, append([]string{"tellall"}, one...)...), append([]string{"test", "--json", "--"}, append([]string{"tellall"}, one...)...),
+		{"test", "vscode/gluedp"}, {"test", "--json", "vscode/gluedp"}, {"test", "cursor/path"}, {"test", "--heal", "codex/dotted"}, {"test", "--json", "--heal", "codex/dotted"}, {"test", "vscode/hook"},
 		{"test", "--url", entries["path"]["url"].(string)}, {"test", "--json", "--url", entries["query"]["url"].(string)},
 		{"test", "--json", "--header", "X-Own: " + entries["headers"]["headers"].(map[string]any)["X-Own"].(string), "--url", web.URL + "/mcp"},
 		{"doctor", "--json", "tellall " + strings.Join(one, " ")}, {"doctor", "tellall " + strings.Join(one, " ")},

@@ -109,7 +109,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		_, err = out.Write(jsonLine(testedOf(spec, last, report)))
 	} else {
-		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, paint(colourful(out))))
+		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, "", paint(colourful(out))))
 	}
 	if err == nil && !report.Healthy {
 		return exitStatus(1)
@@ -148,7 +148,9 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, e
 			t.Server = c.Shown()
 			_, err = out.Write(jsonLine(t))
 		default:
-			_, err = fmt.Fprintf(out, "%s: %s", plaintext.Clean(c.ID()), showTest(c.Real(), c.Attempt, c.Report, f.heal, paint(colourful(out))))
+			fix := "gauze doctor --fix " + plaintext.Clean(shell.Here().Quote(c.ID()))
+			text := showTest(c.Real(), c.Attempt, c.Report, f.heal, fix, paint(colourful(out)))
+			_, err = fmt.Fprintf(out, "%s: %s", plaintext.Clean(c.ID()), c.Hide(text))
 		}
 		if err != nil {
 			return true, err
@@ -206,8 +208,9 @@ var testSteps = []struct {
 	{upstream.Listed, "tools listed", "did not list its tools"},
 }
 
-// showTest formats a test for a terminal: its steps, the fixes that were tried, what to do.
-func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, healing bool, p paint) string {
+// showTest formats a test for a terminal: its steps, the fixes that were tried, what to do. fix is
+// the command that fixes a configured server, or "".
+func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, healing bool, fix string, p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", p.in("1", redact.Quote(shownServer(spec))))
 	for _, step := range testSteps {
@@ -226,13 +229,17 @@ func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, heal
 	}
 	for _, step := range report.Steps {
 		mark := map[string]string{doctor.Healed: p.green("✚"), doctor.Helped: p.green("+"), doctor.Undone: p.in("2", "–")}[step.Result]
-		fmt.Fprintf(&b, "\n  %s %s: %s\n", mark, step.Result, step.About)
+		fmt.Fprintf(&b, "\n  %s %s\n", mark, foldAfter(step.Result+": "+step.About, "\n    "))
 	}
 	switch {
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
 	case report.Healthy:
 		b.WriteString("\nIt works with this fix. To make it permanent:\n\n")
+		if fix != "" {
+			b.WriteString(indent(fix) + "\n")
+			break
+		}
 		for _, step := range report.Steps {
 			if step.Result != doctor.Undone && step.Next != "" {
 				b.WriteString(indent(step.Next) + "\n")
@@ -251,7 +258,9 @@ func showTest(spec launch.Spec, a upstream.Attempted, report doctor.Report, heal
 			}
 		}
 		b.WriteString("\n" + showDiagnosis(d, p))
-		if !healing && report.Fixable {
+		if !healing && report.Fixable && fix != "" {
+			b.WriteString("\nTo fix its entry:\n\n" + indent(fix) + "\n")
+		} else if !healing && report.Fixable {
 			how := "-- "
 			if spec.URL != "" {
 				how = "--url "
