@@ -99,7 +99,7 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	for _, v := range got.Missing {
 		how := "--env " + v.Name + "=VALUE"
 		if got.Spec.URL != "" {

@@ -238,7 +238,7 @@ func TestAStaticLookAtFiftyEntriesTakesNoSecond(t *testing.T) {
 	start := time.Now()
 	said, _ := p.gauze("doctor", "--static")
 	took := time.Since(start)
-	if !strings.Contains(said, "50 entries read") {
+	if !strings.Contains(said, "50 servers read") {
 		t.Fatal(said)
 	}
 	t.Logf("50 entries in %v", took)

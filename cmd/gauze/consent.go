@@ -45,7 +45,7 @@ func (f *consentFlags) check() error {
 // servers on the command line.
 func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, named bool) error {
 	out := cmd.OutOrStdout()
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	showSkipped(out, plan.Skipped, p)
 	if plan.Empty() {
 		if len(plan.Skipped) > 0 {
@@ -64,14 +64,14 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	}
 	switch {
 	case f.dryRun:
-		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.in("36", f.again(cmd, plan)))
+		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.in("36", f.repeat(cmd, plan)))
 		return nil
 	case f.consent != "" && f.consent != plan.Consent():
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), fleet.ErrConsent, f.again(cmd, plan))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), fleet.ErrConsent, f.repeat(cmd, plan))
 		return exitStatus(1)
 	case f.yes || f.consent != "":
-	case !asks(cmd):
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed: confirmation requires a terminal. To make exactly this change:\n\n    %s\n", cmd.Name(), f.again(cmd, plan))
+	case !interactive(cmd):
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed: confirmation requires a terminal. To make exactly this change:\n\n    %s\n", cmd.Name(), f.repeat(cmd, plan))
 		return exitStatus(1)
 	default:
 		if !ask(cmd, fmt.Sprintf("\nMake this change to %s?", files(plan))) {
@@ -88,7 +88,7 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	if !rest.Empty() {
 		io.WriteString(out, "\n"+showPatch(rest.Diff(), p))
 		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s not changed: --yes does not cover this. Review the diff above, then run:\n\n    %s\n",
-			cmd.Name(), notChanged(rest), f.again(cmd, rest))
+			cmd.Name(), notChanged(rest), f.repeat(cmd, rest))
 		return exitStatus(1)
 	}
 	return nil
@@ -109,9 +109,9 @@ func files(p fleet.Plan) string {
 	return fmt.Sprintf("these %d files", len(p.Changes))
 }
 
-// again returns the command line that carries out exactly this plan. It does not repeat values that
+// repeat returns the command line that carries out exactly this plan. It does not repeat values that
 // may be secret.
-func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
+func (f *consentFlags) repeat(cmd *cobra.Command, plan fleet.Plan) string {
 	line := cmd.CommandPath()
 	secret := false
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -140,18 +140,18 @@ func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
 	return plaintext.Clean(line + " --consent " + plan.Consent() + words)
 }
 
-// asks reports whether the user is at a terminal, where they see the diff and can confirm it.
-func asks(cmd *cobra.Command) bool {
+// interactive reports whether the user is at a terminal, where they see the diff and can confirm it.
+func interactive(cmd *cobra.Command) bool {
 	in, ok := cmd.InOrStdin().(*os.File)
 	out, sees := cmd.OutOrStdout().(*os.File)
 	return ok && sees && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd())
 }
 
-// askAbout returns a function that asks the user before a server of the project is run. The user
+// confirmProject returns a function that asks the user before a server of the project is run. The user
 // must name it as CLIENT/NAME, because the project may have chosen the name, and is shown the whole
 // entry. Without a terminal, naming it is enough, unless it would receive variables of the user's
 // environment or one of the user's own servers has the same name.
-func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
+func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 	agreed := map[string]bool{} // by fingerprint: ask once
 	return func(s *fleet.Server) error {
 		if !slices.Contains(named, s.ID()) {
@@ -167,7 +167,7 @@ func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s belongs to the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
 		switch {
-		case asks(cmd):
+		case interactive(cmd):
 			question := "Start it?"
 			if s.Written().URL != "" {
 				question = "Connect to it?"

@@ -74,7 +74,7 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 	if f.json {
 		_, err = out.Write(jsonLine(d))
 	} else {
-		_, err = io.WriteString(out, showDiagnosis(d, paint(colourful(out))))
+		_, err = io.WriteString(out, showDiagnosis(d, paint(useColor(out))))
 	}
 	if err == nil && d.Category == doctor.Unknown {
 		return exitStatus(1)

@@ -44,7 +44,7 @@ func doctorCommand() *cobra.Command {
 			"reached. It installs and writes nothing. With --fix, it also repairs the entries and\n" +
 			"saves the fixes that helped, after you confirm the diff.\n\n" +
 			"Exit status: 0 if all servers work, 1 if not, 2 for invalid usage.",
-		Example: "gauze doctor\ngauze doctor github --fix\n" +
+		Example: "gauze doctor\ngauze doctor --fix github\n" +
 			"gauze doctor " + shell.Here().Quote("npx -y some-server") + " https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -117,7 +117,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	}
 	all := fleet.Unchecked(servers)
 	if !f.static {
-		f.ask = askAbout(cmd, names)
+		f.ask = confirmProject(cmd, names)
 		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
@@ -128,7 +128,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if f.json {
 		return f.answerJSON(cmd, fl, view, h)
 	}
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	if len(all) == 0 && len(h.Problems) == 0 {
 		clients, err := fleet.Clients(f.clients)
 		io.WriteString(out, showNone(fl, view, clients))

@@ -52,11 +52,11 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p paint) string
 	if !now.static {
 		sum = append(sum, fmt.Sprintf("%d of %d work", h.Working(), len(h.Servers)-n[fleet.Off]))
 	} else {
-		sum = append(sum, plural(len(h.Servers), "entry")+" read")
+		sum = append(sum, plaintext.Count(len(h.Servers), "server")+" read")
 	}
 	add(n[fleet.Broken], "broken")
 	if files := h.BrokenFiles(); files > 0 {
-		sum = append(sum, plural(files, "broken file"))
+		sum = append(sum, plaintext.Count(files, "broken file"))
 	}
 	if !now.static {
 		add(n[fleet.Untried], "not tried")

@@ -45,7 +45,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		if !e.report.Healthy {
 			sick++
 		}
-		text := showExamined(e, paint(colourful(out)))
+		text := showExamined(e, paint(useColor(out)))
 		if f.json {
 			text = string(jsonLine(testedOf(e.spec, e.last, e.report)))
 		}

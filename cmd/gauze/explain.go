@@ -36,7 +36,7 @@ func explainCommand() *cobra.Command {
 			if len(args) == 0 {
 				return listCodes(out)
 			}
-			return explainCode(out, args[0], colourful(out))
+			return explainCode(out, args[0], useColor(out))
 		},
 	}
 }
@@ -74,8 +74,8 @@ func unknownCode(code string) error {
 	return fmt.Errorf("unknown code %q; did you mean %s?", redact.Quote(code), strings.Join(near, " or "))
 }
 
-// colourful reports whether w is a terminal and NO_COLOR is not set (no-color.org).
-func colourful(w io.Writer) bool {
+// useColor reports whether w is a terminal and NO_COLOR is not set (no-color.org).
+func useColor(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(f.Fd())
 }

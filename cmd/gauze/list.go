@@ -60,7 +60,7 @@ func (f *listFlags) run(cmd *cobra.Command) error {
 		_, err = out.Write(jsonLine(listedOf(view)))
 		return err
 	}
-	_, err = io.WriteString(out, showList(fl, view, clients, paint(colourful(out))))
+	_, err = io.WriteString(out, showList(fl, view, clients, paint(useColor(out))))
 	return err
 }
 
@@ -131,7 +131,7 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 	last := ""
 	for _, s := range view.Servers {
 		if s.Client.ID != last {
-			fmt.Fprintf(&b, "%s%s %s\n", before(last), p.in("1", s.Client.Name), p.in("2", s.Client.ID))
+			fmt.Fprintf(&b, "%s%s %s\n", blankLine(last), p.in("1", s.Client.Name), p.in("2", s.Client.ID))
 			last = s.Client.ID
 		}
 		margin := fmt.Sprintf("\n  %-*s  ", wide, "")
@@ -147,13 +147,13 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 	}
 	for i, problem := range view.Problems {
 		if i == 0 {
-			b.WriteString(before(last))
+			b.WriteString(blankLine(last))
 		}
 		fmt.Fprintf(&b, "%s %s\n", p.red("✗"), foldAfter(plaintext.Clean(fl.Tilde(problem.File))+": "+problem.What, "\n  "))
 	}
 	switch {
 	case len(view.Servers) > 0:
-		fmt.Fprintf(&b, "\n%s in %s. To test them:\n\n    gauze doctor\n", plural(len(view.Servers), "server"), plural(view.Files(), "file"))
+		fmt.Fprintf(&b, "\n%s in %s. To test them:\n\n    gauze doctor\n", plaintext.Count(len(view.Servers), "server"), plaintext.Count(view.Files(), "file"))
 	case len(view.Problems) > 0:
 		b.WriteString("\nNo server could be read. To see what is wrong:\n\n    gauze doctor --static\n")
 	default:
@@ -162,7 +162,8 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 	return b.String()
 }
 
-func before(last string) string {
+// blankLine returns the line between two clients.
+func blankLine(last string) string {
 	if last == "" {
 		return ""
 	}
@@ -210,7 +211,7 @@ type listedFile struct {
 
 func (f *listFlags) listClients(w io.Writer, fl *fleet.Fleet, clients []*clientconfig.Client) error {
 	var b strings.Builder
-	p := paint(colourful(w))
+	p := paint(useColor(w))
 	all := []listedClient{}
 	for _, c := range clients {
 		one := listedClient{ID: c.ID, Name: c.Name, InUse: fl.Home.Uses(c), Note: c.Message, Files: []listedFile{}}
@@ -243,14 +244,4 @@ func (f *listFlags) listClients(w io.Writer, fl *fleet.Fleet, clients []*clientc
 	}
 	_, err := w.Write(text)
 	return err
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if stem, ok := strings.CutSuffix(what, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

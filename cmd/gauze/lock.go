@@ -85,7 +85,7 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	for _, s := range lock.Servers {
 		tools += len(s.Tools)
 	}
-	recorded := fmt.Sprintf("Recorded %s with %s", plural(len(lock.Servers), "server"), plural(tools, "tool"))
+	recorded := fmt.Sprintf("Recorded %s with %s", plaintext.Count(len(lock.Servers), "server"), plaintext.Count(tools, "tool"))
 	if len(names)+len(f.clients) > 0 { // keep the servers that were not chosen
 		lock = old.With(lock)
 	}
@@ -117,7 +117,7 @@ func (f *lockFlags) read(fresh bool) (l fleet.Lock, text []byte, err error) {
 
 // check tests servers and shows a line of progress.
 func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, named []string) ([]*fleet.Checked, error) {
-	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: askAbout(cmd, named)}, false)
+	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, named)}, false)
 }
 
 // checked tests servers in parallel and shows a line of progress.

@@ -55,7 +55,7 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 	if term.IsTerminal(os.Stdin.Fd()) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to the configuration of an agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
 	}
-	spareMemory()
+	reduceMemory()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	all.Machine = doctor.ThisMachine().Until(ctx)

@@ -23,7 +23,7 @@ import (
 func narrate(events *event.Stream, w *os.File) (finish func() fault.Code) {
 	received, stop := events.Subscribe(256)
 	done := make(chan struct{})
-	n := narrator{w: w, color: colourful(w)}
+	n := narrator{w: w, color: useColor(w)}
 	go func() {
 		defer close(done)
 		for e := range received {
@@ -138,7 +138,7 @@ func explained(err error, told fault.Code, w *os.File) error {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			fmt.Fprintln(w, f.Terminal(colourful(w)))
+			fmt.Fprintln(w, f.Terminal(useColor(w)))
 		}()
 		within(done)
 	}

@@ -66,7 +66,7 @@ func (f *repairFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		_, err = out.Write(answer.line())
 	} else {
-		_, err = io.WriteString(out, answer.show(call.Called, sent, paint(colourful(out))))
+		_, err = io.WriteString(out, answer.show(call.Called, sent, paint(useColor(out))))
 	}
 	if err == nil && answer.Outcome == repair.Refused.String() {
 		return exitStatus(1)

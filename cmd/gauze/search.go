@@ -75,7 +75,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		_, err = out.Write(jsonLine(searchedOf(found)))
 	} else {
-		_, err = io.WriteString(out, showFound(found, strings.Join(args, " "), f.offline, paint(colourful(out))))
+		_, err = io.WriteString(out, showFound(found, strings.Join(args, " "), f.offline, paint(useColor(out))))
 	}
 	if err == nil && len(found.Servers) == 0 {
 		return exitStatus(1)

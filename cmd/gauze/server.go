@@ -67,7 +67,7 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	if err := f.check(flags); err != nil {
 		return o, err
 	}
-	spareMemory()
+	reduceMemory()
 	o = f.Options
 	if o.Spec, err = f.spec(command, args); err != nil {
 		return o, err
@@ -92,8 +92,8 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	return o, nil
 }
 
-// spareMemory trades CPU time for memory: people run dozens of these processes.
-func spareMemory() {
+// reduceMemory trades CPU time for memory: people run dozens of these processes.
+func reduceMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}

@@ -109,7 +109,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		_, err = out.Write(jsonLine(testedOf(spec, last, report)))
 	} else {
-		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, "", paint(colourful(out))))
+		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, "", paint(useColor(out))))
 	}
 	if err == nil && !report.Healthy {
 		return exitStatus(1)
@@ -131,7 +131,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, e
 		}
 		return false, fmt.Errorf("%w; to test a program, run: gauze test -- %s", err, shell.Here().Quote(name))
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: askAbout(cmd, []string{name})}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name})}, f.json)
 	if err != nil {
 		return false, err
 	}
@@ -149,7 +149,7 @@ func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, e
 			_, err = out.Write(jsonLine(t))
 		default:
 			fix := "gauze doctor --fix " + plaintext.Clean(shell.Here().Quote(c.ID()))
-			text := showTest(c.Real(), c.Attempt, c.Report, f.heal, fix, paint(colourful(out)))
+			text := showTest(c.Real(), c.Attempt, c.Report, f.heal, fix, paint(useColor(out)))
 			_, err = fmt.Fprintf(out, "%s: %s", plaintext.Clean(c.ID()), c.Hide(text))
 		}
 		if err != nil {

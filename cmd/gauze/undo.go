@@ -42,7 +42,7 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	changes, err := fl.Store.List()
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.showOne(cmd, fl, newest, p); err != nil {
 		return err
 	}
-	if !asks(cmd) {
+	if !interactive(cmd) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: nothing was changed: confirmation requires a terminal. To undo the newest change:\n\n    gauze undo %s\n", newest)
 		return exitStatus(1)
 	}

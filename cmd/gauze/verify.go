@@ -65,7 +65,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: askAbout(cmd, names)}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, names)}, f.json)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 			Uncompared string        `json:"uncompared,omitempty"` // why values were not compared
 		}{len(drifts) == 0, append([]fleet.Drift{}, drifts...), uncompared}))
 	} else {
-		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, paint(colourful(out))))
+		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, paint(useColor(out))))
 		if uncompared != "" && err == nil {
 			_, err = io.WriteString(out, fold(redact.Passage(uncompared))+"\n")
 		}
@@ -91,7 +91,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 
 func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 	if len(drifts) == 0 {
-		return fmt.Sprintf("%s %s as recorded in %s.\n", p.green("✓"), plural(locked, "server"), plaintext.Clean(file))
+		return fmt.Sprintf("%s %s as recorded in %s.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
 	}
 	var b strings.Builder
 	for _, k := range kinds {
