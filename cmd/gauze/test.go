@@ -296,9 +296,15 @@ func progressOn(w io.Writer, quiet bool) func(string) {
 	}
 	return func(line string) {
 		width, _, err := term.GetSize(file.Fd())
-		if err != nil || width < 2 {
+		if err != nil {
 			width = 80
 		}
-		fmt.Fprintf(file, "\r\x1b[K%s", plaintext.Cap(redact.Quote(line), width-1))
+		fmt.Fprint(file, progressLine(line, width))
 	}
+}
+
+// progressLine replaces the current line of a terminal that has this width. It leaves the last
+// column free, because some terminals wrap there.
+func progressLine(line string, width int) string {
+	return "\r\x1b[K" + plaintext.Cap(redact.Quote(line), max(width-1, 10))
 }
