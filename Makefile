@@ -28,7 +28,7 @@ slow:
 windows:
 	go run ./internal/check -only windows
 
-# Binaries for six systems and SHA256SUMS, in dist/: the same bytes from the same commit.
+# Binaries for six systems and SHA256SUMS, man pages and completions, in dist/: the same bytes from the same commit.
 release:
 	go run ./internal/release
 

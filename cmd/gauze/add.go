@@ -1,23 +1,28 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/registry"
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
-// addFlags are the settings of gauze add.
+// addFlags are the flags of gauze add.
 type addFlags struct {
 	consentFlags
 	fleet.Request
@@ -27,17 +32,19 @@ type addFlags struct {
 	gauze  string
 }
 
-// addCommand puts a server into clients' files, once it was seen to work.
+// addCommand returns gauze add, which writes a server that works to clients' files.
 func addCommand() *cobra.Command {
 	f := &addFlags{}
 	cmd := &cobra.Command{
 		Use:   "add [flags] NAME PACKAGE-or-URL [-- ARGS...] | NAME -- COMMAND [ARGS...]",
 		Short: "Test an MCP server and add it to clients",
-		Long: "Start the package, reach the address or run the command, and if it works write it into the files of the clients, each in its own\n" +
-			"way and with gauze run in front. What was found to heal it is written, too. If it does not work nothing is written, and the\n" +
-			"cause is named. A package is npm:NAME, pypi:NAME, oci:IMAGE or @scope/name, with @VERSION if one is meant.\n" +
-			"A variable as NAME alone is written as a reference, so that its value stays out of the file.\n" +
-			"Exit status: 0 if it was added, 1 if it does not work or nobody agreed, 2 for a mistake in the command line.",
+		Long: "Test a server and, if it works, add it to the configuration files of clients, each in the\n" +
+			"client's own format, wrapped in gauze run and with any fix that made it work. If it\n" +
+			"does not work, explain why and write nothing.\n\n" +
+			"A package is npm:NAME, pypi:NAME, oci:IMAGE or @scope/name, optionally with @VERSION.\n" +
+			"With --env NAME, the file refers to the variable and does not contain its value.\n\n" +
+			"Exit status: 0 if the server was added, 1 if it does not work or the change was not\n" +
+			"confirmed, 2 for invalid usage.",
 		Example: "gauze add time pypi:mcp-server-time --client claude-code,cursor\n" +
 			"gauze add files @modelcontextprotocol/server-filesystem -- /home/me/notes\n" +
 			"gauze add notes https://example.com/mcp --header " + shell.Here().Quote("X-Api-Key: ${NOTES_KEY}") + "\n" +
@@ -46,14 +53,14 @@ func addCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.Clients, "client", nil, "the clients it is for, by their id (default the only one in use; gauze list --clients shows all)")
-	flags.StringArrayVar(&f.Env, "env", nil, "a variable for the server, NAME=value, or NAME to refer to one that is set (repeatable)")
-	flags.StringArrayVar(&f.Header, "header", nil, "a header for every request to a URL, 'Name: value'; ${NAME} in it refers to a variable (repeatable)")
-	flags.StringVar(&f.scope, "scope", "user", "for whom: user, or project for everybody who has this folder")
-	flags.BoolVar(&f.noWrap, "no-wrap", false, "write the server itself, without gauze run in front")
-	flags.BoolVar(&f.Untried, "no-test", false, "write it without trying it first")
-	flags.BoolVar(&f.Replace, "replace", false, "write an entry of the same name anew")
-	flags.BoolVar(&f.online, "online", false, "ask the registry which variables the package needs (otherwise only answers kept from before are looked at)")
+	flags.StringSliceVar(&f.Clients, "client", nil, "`ids` of the clients to add it to, separated by commas (default: the only client in use; see gauze list --clients)")
+	flags.StringArrayVar(&f.Env, "env", nil, "environment `variable` for the server, as NAME=VALUE, or NAME to refer to one that is set (repeatable)")
+	flags.StringArrayVar(&f.Header, "header", nil, "`header` for every request to the URL, as 'Name: value'; ${NAME} refers to a variable (repeatable)")
+	flags.StringVar(&f.scope, "scope", "user", "`scope` of the entry: user, or project for everyone who works in this directory")
+	flags.BoolVar(&f.noWrap, "no-wrap", false, "do not wrap the server in gauze run")
+	flags.BoolVar(&f.Untried, "no-test", false, "add the server without testing it")
+	flags.BoolVar(&f.Replace, "replace", false, "replace an entry with the same name")
+	flags.BoolVar(&f.online, "online", false, "query the MCP registry for the variables that the package requires (default: use cached responses only)")
 	flags.DurationVar(&f.Timeout, "timeout", 0, timeoutUsage)
 	gauzeFlag(cmd, &f.gauze)
 	f.consentFlags.add(cmd)
@@ -77,6 +84,9 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
+	if bare(f.Package) {
+		return usage(cmd, f.ambiguous(ctx, fl))
+	}
 	fl.Machine.Until(ctx)
 	show := progressOn(cmd.ErrOrStderr(), false)
 	f.Tell = func(is string) { show(f.Name + ": " + is) }
@@ -89,19 +99,19 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	for _, v := range got.Missing {
-		how := "--env " + v.Name
+		how := "--env " + v.Name + "=VALUE"
 		if got.Spec.URL != "" {
-			how = "--header '" + v.Name + ": …'"
+			how = "--header '" + v.Name + ": VALUE'"
 		}
-		fmt.Fprintf(out, "%s the registry says it needs %s%s; give it with: %s\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
+		fmt.Fprintf(out, "%s According to the registry, this server requires %s%s. To set it, add:\n\n    %s\n\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
 	}
 	if got.Tried {
-		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, p))+"\n")
+		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, "", p))+"\n")
 	}
 	if !got.Works() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze add: %s does not work, and nothing was written. To write it all the same: --no-test\n", f.Name)
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze add: %s does not work; nothing was written. %s\n", f.Name, f.remedy(got.Report))
 		return exitStatus(1)
 	}
 	if got.Plan.Empty() {
@@ -112,7 +122,42 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	return f.settle(cmd, fl, got.Plan, true)
 }
 
-// secrets are the values that were given for the server.
+// remedy says how to add a server that does not work: with the variable that it lacks, or without
+// a test.
+func (f *addFlags) remedy(r doctor.Report) string {
+	if d := r.Diagnosis; d != nil && d.Category == doctor.MissingEnvVar {
+		if name := variableIn(d.Explanation + " " + d.Fix + " " + r.Todo); name != "" {
+			return "To set the variable, add:\n\n    --env " + name + "=VALUE"
+		}
+	}
+	return "To add it anyway, use --no-test"
+}
+
+var upperName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
+
+// variableIn returns the first name of an environment variable in text.
+func variableIn(text string) string { return upperName.FindString(text) }
+
+// bare reports whether a package is named without its registry.
+func bare(name string) bool {
+	return name != "" && !strings.ContainsAny(name, ":/@")
+}
+
+// ambiguous returns the error of a package that is named without its registry. It offers the
+// registries that are known to have the package, or else both.
+func (f *addFlags) ambiguous(ctx context.Context, fl *fleet.Fleet) error {
+	var known, both string
+	for _, kind := range []registry.Kind{registry.PyPI, registry.NPM} {
+		line := fmt.Sprintf("\n  gauze add %s %s:%s", f.Name, kind, f.Package)
+		both += line
+		if _, ok := fl.Registry.Lookup(ctx, kind, f.Package); ok {
+			known += line
+		}
+	}
+	return fmt.Errorf("package %q does not name its registry (PyPI or npm); use:\n%s", f.Package, cmp.Or(known, both))
+}
+
+// secrets returns the values that were given for the server.
 func (f *addFlags) secrets() redact.Secrets {
 	var values []string
 	for _, pair := range f.Env {
@@ -128,7 +173,7 @@ func (f *addFlags) secrets() redact.Secrets {
 	return redact.KnownSecrets(values...)
 }
 
-// parse reads NAME and what it is.
+// parse reads the arguments: NAME, and the package, URL or command.
 func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 	if err := f.consentFlags.check(); err != nil {
 		return err
@@ -137,16 +182,16 @@ func (f *addFlags) parse(cmd *cobra.Command, args []string) error {
 		f.Command, args = args[dash:], args[:dash]
 	}
 	if len(args) == 0 {
-		return errors.New("no name: want a name for the server and what it is, as in\n\n  gauze add time pypi:mcp-server-time\n  gauze add notes -- node server.js")
+		return usage(cmd, errors.New("missing NAME and server, as in\n\n  gauze add time pypi:mcp-server-time\n  gauze add notes -- node server.js"))
 	}
 	f.Name = args[0]
 	switch {
 	case len(args) == 2 && strings.Contains(args[1], "://"):
 		f.URL = args[1]
-	case len(args) == 2: // what follows the dashes is the package's, then
+	case len(args) == 2: // arguments after the dashes are for the package
 		f.Package, f.Args, f.Command = args[1], f.Command, nil
 	case len(args) > 2:
-		return fmt.Errorf("there is a word too many, %q: want NAME PACKAGE-or-URL, or a command behind two dashes, as in\n\n  gauze add %s -- %s", args[2], f.Name, strings.Join(args[1:], " "))
+		return usage(cmd, fmt.Errorf("unexpected argument %q: a command must follow two dashes, as in\n\n  gauze add %s -- %s", args[2], f.Name, strings.Join(args[1:], " ")))
 	}
 	switch f.scope {
 	case "user", "project":

@@ -23,13 +23,13 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fault"
 )
 
-// canaryCage makes canaries: secrets that look like nothing in particular.
+// canaryCage creates canaries: secrets without a recognizable shape.
 type canaryCage struct {
 	all     []string
 	environ []string
 }
 
-// plain is a canary of letters and digits.
+// plain returns a canary of letters and digits.
 func (c *canaryCage) plain() string {
 	sum := sha256.Sum256(fmt.Append(nil, len(c.all)))
 	one := fmt.Sprintf("kN%03dq%xW", len(c.all), sum[:3])
@@ -37,7 +37,7 @@ func (c *canaryCage) plain() string {
 	return one
 }
 
-// odd is one that every encoding writes differently.
+// odd returns a canary that every encoding writes differently.
 func (c *canaryCage) odd() string {
 	one := c.plain() + `+/"=é`
 	c.all[len(c.all)-1] = one
@@ -98,7 +98,7 @@ func canaryEntries(c *canaryCage, web string) map[string]map[string]any {
 	return entries
 }
 
-// wantNone looks for the canaries as they are and as programs repeat them.
+// wantNone searches for the canaries in plain and encoded form.
 func (c *canaryCage) wantNone(t *testing.T, where, said string) {
 	t.Helper()
 	shown := 0
@@ -123,7 +123,7 @@ func (c *canaryCage) wantNone(t *testing.T, where, said string) {
 // No canary is shown by any command, in any file that is meant for others, in any answer to an agent or in any fault.
 //
 // Where one may be shown: in the clients' own files and their backups (0600); in a diff or a command that a person is
-// asked to agree to, if it is what will be run; in what a server says itself and gauze run passes on: its results, its
+// asked to confirm, if it is what will be run; in the output of a server that gauze run forwards: its results, its
 // stderr.
 func TestNoCanaryIsShownAnywhere(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(tellAllOverHTTP))
@@ -148,7 +148,7 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 	}
 	p := newPerson(t, map[string]string{".cursor/mcp.json": indented(t, "mcpServers", working), ".config/Code/User/mcp.json": indented(t, "servers", failing)})
 	p.environ = append(p.environ, c.environ...)
-	// A server whose key is in the .env of its own folder, and that ends without it.
+	// A server whose key is in the .env of its own directory, and that exits without it.
 	p.write("dotted/.env", "DOTTED_API_KEY="+c.plain()+"\n")
 	p.write("dotted/start.sh", "[ -n \"$DOTTED_API_KEY\" ] || { echo 'Error: DOTTED_API_KEY environment variable is required' >&2; exit 1; }\nexec tellall\n")
 	p.write(".codex/config.toml", "[mcp_servers.dotted]\ncommand = \"sh\"\nargs = [\""+filepath.Join(p.home, "dotted/start.sh")+"\"]\ncwd = \""+filepath.Join(p.home, "dotted")+"\"\n")
@@ -162,6 +162,7 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 		{"doctor", "--static"}, {"doctor", "--static", "--json"}, {"doctor"}, {"doctor", "--json"}, {"doctor", "--heal", "vscode/gluedp", "vscode/hook", "cursor/path", "codex/dotted"}, {"doctor", "--heal", "--json", "codex/dotted"},
 		{"lock"}, {"lock", "--client", "cursor"}, {"verify"}, {"verify", "--json"},
 		append([]string{"test", "--"}, append([]string{"tellall"}, one...)...), append([]string{"test", "--json", "--"}, append([]string{"tellall"}, one...)...),
+		{"test", "vscode/gluedp"}, {"test", "--json", "vscode/gluedp"}, {"test", "cursor/path"}, {"test", "--heal", "codex/dotted"}, {"test", "--json", "--heal", "codex/dotted"}, {"test", "vscode/hook"},
 		{"test", "--url", entries["path"]["url"].(string)}, {"test", "--json", "--url", entries["query"]["url"].(string)},
 		{"test", "--json", "--header", "X-Own: " + entries["headers"]["headers"].(map[string]any)["X-Own"].(string), "--url", web.URL + "/mcp"},
 		{"doctor", "--json", "tellall " + strings.Join(one, " ")}, {"doctor", "tellall " + strings.Join(one, " ")},
@@ -190,7 +191,7 @@ func TestNoCanaryIsShownAnywhere(t *testing.T) {
 	clientHears(t, p, c, failing)
 }
 
-// agentHears asks every tool of gauze mcp that looks at servers.
+// agentHears calls every tool of gauze mcp that reads servers.
 func agentHears(t *testing.T, p *person, c *canaryCage) {
 	t.Helper()
 	cmd := gauzeCommand(p, "mcp")
@@ -219,7 +220,7 @@ func agentHears(t *testing.T, p *person, c *canaryCage) {
 	}
 }
 
-// clientHears runs servers that fail behind gauze run, and reads what their client is told.
+// clientHears wraps servers that fail in gauze run, and reads what their client receives.
 func clientHears(t *testing.T, p *person, c *canaryCage, failing map[string]any) {
 	t.Helper()
 	for _, name := range []string{"gluedp", "space00", "user", "hook", "segment", "shell", "harmless", "named", "json"} {

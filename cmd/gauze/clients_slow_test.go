@@ -17,13 +17,13 @@ import (
 
 // A hundred starts of gauze: with the race detector they take minutes.
 
-// Wrapped, all that worked works, and given back, every file is as it was.
+// After wrap, every server that worked still works; after unwrap, every file is unchanged.
 func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
 	p := newPerson(t, tenClients())
 	works := func() map[string]bool {
 		all := map[string]bool{}
 		for _, s := range p.servers() {
-			if s.Builtin == "" && !s.Config.Place.Borrowed { // what several clients read counts once
+			if s.Builtin == "" && !s.Config.Place.Borrowed { // count a file that several clients read once
 				ctx, cancel := context.WithTimeout(t.Context(), forEver)
 				all[s.ID()] = probe.Run(ctx, s.Spec, probe.Options{}).OK() // through gauze run, if it is wrapped
 				cancel()
@@ -46,7 +46,7 @@ func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
 			t.Errorf("%s worked before it was wrapped", id)
 		}
 	}
-	if said := p.must("wrap", "--all", "--yes"); !strings.Contains(said, "Nothing to change") {
+	if said := p.must("wrap", "--all", "--yes"); !strings.Contains(said, "Nothing was changed") {
 		t.Errorf("wrapped twice:\n%s", said)
 	}
 	p.must("unwrap", "--all", "--yes")
@@ -98,7 +98,7 @@ func TestNoSecretIsShownByAnyCommand(t *testing.T) {
 		said, _ := p.gauze(args...)
 		c.wantNone(t, "gauze "+strings.Join(args, " "), said)
 	}
-	// Neither are they in the names of backups, nor in what is kept beside them, nor in the lock.
+	// They are not in the names or metadata of backups, nor in the lock.
 	err := filepath.WalkDir(p.state, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && filepath.Base(path) == "entry.json" {
 			var kept []byte

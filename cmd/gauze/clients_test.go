@@ -24,7 +24,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/probe"
 )
 
-// person is a user with a home, a project and clients.
+// person is a user with a home directory, a project and clients.
 type person struct {
 	t       testing.TB
 	home    string
@@ -69,7 +69,7 @@ func (p *person) write(name, text string) {
 	}
 }
 
-// gauze runs a command in the project and returns all it said.
+// gauze runs a command in the project and returns its output.
 func (p *person) gauze(args ...string) (said string, status int) {
 	p.t.Helper()
 	cmd := gauzeCommand(p, args...)
@@ -80,7 +80,7 @@ func (p *person) gauze(args ...string) (said string, status int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// gauzeCommand is gauze in the project, not started yet.
+// gauzeCommand returns gauze in the project, not started yet.
 func gauzeCommand(p *person, args ...string) *exec.Cmd {
 	cmd := exec.Command("gauze", args...)
 	cmd.Dir, cmd.Env = p.project, p.environ
@@ -96,7 +96,7 @@ func (p *person) must(args ...string) string {
 	return said
 }
 
-// tree is every file of the home with its content and mode.
+// tree returns every file of the home directory with its content and mode.
 func (p *person) tree() string {
 	p.t.Helper()
 	sum := sha256.New()
@@ -118,13 +118,13 @@ func (p *person) tree() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// servers are the entries as their clients would start them now.
+// servers returns the entries as their clients would start them now.
 func (p *person) servers() []*fleet.Server {
 	f := fleet.Fleet{Home: clientconfig.Home{OS: runtime.GOOS, Home: p.home, Project: p.project, Environ: p.environ}}
 	return f.Look().Servers
 }
 
-// tenClients are thirty servers, each client's written as people write them.
+// tenClients are thirty servers of ten clients, written as people write them.
 func tenClients() map[string]string {
 	return map[string]string{
 		".config/Claude/claude_desktop_config.json": `{
@@ -238,7 +238,7 @@ func TestAStaticLookAtFiftyEntriesTakesNoSecond(t *testing.T) {
 	start := time.Now()
 	said, _ := p.gauze("doctor", "--static")
 	took := time.Since(start)
-	if !strings.Contains(said, "50 entries read") {
+	if !strings.Contains(said, "50 servers read") {
 		t.Fatal(said)
 	}
 	t.Logf("50 entries in %v", took)
@@ -256,7 +256,7 @@ func indented(t *testing.T, key string, servers map[string]any) string {
 	return string(text)
 }
 
-// canaries are secrets in the shapes in which they come.
+// canaries are secrets in their usual shapes.
 type canaries struct {
 	all     []string
 	environ []string
@@ -268,7 +268,7 @@ func (c *canaries) new() string {
 	return one
 }
 
-// variable is one that is set in the environment only.
+// variable is a canary that is set only in the environment.
 func (c *canaries) variable() string {
 	name := fmt.Sprintf("CAGE_%03d", len(c.all))
 	c.environ = append(c.environ, name+"="+c.new())
@@ -300,7 +300,7 @@ var canaryShapes = []func(c *canaries) map[string]any{
 	},
 }
 
-// leaking is a server that says all it was given, and fails.
+// leaking is a server that prints everything it was given, and fails.
 func leaking(args []any, env ...string) map[string]any {
 	e := map[string]any{"command": "sh", "args": append([]any{"leak.sh"}, args...)}
 	if len(env) > 0 {
@@ -322,7 +322,7 @@ env >&2
 exit 3
 `
 
-// wantNone looks for the canaries, as they are and as programs repeat them.
+// wantNone searches for the canaries in plain and encoded form.
 func (c *canaries) wantNone(t *testing.T, where, said string) {
 	t.Helper()
 	var out []string
@@ -341,7 +341,7 @@ func (c *canaries) wantNone(t *testing.T, where, said string) {
 	}
 }
 
-// agree takes the hash that a command names, and agrees.
+// agree confirms a change with the hash that a command printed.
 func (p *person) agree(args ...string) string {
 	p.t.Helper()
 	said, _ := p.gauze(append(slices.Clone(args), "--dry-run")...)
@@ -359,7 +359,7 @@ func (p *person) mustSay(want string, args ...string) {
 	}
 }
 
-// Behind a URL, with a login in a header: through gauze run it works as before.
+// A server at a URL, with a login in a header, still works through gauze run.
 func TestAServerBehindAURLWrappedAndGivenBack(t *testing.T) {
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: "open-sesame-1234"})
 	p := newPerson(t, map[string]string{
@@ -381,7 +381,7 @@ func TestAServerBehindAURLWrappedAndGivenBack(t *testing.T) {
 	}
 }
 
-// What the doctor finds out by trying is written down once somebody agreed, and then the client finds it, too.
+// A fix that the doctor found is saved after confirmation, and then the client works with it.
 func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	p := newPerson(t, map[string]string{
@@ -399,7 +399,7 @@ func TestWhatHealsAnAddressIsWrittenDown(t *testing.T) {
 	}
 }
 
-// A lock brings back what was changed, taken out, or changed under a wrap, and nothing else.
+// A lock restores entries that were changed, removed, or changed while wrapped, and nothing else.
 func TestALockBringsEntriesBack(t *testing.T) {
 	p := newPerson(t, map[string]string{
 		".cursor/mcp.json":   "{\"mcpServers\": {\n  \"a\": {\"command\": \"faultyserver\", \"args\": [\"-era\", \"legacy\"], \"env\": {\"A\": \"value-of-a\"}},\n  \"b\": {\"command\": \"faultyserver\"}\n}}\n",
@@ -434,7 +434,7 @@ func TestALockBringsEntriesBack(t *testing.T) {
 	}
 }
 
-// A name in a file is foreign text: a terminal does not get to obey it.
+// A name in a file is foreign text: it must not control the terminal.
 func TestATerminalIsNotGivenOrdersByNames(t *testing.T) {
 	evil := "\x1b[31mred\x1b]0;title\a\u202egnp\n[✓] fine"
 	servers := map[string]any{

@@ -20,7 +20,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
-// consentFlags are how somebody agrees to a change of files.
+// consentFlags are the flags that confirm a change of files.
 type consentFlags struct {
 	dryRun  bool
 	yes     bool
@@ -29,30 +29,34 @@ type consentFlags struct {
 
 func (f *consentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what would be changed")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "change without asking; what needs a look at the diff, such as files of a project, stays as it is")
-	flags.StringVar(&f.consent, "consent", "", "change exactly what was shown with this hash, and nothing else")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show the diff and change nothing")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation; skips changes that must be reviewed, such as those to a project's files")
+	flags.StringVar(&f.consent, "consent", "", "make exactly the change that was shown with this `hash`")
 }
 
 func (f *consentFlags) check() error {
 	if f.yes && f.consent != "" || f.dryRun && (f.yes || f.consent != "") {
-		return errors.New("--dry-run, --yes and --consent: want one of them")
+		return errors.New("--dry-run, --yes and --consent cannot be combined")
 	}
 	return nil
 }
 
-// settle shows a plan and makes it, if somebody agrees to it. named: what is
-// asked for was named on the command line by whoever agrees.
+// settle shows a plan and carries it out if the user confirms it. Set named if the user named the
+// servers on the command line.
 func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Plan, named bool) error {
 	out := cmd.OutOrStdout()
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	showSkipped(out, plan.Skipped, p)
 	if plan.Empty() && plan.Pending() {
 		fmt.Fprintln(out, "No file was changed.")
 		return nil
 	}
 	if plan.Empty() {
-		fmt.Fprintln(out, "Nothing to change.")
+		if plan.Pending() {
+			fmt.Fprintln(out, "Nothing was changed.")
+		} else {
+			fmt.Fprintln(out, "Nothing to change.")
+		}
 		return nil
 	}
 	rest := fleet.Plan{}
@@ -64,14 +68,14 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	}
 	switch {
 	case f.dryRun:
-		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.in("36", f.again(cmd, plan)))
+		fmt.Fprintf(out, "\nNothing was changed. To make exactly this change:\n\n    %s\n", p.in("36", f.repeat(cmd, plan)))
 		return nil
 	case f.consent != "" && f.consent != plan.Consent():
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), fleet.ErrConsent, f.again(cmd, plan))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze %s: %v:\n\n    %s\n", cmd.Name(), fleet.ErrConsent, f.repeat(cmd, plan))
 		return exitStatus(1)
 	case f.yes || f.consent != "":
-	case !asks(cmd):
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed, because nobody could be asked. To make exactly this change:\n\n    %s\n", cmd.Name(), f.again(cmd, plan))
+	case !interactive(cmd):
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: nothing was changed: confirmation requires a terminal. To make exactly this change:\n\n    %s\n", cmd.Name(), f.repeat(cmd, plan))
 		return exitStatus(1)
 	default:
 		if !ask(cmd, fmt.Sprintf("\nMake this change to %s?", files(plan))) {
@@ -87,18 +91,19 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	}
 	if !rest.Empty() {
 		io.WriteString(out, "\n"+showPatch(rest.Diff(), p))
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s left as before: --yes is not enough there, somebody has to have seen the diff. If you have:\n\n    %s\n",
-			cmd.Name(), leftOver(rest), f.again(cmd, rest))
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s not changed: --yes does not cover this. Review the diff above, then run:\n\n    %s\n",
+			cmd.Name(), notChanged(rest), f.repeat(cmd, rest))
 		return exitStatus(1)
 	}
 	return nil
 }
 
-func leftOver(p fleet.Plan) string {
+// notChanged returns the files of a plan as the subject of a sentence.
+func notChanged(p fleet.Plan) string {
 	if len(p.Changes) == 1 {
-		return plaintext.Clean(p.Changes[0].Path) + " is"
+		return plaintext.Clean(p.Changes[0].Path) + " was"
 	}
-	return fmt.Sprintf("%d files are", len(p.Changes))
+	return fmt.Sprintf("%d files were", len(p.Changes))
 }
 
 func files(p fleet.Plan) string {
@@ -108,18 +113,18 @@ func files(p fleet.Plan) string {
 	return fmt.Sprintf("these %d files", len(p.Changes))
 }
 
-// again is the command line that makes exactly this plan. Values that may be
-// secret are not repeated.
-func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
+// repeat returns the command line that carries out exactly this plan. It does not repeat values that
+// may be secret.
+func (f *consentFlags) repeat(cmd *cobra.Command, plan fleet.Plan) string {
 	line := cmd.CommandPath()
-	hidden := false
+	secret := false
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		switch {
 		case slices.Contains([]string{"dry-run", "yes", "consent", "json"}, flag.Name):
 		case flag.Value.Type() == "bool":
 			line += " --" + flag.Name
 		case slices.Contains([]string{"env", "header"}, flag.Name):
-			hidden = true
+			secret = true
 		case flag.Value.Type() == "stringSlice":
 			line += " --" + flag.Name + " " + shell.Here().Quote(strings.Trim(flag.Value.String(), "[]"))
 		default:
@@ -133,26 +138,25 @@ func (f *consentFlags) again(cmd *cobra.Command, plan fleet.Plan) string {
 		}
 		words += " " + shell.Here().Quote(arg)
 	}
-	if all := line + words; hidden || redact.Text(all) != all {
-		return "the same command, with --consent " + plan.Consent()
+	if all := line + words; secret || redact.Text(all) != all {
+		return "the same command with --consent " + plan.Consent()
 	}
 	return plaintext.Clean(line + " --consent " + plan.Consent() + words)
 }
 
-// asks: there is somebody at a terminal who sees the diff and can answer.
-func asks(cmd *cobra.Command) bool {
+// interactive reports whether the user is at a terminal, where they see the diff and can confirm it.
+func interactive(cmd *cobra.Command) bool {
 	in, ok := cmd.InOrStdin().(*os.File)
 	out, sees := cmd.OutOrStdout().(*os.File)
 	return ok && sees && term.IsTerminal(in.Fd()) && term.IsTerminal(out.Fd())
 }
 
-// askAbout returns how a person agrees to run a server of the project. They have
-// to name it as CLIENT/NAME, because a name alone may be the project's choice,
-// and they see all of it. At a terminal they are asked; elsewhere to have named
-// it is enough, unless it would be sent variables of their environment or a
-// server of their own has that name as well.
-func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
-	agreed := map[string]bool{} // a server is asked about once
+// confirmProject returns a function that asks the user before a server of the project is run. The user
+// must name it as CLIENT/NAME, because the project may have chosen the name, and is shown the whole
+// entry. Without a terminal, naming it is enough, unless it would receive variables of the user's
+// environment or one of the user's own servers has the same name.
+func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) error {
+	agreed := map[string]bool{} // by fingerprint: ask once
 	return func(s *fleet.Server) error {
 		if !slices.Contains(named, s.ID()) {
 			return s.NotAgreed()
@@ -163,22 +167,22 @@ func askAbout(cmd *cobra.Command, named []string) func(*fleet.Server) error {
 		}
 		shown, err := s.Whole()
 		if err != nil {
-			return fmt.Errorf("it comes with the project, and %w", err)
+			return fmt.Errorf("it belongs to the project, and %w", err)
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s comes with the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s belongs to the project:\n\n  %s\n\n", plaintext.Clean(s.ID()), shown)
 		switch {
-		case asks(cmd):
+		case interactive(cmd):
 			question := "Start it?"
 			if s.Written().URL != "" {
 				question = "Connect to it?"
 			}
 			if !ask(cmd, question) {
-				return errors.New("it comes with the project, and you did not agree to run it")
+				return errors.New("it belongs to the project, and you did not confirm that it may run")
 			}
 		case len(s.Sends()) > 0:
 			return s.NotAgreed()
 		case s.HasTwin():
-			return errors.New("it comes with the project, and a server of yours has the same name: run this at a terminal, where gauze can ask which one you mean")
+			return errors.New("it belongs to the project, and one of your own servers has the same name: run this in a terminal, where gauze can ask which one you mean")
 		}
 		agreed[entry] = true
 		return nil
@@ -194,35 +198,35 @@ func ask(cmd *cobra.Command, question string) bool {
 
 func showSkipped(w io.Writer, skipped []fleet.Skip, p paint) {
 	for _, s := range skipped {
-		fmt.Fprintf(w, "%s %s stays as it is: %s\n", p.in("2", "–"), plaintext.Clean(s.Server), redact.Text(plaintext.Clean(s.Why)))
+		fmt.Fprintf(w, "%s %s not changed: %s\n", p.in("2", "–"), plaintext.Clean(s.Server), redact.Text(plaintext.Clean(s.Why)))
 	}
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
 	}
 }
 
-// showMade says what was written, what the clients need to notice it, and the
-// way back.
+// showMade shows which files were written, what makes the clients reload them, and how to undo the
+// change.
 func showMade(w io.Writer, fl *fleet.Fleet, plan fleet.Plan, made []backup.Entry, p paint) {
 	if len(made) == 0 {
 		return
 	}
 	fmt.Fprintln(w)
-	var told []string
+	var reloaded []string
 	for _, e := range made {
 		fmt.Fprintf(w, "%s %s: %s\n", p.green("✓"), plaintext.Clean(fl.Tilde(e.Path)), plaintext.Clean(e.About))
 	}
 	for _, c := range plan.Changes {
 		written := func(e backup.Entry) bool { return e.Path == c.Path }
-		if slices.ContainsFunc(made, written) && c.Client.Reload != "" && !slices.Contains(told, c.Client.Name) {
+		if slices.ContainsFunc(made, written) && c.Client.Reload != "" && !slices.Contains(reloaded, c.Client.Name) {
 			fmt.Fprintf(w, "  %s: %s\n", c.Client.Name, c.Client.Reload)
-			told = append(told, c.Client.Name)
+			reloaded = append(reloaded, c.Client.Name)
 		}
 	}
-	fmt.Fprintf(w, "  To undo: gauze undo %s\n", made[len(made)-1].ID)
+	fmt.Fprintf(w, "\nTo undo:\n\n    gauze undo %s\n", made[len(made)-1].ID)
 }
 
-// showPatch colours a diff.
+// showPatch colors a diff.
 func showPatch(diff string, p paint) string {
 	var b strings.Builder
 	for line := range strings.Lines(diff) {

@@ -13,9 +13,9 @@ func demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Watch gauze heal a server that breaks",
-		Long: "Drive the embedded faulty server through the wrap: killed in the middle of a call, killed before it read\n" +
-			"one, hung, slow, noisy. At the end, what the callers were told is held against what the server did; the\n" +
-			"exit status is not zero if a promise was broken.",
+		Long: "Break a server that is built into gauze and watch it recover: killed during a call,\n" +
+			"killed before it reads a call, hung, slow, noisy. At the end, the responses are compared\n" +
+			"with what the server really did. The exit status is not 0 if they do not match.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			color := term.IsTerminal(os.Stdout.Fd()) && os.Getenv("NO_COLOR") == ""

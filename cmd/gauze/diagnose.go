@@ -16,24 +16,25 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// diagnoseFlags are the settings of gauze diagnose.
+// diagnoseFlags are the flags of gauze diagnose.
 type diagnoseFlags struct {
 	command, batch string
 	json           bool
 }
 
-// diagnoseCommand names the cause of a failure by what was logged of it.
+// diagnoseCommand returns gauze diagnose, which finds the cause of a failure in a log.
 func diagnoseCommand() *cobra.Command {
 	f := &diagnoseFlags{}
 	cmd := &cobra.Command{
 		Use:   "diagnose [FILE] [-- COMMAND...]",
 		Short: "Find out from a log why an MCP server failed",
-		Long: "Read a log (a client's, or what the server wrote to stderr) and say what is wrong, why we think so, and what to do next.\n" +
-			"The log comes from FILE or from stdin; COMMAND is how the server is started, or its URL, and makes the answer surer.\n" +
-			"Nothing is run and nobody is asked. Exit status: 0 if a cause was found, 1 if not, 2 for a mistake in the command line.",
+		Long: "Read a client's log, or the stderr of a server, and report the cause of the failure, the\n" +
+			"evidence for it, and what to do. The log is read from FILE or stdin. COMMAND, the\n" +
+			"server's command or URL, makes the diagnosis more reliable. Nothing is started and no\n" +
+			"network is used.\n\n" +
+			"Exit status: 0 if a cause was found, 1 if not, 2 for invalid usage.",
 		Example: "gauze diagnose mcp-server-fetch.log -- uvx mcp-server-fetch\n" +
-			"some-client 2>&1 | gauze diagnose\n" +
-			"gauze diagnose --batch reports.jsonl > answers.jsonl",
+			"some-client 2>&1 | gauze diagnose",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, after := args, []string(nil)
@@ -44,9 +45,10 @@ func diagnoseCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.command, "command", "", "how the server is started, as one text, or its URL")
-	flags.StringVar(&f.batch, "batch", "", "file of reports, one JSON object a line (id, command, evidence); - for stdin")
-	flags.BoolVar(&f.json, "json", false, "the whole diagnosis as one line of JSON")
+	flags.StringVar(&f.command, "command", "", "`command` line of the server as one string, or its URL")
+	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command, evidence); - for stdin")
+	flags.BoolVar(&f.json, "json", false, "print the diagnosis as JSON")
+	forHarness(flags, "batch")
 	return cmd
 }
 
@@ -55,10 +57,10 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 		return f.runBatch(cmd, files, command)
 	}
 	if len(files) > 1 {
-		return errors.New("one log at a time: name one FILE, and the server's command after --")
+		return errors.New("only one FILE can be diagnosed at a time; the server's command must follow --")
 	}
 	if f.command != "" && len(command) > 0 {
-		return errors.New("the command is given twice: with --command and after --")
+		return errors.New("--command cannot be combined with a command after --")
 	}
 	log, err := readLog(cmd.InOrStdin(), files)
 	if err != nil {
@@ -73,7 +75,7 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 	if f.json {
 		_, err = out.Write(jsonLine(d))
 	} else {
-		_, err = io.WriteString(out, showDiagnosis(d, paint(colourful(out))))
+		_, err = io.WriteString(out, showDiagnosis(d, paint(useColor(out))))
 	}
 	if err == nil && d.Category == doctor.Unknown {
 		return exitStatus(1)
@@ -81,30 +83,30 @@ func (f *diagnoseFlags) run(cmd *cobra.Command, files, command []string) error {
 	return err
 }
 
-// readLog reads the log whole: the doctor looks at its beginning and its end.
+// readLog reads the whole log: the doctor inspects its beginning and its end.
 func readLog(stdin io.Reader, files []string) (string, error) {
 	if len(files) == 1 && files[0] != "-" {
 		text, err := os.ReadFile(files[0])
 		if err != nil {
-			return "", cannotRead(err, "name a log, or send it on stdin")
+			return "", cannotRead(err, "pass a log file, or the log on stdin")
 		}
 		return string(text), nil
 	}
 	if f, ok := stdin.(*os.File); ok && term.IsTerminal(f.Fd()) {
-		return "", errors.New("no log: name a file, or send it on stdin")
+		return "", errors.New("missing FILE: pass a log file, or the log on stdin")
 	}
 	text, err := io.ReadAll(stdin)
 	return string(text), err
 }
 
-// showDiagnosis is for people: what is wrong, why we think so, what to do.
+// showDiagnosis formats a diagnosis for a terminal: the cause, the evidence, what to do.
 func showDiagnosis(d doctor.Diagnosis, p paint) string {
 	var b strings.Builder
 	title := strings.ReplaceAll(string(d.Category), "_", " ")
 	fmt.Fprintf(&b, "%s %s %s\n\n", p.in("2", "──"), p.red(title), p.in("2", strings.Repeat("─", max(3, 74-len(title)))))
 	b.WriteString(fold(d.Explanation) + "\n")
 	if len(d.Reasons) > 0 {
-		b.WriteString("\nThe evidence says:\n\n")
+		b.WriteString("\nEvidence:\n\n")
 		for _, line := range d.Reasons {
 			b.WriteString("    " + p.in("2", "│") + " " + line + "\n")
 		}
@@ -114,7 +116,7 @@ func showDiagnosis(d doctor.Diagnosis, p paint) string {
 		fmt.Fprintf(&b, "\n%s\n", p.in("2", fmt.Sprintf("cause: %s (%s)", d.Cause, doctor.Likelihood(d.Confidence))))
 	}
 	if len(d.Others) > 0 {
-		b.WriteString("\nIf that does not help, it may be:\n\n")
+		b.WriteString("\nOther possible causes:\n\n")
 		for _, other := range d.Others {
 			b.WriteString(indent(fold("- "+other.Explanation)) + "\n")
 		}
@@ -131,10 +133,12 @@ func showFix(fix string, p paint) string {
 	return indent(fold(step.Text)) + "\n\n        " + p.in("36", step.Command) + "\n"
 }
 
-// fold breaks a sentence at spaces so that it fits a terminal. A long word
+// fold wraps text at spaces for a terminal of 80 columns, after an indent of four. A long word
 // stays whole: a broken path cannot be copied.
-func fold(text string) string {
-	const width = 78
+func fold(text string) string { return foldTo(text, 76) }
+
+// foldTo wraps text at spaces to lines of at most width columns.
+func foldTo(text string, width int) string {
 	var b strings.Builder
 	at := 0
 	for word := range strings.FieldsSeq(text) {
@@ -158,13 +162,13 @@ func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n",
 
 func (f *diagnoseFlags) runBatch(cmd *cobra.Command, files, command []string) error {
 	if len(files) > 0 || len(command) > 0 || f.command != "" {
-		return errors.New("with --batch each line has its own command and evidence: leave FILE and COMMAND out")
+		return errors.New("--batch cannot be combined with FILE or COMMAND: each line has its own command and evidence")
 	}
 	in := cmd.InOrStdin()
 	if f.batch != "-" {
 		file, err := os.Open(f.batch)
 		if err != nil {
-			return cannotRead(err, "--batch wants a file with one report a line, or - for stdin")
+			return cannotRead(err, "--batch requires a file with one report per line, or - for stdin")
 		}
 		defer file.Close()
 		in = file
@@ -172,14 +176,14 @@ func (f *diagnoseFlags) runBatch(cmd *cobra.Command, files, command []string) er
 	return diagnoseBatch(in, cmd.OutOrStdout())
 }
 
-// report is a line of a batch. A line may hold more; it is not looked at.
+// report is one line of a batch. Other members are ignored.
 type report struct {
 	ID       json.RawMessage `json:"id"`
 	Command  string          `json:"command"`
 	Evidence string          `json:"evidence"`
 }
 
-// verdict is the line that answers it.
+// verdict is the line of output for a report.
 type verdict struct {
 	ID          json.RawMessage `json:"id"`
 	Category    doctor.Category `json:"category"`
@@ -189,7 +193,7 @@ type verdict struct {
 	Fix         string          `json:"fix"`
 }
 
-// diagnoseBatch answers every line of in with one line on out, in order.
+// diagnoseBatch writes one line to out for every line of in, in the same order.
 func diagnoseBatch(in io.Reader, out io.Writer) error {
 	broken := false
 	var writing error
@@ -212,9 +216,9 @@ func diagnoseBatch(in io.Reader, out io.Writer) error {
 	})
 	switch {
 	case writing != nil:
-		return fmt.Errorf("writing the answers: %w", writing)
+		return fmt.Errorf("cannot write the answers: %w", writing)
 	case reading != nil:
-		return fmt.Errorf("reading the batch: %w", reading)
+		return fmt.Errorf("cannot read the batch: %w", reading)
 	case broken:
 		return exitStatus(1)
 	}
@@ -232,9 +236,9 @@ func explainReport(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field != "":
-		return fmt.Sprintf("has a %s as %s: want {\"id\", \"command\", \"evidence\"}, the last two as text", kind.Value, kind.Field)
+		return fmt.Sprintf("has a JSON %s as %s: a line must be an object {\"id\", \"command\", \"evidence\"}, and command and evidence must be strings", kind.Value, kind.Field)
 	case errors.As(err, &kind):
-		return fmt.Sprintf("is a JSON %s: want an object {\"id\", \"command\", \"evidence\"}", kind.Value)
+		return fmt.Sprintf("is a JSON %s: a line must be an object {\"id\", \"command\", \"evidence\"}", kind.Value)
 	}
 	return "is not JSON: " + err.Error()
 }

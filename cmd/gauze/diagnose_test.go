@@ -8,8 +8,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 )
 
-// A command that needs privileges is for the person at the terminal: programs,
-// and the models behind them, get the words without it.
+// A command that requires privileges is shown only at a terminal: programs, and the models that use
+// them, get the advice without it.
 func TestPrivilegedCommandsAreShownAtATerminalOnly(t *testing.T) {
 	seen := doctor.FromLog("docker run -i notes", "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock")
 	seen.OS = "linux"

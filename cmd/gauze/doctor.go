@@ -16,7 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
-// doctorFlags are the settings of gauze doctor.
+// doctorFlags are the flags of gauze doctor.
 type doctorFlags struct {
 	consentFlags
 	clients []string
@@ -25,24 +25,26 @@ type doctorFlags struct {
 	fix     bool
 	static  bool
 	json    bool
-	ask     func(*fleet.Server) error // about servers of the project
+	ask     func(*fleet.Server) error // asks before a server of the project is run
 }
 
-const timeoutUsage = "how long one attempt may take (default 10s for an answer, 60s with npx, uvx, docker, and longer while it is at work)"
+const timeoutUsage = "`time` a server has to respond (default: 10s, 60s with npx, uvx and docker, and longer while it makes progress)"
 
-// doctorCommand looks at the servers of all clients, or at some.
+// doctorCommand returns gauze doctor, which checks the servers of all clients, or some of them.
 func doctorCommand() *cobra.Command {
 	f := &doctorFlags{}
 	cmd := &cobra.Command{
 		Use:   "doctor [flags] [SERVER...]",
 		Short: "Check the MCP servers of all clients, and heal them",
-		Long: "Read the files of all MCP clients, say what the clients will stumble over in them, try every server side by side, and say of each\n" +
-			"whether it works, or why not and what to do next. SERVER is a name as gauze list shows it, CLIENT/NAME, a command line in\n" +
-			"quotes, or a URL. Servers that come with the project are tried only if they are named as CLIENT/NAME.\n" +
-			"With --heal fixes are tried that only change how the same program is started or reached; nothing is installed or written.\n" +
-			"With --fix the entries are repaired, and what healed is written down: the diff is shown, and nothing is written without a yes.\n" +
-			"Exit status: 0 if all work, 1 if one does not, 2 for a mistake in the command line.",
-		Example: "gauze doctor\ngauze doctor github --fix\n" +
+		Long: "Check the configuration files of all MCP clients, test every server in them, and report\n" +
+			"for each server whether it works, or why not and what to do. SERVER is a name as in\n" +
+			"gauze list, CLIENT/NAME, a command line in quotes, or a URL. Servers that belong to the\n" +
+			"project are started only if you name them as CLIENT/NAME.\n\n" +
+			"With --heal, gauze tries fixes that only change how the same server is started or\n" +
+			"reached. It installs and writes nothing. With --fix, it also repairs the entries and\n" +
+			"saves the fixes that helped, after you confirm the diff.\n\n" +
+			"Exit status: 0 if all servers work, 1 if not, 2 for invalid usage.",
+		Example: "gauze doctor\ngauze doctor --fix github\n" +
 			"gauze doctor " + shell.Here().Quote("npx -y some-server") + " https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -50,10 +52,10 @@ func doctorCommand() *cobra.Command {
 	flags := cmd.Flags()
 	clientFlag(cmd, &f.clients)
 	flags.DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
-	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same program is started or reached")
-	flags.BoolVar(&f.fix, "fix", false, "repair the entries in the files, and write down what healed")
-	flags.BoolVar(&f.static, "static", false, "only read the files, start and reach nothing")
-	flags.BoolVar(&f.json, "json", false, "as JSON")
+	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same server is started or reached")
+	flags.BoolVar(&f.fix, "fix", false, "repair entries, and save the fixes that helped")
+	flags.BoolVar(&f.static, "static", false, "check the files only; start and connect to nothing")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
 	f.consentFlags.add(cmd)
 	return cmd
 }
@@ -66,9 +68,9 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	case f.timeout < 0:
 		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
 	case len(specs) > 0 && (len(names) > 0 || len(f.clients) > 0 || f.fix || f.static):
-		return errors.New("command lines and URLs are in no file: name either them, or servers that clients have")
+		return errors.New("command lines and URLs cannot be combined with names of servers, --client, --fix or --static")
 	case !f.fix && (f.dryRun || f.yes || f.consent != ""):
-		return errors.New("--dry-run, --yes and --consent go with --fix")
+		return errors.New("--dry-run, --yes and --consent require --fix")
 	}
 	if err := f.consentFlags.check(); err != nil {
 		return err
@@ -79,17 +81,17 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	return f.runFleet(cmd, names)
 }
 
-// specsOf tells command lines and URLs from names of servers.
+// specsOf separates command lines and URLs from names of servers.
 func specsOf(args []string) (specs []launch.Spec, names []string, err error) {
 	for i, arg := range args {
 		switch words := doctor.SplitCommand(arg); {
 		case len(words) == 0:
-			return nil, nil, fmt.Errorf("server %d is empty", i+1)
+			return nil, nil, fmt.Errorf("invalid SERVER: argument %d is empty", i+1)
 		case strings.ContainsAny(arg, " \t"):
 			specs = append(specs, launch.Spec{Command: words[0], Args: words[1:]})
 		case strings.Contains(arg, "://"):
 			if err := launch.CheckURL(arg); err != nil {
-				return nil, nil, fmt.Errorf("server %d: %w", i+1, err)
+				return nil, nil, fmt.Errorf("invalid URL in argument %d: %w", i+1, err)
 			}
 			specs = append(specs, launch.Spec{URL: arg})
 		default:
@@ -99,7 +101,7 @@ func specsOf(args []string) (specs []launch.Spec, names []string, err error) {
 	return specs, names, nil
 }
 
-// runFleet examines what the clients have.
+// runFleet checks the servers of clients.
 func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	fl, err := fleet.Here(versionText())
 	if err != nil {
@@ -115,7 +117,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	}
 	all := fleet.Unchecked(servers)
 	if !f.static {
-		f.ask = askAbout(cmd, names)
+		f.ask = confirmProject(cmd, names)
 		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
@@ -126,13 +128,13 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if f.json {
 		return f.answerJSON(cmd, fl, view, h)
 	}
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	if len(all) == 0 && len(h.Problems) == 0 {
 		clients, err := fleet.Clients(f.clients)
 		io.WriteString(out, showNone(fl, view, clients))
 		return err
 	}
-	io.WriteString(out, showHealth(fl, h, f.static, p))
+	io.WriteString(out, showHealth(fl, h, invocation{f.static, f.fix, names}, p))
 	if f.fix {
 		fmt.Fprintln(out)
 		plan := f.plan(view, h)
@@ -143,7 +145,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 			if h, err = f.again(cmd, fl, h, names); err != nil {
 				return err
 			}
-			io.WriteString(out, "\nNow:\n\n"+showHealth(fl, h, f.static, p))
+			io.WriteString(out, "\nNow:\n\n"+showHealth(fl, h, invocation{f.static, false, names}, p))
 		}
 	}
 	if h.HasBroken() {
@@ -152,7 +154,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	return nil
 }
 
-// again looks once more at what was not well before the files were changed.
+// again checks the servers that did not work before the files were changed.
 func (f *doctorFlags) again(cmd *cobra.Command, fl *fleet.Fleet, was fleet.Health, names []string) (fleet.Health, error) {
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	if err != nil {
@@ -173,7 +175,7 @@ func (f *doctorFlags) again(cmd *cobra.Command, fl *fleet.Fleet, was fleet.Healt
 	return view.Health(all, was.Whole), nil
 }
 
-// plan is what --fix would write: with --yes only what needs no look at it.
+// plan returns the changes of --fix; with --yes, only those that need no review.
 func (f *doctorFlags) plan(view *fleet.View, h fleet.Health) fleet.Plan {
 	if f.yes {
 		return view.FixAndKeep(h.Servers, h.Whole, view.WithoutReview)

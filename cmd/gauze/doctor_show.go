@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// showHealth is for people: client by client, conflicts, the sum.
-func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
+// invocation is the gauze doctor command that is being run, which must not be advised again.
+type invocation struct {
+	static bool
+	fix    bool     // the plan of --fix follows
+	names  []string // of servers
+}
+
+// showHealth formats the result for a terminal: client by client, conflicts, totals.
+func showHealth(fl *fleet.Fleet, h fleet.Health, now invocation, p paint) string {
 	var b strings.Builder
 	mark := map[fleet.State]string{fleet.Works: p.green("✓"), fleet.Warned: p.in("33", "!"), fleet.Broken: p.red("✗"), fleet.Untried: p.in("2", "–"), fleet.Off: p.in("2", "–")}
 	wide := 0
@@ -25,19 +33,13 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 		for _, c := range group.Servers {
 			v := c.Verdict()
 			margin := fmt.Sprintf("\n      %-*s  ", wide, "")
-			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), strings.ReplaceAll(fold(v.Cause), "\n", margin))
-			switch step := fault.Steps(v.Next)[0]; {
-			case step.Command != "":
-				fmt.Fprintf(&b, "%snext: %s%s  %s\n", margin[1:], strings.ReplaceAll(fold(step.Text), "\n", margin), margin, p.in("36", step.Command))
-			case step.Text != "":
-				fmt.Fprintf(&b, "%snext: %s\n", margin[1:], p.in("36", step.Text))
-			}
+			fmt.Fprintf(&b, "    %s %-*s  %s\n", mark[v.State], wide, redact.Quote(c.Name), foldAfter(v.Cause, margin))
+			b.WriteString(showNext(v, now, c.ID(), margin, p))
 		}
 		for _, file := range group.Files {
-			fmt.Fprintf(&b, "    %s %s: %s\n", mark[file.State], plaintext.Clean(fl.Tilde(file.File)), file.Cause)
-			if file.Next != "" {
-				fmt.Fprintf(&b, "        next: %s\n", p.in("36", file.Next))
-			}
+			const margin = "\n      "
+			fmt.Fprintf(&b, "    %s %s\n", mark[file.State], foldAfter(plaintext.Clean(fl.Tilde(file.File))+": "+file.Cause, margin))
+			b.WriteString(showNext(file.Verdict, now, "", margin, p))
 		}
 	}
 	b.WriteString(showConflicts(h.Conflicts, p))
@@ -48,16 +50,16 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 			sum = append(sum, fmt.Sprintf("%d %s", count, what))
 		}
 	}
-	if !static {
+	if !now.static {
 		sum = append(sum, fmt.Sprintf("%d of %d work", n.Working, len(h.Servers)-n.Off))
 	} else {
-		sum = append(sum, plural(len(h.Servers), "entry")+" read")
+		sum = append(sum, plaintext.Count(len(h.Servers), "server")+" read")
 	}
 	add(n.Broken, "broken")
 	if files := h.BrokenFiles(); files > 0 {
-		sum = append(sum, plural(files, "broken file"))
+		sum = append(sum, plaintext.Count(files, "broken file"))
 	}
-	if !static {
+	if !now.static {
 		add(n.Untried, "not tried")
 	}
 	add(n.Off, "off")
@@ -65,8 +67,31 @@ func showHealth(fl *fleet.Fleet, h fleet.Health, static bool, p paint) string {
 	return b.String()
 }
 
-// showConflicts is one line for each set of servers that have tools of the
-// same name.
+// showNext formats what to do about a verdict: one command to run, or what only a person can do.
+func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) string {
+	switch {
+	case v.Next == "" || now.fix && (v.Action == fleet.Heal || v.Action == fleet.Repair):
+		return ""
+	case v.Action == fleet.Try && slices.Contains(now.names, server):
+		return margin[1:] + "by hand: run this command in a terminal, where gauze can ask you\n"
+	case v.Action == fleet.ByHand:
+		step := fault.Steps(v.Next)[0]
+		text := margin[1:] + foldAfter("by hand: "+step.Text, margin) + "\n"
+		if step.Command != "" {
+			text += margin[1:] + "  " + p.in("36", step.Command) + "\n"
+		}
+		return text
+	}
+	return margin[1:] + "next: " + p.in("36", v.Next) + "\n"
+}
+
+// foldAfter wraps text to 80 columns; every line but the first begins with margin, which begins
+// with a newline.
+func foldAfter(text, margin string) string {
+	return strings.ReplaceAll(foldTo(text, max(20, 80-len([]rune(margin))+1)), "\n", margin)
+}
+
+// showConflicts formats one line for each set of servers that have tools of the same name.
 func showConflicts(all []fleet.Conflict, p paint) string {
 	tools := map[string][]string{}
 	var order []string
@@ -80,19 +105,19 @@ func showConflicts(all []fleet.Conflict, p paint) string {
 	if len(order) == 0 {
 		return ""
 	}
-	text := "\nTools of the same name, which a model may mix up:\n"
+	text := "\nTools with the same name, which a model may confuse:\n"
 	for _, who := range order {
 		const few = 4
 		names := tools[who]
 		if n := len(names); n > few {
 			names = append(names[:few:few], fmt.Sprintf("%d more", n-few))
 		}
-		text += fmt.Sprintf("    %s %s: %s\n", p.in("33", "!"), who, strings.Join(names, ", "))
+		text += fmt.Sprintf("    %s %s\n", p.in("33", "!"), foldAfter(who+": "+strings.Join(names, ", "), "\n      "))
 	}
 	return text
 }
 
-// diagnosed is the answer for programs.
+// diagnosed is the output of --json.
 type diagnosed struct {
 	Servers   []diagnosedServer `json:"servers"`
 	Problems  []problem         `json:"problems"` // of files as a whole
@@ -107,11 +132,11 @@ type diagnosedServer struct {
 	State string  `json:"state"` // works, warned, broken, untried, off
 	Cause string  `json:"cause"`
 	Next  string  `json:"next"`
-	Not   string  `json:"not,omitempty"`  // why it was not tried
-	Test  *tested `json:"test,omitempty"` // if it was
+	Not   string  `json:"not,omitempty"`  // why it was not tested
+	Test  *tested `json:"test,omitempty"` // if it was tested
 }
 
-// planned is a change of files, made or not.
+// planned is a change of files, applied or not.
 type planned struct {
 	Diff    string       `json:"diff"` // without secrets
 	Consent string       `json:"consent"`

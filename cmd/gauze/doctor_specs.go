@@ -17,14 +17,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// runSpecs examines what was named on the command line itself.
+// runSpecs checks command lines and URLs.
 func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
 	show := together(progressOn(cmd.ErrOrStderr(), f.json))
 	all := make([]examined, len(specs))
 	machine := doctor.ThisMachine().Until(ctx)
-	places := make(chan struct{}, atOnce)
+	places := make(chan struct{}, maxParallel)
 	var running sync.WaitGroup
 	for i, spec := range specs {
 		running.Go(func() {
@@ -45,7 +45,7 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		if !e.report.Healthy {
 			sick++
 		}
-		text := showExamined(e, paint(colourful(out)))
+		text := showExamined(e, paint(useColor(out)))
 		if f.json {
 			text = string(jsonLine(testedOf(e.spec, e.last, e.report)))
 		}
@@ -54,7 +54,11 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 		}
 	}
 	if !f.json {
-		fmt.Fprintf(out, "\n%d of %d work.\n", len(all)-sick, len(all))
+		sum := fmt.Sprintf("%d of %d work", len(all)-sick, len(all))
+		if sick > 0 {
+			sum += fmt.Sprintf(", %d broken", sick)
+		}
+		fmt.Fprintf(out, "\n%s.\n", sum)
 	}
 	if sick > 0 {
 		return exitStatus(1)
@@ -62,17 +66,17 @@ func (f *doctorFlags) runSpecs(cmd *cobra.Command, specs []launch.Spec) error {
 	return nil
 }
 
-// examined is one server and what came out.
+// examined is a server and the result of its test.
 type examined struct {
 	spec   launch.Spec
 	last   probe.Result
 	report doctor.Report
 }
 
-// atOnce bounds how many servers are tried side by side.
-const atOnce = 5
+// maxParallel limits how many servers are tested at the same time.
+const maxParallel = 5
 
-// together lets several goroutines show the same line.
+// together makes show safe for several goroutines.
 func together(show func(string)) func(string) {
 	var mu sync.Mutex
 	return func(line string) {
@@ -82,7 +86,7 @@ func together(show func(string)) func(string) {
 	}
 }
 
-// showExamined is one server in a few lines.
+// showExamined formats one server in a few lines.
 func showExamined(e examined, p paint) string {
 	name := redact.Quote(shownServer(e.spec))
 	if e.report.Healthy {

@@ -15,14 +15,14 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// explainCommand says more about a code than fits into a message.
+// explainCommand returns gauze explain, which says more about a code than fits into a message.
 func explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain a code: what it means and what you can do",
 		Long: "Every fault, cause and configuration problem that gauze reports has a code,\n" +
-			"such as outcome-unknown or env_not_set. explain says what the code means, why\n" +
-			"it happens and what you can do. Without a code it lists them all.",
+			"such as outcome-unknown or env_not_set. explain describes what the code means,\n" +
+			"why it happens and what you can do. Without CODE, it lists all codes.",
 		Example: "  gauze explain\n  gauze explain outcome-unknown",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) (codes []string, _ cobra.ShellCompDirective) {
@@ -36,12 +36,12 @@ func explainCommand() *cobra.Command {
 			if len(args) == 0 {
 				return listCodes(out)
 			}
-			return explainCode(out, args[0], colourful(out))
+			return explainCode(out, args[0], useColor(out))
 		},
 	}
 }
 
-// listCodes lists the catalogue: the code, and below it the title.
+// listCodes lists the catalogue: each code, and below it the title.
 func listCodes(w io.Writer) error {
 	var b strings.Builder
 	kind := fault.Kind(-1)
@@ -74,8 +74,8 @@ func unknownCode(code string) error {
 	return fmt.Errorf("unknown code %q; did you mean %s?", redact.Quote(code), strings.Join(near, " or "))
 }
 
-// colourful is whether w is a terminal whose owner did not ask for plain text (no-color.org).
-func colourful(w io.Writer) bool {
+// useColor reports whether w is a terminal and NO_COLOR is not set (no-color.org).
+func useColor(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(f.Fd())
 }

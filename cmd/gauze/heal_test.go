@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// What gauze run does by itself about a server that does not start. The client stays: who leaves wants no answer.
+// What gauze run does by itself about a server that does not start. The client stays connected.
 
-// troubled is a home with a program that is not on the PATH, and a project beside it.
+// troubled is a home directory with a program that is not on the PATH, and a project.
 type troubled struct{ home, project string }
 
 func newTroubled(t *testing.T, program, script string) troubled {
@@ -32,7 +32,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// says runs the server, says hello, and returns the answer and what was said beside it.
+// says runs the server, sends a request, and returns the response and stderr.
 func (d troubled) says(t *testing.T, args ...string) (answer, beside string) {
 	t.Helper()
 	w := startRun(t, []string{"HOME=" + d.home}, append([]string{"--cwd", d.project}, args...)...)
@@ -52,14 +52,14 @@ func wantAll(t *testing.T, text string, words ...string) {
 	}
 }
 
-// A program that is not on the PATH the client gives is found where such programs are, and the client notices nothing.
+// A program that is not on the PATH is found in the usual directories, and the client notices nothing.
 func TestRunFindsAProgramThatIsNotOnThePath(t *testing.T) {
 	d := newTroubled(t, "hidden-server", "exec faultyserver -era legacy")
 	answer, beside := d.says(t, "--", "hidden-server")
 	wantAll(t, answer, `"result"`)
 	wantAll(t, beside, "gauze: healed the server: starts ", ".local/bin/hidden-server")
 
-	// Who wants none of that is told the cause and what to do.
+	// With --no-heal the client gets the cause and what to do.
 	answer, beside = d.says(t, "--no-heal", "--", "hidden-server")
 	wantAll(t, answer, `"code":"command-not-found"`, "Tell the user:")
 	if wantAll(t, beside, "gauze explain wrong_command_name"); strings.Contains(beside, "healed") {
@@ -67,7 +67,7 @@ func TestRunFindsAProgramThatIsNotOnThePath(t *testing.T) {
 	}
 }
 
-// So does a variable the server asks for by name, from its own .env; its value is nobody's business.
+// So is a variable that the server requires by name, from its own .env; its value is not shown.
 func TestRunGivesAServerWhatItsOwnFolderHolds(t *testing.T) {
 	d := newTroubled(t, "unused", "")
 	write(t, filepath.Join(d.project, ".env"), "EXAMPLE_API_KEY=correct-horse-battery\n", 0o600)
@@ -84,7 +84,7 @@ exec faultyserver -era legacy
 	}
 }
 
-// A program that is found but does not work is told as what it is, with how it was found.
+// A program that is found but does not work is reported as such, with where it was found.
 func TestRunTellsWhatIsWrongWithWhatItFound(t *testing.T) {
 	d := newTroubled(t, "broken-server", "echo \"Error: ENOENT: no such file or directory, open 'config.yaml'\" >&2; exit 3")
 	answer, _ := d.says(t, "--", "broken-server")

@@ -18,7 +18,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// A wrong path is found out with the first request, and the client notices nothing.
+// A wrong path is corrected at the first request, and the client notices nothing.
 func TestRunFindsTheEndpointOfAURL(t *testing.T) {
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
@@ -34,7 +34,7 @@ func TestRunFindsTheEndpointOfAURL(t *testing.T) {
 	}
 }
 
-// Who wants no healing is told the cause, what to do, and nothing is looked for.
+// With --no-heal the client gets the cause and what to do, and no other path is tried.
 func TestARefusedServerIsExplained(t *testing.T) {
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
@@ -50,7 +50,7 @@ func TestARefusedServerIsExplained(t *testing.T) {
 	}
 }
 
-// The path is mended for all sessions, also those that come later.
+// The path is corrected for all sessions, including later ones.
 func TestServeFindsTheEndpointForAllItsSessions(t *testing.T) {
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	wrong := strings.TrimSuffix(server.URL(), "/mcp") + "/wrong"
@@ -67,7 +67,7 @@ func TestServeFindsTheEndpointForAllItsSessions(t *testing.T) {
 	}
 }
 
-// A server that was there and answers 404 for a while is not looked for elsewhere: what answers there is another one.
+// A server that worked and responds with 404 for a while is not searched elsewhere: a different path is a different server.
 func TestASessionIsNeverMovedToAnotherServer(t *testing.T) {
 	real, other := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true}), httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	var away atomic.Bool
@@ -112,7 +112,7 @@ func TestASessionIsNeverMovedToAnotherServer(t *testing.T) {
 	}
 }
 
-// A gateway that does not reach its server yet is waited for.
+// Gauze waits for a gateway that does not reach its server yet.
 func TestAGatewayThatWarmsUpIsWaitedFor(t *testing.T) {
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true})
 	at, _ := url.Parse(server.URL())

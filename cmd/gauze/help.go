@@ -31,8 +31,7 @@ func grouped(group string, commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-// rare hides all flags of a command from --help but these; --help-all shows
-// them.
+// rare hides all flags but these from --help; --help-all shows them.
 func rare(flags *pflag.FlagSet, except ...string) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		f.Hidden = f.Hidden || !slices.Contains(except, f.Name)
@@ -86,7 +85,7 @@ func usageLine(cmd *cobra.Command) string {
 	return cmd.CommandPath() + " " + args
 }
 
-// helpFlags prints the flags and reports whether some are not shown.
+// helpFlags prints the flags and reports whether it left some out.
 func helpFlags(w io.Writer, flags *pflag.FlagSet, all bool) (more bool) {
 	var b strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -95,18 +94,8 @@ func helpFlags(w io.Writer, flags *pflag.FlagSet, all bool) (more bool) {
 		case f.Hidden && !all:
 			more = true
 		default:
-			value, usage := pflag.UnquoteUsage(f)
-			if !strings.Contains(value, "=") {
-				value = strings.ToUpper(value)
-			}
-			if usage = strings.ReplaceAll(usage, "\n", " "); !strings.Contains(strings.ToLower(usage), "default") && !zero(f) {
-				usage += " (default " + f.DefValue + ")"
-			}
-			name := "--" + f.Name
-			if f.Shorthand != "" {
-				name = "-" + f.Shorthand + ", " + name
-			}
-			fmt.Fprintf(&b, "  %s\n%s\n", strings.TrimSpace(name+" "+value), plaintext.Wrap(usage, "      "))
+			form, usage := flagHelp(f)
+			fmt.Fprintf(&b, "  %s\n%s\n", form, plaintext.Wrap(usage, "      "))
 		}
 	})
 	if b.Len() > 0 {
@@ -115,12 +104,37 @@ func helpFlags(w io.Writer, flags *pflag.FlagSet, all bool) (more bool) {
 	return more
 }
 
-// zero reports whether a flag's default says nothing.
+// flagHelp returns how a flag is written, and what it does.
+func flagHelp(f *pflag.Flag) (form, usage string) {
+	value, usage := pflag.UnquoteUsage(f)
+	if !strings.Contains(value, "=") {
+		value = strings.ToUpper(value)
+	}
+	if usage = strings.ReplaceAll(usage, "\n", " "); !strings.Contains(strings.ToLower(usage), "default") && !zero(f) {
+		usage += " (default: " + f.DefValue + ")"
+	}
+	form = "--" + f.Name
+	if f.Shorthand != "" {
+		form = "-" + f.Shorthand + ", " + form
+	}
+	return strings.TrimSpace(form + " " + value), usage
+}
+
+// harnessFlag marks a flag whose format is for our own tests. No help shows it.
+const harnessFlag = "harness"
+
+// forHarness hides a flag from all help.
+func forHarness(flags *pflag.FlagSet, name string) {
+	flags.MarkHidden(name)
+	flags.SetAnnotation(name, harnessFlag, nil)
+}
+
+// zero reports whether a flag's default is not worth showing.
 func zero(f *pflag.Flag) bool {
 	return slices.Contains([]string{"", "0", "0s", "false", "[]"}, f.DefValue)
 }
 
-// usageError is a command line that cannot be run. It ends gauze with status 2.
+// usageError is an invalid command line. It ends gauze with status 2.
 type usageError struct {
 	error
 	cmd *cobra.Command
@@ -128,7 +142,7 @@ type usageError struct {
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// usage marks what a command says about its command line.
+// usage marks err as an invalid command line.
 func usage(cmd *cobra.Command, err error) error {
 	if err == nil {
 		return nil
@@ -136,7 +150,7 @@ func usage(cmd *cobra.Command, err error) error {
 	return &usageError{err, cmd}
 }
 
-// misspelt adds the flag that may have been meant to an error about flags.
+// misspelt adds the most similar flag to an error about an unknown flag.
 func misspelt(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -153,7 +167,7 @@ func misspelt(cmd *cobra.Command, err error) error {
 	return usage(cmd, err)
 }
 
-// unknownCommand is the error of a name that is not a command's.
+// unknownCommand returns an error for a name that is not a command.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -15,14 +15,14 @@ func helpOf(t *testing.T, words ...string) string {
 	var out bytes.Buffer
 	root.SetOut(&out)
 	root.SetErr(&out)
-	root.SetArgs(words)
+	root.SetArgs(append([]string{}, words...)) // nil would mean os.Args
 	if err := root.Execute(); err != nil {
 		t.Fatalf("gauze %s: %v", strings.Join(words, " "), err)
 	}
 	return out.String()
 }
 
-// ourCommands are those that cobra does not bring itself.
+// ourCommands returns the commands that cobra does not add itself.
 func ourCommands() (all []*cobra.Command) {
 	for _, cmd := range commands().Commands() {
 		if cmd.GroupID != "" && cmd.Name() != "help" && cmd.Name() != "completion" {

@@ -13,18 +13,18 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 )
 
-// clientFlag is --client, wherever servers are chosen.
+// clientFlag adds --client, which selects servers by client.
 func clientFlag(cmd *cobra.Command, clients *[]string) {
-	cmd.Flags().StringSliceVar(clients, "client", nil, "only these clients, by their id (gauze list --clients shows them)")
+	cmd.Flags().StringSliceVar(clients, "client", nil, "only the clients with these `ids`, separated by commas (see gauze list --clients)")
 }
 
-// gauzeFlag is --gauze, wherever our own program is written into files.
+// gauzeFlag adds --gauze, the path of our own binary in the entries of wrapped servers.
 func gauzeFlag(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, "gauze", "", "path of gauze as it is to stand in the files (default that in GAUZE_BIN, or this program)")
+	cmd.Flags().StringVar(path, "gauze", "", "`path` of gauze to write to the files (default: $GAUZE_BIN, or this binary)")
 }
 
-// ourProgram is the path under which clients are to find us. One that will be
-// gone tomorrow would take every server with it.
+// ourProgram returns the path at which clients find gauze. It refuses a temporary one: when that is
+// deleted, no wrapped server starts.
 func ourProgram(given string) (string, error) {
 	path := given
 	if path == "" {
@@ -36,26 +36,26 @@ func ourProgram(given string) (string, error) {
 			return "", err
 		}
 		if info, err := os.Stat(path); err != nil || info.IsDir() {
-			return "", fmt.Errorf("there is no program at %s", path)
+			return "", fmt.Errorf("no program at %s", path)
 		}
 		if name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe"); name != "gauze" {
-			return "", fmt.Errorf("the program at %s has to be called gauze: that is how a wrapped server is known", path)
+			return "", fmt.Errorf("the program at %s must be named gauze, because gauze recognizes wrapped servers by this name", path)
 		}
 		return path, nil
 	}
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("where this program is cannot be found out: name it with --gauze PATH")
+		return "", errors.New("cannot determine the path of this binary; set it with --gauze PATH")
 	}
-	if passing(path) {
-		return "", errors.New("this gauze lies in a folder for temporary files, and your clients would not find it tomorrow; install it first:\n\n" +
-			"  go install github.com/gauze-mcp/gauze/cmd/gauze@latest\n\nor name one that stays with --gauze PATH")
+	if temporary(path) {
+		return "", errors.New("this gauze binary is in a temporary directory; install it first:\n\n" +
+			"  go install github.com/gauze-mcp/gauze/cmd/gauze@latest\n\nor use an installed one with --gauze PATH")
 	}
 	return path, nil
 }
 
-// passing: go run and go test build programs there.
-func passing(path string) bool {
+// temporary reports whether path is in a temporary directory, where go run and go test build.
+func temporary(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		real = path
@@ -64,15 +64,14 @@ func passing(path string) bool {
 		if followed, err := filepath.EvalSymlinks(temp); err == nil {
 			temp = followed
 		}
-		if way, err := filepath.Rel(temp, real); err == nil && filepath.IsLocal(way) {
+		if rel, err := filepath.Rel(temp, real); err == nil && filepath.IsLocal(rel) {
 			return true
 		}
 	}
 	return strings.Contains(filepath.ToSlash(real), "/go-build")
 }
 
-// chosen looks at the files of the clients that are named, or of all, and
-// finds the servers that are meant.
+// chosen reads the files of the chosen clients, or of all, and returns the chosen servers.
 func chosen(f *fleet.Fleet, c fleet.Choice) (*fleet.View, []*fleet.Server, error) {
 	clients, err := fleet.Clients(c.Clients)
 	if err != nil {
@@ -83,7 +82,7 @@ func chosen(f *fleet.Fleet, c fleet.Choice) (*fleet.View, []*fleet.Server, error
 	return view, servers, err
 }
 
-// inUse are the clients there is a sign of.
+// inUse returns the names of the clients that are installed here.
 func inUse(f *fleet.Fleet) (names []string) {
 	for _, c := range clientconfig.Clients() {
 		if f.Home.Uses(c) {

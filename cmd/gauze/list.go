@@ -13,28 +13,29 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// listFlags are the settings of gauze list.
+// listFlags are the flags of gauze list.
 type listFlags struct {
 	clients []string
 	known   bool
 	json    bool
 }
 
-// listCommand shows every server of every client.
+// listCommand returns gauze list, which lists every server of every client.
 func listCommand() *cobra.Command {
 	f := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the MCP servers of all clients on this machine",
-		Long: "Read the files of all MCP clients, and those of the project in this folder, and show the servers in them: how each is started or\n" +
-			"reached, without secrets, whether it is wrapped, switched off or broken, and where it stands. Nothing is started.",
+		Long: "List the servers in the configuration files of all MCP clients, and of the project in\n" +
+			"this directory: the command or URL of each server, without secrets; whether it is\n" +
+			"wrapped, disabled or broken; its file and line. Nothing is started.",
 		Example: "gauze list\ngauze list --client cursor,codex\ngauze list --clients",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	clientFlag(cmd, &f.clients)
-	cmd.Flags().BoolVar(&f.known, "clients", false, "the clients that are known, whether they are in use here, and their files")
-	cmd.Flags().BoolVar(&f.json, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&f.known, "clients", false, "list the supported clients, whether they are in use here, and their files")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
@@ -59,14 +60,14 @@ func (f *listFlags) run(cmd *cobra.Command) error {
 		_, err = out.Write(jsonLine(listedOf(view)))
 		return err
 	}
-	_, err = io.WriteString(out, showList(fl, view, clients, paint(colourful(out))))
+	_, err = io.WriteString(out, showList(fl, view, clients, paint(useColor(out))))
 	return err
 }
 
-// listed is the answer for programs.
+// listed is the output of --json.
 type listed struct {
 	Servers  []listedServer `json:"servers"`
-	Problems []problem      `json:"problems"` // of files as a whole
+	Problems []problem      `json:"problems"` // of whole files
 }
 
 type listedServer struct {
@@ -75,15 +76,15 @@ type listedServer struct {
 	Scope    string    `json:"scope"`
 	File     string    `json:"file"`
 	Line     int       `json:"line"`
-	Server   string    `json:"server"` // how it is started or reached, without secrets
+	Server   string    `json:"server"` // its command line or URL, without secrets
 	Wrapped  bool      `json:"wrapped"`
 	Disabled bool      `json:"disabled"`
-	Project  bool      `json:"project"` // it comes with the project, and nobody has agreed to run it
+	Project  bool      `json:"project"` // it belongs to the project, and the user has not agreed to run it
 	Standing []string  `json:"standing"`
 	Problems []problem `json:"problems"`
 }
 
-// problem is one that a file has, for programs.
+// problem is a problem of a file, in JSON.
 type problem struct {
 	Code     string `json:"code"`
 	Severity string `json:"severity"`
@@ -94,7 +95,7 @@ type problem struct {
 	What     string `json:"what"`
 	Why      string `json:"why"`
 	Next     string `json:"next"`
-	Fixable  bool   `json:"fixable"` // gauze doctor --fix does it
+	Fixable  bool   `json:"fixable"` // by gauze doctor --fix
 }
 
 func problemsOf(all []clientconfig.Problem) []problem {
@@ -120,7 +121,7 @@ func listedOf(view *fleet.View) listed {
 	return l
 }
 
-// showList is for people: client by client.
+// showList formats the list for a terminal, client by client.
 func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client, p paint) string {
 	var b strings.Builder
 	wide := 0
@@ -130,69 +131,69 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 	last := ""
 	for _, s := range view.Servers {
 		if s.Client.ID != last {
-			fmt.Fprintf(&b, "%s%s %s\n", before(last), p.in("1", s.Client.Name), p.in("2", s.Client.ID))
+			fmt.Fprintf(&b, "%s%s %s\n", blankLine(last), p.in("1", s.Client.Name), p.in("2", s.Client.ID))
 			last = s.Client.ID
 		}
-		fmt.Fprintf(&b, "  %-*s  %s\n", wide, redact.Quote(s.Name), shortened(s.Shown(), 90))
-		where := fmt.Sprintf("%s:%d", plaintext.Clean(fl.Tilde(s.File)), s.Line)
-		line := p.in("2", where)
+		margin := fmt.Sprintf("\n  %-*s  ", wide, "")
+		fmt.Fprintf(&b, "  %-*s  %s\n", wide, redact.Quote(s.Name), foldAfter(s.Shown(), margin))
 		if standing := s.Standing(); len(standing) > 0 {
-			words := strings.Join(standing, ", ")
+			words := foldAfter(strings.Join(standing, ", "), margin)
 			if len(s.Errors()) > 0 {
 				words = p.red(words)
 			}
-			line = words + "  " + line
+			b.WriteString(margin[1:] + words + "\n")
 		}
-		fmt.Fprintf(&b, "  %-*s  %s\n", wide, "", line)
+		fmt.Fprintf(&b, "%s%s\n", margin[1:], p.in("2", fmt.Sprintf("%s:%d", plaintext.Clean(fl.Tilde(s.File)), s.Line)))
 	}
 	for i, problem := range view.Problems {
 		if i == 0 {
-			b.WriteString(before(last))
+			b.WriteString(blankLine(last))
 		}
-		fmt.Fprintf(&b, "%s %s: %s\n", p.red("✗"), plaintext.Clean(fl.Tilde(problem.File)), problem.What)
+		fmt.Fprintf(&b, "%s %s\n", p.red("✗"), foldAfter(plaintext.Clean(fl.Tilde(problem.File))+": "+problem.What, "\n  "))
 	}
 	switch {
 	case len(view.Servers) > 0:
-		fmt.Fprintf(&b, "\n%s in %s. Whether they work: gauze doctor\n", plural(len(view.Servers), "server"), plural(view.Files(), "file"))
+		fmt.Fprintf(&b, "\n%s in %s. To test them:\n\n    gauze doctor\n", plaintext.Count(len(view.Servers), "server"), plaintext.Count(view.Files(), "file"))
 	case len(view.Problems) > 0:
-		b.WriteString("\nNo server could be read. What is wrong, and what can be done: gauze doctor --static\n")
+		b.WriteString("\nNo server could be read. To see what is wrong:\n\n    gauze doctor --static\n")
 	default:
 		b.WriteString(showNone(fl, view, clients))
 	}
 	return b.String()
 }
 
-func before(last string) string {
+// blankLine returns the line between two clients.
+func blankLine(last string) string {
 	if last == "" {
 		return ""
 	}
 	return "\n"
 }
 
-// showNone says where was looked, and what to type next.
+// showNone lists the files that were checked, and what to run next.
 func showNone(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client) string {
 	var b strings.Builder
-	b.WriteString("No MCP server was found.\n\n")
+	b.WriteString("No MCP servers found.\n\n")
 	if used := inUse(fl); len(used) > 0 && len(clients) == 0 {
-		fmt.Fprintf(&b, "There are signs of %s, but no servers in their files.\n", strings.Join(used, ", "))
+		fmt.Fprintf(&b, "%s\n", foldTo("These clients are in use, but have no servers: "+strings.Join(used, ", "), 80))
 	}
 	for _, c := range view.Configs {
 		fmt.Fprintf(&b, "  read: %s\n", plaintext.Clean(fl.Tilde(c.Path)))
 	}
 	for i, file := range fl.Home.Places(clients...) {
 		if i == 8 {
-			b.WriteString("  … and more: gauze list --clients shows every place\n")
+			b.WriteString("  … and more; gauze list --clients shows all files\n")
 			break
 		}
 		if !file.Exists {
-			fmt.Fprintf(&b, "  not there: %s (%s)\n", plaintext.Clean(fl.Tilde(file.Path)), file.Client.Name)
+			fmt.Fprintf(&b, "  not found: %s (%s)\n", plaintext.Clean(fl.Tilde(file.Path)), file.Client.Name)
 		}
 	}
-	b.WriteString("\nTo find a server: gauze search WORDS; to add one: gauze add NAME PACKAGE-or-URL --client CLIENT\n")
+	b.WriteString("\nTo find a server, and to add one:\n\n    gauze search WORDS\n    gauze add --client CLIENT NAME PACKAGE-or-URL\n")
 	return b.String()
 }
 
-// listedClient is a client for programs.
+// listedClient is a client in JSON.
 type listedClient struct {
 	ID    string       `json:"id"`
 	Name  string       `json:"name"`
@@ -205,12 +206,12 @@ type listedFile struct {
 	Path   string `json:"path"`
 	Scope  string `json:"scope"`
 	Exists bool   `json:"exists"`
-	Old    string `json:"old,omitempty"` // no longer read: what to know
+	Old    string `json:"old,omitempty"` // why the client no longer reads it
 }
 
 func (f *listFlags) listClients(w io.Writer, fl *fleet.Fleet, clients []*clientconfig.Client) error {
 	var b strings.Builder
-	p := paint(colourful(w))
+	p := paint(useColor(w))
 	all := []listedClient{}
 	for _, c := range clients {
 		one := listedClient{ID: c.ID, Name: c.Name, InUse: fl.Home.Uses(c), Note: c.Message, Files: []listedFile{}}
@@ -220,18 +221,18 @@ func (f *listFlags) listClients(w io.Writer, fl *fleet.Fleet, clients []*clientc
 		}
 		fmt.Fprintf(&b, "%s %s %s\n", mark, p.in("1", c.Name), p.in("2", c.ID))
 		if c.Message != "" {
-			fmt.Fprintf(&b, "    %s\n", c.Message)
+			fmt.Fprintf(&b, "    %s\n", foldAfter(c.Message, "\n    "))
 		}
 		for _, file := range fl.Home.Places(c) {
 			one.Files = append(one.Files, listedFile{file.Path, string(file.Place.Scope), file.Exists, file.Place.Old})
 			if file.Place.Old != "" && !file.Exists {
 				continue
 			}
-			there := p.in("2", "not there")
+			there := p.in("2", "missing")
 			if file.Exists {
-				there = "there"
+				there = "exists"
 			}
-			fmt.Fprintf(&b, "    %-9s  %s  %s\n", there, plaintext.Clean(fl.Tilde(file.Path)), p.in("2", string(file.Place.Scope)))
+			fmt.Fprintf(&b, "    %-7s  %s  %s\n", there, plaintext.Clean(fl.Tilde(file.Path)), p.in("2", string(file.Place.Scope)))
 		}
 		all = append(all, one)
 	}
@@ -243,23 +244,4 @@ func (f *listFlags) listClients(w io.Writer, fl *fleet.Fleet, clients []*clientc
 	}
 	_, err := w.Write(text)
 	return err
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if stem, ok := strings.CutSuffix(what, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// shortened cuts a line that would not fit.
-func shortened(text string, most int) string {
-	all := []rune(text)
-	if len(all) <= most {
-		return text
-	}
-	return string(all[:most-1]) + "…"
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 )
 
-// lockFlags are the settings of gauze lock, and those it shares with gauze
-// verify and gauze restore.
+// lockFlags are the flags of gauze lock; gauze verify and gauze restore share them.
 type lockFlags struct {
 	file    string
 	clients []string
@@ -25,23 +24,24 @@ type lockFlags struct {
 
 func (f *lockFlags) add(cmd *cobra.Command) {
 	clientFlag(cmd, &f.clients)
-	cmd.Flags().StringVar(&f.file, "file", fleet.LockFile, "the lock file")
+	cmd.Flags().StringVar(&f.file, "file", fleet.LockFile, "`path` of the lock file")
 }
 
 func (f *lockFlags) addTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
 }
 
-// lockCommand notes what servers are like.
+// lockCommand returns gauze lock, which records what servers are like.
 func lockCommand() *cobra.Command {
 	f := &lockFlags{}
 	cmd := &cobra.Command{
 		Use:   "lock [flags] [SERVER...]",
 		Short: "Record what servers are like now",
-		Long: "Try the servers and write down what they are: command, version that was really run, names of variables, and a hash of every\n" +
-			"tool's definition. Values of variables, headers and queries are noted as hashes that only your own key can compare, so the\n" +
-			"file can be shared. gauze verify compares; gauze restore brings entries back.\n" +
-			"Servers that come with the project are tried only if they are named as CLIENT/NAME.",
+		Long: "Test the servers and record them in a lock file: the command, the version that ran, the\n" +
+			"names of variables, and a hash of every tool's definition. Values of variables, headers\n" +
+			"and queries are recorded as hashes under a key of your own, so the file can be shared.\n" +
+			"gauze verify compares servers with the file; gauze restore restores their entries.\n\n" +
+			"Servers that belong to the project are started only if you name them as CLIENT/NAME.",
 		Example: "gauze lock\ngauze lock github notes --file team.lock.json",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
@@ -76,18 +76,18 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	out := cmd.OutOrStdout()
 	for _, c := range left {
 		v := c.Verdict()
-		fmt.Fprintf(out, "– %s is left out: %s\n", plaintext.Clean(c.ID()), v.Cause)
+		fmt.Fprintf(out, "– %s not recorded: %s\n", plaintext.Clean(c.ID()), v.Cause)
 	}
 	if len(lock.Servers) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "gauze lock: no server could be noted, and nothing was written; gauze doctor says what is wrong")
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze lock: no server could be recorded; nothing was written. To see what is wrong:\n\n    gauze doctor")
 		return exitStatus(1)
 	}
 	tools := 0
 	for _, s := range lock.Servers {
 		tools += len(s.Tools)
 	}
-	said := fmt.Sprintf("%s with %s noted", plural(len(lock.Servers), "server"), plural(tools, "tool"))
-	if len(names)+len(f.clients) > 0 { // what was not meant stays as it is
+	recorded := fmt.Sprintf("Recorded %s with %s", plaintext.Count(len(lock.Servers), "server"), plaintext.Count(tools, "tool"))
+	if len(names)+len(f.clients) > 0 { // keep the servers that were not chosen
 		lock = old.With(lock)
 	}
 	if err := lock.Check(view.Secrets()); err != nil {
@@ -97,31 +97,31 @@ func (f *lockFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil && !errors.Is(err, backup.ErrSame) {
 		return err
 	}
-	fmt.Fprintf(out, "%s in %s. Later: gauze verify\n", said, plaintext.Clean(f.file))
+	fmt.Fprintf(out, "%s in %s. To compare later:\n\n    gauze verify\n", recorded, plaintext.Clean(f.file))
 	if len(left) > 0 && len(names) > 0 {
 		return exitStatus(1)
 	}
 	return nil
 }
 
-// read reads the lock file; fresh: there need be none.
+// read reads the lock file. With fresh, it may be missing.
 func (f *lockFlags) read(fresh bool) (l fleet.Lock, text []byte, err error) {
 	l, text, err = fleet.OpenLock(f.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && fresh:
 		return l, nil, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return l, nil, fmt.Errorf("there is no %s here; make one with: gauze lock", f.file)
+		return l, nil, fmt.Errorf("no lock file %s; to create it, run: gauze lock", f.file)
 	}
 	return l, text, err
 }
 
-// check tries servers, with a line of progress.
+// check tests servers and shows a line of progress.
 func (f *lockFlags) check(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, named []string) ([]*fleet.Checked, error) {
-	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: askAbout(cmd, named)}, false)
+	return checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, named)}, false)
 }
 
-// checked tries servers side by side, with a line of progress.
+// checked tests servers in parallel and shows a line of progress.
 func checked(cmd *cobra.Command, fl *fleet.Fleet, servers []*fleet.Server, o fleet.CheckOptions, quiet bool) ([]*fleet.Checked, error) {
 	if o.Timeout < 0 {
 		return nil, fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", o.Timeout)

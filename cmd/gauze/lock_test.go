@@ -20,7 +20,7 @@ func TestVerifyReportsChangedValues(t *testing.T) {
 	if status != 1 || !strings.Contains(said, "cursor/a: the value of the variable NODE_OPTIONS changed") {
 		t.Errorf("status %d: %s", status, said)
 	}
-	// A colleague has the lock, and not the key.
+	// A colleague has the lock, but not the key.
 	if err := os.Remove(filepath.Join(p.state, "lock.key")); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestALockIsNotWrittenWithASecretInIt(t *testing.T) {
 	}
 }
 
-// What is printed as JSON may be shown on a terminal, and decodes to what it was.
+// JSON output is safe on a terminal, and decodes to the original.
 func TestJSONShowsNoUnseenCharacter(t *testing.T) {
 	const evil = "a\u009b31m\u202eb\u2066c\u200bd\ufeff\U000e0041"
 	name, err := json.Marshal(evil)

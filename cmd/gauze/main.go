@@ -1,5 +1,5 @@
-// Command gauze wraps MCP servers so that they heal. One file per command;
-// this one is the table.
+// Command gauze wraps MCP servers and keeps them working. Each command has a file of its own; this
+// one has the table of commands.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +19,12 @@ import (
 var version = "dev"
 
 func main() {
-	faultyserver.RunIfAsked() // the demo's server is this binary
+	faultyserver.RunIfAsked() // gauze demo starts this binary as its server
 	os.Exit(execute())
 }
 
-// execute runs the command line and returns the exit status: 2 if gauze could
-// not do what it was asked to, else the command's own.
+// execute runs the command line and returns the exit status: the command's own, or 2 for an error
+// that it did not explain itself.
 func execute() int {
 	cmd, err := commands().ExecuteContextC(context.Background())
 	var status exitStatus
@@ -31,22 +32,25 @@ func execute() int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &status): // explained already
+	case errors.As(err, &status): // the command has explained it
 		return int(status)
 	}
 	fmt.Fprintf(os.Stderr, "%s: %v\n", cmd.CommandPath(), err)
 	if errors.As(err, &wrong) {
+		if strings.Contains(err.Error(), "\n") { // it ends with examples
+			fmt.Fprintln(os.Stderr)
+		}
 		fmt.Fprintf(os.Stderr, "Run '%s --help' for usage.\n", wrong.cmd.CommandPath())
 	}
 	return 2
 }
 
-// commands is the table.
+// commands returns the root command with all others.
 func commands() *cobra.Command {
 	root := &cobra.Command{
 		Use: "gauze",
-		Long: "Gauze heals MCP servers. Put `gauze run --` in front of a server's command in your\n" +
-			"client's configuration, and the server survives crashes, hangs and bad calls.",
+		Long: "Gauze keeps MCP servers working. Put `gauze run --` before a server's command in your\n" +
+			"client's configuration, and its session survives crashes, hangs and invalid calls.",
 		SilenceUsage: true, SilenceErrors: true,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -72,12 +76,19 @@ func commands() *cobra.Command {
 	for _, cmd := range root.Commands() {
 		prepare(cmd)
 	}
+	root.AddCommand(manCommand())
 	return root
 }
 
-// prepare makes what cobra says about arguments a usage error, and answers
+// prepare turns cobra's errors about arguments into usage errors, and adds completions and
 // --help-all.
 func prepare(cmd *cobra.Command) {
+	if strings.Contains(cmd.Use, "SERVER") {
+		cmd.ValidArgsFunction = completeServers
+	}
+	if cmd.Flags().Lookup("client") != nil {
+		cmd.RegisterFlagCompletionFunc("client", completeClients) // fails only if it is done twice
+	}
 	if args := cmd.Args; args != nil {
 		cmd.Args = func(cmd *cobra.Command, words []string) error { return usage(cmd, args(cmd, words)) }
 	}
@@ -94,7 +105,7 @@ func prepare(cmd *cobra.Command) {
 	}
 }
 
-// exitStatus ends the program with a status and without further words.
+// exitStatus is an error that was already explained; it only sets the exit status.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

@@ -17,31 +17,33 @@ import (
 	"github.com/gauze-mcp/gauze/internal/registry"
 )
 
-// mcpFlags are the settings of gauze mcp.
+// mcpFlags are the flags of gauze mcp.
 type mcpFlags struct {
 	allowWrites bool
 	online      bool
 	project     string
 }
 
-// mcpCommand is Gauze as an MCP server, for agents.
+// mcpCommand returns gauze mcp, which serves gauze's tools to agents.
 func mcpCommand() *cobra.Command {
 	f := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve gauze's own tools to agents, over MCP",
-		Long: "Speak MCP on stdin and stdout, for an agent's client to start. Nothing is written, and nothing new is run, without the user's yes\n" +
-			"to exactly what is shown: the client asks them, if it can. Where it cannot, the agent gets the command for the user to type;\n" +
-			"with --allow-writes it may agree itself, by repeating its call with the token it was given.",
+		Long: "Serve MCP on stdin and stdout, for the client of an agent. Before gauze writes a file or\n" +
+			"runs a new command, the user must confirm exactly what is shown, if the client can ask\n" +
+			"them. If it cannot, the agent receives the command for the user to run. With\n" +
+			"--allow-writes the agent may confirm in the user's place, by repeating its call with\n" +
+			"the token that it received.",
 		Example: "gauze mcp\n" +
 			"claude mcp add gauze -- gauze mcp",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.allowWrites, "allow-writes", false, "where the client cannot ask you, let the agent agree to diffs and commands in your place")
-	flags.BoolVar(&f.online, "online", false, "let the agent's searches ask the public registry")
-	flags.StringVar(&f.project, "project", "", "the project whose files are looked at, too (default the folder it is started in)")
+	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let the agent confirm diffs and commands in your place if the client cannot ask you")
+	flags.BoolVar(&f.online, "online", false, "let the agent search the public registry")
+	flags.StringVar(&f.project, "project", "", "`directory` of the project whose files are also read (default: the working directory)")
 	return cmd
 }
 
@@ -51,16 +53,16 @@ func (f *mcpFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if term.IsTerminal(os.Stdin.Fd()) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp speaks MCP on stdin and stdout, and is meant to be started by an agent's client: put it into its configuration, as in\n\n  claude mcp add gauze -- gauze mcp")
+		fmt.Fprintln(cmd.ErrOrStderr(), "gauze mcp serves MCP on stdin and stdout. Add it to the configuration of an agent's client, as in\n\n  claude mcp add gauze -- gauze mcp")
 	}
-	spareMemory()
+	reduceMemory()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	all.Machine = doctor.ThisMachine().Until(ctx)
 	return agenttools.Serve(ctx, os.Stdin, os.Stdout, agenttools.Options{Fleet: all, AllowWrites: f.allowWrites, Online: f.online})
 }
 
-// fleet is this user's, here.
+// fleet returns the servers of this user and project.
 func (f *mcpFlags) fleet() (*fleet.Fleet, error) {
 	all, err := fleet.Here(versionText())
 	if err != nil {
@@ -71,12 +73,12 @@ func (f *mcpFlags) fleet() (*fleet.Fleet, error) {
 			return nil, err
 		}
 		if info, err := os.Stat(all.Home.Project); err != nil || !info.IsDir() {
-			return nil, errors.New("the flag --project: there is no folder " + all.Home.Project)
+			return nil, errors.New("invalid --project: no directory " + all.Home.Project)
 		}
 	}
 	all.Registry = registry.Source{URL: os.Getenv("GAUZE_REGISTRY"), Online: f.online}
 	if all.Gauze, err = ourProgram(""); err != nil {
-		all.Gauze = "gauze" // by its name, wherever it will be
+		all.Gauze = "gauze" // found on the PATH
 	}
 	return all, nil
 }

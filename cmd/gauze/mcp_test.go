@@ -23,7 +23,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver/faultyhttp"
 )
 
-// agentHome is a home with a project in it, for gauze as a process of its own.
+// agentHome is a home directory with a project, for gauze as a separate process.
 type agentHome struct {
 	t   *testing.T
 	dir string
@@ -56,13 +56,13 @@ func (h agentHome) write(name, text string) {
 	}
 }
 
-// program is the test server under another name.
+// program installs the test server under a different name.
 func (h agentHome) program(name string, flags ...string) {
 	path, _, env := faultyserver.Command()
 	h.write(name, fmt.Sprintf("#!/bin/sh\n%s exec '%s' %s\n", strings.Join(env, " "), path, strings.Join(flags, " ")))
 }
 
-// command starts something as this home's user, in the project.
+// command returns a command of this user, in the project.
 func (h agentHome) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = filepath.Join(h.dir, "project")
@@ -70,7 +70,7 @@ func (h agentHome) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// connect is a real client at a server over stdio.
+// connect connects a real client to a server over stdio.
 func connect(t *testing.T, cmd *exec.Cmd, version string, options *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	said := &lockedBuffer{}
@@ -104,8 +104,7 @@ func callTool(t *testing.T, session *mcp.ClientSession, tool string, arguments o
 	return data, text
 }
 
-// From a .mcp.json that no client reads to tools that answer, with nothing but
-// the tools of gauze mcp.
+// The tools of gauze mcp alone turn a .mcp.json that no client can read into working tools.
 func TestAnAgentHealsABrokenProject(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2026-07-28"} {
 		for _, asks := range []bool{true, false} {
@@ -161,7 +160,7 @@ func healABrokenProject(t *testing.T, version string, asks bool) {
 	if data["status"] != "done" {
 		t.Fatalf("%s", text)
 	}
-	if asked != 3 { // to mend the file, to run what is in it, to write what helped
+	if asked != 3 { // to repair the file, to run what is in it, to save what helped
 		t.Errorf("asked %d times", asked)
 	}
 	data, text = agree("check_health", object{"clients": []string{"claude-code"}, "include_project": true})
@@ -203,7 +202,7 @@ func healABrokenProject(t *testing.T, version string, asks bool) {
 	}
 }
 
-// mcpProcess is gauze mcp with its pipes in our hands.
+// mcpProcess is a gauze mcp process with its pipes.
 func mcpProcess(t *testing.T, h agentHome, args ...string) (cmd *exec.Cmd, in io.WriteCloser, out io.Reader, stderr *lockedBuffer) {
 	t.Helper()
 	cmd = h.command("gauze", append([]string{"mcp"}, args...)...)
@@ -232,7 +231,7 @@ const helloAgent = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
-// Whoever pipes a few lines into it gets all answers, and nothing else.
+// A client that pipes a few lines into it gets all responses, and nothing else.
 func TestMCPAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
 	h := newAgentHome(t)
 	h.program("bin/clock")
@@ -269,7 +268,7 @@ func TestMCPAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// Nothing stays of a server that is being tried, however we end.
+// A server that is being tested never outlives gauze.
 func TestMCPLeavesNothingBehind(t *testing.T) {
 	for name, end := range map[string]func(*exec.Cmd, io.Closer){
 		"end of input": func(_ *exec.Cmd, in io.Closer) { in.Close() },
@@ -281,7 +280,7 @@ func TestMCPLeavesNothingBehind(t *testing.T) {
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			// It holds the pipe as long as it lives, says nothing and ignores a polite end.
+			// It holds the pipe while it runs, prints nothing and ignores SIGTERM.
 			h.write("bin/deaf", "#!/bin/sh\ntrap '' TERM\nexec 3>'"+fifo+"'\necho up >&3\nwhile :; do sleep 1; done\n")
 			h.write(".cursor/mcp.json", `{"mcpServers": {"deaf": {"command": "`+h.dir+`/bin/deaf"}}}`)
 			cmd, in, _, _ := mcpProcess(t, h)

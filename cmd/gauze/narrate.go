@@ -17,17 +17,16 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// narrate writes to w what was healed: one line for each thing a person would
-// want to know, nothing for what is usual. A consequence is not repeated after
-// its cause. finish writes the rest, ends it, and returns the code of the
-// trouble that was explained last and lasts.
+// narrate writes to w what gauze did: one line per event that a person should know about, and none
+// for a consequence of a failure that was already explained. finish writes the rest and returns the
+// code of the last failure that was explained and still lasts.
 func narrate(events *event.Stream, w *os.File) (finish func() fault.Code) {
-	heard, stop := events.Subscribe(256)
+	received, stop := events.Subscribe(256)
 	done := make(chan struct{})
-	n := narrator{w: w, color: colourful(w)}
+	n := narrator{w: w, color: useColor(w)}
 	go func() {
 		defer close(done)
-		for e := range heard {
+		for e := range received {
 			n.tell(e)
 		}
 	}()
@@ -40,13 +39,13 @@ func narrate(events *event.Stream, w *os.File) (finish func() fault.Code) {
 	}
 }
 
-// narrator remembers what was said, so that nothing is said twice.
+// narrator remembers what it wrote, so that it does not repeat itself.
 type narrator struct {
 	w        io.Writer
 	color    bool
-	stopping int        // sessions
-	lost     string     // the line about a lost server, until it is clear that no better one follows
-	code     fault.Code // of the trouble that was explained and lasts
+	stopping int        // number of sessions that are stopping
+	lost     string     // line about a lost server, held back in case a better one follows
+	code     fault.Code // of the failure that was explained and still lasts
 }
 
 func (n *narrator) tell(e event.Event) {
@@ -66,10 +65,10 @@ func (n *narrator) tell(e event.Event) {
 		return
 	case event.Died:
 		if n.stopping > 0 {
-			return // it was asked to
+			return // expected
 		}
 		if e.PID == 0 {
-			n.lost = told(e)
+			n.lost = lineFor(e)
 			return
 		}
 	case event.Failed:
@@ -79,7 +78,7 @@ func (n *narrator) tell(e event.Event) {
 	}
 	n.say(n.lost)
 	n.lost = ""
-	n.say(told(e))
+	n.say(lineFor(e))
 }
 
 func (n *narrator) say(line string) {
@@ -88,27 +87,28 @@ func (n *narrator) say(line string) {
 	}
 }
 
-func told(e event.Event) string {
+// lineFor returns the line about an event, or "".
+func lineFor(e event.Event) string {
 	took := e.Took.Round(time.Millisecond)
 	what := strings.TrimSpace(e.Method + " " + e.Tool)
 	switch e.Kind {
 	case event.Died:
-		if e.PID == 0 { // behind a URL: nothing of ours has stopped
-			return "the server is lost: " + e.Detail
+		if e.PID == 0 { // at a URL: no process of ours exited
+			return "lost the connection to the server: " + e.Detail
 		}
-		return fmt.Sprintf("the server stopped after %v: %s", took, e.Detail)
+		return fmt.Sprintf("the server exited after %v: %s", took, e.Detail)
 	case event.Restored:
 		return fmt.Sprintf("the server is back, session restored (generation %d, %v)", e.Generation, took)
 	case event.Waiting:
-		return fmt.Sprintf("next try in %v", took)
+		return fmt.Sprintf("next attempt in %v", took)
 	case event.Opened:
-		return fmt.Sprintf("too many restarts (%s); next try in %v", e.Detail, took)
+		return fmt.Sprintf("too many restarts (%s); next attempt in %v", e.Detail, took)
 	case event.Hung:
-		return "the server hangs and is replaced: " + e.Detail
+		return "replacing the server, which hangs: " + e.Detail
 	case event.Replayed:
-		return fmt.Sprintf("sent again: %s (%s)", what, e.Detail)
+		return fmt.Sprintf("replayed %s (%s)", what, e.Detail)
 	case event.Treating:
-		return "trying another way: " + e.Detail
+		return "trying a fix: " + e.Detail
 	case event.Healed:
 		return "healed the server: " + e.Detail
 	case event.Repaired:
@@ -116,16 +116,16 @@ func told(e event.Event) string {
 	case event.Explained:
 		return fmt.Sprintf("the server rejected %s; added what to change (gauze explain %s)", what, e.Code)
 	case event.Unverified:
-		return fmt.Sprintf("a call of %s passes unchecked: %s", e.Tool, e.Detail)
+		return fmt.Sprintf("sent a call of %s unchecked: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return fmt.Sprintf("answered %s with %s (gauze explain %s)", what, e.Code, e.Code)
 	}
 	return ""
 }
 
-// explained turns the reason a server could not be kept into a message for
-// people, unless narrate has given it, and an exit status.
-func explained(err error, said fault.Code, w *os.File) error {
+// explained writes why the server could not be kept running, unless narrate already did, and returns
+// an exit status. told is the code that narrate explained.
+func explained(err error, told fault.Code, w *os.File) error {
 	var f *fault.Fault
 	if err == nil {
 		return nil
@@ -134,19 +134,18 @@ func explained(err error, said fault.Code, w *os.File) error {
 		fmt.Fprintln(w, fault.LogMark, err)
 		return exitStatus(1)
 	}
-	if f.Code != said {
+	if f.Code != told {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			fmt.Fprintln(w, f.Terminal(colourful(w)))
+			fmt.Fprintln(w, f.Terminal(useColor(w)))
 		}()
 		within(done)
 	}
 	return exitStatus(1)
 }
 
-// within waits for the last output, but not for a reader of our stderr that
-// does not read.
+// within waits half a second for the last output: the reader of our stderr may be stuck.
 func within(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -156,24 +155,23 @@ func within(done <-chan struct{}) bool {
 	}
 }
 
-// serverLog passes the server's stderr on: as it is to a file or a client, but
-// without control characters to a person's terminal.
+// serverLog returns a writer for the server's stderr. On a terminal it removes control characters.
 func serverLog(w *os.File) io.Writer {
 	if term.IsTerminal(w.Fd()) {
-		return harmless{w}
+		return cleaner{w}
 	}
 	return w
 }
 
-type harmless struct{ w io.Writer }
+type cleaner struct{ w io.Writer }
 
-func (h harmless) Write(b []byte) (int, error) {
+func (c cleaner) Write(b []byte) (int, error) {
 	for line := range bytes.Lines(b) {
 		end := ""
 		if bytes.HasSuffix(line, []byte("\n")) {
 			end = "\n"
 		}
-		if _, err := io.WriteString(h.w, plaintext.Clean(string(bytes.TrimRight(line, "\r\n")))+end); err != nil {
+		if _, err := io.WriteString(c.w, plaintext.Clean(string(bytes.TrimRight(line, "\r\n")))+end); err != nil {
 			return 0, err
 		}
 	}

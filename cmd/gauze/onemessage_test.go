@@ -17,8 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Each trouble is one message with one remedy: for the person at the terminal,
-// for the model and for programs.
+// Each failure is one message with one remedy: for the terminal, for the model and for programs.
 func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
 	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="notes"`)
@@ -81,7 +80,7 @@ func TestATroubleIsOneMessageWithOneRemedy(t *testing.T) {
 	}
 }
 
-// settled replaces what differs from run to run.
+// settled replaces what differs between runs.
 func settled(text, url string) string {
 	text = strings.NewReplacer(url, "URL", strings.TrimPrefix(url, "http://"), "HOST").Replace(text)
 	return regexp.MustCompile(`(down for|waited) [0-9.]+m?s`).ReplaceAllString(text, "$1 TIME")

@@ -9,8 +9,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
-// readPolicies reads the policies of tools from a file and then from flags,
-// which win. The file looks like this:
+// readPolicies reads the policies of tools from a file and from flags, which take precedence. An
+// example of the file:
 //
 //	tools:
 //	  render:
@@ -23,7 +23,7 @@ func readPolicies(file string, flags []string) (map[string]proxy.Policy, error) 
 	if file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, fmt.Errorf("reading the policy file: %w", err)
+			return nil, fmt.Errorf("cannot read the policy file: %w", err)
 		}
 		var content struct {
 			Tools map[string]map[string]string `yaml:"tools"`

@@ -8,20 +8,20 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 )
 
-// removeCommand takes servers out of their clients' files.
+// removeCommand returns gauze remove, which removes servers from clients' files.
 func removeCommand() *cobra.Command {
 	var consent consentFlags
 	var clients []string
 	cmd := &cobra.Command{
 		Use:     "remove [flags] SERVER...",
 		Short:   "Remove servers from clients",
-		Long:    "Take the entries of servers out. SERVER is a name, which means it in every client that has one of that name, or CLIENT/NAME.\nThe diff is shown first, and gauze undo brings everything back.",
+		Long:    "Remove servers from the configuration files of clients. SERVER is CLIENT/NAME, or a name, which removes\nthe server from every client that has it. gauze shows the diff first; gauze undo restores the files.",
 		Example: "gauze remove cursor/notes\ngauze remove notes --client cursor,codex",
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return errors.New("no server is named: gauze list shows what there is")
+			return usage(cmd, errors.New("missing SERVER: a name as in gauze list"))
 		}
 		if err := consent.check(); err != nil {
 			return err

@@ -35,17 +35,18 @@ func repairCommand() *cobra.Command {
 			"FILE is a JSON Schema, a tool with its inputSchema, or the response to\n" +
 			"tools/list; - is stdin. Without ARGS, the arguments are read from stdin.",
 		Example: "gauze repair --schema tools.json --tool get_weather '{\"days\": \"5\"}'\n" +
-			"gauze repair --batch calls.jsonl > answers.jsonl",
+			"gauze repair --schema tools.json --tool get_weather < arguments.json",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.schema, "schema", "", "file with the schema, the tool or the tools; - for stdin")
-	flags.StringVar(&f.tool, "tool", "", "name of the tool that the model called")
+	flags.StringVar(&f.schema, "schema", "", "`file` with the schema, the tool or the tools; - for stdin")
+	flags.StringVar(&f.tool, "tool", "", "`name` of the tool that the model called")
 	flags.StringVar(&f.batch, "batch", "", "file of calls, one JSON object per line: id, tool, called,\ntools, schema, args; - for stdin")
-	flags.StringVar(&f.tier, "tier", "told", "silent (only repairs with a single reading) or told (also\n"+
+	flags.StringVar(&f.tier, "tier", "told", "`tier` of repairs: silent (only repairs with a single reading) or told (also\n"+
 		"repairs that are reported to the model). gauze run uses\nsilent for tools that are neither read-only nor idempotent")
-	flags.BoolVar(&f.json, "json", false, "print one line of JSON, as with --batch")
+	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
+	forHarness(flags, "batch")
 	return cmd
 }
 
@@ -65,7 +66,7 @@ func (f *repairFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		_, err = out.Write(answer.line())
 	} else {
-		_, err = io.WriteString(out, answer.show(call.Called, sent, paint(colourful(out))))
+		_, err = io.WriteString(out, answer.show(call.Called, sent, paint(useColor(out))))
 	}
 	if err == nil && answer.Outcome == repair.Refused.String() {
 		return exitStatus(1)

@@ -20,7 +20,7 @@ func (a repairAnswer) show(called, sent string, p paint) string {
 	case repair.Valid.String():
 		b.WriteString(p.green("valid") + ": the arguments are sent unchanged\n")
 	case repair.Repaired.String():
-		b.WriteString(p.green("repaired") + ": the arguments match the schema after " + count(len(a.Changes), "change") + "\n\n")
+		b.WriteString(p.green("repaired") + ": the arguments match the schema after " + plaintext.Count(len(a.Changes), "change") + "\n\n")
 		b.WriteString(showDiff(sent, a.Args, p) + "\n")
 		for _, change := range a.Changes {
 			b.WriteString(showChange(change) + "\n")
@@ -44,13 +44,6 @@ func showChange(c repair.Change) string {
 		return plaintext.Clean(c.String()) + "; reported to the model"
 	}
 	return plaintext.Clean(c.String())
-}
-
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // showDiff returns a diff of two texts with three lines of context.

@@ -6,7 +6,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 )
 
-// restoreCommand brings entries back to what the lock says.
+// restoreCommand returns gauze restore, which restores the entries in a lock file.
 func restoreCommand() *cobra.Command {
 	var f lockFlags
 	var consent consentFlags
@@ -14,9 +14,10 @@ func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [flags] [SERVER...]",
 		Short: "Restore the entries that gauze lock recorded",
-		Long: "Write entries that are missing or changed as the lock has them. Values of variables and headers are kept where they are, and\n" +
-			"referred to by name where they are not: a lock holds none. What is run comes out of the lock file then, so the diff has to be\n" +
-			"seen: --yes is not enough.",
+		Long: "Restore entries that are missing or have changed since gauze lock. Existing values of\n" +
+			"variables and headers are kept; missing ones become references, because a lock file\n" +
+			"contains no values. The lock file then decides what clients run, so you must review the\n" +
+			"diff: --yes does not cover it.",
 		Example: "gauze restore --dry-run\ngauze restore github",
 		Args:    cobra.ArbitraryArgs,
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
-// runFlags are the settings of one run.
+// runFlags are the flags of gauze run.
 //
-// The command reaches for proxy and not for the public package: people run
-// dozens of these, and no part of the MCP SDK must run in them.
+// The command uses package proxy and not the public API: people run dozens of these processes, and
+// none of them should initialize the MCP SDK.
 type runFlags struct {
 	serverFlags
 	statusFile string
@@ -56,28 +56,28 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	o.Stderr = serverLog(os.Stderr)
 	o.Events = event.New()
-	told := func() fault.Code { return "" }
+	finish := func() fault.Code { return "" }
 	if !f.quiet {
-		told = narrate(o.Events, os.Stderr)
+		finish = narrate(o.Events, os.Stderr)
 	}
 	if term.IsTerminal(os.Stdin.Fd()) && !f.quiet {
 		fmt.Fprintln(os.Stderr, "gauze: waiting for an MCP client on stdin. This command belongs in a client's configuration; press Ctrl-C to stop.")
 	}
 	session := proxy.New(o)
 	err = serve(cmd.Context(), session)
-	said := told()
+	told := finish()
 	if f.statusFile != "" {
 		if err := writeStatus(f.statusFile, session); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)
 		}
 	}
-	return explained(err, said, os.Stderr)
+	return explained(err, told, os.Stderr)
 }
 
-// serve runs the session on our stdio. The first signal stops it in order; the
-// second ends gauze immediately, and the server with it.
+// serve runs the session on our stdin and stdout. The first signal stops it gracefully; the second
+// ends gauze, and the server with it, immediately.
 func serve(ctx context.Context, session *proxy.Session) error {
-	signal.Ignore(syscall.SIGPIPE) // a client that is gone must not keep us from cleaning up
+	signal.Ignore(syscall.SIGPIPE) // clean up even if the client is gone
 	ctx, release := untilSignal(ctx, func() { os.Exit(int(interrupted)) })
 	defer release()
 	defer context.AfterFunc(ctx, session.Hurry)()

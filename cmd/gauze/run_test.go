@@ -16,10 +16,9 @@ import (
 	"time"
 )
 
-// The faults that end gauze itself, with gauze as a process of its own.
+// Faults that end gauze itself, with gauze as a separate process.
 
-// family are all processes below gauze: the server, what that started, and
-// the guard.
+// family returns all descendants of gauze: the server, its children, and the guard.
 func (w *wrapped) family() (pids []int) {
 	w.t.Helper()
 	parents := map[int]int{}
@@ -47,7 +46,7 @@ func (w *wrapped) family() (pids []int) {
 	return pids
 }
 
-// statOf is /proc/PID/stat from the state on; nil if there is no such process.
+// statOf returns the fields of /proc/PID/stat from the state on, or nil if the process is gone.
 func statOf(pid int) []string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -56,13 +55,13 @@ func statOf(pid int) []string {
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
 
-// running: a zombie is not, only its parent can do anything about it.
+// running reports whether a process is running. A zombie is not.
 func running(pid int) bool {
 	fields := statOf(pid)
 	return len(fields) > 0 && fields[0] != "Z" && fields[0] != "X"
 }
 
-// wantGone waits until none of these processes is there.
+// wantGone waits until all of these processes are gone.
 func (w *wrapped) wantGone(pids []int) {
 	w.t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
@@ -108,6 +107,20 @@ func TestFaultP23StopLadder(t *testing.T) {
 		w.wantEnd(0)
 		w.wantGone(pids)
 	})
+}
+
+// The first signal gives the server time to exit; the second ends gauze immediately.
+func TestASecondSignalEndsRun(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	w := wrap(t, "sh", "-c", `trap 'echo TERM >>"$0"' TERM; echo READY >>"$0"; while :; do sleep 0.1; done`, log)
+	untilFile(t, log, "READY\n")
+	pids := w.family()
+	w.cmd.Process.Signal(syscall.SIGTERM)
+	untilFile(t, log, "READY\nTERM\n")
+	w.cmd.Process.Signal(syscall.SIGTERM)
+	w.wantEnd(int(interrupted))
+	w.wantGone(pids)
 }
 
 // stopServer sends SIGSTOP to the server.
@@ -212,15 +225,13 @@ func TestFaultP25GauzeIsKilled(t *testing.T) {
 	})
 }
 
-// A client that keeps our stdout and does not read it must not keep us.
-// The server's first act is to kill gauze, which has not even returned from
-// starting it.
+// The server kills gauze before gauze has returned from starting it.
 func TestFaultP25GauzeIsKilledWhileItStartsTheServer(t *testing.T) {
 	for range 10 {
 		file := filepath.Join(t.TempDir(), "pid")
 		w := wrap(t, "sh", "-c", `kill -9 $PPID; echo $$ >"$0.new" && mv "$0.new" "$0"; while :; do sleep 0.1; done`, file)
 		w.cmd.Wait()
-		// Whether it got as far as the file or not, it must be gone.
+		// Whether it wrote the file or not, it must be gone.
 		if data, err := os.ReadFile(file); err == nil {
 			pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
 			if err != nil {
@@ -241,7 +252,7 @@ func TestFaultH09ClientNeverReads(t *testing.T) {
 			w := wrap(t, "faultyserver", "-ignore-eof").initialize()
 			pids := w.family()
 			w.call("big", `{"n":1000000}`)
-			if _, err := w.out.ReadByte(); err != nil { // it begins, and there is no room for all of it
+			if _, err := w.out.ReadByte(); err != nil { // the response has begun, and does not fit into the pipe
 				t.Fatal(err)
 			}
 			leave(w)

@@ -11,8 +11,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/faultyserver"
 )
 
-// The binary under test is this one: as gauze, as the faulty server, or as
-// the tests.
+// TestMain makes the test binary also act as gauze and as the test servers.
 func TestMain(m *testing.M) {
 	faultyserver.RunIfAsked()
 	testscript.Main(m, map[string]func(){
@@ -29,7 +28,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a race build would otherwise take a second to exit
 			env.Setenv("GAUZE_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			gauze, err := exec.LookPath("gauze")
-			env.Setenv("GAUZE_BIN", gauze) // ours lies in a folder for temporary files
+			env.Setenv("GAUZE_BIN", gauze) // the test binary is in a temporary directory
 			return err
 		},
 	})

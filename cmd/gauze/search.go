@@ -16,7 +16,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/shell"
 )
 
-// searchFlags are the settings of gauze search.
+// searchFlags are the flags of gauze search.
 type searchFlags struct {
 	registry string
 	limit    int
@@ -24,16 +24,18 @@ type searchFlags struct {
 	json     bool
 }
 
-// searchCommand finds servers in the public registry.
+// searchCommand returns gauze search, which finds servers in the public registry.
 func searchCommand() *cobra.Command {
 	f := &searchFlags{}
 	cmd := &cobra.Command{
 		Use:   "search WORDS...",
 		Short: "Find MCP servers and how to add them",
-		Long: "Look for servers in the official MCP registry, or another that speaks its API (--registry, GAUZE_REGISTRY). Only the words are\n" +
-			"sent. Answers are kept for a day; --offline asks nobody and looks through what is kept. Nothing is installed or started, and\n" +
-			"nobody has checked what the registry says: it is the publishers' own.\n" +
-			"Exit status: 0 if something was found, 1 if nothing was or the registry cannot be reached, 2 for a mistake in the command line.",
+		Long: "Search the official MCP registry, or a different one with the same API (--registry,\n" +
+			"GAUZE_REGISTRY). Only WORDS are sent. Responses are cached for a day; --offline searches\n" +
+			"the cache only. Nothing is installed or started. Descriptions come from the publishers\n" +
+			"and are not verified.\n\n" +
+			"Exit status: 0 if a server was found, 1 if none was or the registry cannot be reached,\n" +
+			"2 for invalid usage.",
 		Example: "gauze search airtable\n" +
 			"gauze search google drive --limit 3\n" +
 			"gauze search weather --json",
@@ -41,10 +43,10 @@ func searchCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.registry, "registry", "", "address of the registry (default that in GAUZE_REGISTRY, or "+registry.Official+")")
-	flags.IntVar(&f.limit, "limit", 10, "the most servers to show")
-	flags.BoolVar(&f.offline, "offline", false, "ask nobody, look only through answers kept from before")
-	flags.BoolVar(&f.json, "json", false, "everything that is known, as JSON")
+	flags.StringVar(&f.registry, "registry", "", "`URL` of the registry (default: $GAUZE_REGISTRY, or "+registry.Official+")")
+	flags.IntVar(&f.limit, "limit", 10, "maximum `number` of servers to show")
+	flags.BoolVar(&f.offline, "offline", false, "search cached responses only")
+	flags.BoolVar(&f.json, "json", false, "print all details as JSON")
 	return cmd
 }
 
@@ -66,14 +68,14 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 	case ctx.Err() != nil:
 		return interrupted
 	case err != nil:
-		fmt.Fprintf(cmd.ErrOrStderr(), "gauze search: %v\nWhat was found before can be searched without it: gauze search --offline %s\n", err, redact.Quote(strings.Join(args, " ")))
+		fmt.Fprintf(cmd.ErrOrStderr(), "gauze search: %v\nTo search cached responses:\n\n    gauze search --offline %s\n", err, redact.Quote(strings.Join(args, " ")))
 		return exitStatus(1)
 	}
 	out := cmd.OutOrStdout()
 	if f.json {
 		_, err = out.Write(jsonLine(searchedOf(found)))
 	} else {
-		_, err = io.WriteString(out, showFound(found, strings.Join(args, " "), f.offline, paint(colourful(out))))
+		_, err = io.WriteString(out, showFound(found, strings.Join(args, " "), f.offline, paint(useColor(out))))
 	}
 	if err == nil && len(found.Servers) == 0 {
 		return exitStatus(1)
@@ -81,25 +83,25 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// check refuses what cannot be meant, and what must not be sent to anybody.
+// check rejects invalid flags, and words that must not be sent, because they look like a key.
 func (f *searchFlags) check(args []string) error {
 	words := strings.Join(args, " ")
 	switch {
 	case strings.TrimSpace(words) == "":
-		return errors.New("nothing to look for: name a word or two, as in `gauze search airtable`")
+		return errors.New("missing WORDS, as in: gauze search airtable")
 	case redact.Text(words) != words:
-		return errors.New("this looks like a key and not like words to search for; it was not sent to anybody")
+		return errors.New("the words look like a secret key; they were not sent")
 	case f.limit < 1 || f.limit > 100:
 		return fmt.Errorf("invalid --limit %d: must be between 1 and 100", f.limit)
 	}
 	return nil
 }
 
-// searched is the answer for programs.
+// searched is the output of --json.
 type searched struct {
 	Servers []searchedServer `json:"servers"`
-	Kept    string           `json:"kept,omitempty"`    // from kept answers alone, the oldest of this day
-	Trouble string           `json:"trouble,omitempty"` // why the registry could not be asked
+	Kept    string           `json:"kept,omitempty"`    // date of the oldest response, if all came from the cache
+	Trouble string           `json:"trouble,omitempty"` // why the registry could not be reached
 }
 
 type searchedServer struct {
@@ -135,7 +137,7 @@ func searchedOf(found registry.Found) searched {
 	return s
 }
 
-// showFound is for people: what it is, what it needs, what to type next.
+// showFound formats servers for a terminal: what each is, what it requires, how to add it.
 func showFound(found registry.Found, words string, offline bool, p paint) string {
 	var b strings.Builder
 	for _, server := range found.Servers {
@@ -144,15 +146,15 @@ func showFound(found registry.Found, words string, offline bool, p paint) string
 	switch {
 	case len(found.Servers) > 0:
 	case offline && found.Kept.IsZero():
-		b.WriteString("Nothing is kept from earlier searches: search without --offline once.\n")
+		b.WriteString("The cache is empty. Search once without --offline.\n")
 	default:
-		fmt.Fprintf(&b, "No server found for %s. The registry knows servers by their names: try one word of it.\n", redact.Quote(words))
+		fmt.Fprintf(&b, "No server found for %s. The registry searches names only; try a single word of the name.\n", redact.Quote(words))
 	}
 	if found.Trouble != nil {
-		fmt.Fprintf(&b, "This may not be all: %v.\n", found.Trouble)
+		fmt.Fprintf(&b, "The list may be incomplete: %v.\n", found.Trouble)
 	}
 	if !found.Kept.IsZero() {
-		fmt.Fprintf(&b, "From answers kept on this machine since %s.\n", found.Kept.Format("2 January 2006"))
+		fmt.Fprintf(&b, "From responses cached on %s.\n", found.Kept.Format("2 January 2006"))
 	}
 	return b.String()
 }
@@ -165,42 +167,42 @@ func showServer(b *strings.Builder, server registry.Server, p paint) {
 	fmt.Fprintf(b, "\n  %s\n", server.About)
 	required, optional := needs(server)
 	for _, v := range required {
-		fmt.Fprintf(b, "  needs %s%s\n", p.in("1", v.Name), p.in("2", aboutVariable(v)))
+		fmt.Fprintf(b, "  requires %s%s\n", p.in("1", v.Name), p.in("2", aboutVariable(v)))
 	}
 	const few = 6
 	if n := len(optional); n > few {
 		optional = append(optional[:few], fmt.Sprintf("%d more", n-few))
 	}
 	if len(optional) > 0 {
-		fmt.Fprintf(b, "  %s\n", p.in("2", "takes "+strings.Join(optional, ", ")))
+		fmt.Fprintf(b, "  %s\n", p.in("2", "optional: "+strings.Join(optional, ", ")))
 	}
 	for _, way := range server.Ways {
 		fmt.Fprintf(b, "    %s\n", p.in("36", addLine(server, way)))
 		if args := argumentsOf(way); args != "" {
-			fmt.Fprintf(b, "      %s\n", p.in("2", "its publisher starts it with: "+args))
+			fmt.Fprintf(b, "      %s\n", p.in("2", "arguments used by its publisher: "+args))
 		}
 	}
 	if len(server.Ways) == 0 {
-		b.WriteString("    no way that Gauze can start it or reach it\n")
+		b.WriteString("    gauze supports none of its packages and transports\n")
 	}
 	b.WriteString("\n")
 }
 
-// needs are the variables and headers a server must be told, and the names of those it may be told, over all its ways.
+// needs returns the variables and headers that a server requires, and the names of optional ones.
 func needs(server registry.Server) (required []registry.Variable, optional []string) {
 	var all []registry.Variable
 	for _, way := range server.Ways {
 		all = slices.Concat(all, way.Env, way.Headers)
 	}
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, v := range registry.Required(all) {
-		if !told[v.Name] {
-			required, told[v.Name] = append(required, v), true
+		if !seen[v.Name] {
+			required, seen[v.Name] = append(required, v), true
 		}
 	}
 	for _, v := range all {
-		if !told[v.Name] {
-			optional, told[v.Name] = append(optional, v.Name), true
+		if !seen[v.Name] {
+			optional, seen[v.Name] = append(optional, v.Name), true
 		}
 	}
 	return required, optional
@@ -222,7 +224,7 @@ func aboutVariable(v registry.Variable) (about string) {
 	return about
 }
 
-// argumentsOf are the arguments of a package that are fixed or have to be given.
+// argumentsOf returns the arguments of a package that are fixed or required.
 func argumentsOf(way registry.Facts) string {
 	var shown []string
 	for _, arg := range way.Args {
@@ -236,7 +238,7 @@ func argumentsOf(way registry.Facts) string {
 	return strings.Join(shown, " ")
 }
 
-// dashed is the name of an argument if it is written on the command line, too.
+// dashed returns the name of a flag, or "" for a positional argument.
 func dashed(name string) string {
 	if strings.HasPrefix(name, "-") {
 		return name
@@ -244,7 +246,7 @@ func dashed(name string) string {
 	return ""
 }
 
-// addLine is what a person types next. All of it is checked to be harmless to a shell.
+// addLine returns the command that adds a server. Every part of it is safe in a shell.
 func addLine(server registry.Server, way registry.Facts) string {
 	line := "gauze add " + server.Short() + " " + shell.Here().Quote(way.Package())
 	for _, v := range registry.Required(way.Env) {

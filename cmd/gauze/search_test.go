@@ -15,7 +15,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/registry"
 )
 
-// someServers is what the registry of these tests knows. The last entry means harm.
+// someServers are the servers of the test registry. The last one is malicious.
 const someServers = `[
 	{"server":{"name":"io.github.alice/tables-mcp-server","description":"Read and write tables","version":"1.9.5","packages":[
 		{"registryType":"npm","identifier":"tables-mcp-server","version":"1.9.5","transport":{"type":"stdio"},
@@ -74,7 +74,7 @@ func TestSearchScripts(t *testing.T) {
 	})
 }
 
-// What a person pastes into a shell does what it says and nothing else.
+// A command that a user pastes into a shell does only what it shows.
 func TestTheLineToTypeIsHarmless(t *testing.T) {
 	source := registry.Source{URL: registryServer(t).URL, Dir: t.TempDir(), Online: true}
 	found, err := source.Search(t.Context(), []string{"evil", "tables"}, 10)

@@ -22,7 +22,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// serveFlags are the settings of the HTTP front, and of the server behind it.
+// serveFlags are the flags of gauze serve.
 type serveFlags struct {
 	serverFlags
 	front      gateway.Options
@@ -113,25 +113,25 @@ func (f *serveFlags) serve(cmd *cobra.Command, args []string) error {
 	defer listener.Close()
 	var own ownTokens
 	if len(front.Tokens) == 0 && !f.noToken {
-		// Not before: a token that is created now is shown only once.
+		// Create a token only now: it is shown once.
 		if own, err = keptTokens(); err != nil {
 			return err
 		}
 		front.Tokens = own.all
 	}
-	told := func() fault.Code { return "" }
+	finish := func() fault.Code { return "" }
 	if !f.quiet {
-		told = narrate(o.Events, os.Stderr)
+		finish = narrate(o.Events, os.Stderr)
 	}
 	g := gateway.New(front, listener.Addr())
-	// Whoever starts us waits for this line, so it is not subject to --quiet.
+	// Programs that start gauze wait for this line, so --quiet does not suppress it.
 	url := "http://" + listener.Addr().String() + gateway.Path
 	fmt.Fprintln(os.Stderr, "gauze: listening on", url)
 	if own.file != "" {
 		own.announce(os.Stdout, os.Stderr, f.Name, url)
 	}
 	err = serveUntilSignal(cmd.Context(), g, listener)
-	told()
+	finish()
 	if f.statusFile != "" {
 		if err := writeGatewayStatus(f.statusFile, g); err != nil {
 			fmt.Fprintln(os.Stderr, "gauze:", err)
@@ -165,8 +165,8 @@ func (f *serveFlags) checkFront(cmd *cobra.Command) error {
 	return nil
 }
 
-// open listens. An address that other machines can reach requires a token that
-// the user chose.
+// open starts to listen. An address that other machines can reach requires a token that the user
+// chose.
 func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
@@ -177,12 +177,13 @@ func (f *serveFlags) open(chosen bool) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; --listen takes another address, port 0 means any", f.listen, errors.Unwrap(err))
+		return nil, fmt.Errorf("cannot listen on %s: %w; set a different address with --listen (port 0 for any free port)", f.listen, errors.Unwrap(err))
 	}
 	return listener, nil
 }
 
-// loopback: a name other than localhost may resolve to anything.
+// loopback reports whether host is on the loopback interface. A name other than localhost may
+// resolve to any address.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -191,7 +192,7 @@ func loopback(host string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// resolvable reports whether the server's command is there.
+// resolvable returns an error if the server's command does not exist.
 func resolvable(spec launch.Spec) error {
 	command := spec.Command
 	if spec.Dir != "" && !filepath.IsAbs(command) && strings.ContainsRune(command, filepath.Separator) {

@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// served is gauze serve as a process of its own.
+// served is a gauze serve process.
 type served struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -69,7 +69,7 @@ func startServeIn(t *testing.T, state string, args ...string) *served {
 	return s
 }
 
-// stop ends gauze serve and returns what it said on stderr since it listened.
+// stop ends gauze serve and returns its stderr since it listened.
 func (s *served) stop() string {
 	s.t.Helper()
 	s.cmd.Process.Signal(syscall.SIGTERM)
@@ -88,7 +88,7 @@ func (s *served) post(session, body string) (status int, answer string, header h
 	return response.StatusCode, string(text), response.Header
 }
 
-// open posts and returns as soon as the answer begins.
+// open posts and returns as soon as the response begins.
 func (s *served) open(session, body string) *http.Response {
 	s.t.Helper()
 	r, err := http.NewRequest("POST", s.url, strings.NewReader(body))
@@ -142,13 +142,13 @@ func TestServeAnswersAndStopsInOrder(t *testing.T) {
 func TestASecondSignalHurries(t *testing.T) {
 	s := startServe(t, "--drain", "10m", "--", "faultyserver")
 	response := s.open(s.initialize(), `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":1},"name":"progress","arguments":{"n":-1,"interval_ms":10}}}`)
-	defer response.Body.Close() // its first bytes are here: the call runs
+	defer response.Body.Close() // its first bytes have arrived: the call is running
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp")
 	for {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
-			break // the signal was taken: nobody new is
+			break // the signal has arrived: no new connections
 		}
 		conn.Close()
 	}
@@ -180,7 +180,7 @@ func TestServeDoesNotTellItsToken(t *testing.T) {
 	}
 }
 
-// peakRSS returns the most memory the process has had, in bytes.
+// peakRSS returns the peak memory of the process in bytes.
 func (s *served) peakRSS() int {
 	s.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
@@ -239,7 +239,7 @@ func TestUnfinishedBodiesCostLittleAndKeepNobodyOut(t *testing.T) {
 	serveOne() // while those that were accepted are held
 	peak := s.peakRSS()
 	t.Logf("gauze serve used %d MiB", peak>>20)
-	if peak > 400<<20 && !raceEnabled { // the race detector has memory of its own
+	if peak > 400<<20 && !raceEnabled { // the race detector needs more memory
 		t.Errorf("gauze serve used %d MiB, want at most 400", peak>>20)
 	}
 }

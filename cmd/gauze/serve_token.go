@@ -38,7 +38,7 @@ func (f *serveFlags) chosenTokens() ([]string, error) {
 	return nil, nil
 }
 
-// readTokens reads a file with one token a line.
+// readTokens reads a file with one token per line.
 func readTokens(path string) (tokens []string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -63,12 +63,12 @@ func readTokens(path string) (tokens []string, err error) {
 		return nil, fmt.Errorf("cannot read the token file: %w", err)
 	}
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("there is no token in %s: it must have one a line, each of at least 20 random characters", path)
+		return nil, fmt.Errorf("no token in %s: it must have one per line, each of at least 20 random characters", path)
 	}
 	return tokens, nil
 }
 
-// checkMode refuses a file that other users can read. Windows has no such bits.
+// checkMode rejects a file that other users can read, except on Windows, which has no mode bits.
 func checkMode(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -85,14 +85,14 @@ func checkMode(file *os.File) error {
 // low: it accepts about 20 random characters.
 const minTokenBits = 64
 
-// checkToken refuses a token that can be guessed. It never shows the token.
+// checkToken rejects a token that can be guessed. It never shows the token.
 func checkToken(token, what string) error {
 	if strings.ContainsAny(token, " \t") {
 		return fmt.Errorf("%s contains spaces", what)
 	}
 	if tokenBits(token) < minTokenBits {
 		return fmt.Errorf("%s is too easy to guess: it must have at least 20 random characters. Create one with\n\n  openssl rand -hex 32\n\n"+
-			"or without --token-env and --token-file gauze creates one", what)
+			"or omit --token-env and --token-file, and gauze creates one", what)
 	}
 	return nil
 }
@@ -123,15 +123,14 @@ func continues(three string) bool {
 	return step >= -1 && step <= 1 && step == int(three[1])-int(three[0])
 }
 
-// ownTokens are those that gauze keeps in its state directory. There is one,
-// unless the user added more.
+// ownTokens are the tokens in the state directory of gauze: one, unless the user added more.
 type ownTokens struct {
 	all  []string
 	file string
 	new  bool // gauze created the file just now
 }
 
-// keptTokens reads our own tokens, and creates one first if there is none.
+// keptTokens reads the tokens in the state directory, after creating one if there is none.
 func keptTokens() (t ownTokens, err error) {
 	dir, err := backup.StateDir()
 	if err != nil {
@@ -154,7 +153,7 @@ func createToken(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	// Another gauze may start at the same time: the file appears whole or not.
+	// Another gauze may start at the same time, so the file must appear with its content.
 	file, err := os.CreateTemp(filepath.Dir(path), ".serve-token-*") // mode 0600
 	if err != nil {
 		return err
@@ -173,8 +172,8 @@ func createToken(path string) error {
 	return err
 }
 
-// announce tells the user how clients get in. A new token is shown once, on
-// stdout, as an entry to paste into a client's configuration.
+// announce shows how clients authenticate. It shows a new token once, on stdout, as an entry to
+// paste into a client's configuration.
 func (t ownTokens) announce(stdout, stderr io.Writer, name, url string) {
 	if !t.new {
 		fmt.Fprintf(stderr, "gauze: clients must send the token in %s as Authorization: Bearer TOKEN\n", t.file)

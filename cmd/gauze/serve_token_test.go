@@ -75,8 +75,7 @@ func TestWithoutATokenTheGuardStays(t *testing.T) {
 	}
 }
 
-// runUntilListening runs gauze serve, which has to fail, and returns what it
-// said. If it listens instead, the test fails.
+// runUntilListening runs gauze serve, which must fail, and returns its output.
 func runUntilListening(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
@@ -163,7 +162,7 @@ func TestServeRefusesWhatDoesNotProtect(t *testing.T) {
 		"a weak file":          {[]string{"--token-file", file("weak", goodToken+"\npasswordpassword\n", 0o600)}, "weak, line 2, is too easy to guess"},
 		"a file for the group": {[]string{"--token-file", file("group", goodToken, 0o640)}, "chmod 600 " + dir},
 		"a file for everybody": {[]string{"--token-file", file("all", goodToken, 0o644)}, "(mode 0644)"},
-		"an empty file":        {[]string{"--token-file", file("empty", "\n", 0o600)}, "there is no token in"},
+		"an empty file":        {[]string{"--token-file", file("empty", "\n", 0o600)}, "no token in"},
 		"no file":              {[]string{"--token-file", filepath.Join(dir, "none")}, "cannot read the token file"},
 		"two sources":          {[]string{"--token-file", "x", "--token-env", "WEAK"}, "cannot be combined"},
 		"a token and no token": {[]string{"--no-token", "--token-env", "WEAK"}, "cannot be combined"},

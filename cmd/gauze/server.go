@@ -16,8 +16,8 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// serverFlags are what a user can say about the server behind us and how it
-// is kept, whichever way its clients reach us.
+// serverFlags are the flags about the server and its supervision, which gauze run and gauze serve
+// share.
 type serverFlags struct {
 	proxy.Options
 	headers        []string
@@ -52,22 +52,22 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Name, "name", "", "`name` of the server in messages (default: its command line or URL)")
 }
 
-// addServer adds what says which server is meant.
+// addServer adds the flags that identify the server.
 func (f *serverFlags) addServer(flags *pflag.FlagSet) {
-	flags.SetInterspersed(false) // what follows the command is the command's
+	flags.SetInterspersed(false) // arguments after the command are the command's
 	flags.StringVar(&f.Spec.URL, "url", "", "`URL` of a server to connect to, instead of a command")
 	flags.StringArrayVar(&f.headers, "header", nil, "`header` for every request to the URL, as 'Name: value' (repeatable)")
 	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "header whose value comes from a variable, as `Name=VARIABLE` (repeatable)")
 	flags.StringVar(&f.Spec.Dir, "cwd", "", "working `directory` of the server")
 }
 
-// options returns what the flags and the command after the dashes say.
-// command is the name of the gauze command, for examples.
+// options returns the options that the flags and args, the command of the server, select. command is
+// the name of the gauze command, for examples.
 func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []string) (o proxy.Options, err error) {
 	if err := f.check(flags); err != nil {
 		return o, err
 	}
-	spareMemory()
+	reduceMemory()
 	o = f.Options
 	if o.Spec, err = f.spec(command, args); err != nil {
 		return o, err
@@ -92,31 +92,31 @@ func (f *serverFlags) options(command string, flags *pflag.FlagSet, args []strin
 	return o, nil
 }
 
-// spareMemory trades a little work for memory: people run dozens of us.
-func spareMemory() {
+// reduceMemory trades CPU time for memory: people run dozens of these processes.
+func reduceMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
 }
 
-// spec is the server: a command or a URL, and not both.
+// spec returns the server: a command or a URL.
 func (f *serverFlags) spec(command string, args []string) (spec launch.Spec, err error) {
 	spec = f.Spec
 	switch {
 	case spec.URL != "" && len(args) > 0:
-		return spec, fmt.Errorf("both --url and the command %q are given; use one of them", redact.Quote(args[0]))
+		return spec, fmt.Errorf("--url cannot be combined with a command (%q)", redact.Quote(args[0]))
 	case spec.URL == "" && len(f.headers)+len(f.headersFromEnv) > 0:
-		return spec, errors.New("--header and --header-env require --url; give a command its settings as environment variables")
+		return spec, errors.New("--header and --header-env require --url; configure a command with environment variables")
 	case spec.URL == "" && len(args) == 0:
-		return spec, fmt.Errorf("no server to %[1]s: give its command after two dashes, or its URL:\n"+
+		return spec, fmt.Errorf("missing COMMAND: pass the server's command after two dashes, or its URL:\n"+
 			"  gauze %[1]s -- npx -y @modelcontextprotocol/server-everything\n  gauze %[1]s --url https://example.com/mcp", command)
 	case spec.URL == "" && args[0] == "":
-		return spec, errors.New("the server's command is empty")
+		return spec, errors.New("invalid COMMAND: it is empty")
 	case spec.URL == "":
 		spec.Command, spec.Args = args[0], args[1:]
 		return spec, nil
 	case spec.Dir != "":
-		return spec, errors.New("--cwd cannot be used with --url: the server runs elsewhere")
+		return spec, errors.New("--cwd cannot be combined with --url")
 	}
 	if err := launch.CheckURL(spec.URL); err != nil {
 		return spec, fmt.Errorf("invalid --url: %w", err)

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// untilSignal returns a context that ends at the first signal to stop, and
-// calls again for every later one. Ctrl-C, SIGTERM and a hangup are such
-// signals, unless gauze was started with nohup.
+// untilSignal returns a context that is cancelled by the first SIGINT, SIGTERM or, unless gauze was
+// started with nohup, SIGHUP. It calls again for every later one.
 func untilSignal(parent context.Context, again func()) (ctx context.Context, release func()) {
 	ctx, stop := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

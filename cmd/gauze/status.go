@@ -15,15 +15,15 @@ import (
 	"github.com/gauze-mcp/gauze/internal/proxy"
 )
 
-// status is what --status-file holds.
+// status is the content of the --status-file of gauze run.
 type status struct {
 	State      string          `json:"state"`
 	Restarts   int             `json:"restarts"`
 	Recoveries int             `json:"recoveries"`
 	Replays    uint64          `json:"replays"`
 	Unknowns   uint64          `json:"unknowns"`
-	RecoveryMS []float64       `json:"recovery_ms"` // from a death to a restored session
-	StartMS    []float64       `json:"start_ms"`    // of these, the server's own start
+	RecoveryMS []float64       `json:"recovery_ms"` // from the exit of the server to the restored session
+	StartMS    []float64       `json:"start_ms"`    // part of it that the server took to start
 	Calls      proxy.Counters  `json:"calls"`
 	Health     health.Snapshot `json:"health"`
 }
@@ -41,9 +41,9 @@ func writeStatus(file string, session *proxy.Session) error {
 	return writeJSON(file, s)
 }
 
-// gatewayStatus is what it holds for gauze serve.
+// gatewayStatus is the content of the --status-file of gauze serve.
 type gatewayStatus struct {
-	Sessions uint64         `json:"sessions"` // over all time
+	Sessions uint64         `json:"sessions"` // since the start
 	Replays  uint64         `json:"replays"`
 	Unknowns uint64         `json:"unknowns"`
 	Calls    proxy.Counters `json:"calls"`
@@ -60,20 +60,20 @@ func writeJSON(file string, s any) error {
 		return err
 	}
 	if err := replaceFile(file, append(text, '\n')); err != nil {
-		return fmt.Errorf("writing the status: %w", err)
+		return fmt.Errorf("cannot write the status file: %w", err)
 	}
 	return nil
 }
 
-// replaceFile puts a new file of mode 0600 in the place of a regular file or of none. It opens
-// nothing that is there: a symbolic link could lead anywhere, and a pipe could block.
+// replaceFile creates a file of mode 0600, or replaces a regular file. It never opens an existing
+// file: a symbolic link could lead anywhere, and a pipe could block.
 func replaceFile(path string, content []byte) error {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return fmt.Errorf("%s is a symbolic link; name the file it leads to", path)
+		return fmt.Errorf("%s is a symbolic link; use the path of its target", path)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file", path)
 	}

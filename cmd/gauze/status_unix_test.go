@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A pipe without a reader would block whoever opens it.
+// Opening a pipe without a reader would block.
 func TestStatusFileDoesNotOpenAPipe(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "status.json"), 0o600); err != nil {

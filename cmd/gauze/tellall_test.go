@@ -15,12 +15,12 @@ import (
 	"strings"
 )
 
-// tellall is a server that repeats every secret it was given, in every place a server has words for.
+// tellall is a server that repeats every secret it was given, wherever a server can send text.
 
 // canaryPattern finds canaries in what a server was given; see canaryCage.
 var canaryPattern = regexp.MustCompile(`kN[0-9]{3}q[0-9a-f]{6}W(?:\+/"=é)?`)
 
-// tellAll is its main. With TELLALL=fail it prints all it knows on stderr and ends.
+// tellAll is its main function. With TELLALL=fail it prints everything to stderr and exits.
 func tellAll(argv []string, in io.Reader, out, stderr io.Writer) int {
 	given := ""
 	for _, word := range append(slices.Clone(argv), os.Environ()...) {
@@ -44,7 +44,7 @@ func tellAll(argv []string, in io.Reader, out, stderr io.Writer) int {
 	return 0
 }
 
-// tellAllOverHTTP is the same behind a URL.
+// tellAllOverHTTP is the same server over HTTP.
 func tellAllOverHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	given := r.URL.String() + "\n" + r.URL.RawQuery + "\n"
@@ -67,7 +67,7 @@ func tellAllOverHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(answer)
 }
 
-// repeated are values as programs repeat them.
+// repeated returns values in the encodings that programs use.
 func repeated(values []string) (all []string) {
 	for _, v := range values {
 		quoted, _ := json.Marshal(v)

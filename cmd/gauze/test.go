@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"time"
@@ -14,60 +15,65 @@ import (
 	"github.com/gauze-mcp/gauze/internal/doctor"
 	"github.com/gauze-mcp/gauze/internal/fleet"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/probe"
 	"github.com/gauze-mcp/gauze/internal/redact"
+	"github.com/gauze-mcp/gauze/internal/shell"
 	"github.com/gauze-mcp/gauze/internal/upstream"
 )
 
-// testFlags are the settings of gauze test.
+// testFlags are the flags of gauze test.
 type testFlags struct {
-	server  serverFlags // for --url, --header and the rest of a server
+	server  serverFlags // --url, --header and the like
 	timeout time.Duration
 	heal    bool
 	json    bool
 }
 
-// testCommand tries one server and says how far it gets.
+// testCommand returns gauze test, which tests one server.
 func testCommand() *cobra.Command {
 	f := &testFlags{}
 	cmd := &cobra.Command{
-		Use:   "test [flags] -- COMMAND [ARGS...]",
+		Use:   "test [flags] SERVER | URL | -- COMMAND [ARGS...]",
 		Short: "Test an MCP server, and explain why it fails",
-		Long: "Start COMMAND, or reach the server at a URL, open a session and list its tools, and say how far that went. If it fails, say\n" +
-			"what is wrong, why we think so, and what to do next. With --heal fixes are tried that only change how the same program is\n" +
-			"started or reached; nothing is installed and nothing is written.\n" +
-			"Exit status: 0 if it works, 1 if it does not, 2 for a mistake in the command line.",
+		Long: "Start a server or connect to it, open a session, list its tools, and show each step. If\n" +
+			"a step fails, report the cause, the evidence for it, and what to do. SERVER is the name\n" +
+			"of a configured server as in gauze list.\n\n" +
+			"With --heal, gauze tries fixes that only change how the same server is started or\n" +
+			"reached. It installs and writes nothing.\n\n" +
+			"Exit status: 0 if the server works, 1 if not, 2 for invalid usage.",
 		Example: "gauze test -- npx -y @modelcontextprotocol/server-everything\n" +
 			"gauze test --heal -- uvx mcp-server-time\n" +
-			"gauze test --url https://example.com/mcp",
+			"gauze test cursor/notes\n" +
+			"gauze test https://example.com/mcp",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
 	f.server.addServer(flags)
-	flags.DurationVar(&f.timeout, "timeout", 0, "how long one attempt may take (default 10s for an answer, 60s with npx, uvx, docker, and longer while it is at work)")
-	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same program is started or reached")
-	flags.BoolVar(&f.json, "json", false, "the whole report as JSON")
+	flags.DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
+	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same server is started or reached")
+	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	return cmd
 }
 
 // interrupted is the exit status after Ctrl-C.
 const interrupted = exitStatus(130)
 
-// tested is the report for programs.
+// tested is the output of --json.
 type tested struct {
 	Works  bool           `json:"works"`
 	Server string         `json:"server"`
 	Stage  string         `json:"stage"`
 	Took   string         `json:"took"`
-	Stop   string         `json:"stopped,omitempty"` // why it went no further
+	Stop   string         `json:"stopped,omitempty"` // why the test ended
 	Exit   string         `json:"exit,omitempty"`
-	Stderr []string       `json:"stderr,omitempty"` // its last lines
+	Stderr []string       `json:"stderr,omitempty"` // its last lines of output
 	Found  *found         `json:"found,omitempty"`
 	Report *doctor.Report `json:"report"`
 }
 
-// found is what a server says of itself.
+// found describes a server that opened a session.
 type found struct {
 	Name      string   `json:"name"`
 	Version   string   `json:"version"`
@@ -80,9 +86,16 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if f.timeout < 0 {
 		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
 	}
+	if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && f.server.Spec.URL == "" {
+		if strings.Contains(args[0], "://") {
+			f.server.Spec.URL, args = args[0], nil
+		} else if done, err := f.runConfigured(cmd, args[0]); done || err != nil {
+			return err
+		}
+	}
 	spec, err := f.server.spec("test", args)
 	if err != nil {
-		return err
+		return usage(cmd, err)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()
@@ -97,7 +110,7 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		_, err = out.Write(jsonLine(testedOf(spec, last, report)))
 	} else {
-		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, paint(colourful(out))))
+		_, err = io.WriteString(out, showTest(spec, last, report, f.heal, "", paint(useColor(out))))
 	}
 	if err == nil && !report.Healthy {
 		return exitStatus(1)
@@ -105,10 +118,55 @@ func (f *testFlags) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
+// runConfigured tests the servers of clients that have this name. It reports false if there is none
+// but there is a program of that name.
+func (f *testFlags) runConfigured(cmd *cobra.Command, name string) (done bool, err error) {
+	fl, err := fleet.Here(versionText())
+	if err != nil {
+		return false, err
+	}
+	_, servers, err := chosen(fl, fleet.Choice{Names: []string{name}})
+	if err != nil {
+		if _, notFound := exec.LookPath(name); notFound == nil {
+			return false, nil
+		}
+		return false, fmt.Errorf("%w\nTo test a program, run: gauze test -- %s", err, shell.Here().Quote(name))
+	}
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Heal: f.heal, Timeout: f.timeout, Ask: confirmProject(cmd, []string{name})}, f.json)
+	if err != nil {
+		return false, err
+	}
+	out, status := cmd.OutOrStdout(), exitStatus(0)
+	for _, c := range all {
+		if !c.Tried || !c.Report.Healthy {
+			status = 1
+		}
+		switch {
+		case !c.Tried:
+			fmt.Fprintf(cmd.ErrOrStderr(), "gauze test: %s was not tested: %s\n", plaintext.Clean(c.ID()), c.Verdict().Cause)
+		case f.json:
+			t := testedOf(c.Real(), c.Attempt, c.Report)
+			t.Server = c.Shown()
+			_, err = out.Write(jsonLine(t))
+		default:
+			fix := "gauze doctor --fix " + plaintext.Clean(shell.Here().Quote(c.ID()))
+			text := showTest(c.Real(), c.Attempt, c.Report, f.heal, fix, paint(useColor(out)))
+			_, err = fmt.Fprintf(out, "%s: %s", plaintext.Clean(c.ID()), c.Hide(text))
+		}
+		if err != nil {
+			return true, err
+		}
+	}
+	if status != 0 {
+		return true, status
+	}
+	return true, nil
+}
+
 func testedOf(spec launch.Spec, a probe.Result, report doctor.Report) tested {
 	t := tested{Works: report.Healthy, Server: shownServer(spec), Stage: a.Stage.String(), Took: a.Took.Round(time.Millisecond).String(), Report: &report}
 	if !report.Healthy {
-		t.Stop, t.Exit, t.Stderr = redact.Quote(a.Stopped), a.Exit, lastWords(a)
+		t.Stop, t.Exit, t.Stderr = redact.Quote(a.Stopped), a.Exit, lastOutput(a)
 	}
 	if a.Found.Protocol != "" {
 		t.Found = &found{Name: a.Found.Name, Version: a.Found.Version, Protocol: a.Found.Protocol, Transport: a.Found.Transport, Tools: toolsOf(a)}
@@ -116,15 +174,13 @@ func testedOf(spec launch.Spec, a probe.Result, report doctor.Report) tested {
 	return t
 }
 
-// shownServer is the server's command line or address, without the keys that
-// people put into arguments.
+// shownServer returns the server's command line or URL, without the secrets in it.
 func shownServer(spec launch.Spec) string {
 	return fleet.Hiding(spec)(spec.Shown())
 }
 
-// lastWords are the last lines on stderr of a server whose secrets are hidden
-// already, fit to be shown.
-func lastWords(a probe.Result) (lines []string) {
+// lastOutput returns the last lines that a server wrote to stderr. Its secrets are already hidden.
+func lastOutput(a probe.Result) (lines []string) {
 	const few = 6
 	for _, line := range a.Evidence.Stderr[max(0, len(a.Evidence.Stderr)-few):] {
 		lines = append(lines, redact.Quote(line))
@@ -140,29 +196,33 @@ func toolsOf(a probe.Result) []string {
 	return names
 }
 
-// climbed are the steps of an attempt as people read them.
-var climbed = []struct {
+// testSteps are the steps of a test, with their messages.
+var testSteps = []struct {
 	stage upstream.Stage
 	yes   string
 	no    string
 }{
 	{upstream.Located, "found", "not found"},
-	{upstream.Started, "reached", "could not be started or reached"},
-	{upstream.Spoke, "speaks MCP", "said nothing in MCP"},
+	{upstream.Started, "started", "could not be started or reached"},
+	{upstream.Spoke, "speaks MCP", "sent no MCP message"},
 	{upstream.Initialized, "session opened", "did not open a session"},
 	{upstream.Listed, "tools listed", "did not list its tools"},
 }
 
-// showTest is for people: how far it went, what was tried, what is left to do.
-func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bool, p paint) string {
+// showTest formats a test for a terminal: its steps, the fixes that were tried, what to do. fix is
+// the command that fixes a configured server, or "".
+func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bool, fix string, p paint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", p.in("1", redact.Quote(shownServer(spec))))
-	for _, step := range climbed {
+	for _, step := range testSteps {
 		if a.Stage < step.stage {
 			fmt.Fprintf(&b, "  %s %s\n", p.red("✗"), step.no)
 			break
 		}
 		line := step.yes
+		if step.stage == upstream.Started && spec.URL != "" {
+			line = "connected"
+		}
 		if fact := factOf(step.stage, a); fact != "" {
 			line = fmt.Sprintf("%-16s%s", step.yes, p.in("2", fact))
 		}
@@ -170,13 +230,17 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 	}
 	for _, step := range report.Steps {
 		mark := map[string]string{doctor.Healed: p.green("✚"), doctor.Helped: p.green("+"), doctor.Undone: p.in("2", "–")}[step.Result]
-		fmt.Fprintf(&b, "\n  %s %s: %s\n", mark, step.Result, step.About)
+		fmt.Fprintf(&b, "\n  %s %s\n", mark, foldAfter(step.Result+": "+step.About, "\n    "))
 	}
 	switch {
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
 	case report.Healthy:
 		b.WriteString("\nIt works with this fix. To make it permanent:\n\n")
+		if fix != "" {
+			b.WriteString(indent(fix) + "\n")
+			break
+		}
 		for _, step := range report.Steps {
 			if step.Result != doctor.Undone && step.Next != "" {
 				b.WriteString(showFix(step.Next, p))
@@ -190,23 +254,25 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		if d.Category == doctor.Unknown {
 			d.Explanation = "It stopped here without giving a reason: " + redact.Quote(a.Stopped) + "."
 			d.Fix = "Start it in a terminal, without gauze, to see its output: `" + redact.Quote(shownServer(spec)) + "`"
-			if words := lastWords(a); len(words) > 0 {
+			if words := lastOutput(a); len(words) > 0 {
 				d.Reasons = words
 			}
 		}
 		b.WriteString("\n" + showDiagnosis(d, p))
-		if !healing && report.Fixable {
+		if !healing && report.Fixable && fix != "" {
+			b.WriteString("\nTo fix its entry:\n\n" + indent(fix) + "\n")
+		} else if !healing && report.Fixable {
 			how := "-- "
 			if spec.URL != "" {
 				how = "--url "
 			}
-			b.WriteString("\nA fix can be tried without changing anything for good:\n\n    gauze test --heal " + how + redact.Quote(shownServer(spec)) + "\n")
+			b.WriteString("\nTo try a fix without changing any file:\n\n    gauze test --heal " + how + redact.Quote(shownServer(spec)) + "\n")
 		}
 	}
 	return b.String()
 }
 
-// factOf is what is worth knowing of a step.
+// factOf returns the details of a step.
 func factOf(stage upstream.Stage, a probe.Result) string {
 	switch stage {
 	case upstream.Initialized:
@@ -223,14 +289,23 @@ func factOf(stage upstream.Stage, a probe.Result) string {
 	return ""
 }
 
-// progressOn shows one line that changes, on a terminal only.
+// progressOn returns a function that shows a line of progress on a terminal, as wide as that is.
 func progressOn(w io.Writer, quiet bool) func(string) {
 	file, ok := w.(*os.File)
 	if quiet || !ok || !term.IsTerminal(file.Fd()) {
 		return func(string) {}
 	}
 	return func(line string) {
-		text := []rune(redact.Quote(line))
-		fmt.Fprintf(file, "\r\x1b[K%s", string(text[:min(len(text), 78)]))
+		width, _, err := term.GetSize(file.Fd())
+		if err != nil {
+			width = 80
+		}
+		fmt.Fprint(file, progressLine(line, width))
 	}
+}
+
+// progressLine replaces the current line of a terminal that has this width. It leaves the last
+// column free, because some terminals wrap there.
+func progressLine(line string, width int) string {
+	return "\r\x1b[K" + plaintext.Cap(redact.Quote(line), max(width-1, 10))
 }

@@ -14,24 +14,25 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// undoFlags are the settings of gauze undo.
+// undoFlags are the flags of gauze undo.
 type undoFlags struct{ diff, force, list bool }
 
-// undoCommand takes changes back.
+// undoCommand returns gauze undo, which reverts changes of files.
 func undoCommand() *cobra.Command {
 	f := &undoFlags{}
 	cmd := &cobra.Command{
-		Use:   "undo [ID]",
-		Short: "Undo a change that gauze made",
-		Long: "Every change is kept with what was there before. Without an ID the changes are listed, and the newest is taken back if you say so;\n" +
-			"with one, that change is taken back, unless the file was changed since. Taking back is a change, too, and can be taken back.",
-		Example: "gauze undo\ngauze undo 17 --diff\ngauze undo 17",
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "undo [ID...]",
+		Short: "Undo changes that gauze made",
+		Long: "Undo changes to files, in the given order, unless a file was modified since. Without ID,\n" +
+			"list the changes and offer to undo the newest. An undo is a change too, and can itself\n" +
+			"be undone.",
+		Example: "gauze undo\ngauze undo --diff 17\ngauze undo 17",
+		Args:    cobra.ArbitraryArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "show what the change did, and leave it")
-	cmd.Flags().BoolVar(&f.force, "force", false, "put the older content back even if the file was changed since")
-	cmd.Flags().BoolVar(&f.list, "list", false, "list the changes, and leave them")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "show the diff of the change and do not undo it")
+	cmd.Flags().BoolVar(&f.force, "force", false, "restore the old content even if the file was modified since")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the changes and undo nothing")
 	return cmd
 }
 
@@ -41,20 +42,17 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	p := paint(colourful(out))
+	p := paint(useColor(out))
 	changes, err := fl.Store.List()
 	if err != nil {
 		return err
 	}
 	if len(changes) == 0 && len(args) == 0 {
-		_, err := io.WriteString(out, "Gauze has changed no file yet.\n")
+		_, err := io.WriteString(out, "Gauze has not changed any files yet.\n")
 		return err
 	}
-	if len(args) == 1 && !f.list {
-		if f.diff {
-			return f.showOne(cmd, fl, args[0], p)
-		}
-		return f.restore(cmd, fl, args[0])
+	if len(args) > 0 && !f.list {
+		return f.each(cmd, fl, args, p)
 	}
 	io.WriteString(out, showChanges(fl, changes, p))
 	newest := changes[0].ID
@@ -67,15 +65,31 @@ func (f *undoFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.showOne(cmd, fl, newest, p); err != nil {
 		return err
 	}
-	if !asks(cmd) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: nothing was taken back, because nobody could be asked. To take the newest back:\n\n    gauze undo %s\n", newest)
+	if !interactive(cmd) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze undo: nothing was changed: confirmation requires a terminal. To undo the newest change:\n\n    gauze undo %s\n", newest)
 		return exitStatus(1)
 	}
-	if !ask(cmd, fmt.Sprintf("\nTake change %s back?", newest)) {
+	if !ask(cmd, fmt.Sprintf("\nUndo change %s?", newest)) {
 		fmt.Fprintln(out, "Nothing was changed.")
 		return exitStatus(1)
 	}
 	return f.restore(cmd, fl, newest)
+}
+
+// each undoes changes, or shows them, until one fails.
+func (f *undoFlags) each(cmd *cobra.Command, fl *fleet.Fleet, ids []string, p paint) error {
+	for _, id := range ids {
+		var err error
+		if f.diff {
+			err = f.showOne(cmd, fl, id, p)
+		} else {
+			err = f.restore(cmd, fl, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *undoFlags) showOne(cmd *cobra.Command, fl *fleet.Fleet, id string, p paint) error {
@@ -102,7 +116,7 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 	case errors.Is(err, backup.ErrUnknown):
 		return unknownChange(id, err)
 	case errors.Is(err, backup.ErrSame):
-		fmt.Fprintln(cmd.OutOrStdout(), "The file is as it was before that change already.")
+		fmt.Fprintln(cmd.OutOrStdout(), "The file already has its content from before this change.")
 		return nil
 	case err != nil:
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze undo: %v\n", err)
@@ -116,7 +130,7 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 
 func unknownChange(id string, err error) error {
 	if errors.Is(err, backup.ErrUnknown) {
-		return fmt.Errorf("there is no change %q; gauze undo --list shows all", redact.Quote(id))
+		return fmt.Errorf("unknown change %q; gauze undo --list shows all", redact.Quote(id))
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/windowstest"
 )
 
-// gauze run --url as a process of its own.
+// Tests of gauze run --url as a separate process.
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
@@ -63,7 +63,7 @@ func TestTheProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	}
 }
 
-// A credential is in no word that gauze says, whatever goes wrong.
+// No output of gauze contains a credential, whatever goes wrong.
 func TestTheCredentialIsNeverShown(t *testing.T) {
 	const secret = "canary-0d9f8e7c6b5a"
 	server := httpServer(t, faultyhttp.Config{Era: faultyhttp.Legacy, Stateful: true, Token: secret})
@@ -88,7 +88,7 @@ func TestTheCredentialIsNeverShown(t *testing.T) {
 	}
 }
 
-// The client leaves, or gauze is told to stop, while the server hangs.
+// The client disconnects, or gauze gets a signal, while the server hangs.
 func TestRunOverAURLEndsAtOnce(t *testing.T) {
 	for name, leave := range map[string]func(w *wrapped){
 		"stdin ends": func(w *wrapped) { w.in.Close() },

@@ -12,39 +12,40 @@ import (
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
 
-// verifyFlags are the settings of gauze verify.
+// verifyFlags are the flags of gauze verify.
 type verifyFlags struct {
 	lockFlags
 	json bool
 }
 
-// verifyCommand holds servers against the lock.
+// verifyCommand returns gauze verify, which compares servers with a lock file.
 func verifyCommand() *cobra.Command {
 	f := &verifyFlags{}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] [SERVER...]",
 		Short: "Compare servers with what gauze lock recorded",
-		Long: "Try the servers again and tell every difference: changed tools, another version, another configuration, servers that are missing,\n" +
-			"new or broken. Servers that come with the project are tried only if they are named as CLIENT/NAME.\n" +
-			"Exit status: 0 if nothing is different, 1 if something is, 2 for a mistake in the command line.",
+		Long: "Test the servers again and report every difference from the lock file: changed tools, a\n" +
+			"different version or configuration, and servers that are missing, new or broken. Servers\n" +
+			"that belong to the project are started only if you name them as CLIENT/NAME.\n\n" +
+			"Exit status: 0 if nothing differs, 1 if something does, 2 for invalid usage.",
 		Example: "gauze verify\ngauze verify --json",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
 	f.addTimeout(cmd)
-	cmd.Flags().BoolVar(&f.json, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
 
-// kinds of drift, the gravest first, as people read them.
+// kinds are the kinds of drift, most severe first, with their titles.
 var kinds = []struct{ kind, title string }{
-	{"tools", "Tools are not what they were"},
-	{"config", "Configured otherwise"},
-	{"version", "Another version"},
+	{"tools", "Changed tools"},
+	{"config", "Changed configuration"},
+	{"version", "Different version"},
 	{"missing", "Missing"},
-	{"extra", "Not in the lock"},
-	{"broken", "Does not work, or was not tried"},
+	{"extra", "Not in the lock file"},
+	{"broken", "Broken, or not tested"},
 }
 
 func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
@@ -64,7 +65,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: askAbout(cmd, names)}, f.json)
+	all, err := checked(cmd, fl, servers, fleet.CheckOptions{Timeout: f.timeout, Ask: confirmProject(cmd, names)}, f.json)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 			Uncompared string        `json:"uncompared,omitempty"` // why values were not compared
 		}{len(drifts) == 0, append([]fleet.Drift{}, drifts...), uncompared}))
 	} else {
-		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, paint(colourful(out))))
+		_, err = io.WriteString(out, showDrifts(drifts, len(lock.Servers), f.file, paint(useColor(out))))
 		if uncompared != "" && err == nil {
 			_, err = io.WriteString(out, fold(redact.Passage(uncompared))+"\n")
 		}
@@ -90,7 +91,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 
 func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 	if len(drifts) == 0 {
-		return fmt.Sprintf("%s %s as noted in %s.\n", p.green("✓"), plural(locked, "server"), plaintext.Clean(file))
+		return fmt.Sprintf("%s %s as recorded in %s.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
 	}
 	var b strings.Builder
 	for _, k := range kinds {
@@ -103,9 +104,9 @@ func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 				fmt.Fprintf(&b, "%s %s\n", p.red("✗"), p.in("1", k.title))
 				first = false
 			}
-			fmt.Fprintf(&b, "    %s: %s\n", plaintext.Clean(d.Client+"/"+d.Server), plaintext.Clean(d.What))
+			fmt.Fprintf(&b, "    %s\n", foldAfter(plaintext.Clean(d.Client+"/"+d.Server)+": "+plaintext.Clean(d.What), "\n      "))
 		}
 	}
-	b.WriteString("\nIf all this is meant: gauze lock; to bring entries back: gauze restore\n")
+	b.WriteString("\nTo accept all of this, or to restore the entries:\n\n    gauze lock\n    gauze restore\n")
 	return b.String()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gauze-mcp/gauze/internal/fleet"
 )
 
-// wrapFlags are the settings of gauze wrap and gauze unwrap.
+// wrapFlags are the flags of gauze wrap and gauze unwrap.
 type wrapFlags struct {
 	consentFlags
 	all     bool
@@ -18,15 +18,16 @@ type wrapFlags struct {
 	gauze   string
 }
 
-// wrapCommand puts gauze run in front of servers in their clients' files.
+// wrapCommand returns gauze wrap, which wraps servers in clients' files in gauze run.
 func wrapCommand() *cobra.Command {
 	f := &wrapFlags{}
 	cmd := &cobra.Command{
 		Use:   "wrap [flags] SERVER...",
-		Short: "Put gauze run in front of servers in clients' configurations",
-		Long: "Change the entries of servers so that their clients start them through gauze run. SERVER is a name, or CLIENT/NAME; --all means\n" +
-			"every server of every client. The diff is shown first; gauze unwrap gives back every byte. Servers behind a URL stay as they\n" +
-			"are unless --remote is given: their client may hold a login for them.",
+		Short: "Wrap servers in gauze run in clients' configurations",
+		Long: "Edit the entries of servers so that their clients start them through gauze run. SERVER\n" +
+			"is a name or CLIENT/NAME. gauze shows the diff first; gauze unwrap restores every byte.\n" +
+			"Servers at a URL are skipped without --remote, because the client may have a login for\n" +
+			"them.",
 		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --all --client codex --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,23 +35,23 @@ func wrapCommand() *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	cmd.Flags().BoolVar(&f.remote, "remote", false, "also servers behind a URL")
+	cmd.Flags().BoolVar(&f.remote, "remote", false, "also wrap servers at a URL")
 	gauzeFlag(cmd, &f.gauze)
 	return cmd
 }
 
-// unwrapCommand takes it out again.
+// unwrapCommand returns gauze unwrap, which reverts gauze wrap.
 func unwrapCommand() *cobra.Command {
 	f := &wrapFlags{}
 	cmd := &cobra.Command{
 		Use:     "unwrap [flags] SERVER...",
-		Short:   "Remove gauze run again, and restore the files byte for byte",
-		Long:    "Change the entries of wrapped servers back to what they were. SERVER is a name, or CLIENT/NAME; --all means every one.",
+		Short:   "Undo gauze wrap, and restore the files byte for byte",
+		Long:    "Restore the entries of wrapped servers. SERVER is a name or CLIENT/NAME.",
 		Example: "gauze unwrap --all\ngauze unwrap cursor/notes",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args, func(v *fleet.View, servers []*fleet.Server) fleet.Plan {
-				if f.all { // those that are wrapped, that is
+				if f.all { // all that are wrapped
 					servers = slices.DeleteFunc(servers, func(s *fleet.Server) bool { return !s.Wrapped })
 				}
 				return v.Unwrap(servers)
@@ -62,7 +63,7 @@ func unwrapCommand() *cobra.Command {
 }
 
 func (f *wrapFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.all, "all", false, "all servers of all clients")
+	cmd.Flags().BoolVar(&f.all, "all", false, "all servers of all clients, or of those in --client")
 	clientFlag(cmd, &f.clients)
 	f.consentFlags.add(cmd)
 }
@@ -70,9 +71,9 @@ func (f *wrapFlags) flags(cmd *cobra.Command) {
 func (f *wrapFlags) run(cmd *cobra.Command, args []string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) error {
 	switch {
 	case f.all && len(args) > 0:
-		return errors.New("--all and names: want one of them")
+		return usage(cmd, errors.New("--all cannot be combined with names of servers"))
 	case !f.all && len(args) == 0:
-		return errors.New("no server is named: want names as gauze list shows them, or --all")
+		return usage(cmd, errors.New("missing SERVER: a name as in gauze list, or --all"))
 	}
 	if err := f.check(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// wrapped is gauze in front of a server, and the client that started it.
+// wrapped is a gauze run process, and the client that started it.
 type wrapped struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -25,16 +25,16 @@ type wrapped struct {
 	lastID int
 }
 
-// forEver is longer than anything here may take.
+// forEver is longer than any test may take.
 const forEver = 30 * time.Second
 
-// wrap starts gauze run in front of a server.
+// wrap starts gauze run with a server.
 func wrap(t *testing.T, server ...string) *wrapped {
 	t.Helper()
 	return startRun(t, nil, slices.Concat([]string{"--quiet", "--"}, server)...)
 }
 
-// startRun starts gauze run with these arguments and more in its environment.
+// startRun starts gauze run with these arguments and additional variables.
 func startRun(t *testing.T, environ []string, args ...string) *wrapped {
 	t.Helper()
 	cmd := exec.Command("gauze", append([]string{"run"}, args...)...)
@@ -53,7 +53,7 @@ func startRun(t *testing.T, environ []string, args ...string) *wrapped {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// Whatever goes wrong, nothing stays, and no read waits for ever.
+	// Whatever goes wrong, no process is left, and no read waits indefinitely.
 	alarm := time.AfterFunc(forEver, func() { cmd.Process.Kill() })
 	t.Cleanup(func() {
 		alarm.Stop()
@@ -95,7 +95,7 @@ func (w *wrapped) call(tool, arguments string) int {
 	return w.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments))
 }
 
-// response reads the next message, which is one.
+// response reads the next message, which must be a response.
 func (w *wrapped) response() (id int, raw string) {
 	w.t.Helper()
 	line, err := w.out.ReadString('\n')
@@ -109,7 +109,7 @@ func (w *wrapped) response() (id int, raw string) {
 	return m.ID, line
 }
 
-// initialize does the handshake, and makes sure that calls are answered.
+// initialize completes the handshake, and checks that the server responds to calls.
 func (w *wrapped) initialize() *wrapped {
 	w.t.Helper()
 	w.request("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
@@ -122,7 +122,7 @@ func (w *wrapped) initialize() *wrapped {
 	return w
 }
 
-// wantEnd waits for the end of gauze and checks its status.
+// wantEnd waits until gauze exits and checks its status.
 func (w *wrapped) wantEnd(code int) {
 	w.t.Helper()
 	io.Copy(io.Discard, w.out)

@@ -59,7 +59,7 @@ func allSteps(quick bool) []step {
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
 		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "./internal/hostile")},
-		{name: "broken", about: "broken set-ups with real servers, diagnosed and healed", slow: true,
+		{name: "broken", about: "setups broken in named ways, with real servers, diagnosed and healed", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
 		{name: "judges", about: "Claude Code and Codex read what gauze writes into their files", slow: true,
 			run: command([]string{"CI=true", "GAUZE_JUDGES=claude-code,codex"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},

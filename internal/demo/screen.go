@@ -44,7 +44,7 @@ const (
 func (s *screen) line(mark, color, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.w, "  %s  %s %s\n", s.paint(faint, fmt.Sprintf("%6.2fs", time.Since(s.began).Seconds())), s.paint(color, mark), text)
+	fmt.Fprintf(s.w, "  %s  %s %s\n", s.paint(faint, fmt.Sprintf("%6.2fs", time.Since(s.began).Seconds())), s.paint(color, mark), fold(text, 13))
 }
 
 func (s *screen) opening() {
@@ -54,7 +54,7 @@ func (s *screen) opening() {
 func (s *screen) scene(n, of int, title, about string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.w, "\n%s %s\n", s.paint(bold, fmt.Sprintf("%d/%d  %s.", n, of, title)), s.paint(faint, about))
+	fmt.Fprintf(s.w, "\n%s\n", fold(s.paint(bold, fmt.Sprintf("%d/%d  %s.", n, of, title))+" "+s.paint(faint, about), 0))
 }
 
 func (s *screen) client(text string) { s.line("→", cyan, "the client "+text) }
@@ -156,7 +156,7 @@ func (s *screen) closing(v verdict) {
 	defer s.mu.Unlock()
 	fmt.Fprintf(s.w, "\n%s\n", s.paint(bold, "The responses, compared with the server's own ledger"))
 	row := func(name string, value any, note string) {
-		fmt.Fprintf(s.w, "  %-28s %6v   %s\n", name, value, s.paint(faint, note))
+		fmt.Fprintf(s.w, "  %-28s %6v   %s\n", name, value, fold(s.paint(faint, note), 40))
 	}
 	row("calls", v.calls, "")
 	row("responses", v.answers, "exactly one each")

@@ -50,7 +50,7 @@ type Verdict struct {
 func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
-			Heal: "gauze doctor --heal " + c.word(), Repair: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
+			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
 			Rewrap: shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word()),
 		}
 		return Verdict{state, cause, action, next[action]}

@@ -1,4 +1,5 @@
-// Command release builds gauze for every supported system and writes the checksums.
+// Command release builds gauze for every system it is released for, and writes the checksums, the
+// manual pages and the shell completions.
 //
 //	go run ./internal/release              into dist/, version from git describe
 //	go run ./internal/release -version v1  a given version
@@ -65,6 +66,9 @@ func release(ctx context.Context, dir, version string, out io.Writer) error {
 		}
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(binary), t.name())
 	}
+	if err := manual(ctx, filepath.Join(dir, "share"), version); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
 		return err
 	}
@@ -88,6 +92,15 @@ func describe(ctx context.Context) (string, error) {
 		version += "-dirty"
 	}
 	return version, nil
+}
+
+// manual writes the manual pages and the shell completions to dir.
+func manual(ctx context.Context, dir, version string) error {
+	cmd := exec.CommandContext(ctx, "go", "run", "-ldflags", "-X main.version="+version, "./cmd/gauze", "man", dir)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("gauze man: %w\n%s", err, output)
+	}
+	return nil
 }
 
 // name returns the file name of the binary.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gauze-mcp/gauze/internal/clientconfig"
+	"github.com/gauze-mcp/gauze/internal/fleet"
+)
+
+// completeServers completes the names of configured servers, as NAME and CLIENT/NAME. It only reads
+// files.
+func completeServers(cmd *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+	fl, err := fleet.Here(versionText())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, s := range fl.Look().Servers {
+		for _, name := range []string{s.Name, s.ID()} {
+			if strings.HasPrefix(name, prefix) && !slices.Contains(names, name) && !slices.Contains(args, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeClients completes a list of client ids that is separated by commas.
+func completeClients(_ *cobra.Command, _ []string, prefix string) (lists []string, _ cobra.ShellCompDirective) {
+	before := prefix[:strings.LastIndexByte(prefix, ',')+1]
+	for _, c := range clientconfig.Clients() {
+		if list := before + c.ID; strings.HasPrefix(list, prefix) {
+			lists = append(lists, list+"\t"+c.Name)
+		}
+	}
+	return lists, cobra.ShellCompDirectiveNoFileComp
+}
