@@ -46,7 +46,7 @@ func TestThirtyServersOfTenClientsWrappedAndGivenBack(t *testing.T) {
 			t.Errorf("%s worked before it was wrapped", id)
 		}
 	}
-	if said := p.must("wrap", "--all", "--yes"); !strings.Contains(said, "Nothing was changed") {
+	if said := p.must("wrap", "--all", "--yes"); !strings.Contains(said, "Nothing to change") {
 		t.Errorf("wrapped twice:\n%s", said)
 	}
 	p.must("unwrap", "--all", "--yes")

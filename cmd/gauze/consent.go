@@ -47,13 +47,9 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	out := cmd.OutOrStdout()
 	p := paint(useColor(out))
 	showSkipped(out, plan.Skipped, p)
-	if plan.Empty() && plan.Pending() {
-		fmt.Fprintln(out, "No file was changed.")
-		return nil
-	}
 	if plan.Empty() {
 		if plan.Pending() {
-			fmt.Fprintln(out, "Nothing was changed.")
+			fmt.Fprintln(out, "No file was changed.")
 		} else {
 			fmt.Fprintln(out, "Nothing to change.")
 		}
