@@ -27,6 +27,7 @@ type Entry struct {
 	heldRetry Advice // the advice if the request was not sent; "" if that makes no difference
 	next      string // what to do next, said to the model; "" leaves it to the advice
 	mute      bool   // not even Detail reaches the model or the JSON: nothing that could hold the server's text
+	response  bool   // Detail is the server's HTTP response, which is shown with a cause as well: the cause is read from it
 	shows     bool   // model and JSON get the server's last lines: it is dead, and they are the diagnosis
 }
 
