@@ -19,6 +19,9 @@ type Cause struct {
 // Known reports whether there is a cause.
 func (c Cause) Known() bool { return c.Explanation != "" }
 
+// Shown returns the cause with every text cleaned and redacted.
+func (c Cause) Shown() Cause { return (&Fault{Cause: c}).cause() }
+
 // cause returns f's cause, fit to be shown. The remedy is in our own words, and what it names comes from the
 // configuration and is masked already: patterns would only hide placeholders such as Authorization=NAME in it.
 func (f *Fault) cause() Cause {
