@@ -245,3 +245,26 @@ func TestARejectedTokenOfHeaderFuncIsNotReportedAsMissing(t *testing.T) {
 		t.Errorf("%v: %+v", err, f)
 	}
 }
+
+// A transport in tests often returns responses that do not name their request.
+func TestAnHTTPClientNeedNotSetTheRequestOfAResponse(t *testing.T) {
+	server := website(t, faultyhttp.Config{Token: accessToken})
+	client := &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if res != nil {
+			res.Request = nil
+		}
+		return res, err
+	})}
+	handler := &oauth{}
+	session := connect(t, &gauze.Transport{URL: server.URL(), OAuthHandler: handler, HTTPClient: client})
+	echo(t, session)
+	if handler.authorized != 1 {
+		t.Errorf("authorized %d times, want 1", handler.authorized)
+	}
+	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &gauze.Transport{URL: server.URL(), HTTPClient: client}, nil)
+	if f := gauze.FaultOf(err); f == nil || f.Code != gauze.CodeAuthRequired {
+		t.Errorf("%v", err)
+	}
+}

@@ -82,3 +82,19 @@ func TestTheLastMessageIsReadBeforeTheError(t *testing.T) {
 		}
 	}
 }
+
+// A session that reads nothing, because its server reads nothing, is ended by its context.
+func TestCloseEndsASessionThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConnection(context.Background(), func(ctx context.Context, _ io.Reader, _ io.Writer) error {
+			<-ctx.Done()
+			return nil
+		})
+		if err := c.Write(context.Background(), numbered(1)); err != nil { // taken by the sender, which waits
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -98,6 +98,9 @@ func (e Event) attrs() (attrs []slog.Attr) {
 	number("count", clean.Count)
 	text("code", string(clean.Code))
 	text("detail", clean.Detail)
+	text("cause", clean.Cause.Code)
+	text("explanation", clean.Cause.Explanation)
+	text("remedy", clean.Cause.Remedy)
 	if clean.Took > 0 {
 		attrs = append(attrs, slog.Duration("took", clean.Took))
 	}

@@ -85,7 +85,8 @@ type Options struct {
 	// Logger receives every event as a record. Default: events are not logged.
 	Logger *slog.Logger
 	// OnEvent is called for every event, in order and from one goroutine. If more than a thousand
-	// events are waiting for it, the oldest are dropped.
+	// events are waiting for it, the oldest are dropped. It must not close the session, because that
+	// waits for it.
 	OnEvent func(Event)
 
 	connected *Wrap // the latest connection of a Transport; guarded by connectedMu

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -75,6 +76,7 @@ type connection struct {
 	incoming chan jsonrpc.Message
 	outgoing chan []byte
 	closing  chan struct{} // closed by Close
+	ended    chan struct{} // closed when serve has read the end of the messages
 	close    sync.Once
 	done     chan struct{} // closed when serve has returned
 	err      error         // returned by serve; valid once done is closed
@@ -87,17 +89,32 @@ func newConnection(ctx context.Context, serve func(context.Context, io.Reader, i
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{
 		cancel: cancel, incoming: make(chan jsonrpc.Message), outgoing: make(chan []byte),
-		closing: make(chan struct{}), done: make(chan struct{}),
+		closing: make(chan struct{}), ended: make(chan struct{}), done: make(chan struct{}),
 	}
 	go func() {
 		defer close(c.done)
-		c.err = serve(ctx, toServer, fromServer)
+		c.err = serve(ctx, &endReader{r: toServer, ended: c.ended}, fromServer)
 		fromServer.Close()
 		toServer.Close()
 	}()
 	go c.send(clientWrites)
 	go c.receive(clientReads)
 	return c
+}
+
+// endReader closes ended when r has ended.
+type endReader struct {
+	r     io.Reader
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (e *endReader) Read(b []byte) (int, error) {
+	n, err := e.r.Read(b)
+	if err != nil {
+		e.once.Do(func() { close(e.ended) })
+	}
+	return n, err
 }
 
 // send writes messages to the server until the connection is closed.
@@ -205,10 +222,20 @@ func (c *connection) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 }
 
+// closeTimeout is how long Close waits for the session to read the messages that were written.
+const closeTimeout = 2 * time.Second
+
 // Close implements [mcp.Connection]. It stops the server, returns when that is done, and reports why
-// the server could not be kept running, if it could not.
+// the server could not be kept running, if it could not. A server that does not read its messages
+// is stopped without them.
 func (c *connection) Close() error {
 	c.close.Do(func() { close(c.closing) })
+	select {
+	case <-c.ended:
+	case <-c.done:
+	case <-time.After(closeTimeout):
+		c.cancel()
+	}
 	<-c.done
 	c.cancel()
 	return c.err

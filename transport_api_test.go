@@ -137,6 +137,21 @@ func TestAnEventIsLoggedWithoutSecrets(t *testing.T) {
 	}
 }
 
+func TestTheCauseOfAnEventIsLogged(t *testing.T) {
+	e := gauze.Event{Kind: gauze.EventGaveUp, Detail: "it exited 3 times", Cause: &gauze.Cause{
+		Code: "env_not_set", Explanation: "The server requires KEY, password=hunter2.", Remedy: "Set it with --header-env Authorization=NAME."}}
+	var text strings.Builder
+	slog.New(slog.NewTextHandler(&text, nil)).Info("m", "event", e)
+	for _, got := range []string{text.String(), e.String()} {
+		if !strings.Contains(got, "The server requires KEY") || strings.Contains(got, "hunter2") {
+			t.Error(got)
+		}
+	}
+	if !strings.Contains(text.String(), "env_not_set") || !strings.Contains(text.String(), "Authorization=NAME") {
+		t.Error(text.String())
+	}
+}
+
 // Run with -race. A Transport may be connected and asked from several goroutines.
 func TestATransportMayBeUsedConcurrently(t *testing.T) {
 	transport := faulty(t.TempDir(), "both")

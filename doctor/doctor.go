@@ -161,8 +161,18 @@ func Diagnose(log string, server Server) Diagnosis {
 	if len(server.Command) > 0 {
 		c.Command = server.Command
 	}
-	c.Secrets = redact.JoinSecrets(redact.EnvironSecrets(os.Environ()), redact.EnvironSecrets(server.Env))
-	return publicDiagnosis(doctor.Diagnose(c), redact.Text)
+	c.Secrets = redact.JoinSecrets(redact.EnvironSecrets(os.Environ()), server.secrets())
+	return publicDiagnosis(doctor.Diagnose(c), func(text string) string { return redact.Text(c.Secrets.Redact(text)) })
+}
+
+// secrets returns the values that must not be shown, also those of a server that is not complete.
+func (s Server) secrets() redact.Secrets {
+	var headers []string
+	for _, values := range s.Header {
+		headers = append(headers, values...)
+	}
+	return redact.JoinSecrets(redact.EnvironSecrets(s.Env), redact.CommandSecrets(s.Command),
+		redact.KnownSecrets(headers...), redact.AddressSecrets(s.URL))
 }
 
 // spec returns the server as internal packages know it.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -264,6 +266,22 @@ func TestConfigureDoesNotAddAServerThatDoesNotWork(t *testing.T) {
 	} {
 		if _, _, err := doctor.Configure(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestDiagnoseDoesNotShowSecretsOfTheServer(t *testing.T) {
+	const key = "zq81-plain-words-only"
+	log := "Error: HTTP 401 Unauthorized: invalid key " + key
+	for name, server := range map[string]doctor.Server{
+		"header":   {URL: "https://example.com/mcp", Header: http.Header{"X-Key": {key}}},
+		"address":  {URL: "https://user:" + key + "@example.com/mcp"},
+		"argument": {Command: []string{"server", "--api-key", key}},
+		"variable": {Command: []string{"server"}, Env: []string{"API_KEY=" + key}},
+	} {
+		d := doctor.Diagnose(log, server)
+		if text := fmt.Sprintf("%+v", d); strings.Contains(text, key) || len(d.Evidence) == 0 {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gauze-mcp/gauze/internal/event"
 	"github.com/gauze-mcp/gauze/internal/fault"
+	"github.com/gauze-mcp/gauze/internal/health"
 	"github.com/gauze-mcp/gauze/internal/plaintext"
 	"github.com/gauze-mcp/gauze/internal/redact"
 )
@@ -46,7 +47,11 @@ type narrator struct {
 	stopping int        // number of sessions that are stopping
 	lost     string     // line about a lost server, held back in case a better one follows
 	code     fault.Code // of the failure that was explained and still lasts
+	cause    string     // the code of its cause
 }
+
+// worked is how long a server must have run for its end to be a new trouble.
+const worked = 10 * time.Second
 
 func (n *narrator) tell(e event.Event) {
 	switch e.Kind {
@@ -54,16 +59,23 @@ func (n *narrator) tell(e event.Event) {
 		n.stopping++
 	case event.Stopped:
 		n.stopping--
-	case event.Restored, event.Ready:
+	case event.Restored:
 		n.code = ""
+	case event.HealthChanged:
+		if e.From == health.Degraded.String() && e.To == health.Healthy.String() {
+			n.code = "" // it answers again
+		}
 	case event.GaveUp, event.Refused:
-		if n.lost = ""; n.code != e.Code {
-			n.code = e.Code
+		if n.lost = ""; n.code != e.Code || n.cause != e.Cause.Code {
+			n.code, n.cause = e.Code, e.Cause.Code
 			f := fault.Fault{Code: e.Code, Server: e.Server, Detail: e.Detail, Cause: e.Cause, Attempts: e.Count, At: e.Time}
 			fmt.Fprintln(n.w, f.Terminal(n.color))
 		}
 		return
 	case event.Died:
+		if e.Took >= worked {
+			n.code = ""
+		}
 		if n.stopping > 0 {
 			return // expected
 		}

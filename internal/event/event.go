@@ -37,6 +37,7 @@ func (e Event) Quoted() Event {
 	for _, text := range []*string{&e.Server, &e.Method, &e.Tool, &e.From, &e.To, &e.Detail} {
 		*text = redact.Quote(*text)
 	}
+	e.Cause = e.Cause.Shown()
 	return e
 }
 
@@ -74,6 +75,10 @@ func (e Event) String() string {
 	if e.Detail != "" {
 		b.WriteString(": ")
 		b.WriteString(e.Detail)
+	}
+	if e.Cause.Known() {
+		b.WriteString(": ")
+		b.WriteString(e.Cause.Explanation)
 	}
 	if e.Took > 0 {
 		fmt.Fprintf(&b, " (%s)", rounded(e.Took))

@@ -19,6 +19,9 @@ type Cause struct {
 // Known reports whether there is a cause.
 func (c Cause) Known() bool { return c.Explanation != "" }
 
+// Shown returns the cause with every text cleaned and redacted.
+func (c Cause) Shown() Cause { return (&Fault{Cause: c}).cause() }
+
 // cause returns f's cause, safe to show. The remedy is gauze's own text, and the values in it come
 // from the configuration and are already masked: patterns would only hide placeholders such as
 // Authorization=NAME.

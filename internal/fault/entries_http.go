@@ -44,7 +44,7 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: AuthRequired, RPC: -31053, Retry: TellUser,
+		Code: AuthRequired, RPC: -31053, Retry: TellUser, response: true,
 		Title: "the server requires a valid credential",
 		model: "The MCP server rejected the request because its credential is missing, wrong or expired (HTTP 401).",
 		next:  "Do not retry: it cannot work until the user provides a valid credential. Tell the user.",
@@ -58,7 +58,7 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: AuthDenied, RPC: -31054, Retry: TellUser,
+		Code: AuthDenied, RPC: -31054, Retry: TellUser, response: true,
 		Title: "the server does not allow this",
 		model: "The MCP server does not allow this request (HTTP 403).",
 		next:  "Do not retry: it cannot work until the user has permission. Tell the user.",
@@ -71,7 +71,7 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: RateLimited, RPC: -31055, Retry: RetryLater,
+		Code: RateLimited, RPC: -31055, Retry: RetryLater, response: true,
 		Title: "the server limits requests",
 		model: "The MCP server's rate limit is reached (HTTP 429).",
 		Means: "The server answered HTTP 429. The request most likely did not run, but a status does not prove that.",
@@ -83,7 +83,7 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: HTTPUnavailable, RPC: -31056, Retry: VerifyFirst,
+		Code: HTTPUnavailable, RPC: -31056, Retry: VerifyFirst, response: true,
 		Title: "the server, or a gateway in front of it, is unavailable",
 		model: "The MCP server, or a gateway in front of it, is unavailable.",
 		Means: "The server answered HTTP 503, or a different 5xx status each time. After a 503 the request most likely did not run, but that is not proven.",
@@ -95,7 +95,7 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: HTTPRefused, RPC: -31057, Retry: TellUser,
+		Code: HTTPRefused, RPC: -31057, Retry: TellUser, response: true,
 		Title: "the server rejected the request",
 		model: "The MCP server rejected the request without an MCP response.",
 		next:  "Do not repeat it unchanged. Tell the user what the server said.",
@@ -122,7 +122,7 @@ var httpEntries = []Entry{
 		},
 	},
 	{
-		Code: NotMCP, RPC: -31059, Retry: TellUser,
+		Code: NotMCP, RPC: -31059, Retry: TellUser, response: true,
 		Title: "this address is not an MCP server",
 		model: "The address of the MCP server is not an MCP server.",
 		next:  "Do not retry: it cannot work until the user corrects the address. Tell the user.",

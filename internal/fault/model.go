@@ -65,7 +65,7 @@ func (f *Fault) modelParts() []string {
 	for _, change := range cause.Changes {
 		parts = append(parts, "Before that, gauze changed how the server is started or reached: "+change+".")
 	}
-	if d := f.detail(); d != "" && !cause.Known() {
+	if d := f.detailWith(cause); d != "" {
 		parts = append(parts, "Detail: "+strings.TrimSuffix(d, ".")+".")
 	}
 	if e.shows && f.Evidence != nil {

@@ -7,6 +7,14 @@ import (
 
 func (f *Fault) detail() string { return f.passage(f.Detail) }
 
+// detailWith returns the detail to show next to a cause, which stands for any detail but the server's response.
+func (f *Fault) detailWith(c Cause) string {
+	if c.Known() && !f.entry().response {
+		return ""
+	}
+	return f.detail()
+}
+
 func (f *Fault) passage(s string) string { return plaintext.Cap(f.Secrets.Hide(s), redact.MaxPassage) }
 
 func (f *Fault) foreign(s string) string {

@@ -28,16 +28,14 @@ func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 	var b strings.Builder
 
 	cause := f.cause()
-	code := string(f.Code)
+	code, what := string(f.Code), plaintext.UpperFirst(e.Title)+"."
 	if cause.Known() {
-		code = cmp.Or(cause.Code, code)
-		headline(&b, p, code)
-		fmt.Fprintf(&b, "%s\n\n", plaintext.Wrap(cause.Explanation, "  "))
-	} else {
-		headline(&b, p, code)
-		fmt.Fprintf(&b, "%s\n\n", plaintext.Wrap(plaintext.UpperFirst(e.Title)+".", "  "))
-		if d := f.detail(); d != "" {
-			fmt.Fprintf(&b, "%s\n\n", plaintext.Wrap(d, "  "))
+		code, what = cmp.Or(cause.Code, code), cause.Explanation
+	}
+	headline(&b, p, code)
+	for _, text := range []string{what, f.detailWith(cause)} {
+		if text != "" {
+			fmt.Fprintf(&b, "%s\n\n", plaintext.Wrap(text, "  "))
 		}
 	}
 

@@ -122,7 +122,9 @@ func (s *Session) lose(c *call, kind lossKind, loss upstream.Loss, now time.Time
 			loss.Code = fault.ServerUnreachable // a handshake has no outcome
 		}
 		conn := c.conn
-		c.retryAt = never
+		if conn == s.conn {
+			c.retryAt = never // it waits for the next connection
+		}
 		s.move(c, queued)
 		s.later(func() { conn.Refuse(loss) })
 	case answerFault:

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gauze-mcp/gauze/internal/fault"
 	"github.com/gauze-mcp/gauze/internal/launch"
+	"github.com/gauze-mcp/gauze/internal/upstream"
 	"github.com/gauze-mcp/gauze/internal/wire"
 )
 
@@ -192,5 +194,26 @@ func TestOnlyMoveChangesTheTables(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Error("nothing was checked")
+	}
+}
+
+// A request that was sent on a connection before this one may be rejected late. Nothing will replace
+// this connection because of it, so the request must not wait for that.
+func TestARequestThatAnEarlierConnectionRejectsIsSentOnThisOne(t *testing.T) {
+	s := New(Options{Spec: launch.Spec{URL: "http://127.0.0.1:1/mcp"}})
+	earlier, current := &upstream.Conn{}, &upstream.Conn{}
+	m, _, err := wire.Scan([]byte(`{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.newCall(&m)
+	c.class, c.conn, c.n = Reads, earlier, s.nextID()
+	s.move(c, sent)
+	s.conn = current
+	now := time.Now()
+	rejected := upstream.Loss{Delivery: fault.Refused, Code: fault.HTTPRefused, Status: 404, Final: true}
+	s.lose(c, exchangeLost, rejected, now)
+	if c.state != queued || !s.admits(c) {
+		t.Errorf("the request is %v and waits until %v", c.state, c.retryAt)
 	}
 }

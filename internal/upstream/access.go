@@ -36,21 +36,38 @@ func NewRemoteVia(spec launch.Spec, access Access) (*Remote, error) {
 			r.client.Transport, r.opaque = given.Transport, true
 		}
 	}
-	if access.Header != nil {
-		r.client.Transport = &headerAdder{remote: r, next: r.client.Transport, header: access.Header}
+	if access.Header != nil || r.opaque {
+		r.client.Transport = &accessTransport{remote: r, next: r.client.Transport, header: access.Header}
 	}
 	r.authorize = access.Authorize
 	return r, nil
 }
 
-// headerAdder is a RoundTripper that adds headers that are computed for each request.
-type headerAdder struct {
+// accessTransport is a RoundTripper that adds headers which are determined for each request. Its
+// responses name their request, which other transports may leave out.
+type accessTransport struct {
 	remote *Remote
 	next   http.RoundTripper
-	header func(context.Context) (http.Header, error)
+	header func(context.Context) (http.Header, error) // nil: none
 }
 
-func (h *headerAdder) RoundTrip(req *http.Request) (*http.Response, error) {
+func (h *accessTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if h.header != nil {
+		var err error
+		if req, err = h.withHeader(req); err != nil {
+			return nil, err
+		}
+	}
+	res, err := h.next.RoundTrip(req)
+	if res != nil && res.Request == nil {
+		res.Request = req
+	}
+	return res, err
+}
+
+// withHeader returns the request with the headers that are added to it. If there is an error the
+// body of the request is closed.
+func (h *accessTransport) withHeader(req *http.Request) (*http.Request, error) {
 	added, err := h.header(req.Context())
 	if err != nil {
 		if req.Body != nil {
@@ -76,11 +93,11 @@ func (h *headerAdder) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		req.Header[name] = slices.Clone(values)
 	}
-	return h.next.RoundTrip(req)
+	return req, nil
 }
 
 // CloseIdleConnections lets http.Client reach the connections of the wrapped transport.
-func (h *headerAdder) CloseIdleConnections() {
+func (h *accessTransport) CloseIdleConnections() {
 	if closer, ok := h.next.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
 	}
@@ -145,7 +162,8 @@ func (s *remoteSecrets) Redact(text string) string { return s.get().Redact(text)
 func (s *remoteSecrets) add(value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.latest, value) {
+	if at := slices.Index(s.latest, value); at >= 0 {
+		s.latest = append(slices.Delete(s.latest, at, at+1), value) // the last to be forgotten
 		return
 	}
 	s.latest = append(s.latest, value)
