@@ -81,7 +81,7 @@ func (c *Config) whyNotWrapped(e *Entry) string {
 	case e.Disabled:
 		return "it is disabled"
 	case e.Spec.Command == "" && e.Spec.URL == "":
-		return "it has no command and no URL"
+		return "it has neither a command nor a URL"
 	case c.aliased(e):
 		return sharesAlias
 	}

@@ -17,11 +17,11 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 	kind, hasType := c.locate(member(e.node, f.Type))
 	switch {
 	case c.Format() != splice.JSON && c.Format() != splice.JSONC:
-		return nil, "it is a remote server, and gauze wraps those only in JSON files"
+		return nil, "it is a remote server, and gauze wraps remote servers only in JSON files"
 	case !ok || !keyed || has(e.node, f.Command) || f.Args != "" && has(e.node, f.Args) || has(e.node, f.Env):
-		return nil, "it has both a URL and the fields of a command"
+		return nil, "it has both a URL and fields for a command"
 	case slices.ContainsFunc([]string{"oauth", "auth", "headersHelper", "oidc", "oauthClient", "oauthClientId", "apiKey"}, func(name string) bool { return has(e.outer, name) }):
-		return nil, "the client manages its login"
+		return nil, "the client manages the server's login"
 	case hasType && !isWord(kind, f.HTTP[0]):
 		return nil, "gauze could not restore its type exactly"
 	case d.In&reference.Args == 0 && len(reference.Find(e.url())) > 0 && d.In&reference.URL != 0:

@@ -202,7 +202,7 @@ func (s *Server) whyNotTried(o CheckOptions) string {
 	case s.Disabled:
 		return "it is disabled"
 	case spec.Command == "" && spec.URL == "":
-		return "it has no command and no URL"
+		return "it has neither a command nor a URL"
 	case s.Config.Place.Old != "":
 		return "the client no longer reads this file"
 	case len(s.Waiting) > 0:

@@ -73,7 +73,7 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err
 type SecretError struct{ Server, Field string }
 
 func (e *SecretError) Error() string {
-	return fmt.Sprintf("not written: the %s of %s contains a secret value, and lock files are meant to be shared; rename it or change that value", e.Field, e.Server)
+	return fmt.Sprintf("not written: %s has a secret in its %s, and lock files are meant to be shared; rename or remove what contains it, or change the secret", e.Server, e.Field)
 }
 
 // Check returns a SecretError if the lock contains a secret of any server. Server output is
@@ -86,9 +86,9 @@ func (l Lock) Check(secrets redact.Secrets) error {
 			name  string
 			texts []string
 		}{
-			{"name", []string{s.Name}}, {"command line", s.Command}, {"address", []string{s.URL}}, {"name of a variable", s.Env},
-			{"name of a header", s.Headers}, {"package", []string{s.Package, s.Version}}, {"name", []string{s.Server}},
-			{"name of a tool", slices.Collect(maps.Keys(s.Tools))},
+			{"name", []string{s.Name}}, {"command line", s.Command}, {"URL", []string{s.URL}}, {"variable names", s.Env},
+			{"header names", s.Headers}, {"package", []string{s.Package, s.Version}}, {"name", []string{s.Server}},
+			{"tool names", slices.Collect(maps.Keys(s.Tools))},
 		} {
 			if slices.ContainsFunc(field.texts, certain.In) {
 				return &SecretError{id, field.name}
@@ -374,7 +374,7 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 		case !there:
 			drift("tools", "the tool "+redact.Quote(name)+" was removed")
 		case hash != was[name]:
-			drift("tools", "the definition of the tool "+redact.Quote(name)+" changed; review it before you trust it")
+			drift("tools", "the definition of the tool "+redact.Quote(name)+" changed; review the new definition before you trust the tool")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -393,11 +393,11 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		id := was.Client + "/" + was.Name
 		client, ok := clientconfig.ByID(was.Client)
 		if !ok {
-			d.skip(id, "gauze does not know this client")
+			d.skip(id, "gauze does not support this client")
 			continue
 		}
 		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word }) {
-			d.skip(id, "its command or URL contains a secret, which the lock file does not hold; restore the entry by hand")
+			d.skip(id, "its command or URL contains a secret, which the lock file does not contain; restore the entry by hand")
 			continue
 		}
 		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
