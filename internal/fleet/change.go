@@ -29,7 +29,7 @@ func (v *View) Remove(servers []*Server) Plan {
 	return v.each(servers, "remove", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
 		switch {
 		case e.Builtin != "":
-			return nil, clientconfig.Skipped("it is built into the client (" + e.Builtin + ")")
+			return nil, clientconfig.Skipped("the server is built into the client (" + e.Builtin + ")")
 		case c.Place.Scope == clientconfig.Managed || c.Place.Scope == clientconfig.System:
 			return nil, clientconfig.Skipped("the file is managed by the administrator")
 		}
@@ -98,7 +98,7 @@ func byConfig(servers []*Server) (groups [][]*Server) {
 func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry {
 	entry := now.At(s.Path)
 	if entry == nil || entry.Name != s.Name {
-		d.skip(s.ID(), "it was already changed for another client that reads the same file")
+		d.skip(s.ID(), "the entry was already changed for another client that reads the same file")
 		return nil
 	}
 	return entry

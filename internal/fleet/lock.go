@@ -292,7 +292,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 			drifts = append(drifts, Drift{Client: was.Client, Server: was.Name, Kind: kind, What: what})
 		}
 		if i < 0 {
-			drift("missing", "it is in the lock file, but not in any configuration file")
+			drift("missing", "the server is in the lock file, but not in any configuration file")
 			continue
 		}
 		c := all[i]
@@ -301,13 +301,13 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		configured(was, now, drift)
 		values(was, now, drift)
 		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[wrapperKey] == "" && !f.wrappedByUs(c.Server) {
-			drift("config", "it is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
+			drift("config", "the server is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
 		}
 		switch {
 		case !c.Tried:
-			drift("broken", "it was not tried: "+c.Not)
+			drift("broken", "not tried: "+c.Not)
 		case !c.Report.Healthy:
-			drift("broken", "it does not work: "+c.Hide(redact.Quote(c.Attempt.Stopped)))
+			drift("broken", "the server does not work: "+c.Hide(redact.Quote(c.Attempt.Stopped)))
 		default:
 			versions(was, now, drift)
 			tools(was.Tools, now.Tools, drift)
@@ -315,7 +315,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 	}
 	for _, c := range all {
 		if !seen[c.ID()+"\x00"+string(c.Scope)] && c.Builtin == "" && !c.Disabled && c.Config.Place.Old == "" {
-			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock file"})
+			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "the server is not in the lock file"})
 		}
 	}
 	return drifts
@@ -397,7 +397,7 @@ func (v *View) Restore(l Lock) (Plan, error) {
 			continue
 		}
 		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word }) {
-			d.skip(id, "its command or URL contains a secret, which the lock file does not contain; restore the entry by hand")
+			d.skip(id, "the command or URL contains a secret, which the lock file does not contain; restore the entry by hand")
 			continue
 		}
 		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })
