@@ -16,7 +16,7 @@ import (
 
 func (svc *service) addAdviceTools() {
 	add(svc, "diagnose", "Explain a failure from a log",
-		"Explain why an MCP server failed, from its client's log or its own stderr: cause, likelihood, evidence and fix. Use it when you have a log but cannot start the server. Starts and changes nothing.",
+		"Explain why an MCP server failed, from its client's log or its own stderr: cause, likelihood, evidence and fix. Use this when you have a log but cannot start the server. Starts and changes nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).diagnose)
 	add(svc, "repair_arguments", "Repair the arguments of a tool call",
 		"Validate the arguments of a tool call against the tool's input schema. If the meaning is clear, returns corrected arguments and the changes made; otherwise, every error and an example of a valid call. Does not call the tool.",

@@ -17,10 +17,10 @@ func (svc *service) addChangeTools() {
 		"Add an MCP server to the configuration of one or more clients. The server is tested first and repaired if needed; only a configuration that works is written, after the user confirms the diff. Pass exactly one of package, url and command. For a secret, set the env value to null to refer to the user's variable of that name instead of storing its value.",
 		hints{destructive: true, idempotent: true, openWorld: true}, (*call).configure)
 	add(svc, "remove_server", "Remove an MCP server",
-		"Remove an MCP server from the configuration files of its clients, after the user confirms the diff. `undo` restores it.",
+		"Remove an MCP server from the configuration files of its clients, after the user confirms the diff. `undo` restores the server.",
 		hints{destructive: true, idempotent: true}, (*call).remove)
 	add(svc, "wrap_servers", "Wrap MCP servers with Gauze",
-		"Run configured MCP servers through `gauze run`, which restarts them after crashes and hangs and repairs tool calls. Writes the files after the user confirms the diff; unwrap_servers restores them exactly.",
+		"Run configured MCP servers through `gauze run`, which restarts them after crashes and hangs and repairs tool calls. Writes the files after the user confirms the diff; unwrap_servers restores the files exactly.",
 		hints{idempotent: true}, (*call).wrap)
 	add(svc, "unwrap_servers", "Unwrap MCP servers",
 		"Stop running configured MCP servers through `gauze run`. Writes the files after the user confirms the diff.",

@@ -140,7 +140,7 @@ func confirm[Out any, P interface {
 	}
 	c.service.put(q.token, &pending{q, c.digest, time.Now(), keep})
 	s.Status, s.Consent = needsConsent, q.token
-	s.How = fmt.Sprintf("Nothing was done yet. Show this to the user. If they agree, call %s again with the same arguments and \"consent\": %q", c.tool, q.token)
+	s.How = fmt.Sprintf("Nothing has been done yet. Show this to the user. If they agree, call %s again with the same arguments and \"consent\": %q", c.tool, q.token)
 	return out, nil
 }
 

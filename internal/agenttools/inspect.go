@@ -17,10 +17,10 @@ import (
 
 func (svc *service) addInspectTools() {
 	add(svc, "list_servers", "List MCP servers",
-		"List the MCP servers in the configuration files of all clients on this machine (Claude Code, Cursor, VS Code, Codex and others): how each is started, whether it runs through gauze run, and problems in the files. Use it to find server names. Starts and changes nothing.",
+		"List the MCP servers in the configuration files of all clients on this machine (Claude Code, Cursor, VS Code, Codex and others): how each is started, whether it runs through gauze run, and problems in the files. Use this to find server names. Starts and changes nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).list)
 	add(svc, "check_health", "Check MCP servers",
-		"Start or connect to MCP servers as their clients do, and report the state of each, with the cause and the next step. Use it when tools are missing or a server fails. States: healthy (lists its tools), degraded (works only with a fix, or its client does not load the entry), unresponsive (no usable response in time), dead (not found, did not start, exited or refused the connection), not_tried. Changes no files; auto_heal also tries fixes in memory, which heal_server can save.",
+		"Start or connect to MCP servers as their clients do, and report the state of each, with the cause and the next step. Use this when tools are missing or a server fails. States: healthy (lists its tools), degraded (works only with a fix, or its client does not load the entry), unresponsive (no usable response in time), dead (not found, did not start, exited or refused the connection), not_tried. Changes no files; auto_heal also tries fixes in memory, which heal_server can save.",
 		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).health)
 	add(svc, "verify", "Compare with a lock file",
 		"Compare servers with a lock file created by `gauze lock` and report changes in configuration, version and tool definitions. Starts the servers; changes no files.",
@@ -137,7 +137,7 @@ type Health struct {
 type Checked struct {
 	ID       string    `json:"id"`
 	State    string    `json:"state" jsonschema:"healthy, degraded, unresponsive, dead or not_tried"`
-	Why      string    `json:"why,omitempty" jsonschema:"why it is degraded or was not tried"`
+	Why      string    `json:"why,omitempty" jsonschema:"why the server is degraded or was not tried"`
 	Report   *Healing  `json:"report,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
 	Next     string    `json:"next,omitempty" jsonschema:"what to do next"`

@@ -14,10 +14,10 @@ import (
 
 func (svc *service) addTestTools() {
 	add(svc, "test_connection", "Test one MCP server",
-		"Test one MCP server: a configured one (name), or a package, URL or command that is not configured yet. Reports its tools, or how far it got, the cause and the fix. Changes no files. A package, URL or command that is not in the user's own files is started or reached only after the user confirms it.",
+		"Test one MCP server: a configured one (name), or a package, URL or command that is not configured yet. Reports the server's tools, or the stage it reached, the cause and the fix. Changes no files. A package, URL or command that is not in the user's own files is started or reached only after the user confirms it.",
 		hints{readOnly: false, destructive: false, idempotent: true, openWorld: true}, (*call).test)
 	add(svc, "heal_server", "Repair a configured MCP server",
-		"Repair a configured MCP server: fix errors in its entry and file, test it, and save what made it work (a switch to gauze run, or the correct URL). Use it when check_health reports a problem. Writes only after the user confirms the diff; `undo` reverts the change.",
+		"Repair a configured MCP server: fix errors in its entry and file, test it, and save what made it work (a switch to gauze run, or the correct URL). Use this when check_health reports a problem. Writes only after the user confirms the diff; `undo` reverts the change.",
 		hints{readOnly: false, destructive: true, idempotent: true, openWorld: true}, (*call).heal)
 }
 
@@ -198,7 +198,7 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 		}
 		out.Status, out.Server = done, redact.Quote(s.ID())
 		if !one.Tried {
-			return out, failure(out.Server+" was not tested: "+one.Not, "call list_servers to see its entry")
+			return out, failure(out.Server+" was not tested: "+one.Not, "call list_servers to see the server's entry")
 		}
 		out.Works, out.Report = one.Report.Healthy, healingOf(s.Real(), one.Attempt, one.Report)
 		return out, nil
@@ -319,7 +319,7 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 			}
 			return result, nil
 		}
-		out, err := confirmPlan(c, plan, "The server works with this fix. Allow Gauze to save it?", in.typed(), func(_ *call, written []Written) (Healed, error) {
+		out, err := confirmPlan(c, plan, "The server works with this fix. Allow Gauze to save the fix?", in.typed(), func(_ *call, written []Written) (Healed, error) {
 			result.Written = append(result.Written, written...)
 			for i := range result.Servers { // they describe the state after the change
 				result.Servers[i].Next, result.Servers[i].Diff = "", ""
