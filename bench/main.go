@@ -31,7 +31,7 @@ type command struct {
 
 var commands = []command{
 	{"overhead", "what gauze costs compared with a direct connection and a byte pump", runOverhead},
-	{"storm", "calls while the server is killed, compared with what it did", runStorm},
+	{"storm", "calls while the server is killed, compared with what the server did", runStorm},
 	{"kills", "steady calls while the server is killed, idle and during calls", runKills},
 	{"sessions", "many clients of one gauze serve, some idle and one stuck", runSessions},
 	{"repair", "the cost of validating, repairing and explaining arguments", runRepair},

@@ -47,7 +47,7 @@ func runSessions(args []string) error {
 	flags.IntVar(&s.rate, "rate", 400, "calls per second of all healthy clients together")
 	flags.DurationVar(&s.settle, "settle", 5*time.Second, "idle time before memory is measured")
 	flags.StringVar(&s.gauze, "gauze", "", "use this binary instead of building one")
-	flags.StringVar(&s.only, "only", "", "run only the scene of this name")
+	flags.StringVar(&s.only, "only", "", "run only the scene with this name")
 	jsonTo := flags.String("json", "", "write the result as JSON to this file (-: to stdout, after the table)")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (c *stormClient) awaitOpening() error {
 		}
 		if e, ok := readAnswer(line); ok {
 			if e.Kind == history.Fail || e.Kind == history.Unknown {
-				return fmt.Errorf("the opening failed: %s", line)
+				return fmt.Errorf("the handshake failed: %s", line)
 			}
 			return nil
 		}

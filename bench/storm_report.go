@@ -104,7 +104,7 @@ func printStorms(w io.Writer, results []*stormResult) {
 	row("effects in the ledger", func(r *stormResult) string { return count(r.Effects) })
 	row("duplicated effects", func(r *stormResult) string { return count(r.Duplicates) })
 	row("kills", func(r *stormResult) string { return count(r.Kills) })
-	row("of these settled", func(r *stormResult) string { return count(r.Settled) })
+	row("settled kills", func(r *stormResult) string { return count(r.Settled) })
 	row("restarts", func(r *stormResult) string { return count(r.Restarts) })
 	row("recovery p50", func(r *stormResult) string { return r.recovered(func(x *recovery) float64 { return x.P50 }) })
 	row("recovery p99", func(r *stormResult) string { return r.recovered(func(x *recovery) float64 { return x.P99 }) })

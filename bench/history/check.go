@@ -9,18 +9,18 @@ import (
 type Rule string
 
 const (
-	Lost          Rule = "lost"               // a call has no response
-	Double        Rule = "answered twice"     // a call has more than one response
-	NeverAsked    Rule = "never asked"        // a response or an effect belongs to no call
-	Duplicated    Rule = "duplicated effect"  // a key is in the ledger more than once
-	Reverted      Rule = "reverted"           // an idempotent effect was repeated after a later one
-	Invented      Rule = "invented success"   // the call succeeded, but the ledger or the echo disagrees
-	FalseDenial   Rule = "false denial"       // the call "did not happen", but it is in the ledger
-	ThrownAway    Rule = "thrown away answer" // the outcome is unknown although the response could be read
-	OutOfOrder    Rule = "out of order"       // the effects have a different order from their calls
-	ForeignAnswer Rule = "foreign answer"     // the response is neither the server's nor a fault
-	GaveUp        Rule = "gave up"            // a call failed that waiting would have saved
-	TooUnknown    Rule = "too many unknown"   // there are more unknown outcomes per kill or other fault than allowed
+	Lost          Rule = "lost"              // a call has no response
+	Double        Rule = "answered twice"    // a call has more than one response
+	NeverAsked    Rule = "never asked"       // a response or an effect belongs to no call
+	Duplicated    Rule = "duplicated effect" // a key is in the ledger more than once
+	Reverted      Rule = "reverted"          // an idempotent effect was repeated after a later one
+	Invented      Rule = "invented success"  // the call succeeded, but the ledger or the echo disagrees
+	FalseDenial   Rule = "false denial"      // the call "did not happen", but it is in the ledger
+	ThrownAway    Rule = "discarded answer"  // the outcome is unknown although the response could be read
+	OutOfOrder    Rule = "out of order"      // the effects have a different order from their calls
+	ForeignAnswer Rule = "foreign answer"    // the response is neither the server's nor a fault
+	GaveUp        Rule = "gave up"           // a call failed that waiting would have saved
+	TooUnknown    Rule = "too many unknown"  // there are more unknown outcomes per kill or other fault than allowed
 )
 
 // Limits are the settings that differ between runs.
@@ -206,12 +206,12 @@ func (v *Verdict) judge(c *call, pid int, settled map[int]bool) {
 	case Fail:
 		v.Failed[c.answer.Code]++
 		if c.answer.Unsent && happened {
-			v.broke(FalseDenial, "%s: %s, but process %d did it", c.Key, c.answer.Code, pid)
+			v.broke(FalseDenial, "%s: %s, but process %d ran the call", c.Key, c.answer.Code, pid)
 		}
 	case Unknown:
 		v.Unknown++
 		if happened && settled[pid] {
-			v.broke(ThrownAway, "%s was done and answered by process %d", c.Key, pid)
+			v.broke(ThrownAway, "process %[2]d ran and answered %[1]s", c.Key, pid)
 		}
 	case Foreign:
 		v.broke(ForeignAnswer, "%.60s: %.200s", c.Key, c.answer.Code)

@@ -418,7 +418,7 @@ func TestALockBringsEntriesBack(t *testing.T) {
 	}
 	p.must("remove", "b", "--yes")
 	said, status := p.gauze("verify")
-	for _, want := range []string{"cursor/a: the command changed", "codex/c: the command changed", "cursor/b: it is in the lock file"} {
+	for _, want := range []string{"cursor/a: the command changed", "codex/c: the command changed", "cursor/b: the server is in the lock file"} {
 		if status != 1 || !strings.Contains(said, want) {
 			t.Errorf("status %d, no %q in\n%s", status, want, said)
 		}

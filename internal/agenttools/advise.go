@@ -16,13 +16,13 @@ import (
 
 func (svc *service) addAdviceTools() {
 	add(svc, "diagnose", "Explain a failure from a log",
-		"Explain why an MCP server failed, from its client's log or its own stderr: cause, likelihood, evidence and fix. Use it when you have a log but cannot start the server. Starts and changes nothing.",
+		"Explain why an MCP server failed, from its client's log or its own stderr: cause, likelihood, evidence and fix. Use this when you have a log but cannot start the server. Starts and changes nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).diagnose)
 	add(svc, "repair_arguments", "Repair the arguments of a tool call",
-		"Validate the arguments of a tool call against the tool's input schema. Returns corrected arguments and the changes made where the meaning is clear; otherwise returns every error and a call that would be valid. Calls no tool.",
+		"Validate the arguments of a tool call against the tool's input schema. If the meaning is clear, returns corrected arguments and the changes made; otherwise, every error and an example of a valid call. Does not call the tool.",
 		hints{readOnly: true, idempotent: true}, (*call).repair)
 	add(svc, "search_servers", "Search for MCP servers",
-		"Search the MCP registry for servers: what they do, what they require and how to add them. Searches results cached on this machine; with online it queries the registry, if the user started gauze mcp with --online. Descriptions come from the publishers and are not verified.",
+		"Search the MCP registry for servers: what they do, what they require and how to add them. Searches results cached on this machine; with online, queries the registry if the user started gauze mcp with --online. Descriptions come from the publishers and are not verified.",
 		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).search)
 }
 
@@ -58,7 +58,7 @@ type repairIn struct {
 	Schema    map[string]json.RawMessage `json:"schema" jsonschema:"the tool's inputSchema"`
 	Arguments json.RawMessage            `json:"arguments,omitempty" jsonschema:"the arguments: an object, or the text that a model wrote"`
 	Tool      string                     `json:"tool,omitempty" jsonschema:"the tool's name, for the message"`
-	Silent    bool                       `json:"silent_only,omitempty" jsonschema:"make only repairs that have a single reading: for tools with side effects"`
+	Silent    bool                       `json:"silent_only,omitempty" jsonschema:"make only unambiguous repairs; for tools with side effects"`
 }
 
 // Repaired is the result of repair_arguments.
@@ -67,8 +67,8 @@ type Repaired struct {
 	Arguments any      `json:"arguments,omitempty" jsonschema:"the arguments to send"`
 	Changes   []string `json:"changes,omitempty" jsonschema:"one line per repair"`
 	Notes     []string `json:"notes,omitempty"`
-	Message   string   `json:"message,omitempty" jsonschema:"if refused: the errors, and a call that would be valid"`
-	Reason    string   `json:"reason,omitempty" jsonschema:"if unverified: why they could not be checked"`
+	Message   string   `json:"message,omitempty" jsonschema:"if refused: the errors and an example of a valid call"`
+	Reason    string   `json:"reason,omitempty" jsonschema:"if unverified: why the arguments could not be checked"`
 }
 
 func (r Repaired) text() string {
@@ -113,7 +113,7 @@ func (c *call) repair(in repairIn) (out Repaired, err error) {
 
 type searchIn struct {
 	Query  string `json:"query" jsonschema:"one or two words"`
-	Online bool   `json:"online,omitempty" jsonschema:"query the registry; only the words are sent"`
+	Online bool   `json:"online,omitempty" jsonschema:"query the registry; only the query is sent"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"maximum number of servers, 1 to 50; default 10"`
 }
 
@@ -199,7 +199,7 @@ func (c *call) searchNote(in searchIn, found registry.Found) string {
 		notes = append(notes, "No cached results on this machine match these words.")
 	}
 	if in.Online && !c.service.Online {
-		notes = append(notes, "The registry was not queried, because the user did not start gauze mcp with --online. They can run: gauze search "+commandLine(in.Query))
+		notes = append(notes, "The registry was not queried, because the user did not start gauze mcp with --online. The user can run: gauze search "+commandLine(in.Query))
 	}
 	return strings.Join(notes, " ")
 }

@@ -14,13 +14,13 @@ import (
 
 func (svc *service) addChangeTools() {
 	add(svc, "configure_server", "Add an MCP server",
-		"Add an MCP server to the configuration of one or more clients. The server is tested first and repaired if needed; only a configuration that works is written, after the user confirms the diff. Give one of package, url or command. For a secret, set the env value to null to refer to the user's variable of that name instead of storing its value.",
+		"Add an MCP server to the configuration of one or more clients. The server is tested first and repaired if needed; only a configuration that works is written, after the user confirms the diff. Pass exactly one of package, url and command. For a secret, set the env value to null to refer to the user's variable of that name instead of storing its value.",
 		hints{destructive: true, idempotent: true, openWorld: true}, (*call).configure)
 	add(svc, "remove_server", "Remove an MCP server",
-		"Remove an MCP server from the configuration files of its clients, after the user confirms the diff. `undo` restores it.",
+		"Remove an MCP server from the configuration files of its clients, after the user confirms the diff. `undo` restores the server.",
 		hints{destructive: true, idempotent: true}, (*call).remove)
 	add(svc, "wrap_servers", "Wrap MCP servers with Gauze",
-		"Run configured MCP servers through `gauze run`, which restarts them after crashes and hangs and repairs tool calls. Writes the files after the user confirms the diff; unwrap_servers restores them exactly.",
+		"Run configured MCP servers through `gauze run`, which restarts them after crashes and hangs and repairs tool calls. Writes the files after the user confirms the diff; unwrap_servers restores the files exactly.",
 		hints{idempotent: true}, (*call).wrap)
 	add(svc, "unwrap_servers", "Unwrap MCP servers",
 		"Stop running configured MCP servers through `gauze run`. Writes the files after the user confirms the diff.",
@@ -92,7 +92,7 @@ type configureIn struct {
 	target
 	Clients []string `json:"clients,omitempty" jsonschema:"client ids, such as claude-code or cursor; default: the one in use, if there is only one"`
 	Scope   string   `json:"scope,omitempty" jsonschema:"user (default), project (a file shared with others) or local"`
-	Wrap    *bool    `json:"wrap,omitempty" jsonschema:"run it through gauze run, which repairs it at every start; default true"`
+	Wrap    *bool    `json:"wrap,omitempty" jsonschema:"run the server through gauze run, which repairs it at every start; default true"`
 	Replace bool     `json:"replace,omitempty" jsonschema:"overwrite an entry with the same name"`
 	Heal    *bool    `json:"auto_heal,omitempty" jsonschema:"try fixes that only change how the server is started or reached; default true"`
 	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"test the server, return the diff and write nothing"`
@@ -171,7 +171,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 			return result, nil
 		}
 		out, err = confirmPlan(c, tried.Plan, "The server works. Allow Gauze to add it to these files?", typed, func(_ *call, written []Written) (Configured, error) {
-			result.Status, result.Written, result.How = done, written, "The client loads the server when it next starts or reloads its servers."
+			result.Status, result.Written, result.How = done, written, "The client will load the server at its next start or reload."
 			return result, nil
 		})
 		if out.Report == nil {
@@ -195,7 +195,7 @@ type wrapIn struct {
 
 type removeIn struct {
 	Name    string   `json:"name" jsonschema:"NAME or CLIENT/NAME"`
-	Clients []string `json:"clients,omitempty" jsonschema:"client ids, to remove it from these clients only"`
+	Clients []string `json:"clients,omitempty" jsonschema:"client ids, to remove the server from these clients only"`
 	DryRun  bool     `json:"dry_run,omitempty" jsonschema:"return the diff and write nothing"`
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }

@@ -140,7 +140,7 @@ func confirm[Out any, P interface {
 	}
 	c.service.put(q.token, &pending{q, c.digest, time.Now(), keep})
 	s.Status, s.Consent = needsConsent, q.token
-	s.How = fmt.Sprintf("Nothing was done yet. Show this to the user. If they agree, call %s again with the same arguments and \"consent\": %q", c.tool, q.token)
+	s.How = fmt.Sprintf("Nothing has been done yet. Show this to the user. If they agree, call %s again with the same arguments and \"consent\": %q", c.tool, q.token)
 	return out, nil
 }
 
@@ -148,7 +148,7 @@ func (s *ActionStatus) refused(said *mcp.ElicitResult, q question) {
 	s.Status, s.Diff = declined, ""
 	s.How = "The user did not answer. They can run this themselves: " + q.typed
 	if said != nil && (said.Action == "decline" || said.Action == "accept") {
-		s.How = "The user declined. Ask them how to proceed; do not try to do the same in a different way."
+		s.How = "The user declined. Ask them how to proceed; do not attempt the same thing another way."
 	}
 }
 
@@ -255,7 +255,7 @@ func confirmStart[Out any, P interface {
 	*Out
 	actionStatus() *ActionStatus
 }](c *call, servers []candidate, typed string, then func(*call) (Out, error)) (out Out, err error) {
-	q := question{title: "Allow Gauze to run this on your machine to test it?", typed: typed, plain: true}
+	q := question{title: "Allow Gauze to run this on your machine as a test?", typed: typed, plain: true}
 	sum := sha256.New()
 	var open []launch.Spec
 	var shown, full []string
@@ -276,7 +276,7 @@ func confirmStart[Out any, P interface {
 		return then(c)
 	}
 	if len(open) == 1 && open[0].URL != "" {
-		q.title = "Allow Gauze to connect to this URL to test it?"
+		q.title = "Allow Gauze to connect to this URL to test the server?"
 	}
 	q.shown, q.full, q.token = strings.Join(shown, "\n"), strings.Join(full, "\n"), hex.EncodeToString(sum.Sum(nil))[:32]
 	return confirm[Out, P](c, q, func(c *call) (Out, error) {

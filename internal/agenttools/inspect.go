@@ -17,13 +17,13 @@ import (
 
 func (svc *service) addInspectTools() {
 	add(svc, "list_servers", "List MCP servers",
-		"List the MCP servers in the configuration files of all clients on this machine (Claude Code, Cursor, VS Code, Codex and others): how each is started, whether it runs through gauze run, and problems in the files. Use it to find server names. Starts and changes nothing.",
+		"List the MCP servers in the configuration files of all clients on this machine (Claude Code, Cursor, VS Code, Codex and others): how each is started, whether it runs through gauze run, and problems in the files. Use this to find server names. Starts and changes nothing.",
 		hints{readOnly: true, idempotent: true}, (*call).list)
 	add(svc, "check_health", "Check MCP servers",
-		"Start or reach MCP servers as their clients do and report the state of each, with the cause and the next step. Use it when tools are missing or a server fails. States: healthy (lists its tools), degraded (works only with a fix, or its client does not load the entry), unresponsive (no usable response in time), dead (not found, did not start, exited or refused the connection), not_tried. Changes no files; auto_heal also tries fixes in memory, which heal_server can save.",
+		"Start or connect to MCP servers as their clients do, and report the state of each, with the cause and the next step. Use this when tools are missing or a server fails. States: healthy (lists its tools), degraded (works only with a fix, or its client does not load the entry), unresponsive (no usable response in time), dead (not found, did not start, exited or refused the connection), not_tried. Changes no files; auto_heal also tries fixes in memory, which heal_server can save.",
 		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).health)
 	add(svc, "verify", "Compare with a lock file",
-		"Compare servers with a lock file made by `gauze lock` and report changes in configuration, version and tool definitions. Starts the servers; changes no files.",
+		"Compare servers with a lock file created by `gauze lock` and report changes in configuration, version and tool definitions. Starts the servers; changes no files.",
 		hints{readOnly: true, idempotent: true, openWorld: true}, (*call).verify)
 }
 
@@ -35,7 +35,7 @@ type listIn struct {
 // Listed is the result of list_servers.
 type Listed struct {
 	Servers  []Server  `json:"servers"`
-	Problems []Problem `json:"problems,omitempty" jsonschema:"problems of whole files"`
+	Problems []Problem `json:"problems,omitempty" jsonschema:"problems that affect whole files"`
 	More     int       `json:"more,omitempty" jsonschema:"number of servers not shown"`
 	Looked   []string  `json:"looked,omitempty" jsonschema:"files that were read"`
 }
@@ -60,7 +60,7 @@ func (c *call) list(in listIn) (out Listed, err error) {
 	return out, nil
 }
 
-// fileProblems returns the problems of whole files of these clients.
+// fileProblems returns the problems that affect whole files of these clients.
 func fileProblems(view *fleet.View, clients []string) (all []clientconfig.Problem) {
 	for _, p := range view.Problems {
 		if len(clients) == 0 || strings.Contains(" "+strings.Join(clients, " ")+" ", " "+p.Client.ID+" ") {
@@ -118,8 +118,8 @@ func (c *call) look() *fleet.View {
 type healthIn struct {
 	Servers []string `json:"servers,omitempty" jsonschema:"NAME or CLIENT/NAME; default: all"`
 	Clients []string `json:"clients,omitempty" jsonschema:"client ids; default: all"`
-	Heal    bool     `json:"auto_heal,omitempty" jsonschema:"also try fixes in memory that only change how a server is started or reached"`
-	Project bool     `json:"include_project,omitempty" jsonschema:"include unapproved servers that come with the project; the user is asked first"`
+	Heal    bool     `json:"auto_heal,omitempty" jsonschema:"also try, in memory only, fixes to how a server is started or reached"`
+	Project bool     `json:"include_project,omitempty" jsonschema:"include unapproved servers that come with the project; gauze asks the user first"`
 	Timeout float64  `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
 	Consent string   `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
@@ -128,7 +128,7 @@ type healthIn struct {
 type Health struct {
 	ActionStatus
 	Servers   []Checked `json:"servers,omitempty"`
-	Problems  []Problem `json:"problems,omitempty" jsonschema:"problems of whole files"`
+	Problems  []Problem `json:"problems,omitempty" jsonschema:"problems that affect whole files"`
 	Conflicts []string  `json:"conflicts,omitempty" jsonschema:"tools with the same name in several servers of one client"`
 	Derived   string    `json:"derived,omitempty" jsonschema:"what the states mean"`
 }
@@ -137,7 +137,7 @@ type Health struct {
 type Checked struct {
 	ID       string    `json:"id"`
 	State    string    `json:"state" jsonschema:"healthy, degraded, unresponsive, dead or not_tried"`
-	Why      string    `json:"why,omitempty" jsonschema:"why it is degraded or was not tried"`
+	Why      string    `json:"why,omitempty" jsonschema:"why the server is degraded or was not tried"`
 	Report   *Healing  `json:"report,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
 	Next     string    `json:"next,omitempty" jsonschema:"what to do next"`
@@ -219,7 +219,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	case fleet.Rewrap:
 		shown.Next = "tell the user to run: " + v.Next
 	case fleet.Try:
-		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}; the user is asked first", shown.ID)
+		shown.Next = fmt.Sprintf("call test_connection with {\"name\": %q}; gauze asks the user first", shown.ID)
 	}
 	if shown.State == "not_tried" {
 		shown.Why = c.Not
@@ -274,7 +274,7 @@ type verifyIn struct {
 type Verified struct {
 	Same   bool          `json:"same"`
 	File   string        `json:"file"`
-	Made   string        `json:"made" jsonschema:"when the lock was made"`
+	Made   string        `json:"made" jsonschema:"when the lock file was created"`
 	Drifts []fleet.Drift `json:"drifts"`
 
 	Uncompared string `json:"uncompared,omitempty" jsonschema:"why values of variables, headers and query strings were not compared"`
@@ -314,14 +314,14 @@ func (c *call) verify(in verifyIn) (out Verified, err error) {
 func readLock(path string) (fleet.Lock, error) {
 	lock, _, err := fleet.OpenLock(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return lock, failure("no lock file at "+redact.Quote(path), "ask the user to run `gauze lock`, or give the path as {\"file\": \"PATH\"}")
+		return lock, failure("no lock file at "+redact.Quote(path), "ask the user to run `gauze lock`, or pass the path as {\"file\": \"PATH\"}")
 	}
 	return lock, err
 }
 
 func (v Verified) text() string {
 	if v.Same && v.Uncompared == "" {
-		return "Nothing changed since " + v.File + " was made (" + v.Made + ")."
+		return "Nothing has changed since " + v.File + " was created (" + v.Made + ")."
 	}
 	var b strings.Builder
 	if v.Same {

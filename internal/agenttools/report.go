@@ -29,22 +29,22 @@ type Server struct {
 	Line      int       `json:"line,omitempty"`
 	Starts    string    `json:"starts,omitempty" jsonschema:"command line or URL; secrets are masked"`
 	Variables []string  `json:"variables,omitempty" jsonschema:"names of the variables that the entry sets"`
-	Wrapped   bool      `json:"wrapped" jsonschema:"it runs through gauze run"`
+	Wrapped   bool      `json:"wrapped" jsonschema:"whether the client starts the server through 'gauze run'"`
 	Disabled  bool      `json:"disabled,omitempty"`
-	Approved  bool      `json:"approved" jsonschema:"false if it comes with a project and the user has not approved it"`
+	Approved  bool      `json:"approved" jsonschema:"false if the server comes with a project and the user has not approved it"`
 	Problems  []Problem `json:"problems,omitempty"`
 }
 
 // Problem is a mistake in a configuration file.
 type Problem struct {
 	Code     string `json:"code"`
-	Severity string `json:"severity" jsonschema:"error: the client does not load it, or not as intended"`
+	Severity string `json:"severity" jsonschema:"error: the client does not load the entry, or does not load it as intended"`
 	File     string `json:"file"`
 	Line     int    `json:"line,omitempty"`
 	What     string `json:"what"`
 	Why      string `json:"why,omitempty"`
 	Next     string `json:"next,omitempty" jsonschema:"what the user can do"`
-	Fixable  bool   `json:"fixable" jsonschema:"heal_server can fix it"`
+	Fixable  bool   `json:"fixable" jsonschema:"whether heal_server can fix the problem"`
 }
 
 const maxListed = 64 // per list in a result
@@ -80,7 +80,7 @@ type Healing struct {
 	Works     bool       `json:"works"`
 	Stage     string     `json:"stage" jsonschema:"last stage reached: located, started, spoke, initialized or listed"`
 	Took      string     `json:"took"`
-	Stopped   string     `json:"stopped,omitempty" jsonschema:"why it stopped there"`
+	Stopped   string     `json:"stopped,omitempty" jsonschema:"why the test stopped there"`
 	Server    string     `json:"server,omitempty" jsonschema:"name and version that the server reports"`
 	Protocol  string     `json:"protocol,omitempty"`
 	Transport string     `json:"transport,omitempty"`

@@ -14,20 +14,20 @@ import (
 
 func (svc *service) addTestTools() {
 	add(svc, "test_connection", "Test one MCP server",
-		"Test one MCP server: a configured one (name), or a package, URL or command that is not configured yet. Reports its tools, or how far it got, the cause and the fix. Changes no files. A package, URL or command that is not in the user's own files is started or reached only after the user confirms it.",
+		"Test one MCP server: a configured one (name), or a package, URL or command that is not configured yet. Reports the server's tools, or the stage it reached, the cause and the fix. Changes no files. A package, URL or command that is not in the user's own files is started or reached only after the user confirms it.",
 		hints{readOnly: false, destructive: false, idempotent: true, openWorld: true}, (*call).test)
 	add(svc, "heal_server", "Repair a configured MCP server",
-		"Repair a configured MCP server: fix errors in its entry and file, test it, and save what made it work (running it through gauze run, or the correct URL). Use it when check_health reports a problem. Writes a change only after the user confirms its diff; `undo` reverts it.",
+		"Repair a configured MCP server: fix errors in its entry and file, test it, and save what made it work (a switch to gauze run, or the correct URL). Use this when check_health reports a problem. Writes only after the user confirms the diff; `undo` reverts the change.",
 		hints{readOnly: false, destructive: true, idempotent: true, openWorld: true}, (*call).heal)
 }
 
 // target is a server that need not be configured.
 type target struct {
-	Package string             `json:"package,omitempty" jsonschema:"npm:NAME, pypi:NAME or oci:IMAGE; add @VERSION to pin it"`
+	Package string             `json:"package,omitempty" jsonschema:"npm:NAME, pypi:NAME or oci:IMAGE; append @VERSION to pin a version"`
 	URL     string             `json:"url,omitempty" jsonschema:"URL of a server, instead of a package"`
 	Command string             `json:"command,omitempty" jsonschema:"program without arguments, instead of a package or URL"`
 	Args    []string           `json:"args,omitempty" jsonschema:"arguments, one per item"`
-	Env     map[string]*string `json:"env,omitempty" jsonschema:"variables for a command or package; null refers to the user's variable of that name, which keeps its value out of the file"`
+	Env     map[string]*string `json:"env,omitempty" jsonschema:"variables for a command or package; null refers to the user's variable of that name and keeps its value out of the file"`
 	Headers map[string]string  `json:"headers,omitempty" jsonschema:"headers for a URL; ${NAME} refers to the user's variable"`
 }
 
@@ -100,7 +100,7 @@ func (c *call) hideSecretsIn(w target) {
 type testIn struct {
 	Name string `json:"name,omitempty" jsonschema:"configured server, NAME or CLIENT/NAME, instead of package, url or command"`
 	target
-	Heal    *bool   `json:"auto_heal,omitempty" jsonschema:"also try fixes in memory that only change how the server is started or reached; default true"`
+	Heal    *bool   `json:"auto_heal,omitempty" jsonschema:"also try, in memory only, fixes to how the server is started or reached; default true"`
 	Timeout float64 `json:"timeout_seconds,omitempty" jsonschema:"maximum wait for one response, 1 to 600"`
 	Consent string  `json:"consent,omitempty" jsonschema:"token from an earlier result, once the user has agreed"`
 }
@@ -198,7 +198,7 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 		}
 		out.Status, out.Server = done, redact.Quote(s.ID())
 		if !one.Tried {
-			return out, failure(out.Server+" was not tested: "+one.Not, "call list_servers to see its entry")
+			return out, failure(out.Server+" was not tested: "+one.Not, "call list_servers to see the server's entry")
 		}
 		out.Works, out.Report = one.Report.Healthy, healingOf(s.Real(), one.Attempt, one.Report)
 		return out, nil
@@ -319,7 +319,7 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 			}
 			return result, nil
 		}
-		out, err := confirmPlan(c, plan, "The server works with this fix. Allow Gauze to save it?", in.typed(), func(_ *call, written []Written) (Healed, error) {
+		out, err := confirmPlan(c, plan, "The server works with this fix. Allow Gauze to save the fix?", in.typed(), func(_ *call, written []Written) (Healed, error) {
 			result.Written = append(result.Written, written...)
 			for i := range result.Servers { // they describe the state after the change
 				result.Servers[i].Next, result.Servers[i].Diff = "", ""

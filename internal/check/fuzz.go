@@ -46,7 +46,7 @@ func fuzzAll(ctx context.Context, out io.Writer) (tally, error) {
 		fmt.Fprintf(out, "ok  \t%s\t%s\n", target.pkg, target.name)
 	}
 	if failures != nil {
-		return t, fmt.Errorf("%s\nnext: the failing input is under testdata/fuzz of that package; commit it with the fix", strings.Join(failures, "\n"))
+		return t, fmt.Errorf("%s\nnext: the failing input is in that package's testdata/fuzz; commit it with the fix", strings.Join(failures, "\n"))
 	}
 	return t, nil
 }

@@ -48,7 +48,7 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 		return 2
 	}
 	if err := enterModule(); err != nil {
-		fmt.Fprintf(out, "check: %v\nnext: run it inside a checkout of gauze\n", err)
+		fmt.Fprintf(out, "check: %v\nnext: run this inside a checkout of gauze\n", err)
 		return 2
 	}
 	defer serverAlone(ctx)()
@@ -93,7 +93,7 @@ func report(ctx context.Context, steps []step, out io.Writer) int {
 		total.failed++
 	}
 	for _, name := range broken {
-		fmt.Fprintf(out, "failed: %s\nnext: read its output above, then run: go run ./internal/check -only %s\n", name, name)
+		fmt.Fprintf(out, "failed: %s\nnext: read the output above, then run: go run ./internal/check -only %s\n", name, name)
 	}
 	fmt.Fprintf(out, "%d passed, %d failed\n", total.passed, total.failed)
 	if total.failed > 0 {

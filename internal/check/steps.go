@@ -55,7 +55,7 @@ func allSteps(quick bool) []step {
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
 		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true,
 			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
-		{name: "clients", about: "thirty servers of ten clients wrapped and unwrapped, no secret in any output, memory under attack", slow: true,
+		{name: "clients", about: "thirty servers of ten clients wrapped and unwrapped; no secrets in any output; memory use under attack", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
 		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "./internal/hostile")},

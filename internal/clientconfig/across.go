@@ -49,7 +49,7 @@ func Across(configs []*Config) (all []Problem) {
 				continue
 			}
 			l := linter{Config: h.config}
-			what := fmt.Sprintf("%s has a server with this name in %d files, and does not document which one it uses", client.Name, len(holders))
+			what := fmt.Sprintf("%s finds a server with this name in %d files and does not document which one it uses", client.Name, len(holders))
 			if certain {
 				what = fmt.Sprintf("the client uses the server with the same name in %s (%s) instead", winner.config.Path, winner.entry.Scope)
 			}
@@ -72,9 +72,9 @@ func (l entryLinter) approval() {
 	switch said(l.answers, l.e.Name) {
 	case Yes:
 	case No:
-		l.report("not-approved", l.e.outer, "this server of the project was rejected in Claude Code", "approve it with /mcp in a session")
+		l.report("not-approved", l.e.outer, "this project server was rejected in Claude Code", "approve the server with /mcp in a session")
 	default:
-		l.report("not-approved", l.e.outer, "this server of the project is not approved in Claude Code yet", "start claude in the project and approve the server")
+		l.report("not-approved", l.e.outer, "this project server is not yet approved in Claude Code", "start claude in the project and approve the server")
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 	Put
 )
 
-var errMoved = errors.New("the file does not match the change: another program edited it")
+var errMoved = errors.New("another program edited the file, so the change no longer applies")
 
 // Apply returns the file with the changes made.
 func (e Edit) Apply(f splice.Format, file []byte) ([]byte, error) {

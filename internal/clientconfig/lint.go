@@ -25,7 +25,7 @@ func (c *Config) Lint() []Problem {
 	if c.Err != nil {
 		next := ""
 		if errors.Is(c.Err, errOutside) {
-			next = "if its servers belong to the project, replace the link with a copy of the file"
+			next = "if the servers in the linked file belong to the project, replace the link with a copy of that file"
 		}
 		l.add("not-readable", nil, nil, "cannot read the file: "+quoted(reason(c.Err)), next)
 		return l.all
@@ -59,7 +59,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 	p := Problem{Code: code, Severity: k.severity, Client: l.Client, File: l.Path, What: what, Why: k.why, Fix: fix, Consent: k.consent, Next: cmp.Or(next, k.remedy)}
 	if l.Place.Borrowed && (e != nil || len(fix) > 0) {
 		// The file is written for its owner, which reads it differently.
-		p.Fix, p.Severity, p.Next = nil, Warning, "leave the entry as it is, or add one in a file of "+l.Client.Name
+		p.Fix, p.Severity, p.Next = nil, Warning, "leave the entry as it is, or add one to a file that belongs to "+l.Client.Name
 		fix = nil
 	}
 	const maxProblems = 1000
@@ -86,7 +86,7 @@ func (l *linter) add(code Code, at *splice.Node, e *Entry, what, next string, fi
 var fileRejecting = []Code{"entry-not-an-object", "nothing-to-start", "command-and-url", "url-without-type", "type-missing", "type-unknown", "type-spelling", "type-contradicts", "command-is-a-list", "command-not-a-list",
 	"args-not-a-list", "arg-not-text", "env-value-not-text", "env-not-a-map", "header-value-not-text", "inline-bearer-token", "timeout-negative", "timeout-not-a-number"}
 
-const rejectsFile = "; until it is fixed, the client loads no server from this file"
+const rejectsFile = "; until this is fixed, the client loads no servers from the file"
 
 // touchesLoading reports whether a fix touches a variable that controls what code runs, what it
 // trusts or where it connects.
@@ -155,7 +155,7 @@ func (l *linter) syntax() {
 		l.loose(text)
 	}
 	for _, twice := range l.Doc.Duplicates() {
-		p := l.add("duplicate-key", nil, nil, fmt.Sprintf("the key %s appears twice in the same object; the first one is ignored", quoted(twice.Name)), "")
+		p := l.add("duplicate-key", nil, nil, fmt.Sprintf("the key %s appears twice in the same object; the client ignores the first one", quoted(twice.Name)), "")
 		p.Line, p.Column = twice.Line, 1
 	}
 }
@@ -185,7 +185,7 @@ func (l *linter) loose(text string) {
 		for i, at := range commas {
 			pieces[i] = span{at, at + 1}
 		}
-		p := l.add("trailing-comma", nil, nil, "there is a comma after the last item of a list or an object", "remove the comma", cut(text, pieces)...)
+		p := l.add("trailing-comma", nil, nil, "there is a comma after the last item of a list or object", "remove the comma", cut(text, pieces)...)
 		place(p, commas[0])
 		l.weaken(p, l.Client.Commas)
 	}
@@ -194,7 +194,7 @@ func (l *linter) loose(text string) {
 // weaken weakens a problem if the client's behavior is unknown.
 func (l *linter) weaken(p *Problem, known Answer) {
 	if known == Unknown {
-		p.Severity, p.Why = Warning, "many clients reject the whole file because of this; what "+l.Client.Name+" does is not documented"
+		p.Severity, p.Why = Warning, "many clients reject the whole file because of this; the behavior of "+l.Client.Name+" is not documented"
 	}
 }
 
@@ -216,9 +216,9 @@ func (l *linter) topLevel() {
 	case l.Place.List && want == splice.MapKind && len(l.Entries) > 0:
 		l.add("servers-not-a-list", &servers, nil, "the servers are an object, but "+l.Client.Name+" expects a list", "write each server as an item of a list, with a name field", l.asList(servers)...)
 	case !l.Place.List && want == splice.ListKind:
-		l.add("servers-not-a-map", &servers, nil, "the servers are a list, but "+l.Client.Name+" expects an object", "write each server under its name", l.asMap(servers)...)
+		l.add("servers-not-a-map", &servers, nil, "the servers are a list, but "+l.Client.Name+" expects an object", "list each server under its own name", l.asMap(servers)...)
 	case want != splice.MapKind && want != splice.ListKind && want != splice.NullKind:
-		l.add("servers-not-a-map", &servers, nil, keyName(l.servers)+" is not an object of servers", "write each server under its name")
+		l.add("servers-not-a-map", &servers, nil, keyName(l.servers)+" is not an object that contains servers", "list each server under its own name")
 	}
 }
 
@@ -324,7 +324,7 @@ func (l *linter) beside() {
 			continue
 		}
 		what := fmt.Sprintf("%s does not read the servers under %s, only those under %q", l.Client.Name, quoted(name), l.servers[0])
-		l.add("wrong-top-level-key", &n, nil, what, fmt.Sprintf("move them to %q", l.servers[0]))
+		l.add("wrong-top-level-key", &n, nil, what, fmt.Sprintf("move the servers to %q", l.servers[0]))
 	}
 }
 

@@ -185,7 +185,7 @@ func (l entryLinter) oldCommand(command splice.Node) {
 			fix = append(fix, set(env.Value(), l.at(f.Env)))
 		}
 	}
-	l.report("old-form", command, "the command is an object with path, args and env", "move path, args and env to fields of the entry", fix...)
+	l.report("old-form", command, "the command is an object with path, args and env", "move path, args and env into the entry itself", fix...)
 }
 
 // address checks the URL.
@@ -275,11 +275,11 @@ func (l entryLinter) kind() {
 	case !isText:
 		l.report("type-unknown", given, "the type is not a string", "use one of: "+spellings(f))
 	case l.Client.ID == "goose" && word == "sse":
-		l.report("transport-gone", given, "goose no longer supports SSE", "use the server's streamable_http endpoint, usually at a different path")
+		l.report("transport-gone", given, "goose no longer supports SSE", "use the server's streamable_http endpoint, which usually has a different path")
 	case slices.Contains(f.Stdio, word), slices.Contains(f.HTTP, word), slices.Contains(f.SSE, word):
 		l.contradiction(given, means, address, hasCommand)
 	case means != "" && len(f.spelled(means)) > 0:
-		p := l.report("type-spelling", given, fmt.Sprintf("the type is %s, but %s calls it %q", quoted(word), l.Client.Name, f.spelled(means)[0]), fmt.Sprintf("use %q", f.spelled(means)[0]), set(f.spelled(means)[0], l.at(f.Type)))
+		p := l.report("type-spelling", given, fmt.Sprintf("the type is %s, but %s calls this transport %q", quoted(word), l.Client.Name, f.spelled(means)[0]), fmt.Sprintf("use %q", f.spelled(means)[0]), set(f.spelled(means)[0], l.at(f.Type)))
 		if word == "remote" {
 			p.needsReview() // it could be either transport
 		}
@@ -424,7 +424,7 @@ func (l entryLinter) name() {
 	switch l.Client.ID {
 	case "claude-code", "codex":
 		if strings.Map(allowed, l.e.Name) != l.e.Name {
-			l.report("name-refused", l.e.outer, fmt.Sprintf("the name contains characters that the commands of %s reject", l.Client.Name), "")
+			l.report("name-refused", l.e.outer, fmt.Sprintf("the name contains characters that %s's own commands reject", l.Client.Name), "")
 		}
 	case "gemini-cli":
 		if strings.Contains(l.e.Name, "__") || strings.Count(l.e.Name, "_") > 1 {

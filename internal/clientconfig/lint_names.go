@@ -47,7 +47,7 @@ func (l entryLinter) names() {
 func (l entryLinter) unknownField(name string, n splice.Node, in []any, known []string) {
 	f := l.e.fields
 	if l.Client.ID == "codex" && name == "bearer_token" {
-		l.report("inline-bearer-token", n, "the token is in the file", `store the token in an environment variable and name it: bearer_token_env_var = "NAME"`)
+		l.report("inline-bearer-token", n, "the file contains the token itself", `store the token in an environment variable and specify its name: bearer_token_env_var = "NAME"`)
 		return
 	}
 	if off, is := switches[name]; is {
@@ -61,9 +61,9 @@ func (l entryLinter) unknownField(name string, n splice.Node, in []any, known []
 	near := nearest(name, known)
 	switch {
 	case near != "" && !has(l.e.outer, near) && !has(l.e.node, near):
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s; did you mean %q?", l.Client.Name, quoted(name), near), "rename the field", rename(near, in, name))
+		l.report("unknown-field", n, fmt.Sprintf("%s does not recognize the field %s; did you mean %q?", l.Client.Name, quoted(name), near), "rename the field", rename(near, in, name))
 	case near != "" || f.Exact:
-		l.report("unknown-field", n, fmt.Sprintf("%s does not know %s", l.Client.Name, quoted(name)), "remove the field, or check its spelling")
+		l.report("unknown-field", n, fmt.Sprintf("%s does not recognize the field %s", l.Client.Name, quoted(name)), "remove the field, or check its spelling")
 	}
 }
 
@@ -88,14 +88,14 @@ func (l entryLinter) synonym(name, right string, n splice.Node, in []any) {
 	case right == "" && f.Argv:
 		return // reported with the command, which should be a list
 	case right == "":
-		l.report("unknown-field", n, fmt.Sprintf("%s does not support %s", l.Client.Name, quoted(name)), "remove the field")
+		l.report("unknown-field", n, fmt.Sprintf("%s does not support the field %s", l.Client.Name, quoted(name)), "remove the field")
 		return
 	case has(l.e.node, right):
-		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s; the entry also has %q", l.Client.Name, quoted(name), right), "keep one of the two fields")
+		l.report("unknown-field", n, fmt.Sprintf("%s ignores the field %s; the entry also has %q", l.Client.Name, quoted(name), right), "keep one of the two fields")
 		return
 	}
 	if !l.canTake(right, n) {
-		l.report("unknown-field", n, fmt.Sprintf("%s ignores %s", l.Client.Name, quoted(name)), "no change is needed if this is a note").Fix = nil
+		l.report("unknown-field", n, fmt.Sprintf("%s ignores the field %s", l.Client.Name, quoted(name)), "no change is needed if the field is only a note").Fix = nil
 		return
 	}
 	var fix Edit
@@ -168,9 +168,9 @@ func (l entryLinter) foreignSwitch(name string, n splice.Node, off bool) {
 	}
 	next := "disable the server in the app, or remove the entry"
 	if fix != nil {
-		next = "use the client's own field"
+		next = "use the client's own name for the field"
 	}
-	l.report("switch-unknown", n, fmt.Sprintf("%s does not know %s, so the server stays enabled", l.Client.Name, quoted(name)), next, fix...)
+	l.report("switch-unknown", n, fmt.Sprintf("%s does not recognize the field %s, so the server stays enabled", l.Client.Name, quoted(name)), next, fix...)
 }
 
 // outdated reports fields that the client still reads but no longer recommends.
@@ -182,7 +182,7 @@ func (l entryLinter) outdated(name string, n splice.Node) {
 		if !has(l.e.outer, f.Type) {
 			fix = append(fix, set(f.HTTP[0], l.e.Path, f.Type))
 		}
-		l.report("old-field", n, fmt.Sprintf("%q is the old form of %q with %q: %q", name, f.URL, f.Type, f.HTTP[0]), "use the new form", fix...)
+		l.report("old-field", n, fmt.Sprintf("%q is the old form of %q combined with %q: %q", name, f.URL, f.Type, f.HTTP[0]), "use the new form", fix...)
 	case name == "transportType" && slices.Contains(f.Also, name) && !l.nested() && !has(l.e.outer, f.Type):
 		l.report("old-field", n, fmt.Sprintf("%q is the old name of %q", name, f.Type), "rename the field", rename(f.Type, l.e.Path, name))
 	case name == "source" && l.Client.ID == "zed" && (has(l.e.outer, f.Command) || has(l.e.outer, f.URL)):

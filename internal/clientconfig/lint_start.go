@@ -28,7 +28,7 @@ func (l entryLinter) paths() {
 			}
 			l.report("tilde", v.node, fmt.Sprintf("%s contains ~ for the home directory", quoted(v.name)), "write the full path", fix...)
 		case anywhere && !l.InProject() && v.part != reference.Cwd && relative(v.text):
-			l.report("relative-path", v.node, fmt.Sprintf("%s contains a path that depends on the working directory", quoted(v.name)), "")
+			l.report("relative-path", v.node, fmt.Sprintf("%s contains a path relative to the working directory", quoted(v.name)), "")
 		}
 	}
 	name := program(command)
@@ -146,7 +146,7 @@ func (l entryLinter) timeouts() {
 					fix = Edit{set(int(n), path)}
 				}
 			}
-			p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is not a number", t.Field), "write a number in "+unitName(t.Unit), fix...)
+			p := l.report("timeout-not-a-number", m, fmt.Sprintf("%q is not a number", t.Field), "write a number of "+unitName(t.Unit), fix...)
 			if t.Text && fix != nil {
 				p.Severity = Warning
 			}
@@ -174,7 +174,7 @@ func (l entryLinter) timeouts() {
 	const minStart = time.Minute
 	if i := slices.IndexFunc(f.Timeouts, func(t Timeout) bool { return t.Start && t.Default > 0 && t.Default < minStart }); i >= 0 && !isSet && l.e.Spec.Command != "" && l.e.Spec.Downloads() && !l.e.Wrapped {
 		t := f.Timeouts[i]
-		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, and this one may have to be downloaded first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),
+		l.report("timeout-short", l.e.outer, fmt.Sprintf("%s waits %v for a server to start, but this one may have to be downloaded first", l.Client.Name, t.Default), fmt.Sprintf("add %q: %d", t.Field, time.Minute/t.Unit),
 			set(int(time.Minute/t.Unit), l.e.Path, t.Field))
 	}
 }

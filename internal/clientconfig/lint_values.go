@@ -36,14 +36,14 @@ func (l entryLinter) environment() {
 		if fits && len(byName) > 0 {
 			fix = Edit{set(byName, l.at(f.Env))}
 		}
-		l.report("env-not-a-map", env, "the variables are a list", "write an object of names and values", fix...).needsReview()
+		l.report("env-not-a-map", env, "the variables are a list", "write an object that maps names to values", fix...).needsReview()
 		return
 	case splice.MapKind:
 	case splice.NullKind:
 		l.report("env-not-a-map", env, "the variables are null", "remove "+quoted(f.Env), remove(l.at(f.Env)))
 		return
 	default:
-		l.report("env-not-a-map", env, "the variables are not an object", "write an object of names and values")
+		l.report("env-not-a-map", env, "the variables are not an object", "write an object that maps names to values")
 		return
 	}
 	var names []string
@@ -217,11 +217,11 @@ func (l entryLinter) values() {
 		case isPlaceholder(v.text) && v.part != reference.Command && !refers:
 			l.report("placeholder-value", v.node, fmt.Sprintf("the value of %s is a placeholder", quoted(v.name)), "")
 		case l.shared() && !refers && secretValue(v):
-			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, and the file is shared with the project", quoted(v.name)), l.secretRemedy(v))
+			l.report("secret-in-shared-file", v.node, fmt.Sprintf("the value of %s looks like a secret, and the file is part of the project", quoted(v.name)), l.secretRemedy(v))
 		}
 		if l.Client.ID == "kiro" && !asked && l.dialect().Forms != 0 && strings.Contains(v.text, "${") && refers {
 			asked = true
-			l.report("reference-needs-approval", v.node, "the entry refers to a variable", "approve the variable in the settings, under Approved environment variables")
+			l.report("reference-needs-approval", v.node, "the entry refers to a variable that requires approval", "approve the variable in the settings, under Approved environment variables")
 		}
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.e.Unset))) {
@@ -281,7 +281,7 @@ func (l entryLinter) references(v value) {
 		return
 	}
 	fix := l.respell(v, foreign)
-	next := "use the client's own form"
+	next := "use the client's own syntax"
 	if fix == nil {
 		next = "write the value itself, or start the server with gauze run, which expands the reference"
 	}

@@ -65,7 +65,7 @@ func (c *Config) mended(p Problem) (*Config, error) {
 	case p.entry != nil && !c.sameBeside(now, p.entry):
 		return nil, Skipped(sharesAlias)
 	case p.entry == nil && p.Fix.onlyCuts() && !c.sameAll(now):
-		return nil, Skipped("the client would read the file differently")
+		return nil, Skipped("the client would interpret the file differently")
 	}
 	return now, nil
 }

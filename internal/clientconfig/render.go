@@ -23,7 +23,7 @@ type RenderOptions struct {
 
 // ErrNoReference reports that a client does not support a reference where one is needed: the value
 // itself would have to be in its file.
-var ErrNoReference = errors.New("the client does not support references to variables there")
+var ErrNoReference = errors.New("the client does not support references to variables in this field")
 
 // Render returns an entry for a client. Env contains only what the entry sets. ${NAME} in a value
 // is a reference, whatever the client's own form is, which keeps a secret out of the file.

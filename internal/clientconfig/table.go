@@ -10,7 +10,7 @@ import (
 // was run, or that its source or its vendor's documentation was read. Doubt lists what is
 // unconfirmed.
 
-const untrusted = "in a directory that is not trusted, it starts no server, not even the user's own"
+const untrusted = "in an untrusted directory, the client starts no servers, not even the user's own"
 
 // Directories that differ between systems.
 const (
@@ -62,7 +62,7 @@ var (
 var clients = []*Client{
 	{
 		ID: "claude-desktop", Name: "Claude Desktop", Certain: true,
-		Doubt: "the Linux builds are unofficial; what it does with a URL is known from its documentation only",
+		Doubt: "the Linux builds are unofficial; its handling of URLs is known only from its documentation",
 		Places: []Place{
 			// Windows gives the packaged app its own copy of %APPDATA% (copy on write).
 			systems(User, "", "", localDir+"/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json"),
@@ -77,9 +77,9 @@ var clients = []*Client{
 		ID: "claude-code", Name: "Claude Code", Certain: true, Doubt: "the managed file was not tested",
 		Sign: "~/.claude",
 		Places: []Place{
-			noted(everywhere(Local, "${CLAUDE_CONFIG_DIR:-~}/.claude.json", way{"projects", inProject, "mcpServers"}), "also holds the state of running sessions: replaced as a whole, and only if it did not change meanwhile"),
+			noted(everywhere(Local, "${CLAUDE_CONFIG_DIR:-~}/.claude.json", way{"projects", inProject, "mcpServers"}), "also contains the state of running sessions, so gauze replaces the whole file, and only if it has not changed in the meantime"),
 			everywhere(Project, "./.mcp.json"),
-			noted(everywhere(User, "${CLAUDE_CONFIG_DIR:-~}/.claude.json"), "also holds the state of running sessions: replaced as a whole, and only if it did not change meanwhile"),
+			noted(everywhere(User, "${CLAUDE_CONFIG_DIR:-~}/.claude.json"), "also contains the state of running sessions, so gauze replaces the whole file, and only if it has not changed in the meantime"),
 			systems(Managed, "/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json", "C:/Program Files/ClaudeCode/managed-mcp.json"),
 		},
 		Precedence: []Scope{Managed, Local, Project, User},
@@ -90,12 +90,12 @@ var clients = []*Client{
 		}),
 		Comments: No, Commas: No, Mark: Yes,
 		Dialect:  ref.Dialect{Known: true, Forms: ref.Braces | ref.Default, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers, Unset: ref.Left},
-		Approves: "each server of the project's .mcp.json, once, in the first session",
+		Approves: "each server in the project's .mcp.json, once, in the first session",
 		CmdShim:  true,
 		Reload:   "start a new session, or reconnect with /mcp",
 	},
 	{
-		ID: "cursor", Name: "Cursor", Certain: true, Doubt: "which predefined variables it expands, and whether it reads comments",
+		ID: "cursor", Name: "Cursor", Certain: true, Doubt: "which predefined variables it expands, and whether it accepts comments",
 		Places:  []Place{everywhere(User, "~/.cursor/mcp.json"), everywhere(Project, "./.cursor/mcp.json")},
 		Fields:  usual(Fields{Type: "type", Stdio: []string{"stdio"}, HTTP: []string{"http"}, SSE: []string{"sse"}, Also: []string{"envFile", "auth"}}),
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env | ref.Folder, In: ref.Command | ref.Args | ref.Environment | ref.URL | ref.Headers},
@@ -106,7 +106,7 @@ var clients = []*Client{
 		Places: []Place{
 			app(User, "{Code,Code - Insiders,VSCodium}/User/mcp.json", way{"servers"}),
 			app("profile", "{Code,Code - Insiders,VSCodium}/User/profiles/*/mcp.json", way{"servers"}),
-			noted(everywhere(Workspace, "./.vscode/mcp.json", way{"servers"}), "its Agent Host does not read this file; it reads .mcp.json and the Copilot CLI's file"),
+			noted(everywhere(Workspace, "./.vscode/mcp.json", way{"servers"}), "VS Code's Agent Host does not read this file; it reads .mcp.json and the Copilot CLI's file"),
 			systems("remote-server", "~/.vscode-server/data/User/mcp.json", "", "", way{"servers"}),
 			borrowed(everywhere("agent-host", "./.mcp.json")), borrowed(everywhere("agent-host", "~/.copilot/mcp-config.json")),
 			old(app(Legacy, "{Code,Code - Insiders,VSCodium}/User/settings.json", way{"mcp", "servers"}, way{"mcp.servers"}), "VS Code now reads mcp.json; only old versions read the servers in settings.json"),
@@ -121,7 +121,7 @@ var clients = []*Client{
 	},
 	{
 		ID: "windsurf", Name: "Windsurf (now Devin Desktop)", Status: Renamed, Message: "Windsurf was renamed Devin Desktop in June 2026 and uses new files",
-		Doubt: "whether it reads comments",
+		Doubt: "whether it accepts comments",
 		Places: []Place{
 			systems(User, configDir+"/devin/mcp_config.json", "~/.config/devin/mcp_config.json", roamingDir+"/devin/mcp_config.json"),
 			everywhere(Project, "./.devin/mcp_config.json"),
@@ -196,7 +196,7 @@ var clients = []*Client{
 		}),
 		Comments: No, Commas: No,
 		Dialect: ref.Dialect{Known: true, Forms: ref.Env, In: ref.Everywhere},
-		Doubt:   "only its extension for VS Code is known to expand ${env:NAME}",
+		Doubt:   "only its VS Code extension is known to expand ${env:NAME}",
 		Reload:  "no restart needed: it watches the file",
 	},
 	{
@@ -245,7 +245,7 @@ var clients = []*Client{
 		Reload: "apply the settings",
 	},
 	{
-		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can name different files",
+		ID: "jetbrains-ai", Name: "JetBrains AI Assistant", Doubt: "the IDE's registry can specify different files",
 		Places: []Place{everywhere(User, "~/.ai/mcp/mcp.json"), everywhere(Project, "./.ai/mcp/mcp.json"), everywhere("air-local", "./.air/mcp.json"),
 			borrowed(everywhere("air-workspace", "./.mcp.json"))},
 		Fields: usual(Fields{}),
@@ -283,18 +283,18 @@ var clients = []*Client{
 			systems(Managed, "/etc/opencode/opencode.json{,c}", "/Library/Application Support/opencode/opencode.json{,c}", programData+"/opencode/opencode.json{,c}", opencodeKeys...),
 		},
 		Precedence: []Scope{Managed, Project, Custom, User},
-		Doubt:      "which file takes precedence; $OPENCODE_CONFIG_CONTENT holds the configuration itself",
+		Doubt:      "which file takes precedence; $OPENCODE_CONFIG_CONTENT contains the configuration itself",
 		Fields:     opencodeFields, Comments: Yes, Commas: Yes, Dialect: likeOpencode,
 		Reload: "restart the client",
 	},
 	{
 		ID: "copilot-cli", Name: "GitHub Copilot CLI", Certain: true,
 		Places: []Place{everywhere(User, "~/.copilot/mcp-config.json"),
-			up(borrowed(noted(everywhere(Project, "./.mcp.json", way{"mcpServers"}, way{}), "silently skipped in directories that are not trusted"))),
-			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "silently skipped in directories that are not trusted")),
+			up(borrowed(noted(everywhere(Project, "./.mcp.json", way{"mcpServers"}, way{}), "silently skipped in untrusted directories"))),
+			up(noted(everywhere("project-shared", "./.github/mcp.json", way{"mcpServers"}, way{}), "silently skipped in untrusted directories")),
 		},
 		Precedence: []Scope{Project, "project-shared", User},
-		Doubt:      "whether the project takes precedence over the user; its documentation says that servers receive only PATH, but 1.0.102 passes everything",
+		Doubt:      "whether the project takes precedence over the user; its documentation says that servers receive only PATH, but version 1.0.102 passes all variables",
 		Fields: usual(Fields{
 			Cwd: "cwd", Type: "type", Stdio: []string{"local", "stdio"}, HTTP: []string{"http", "streamable-http"}, SSE: []string{"sse"}, TypeFor: ForURL, BareURL: AssumesHTTP,
 			Timeouts: []Timeout{{Field: "timeout", Unit: time.Millisecond}}, Must: []string{"tools"},
@@ -323,7 +323,7 @@ var clients = []*Client{
 		Reload: "restart the server in Settings",
 	},
 	{
-		ID: "antigravity", Name: "Google Antigravity", Doubt: "comments only since CLI 1.1.24",
+		ID: "antigravity", Name: "Google Antigravity", Doubt: "comments are supported only since CLI 1.1.24",
 		Places: []Place{everywhere(User, "~/.gemini/config/mcp_config.json"), everywhere(Project, "./.agents/mcp_config.json"),
 			old(everywhere(Legacy, "~/.gemini/antigravity/mcp_config.json"), "Antigravity 2.0 reads ~/.gemini/config/mcp_config.json"),
 			old(everywhere(Legacy, "~/.gemini/antigravity-cli/mcp_config.json"), "the CLI reads ~/.gemini/config/mcp_config.json, like the IDE")},
@@ -349,7 +349,7 @@ var clients = []*Client{
 		Reload: "import the servers again",
 	},
 	{
-		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "assumed to behave like Gemini CLI, which it is a fork of",
+		ID: "qwen-code", Name: "Qwen Code", Certain: true, Doubt: "forked from Gemini CLI and assumed to behave like it",
 		Places: []Place{everywhere(User, "~/.qwen/settings.json"), everywhere(Project, "./.qwen/settings.json")},
 		Fields: geminiFields, Comments: Yes, Dialect: likeShell,
 		Reload: "restart the client",
@@ -410,7 +410,7 @@ var clients = []*Client{
 		Reload: "start a new session",
 	},
 	{
-		ID: "kilo-code", Name: "Kilo Code", Doubt: "assumed to behave like opencode, which it is a fork of",
+		ID: "kilo-code", Name: "Kilo Code", Doubt: "forked from opencode and assumed to behave like it",
 		Places: []Place{
 			everywhere(User, "~/.config/kilo/kilo.json{,c}", way{"mcp"}),
 			everywhere(Project, "./{,.kilo/}kilo.json{,c}", way{"mcp"}),

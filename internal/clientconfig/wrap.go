@@ -45,7 +45,7 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 	case e.Spec.URL == "":
 		edit, why = c.wrapCommand(e, o.Gauze)
 	case !o.Remote:
-		why = "it is a remote server, and the client may manage its login"
+		why = "the server is remote, and the client may manage its login"
 	default:
 		edit, why = c.wrapURL(e, o.Gauze)
 	}
@@ -57,8 +57,8 @@ func (c *Config) wrapping(e *Entry, o WrapOptions) (edit Edit, err error) {
 
 // Reasons why a program cannot change an entry.
 const (
-	notReversible = "it is written in a form that gauze could not restore exactly"
-	sharesAlias   = "it shares values with another entry through a YAML alias"
+	notReversible = "the entry is written in a form that gauze could not restore exactly"
+	sharesAlias   = "the entry shares values with another entry through a YAML alias"
 )
 
 // whyNotWrapped returns why an entry cannot be wrapped, or "".
@@ -73,15 +73,15 @@ func (c *Config) whyNotWrapped(e *Entry) string {
 	case c.Place.Scope == Managed || c.Place.Scope == System:
 		return "the file is managed by the administrator"
 	case e.Builtin != "":
-		return "it is built into the client (" + e.Builtin + ")"
+		return "the server is built into the client (" + e.Builtin + ")"
 	case e.Wrapped:
-		return "it is already wrapped"
+		return "the server is already wrapped"
 	case isGauze(e.Spec.Command):
-		return "it is gauze itself"
+		return "the server is gauze itself"
 	case e.Disabled:
-		return "it is disabled"
+		return "the server is disabled"
 	case e.Spec.Command == "" && e.Spec.URL == "":
-		return "it has no command and no URL"
+		return "the entry has neither a command nor a URL"
 	case c.aliased(e):
 		return sharesAlias
 	}
@@ -98,7 +98,7 @@ func (c *Config) Unwrap(e *Entry) (Edit, error) {
 }
 
 // errByHand reports an entry that is wrapped, but not as Wrap would have written it.
-var errByHand = Skipped("it was wrapped by hand; edit the entry by hand")
+var errByHand = Skipped("the server was wrapped by hand; edit the entry by hand")
 
 // UnwrapAll is Unwrap for several entries that Wrap has wrapped. It returns one edit for all of
 // them and, for each entry, nil or the reason why it is not changed. ByHand identifies those that
@@ -123,7 +123,7 @@ func (c *Config) UnwrapByHand(e *Entry) (Edit, error) {
 		return nil, errByHand
 	}
 	if flag := meaningful(e); flag != "" {
-		return nil, Skipped("it was wrapped by hand with " + flag + ", which would be lost; edit the entry by hand")
+		return nil, Skipped("the server was wrapped by hand with " + flag + ", which would be lost; edit the entry by hand")
 	}
 	return c.unwrapByHand(e), nil
 }
@@ -132,7 +132,7 @@ func (c *Config) UnwrapByHand(e *Entry) (Edit, error) {
 func (c *Config) unwrapping(e *Entry) (exact Edit, err error) {
 	switch {
 	case !e.Wrapped || e.Inner == nil:
-		return nil, Skipped("it is not wrapped")
+		return nil, Skipped("the server is not wrapped")
 	case c.Strict != nil || !c.utf8:
 		return nil, Skipped("the client cannot parse this file")
 	case e.Inner.URL != "" && e.fields.NoRemote:

@@ -17,13 +17,13 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 	kind, hasType := c.locate(member(e.node, f.Type))
 	switch {
 	case c.Format() != splice.JSON && c.Format() != splice.JSONC:
-		return nil, "it is a remote server, and gauze wraps those only in JSON files"
+		return nil, "the server is remote, and gauze wraps remote servers only in JSON files"
 	case !ok || !keyed || has(e.node, f.Command) || f.Args != "" && has(e.node, f.Args) || has(e.node, f.Env):
-		return nil, "it has both a URL and the fields of a command"
+		return nil, "the entry has both a URL and fields for a command"
 	case slices.ContainsFunc([]string{"oauth", "auth", "headersHelper", "oidc", "oauthClient", "oauthClientId", "apiKey"}, func(name string) bool { return has(e.outer, name) }):
-		return nil, "the client manages its login"
+		return nil, "the client manages the server's login"
 	case hasType && !isWord(kind, f.HTTP[0]):
-		return nil, "gauze could not restore its type exactly"
+		return nil, "gauze could not restore the entry's type exactly"
 	case d.In&reference.Args == 0 && len(reference.Find(e.url())) > 0 && d.In&reference.URL != 0:
 		return nil, "the client expands references in URLs, but not in arguments"
 	}
@@ -33,7 +33,7 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 		located, ok := c.locate(headers, headers.Kind() == splice.MapKind)
 		from, _, keyed := c.key(located, f.Headers)
 		if !ok || !keyed || d.In&reference.Headers != 0 && d.In&reference.Environment == 0 {
-			return nil, "gauze could not restore its headers exactly"
+			return nil, "gauze could not restore the entry's headers exactly"
 		}
 		edit = append(edit, c.put(from, from+len(quote(f.Headers)), quote(f.Env)))
 		i := 0
@@ -41,7 +41,7 @@ func (c *Config) wrapURL(e *Entry, gauze string) (Edit, string) {
 			value, ok := c.locate(n, n.Kind() == splice.StringKind)
 			from, _, keyed := c.key(value, name)
 			if !ok || !keyed {
-				return nil, "gauze could not restore its headers exactly"
+				return nil, "gauze could not restore the entry's headers exactly"
 			}
 			edit = append(edit, c.put(from, from+len(quote(name)), quote(headerVariable(i))))
 			flags += `"--header-env", ` + quote(name+"="+headerVariable(i)) + ", "

@@ -11,11 +11,11 @@ import (
 // unsupported maps prefixes of scenarios that do not apply to gauze mcp to what they require. All
 // other scenarios apply, including new ones.
 var unsupported = map[string]string{
-	"tools-call-":                          "a test tool of the suite",
-	"elicitation-sep":                      "a test tool of the suite",
-	"json-schema-2020-12":                  "a test tool of the suite",
+	"tools-call-":                          "a test tool from the suite",
+	"elicitation-sep":                      "a test tool from the suite",
+	"json-schema-2020-12":                  "a test tool from the suite",
 	"http-custom-header-server-validation": "a tool with custom headers",
-	"input-required-result-":               "a test tool of the suite",
+	"input-required-result-":               "a test tool from the suite",
 	"prompts-":                             "prompts",
 	"resources-":                           "resources",
 	"sep-2164-resource-not-found":          "resources",

@@ -112,7 +112,7 @@ func build(ctx context.Context, path string) error {
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	root := filepath.Dir(strings.TrimSpace(string(mod)))
 	if err != nil || root == "." || root == filepath.Dir(os.DevNull) {
-		return errors.New("not inside a checkout of gauze\nnext: run it in one, or set -gauze to the path of a binary")
+		return errors.New("not inside a checkout of gauze\nnext: run this inside a checkout, or set -gauze to the path of a binary")
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/gauze")
 	cmd.Dir = root

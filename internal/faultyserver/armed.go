@@ -9,9 +9,9 @@ import (
 )
 
 const faultGrammar = `
-Faults: -NAME applies always, -NAME=COUNT the first COUNT times. Options follow as key=value,
+Faults: -NAME always applies; -NAME=COUNT applies the first COUNT times. Options follow as key=value,
 separated by commas: -exit-after=1,after=100ms,code=3. The key of the main option may be omitted:
--stray=banner+ansi. skip=N skips the first N times. Times are counted in -state, over all
+-stray=banner+ansi. skip=N skips the first N times. The -state file keeps the counts across all
 generations.
 `
 

@@ -28,7 +28,7 @@ func (s *server) initialize(_ context.Context, m *message, _ bool) (string, *ref
 	_ = json.Unmarshal(m.Params, &p)
 	version := s.negotiateVersion(p.Version)
 	s.session.change(func(x *session) { x.Initialize, x.Version = true, version })
-	result := fmt.Sprintf(`{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":"It has named faults."}`,
+	result := fmt.Sprintf(`{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":"This server has named faults."}`,
 		quote(version), s.capabilities(false), serverInfo)
 	if a := s.cfg.faults["exit-after-initialize"]; a.fires(s.memory) {
 		s.reply(m.ID, result)
@@ -96,6 +96,6 @@ func (s *server) applyDiscoverFaults() (answer bool) {
 
 func (s *server) discover(_ context.Context, m *message, modern bool) (string, *refusal) {
 	list, _ := json.Marshal(s.cfg.versions)
-	return complete(fmt.Sprintf(`{"supportedVersions":%s,"capabilities":%s,"instructions":"It has named faults.","ttlMs":0,"cacheScope":"private"}`,
+	return complete(fmt.Sprintf(`{"supportedVersions":%s,"capabilities":%s,"instructions":"This server has named faults.","ttlMs":0,"cacheScope":"private"}`,
 		list, s.capabilities(true)), modern), nil
 }

@@ -46,7 +46,7 @@ var tools = []tool{
 	{name: "hang", hint: readOnly, about: "never responds", run: (*call).hang},
 	{name: "hang_unsafe", takes: "key:string", about: "adds to the ledger, never responds", run: (*call).hangUnsafe},
 	{name: "wedge", hint: readOnly, takes: "kind:string", about: "the server never responds again; kind spin also uses CPU", run: (*call).wedge},
-	{name: "stop", hint: readOnly, takes: "ms:integer", about: "stops the process (SIGSTOP); it is continued after ms if given; then responds", run: (*call).stop},
+	{name: "stop", hint: readOnly, takes: "ms:integer", about: "stops the process (SIGSTOP), continues it after ms if given, then responds", run: (*call).stop},
 	{name: "progress", hint: readOnly, takes: "n:integer interval_ms:integer die:boolean times:integer", about: "reports n steps (3; endless if negative), then responds or dies", run: (*call).progress},
 	{name: "stale_progress", hint: readOnly, about: "reports progress for an unknown token and after its own response", run: (*call).staleProgress},
 

@@ -37,7 +37,7 @@ var toolRuns = []struct {
 	{name: "spawn_child", args: `{"holds":["stderr"],"ms":10,"setsid":true}`, want: []string{`"text":"`}, ledger: "spawn"},
 	{name: "sleep", args: `{"ms":1}`, want: []string{"slept"}},
 	{name: "late", args: `{"ms":1}`, want: []string{`"late"`}},
-	{name: "busy", args: `{"ms":1}`, want: []string{"busy no more"}},
+	{name: "busy", args: `{"ms":1}`, want: []string{"no longer busy"}},
 	{name: "progress", args: `{"n":2}`, want: []string{`{"progressToken":"tok","progress":1,"total":2,"message":"step 1"}`, `"progress":2`, "2 steps"}},
 	{name: "progress", args: `{"n":2,"die":true}`, want: []string{`"progress":1`, `"progress":2`}, signal: "KILL"},
 	{name: "stale_progress", want: []string{`"no-such-token"`, `"id":7`, `"progressToken":"tok"`}},

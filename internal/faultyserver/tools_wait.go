@@ -29,7 +29,7 @@ func (c *call) busy() {
 			return
 		}
 	}
-	c.say("busy no more")
+	c.say("no longer busy")
 }
 
 func (c *call) hang() { <-c.ctx.Done() }

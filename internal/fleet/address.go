@@ -28,7 +28,7 @@ func addressesOf(address string) func(netip.AddrPort) error {
 		case isPublic(addr):
 			return nil
 		}
-		return fmt.Errorf("%s resolves to %s, which is not a public address; gauze does not connect there for an agent", host, addr)
+		return fmt.Errorf("%s resolves to %s, which is not a public address; gauze does not connect to such addresses for an agent", host, addr)
 	}
 }
 

@@ -29,7 +29,7 @@ func (v *View) Remove(servers []*Server) Plan {
 	return v.each(servers, "remove", clientconfig.Shown, func(c *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, error) {
 		switch {
 		case e.Builtin != "":
-			return nil, clientconfig.Skipped("it is built into the client (" + e.Builtin + ")")
+			return nil, clientconfig.Skipped("the server is built into the client (" + e.Builtin + ")")
 		case c.Place.Scope == clientconfig.Managed || c.Place.Scope == clientconfig.System:
 			return nil, clientconfig.Skipped("the file is managed by the administrator")
 		}
@@ -98,7 +98,7 @@ func byConfig(servers []*Server) (groups [][]*Server) {
 func (d *draft) present(now *clientconfig.Config, s *Server) *clientconfig.Entry {
 	entry := now.At(s.Path)
 	if entry == nil || entry.Name != s.Name {
-		d.skip(s.ID(), "it was already changed for another client that reads the same file")
+		d.skip(s.ID(), "the entry was already changed for another client that reads the same file")
 		return nil
 	}
 	return entry
@@ -203,7 +203,7 @@ func (v *View) mend(d *draft, servers []*Server, files bool, allowed func(client
 
 // manualFix says why a fix cannot be applied and where to make it by hand.
 func manualFix(r clientconfig.Refused) string {
-	why := fmt.Sprintf("%s, and gauze cannot fix it here (%v)", r.What, r.Because)
+	why := fmt.Sprintf("%s, and gauze cannot fix this (%v)", r.What, r.Because)
 	if r.Line == 0 {
 		return why + "; edit the file by hand"
 	}
@@ -222,7 +222,7 @@ func whyPostponed(p clientconfig.Problem, c *clientconfig.Config) string {
 	case c.InProject():
 		return "the file belongs to a project, so the diff must be reviewed first"
 	case p.Consent == clientconfig.Person:
-		return "this needs a manual change: " + p.Next
+		return "this requires a manual change: " + p.Next
 	}
 	return "the fix changes what is run or sent, so the diff must be reviewed first"
 }
@@ -298,7 +298,7 @@ func (v *View) addTo(d *draft, c *clientconfig.Config, s NewServer) error {
 	case old >= 0 && s.Replace:
 		verb = "replace "
 	case old >= 0:
-		return fmt.Errorf("a server named %q already exists in line %d of %s; use --replace to overwrite it", s.Name, now.Entries[old].Line, c.Path)
+		return fmt.Errorf("a server named %q already exists on line %d of %s; use --replace to overwrite it", s.Name, now.Entries[old].Line, c.Path)
 	}
 	if c.Strict != nil {
 		return fmt.Errorf("cannot add a server to %s: %w; gauze doctor --fix may repair the file", c.Path, c.Strict)

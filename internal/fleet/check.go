@@ -188,9 +188,9 @@ func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 // NotAgreed returns the error for a project's server that the user has not approved.
 func (s *Server) NotAgreed() error {
 	if sends := s.Sends(); len(sends) > 0 {
-		return fmt.Errorf("it comes with the project and would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
+		return fmt.Errorf("the server comes with the project, and its entry would send the value of %s to %s", redact.Quote(strings.Join(sends, ", ")), redact.Quote(s.Written().String()))
 	}
-	return errors.New("it comes with the project and has not been approved")
+	return errors.New("the server comes with the project and has not been approved")
 }
 
 // whyNotTried returns why a server is not started or reached, or "".
@@ -198,15 +198,15 @@ func (s *Server) whyNotTried(o CheckOptions) string {
 	spec := s.Real()
 	switch {
 	case s.Builtin != "":
-		return "it is built into the client"
+		return "the server is built into the client"
 	case s.Disabled:
-		return "it is disabled"
+		return "the server is disabled"
 	case spec.Command == "" && spec.URL == "":
-		return "it has no command and no URL"
+		return "the entry has neither a command nor a URL"
 	case s.Config.Place.Old != "":
 		return "the client no longer reads this file"
 	case len(s.Waiting) > 0:
-		return "only its client can supply " + redact.Quote(s.Waiting[0])
+		return "only the client can supply " + redact.Quote(s.Waiting[0])
 	case !s.Foreign():
 		return ""
 	case o.Ask == nil:

@@ -32,7 +32,7 @@ func (e *NotFoundError) Error() string {
 	case len(e.Have) > 0:
 		return fmt.Sprintf("no server named %q; gauze list shows all servers, such as %s", redact.Quote(e.Name), strings.Join(e.Have, ", "))
 	}
-	return fmt.Sprintf("no server named %q, and no client has any; gauze list shows where gauze looked", redact.Quote(e.Name))
+	return fmt.Sprintf("no server named %q: no client has any servers configured; gauze list shows where gauze looked", redact.Quote(e.Name))
 }
 
 // Choose returns the selected servers. A name that no client has is an error; a name that several

@@ -65,7 +65,7 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 // what works. It writes nothing.
 func (f *Fleet) Configure(ctx context.Context, r Request) (c Configured, err error) {
 	if !serverName.MatchString(r.Name) {
-		return c, fmt.Errorf("invalid server name %q: must be 1 to 64 letters, digits, dots, dashes and underscores", redact.Quote(r.Name))
+		return c, fmt.Errorf("invalid server name %q: must be 1 to 64 letters, digits, dots, dashes or underscores", redact.Quote(r.Name))
 	}
 	clients, err := f.clientsFor(r.Clients)
 	if err != nil {
@@ -126,9 +126,9 @@ func (f *Fleet) clientsFor(ids []string) ([]*clientconfig.Client, error) {
 	case 1:
 		return used, nil
 	case 0:
-		return nil, errors.New("no MCP client was found on this machine; name one, for example --client claude-code. To see all, run: gauze list --clients")
+		return nil, errors.New("no MCP client was found on this machine; specify one, for example --client claude-code. To list all supported clients, run: gauze list --clients")
 	}
-	return nil, fmt.Errorf("several MCP clients are in use; choose with --client, for example --client %s (in use: %s)", names[0], strings.Join(names, ", "))
+	return nil, fmt.Errorf("several MCP clients are in use; choose one with --client, for example --client %s (in use: %s)", names[0], strings.Join(names, ", "))
 }
 
 // specOf returns how the server is started or reached, with references where the request has them.
@@ -140,7 +140,7 @@ func (f *Fleet) specOf(ctx context.Context, r Request) (spec launch.Spec, facts 
 		}
 	}
 	if given != 1 {
-		return spec, nil, errors.New("name one server: a package (npm:NAME, pypi:NAME, oci:IMAGE), a URL, or a command after --")
+		return spec, nil, errors.New("specify one server: a package (npm:NAME, pypi:NAME, oci:IMAGE), a URL, or a command after --")
 	}
 	env, err := variables(r.Env)
 	if err != nil {
@@ -207,7 +207,7 @@ func variables(all []string) (env []string, err error) {
 	for i, pair := range all {
 		name, value, has := strings.Cut(pair, "=")
 		if !variableName.MatchString(name) { // it may be a value: not shown
-			return nil, fmt.Errorf("invalid variable %d: must be NAME=value, or NAME to refer to one that is set", i+1)
+			return nil, fmt.Errorf("invalid variable %d: must be NAME=value, or NAME to refer to a variable that is already set", i+1)
 		}
 		if !has {
 			value = "${" + name + "}"

@@ -32,7 +32,7 @@ type FileVerdict struct {
 // Unchecked returns servers of which only the entries were read.
 func Unchecked(servers []*Server) (all []*Checked) {
 	for _, s := range servers {
-		all = append(all, &Checked{Server: s, Not: "its entry has no errors"})
+		all = append(all, &Checked{Server: s, Not: "the entry has no errors"})
 	}
 	return all
 }

@@ -44,7 +44,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	if i < 0 {
 		return
 	}
-	what := "it works only with a fix"
+	what := "the server works only with a fix"
 	if steps := c.healedBy(); len(steps) > 0 {
 		what = steps[0].About
 	}
@@ -52,7 +52,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	switch {
 	case !ok:
 		if steps := c.healedBy(); len(steps) > 0 && steps[0].Next != "" {
-			d.postpone(c.ID(), "it works only with a manual fix: "+c.hideValues(steps[0].Next))
+			d.postpone(c.ID(), "the server works only with a manual fix: "+c.hideValues(steps[0].Next))
 		}
 	case !allowed(clientconfig.Problem{File: c.File, Consent: clientconfig.Shown}):
 		d.postpone(c.ID(), strings.TrimSuffix(c.Hide(what), ".")+"; the fix changes what is run or reached, so the diff must be reviewed first")

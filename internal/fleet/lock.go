@@ -73,7 +73,7 @@ func (f *Fleet) Lock(all []*Checked, now time.Time) (l Lock, out []*Checked, err
 type SecretError struct{ Server, Field string }
 
 func (e *SecretError) Error() string {
-	return fmt.Sprintf("not written: the %s of %s contains a secret value, and lock files are meant to be shared; rename it or change that value", e.Field, e.Server)
+	return fmt.Sprintf("not written: %s has a secret in its %s, and lock files are meant to be shared; rename or remove what contains it, or change the secret", e.Server, e.Field)
 }
 
 // Check returns a SecretError if the lock contains a secret of any server. Server output is
@@ -86,9 +86,9 @@ func (l Lock) Check(secrets redact.Secrets) error {
 			name  string
 			texts []string
 		}{
-			{"name", []string{s.Name}}, {"command line", s.Command}, {"address", []string{s.URL}}, {"name of a variable", s.Env},
-			{"name of a header", s.Headers}, {"package", []string{s.Package, s.Version}}, {"name", []string{s.Server}},
-			{"name of a tool", slices.Collect(maps.Keys(s.Tools))},
+			{"name", []string{s.Name}}, {"command line", s.Command}, {"URL", []string{s.URL}}, {"variable names", s.Env},
+			{"header names", s.Headers}, {"package", []string{s.Package, s.Version}}, {"name", []string{s.Server}},
+			{"tool names", slices.Collect(maps.Keys(s.Tools))},
 		} {
 			if slices.ContainsFunc(field.texts, certain.In) {
 				return &SecretError{id, field.name}
@@ -292,7 +292,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 			drifts = append(drifts, Drift{Client: was.Client, Server: was.Name, Kind: kind, What: what})
 		}
 		if i < 0 {
-			drift("missing", "it is in the lock file, but not in any configuration file")
+			drift("missing", "the server is in the lock file, but not in any configuration file")
 			continue
 		}
 		c := all[i]
@@ -301,13 +301,13 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 		configured(was, now, drift)
 		values(was, now, drift)
 		if c.Wrapped && was.Values != nil && was.Key == now.Key && was.Values[wrapperKey] == "" && !f.wrappedByUs(c.Server) {
-			drift("config", "it is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
+			drift("config", "the server is wrapped by a different gauze binary, or with flags that gauze wrap does not add")
 		}
 		switch {
 		case !c.Tried:
-			drift("broken", "it was not tried: "+c.Not)
+			drift("broken", "not tried: "+c.Not)
 		case !c.Report.Healthy:
-			drift("broken", "it does not work: "+c.Hide(redact.Quote(c.Attempt.Stopped)))
+			drift("broken", "the server does not work: "+c.Hide(redact.Quote(c.Attempt.Stopped)))
 		default:
 			versions(was, now, drift)
 			tools(was.Tools, now.Tools, drift)
@@ -315,7 +315,7 @@ func (f *Fleet) Verify(l Lock, all []*Checked) (drifts []Drift) {
 	}
 	for _, c := range all {
 		if !seen[c.ID()+"\x00"+string(c.Scope)] && c.Builtin == "" && !c.Disabled && c.Config.Place.Old == "" {
-			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "it is not in the lock file"})
+			drifts = append(drifts, Drift{Client: c.Client.ID, Server: c.Name, Kind: "extra", What: "the server is not in the lock file"})
 		}
 	}
 	return drifts
@@ -374,7 +374,7 @@ func tools(was, now map[string]string, drift func(kind, what string)) {
 		case !there:
 			drift("tools", "the tool "+redact.Quote(name)+" was removed")
 		case hash != was[name]:
-			drift("tools", "the definition of the tool "+redact.Quote(name)+" changed; review it before you trust it")
+			drift("tools", "the definition of the tool "+redact.Quote(name)+" changed; review the new definition before you trust the tool")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -393,11 +393,11 @@ func (v *View) Restore(l Lock) (Plan, error) {
 		id := was.Client + "/" + was.Name
 		client, ok := clientconfig.ByID(was.Client)
 		if !ok {
-			d.skip(id, "gauze does not know this client")
+			d.skip(id, "gauze does not support this client")
 			continue
 		}
 		if slices.ContainsFunc(append(slices.Clone(was.Command), was.URL), func(word string) bool { return strings.Contains(word, redact.Redacted) || redact.Text(word) != word }) {
-			d.skip(id, "its command or URL contains a secret, which the lock file does not hold; restore the entry by hand")
+			d.skip(id, "the command or URL contains a secret, which the lock file does not contain; restore the entry by hand")
 			continue
 		}
 		i := slices.IndexFunc(v.Servers, func(s *Server) bool { return s.ID() == id && string(s.Scope) == was.Scope })

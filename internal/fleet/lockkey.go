@@ -35,7 +35,7 @@ func (f *Fleet) lockKey(make bool) ([]byte, error) {
 	case err == nil && len(key) == lockKeySize:
 		return key, nil
 	case err == nil:
-		return nil, fmt.Errorf("%s is not a key of %d bytes; delete it and run: gauze lock", path, lockKeySize)
+		return nil, fmt.Errorf("%s is not a %d-byte key; delete the file and run: gauze lock", path, lockKeySize)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case !make:

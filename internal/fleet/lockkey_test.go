@@ -155,7 +155,7 @@ func TestRestoreLeavesChangedValuesAlone(t *testing.T) {
 func TestVerifyNoticesAnotherGauzeInFront(t *testing.T) {
 	const plain, wrapped = `"command": "srv", "args": ["a"]`, `"command": "/ours/gauze", "args": ["run", "--", "srv", "a"]`
 	const impostor, flags = `"command": "/tmp/evil/gauze", "args": ["run", "--", "srv", "a"]`, `"command": "/ours/gauze", "args": ["run", "--cwd", "/tmp/evil", "--", "srv", "a"]`
-	const changed, notOurs = "the gauze binary that wraps it, or one of its flags, changed", "it is wrapped by a different gauze binary, or with flags that gauze wrap does not add"
+	const changed, notOurs = "the gauze binary that wraps it, or one of its flags, changed", "the server is wrapped by a different gauze binary, or with flags that gauze wrap does not add"
 	for _, test := range []struct{ old, new, want string }{
 		{wrapped, impostor, changed}, {wrapped, flags, changed},
 		{plain, impostor, notOurs}, {plain, flags, notOurs},

@@ -65,7 +65,7 @@ func Need(t testing.TB, part Part, args ...string) []string {
 	place := need(t, npmUnit)
 	script := filepath.Join(place.Modules, "@modelcontextprotocol", string(part), "dist", "index.js")
 	if _, err := os.Stat(script); err != nil {
-		t.Fatalf("the script of %s is missing: %v", part, err)
+		t.Fatalf("the script for %s is missing: %v", part, err)
 	}
 	return append([]string{place.Node, script}, args...)
 }

@@ -252,7 +252,7 @@ func (c *call) ownFault() (*Row, *refusal) {
 	}
 	row := rowOf(c.args.Fault)
 	if row == nil || row.stage < before {
-		return nil, refuse(0, -32602, "unknown fault %q, or it can only be armed", c.args.Fault)
+		return nil, refuse(0, -32602, "unknown fault %q, or one that can only be armed", c.args.Fault)
 	}
 	key := c.msg.name + " " + c.args.Key + c.args.Text
 	c.s.mu.Lock()

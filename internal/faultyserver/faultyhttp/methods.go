@@ -45,7 +45,7 @@ func (c *call) initialize() (object, *refusal) {
 	if c.session.id != "" && !c.gen.dead {
 		c.gen.sessions[c.session.id] = c.session
 	}
-	return object{"protocolVersion": c.version, "capabilities": capabilities(false), "serverInfo": serverInfo, "instructions": "It has named faults."}, nil
+	return object{"protocolVersion": c.version, "capabilities": capabilities(false), "serverInfo": serverInfo, "instructions": "This server has named faults."}, nil
 }
 
 // negotiateVersion chooses the version: the requested one if it is known, otherwise the newest of
@@ -62,7 +62,7 @@ func negotiateVersion(m *message) string {
 }
 
 func (c *call) discover() (object, *refusal) {
-	return object{"supportedVersions": c.s.versions(), "capabilities": capabilities(true), "instructions": "It has named faults.",
+	return object{"supportedVersions": c.s.versions(), "capabilities": capabilities(true), "instructions": "This server has named faults.",
 		"ttlMs": 0, "cacheScope": "private"}, nil
 }
 

@@ -71,10 +71,10 @@ func parseFlags(args []string, stderr io.Writer) (cfg Config, lifetime time.Dura
 	set := flag.NewFlagSet("faultyhttp", flag.ContinueOnError)
 	set.SetOutput(io.Discard) // errors are returned and printed once by Main
 	set.Usage = func() {}
-	transport := set.String("transport", "streamable", "transport: streamable, or sse for that of 2024-11-05")
+	transport := set.String("transport", "streamable", "transport: streamable, or sse (the transport of 2024-11-05)")
 	era := set.String("era", "both", "supported eras of the protocol: both, legacy, modern")
 	answers := set.String("answers", "sse", "form of a response: sse, json")
-	set.StringVar(&cfg.Listen, "listen", "", "address; default: a free port of 127.0.0.1")
+	set.StringVar(&cfg.Listen, "listen", "", "address; default: a free port on 127.0.0.1")
 	set.BoolVar(&cfg.Stateful, "stateful", false, "legacy: use sessions with an id")
 	set.BoolVar(&cfg.EventIDs, "event-ids", false, "legacy: allow streams to be resumed")
 	set.StringVar(&cfg.Ledger, "ledger", "", "record each effect in this file")
