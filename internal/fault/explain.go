@@ -58,5 +58,5 @@ func (a Advice) words() string {
 	case ChangeCall:
 		return "The same call would fail again; it must be changed."
 	}
-	return "Retrying does not help; only a person can fix it."
+	return "Retrying does not help; only a person can fix the problem."
 }

@@ -231,7 +231,7 @@ func (w *web) openHTTPSSE(x *exchange) bool {
 	to = w.remote.address.Load().ResolveReference(to)
 	if !sameOrigin(w.remote.address.Load(), to) {
 		res.Body.Close()
-		return failed(errors.New("it directs messages to a different host, " + redact.Quote(to.Host)))
+		return failed(errors.New("its message endpoint is on a different host, " + redact.Quote(to.Host)))
 	}
 	to.User = w.remote.address.Load().User
 	w.mu.Lock()
