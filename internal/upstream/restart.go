@@ -228,9 +228,9 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 		// Exit statuses of shells and of launchers such as env and npx.
 		switch e.Code {
 		case 127:
-			return fault.CommandNotFound, "it exited with exit status 127: a command it runs was not found", true
+			return fault.CommandNotFound, "it exited with status 127: a command that it runs was not found", true
 		case 126:
-			return fault.CommandNotExecutable, "it exited with exit status 126: a command it runs is not executable", true
+			return fault.CommandNotExecutable, "it exited with status 126: a command that it runs is not executable", true
 		}
 	}
 	return "", "", false
