@@ -31,7 +31,7 @@ func (e Entry) Explain(color bool) string {
 		}
 	}
 	if len(e.Follows) > 0 {
-		section("What it may follow from")
+		section("Possible causes")
 		var codes []string
 		for _, code := range e.Follows {
 			codes = append(codes, string(code))
