@@ -197,9 +197,9 @@ func (o Options) checkServer() error {
 	case o.URL != "" && len(o.Command) > 0:
 		return errors.New("gauze: Options.Command and Options.URL are both set: use one of them")
 	case o.URL != "" && (o.Dir != "" || o.Env != nil):
-		return errors.New("gauze: Options.Dir and Options.Env are for a Command: leave them empty with a URL")
+		return errors.New("gauze: Options.Dir and Options.Env apply only to a Command: leave them empty with a URL")
 	case o.URL == "" && (o.Header != nil || o.HeaderFunc != nil || o.OAuthHandler != nil || o.HTTPClient != nil):
-		return errors.New("gauze: Options.Header, HeaderFunc, OAuthHandler and HTTPClient are for a URL: leave them empty with a Command")
+		return errors.New("gauze: Options.Header, HeaderFunc, OAuthHandler and HTTPClient apply only to a URL: leave them empty with a Command")
 	case o.URL == "":
 		return nil
 	case o.OAuthHandler != nil && o.Header.Get("Authorization") != "":

@@ -14,18 +14,18 @@ import (
 func TestInvalidOptionsAreReportedByField(t *testing.T) {
 	command, url := []string{"server"}, "http://localhost/mcp"
 	for want, o := range map[string]gauze.Options{
-		"gauze: invalid Options.Window -1: must be 0 or more":                                                           {Command: command, Window: -1},
-		"gauze: invalid Options.Timeout -1s: must be 0 or more":                                                         {Command: command, Timeout: -time.Second},
-		"gauze: invalid Options.Patience -1s: must be 0 or more":                                                        {Command: command, Patience: -time.Second},
-		"gauze: invalid Options.Restart.Cap -1ns: must be 0 or more":                                                    {Command: command, Restart: gauze.Restart{Cap: -1}},
-		`gauze: invalid Options.Repair "maybe": must be off, silent, report, strict or empty`:                           {Command: command, Repair: "maybe"},
-		`gauze: invalid Options.Tools["pay"].Replay "often": must be never, safe, idempotent or empty`:                  {Command: command, Tools: map[string]gauze.Policy{"pay": {Replay: "often"}}},
-		`gauze: invalid Options.Tools["pay"].MaxInFlight -2: must be 0 or more`:                                         {Command: command, Tools: map[string]gauze.Policy{"pay": {MaxInFlight: -2}}},
-		`gauze: invalid Options.Tools["pay"].Repair "x": must be off, silent, report, strict or empty`:                  {Command: command, Tools: map[string]gauze.Policy{"pay": {Repair: "x"}}},
-		"gauze: Options.Command and Options.URL are both set: use one of them":                                          {Command: command, URL: url},
-		"gauze: Options.Dir and Options.Env are for a Command: leave them empty with a URL":                             {URL: url, Dir: "/"},
-		"gauze: Options.OAuthHandler sets the Authorization header: remove it from Options.Header":                      {URL: url, OAuthHandler: &oauth{}, Header: http.Header{"Authorization": {"x"}}},
-		"gauze: Options.Header, HeaderFunc, OAuthHandler and HTTPClient are for a URL: leave them empty with a Command": {Command: command, HTTPClient: http.DefaultClient},
+		"gauze: invalid Options.Window -1: must be 0 or more":                                                                 {Command: command, Window: -1},
+		"gauze: invalid Options.Timeout -1s: must be 0 or more":                                                               {Command: command, Timeout: -time.Second},
+		"gauze: invalid Options.Patience -1s: must be 0 or more":                                                              {Command: command, Patience: -time.Second},
+		"gauze: invalid Options.Restart.Cap -1ns: must be 0 or more":                                                          {Command: command, Restart: gauze.Restart{Cap: -1}},
+		`gauze: invalid Options.Repair "maybe": must be off, silent, report, strict or empty`:                                 {Command: command, Repair: "maybe"},
+		`gauze: invalid Options.Tools["pay"].Replay "often": must be never, safe, idempotent or empty`:                        {Command: command, Tools: map[string]gauze.Policy{"pay": {Replay: "often"}}},
+		`gauze: invalid Options.Tools["pay"].MaxInFlight -2: must be 0 or more`:                                               {Command: command, Tools: map[string]gauze.Policy{"pay": {MaxInFlight: -2}}},
+		`gauze: invalid Options.Tools["pay"].Repair "x": must be off, silent, report, strict or empty`:                        {Command: command, Tools: map[string]gauze.Policy{"pay": {Repair: "x"}}},
+		"gauze: Options.Command and Options.URL are both set: use one of them":                                                {Command: command, URL: url},
+		"gauze: Options.Dir and Options.Env apply only to a Command: leave them empty with a URL":                             {URL: url, Dir: "/"},
+		"gauze: Options.OAuthHandler sets the Authorization header: remove it from Options.Header":                            {URL: url, OAuthHandler: &oauth{}, Header: http.Header{"Authorization": {"x"}}},
+		"gauze: Options.Header, HeaderFunc, OAuthHandler and HTTPClient apply only to a URL: leave them empty with a Command": {Command: command, HTTPClient: http.DefaultClient},
 	} {
 		if _, err := gauze.New(o); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)

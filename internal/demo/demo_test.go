@@ -22,7 +22,7 @@ func TestTheDemoKeepsEveryPromise(t *testing.T) {
 	if err := Run(t.Context(), &out, false); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	unread := "append was sent again: it was never read"
+	unread := "append was sent again: the server never read it"
 	if !upstream.ProvesUnread {
 		unread = "append, outcome reported as unknown: [gauze: outcome-unknown]"
 	}

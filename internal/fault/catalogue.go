@@ -69,9 +69,9 @@ var byCode = func() map[Code]Entry {
 // response.
 var unlisted = Entry{
 	RPC:   -31000,
-	Title: "something broke that has no entry in the catalogue",
+	Title: "an error occurred that has no entry in the catalogue",
 	Retry: TellUser,
-	model: "Something broke between you and the MCP server.",
+	model: "Something failed between you and the MCP server.",
 	mute:  true,
 }
 

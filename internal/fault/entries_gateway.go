@@ -4,11 +4,11 @@ var gatewayEntries = []Entry{
 	{
 		Code: SessionLimit, RPC: -31070, Retry: RetryLater,
 		Title: "too many sessions",
-		model: "Too many clients are connected to this MCP server through Gauze.",
+		model: "Too many clients are connected to this MCP server through gauze.",
 		next:  "Try again later, or tell the user to close another client.",
-		Means: "A client tried to start a session while the maximum number of sessions was in use. Each has its own server.",
-		Why:   "Many clients are connected. A session without an open stream or a call in flight is replaced by a new one, so all of these are in use.",
-		Did:   "Gauze rejected this session and started nothing for it; the others continue.",
+		Means: "A client tried to start a session while the maximum number of sessions was in use. Each session has its own server.",
+		Why:   "Many clients are connected. Gauze replaces a session that has neither an open stream nor a call in flight, so all current sessions are in use.",
+		Did:   "Gauze rejected the new session and started no server for it; the other sessions continue.",
 		Do: []Step{
 			{Text: "Close clients you do not need, or wait."},
 			{Text: "Allow more sessions:", Command: "gauze serve --max-sessions 256 -- COMMAND"},
@@ -21,8 +21,8 @@ var gatewayEntries = []Entry{
 		model: "Gauze is receiving too many large requests at the same time. This request was not run.",
 		next:  "Try again in a few seconds, or send less data in one call.",
 		Means: "The requests in flight use all the memory they are allowed, so this one did not fit. Small requests are not limited.",
-		Why:   "Clients are sending many large requests, or sent a part of one and stopped.",
-		Did:   "Gauze rejected this request without forwarding any of it. Requests whose clients stop sending are ended after a few seconds.",
+		Why:   "Clients are sending many large requests, or stopped after sending part of one.",
+		Did:   "Gauze rejected this request without forwarding any of it. If a client stops sending, gauze ends its request after a few seconds.",
 		Do: []Step{
 			{Text: "Try again in a few seconds."},
 			{Text: "Split large arguments into several calls."},

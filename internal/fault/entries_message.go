@@ -20,7 +20,7 @@ var messageEntries = []Entry{
 		next:  "Send less: shorter arguments, or several smaller calls.",
 		Means: "The client's message exceeds the maximum size.",
 		Why:   "The arguments contain a whole file.",
-		Did:   "Gauze rejected it and sent nothing.",
+		Did:   "Gauze rejected the call and sent nothing.",
 		Do: []Step{
 			{Text: "Pass a path instead of the content, or split the call."},
 		},
@@ -29,12 +29,12 @@ var messageEntries = []Entry{
 		Code: ResponseInvalid, RPC: -31042, Retry: VerifyFirst, mute: true,
 		Title: "the server's answer is not a valid message",
 		model: "The server's answer to this call is not valid.",
-		Means: "The server answered, but the answer violates JSON-RPC: it has both a result and an error or neither, a duplicate key, invalid text, or too many levels.",
+		Means: "The server answered, but the answer violates JSON-RPC: it has both a result and an error or neither, contains a duplicate key or an invalid string, or is nested too deeply.",
 		Why:   "A bug in the server or in a library it uses.",
-		Did:   "Gauze did not forward it, because a client may interpret it differently. The call itself has probably run.",
+		Did:   "Gauze did not forward the answer, because a client may interpret it differently. The call itself has probably run.",
 		Do: []Step{
 			{Text: "Check whether the call took effect before you repeat it."},
-			{Text: "Report it to the server's maintainers."},
+			{Text: "Report the problem to the server's maintainers."},
 		},
 	},
 	{
@@ -42,9 +42,9 @@ var messageEntries = []Entry{
 		Title: "the client's message is not valid",
 		model: "The client sent a message that is not valid JSON-RPC.",
 		next:  "Do not repeat it unchanged. Tell the user: this is a bug in the client, not in the server.",
-		Means: "The message is not a JSON-RPC request: a key is duplicate or appears in two spellings, a required key is missing, or it is not JSON.",
+		Means: "The message is not a JSON-RPC request: a key is duplicated or appears in two spellings, a required key is missing, or the message is not valid JSON.",
 		Why:   "A bug in the client, or an attempt to make two programs interpret one message differently.",
-		Did:   "Gauze rejected it and sent nothing: it forwards only what it has inspected.",
+		Did:   "Gauze rejected the message and sent nothing: it forwards only what it has inspected.",
 		Do: []Step{
 			{Text: "Update the client. If the problem remains, report it to the client's maintainers."},
 		},
@@ -52,10 +52,10 @@ var messageEntries = []Entry{
 	{
 		Code: IDInUse, RPC: rpcInvalidRequest, Retry: TellUser,
 		Title: "the request id is already in use",
-		model: "The client used the id of a request that has no answer yet.",
+		model: "The client reused the id of a request that has not been answered yet.",
 		next:  "Tell the user: this is a bug in the client, not in the server.",
 		Means: "Two requests with the same id were in flight at the same time, so their answers could not be told apart.",
-		Why:   "A bug in the client, or two programs write to one connection.",
+		Why:   "A bug in the client, or two programs are writing to the same connection.",
 		Did:   "Gauze rejected the second request; the first one continues.",
 		Do: []Step{
 			{Text: "Update the client. If the problem remains, report it to the client's maintainers."},

@@ -31,7 +31,7 @@ func (e Entry) Explain(color bool) string {
 		}
 	}
 	if len(e.Follows) > 0 {
-		section("What it may follow from")
+		section("Possible causes")
 		var codes []string
 		for _, code := range e.Follows {
 			codes = append(codes, string(code))
@@ -58,5 +58,5 @@ func (a Advice) words() string {
 	case ChangeCall:
 		return "The same call would fail again; it must be changed."
 	}
-	return "Retrying does not help; only a person can fix it."
+	return "Retrying does not help; only a person can fix the problem."
 }

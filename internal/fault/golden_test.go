@@ -90,20 +90,20 @@ func sample(code fault.Code) *fault.Fault {
 	case fault.IDInUse:
 		f.Detail = "id 7 belongs to a request that has no answer yet"
 	case fault.ServerUnreachable:
-		f.Server, f.Detail = "https://mcp.example.com/mcp", "it cannot be reached: dial tcp 192.0.2.7:443: connect: connection refused"
+		f.Server, f.Detail = "https://mcp.example.com/mcp", "connection failed: dial tcp 192.0.2.7:443: connect: connection refused"
 		f.Since, f.NextTry, f.Attempts = noon.Add(-31*time.Second), noon.Add(2*time.Second), 9
 	case fault.HostNotFound:
-		f.Server, f.Detail = "https://mcp.exmaple.com/mcp", "it cannot be reached: dial tcp: lookup mcp.exmaple.com: no such host"
+		f.Server, f.Detail = "https://mcp.exmaple.com/mcp", "connection failed: dial tcp: lookup mcp.exmaple.com: no such host"
 	case fault.TLSFailed:
-		f.Server, f.Detail = "https://mcp.example.com/mcp", "it cannot be reached: tls: failed to verify certificate: x509: certificate has expired"
+		f.Server, f.Detail = "https://mcp.example.com/mcp", "connection failed: tls: failed to verify certificate: x509: certificate has expired"
 	case fault.AuthRequired:
 		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
-		f.Detail = `HTTP 401; credentials sent: Authorization from the environment variable EXAMPLE_TOKEN; the server requires the scheme Bearer with realm="mcp"`
+		f.Detail = `HTTP 401; credentials sent: Authorization from the environment variable EXAMPLE_TOKEN; the server requires the authentication scheme Bearer with realm="mcp"`
 	case fault.AuthDenied:
 		f.Delivery = fault.Refused
 		f.Server = "https://mcp.example.com/mcp"
-		f.Detail = `HTTP 403; credentials sent: none; the server requires the scheme Bearer with error="insufficient_scope"`
+		f.Detail = `HTTP 403; credentials sent: none; the server requires the authentication scheme Bearer with error="insufficient_scope"`
 	case fault.RateLimited:
 		f.Delivery = fault.Refused
 		f.Server, f.Detail, f.NextTry, f.Attempts = "https://mcp.example.com/mcp", "HTTP 429", noon.Add(2*time.Second), 2
@@ -114,7 +114,7 @@ func sample(code fault.Code) *fault.Fault {
 		f.Server, f.Detail = "https://mcp.example.com/", "HTTP 404: page not found"
 	case fault.RedirectRefused:
 		f.Delivery = fault.Refused
-		f.Server, f.Detail = "http://mcp.example.com/mcp", "HTTP 307 to https://login.example.com/start"
+		f.Server, f.Detail = "http://mcp.example.com/mcp", "HTTP 307 redirect to https://login.example.com/start"
 	case fault.NotMCP:
 		f.Server, f.Detail, f.Delivery = "https://mcp.example.com/", "HTTP 200 with content of type text/html", fault.Unknown
 	case fault.AnswerMissing:
@@ -124,7 +124,7 @@ func sample(code fault.Code) *fault.Fault {
 		f.Detail = "64 sessions are open; --max-sessions allows 64"
 	case fault.BodyLimit:
 		f.Method, f.Tool = "tools/call", ""
-		f.Detail = "the bodies of all requests in flight are limited to 96 MiB"
+		f.Detail = "the bodies of all requests in flight are limited to 96 MiB in total"
 	case fault.ArgumentsInvalid:
 		f.Method, f.Tool, f.Delivery = "tools/call", "get_weather", fault.Unsent
 		f.Message = "The call to `get_weather` was not run: 1 of 2 arguments needs a change.\n1. days - received \"five\" (string); expected integer 1..14 (required). Fix: send a number, e.g. 5."

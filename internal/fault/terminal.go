@@ -73,7 +73,7 @@ func (f *Fault) TerminalIn(words shell.Words, color bool) string {
 			}
 			b.WriteString("\n")
 		}
-		quote("The server's last lines on stderr:", f.foreignLines(f.Evidence.Stderr, terminalLines))
+		quote("The last lines of the server's stderr:", f.foreignLines(f.Evidence.Stderr, terminalLines))
 		quote("Lines on stdout that were not messages:", f.foreignLines(f.Evidence.Stdout, terminalLines))
 	}
 
@@ -151,7 +151,7 @@ func (f *Fault) tried() string {
 func (f *Fault) nextTry() string {
 	if f.NextTry.IsZero() {
 		if f.entry().Retry == TellUser && f.Attempts > 0 {
-			return "none: it would fail in the same way"
+			return "none: another attempt would fail in the same way"
 		}
 		return ""
 	}

@@ -91,7 +91,7 @@ func (g *Gateway) unread(b *body, err error) *refusal {
 	case errors.As(err, &large):
 		return tooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		refused = plain(http.StatusRequestTimeout, fmt.Sprintf("the body was not complete within %v, or no byte arrived for %v", g.BodyTimeout, bodyIdleTimeout))
+		refused = plain(http.StatusRequestTimeout, fmt.Sprintf("the body did not arrive within %v, or stalled for %v", g.BodyTimeout, bodyIdleTimeout))
 	}
 	refused.header("Connection", "close")
 	return refused
@@ -100,7 +100,7 @@ func (g *Gateway) unread(b *body, err error) *refusal {
 // bodyLimit returns the refusal of a body that would exceed the limit for all bodies.
 func (g *Gateway) bodyLimit() *refusal {
 	refused := busy(&fault.Fault{Code: fault.BodyLimit, Delivery: fault.Unsent, Server: g.Session.Name, At: time.Now(),
-		Detail: fmt.Sprintf("the bodies of all requests in flight are limited to %d MiB", g.bodies.limit>>20)}, nil)
+		Detail: fmt.Sprintf("the bodies of all requests in flight are limited to %d MiB in total", g.bodies.limit>>20)}, nil)
 	refused.header("Connection", "close")
 	return refused
 }

@@ -28,7 +28,7 @@ func checkMeta(r *http.Request, m *message) *refusal {
 	case !ok || version == "":
 		return rpc(http.StatusBadRequest, codeInvalidParams, m.callID(), "_meta must contain %q", metaVersion)
 	case header != version:
-		return mismatch(m, "the header MCP-Protocol-Version is %q, but _meta says %q", header, version)
+		return mismatch(m, "the header MCP-Protocol-Version is %q, but _meta contains %q", header, version)
 	}
 	return nil
 }

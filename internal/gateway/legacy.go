@@ -128,7 +128,7 @@ func (g *Gateway) sessionOf(r *http.Request, who principal, messages []message, 
 		return s, true, refused
 	case len(ids) == 0:
 		return nil, false, rpc(http.StatusBadRequest, codeInvalidRequest, messages[0].callID(),
-			"no session: send initialize first, then the Mcp-Session-Id of its response with every request")
+			"no session: send initialize first, then send the Mcp-Session-Id from its response with every request")
 	}
 	if s, refused = g.find(r, who); refused != nil {
 		return nil, false, refused
@@ -182,7 +182,7 @@ func (s *session) openLane(messages []message, calls int) (*lane, *stream, strea
 	}
 	if len(s.due)+calls > maxUnanswered {
 		return nil, nil, streamOptions{}, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, At: time.Now(),
-			Detail: fmt.Sprintf("%d requests of this session are still unanswered", len(s.due))}, messages[0].callID())
+			Detail: fmt.Sprintf("%d requests in this session are still unanswered", len(s.due))}, messages[0].callID())
 	}
 	s.lastLane++
 	l := &lane{number: s.lastLane, last: -1, sent: -1, due: calls, out: callStream()}
@@ -333,7 +333,7 @@ func (s *session) attach(number, index int, resume bool) (*lane, *stream, *refus
 		return nil, nil, noSession()
 	case resume && (l == nil || index+1 < l.first || index > l.last):
 		// Not 404, which would be about the session.
-		return nil, nil, plain(http.StatusBadRequest, "the events after this one are no longer kept")
+		return nil, nil, plain(http.StatusBadRequest, "the events after this one are no longer stored")
 	case !resume && l.out != nil:
 		return nil, nil, plain(http.StatusConflict, "this session already has a listening stream")
 	case !resume:

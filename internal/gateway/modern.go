@@ -180,7 +180,7 @@ func (s *shared) openExchange(m *message, from speaker) (x *exchange, line []byt
 	}
 	if len(s.due)+s.channels.members >= maxSharedRequests {
 		return nil, nil, busy(&fault.Fault{Code: fault.ServerBusy, Delivery: fault.Unsent, Name: s.server, Method: m.Method, At: time.Now(),
-			Detail: fmt.Sprintf("%d requests and streams of all clients are open on the shared server, which is the limit", len(s.due)+s.channels.members)}, m.ID)
+			Detail: fmt.Sprintf("the shared server is at its limit: its clients have %d requests and streams open in total", len(s.due)+s.channels.members)}, m.ID)
 	}
 	if m.Method != "subscriptions/listen" || x.logs {
 		s.mixed = s.mixed || from == speaker{} || s.speaker != speaker{} && s.speaker != from

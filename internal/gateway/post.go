@@ -63,7 +63,7 @@ func checkForm(r *http.Request) *refusal {
 	case err != nil || media != "application/json" || len(r.Header.Values("Content-Type")) > 1:
 		return plain(http.StatusUnsupportedMediaType, "the Content-Type must be application/json")
 	case r.Header.Get("Content-Encoding") != "":
-		return plain(http.StatusUnsupportedMediaType, "the body must not be encoded")
+		return plain(http.StatusUnsupportedMediaType, "the body must not have a Content-Encoding")
 	}
 	// "The client MUST include an Accept header, listing both application/json
 	// and text/event-stream as supported content types."

@@ -43,11 +43,11 @@ func CheckURL(address string) error {
 	case err != nil:
 		return fmt.Errorf("malformed URL: %w", errors.Unwrap(err)) // the outer error contains the URL with its password
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("the URL scheme is %q: must be http or https", u.Scheme)
+		return fmt.Errorf("invalid URL scheme %q: must be http or https", u.Scheme)
 	case u.Host == "":
 		return errors.New("the URL has no host: it must look like https://example.com/mcp")
 	case u.Port() != "" && !isPort(u.Port()):
-		return fmt.Errorf("the URL port is %s: must be between 1 and 65535", u.Port())
+		return fmt.Errorf("invalid URL port %s: must be between 1 and 65535", u.Port())
 	case u.Fragment != "":
 		return errors.New("the URL has a fragment (the part after #), which is never sent to a server: remove it")
 	}
@@ -65,7 +65,7 @@ func CheckHeader(name, value string) error {
 	case !wire.HeaderName(name):
 		return fmt.Errorf("invalid header name %q", name)
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-		return fmt.Errorf("invalid value of header %s: it contains a line break or another control character", name)
+		return fmt.Errorf("invalid value for header %s: it contains a line break or another control character", name)
 	case strings.HasPrefix(canonical, "Mcp-"), ourHeaders[canonical]:
 		return fmt.Errorf("the header %s is set by gauze itself", name)
 	}

@@ -41,7 +41,7 @@ func (a *attempt) negotiate() error {
 func (a *attempt) handshake() error {
 	result, err := a.request("initialize", fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}`, a.Protocol, a.clientInfo()))
 	if rejectsInitialize(err) {
-		a.Progress("it rejected initialize: trying server/discover")
+		a.Progress("the server rejected initialize; trying server/discover")
 		if a.discover() == nil {
 			return nil
 		}

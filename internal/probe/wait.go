@@ -34,7 +34,7 @@ func (a *attempt) await(method string) (answered, error) {
 			return answered{}, context.Cause(a.ctx)
 		case now := <-tick.C:
 			if line := wait.check(a, now); line != "" {
-				a.Progress(fmt.Sprintf("waiting for an answer to %s for %v: %s", method, now.Sub(wait.asked).Round(time.Second/10), line))
+				a.Progress(fmt.Sprintf("waiting for an answer to %s (%v so far): %s", method, now.Sub(wait.asked).Round(time.Second/10), line))
 			}
 			if wait.over(now) {
 				a.atLimit(method, wait, true)

@@ -132,7 +132,7 @@ func (s *Session) unexpected(conn *upstream.Conn, m *wire.Message) {
 	if n, ours := parseID(m.ID); ours && s.late[n] {
 		delete(s.late, n)
 		s.counters.Late++
-		detail = "a response that came too late"
+		detail = "a response that arrived too late"
 	} else {
 		s.counters.Foreign++
 		if m.Error != nil && (m.ID == nil || string(m.ID) == "null") {

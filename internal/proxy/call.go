@@ -310,11 +310,11 @@ func (s *Session) reportRepetition(c *call, conn *upstream.Conn) {
 	detail := "it is safe to repeat"
 	switch {
 	case c.loss.Session:
-		detail = "the server did not know its session"
+		detail = "the server did not recognize the session"
 	case c.loss.Delivery == fault.Unsent && conn.Remote():
 		detail = "it did not run"
 	case c.loss.Delivery == fault.Unsent:
-		detail = "it was never read"
+		detail = "the server never read it"
 	}
 	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Tool: c.tool, Detail: detail})
 }

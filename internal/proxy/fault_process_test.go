@@ -122,7 +122,7 @@ func TestFaultP06ExitsAtOnceWithoutAWord(t *testing.T) {
 	s := begin(t, quick(), "-exit-at-start=code=0", "-stderr=log")
 	id := s.request("initialize", initializeParams)
 	m := s.wantFault(id, fault.ServerExitsEarly)
-	for _, word := range []string{"exit status 0", "faultyserver: ready", "3 starts tried"} {
+	for _, word := range []string{"exit status 0", "faultyserver: ready", "3 attempts"} {
 		if !strings.Contains(m.Error.Message, word) {
 			t.Errorf("the error does not show %q: %s", word, m.raw)
 		}

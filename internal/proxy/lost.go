@@ -206,7 +206,7 @@ func jitter(base time.Duration, attempt int) time.Duration {
 // reopen opens a stream again that was cut. Its listener gets a hint once it is open: what happened
 // in the gap is unknown.
 func (s *Session) reopen(c *call, conn *upstream.Conn, now time.Time) {
-	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Detail: "its stream was cut"})
+	s.Events.Emit(event.Event{Kind: event.Replayed, Server: s.Name, Generation: conn.Generation, Method: c.msg.Method, Detail: "its stream was interrupted"})
 	c.stream.swallow, c.stream.gap = c.stream.acked, c.stream.acked
 	s.move(c, cut)
 	if now.Sub(c.sent) > reopenCalm {

@@ -48,7 +48,7 @@ func (p *Policy) Set(key, value string) (err error) {
 		}
 	case "max-in-flight":
 		if p.MaxInFlight, err = strconv.Atoi(value); err != nil || p.MaxInFlight < 1 {
-			return fmt.Errorf("invalid max-in-flight %q: must be a whole number from 1", value)
+			return fmt.Errorf("invalid max-in-flight %q: must be a whole number of at least 1", value)
 		}
 	case "repair":
 		if err := CheckRepair(value); err != nil {

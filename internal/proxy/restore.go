@@ -90,12 +90,12 @@ func (r *restoring) legacy(m memory) error {
 		return err
 	}
 	if answer.Error != nil {
-		return fmt.Errorf("it rejected initialize after its restart: %s", redact.Quote(string(answer.Error)))
+		return fmt.Errorf("the server rejected initialize after its restart: %s", redact.Quote(string(answer.Error)))
 	}
 	// The client cannot be told to use a different protocol version now.
 	if version, _ := wire.Field(answer.Result, "protocolVersion"); string(version) != m.version {
 		return &fault.Fault{Code: fault.SessionChanged,
-			Detail: fmt.Sprintf("after its restart it uses protocol version %s; the session uses %s", redact.Quote(string(version)), m.version)}
+			Detail: fmt.Sprintf("after its restart, the server uses protocol version %s; the session uses %s", redact.Quote(string(version)), m.version)}
 	}
 	r.s.update(func() { r.s.greet(r.conn) })
 	// The rest is sent without waiting for each answer, and the session survives a rejection.
@@ -137,7 +137,7 @@ func (r *restoring) modern(m memory) error {
 			return err
 		}
 		if answer.Error != nil {
-			return fmt.Errorf("it rejected server/discover after its restart: %s", redact.Quote(string(answer.Error)))
+			return fmt.Errorf("the server rejected server/discover after its restart: %s", redact.Quote(string(answer.Error)))
 		}
 	}
 	return nil
@@ -330,7 +330,7 @@ func (c *call) await(ctx context.Context) (wire.Message, error) {
 		case c.loss != nil && c.loss.Final:
 			return answer, &fault.Fault{Code: c.loss.Code, Detail: c.loss.Detail}
 		case c.loss != nil:
-			return answer, fmt.Errorf("it did not answer %s: %s", c.msg.Method, c.loss.Detail)
+			return answer, fmt.Errorf("the server did not answer %s: %s", c.msg.Method, c.loss.Detail)
 		}
 		return answer, fmt.Errorf("the connection ended before %s was answered", c.msg.Method)
 	case <-c.conn.Done():

@@ -291,7 +291,7 @@ func (s *Session) leave(done <-chan struct{}) error {
 			return nil
 		case now := <-look.C:
 			if s.out.stuck(now) {
-				return errors.New("the client does not read its responses")
+				return errors.New("the client is not reading its responses")
 			}
 			look.Reset(time.Second)
 		}

@@ -21,10 +21,10 @@ func (x *exchange) readBody(res *http.Response) (reported bool) {
 	case x.ctx.Err() != nil:
 		return x.dropped()
 	case len(body) > wire.MaxLine:
-		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "its response exceeds the size limit"})
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseTooLarge, Final: true, Detail: "the response exceeds the size limit"})
 		return true
 	case err != nil:
-		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its response was cut off: " + errText(err)})
+		w.lose(x.id, Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "the response was cut off: " + errText(err)})
 		return true
 	}
 	body = wire.WithoutMark(body)
@@ -33,7 +33,7 @@ func (x *exchange) readBody(res *http.Response) (reported bool) {
 	case answered:
 		x.settle()
 	case !ok:
-		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "its response is not a valid message"})
+		w.lose(x.id, Loss{Delivery: fault.Answered, Code: fault.ResponseInvalid, Final: true, Detail: "the response is not a valid message"})
 	default:
 		w.lose(x.id, missing)
 	}
@@ -41,7 +41,7 @@ func (x *exchange) readBody(res *http.Response) (reported bool) {
 }
 
 // missing is the loss of a request whose response ended without an answer.
-var missing = Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "its HTTP response ended without a JSON-RPC response"}
+var missing = Loss{Delivery: fault.Unknown, Code: fault.AnswerMissing, Detail: "the HTTP response ended without a JSON-RPC response"}
 
 // settlesSession handles the response to initialize, which names the session and the version that
 // the next message must carry.
@@ -77,7 +77,7 @@ func (x *exchange) readStream(res *http.Response) (reported bool) {
 		if position.last == "" || x.modern() {
 			loss := missing
 			if !errors.Is(err, io.EOF) {
-				loss = Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off: " + errText(err)}
+				loss = Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "the stream was interrupted: " + errText(err)}
 			}
 			w.lose(x.id, loss)
 			return true
@@ -211,14 +211,14 @@ func (w *web) resume(ctx context.Context, t *position) (*http.Response, *Loss) {
 				w.fail(failure{err: errors.New(w.remote.statusLine(res, body)), gone: true})
 				return nil, nil
 			}
-			return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off and cannot be resumed: " + w.remote.statusLine(res, body)}
+			return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "the stream was interrupted and cannot be resumed: " + w.remote.statusLine(res, body)}
 		}
 	}
 	if reason, dead := unreachable(last); dead {
 		w.fail(failure{err: reason})
 		return nil, nil
 	}
-	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "its stream was cut off repeatedly"}
+	return nil, &Loss{Delivery: fault.Unknown, Code: fault.OutcomeUnknown, Detail: "the stream was interrupted repeatedly"}
 }
 
 func (w *web) hasStood() bool {

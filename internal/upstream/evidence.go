@@ -72,7 +72,7 @@ type RPCError struct {
 }
 
 func (e *RPCError) Error() string {
-	return fmt.Sprintf("it rejected %s with error %d: %s", e.Method, e.Code, redact.Quote(e.Message))
+	return fmt.Sprintf("the server rejected %s with error %d: %s", e.Method, e.Code, redact.Quote(e.Message))
 }
 
 // Limits on what is kept of a server's output.

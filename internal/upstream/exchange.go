@@ -328,7 +328,7 @@ func (x *exchange) sendTo(ctx context.Context, to *url.URL) (*http.Response, err
 	return res, nil
 }
 
-var errSlowHeader = errors.New("the response header took too long")
+var errSlowHeader = errors.New("the response header did not arrive in time")
 
 // cancelBody cancels the context of a response when its body is closed.
 type cancelBody struct {

@@ -61,7 +61,7 @@ func (r *Remote) refusal(res *http.Response, body []byte, now time.Time) Loss {
 		l.Code, l.Final = fault.HTTPUnavailable, false
 	case status >= 300 && status < 400:
 		l.Code = fault.RedirectRefused
-		l.Detail = fmt.Sprintf("HTTP %d to %s", status, redact.Quote(target(res)))
+		l.Detail = fmt.Sprintf("HTTP %d redirect to %s", status, redact.Quote(target(res)))
 	case status >= 200 && status < 300:
 		// It may have run. Of an unexpected body only the media type is reported.
 		l.Code = fault.NotMCP
@@ -136,7 +136,7 @@ func credentials(res *http.Response, sent []launch.Header) string {
 	text := fmt.Sprintf("HTTP %d; credentials sent: %s", res.StatusCode, strings.Join(all, ", "))
 	if asked := res.Header.Get("WWW-Authenticate"); asked != "" {
 		scheme, rest, _ := strings.Cut(asked[:min(len(asked), 300)], " ")
-		text += "; the server requires the scheme " + redact.Quote(scheme)
+		text += "; the server requires the authentication scheme " + redact.Quote(scheme)
 		if rest != "" { // quoted on its own: after the scheme it would look like a credential
 			text += " with " + redact.Quote(rest)
 		}

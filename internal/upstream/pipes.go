@@ -181,7 +181,7 @@ func (p *pipes) listen() {
 		case errors.As(err, &long):
 			p.reader.TooLong(p.Conn, long)
 			if long.Endless {
-				p.End("it writes an endless line to its stdout", true)
+				p.End("it is writing an endless line to stdout", true)
 			}
 		case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
 			p.strayLines(in.multi.giveUp())

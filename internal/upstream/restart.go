@@ -185,13 +185,13 @@ func (e Evidence) Sentence() string {
 	case e.Refused != nil:
 		return "it rejected the request: " + e.Refused.Detail
 	case e.Gone:
-		return "it no longer knows the session: " + e.Spawn.Error()
+		return "it no longer recognizes the session: " + e.Spawn.Error()
 	case e.Remote && e.Spawn != nil:
-		return "it cannot be reached: " + e.Spawn.Error()
+		return "connection failed: " + e.Spawn.Error()
 	case e.Spawn != nil:
 		return e.Spawn.Error()
 	case e.ByUs != "":
-		return "gauze ended it: " + e.ByUs
+		return "gauze stopped it: " + e.ByUs
 	}
 	return "it exited (" + e.Exit + ")"
 }
@@ -208,12 +208,12 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 	case errors.Is(err, exec.ErrNotFound):
 		return fault.CommandNotFound, notFound(err), true
 	case errors.Is(err, exec.ErrDot):
-		return fault.CommandNotFound, notFound(err) + "; the one in the current directory is run only by its path", true
+		return fault.CommandNotFound, notFound(err) + "; a program in the current directory is run only if the command contains its path", true
 	case errors.Is(err, fs.ErrNotExist):
 		// LookPath found the file, so the missing file is the interpreter in its first line.
 		if path := pathOf(err); path != "" {
 			if _, statErr := os.Stat(path); statErr == nil {
-				return fault.CommandBadFormat, fmt.Sprintf("\"%s\" names an interpreter in its first line that does not exist", path), true
+				return fault.CommandBadFormat, fmt.Sprintf("the first line of \"%s\" specifies an interpreter that does not exist", path), true
 			}
 		}
 		return fault.CommandNotFound, err.Error(), true
@@ -228,9 +228,9 @@ func permanent(e Evidence) (code fault.Code, detail string, ok bool) {
 		// Exit statuses of shells and of launchers such as env and npx.
 		switch e.Code {
 		case 127:
-			return fault.CommandNotFound, "it exited with exit status 127: a command it runs was not found", true
+			return fault.CommandNotFound, "it exited with status 127: a command that it runs was not found", true
 		case 126:
-			return fault.CommandNotExecutable, "it exited with exit status 126: a command it runs is not executable", true
+			return fault.CommandNotExecutable, "it exited with status 126: a command that it runs is not executable", true
 		}
 	}
 	return "", "", false

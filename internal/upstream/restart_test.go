@@ -279,7 +279,7 @@ func TestSomeEndsNoRestartCanMend(t *testing.T) {
 func TestSentence(t *testing.T) {
 	for want, e := range map[string]Evidence{
 		"it exited (exit status 3)":      {Exit: "exit status 3"},
-		"gauze ended it: it floods":      {Exit: "signal: killed", ByUs: "it floods"},
+		"gauze stopped it: it floods":    {Exit: "signal: killed", ByUs: "it floods"},
 		"fork: too many open files here": {Spawn: errors.New("fork: too many open files here")},
 	} {
 		if got := e.Sentence(); got != want {

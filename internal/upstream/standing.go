@@ -226,12 +226,12 @@ func (w *web) openHTTPSSE(x *exchange) bool {
 		w.noteRefusal(res, nil)
 		res.Body.Close()
 		defer w.remote.transport.CompareAndSwap(httpSSE, untried) // its transport may have changed
-		return failed(errors.New("its stream did not open: " + w.remote.statusLine(res, nil)))
+		return failed(errors.New("the event stream did not open: " + w.remote.statusLine(res, nil)))
 	}
 	to = w.remote.address.Load().ResolveReference(to)
 	if !sameOrigin(w.remote.address.Load(), to) {
 		res.Body.Close()
-		return failed(errors.New("it directs messages to a different host, " + redact.Quote(to.Host)))
+		return failed(errors.New("the message endpoint is on a different host, " + redact.Quote(to.Host)))
 	}
 	to.User = w.remote.address.Load().User
 	w.mu.Lock()
@@ -248,7 +248,7 @@ func (w *web) readHTTPSSE(res *http.Response, events *sseReader) {
 		e, err := events.next()
 		if err != nil {
 			if w.ctx.Err() == nil {
-				w.fail(failure{err: errors.New("its stream ended: " + errText(err)), gone: true})
+				w.fail(failure{err: errors.New("the event stream ended: " + errText(err)), gone: true})
 			}
 			return
 		}

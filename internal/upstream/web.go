@@ -177,7 +177,7 @@ func (w *web) release() {
 // its response.
 const postGrace = time.Second
 
-var errNoStream = errors.New("the stream for its response was cut off")
+var errNoStream = errors.New("the stream of the response was interrupted")
 
 // drained reports whether only those exchanges are left that continue after the end of the
 // link, or that wait for a stream that has ended.
@@ -316,7 +316,7 @@ func (w *web) close(x *exchange, reported bool) {
 		// Its delivery will not be asked for any more.
 		loss := Loss{Delivery: x.delivered(), Code: fault.OutcomeUnknown, Detail: "the connection ended"}
 		if loss.Delivery == fault.Refused {
-			loss.Session, loss.Detail = true, "the session was gone; "+StickySessions
+			loss.Session, loss.Detail = true, "the server no longer recognized the session; "+StickySessions
 		}
 		w.lose(x.id, loss)
 	}

@@ -118,7 +118,7 @@ func scanKey(b []byte, i int) (int, []byte, error) {
 		return i, nil, truncated(i)
 	}
 	if b[i] != '"' {
-		return i, nil, syntaxError(i, "a key is expected")
+		return i, nil, syntaxError(i, "expected a key")
 	}
 	end, err := scanString(b, i)
 	if err != nil {
@@ -130,7 +130,7 @@ func scanKey(b []byte, i int) (int, []byte, error) {
 		return i, nil, truncated(i)
 	}
 	if b[i] != ':' {
-		return i, nil, syntaxError(i, "':' is expected after a key")
+		return i, nil, syntaxError(i, "expected ':' after a key")
 	}
 	return i + 1, key, nil
 }
