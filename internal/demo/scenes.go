@@ -46,7 +46,7 @@ var scenes = []scene{
 			}
 			return s.show(s.finish(ctx, writing))
 		}},
-	{"Hung", "The server process is suspended: it is alive but would never respond.",
+	{"Hung", "The server process is suspended: it is alive but will never respond.",
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
 			if err := s.server.freeze(ctx); err != nil {
@@ -94,7 +94,7 @@ var scenes = []scene{
 			// The server has shown that it validates its arguments, so more can be repaired.
 			return s.wantRepaired(ctx, "forecast", `{"city":"Oslo","days":2,"units":null,"tags":"['wind', 'rain']"}`)
 		}},
-	{"A storm", "200 calls from 8 callers, half of them writes, and a kill every 40 answers.",
+	{"A storm", "200 calls from 8 callers, half of them writes, and the server killed every 40 responses.",
 		func(ctx context.Context, s *stage) error {
 			return s.storm(ctx, 200, 8, 40)
 		}},
