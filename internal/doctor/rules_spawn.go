@@ -404,7 +404,7 @@ func spawnCauses() []cause {
 			command: "chmod +x {command|FILE}",
 			instead: []advice{{when: onWindows,
 				explain: "Windows blocked {command|the program}: the file is not executable, its permissions do not allow execution, or antivirus software blocks it.",
-				fix:     "Start the file with its interpreter (`node FILE`, `python FILE`), and check Windows Security to see whether the file was blocked."}},
+				fix:     "Start the file with its interpreter (`node FILE`, `python FILE`), and check whether Windows Security blocked the file."}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
 				{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},
