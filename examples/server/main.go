@@ -23,7 +23,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	crash := flag.Bool("crash", false, "exit after the first note was written and before the call is answered")
+	crash := flag.Bool("crash", false, "exit after writing the first note and before answering the call")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		log.Fatal("usage: server [-crash] FILE")
@@ -37,7 +37,7 @@ func main() {
 	server.AddReceivingMiddleware(gauze.Middleware(gauze.MiddlewareOptions{}))
 	mcp.AddTool(server, &mcp.Tool{
 		Name:        "add_note",
-		Description: "Adds a note. Adding the same note twice keeps it twice.",
+		Description: "Adds a note. Adding the same note twice stores two copies.",
 	}, notes.add)
 	mcp.AddTool(server, &mcp.Tool{
 		Name:        "list_notes",
@@ -63,7 +63,7 @@ type note struct {
 
 func (n *notes) add(_ context.Context, _ *mcp.CallToolRequest, in note) (*mcp.CallToolResult, any, error) {
 	if in.Text == "" || strings.ContainsAny(in.Text, "\r\n") {
-		return nil, nil, errors.New("a note is one line of text")
+		return nil, nil, errors.New("a note must be one line of text")
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

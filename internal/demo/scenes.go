@@ -46,7 +46,7 @@ var scenes = []scene{
 			}
 			return s.show(s.finish(ctx, writing))
 		}},
-	{"Hung", "The server process is suspended: it is alive but would never respond.",
+	{"Hung", "The server process is suspended: it is alive but will never respond.",
 		func(ctx context.Context, s *stage) error {
 			before := s.server.starts()
 			if err := s.server.freeze(ctx); err != nil {
@@ -78,7 +78,7 @@ var scenes = []scene{
 			}
 			return s.wantText(ctx, "stray", `{"kind":"ansi"}`)
 		}},
-	{"Wrong arguments", "A model calls forecast with typical mistakes. Unambiguous ones are repaired; what the server rejects is explained.",
+	{"Wrong arguments", "A model calls forecast with typical mistakes. Gauze repairs the unambiguous ones and explains what the server rejects.",
 		func(ctx context.Context, s *stage) error {
 			for _, arguments := range []string{
 				`{"city":"Oslo","days":"5","units":"Celsius"}`,
@@ -94,7 +94,7 @@ var scenes = []scene{
 			// The server has shown that it validates its arguments, so more can be repaired.
 			return s.wantRepaired(ctx, "forecast", `{"city":"Oslo","days":2,"units":null,"tags":"['wind', 'rain']"}`)
 		}},
-	{"A storm", "200 calls from 8 callers, half of them writes, and a kill every 40 answers.",
+	{"A storm", "200 calls from 8 callers, half of them writes, and the server killed every 40 responses.",
 		func(ctx context.Context, s *stage) error {
 			return s.storm(ctx, 200, 8, 40)
 		}},
@@ -104,9 +104,9 @@ var scenes = []scene{
 func unreadAbout(proved bool) string {
 	const about = "The write is still unread in the server's pipe when the server dies. "
 	if proved {
-		return about + "Gauze can prove that, so it is safe to send it again."
+		return about + "Gauze can prove that, so the write is safe to send again."
 	}
-	return about + "This system offers no proof of that, so gauze reports that the outcome is unknown."
+	return about + "On this system gauze cannot prove that, so it reports the outcome as unknown."
 }
 
 // storm makes calls from several callers while the server is killed repeatedly.

@@ -163,7 +163,7 @@ func (s *screen) closing(v verdict) {
 	row("successes", v.succeeded, "")
 	row("unknown outcomes", v.unknown, "the server died during a write")
 	row("calls repaired", v.repaired, "their arguments did not match the schema")
-	row("calls explained", v.explained, "the server rejected them; gauze added what to change")
+	row("calls explained", v.explained, "the server rejected them; gauze explained what to change")
 	row("calls sent again", v.replays, "each of them provably safe to repeat")
 	row("restarts", v.restarts, "invisible to the client")
 	row("stray lines filtered", v.stray, "")

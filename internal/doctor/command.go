@@ -146,7 +146,7 @@ func (x *exam) pinned() bool {
 }
 
 // keepPinned is the advice if a different version may help but the entry pins one.
-const keepPinned = "The entry pins this version, which may be incomplete or too old for what it uses. The user decides whether to use a different one."
+const keepPinned = "The entry pins this version, which may be incomplete or too old for its dependencies. The user decides whether to use a different one."
 
 // address returns the URL that the server is reached by, directly or through a bridge.
 func (x *exam) address() string {

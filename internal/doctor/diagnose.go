@@ -292,14 +292,14 @@ func (x *exam) seen(d *Diagnosis) {
 	switch {
 	case failed != "" && (x.Live || x.URL != ""):
 		d.Category, d.Cause, d.Confidence = Crashed, serverError, guess
-		d.Explanation = "The server returned " + failed + ", an error of its own, without a reason."
+		d.Explanation = "The server returned " + failed + ": it failed without giving a reason."
 		d.Fix = "Nothing is wrong on your side. Report this to the server's operator, or check the server's log if you run it."
 		d.Reasons = append(d.Reasons, failed)
 	case !x.Live:
 	case x.Limit.Passed && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Timeout, noAnswer, guess
 		d.Explanation = "The server started, but it did not respond within " + x.Limit.After.Round(time.Second).String() + ", and its output does not show why."
-		d.Fix = "Check that the server is started in stdio mode (some require an argument for it). If it is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
+		d.Fix = "Check that the server is started in stdio mode (some servers require an argument for this). If it is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
 		if x.URL != "" {
 			d.Explanation = "The server accepted the connection but did not respond within " + x.Limit.After.Round(time.Second).String() + "."
 			d.Fix = "Try again later. If the server is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."
@@ -307,14 +307,14 @@ func (x *exam) seen(d *Diagnosis) {
 	case x.Exit.Known && x.Stage >= Started:
 		d.Category, d.Cause, d.Confidence = Crashed, exitedSilently, guess
 		d.Explanation = "The server exited (" + shown(x.Secrets, x.Exit.Said) + ") before it responded, and its output does not show why."
-		d.Fix = "Start the server in a terminal, with verbose output if it has an option for that: `" + cmp.Or(x.typed(), "COMMAND") + "`"
+		d.Fix = "Start the server in a terminal, with verbose output if the server has an option for it: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 		d.Reasons = append(d.Reasons, shown(x.Secrets, x.Exit.Said))
 	case x.Stage < Started && x.URL == "":
 		d.Explanation = "The server could not be started, and the operating system gave no reason."
 		d.Fix = "Start the server in a terminal to see its output: `" + cmp.Or(x.typed(), "COMMAND") + "`"
 	case x.URL != "":
 		d.Explanation = "The server responded, but not as an MCP server, and its responses do not show why."
-		d.Fix = "Check in the server's documentation whether this is the address for MCP clients and whether it requires a key."
+		d.Fix = "Check the server's documentation: is this the address for MCP clients, and does it require a key?"
 	default:
 		d.Explanation = "The server started but does not work as an MCP server, and its output does not show why."
 		d.Fix = "Start the server in a terminal to see its output: `" + cmp.Or(x.typed(), "COMMAND") + "`"

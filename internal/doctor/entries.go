@@ -30,10 +30,10 @@ func Entries() []fault.Entry {
 // unnamedEntries are the causes of failures whose reason is not known.
 var unnamedEntries = []fault.Entry{
 	{Code: noAnswer, Kind: fault.KindCause, Title: "The server started but did not respond in time, and its output does not show why.",
-		Do: []fault.Step{{Text: "Check that the server is started in stdio mode; some require an argument for it. If it is only slow, raise the timeout:", Command: "gauze test --timeout 3m -- COMMAND"}}},
+		Do: []fault.Step{{Text: "Check that the server is started in stdio mode; some servers require an argument for this. If it is only slow, raise the timeout:", Command: "gauze test --timeout 3m -- COMMAND"}}},
 	{Code: exitedSilently, Kind: fault.KindCause, Title: "The server exited before it responded, and its output does not show why.",
-		Do: []fault.Step{{Text: "Start the server in a terminal, with verbose output if it has an option for that."}}},
-	{Code: serverError, Kind: fault.KindCause, Title: "The server returned an error of its own, such as HTTP 500, without a reason.",
+		Do: []fault.Step{{Text: "Start the server in a terminal, with verbose output if the server has an option for it."}}},
+	{Code: serverError, Kind: fault.KindCause, Title: "The server returned an internal error, such as HTTP 500, without giving a reason.",
 		Do: []fault.Step{{Text: "Nothing is wrong on your side. Report this to the server's operator, or check the server's log if you run it."}}},
 	{Code: noEvidence, Kind: fault.KindCause, Title: "The evidence does not show why the server failed.",
 		Do: []fault.Step{{Text: "Let gauze start the server and record its output and exit status:", Command: "gauze test -- COMMAND"}}},

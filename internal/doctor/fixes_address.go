@@ -56,7 +56,7 @@ func followRedirect(p *plan) (fixes []Fix, left bool) {
 		}
 		where := launch.Spec{URL: to.String()}.String()
 		return []Fix{{Name: "moved " + where, Risk: Config, About: "the server redirects to " + shown(p.c.Secrets, where) + ", which is not the configured address",
-			Next: "If the server's documentation names the new address, use it instead of the configured one."}}, !sameOrigin(from, to)
+			Next: "If the server's documentation confirms the new address, use it instead of the configured one."}}, !sameOrigin(from, to)
 	}
 	return nil, false
 }
@@ -157,8 +157,8 @@ func localSpelling(p *plan) (fixes []Fix) {
 		if sameSpec(apply(p.spec), p.spec, p.env) {
 			continue
 		}
-		fixes = append(fixes, Fix{Name: "local " + spelling, Origins: append(starts(trust.Machine), sends(trust.Machine)...), About: "uses " + spelling + " for this machine, where a server accepts connections",
-			Next: "Use " + spelling + " instead of localhost in the server's address.", Apply: apply})
+		fixes = append(fixes, Fix{Name: "local " + spelling, Origins: append(starts(trust.Machine), sends(trust.Machine)...), About: "uses " + spelling + " as the address of this machine, because a server accepts connections there",
+			Next: "Use " + spelling + " as the host in the server's address.", Apply: apply})
 	}
 	return fixes
 }
@@ -180,9 +180,9 @@ func composePort(p *plan) (fixes []Fix) {
 			if p.Accepts("127.0.0.1", published.Inner) || !p.Accepts("127.0.0.1", published.Outer) {
 				continue
 			}
-			about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of %s as %d", published.Inner, p.quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)
+			about := fmt.Sprintf("nothing is listening on port %d, but %s publishes that port of the service %s as port %d", published.Inner, p.quoted(published.File), shown(p.c.Secrets, published.Service), published.Outer)
 			fix := Fix{Name: fmt.Sprintf("compose-port %d", published.Outer), Risk: Config, About: about, Origins: starts(p.of(published.File)),
-				Next: fmt.Sprintf("If the server uses the service that %s publishes, change port %d to %d in its settings.", p.quoted(published.File), published.Inner, published.Outer)}
+				Next: fmt.Sprintf("If the server uses the service defined in %s, change port %d to %d in the server's settings.", p.quoted(published.File), published.Inner, published.Outer)}
 			apply := func(s launch.Spec) launch.Spec {
 				return p.relocated(s, func(a localAddress) (string, int) {
 					if a.port == published.Inner {

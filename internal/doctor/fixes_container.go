@@ -195,6 +195,6 @@ func hostOfContainer(p *plan) []Fix {
 	if sameSpec(apply(p.spec), p.spec, p.env) {
 		return nil
 	}
-	return []Fix{{Name: "host-of-container", Origins: starts(trust.Machine), About: "replaces localhost by host.docker.internal, because inside a container localhost is the container itself",
+	return []Fix{{Name: "host-of-container", Origins: starts(trust.Machine), About: "replaces localhost with host.docker.internal, because inside a container localhost is the container itself",
 		Next: "Use host.docker.internal instead of localhost in the server's settings (on Linux with --add-host=host.docker.internal:host-gateway).", Apply: apply}}
 }

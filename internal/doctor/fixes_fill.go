@@ -74,7 +74,7 @@ func (f *filling) next(text string) string {
 	if len(elsewhere) == 0 {
 		return strings.ToUpper(text[:1]) + text[1:]
 	}
-	return fmt.Sprintf("Gauze found %s, which was not given to this server and is not used without your consent. If the server should have it, %s", strings.Join(elsewhere, ", "), text)
+	return fmt.Sprintf("Gauze found %s, which was not provided to this server. Gauze does not use it without your consent. If the server should have it, %s", strings.Join(elsewhere, ", "), text)
 }
 
 // fill expands the references whose values stay on this machine and, with openly, also those that

@@ -206,7 +206,7 @@ func projectPython(p *plan) []Fix {
 			path := filepath.Join(dir, filepath.FromSlash(python))
 			if runnable(path) && isOurs(path) && isOurs(dir) && path != p.spec.Command {
 				return []Fix{{Name: "project-python " + path, Origins: starts(from),
-					About: "starts the script with the Python of its own project, " + p.quoted(path),
+					About: "starts the script with its own project's Python, " + p.quoted(path),
 					Next:  "Use the project's Python as the command: `" + p.quoted(path) + "`",
 					Apply: func(s launch.Spec) launch.Spec {
 						s = p.firstOnPath(copied(s), filepath.Dir(path))

@@ -57,7 +57,7 @@ func installProgram(p *plan) []Fix {
 	if how == "" || len(p.Find(name, p.env)) > 0 {
 		return nil
 	}
-	return []Fix{{Name: "install " + name, Risk: Install, About: name + " is not installed, or not in a usual directory", Next: how}}
+	return []Fix{{Name: "install " + name, Risk: Install, About: name + " is not installed, or is not in a usual directory", Next: how}}
 }
 
 // installCurrent proposes the command that installs a current interpreter.
@@ -143,7 +143,7 @@ func authority(p *plan) []Fix {
 		}
 	}
 	return []Fix{{Name: "authority", Risk: Config, About: about,
-		Next: fmt.Sprintf("Do not disable certificate checks. Set the variable that names the authority's certificate: `%s=%s`", variable, p.quoted(file))}}
+		Next: fmt.Sprintf("Do not disable certificate checks. Set the variable that points to the authority's certificate: `%s=%s`", variable, p.quoted(file))}}
 }
 
 // address returns the server's URL, or "".
@@ -169,7 +169,7 @@ func certificate(p *plan) []Fix {
 	switch seen := p.Reach(address).TLS; {
 	case !seen.Expired.IsZero():
 		return []Fix{{Name: "certificate", Risk: Person, About: "the server's certificate expired on " + seen.Expired.Format("2006-01-02"),
-			Next: "Have the certificate of " + p.quoted(u.Hostname()) + " renewed, or correct this machine's clock."}}
+			Next: "Have the certificate for " + p.quoted(u.Hostname()) + " renewed, or correct this machine's clock."}}
 	case seen.Mismatch && len(seen.Names) > 0:
 		return []Fix{{Name: "certificate", Risk: Person, About: "the server's certificate is issued for " + shown(p.c.Secrets, strings.Join(seen.Names, ", ")),
 			Next: "Use a host name that the certificate is issued for: `" + shown(p.c.Secrets, seen.Names[0]) + "`"}}
@@ -187,8 +187,8 @@ func proxies(p *plan) []Fix {
 	if u, err := url.Parse(p.address()); err == nil && u.Hostname() != "" {
 		host = u.Hostname()
 	}
-	return []Fix{{Name: "proxy", Risk: Config, About: "connections go through the proxy that " + strings.Join(names, ", ") + " names",
-		Next: fmt.Sprintf("Exempt the host from the proxy, under \"env\" in the server's entry: `\"NO_PROXY\": \"%s\"`", shown(p.c.Secrets, host))}}
+	return []Fix{{Name: "proxy", Risk: Config, About: "connections go through the proxy set in " + strings.Join(names, ", "),
+		Next: fmt.Sprintf("To exempt the host from the proxy, add this under \"env\" in the server's entry: `\"NO_PROXY\": \"%s\"`", shown(p.c.Secrets, host))}}
 }
 
 // portOwner names the process that uses a port. Only a person may stop it.
@@ -224,5 +224,5 @@ func keepRunning(p *plan) []Fix {
 		return p.advice(Config)
 	}
 	return []Fix{{Name: "keep-running", Risk: Config, About: fmt.Sprintf("the server listens on port %d instead of using stdin and stdout", p.c.Limit.Listening),
-		Next: fmt.Sprintf("Start it in stdio mode, or run it separately and connect to its URL: `gauze run --url http://127.0.0.1:%d/mcp`", p.c.Limit.Listening)}}
+		Next: fmt.Sprintf("Start the server in stdio mode, or run it separately and connect to its URL: `gauze run --url http://127.0.0.1:%d/mcp`", p.c.Limit.Listening)}}
 }

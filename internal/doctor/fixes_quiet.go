@@ -15,7 +15,7 @@ var quietVariables = [][2]string{
 
 // quiet asks the server and its runner not to print log output.
 func quiet(p *plan) []Fix {
-	return p.setting("quiet", "turns off banners and log output of the server and its runner", quietVariables)
+	return p.setting("quiet", "turns off banners and log output from the server and its runner", quietVariables)
 }
 
 // inUTF8 makes Python write UTF-8 regardless of the console's code page.

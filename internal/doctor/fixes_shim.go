@@ -21,7 +21,7 @@ func throughCmd(p *plan) []Fix {
 		return nil
 	}
 	return []Fix{{Name: "cmd-c", Origins: starts(trust.Entry), About: "starts " + program(p.spec.Command) + " with cmd /c, because on Windows it is a script",
-		Next: "Start it with cmd.exe: `cmd /c " + p.spec.ShownIn(p.typing()) + "`",
+		Next: "Start the program with cmd.exe: `cmd /c " + p.spec.ShownIn(p.typing()) + "`",
 		Apply: func(s launch.Spec) launch.Spec {
 			s = copied(s)
 			s.Command, s.Args = "cmd", append([]string{"/c", s.Command}, s.Args...)

@@ -77,7 +77,7 @@ func expandTilde(p *plan) []Fix {
 	if now := apply(p.spec); p.Home == "" || now.Command == p.spec.Command && now.Dir == p.spec.Dir && slices.Equal(now.Args, p.spec.Args) {
 		return nil
 	}
-	return []Fix{{Name: "expand-home", Origins: starts(trust.Entry, trust.Machine), About: "expands ~ or $HOME to your home directory, because no shell does",
+	return []Fix{{Name: "expand-home", Origins: starts(trust.Entry, trust.Machine), About: "expands ~ or $HOME to your home directory, as a shell would",
 		Next: "Write the full path of your home directory in the configuration: `" + p.quoted(p.Home) + "`", Apply: apply}}
 }
 
@@ -93,7 +93,7 @@ func joinSpaces(p *plan) []Fix {
 			if _, err := os.Stat(path); err != nil {
 				continue
 			}
-			return []Fix{{Name: "join-path", Origins: starts(trust.Entry), About: "joins the path that was split at its space: " + p.quoted(path),
+			return []Fix{{Name: "join-path", Origins: starts(trust.Entry), About: "joins the path that was split at a space: " + p.quoted(path),
 				Next: "Write the path as a single element, without extra quotes: `" + p.quoted(path) + "`",
 				Apply: func(s launch.Spec) launch.Spec {
 					s = copied(s)

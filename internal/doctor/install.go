@@ -13,7 +13,7 @@ var (
 	nodeJS  = &product{"Node.js", "brew install node", "winget install OpenJS.NodeJS.LTS", "Install Node.js from https://nodejs.org or with your package manager."}
 	uv      = &product{"uv", "brew install uv", "winget install astral-sh.uv", "pipx install uv"}
 	python3 = &product{"Python", "brew install python", "winget install Python.Python.3.13", "Install python3 with your package manager."}
-	docker  = &product{"Docker", "brew install --cask docker", "winget install Docker.DockerDesktop", "Install Docker as https://docs.docker.com/engine/install/ describes."}
+	docker  = &product{"Docker", "brew install --cask docker", "winget install Docker.DockerDesktop", "Install Docker: see https://docs.docker.com/engine/install/ for instructions."}
 	bun     = &product{"Bun", "brew install oven-sh/bun/bun", "winget install Oven-sh.Bun", "npm install -g bun"}
 	deno    = &product{"Deno", "brew install deno", "winget install DenoLand.Deno", "npm install -g deno"}
 	git     = &product{"Git", "brew install git", "winget install Git.Git", "Install git with your package manager."}

@@ -7,7 +7,7 @@ func authCauses() []cause {
 		{
 			name: "host_header_not_allowed", category: AuthFailed,
 			explain: "The server's DNS rebinding protection rejects requests for {host|this host name}.",
-			fix:     "Add the host name to the server's list of allowed hosts (in the Python SDK, `TransportSecuritySettings(allowed_hosts=[...])`), or connect with a name that is already allowed.",
+			fix:     "Add the host name to the server's list of allowed hosts (in the Python SDK, `TransportSecuritySettings(allowed_hosts=[...])`), or connect using a host name that is already allowed.",
 			clues: []clue{
 				{certain, `(?i)invalid host(?: header)?:? ?(?P<host>[\w.:<> -]+)?`, nil},
 				{certain, `(?i)host (?:header )?['"]?(?P<host>[\w.:-]*)['"]? (?:is )?not (?:allowed|permitted|in (?:the )?allowed)`, nil},
@@ -33,8 +33,8 @@ func authCauses() []cause {
 		{
 			name: "oauth_client_not_registered", category: AuthFailed,
 			explain: "The service accepts only OAuth clients that were registered in advance. It does not register clients on request, so signing in again does not help.",
-			fix:     "Create an access token at the service and send it in a header. With mcp-remote, set the variable AUTH to \"Bearer TOKEN\" and add this argument: `--header \"Authorization:${{AUTH}\"`",
-			instead: []advice{{when: atURL, fix: "Create an access token at the service, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+			fix:     "Create an access token on the service's website and send it in a header. With mcp-remote, set the variable AUTH to \"Bearer TOKEN\" and add this argument: `--header \"Authorization:${{AUTH}\"`",
+			instead: []advice{{when: atURL, fix: "Create an access token on the service's website, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{certain, `(?i)(?:does not|doesn't) support dynamic client registration|dynamic client registration (?:is |was )?(?:failed|not (?:supported|allowed|enabled|available)|rejected|disabled|unsupported|forbidden|denied)`, nil},
 				{certain, `(?i)Incompatible auth server|no registration[_ ]endpoint|registration_endpoint (?:is )?(?:missing|not (?:found|supported|present))|(?:client )?registration (?:endpoint )?(?:is )?not (?:supported|allowed|available)`, nil},
@@ -44,11 +44,11 @@ func authCauses() []cause {
 		{
 			name: "stale_oauth_cache", category: AuthFailed,
 			explain: "The server no longer accepts the stored OAuth client or token.",
-			fix:     "Delete the stored sign-in for this server in the client, then sign in again.",
+			fix:     "In the client, delete the stored sign-in for this server, then sign in again.",
 			instead: []advice{{when: func(x *exam, _ *match) bool {
 				return strings.Contains(x.line, "mcp-remote") || strings.Contains(x.text, "mcp-remote") || strings.Contains(x.text, ".mcp-auth")
 			},
-				fix: "Delete the sign-ins stored by mcp-remote, then sign in again: `{$forget}`"}},
+				fix: "Delete the sign-ins that mcp-remote stored, then sign in again. To delete them: `{$forget}`"}},
 			clues: []clue{
 				{certain, `\binvalid_client\b|(?i)invalid client[_ ]id\b|(?i)client (?:id )?(?:not found|is not registered|not registered|does not exist|is unknown)|unknown client\b`, nil},
 				{certain, `(?i)refresh token (?:is |has )?(?:invalid|expired|been revoked|not found)|\binvalid_grant\b`, nil},
@@ -76,8 +76,8 @@ func authCauses() []cause {
 		},
 		{
 			name: "db_grant_missing", category: AuthFailed,
-			explain: "The database rejected the password, or the user lacks permission for this.",
-			fix:     "Check the user and password in the connection string, and grant the permission that the database's error names.",
+			explain: "The database rejected the password, or the database user lacks a required permission.",
+			fix:     "Check the user and password in the connection string, and grant the permission that the database's error message mentions.",
 			clues: []clue{
 				{certain, `(?i)password authentication failed for user|no pg_hba\.conf entry|role "[^"\n]+" does not exist`, nil},
 				{certain, `(?i)access denied for user '[^'\n]*'@|ER_ACCESS_DENIED_ERROR|ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED`, nil},
@@ -93,7 +93,7 @@ func authCauses() []cause {
 			name: "cloud_credentials_not_in_container", category: AuthFailed,
 			explain: "The server found no valid cloud credentials. The profile or sign-in that your shell uses is not available where the server runs.",
 			fix:     "Sign in on this machine (`aws sso login`, `gcloud auth application-default login` or `az login`). To use a profile other than the default, set it under \"env\" in the server's entry.",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "The user decides whether the container may read this machine's cloud credentials. For AWS, they are mounted with an argument after \"run\".", command: "-v {$home .aws}:/root/.aws:ro"}},
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.container() }, fix: "The user decides whether the container may read this machine's cloud credentials. For AWS, mount them with an argument after \"run\".", command: "-v {$home .aws}:/root/.aws:ro"}},
 			clues: []clue{
 				{certain, `(?i)the config profile \((?P<profile>[^)\n]+)\) could not be found|ProfileNotFound`, nil},
 				{certain, `Unable to locate credentials|NoCredentialsError|Could not load credentials from any providers|CredentialsProviderError|Unable to load AWS credentials`, nil},
@@ -106,10 +106,10 @@ func authCauses() []cause {
 		},
 		{
 			name: "oauth_not_completed", category: AuthFailed,
-			explain: "The server requires sign-in, and the sign-in was not completed.",
+			explain: "The server requires sign-in, but the sign-in was not completed.",
 			fix:     "Start the sign-in again in the client, complete it in the browser, then reconnect.",
-			instead: []advice{{when: liveURL, explain: "The server requires sign-in, and gauze has no token for it.",
-				fix: "Create an access token at the service, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
+			instead: []advice{{when: liveURL, explain: "The server requires sign-in, but gauze has no access token for this server.",
+				fix: "Create an access token on the service's website, set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{
 				{certain, `(?i)error getting token from server metadata`, nil},
 				{certain, `(?i)(?:oauth|authorization|authentication|login|sign-?in)[^\n]{0,40}(?:was |has been )?(?:cancell?ed|aborted|timed? ?out|not completed|incomplete|pending|dismissed|interrupted)`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "may require") }},
@@ -135,7 +135,7 @@ func authCauses() []cause {
 		},
 		{
 			name: "auth_header_malformed", category: AuthFailed,
-			explain: "The Authorization header is malformed: it contains quotes, or \"Bearer\" or a space is missing.",
+			explain: "The Authorization header is malformed: it contains quotes, or lacks \"Bearer\" or a space.",
 			instead: []advice{{when: atURL, fix: "Set the environment variable NAME to \"Bearer TOKEN\", and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			fix:     "Send the header as \"Authorization: Bearer TOKEN\". With mcp-remote on Windows, set the variable AUTH to \"Bearer TOKEN\" and use this argument: `--header \"Authorization:${{AUTH}\"`",
 			clues: []clue{
@@ -161,7 +161,7 @@ func authCauses() []cause {
 		{
 			name: "wrong_kind_of_credential", category: AuthFailed,
 			explain: "The service requires a different kind of key or token.",
-			fix:     "Check the server's documentation for the kind it requires (personal access token, service key, bot token), and use that.",
+			fix:     "Use the kind of key or token that the server's documentation calls for, such as a personal access token, a service key or a bot token.",
 			clues: []clue{
 				{strong, `(?i)(?:please )?provide a valid access token`, nil},
 				{strong, `(?i)(?:not|invalid|wrong|unsupported) (?:an? )?(?:allowed |supported )?token[_ ]type|not_allowed_token_type|expects? an? (?:\w+ )?(?:personal access|bot|user|service|OAuth) (?:access )?token|(?:JWT|OAuth|bearer) tokens? (?:are|is) not (?:supported|accepted)`, nil},
@@ -190,7 +190,7 @@ func authCauses() []cause {
 		{
 			name: "http_unauthorized", category: AuthFailed,
 			explain: "A service that the server calls returned 401: the key or token is missing or not valid.",
-			fix:     "Set the key that the server's documentation requires under \"env\" in its entry, or renew the existing one.",
+			fix:     "Set the key under \"env\" in the server's entry, as the server's documentation describes, or renew the existing one.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.remote() || len(x.Command) == 0 },
 				explain: "The server returned 401: the key or token is missing or not valid.",
 				fix:     "Sign in from the client, or set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that) and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
@@ -203,9 +203,9 @@ func authCauses() []cause {
 		{
 			name: "http_forbidden", category: AuthFailed,
 			explain: "The server returned 403: the account or token is not allowed to do this, or a firewall in front of the server blocks the request.",
-			fix:     "Check that the account or token has access to this. On a company network, ask whether a web filter blocks the request.",
+			fix:     "Check that the account or token has access to this server. On a company network, ask whether a web filter blocks the request.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }, explain: "A service that the server calls returned 403: the account or key is not allowed to do this, or a firewall in front of the service blocks the request.",
-				fix: "Check that the account or key that the server uses has access to this. On a company network, ask whether a web filter blocks the request."},
+				fix: "Check that the account or key that the server uses has access to the service. On a company network, ask whether a web filter blocks the request."},
 				{when: func(x *exam, _ *match) bool { return liveURL(x, nil) && !x.Keyed }, explain: "The server returned 403, and the request was sent without a key or token. Either the server requires one, or a firewall in front of it blocks the request.",
 					fix: "Set the environment variable NAME to the token (with \"Bearer \" before it if the server requires that), and send it in a header: `gauze run --url {url|URL} --header-env Authorization=NAME`"}},
 			clues: []clue{

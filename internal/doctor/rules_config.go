@@ -18,8 +18,8 @@ func configCauses() []cause {
 	return []cause{
 		{
 			name: "json_syntax", category: ConfigMalformed,
-			explain: "The configuration {path|file} cannot be read because of a syntax error.",
-			fix:     "Check the position that the error names for a surplus comma, a missing quote or bracket, or a second object pasted after the first.",
+			explain: "The configuration {path|file} contains a syntax error.",
+			fix:     "At the position given in the error, look for an extra comma, a missing quote or bracket, or a second object pasted after the first.",
 			clues: []clue{
 				{certain, `(?i)(?:Expected (?:double-quoted property name|property name or '\}'|',' or '[\]}]'[^\n]{0,30}|':' after property name)|Unexpected (?:token|string|number|end of JSON input|non-whitespace character)|Bad (?:control|escaped) character|Unterminated string|Invalid (?:escape|control) character)[^\n]*?`, func(x *exam, m *match) bool {
 					return aboutConfig(x, m) && (strings.Contains(m.said, "JSON") || strings.Contains(m.said, "json"))
@@ -44,7 +44,7 @@ func configCauses() []cause {
 		},
 		{
 			name: "wrong_top_level_key", category: ConfigMalformed,
-			explain: "The client does not know the key {option|that is used} in its configuration. Each client has its own name for the list of servers.",
+			explain: "The client does not recognize the key {option|that is used} in its configuration. Each client has its own name for the list of servers.",
 			fix:     "Use the client's own key: mcpServers (Claude, Cursor, Windsurf), servers (VS Code), mcp (OpenCode), context_servers (Zed) or mcp_servers (Codex).",
 			clues: []clue{
 				{certain, `(?i)(?:unrecognized|unknown|unexpected|invalid|extra)[^\n]{0,30}\b(?:key|field|property|option)s?\b[^\n]{0,30}['"` + "`" + `](?P<option>mcpServers|mcp_servers|servers|mcp|context_servers|mcp\.servers)['"` + "`" + `]`, nil},
@@ -98,8 +98,8 @@ func configCauses() []cause {
 		},
 		{
 			name: "server_config_invalid", category: ConfigMalformed,
-			explain: "The server rejected its own configuration file ({path|its output names it}).",
-			fix:     "Correct that file at the position that the server's error names. The client's configuration is not affected.",
+			explain: "The server rejected its own configuration file ({path|see the server's output}).",
+			fix:     "Correct the server's configuration file at the position given in its error. The client's configuration is not the problem.",
 			clues: []clue{
 				{strong, `(?i)(?:invalid|bad|malformed|unknown|unrecognized|unexpected)[^\n]{0,40} (?:in|of|at|from) (?:file )?['"` + "`" + `]?(?P<path>[\w./\\~-]*\.(?:toml|ya?ml|ini|cfg|conf|json5?))\b`, ownFile},
 				{strong, `(?i)['"` + "`" + `]?(?P<path>[\w./\\~-]*\.(?:toml|ya?ml|ini|cfg|conf))['"` + "`" + `]?(?::\d+(?::\d+)?)?:? (?:is invalid|invalid|unknown|unrecognized|unexpected) (?:key|field|option|setting|section|value|property|configuration)`, ownFile},
@@ -109,7 +109,7 @@ func configCauses() []cause {
 		},
 		{
 			name: "database_missing", category: ConfigMalformed,
-			explain: "The database server has no database {option|of the configured name}.",
+			explain: "The database server has no database {option|with the configured name}.",
 			fix:     "Correct the database name at the end of the connection string, or create the database first.",
 			clues: []clue{
 				{certain, `\bdatabase "(?P<option>[^"\n]+)" does not exist|\b3D000\b`, nil},
@@ -141,7 +141,7 @@ func configCauses() []cause {
 		},
 		{
 			name: "unknown_cli_option", category: ConfigMalformed,
-			explain: "The program does not accept the argument {option|that it was given}. It is misspelt, or it belongs to a different version.",
+			explain: "The program does not accept the argument {option|that it was given}. The argument is mistyped, or it belongs to a different version of the program.",
 			fix:     "Remove the argument from \"args\", or correct it as shown in the server's documentation.",
 			clues: []clue{
 				{certain, `(?i)error: (?:unknown|unrecognized|unrecognised) option:? ['"` + "`" + `]?(?P<option>-{1,2}[\w=.-]+)`, nil},
@@ -166,7 +166,7 @@ func configCauses() []cause {
 		},
 		{
 			name: "required_argument_missing", category: ConfigMalformed,
-			explain: "The server requires an argument that was not given ({option|its output names it}).",
+			explain: "The server requires an argument that was not passed ({option|see the server's output}).",
 			fix:     "Add the missing argument to \"args\", as shown in the server's documentation.",
 			clues: []clue{
 				{certain, `error: the following arguments are required: (?P<option>[^\n]+)`, nil},

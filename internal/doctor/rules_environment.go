@@ -159,7 +159,7 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "env_not_forwarded_to_container", category: MissingEnvVar,
-			explain: "{variable|A variable that the server requires} is not set inside the container. Docker passes on only the variables named with -e.",
+			explain: "{variable|A variable that the server requires} is not set inside the container. Docker passes on only the variables specified with -e.",
 			fix:     "Add `-e {variable|NAME}` to the arguments of docker run (the name, not the value), and set the value under \"env\" in the server's entry.",
 			clues: append(unsetWhere(func(x *exam, m *match) bool { return x.container() }),
 				clue{certain, "", func(x *exam, m *match) bool { // -e accepts NAME or NAME=value; this is neither
@@ -177,7 +177,7 @@ func environmentCauses() []cause {
 		{
 			name: "env_given_as_argument", category: MissingEnvVar,
 			explain: "{variable|A variable} was given as an argument, but the server reads it from the environment.",
-			fix:     "Move it to \"env\" in the server's entry: `\"env\": {{\"{variable|NAME}\": \"VALUE\"}`",
+			fix:     "Move the variable to \"env\" in the server's entry: `\"env\": {{\"{variable|NAME}\": \"VALUE\"}`",
 			clues: unsetWhere(func(x *exam, m *match) bool {
 				name := m.names["variable"]
 				return name != "" && slices.ContainsFunc(x.Command, func(word string) bool {
@@ -188,7 +188,7 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "dotenv_not_loaded", category: MissingEnvVar,
-			explain: "The server did not read its .env file ({path|expected in the directory where it is started}), so {variable|its settings} are missing.",
+			explain: "The server did not read its .env file ({path|expected in the server's working directory}), so {variable|its settings} are missing.",
 			fix:     "Set \"cwd\" to the server's directory, or set the variables under \"env\" in the server's entry.",
 			clues: []clue{
 				{certain, `(?i)(?:could not|cannot|failed to|unable to|no) (?:find|load|read|open)?[^\n]{0,20}\.env(?: file)?\b[^\n]{0,20}(?:not found|missing|found)?`, func(_ *exam, m *match) bool { return !strings.Contains(m.said, "injecting env") }},
@@ -201,8 +201,8 @@ func environmentCauses() []cause {
 		},
 		{
 			name: "env_not_set", category: MissingEnvVar,
-			explain: "The server requires {variable|a setting}, but it is not set in the environment that the client provides.",
-			fix:     "Set it under \"env\" in the server's entry: `\"{variable|NAME}\": \"VALUE\"`",
+			explain: "The server requires {variable|a setting}, which is not set in the environment that the client provides.",
+			fix:     "Set the variable under \"env\" in the server's entry: `\"{variable|NAME}\": \"VALUE\"`",
 			clues:   unset(),
 			hides:   []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
 		},

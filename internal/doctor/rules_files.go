@@ -15,7 +15,7 @@ func fileCauses() []cause {
 		{
 			name: "windows_env_stripped", category: PathNotFound,
 			explain: "The client starts the server without the standard Windows variables ({variable|APPDATA, SystemRoot}), so paths built from them do not exist.",
-			fix:     "Set them under \"env\" in the server's entry: `\"APPDATA\": \"C:\\\\Users\\\\YOU\\\\AppData\\\\Roaming\", \"SystemRoot\": \"C:\\\\Windows\"`",
+			fix:     "Set these variables under \"env\" in the server's entry: `\"APPDATA\": \"C:\\\\Users\\\\YOU\\\\AppData\\\\Roaming\", \"SystemRoot\": \"C:\\\\Windows\"`",
 			clues: []clue{
 				{certain, `[\\/]\$\{(?P<variable>APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMDATA|HOME)\}`, nil},
 				{certain, `[\\/]?%(?P<variable>APPDATA|LOCALAPPDATA|USERPROFILE|SystemRoot|PROGRAMFILES|HOMEDRIVE)%[\\/]`, nil},
@@ -58,8 +58,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "docker_mount_missing", category: PathNotFound,
-			explain: "Docker cannot mount {path|a directory} into the container: it does not exist on this machine, or Docker has no access to it.",
-			fix:     "Correct the host path (before the colon in -v, or after source=). It must be absolute and exist. On macOS and Windows, Docker Desktop must also share it (Settings, Resources, File sharing).",
+			explain: "Docker cannot mount {path|a directory} into the container: the path does not exist on this machine, or Docker cannot access it.",
+			fix:     "Correct the host path (before the colon in -v, or after source=). It must be an absolute path that exists. On macOS and Windows, Docker Desktop must also share it (Settings → Resources → File sharing).",
 			clues: []clue{
 				{certain, `error while creating mount source path '(?P<path>[^'\n]+)'`, nil},
 				{certain, `bind source path does not exist: (?P<path>[^\n]+)`, nil},
@@ -71,8 +71,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "wrong_directory_argument", category: PathNotFound,
-			explain: "The directory {path|given to the server} does not exist, or it is not what the server expects.",
-			fix:     "Correct the path in the arguments. It must be absolute and exist.",
+			explain: "The directory {path|given to the server} does not exist or is not what the server expects.",
+			fix:     "Correct the path in the arguments. It must be an absolute path that exists.",
 			clues: []clue{
 				{strong, `error: No such file or directory \(os error 2\)`, func(x *exam, _ *match) bool {
 					return x.runs("uv", "uvx") || x.has("--directory", "--project")
@@ -102,9 +102,9 @@ func fileCauses() []cause {
 			explain: "The server's file {path|or program} does not exist. The path is wrong or relative to a different directory, or the project has not been built.",
 			fix:     "Use the absolute path. If the server is built from source, build it first (`npm install`, then `npm run build`).",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uv", "uvx") },
-				fix: "Clients start servers in a directory of their own. Use the script's absolute path, or name its directory before \"run\": `uv --directory {$path project} run SCRIPT`"},
+				fix: "Clients start servers in a working directory that the client chooses. Use the script's absolute path, or pass its directory before \"run\": `uv --directory {$path project} run SCRIPT`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("python", "python3", "deno", "ruby", "bash", "sh", "java") },
-					fix: "Clients start servers in a directory of their own. Use the file's absolute path, or set \"cwd\" to its directory."}},
+					fix: "Clients start servers in a working directory that the client chooses. Use the file's absolute path, or set \"cwd\" to its directory."}},
 			clues: []clue{
 				{certain, `can't open file '(?P<path>[^'\n]+)': \[Errno 2\]`, nil},
 				{certain, `(?:Error: )?Cannot find module '(?P<path>(?:/|[A-Za-z]:\\)[^'\n]+)'(?s:.*?)requireStack: \[\]`, func(_ *exam, m *match) bool { return !strings.Contains(m.names["path"], "node_modules") }},
@@ -138,7 +138,7 @@ func fileCauses() []cause {
 		},
 		{
 			name: "binary_download_incomplete", category: PathNotFound,
-			explain: "The package only launches a binary, and that binary was not downloaded: {path|its file} does not exist.",
+			explain: "The package is a launcher for a binary that was not downloaded: {path|the binary} does not exist.",
 			fix:     "Reinstall the package with install scripts enabled (without --ignore-scripts) and with network access.",
 			clues: []clue{
 				{strong, `(?i)(?:binary|executable) (?:file )?(?:not found|is missing|does not exist|missing)(?: at| in|:) ?['"]?(?P<path>[^\n'"]+)`, func(x *exam, m *match) bool {
@@ -152,7 +152,7 @@ func fileCauses() []cause {
 		},
 		{
 			name: "data_file_missing", category: PathNotFound,
-			explain: "The server requires a file that does not exist ({path|its output names it}).",
+			explain: "The server requires a file that does not exist ({path|see the server's output}).",
 			fix:     "Create the file, or correct its path in the server's arguments or variables.",
 			clues: []clue{
 				{likely, `ENOENT: no such file or directory,? (?:open|stat|lstat|scandir|access|readlink|mkdir|rename|unlink|copyfile|realpath|watch) '(?P<path>[^'\n]+)'?`, nil},
@@ -174,8 +174,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "npm_cache_root_owned", category: PermissionDenied,
-			explain: "npm cannot write to its cache ({path|~/.npm}): some files belong to root, from an earlier run with sudo.",
-			fix:     "The user must restore their ownership of npm's cache, ~/.npm.",
+			explain: "npm cannot write to its cache ({path|~/.npm}): some of the cached files belong to root, because npm was once run with sudo.",
+			fix:     "The user must make their own account the owner of npm's cache, ~/.npm.",
 			command: "sudo chown -R $(id -u):$(id -g) ~/.npm",
 			clues: []clue{
 				{certain, `Your cache folder contains root-owned files`, nil},
@@ -188,8 +188,8 @@ func fileCauses() []cause {
 		},
 		{
 			name: "deno_permission", category: PermissionDenied,
-			explain: "Deno blocked the server: it was started without the required permission ({flag|its output names it}).",
-			fix:     "The user decides whether to grant this permission. It is an argument after \"run\".",
+			explain: "Deno blocked the server: it was started without the required permission ({flag|see Deno's output}).",
+			fix:     "The user decides whether to grant this permission. To grant it, add an argument after \"run\".",
 			command: "{flag|--allow-PERMISSION}",
 			clues: []clue{
 				{certain, `(?:NotCapable|PermissionDenied): Requires \w+ access(?: to [^\n]+?)?, (?:run again|specify)(?: with)? the (?P<flag>--allow-\w+)(?: flag)?`, nil},
@@ -214,7 +214,7 @@ func fileCauses() []cause {
 		},
 		{
 			name: "macos_tcc", category: PermissionDenied,
-			explain: "macOS blocks the client's access to {path|a protected directory or application}. Documents, Desktop, Downloads and controlling other applications require the user's permission.",
+			explain: "macOS blocks the client's access to {path|a protected directory or application}. Reading Documents, Desktop or Downloads and controlling other applications require the user's permission.",
 			fix:     "Allow the client in System Settings → Privacy & Security (Files and Folders, Full Disk Access or Automation), or move the server out of that directory.",
 			clues: []clue{
 				{certain, `PermissionError: \[Errno 1\](?: Operation not permitted(?:: '(?P<path>[^'\n]+)')?)?`, nil},
@@ -241,7 +241,7 @@ func fileCauses() []cause {
 		{
 			name: "cache_dir_not_writable", category: PermissionDenied,
 			explain: "The server cannot write to {path|a directory that it needs}: the directory is read-only or belongs to a different user.",
-			fix:     "Point the server to a directory that you own, with the server's own setting, XDG_CACHE_HOME or HOME, or with \"cwd\" in its entry.",
+			fix:     "Point the server to a directory that you own: use the server's own setting, XDG_CACHE_HOME, HOME, or \"cwd\" in the server's entry.",
 			clues: []clue{
 				{strong, `(?i)attempt to write a readonly database`, nil},
 				{certain, `(?i)(?:EROFS|read-only file system)[^\n]{0,20}(?:[:,] ?(?:mkdir|open)? ?['"]?(?P<path>/[^\s'"]*))?`, nil},

@@ -11,8 +11,8 @@ func sessionCauses() []cause {
 	return []cause{
 		{
 			name: "no_session_affinity", category: SessionLost,
-			explain: "Requests of one session reach different instances of the server, and only one of them has the session.",
-			fix:     "Configure the load balancer to route by Mcp-Session-Id, share sessions between the instances, or run the server stateless.",
+			explain: "Requests from one session reach different instances of the server, but only one instance has the session.",
+			fix:     "Configure the load balancer to route by Mcp-Session-Id, share sessions between the instances, or run the server in stateless mode.",
 			clues: []clue{
 				{certain, `(?i)(?:session affinity|sticky session|different (?:pod|instance|worker|replica))`, nil},
 				{strong, `(?i)session[^\n]{0,20}(?:not found|invalid|unknown)|no valid session id`, func(x *exam, _ *match) bool {
@@ -23,10 +23,10 @@ func sessionCauses() []cause {
 		},
 		{
 			name: "session_not_initialized", category: SessionLost,
-			explain: "The request does not belong to a session that the server knows: either initialize was not sent first, or the session ID was not included.",
+			explain: "The request does not belong to an open session: either initialize was not sent first, or the session ID was not included.",
 			fix:     "Reconnect with a client that sends initialize first and includes Mcp-Session-Id in every request: `gauze run --url {url|URL}`",
 			instead: []advice{{when: live, explain: "The server requires a session ID even for initialize, the request that creates the session.",
-				fix: "Check in the server's documentation that this is the address for MCP clients. If it is, report the problem to the server's operator."}},
+				fix: "Check the server's documentation: is this the address for MCP clients? If it is, report the problem to the server's operator."}},
 			clues: []clue{
 				{strong, `(?i)(?:missing|no|required?|without)[^\n]{0,20}(?:mcp-)?session[- _]?id`, func(x *exam, m *match) bool { return !strings.Contains(strings.ToLower(m.said), "no valid session") }},
 				{strong, `(?i)(?:mcp-)?session[-_ ]?id[^\n]{0,10} (?:header )?(?:is )?(?:required|missing)`, nil},
@@ -35,10 +35,10 @@ func sessionCauses() []cause {
 		},
 		{
 			name: "session_expired_no_reinit", category: SessionLost,
-			explain: "The server no longer has this session (it restarted, or the session expired), but the client keeps using it.",
+			explain: "The server no longer has this session (the server restarted, or the session expired), but the client keeps using the session.",
 			fix:     "Reconnect with a client that starts a new session when the old one is lost: `gauze run --url {url|URL}`",
-			instead: []advice{{when: live, explain: "The server no longer has this session (it restarted, or several instances share the address).",
-				fix: "Try again in a moment. If it happens again, report the lost sessions to the server's operator."}},
+			instead: []advice{{when: live, explain: "The server no longer has this session (the server restarted, or several instances share the address).",
+				fix: "Try again in a moment. If the session is lost again, report this to the server's operator."}},
 			clues: []clue{
 				{certain, `(?i)session ?(?:id )?(?:['"]?[\w-]+['"]? )?(?:was |is |has |has been )?(?:not found|could not be found|expired|terminated|been closed|closed by server|does not exist|no longer valid|invalid|unknown)\b`, notBrowserSession},
 				{certain, `(?i)(?:invalid|unknown|expired|no valid|could not find|no active|no such|non-?existent) (?:mcp )?(?:or expired )?session(?: ?id)?\b`, notBrowserSession},
@@ -53,7 +53,7 @@ func sessionCauses() []cause {
 		},
 		{
 			name: "idle_stream_timeout", category: SessionLost,
-			explain: "The server, or a proxy between it and the client, closed the stream after a period without data.",
+			explain: "The server, or a proxy between it and the client, closed the stream after a period of inactivity.",
 			fix:     "Raise the idle timeout of the server or proxy (proxy_read_timeout, spring.mvc.async.request-timeout), or enable keep-alive messages in the server.",
 			clues: []clue{
 				{certain, `AsyncRequestTimeoutException`, nil},
@@ -121,11 +121,11 @@ func endpointCauses() []cause {
 	return []cause{
 		{
 			name: "trailing_slash_redirect", category: TransportMismatch,
-			explain: "The server answers with a redirect{target| (usually from /mcp to /mcp/)}, and the client does not resend the request and its headers to the new address.",
-			fix:     "Use the address that the redirect names. Usually only the slash at the end differs.",
+			explain: "The server responds with a redirect{target| (usually from /mcp to /mcp/)}, and the client does not resend the request and its headers to the new address.",
+			fix:     "Use the address that the redirect points to. Usually only the trailing slash differs.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return m.names["other"] != "" }, explain: "The server redirects to a different host, {other|named in its response}. Gauze does not follow the redirect, because your headers would be sent there.",
-					fix: "Check in the server's documentation that the new host is correct. If it is, write the new address into the entry yourself."},
+				{when: func(x *exam, m *match) bool { return m.names["other"] != "" }, explain: "The server redirects to a different host, {other|named in its response}. Gauze does not follow the redirect, because your headers would be sent to that host.",
+					fix: "Check the server's documentation: is the new host correct? If it is, write the new address into the entry yourself."},
 				{when: func(x *exam, m *match) bool { return x.slashMoved(m) }, explain: "The server redirects to the same address with a slash added or removed at the end.",
 					fix: "Use this address: `{turned|URL/}`"},
 			},
@@ -142,9 +142,9 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "wrong_service_on_port", category: PortInUse,
-			explain: "{url|The address} is served by a different program: it speaks HTTP but is not an MCP server.",
-			fix:     "Configure a free port for the MCP server. To see which program uses this one: `{$listener}`",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return x.URL != "" && !local.MatchString(x.URL) }, fix: "Check the host and port of the address: a different service answers there."}},
+			explain: "A different program answers at {url|this address}: it speaks HTTP but is not an MCP server.",
+			fix:     "Configure a free port for the MCP server. To see which program uses the current port: `{$listener}`",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return x.URL != "" && !local.MatchString(x.URL) }, fix: "Check the host and port in the address: a different service answers there."}},
 			clues: []clue{
 				{likely, `(?i)content[- ]type[^\n]{0,60}text/html`, func(x *exam, _ *match) bool {
 					rest := strings.TrimPrefix(strings.TrimPrefix(x.address(), "https://"), "http://")
@@ -158,7 +158,7 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "sse_subpath_prefix_lost", category: TransportMismatch,
-			explain: "The server is mounted under a path prefix, but the message endpoint it announces lacks the prefix, so requests sent to it fail.",
+			explain: "The server is mounted under a path prefix, but the message endpoint it announces lacks the prefix, so requests sent to that endpoint fail.",
 			fix:     "Set the server's base path (root_path, messageEndpoint, mount path) to the prefix that the proxy adds, or use streamable HTTP, which has a single endpoint.",
 			clues: []clue{
 				{strong, `(?s)(?:POST|POSTing)[^\n]{0,80}404.{0,400}SSEClientTransport`, nil},
@@ -171,7 +171,7 @@ func endpointCauses() []cause {
 		},
 		{
 			name: "sse_vs_streamable", category: TransportMismatch,
-			explain: "The client and the server use different HTTP transports: one uses SSE (GET /sse), the other streamable HTTP (POST /mcp).",
+			explain: "The client and the server use different HTTP transports: one uses SSE (GET /sse), the other uses streamable HTTP (POST /mcp).",
 			fix:     "Set the entry's type to the transport that the server supports (\"sse\" or \"http\"), or let gauze detect it: `gauze run --url {url|URL}`",
 			instead: []advice{{when: live, explain: "The server supports neither HTTP transport at this address. The path is probably wrong.",
 				fix: "Use the path that the server's documentation gives for MCP clients (it often ends in /mcp or /sse)."}},
@@ -230,7 +230,7 @@ func endpointCauses() []cause {
 					if !x.Limit.Passed || x.Limit.Listening == 0 {
 						return false
 					}
-					m.said = "the server listens on a port and wrote nothing to stdout"
+					m.said = "the server is listening on a port and has written nothing to stdout"
 					return true
 				}},
 			},
@@ -242,7 +242,7 @@ func endpointCauses() []cause {
 			fix:     "Keep the container's stdin open: start it with `docker run -i --rm IMAGE`, or set stdin_open: true in compose. Start it from a client, not from a terminal.",
 			instead: []advice{
 				{when: lineContains("TTY"), explain: "Docker was started with a terminal (-t), but an MCP client does not have one.", fix: "Remove -t from the arguments: use -i, not -it."},
-				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Start the server from an MCP client, which keeps stdin open. In a terminal or in the background, stdin is closed."}},
+				{when: func(x *exam, _ *match) bool { return !x.container() }, fix: "Start the server from an MCP client, which keeps stdin open. A server started in the background has no stdin."}},
 			clues: []clue{
 				{certain, `(?i)\b(?:running|connected|listening|start(?:ed|ing)|ready|serving)\b[^\n]{0,60}\b(?:on|via|over|in|using|through|with)\s+(?:[\w.]+:\d+\s+)?(?:transport )?['"]?stdio\b`, func(x *exam, m *match) bool {
 					return (x.container() || strings.Contains(x.line, "compose")) && !x.interactive()
@@ -261,7 +261,7 @@ func endpointCauses() []cause {
 		{
 			name: "http_not_found", category: TransportMismatch,
 			explain: "The server returned 404: this address does not exist.",
-			fix:     "Check the path of the URL, or let gauze find it: `gauze test --heal --url {url|URL}`",
+			fix:     "Check the path in the URL, or let gauze find it: `gauze test --heal --url {url|URL}`",
 			instead: []advice{{when: live, fix: "Use the path that the server's documentation gives for MCP clients (it often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{guess, "", func(x *exam, m *match) bool { return x.status(m, 404) }},

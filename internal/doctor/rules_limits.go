@@ -9,8 +9,8 @@ func limitCauses() []cause {
 	return []cause{
 		{
 			name: "credit_exhausted", category: RateLimited,
-			explain: "The account has no credit left, or its plan does not include this. The key itself is valid.",
-			fix:     "Add credit or change the plan at the service, or use a key from a different account.",
+			explain: "The account has no credit left, or its plan does not include this feature. The key itself is valid.",
+			fix:     "Add credit to the account, change its plan, or use a key from a different account.",
 			clues: []clue{
 				{certain, `(?i)(?:credit|account|prepaid) balance (?:is )?(?:too low|insufficient|not enough|exhausted)|insufficient (?:account )?(?:balance|credits?|funds)\b|\b(?:out of|no(?: more)?|not enough|zero) credits?\b(?: (?:left|remaining|available))?|credits? (?:have been |has been |are |is )?(?:exhausted|used up|depleted|expired)`, complained},
 				{certain, `\binsufficient_quota\b|billing_hard_limit_reached|billing_not_active|(?i)check your plan and billing details|requires? (?:a |an )?(?:active |paid )(?:plan|subscription|account)|billing (?:account )?(?:is )?(?:not (?:active|enabled)|disabled|past due)|(?:free )?trial (?:period )?(?:has )?(?:ended|expired)|subscription (?:has )?(?:expired|lapsed|ended|is inactive)|payment (?:is )?(?:required|overdue|past due)`, complained},
@@ -34,7 +34,7 @@ func limitCauses() []cause {
 		{
 			name: "too_many_tools", category: ResourceExhausted,
 			explain: "The configured servers offer more tools in total than the model provider accepts (at most {limit|a fixed number}).",
-			fix:     "Disable servers or tools that you do not need in the client.",
+			fix:     "In the client, disable servers or tools that you do not need.",
 			clues: []clue{
 				{certain, `(?i)(?:more than|maximum of|at most|limit of|up to|exceed\w*(?: the)?(?: maximum| limit)?(?: of)?) (?P<limit>\d+) tools|too many tools|(?:maximum|max|total)(?: number)?(?: of)? tools[^\n]{0,40}(?:exceed|reached|limit|too)`, nil},
 				{certain, `(?i)Invalid 'tools': array too long|tools: (?:array|list) (?:too long|should have at most)|'?tools'?[^\n]{0,30}maximum length (?P<limit>\d+)`, nil},
@@ -50,7 +50,7 @@ func limitCauses() []cause {
 			fix:     "Give the server less work at a time, or run it on a machine with more memory.",
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.container() }, fix: "Give the container more memory with an argument after \"run\": `-m 2g`"},
-				{when: func(x *exam, m *match) bool { return strings.Contains(m.said, "heap") && !x.remote() }, fix: "Give Node more memory, under \"env\" in the server's entry: `\"NODE_OPTIONS\": \"--max-old-space-size=4096\"`"},
+				{when: func(x *exam, m *match) bool { return strings.Contains(m.said, "heap") && !x.remote() }, fix: "To give Node more memory, add this under \"env\" in the server's entry: `\"NODE_OPTIONS\": \"--max-old-space-size=4096\"`"},
 			},
 			clues: []clue{
 				{certain, `(?i:JavaScript heap out of memory)|<--- Last few GCs --->|FATAL ERROR: [^\n]{0,80}Allocation failed|Reached heap limit|Ineffective mark-compacts near heap limit`, nil},
@@ -71,7 +71,7 @@ func limitCauses() []cause {
 		{
 			name: "disk_full", category: ResourceExhausted,
 			explain: "The disk is full.",
-			fix:     "Free disk space, then start the server again. The caches of npm and uv can be deleted (`npm cache clean --force`, `uv cache prune`).",
+			fix:     "Free up disk space, then start the server again. The npm and uv caches can be cleaned (`npm cache clean --force`, `uv cache prune`).",
 			clues: []clue{
 				{certain, `\bENOSPC\b|(?i)no space left on device|not enough space on the disk|\[Errno 28\]|os error 28\b|disk quota exceeded|SQLITE_FULL`, func(_ *exam, m *match) bool {
 					return !strings.Contains(m.said, "watchers") && !strings.Contains(m.said, "inotify")
@@ -99,8 +99,8 @@ func limitCauses() []cause {
 		},
 		{
 			name: "orphan_processes", category: ResourceExhausted,
-			explain: "Old processes of the server were never stopped and accumulate, each with its own memory and connections.",
-			fix:     "Stop the old processes and close duplicate clients. To have leftover processes cleaned up, start the server with gauze: `gauze run -- {line|COMMAND}`",
+			explain: "Old server processes were never stopped and have accumulated, each with its own memory and connections.",
+			fix:     "Stop the old processes and close duplicate clients. To clean up leftover processes automatically, start the server with gauze: `gauze run -- {line|COMMAND}`",
 			instead: []advice{{when: live, fix: "Stop the old processes and close duplicate clients."}},
 			clues: []clue{
 				{strong, `(?i)(?:orphan(?:ed)?|zombie|leaked|leftover|dangling|stale)[^\n]{0,20}(?:process|container|instance|node|server)e?s`, nil},
@@ -142,8 +142,8 @@ func timeoutCauses() []cause {
 		},
 		{
 			name: "npx_cold_start_timeout", category: Timeout,
-			explain: "The server was not ready in time: {command|the package runner} downloads or builds it first, which takes longer than the client waits ({limit|its startup timeout}).",
-			fix:     "Run the command once in a terminal to fill the cache, then start the server from the client again: `{line|COMMAND}`",
+			explain: "The server was not ready in time: {command|the package runner} downloads or builds it first, which takes longer than the client allows ({limit|its startup timeout}).",
+			fix:     "Before you start the server from the client again, run the command once in a terminal to fill the cache: `{line|COMMAND}`",
 			instead: []advice{{when: liveURL, fix: "Try again later. If the server is only slow, raise the timeout with `--start-timeout 3m` (or `--timeout 3m` in a test)."}},
 			clues: []clue{
 				{certain, `(?is)(?:Downloading|Downloaded|Building|Updating|Preparing packages|Resolved \d+ packages|Pulling|Pull complete|reify:|idealTree)\b.{0,700}(?:timed out|timeout|-32001|deadline exceeded|cancelled)`, nil},
@@ -175,7 +175,7 @@ func timeoutCauses() []cause {
 		},
 		{
 			name: "slow_tool_call", category: Timeout,
-			explain: "A request exceeded its timeout. The server may still be working on it, or be waiting for something.",
+			explain: "A request exceeded its timeout. The server may still be processing it, or may be waiting for something.",
 			fix:     "Raise the client's timeout for this server, or set a timeout for one tool: `gauze run --tool NAME:timeout=5m -- {line|COMMAND}`",
 			instead: []advice{{when: atURL, fix: "Raise the client's timeout for this server, or set a timeout for one tool: `gauze run --tool NAME:timeout=5m --url {url|URL}`"}},
 			clues: []clue{
@@ -210,7 +210,7 @@ func crashCauses() []cause {
 		{
 			name: "windows_stdio_codepage", category: Crashed,
 			explain: "The server crashed when it printed a character that the console's code page ({codec|such as cp1252}) does not contain.",
-			fix:     "Switch Python to UTF-8, under \"env\" in the server's entry: `\"PYTHONUTF8\": \"1\", \"PYTHONIOENCODING\": \"utf-8\"`",
+			fix:     "To switch Python to UTF-8, add this under \"env\" in the server's entry: `\"PYTHONUTF8\": \"1\", \"PYTHONIOENCODING\": \"utf-8\"`",
 			clues: []clue{
 				{certain, `'(?P<codec>[\w-]{2,16})' codec can't (?:en|de)code (?:byte|character|bytes|characters)`, nil},
 				{certain, `(?:illegal multibyte sequence|character maps to <undefined>|stream did not contain valid UTF-8|surrogates not allowed|invalid utf-8 sequence|MalformedInputException|Invalid byte \d of \d-byte UTF-8)`, nil},
@@ -221,8 +221,8 @@ func crashCauses() []cause {
 		},
 		{
 			name: "module_type_missing", category: Crashed,
-			explain: "Node loaded {path|the server's file} as the wrong kind of module: it uses import or export where Node expects require, or the reverse.",
-			fix:     "Rebuild the server as its documentation describes. If the file is your own, set \"type\": \"module\" in its package.json, or name it .mjs (.cjs if it uses require).",
+			explain: "Node loaded {path|the server's file} as the wrong kind of module: it uses import or export where Node expects require, or vice versa.",
+			fix:     "Rebuild the server as its documentation describes. If the file is your own, set \"type\": \"module\" in its package.json, or use the extension .mjs (.cjs if the file uses require).",
 			clues: []clue{
 				{strong, `SyntaxError: (?:Cannot use import statement outside a module|Cannot use 'import\.meta' outside a module|Unexpected token 'export')`, func(x *exam, _ *match) bool { return !x.nodeBelow(18) }},
 				{certain, `ReferenceError: (?:require|exports|module|__dirname|__filename) is not defined in ES module scope`, nil},
@@ -232,7 +232,7 @@ func crashCauses() []cause {
 		},
 		{
 			name: "server_bug_crash", category: Crashed,
-			explain: "The server crashed with an error of its own: {text|see its output}.",
+			explain: "The server crashed with an internal error: {text|see its output}.",
 			fix:     "Try the latest version of the server. If it also crashes, report the error to the server's maintainers.",
 			clues: []clue{
 				{likely, `(?s)File "[^"\n]+", line \d+\n.{0,300}?(?P<text>(?:SyntaxError|IndentationError|TabError): [^\n]+)`, nil},

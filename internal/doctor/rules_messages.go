@@ -8,7 +8,7 @@ func stdoutCauses() []cause {
 		{
 			name: "dotenv17_banner", category: StdoutPollution,
 			explain: "The dotenv library (version 17) prints a banner to stdout, which is reserved for protocol messages.",
-			fix:     "Disable the banner, under \"env\" in the server's entry: `\"DOTENV_CONFIG_QUIET\": \"true\"`",
+			fix:     "To disable the banner, add this under \"env\" in the server's entry: `\"DOTENV_CONFIG_QUIET\": \"true\"`",
 			clues: []clue{
 				{certain, `\[dotenv@\d+[.\d]*\]? ?(?:injecting env)?`, nil},
 				{certain, `inject(?:ing|ed) env \(\d+\) from`, nil},
@@ -17,10 +17,10 @@ func stdoutCauses() []cause {
 		},
 		{
 			name: "stdout_log_pollution", category: StdoutPollution,
-			explain: "The server writes text to stdout ({text|log lines or a banner}), which is reserved for protocol messages. The client cannot parse it.",
-			fix:     "Change the server to log to stderr, or let gauze filter its output: `gauze run -- {line|COMMAND}`",
+			explain: "The server writes text to stdout ({text|log lines or a banner}), which is reserved for protocol messages. The client cannot parse this text.",
+			fix:     "Change the server to log to stderr, or let gauze filter the output: `gauze run -- {line|COMMAND}`",
 			instead: []advice{{when: live, explain: "The server writes text to stdout, which is reserved for protocol messages. Gauze ignored it, but no message followed.",
-				fix: "Check whether the server has an option for stdio or quiet mode. The text is help or a banner, and the server may be waiting for something other than MCP."}},
+				fix: "Check whether the server has an option for stdio or quiet mode. The text may be help output or a banner, and the server may expect input other than MCP."}},
 			clues: []clue{
 				{certain, `Unexpected token '?(?P<token>[^'\n]{1,4})'?, "(?P<text>[^"\n]{1,80}"?)[^\n]{0,20}is not valid JSON`, notHTML},
 				{strong, `(?:Unexpected token [^\n]{1,20}|Unexpected (?:number|string)|Expected (?:',' or '[\]}]'|property name or '\}'|double-quoted property name)[^\n]{0,40}|No number after minus sign|Unterminated (?:string|fractional number)[^\n]{0,20}|Exponent part is missing[^\n]{0,20}|Bad control character in string literal)[^\n]{0,40}(?:in|after|is not valid) JSON`, notHTML},
@@ -77,8 +77,8 @@ func protocolCauses() []cause {
 		{
 			name: "version_not_negotiated", category: ProtocolMismatch,
 			explain: "The client and the server have no common protocol version ({version|each supports only its own}).",
-			fix:     "Update the older of the two, the client or the server.",
-			instead: []advice{{when: live, fix: "Update the server. Gauze offered it every protocol version in use, and the server supports none of them."}},
+			fix:     "Update the client or the server, whichever is older.",
+			instead: []advice{{when: live, fix: "Update the server. Gauze offered every protocol version in use, and the server supports none of them."}},
 			clues: []clue{
 				{certain, `(?i)(?:unsupported|incompatible|unknown|invalid|bad)[^\n]{0,20}protocol[- _]?version:? ?(?P<version>[\d-]{10})?`, nil},
 				{certain, `(?i)protocol[- _]?version[^\n]{0,60}(?:not supported|unsupported|incompatible|mismatch|is invalid|does not match|not compatible)`, nil},
@@ -103,8 +103,8 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "content_type_refused", category: ProtocolMismatch,
-			explain: "The server returned 415: it does not accept JSON at this address, or the client does not declare its content type.",
-			fix:     "Update the client, or connect through gauze, which declares it: `gauze run --url {url|URL}`",
+			explain: "The server returned 415: it does not accept JSON at this address, or the client does not send a Content-Type header.",
+			fix:     "Update the client, or connect through gauze, which sends the Content-Type header: `gauze run --url {url|URL}`",
 			instead: []advice{{when: live, explain: "The server returned 415: it does not accept JSON at this address, and MCP requires JSON.",
 				fix: "Check the address: it is probably not the server's MCP endpoint (which often ends in /mcp or /sse)."}},
 			clues: []clue{
@@ -118,7 +118,7 @@ func protocolCauses() []cause {
 			explain: "A request arrived before the handshake was complete: the client, or a proxy, did not wait for the response to initialize or did not send notifications/initialized.",
 			fix:     "Update the client, or let gauze perform the handshake: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
-				{when: live, fix: "Report this to the server's maintainers: gauze waited for the response to initialize, but the server says that the next request came too early."},
+				{when: live, fix: "Report this to the server's maintainers: gauze waited for the response to initialize, but the server rejected the next request as too early."},
 				{when: atURL, fix: "Update the client, or let gauze perform the handshake: `gauze run --url {url|URL}`"}},
 			clues: []clue{
 				{certain, `(?i)Received\s+(?:\S+:\d+\s+)?request before\s+initialization|before initialization (?:was )?complete`, nil},
@@ -143,7 +143,7 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "optional_method_probed", category: ProtocolMismatch,
-			explain: "The client requested {method|an optional method}, which the server does not support. The protocol allows this, but one of them treats it as a failure.",
+			explain: "The client called {method|an optional method}, which the server does not support. The protocol allows this, but the client or the server treats it as a failure.",
 			fix:     "This is usually harmless. If the client gives up because of it, let gauze answer such requests: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
 				{when: live, fix: "Check that this is an MCP server and that it is up to date: it rejected a request that every MCP server must support."},
@@ -162,7 +162,7 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "invalid_jsonrpc_message", category: ProtocolMismatch,
-			explain: "The server sends JSON that is not a valid protocol message ({text|a field is missing or of the wrong type}).",
+			explain: "The server sent JSON that is not a valid protocol message ({text|a field is missing or of the wrong type}).",
 			fix:     "Update the server. If that does not help, report the error to its maintainers.",
 			clues: []clue{
 				{strong, `(?s)(?:ZodError|invalid_union|unionErrors|invalid_type).*?(?:"jsonrpc"|"method"|"protocolVersion"|"serverInfo"|"capabilities"|"inputSchema"|"content")`, func(x *exam, m *match) bool { return !strings.Contains(x.text, "tools/call") }},
@@ -185,7 +185,7 @@ func protocolCauses() []cause {
 		},
 		{
 			name: "peer_too_old", category: ProtocolMismatch,
-			explain: "The plugin, bridge or program that the server talks to is too old for it ({version|their versions do not match}).",
+			explain: "The plugin, bridge or program that the server communicates with is too old for the server ({version|their versions do not match}).",
 			fix:     "Update that plugin or program to the version that the server's documentation requires.",
 			clues: []clue{
 				{strong, `(?i)(?:plugin|addon|add-on|extension|bridge|app|client|server)(?: version)?[^\n]{0,30}(?:is )?(?:out ?of ?date|outdated|too old|needs? to be (?:updated|upgraded)|must be (?:updated|upgraded))`, nil},
@@ -201,7 +201,7 @@ func schemaCauses() []cause {
 	return []cause{
 		{
 			name: "tool_name_too_long", category: InvalidToolSchema,
-			explain: "The model provider rejected a tool's name ({tool|the error names it}): it is too long or contains characters that are not allowed.",
+			explain: "The model provider rejected a tool's name ({tool|see the error message}): the name is too long or contains characters that are not allowed.",
 			fix:     "Shorten the server's name in the configuration (the client adds it as a prefix), or rename the tool. Use at most 64 letters, digits, _ and -.",
 			clues: []clue{
 				{certain, `(?i)tools?[.\[]\d+\]?[^\n]{0,40}\.name['"]?: (?:String should|string too long|Invalid|must|does not match)`, nil},
@@ -214,8 +214,8 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "schema_combinator_top_level", category: InvalidToolSchema,
-			explain: "The model provider rejected the tool's schema: it does not allow oneOf, allOf or anyOf at the top level.",
-			fix:     "Disable this tool in the client until the server describes a plain object at the top level.",
+			explain: "The model provider rejected the tool's schema: oneOf, allOf and anyOf are not allowed at the top level.",
+			fix:     "Disable this tool in the client until its schema has a plain object at the top level.",
 			clues: []clue{
 				{certain, `(?i)input_schema does not support oneOf, allOf, or anyOf at the top level`, nil},
 				{certain, `(?i)schema must have type 'object' and not have 'oneOf'/'anyOf'`, nil},
@@ -224,7 +224,7 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "schema_gemini_subset", category: InvalidToolSchema,
-			explain: "Gemini supports only a subset of JSON Schema, and a tool's schema uses more ({field|an unsupported keyword}).",
+			explain: "Gemini supports only a subset of JSON Schema, and a tool's schema goes beyond it ({field|an unsupported keyword}).",
 			fix:     "Disable that tool in the client until the server simplifies its schema.",
 			clues: []clue{
 				{certain, `(?i)function_?declarations?[\[.]\d*[^\n]*?(?:should be non-empty|only allowed for|missing field|Cannot find field|Invalid value|required fields|must be|Unknown name|schema)`, nil},
@@ -237,7 +237,7 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "schema_not_parseable", category: InvalidToolSchema,
-			explain: "A tool's schema is invalid ({tool|the error names the tool}), so the tool or the whole list was rejected.",
+			explain: "A tool's schema is invalid ({tool|see the error message}), so the tool or the whole list was rejected.",
 			fix:     "Report this to the server's maintainers, and disable that tool in the client for now.",
 			clues: []clue{
 				{certain, `(?i)tools?[.\[]\d+\]?[\w.]*(?:input_?schema|parameters|inputSchema)[\w.]*['"]?:? [^\n]*?`, func(x *exam, m *match) bool {
@@ -255,7 +255,7 @@ func schemaCauses() []cause {
 		},
 		{
 			name: "args_json_string_for_object", category: ToolArgumentsInvalid,
-			explain: "The model called the tool with arguments of the wrong type ({text|the server's error names them}). The server itself works.",
+			explain: "The model called the tool with arguments of the wrong type ({text|see the server's error}). The server itself works.",
 			fix:     "Let gauze repair unambiguous mistakes (such as a number or an object sent as a string) and explain the rest to the model: `gauze run -- {line|COMMAND}`",
 			instead: []advice{
 				{when: live, fix: "Have the model call the tool again with the arguments that the server's error asks for."},

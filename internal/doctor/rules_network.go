@@ -9,13 +9,13 @@ func tlsCauses() []cause {
 	return []cause{
 		{
 			name: "private_ca_not_trusted", category: TLSOrProxy,
-			explain: "The server's certificate is signed by an authority that this program does not trust: a private one, or a company proxy that inspects TLS traffic.",
+			explain: "The server's certificate is signed by an authority that this program does not trust: a private one, or that of a company proxy that inspects TLS traffic.",
 			fix:     "Give the program the authority's certificate (set NODE_EXTRA_CA_CERTS={$path ca.pem} for Node, SSL_CERT_FILE for most others). Do not disable certificate checks.",
 			instead: []advice{
-				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Do not disable certificate checks. Give Node the authority's certificate, under \"env\" in the server's entry: `\"NODE_EXTRA_CA_CERTS\": \"{$json ca.pem}\"`"},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Do not disable certificate checks. Give Python and uv the authority's certificate, under \"env\" in the server's entry: `\"SSL_CERT_FILE\": \"{$json ca.pem}\"`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx", "node", "npm", "pnpm", "yarn", "tsx") }, fix: "Do not disable certificate checks. To make Node trust the authority, add this under \"env\" in the server's entry: `\"NODE_EXTRA_CA_CERTS\": \"{$json ca.pem}\"`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "python", "python3", "pipx") }, fix: "Do not disable certificate checks. To make Python and uv trust the authority, add this under \"env\" in the server's entry: `\"SSL_CERT_FILE\": \"{$json ca.pem}\"`"},
 				{when: func(x *exam, m *match) bool { return liveURL(x, m) && onWindows(x, m) }, fix: "Do not disable certificate checks. If the user trusts the authority, they must add its certificate to their certificate store.", command: "{$trust}"},
-				{when: liveURL, fix: "Add the authority's certificate to the system's certificate store, or on Linux start gauze with SSL_CERT_FILE set to its file. Do not disable certificate checks."},
+				{when: liveURL, fix: "Add the authority's certificate to the system's certificate store, or on Linux start gauze with SSL_CERT_FILE set to the certificate's path. Do not disable certificate checks."},
 			},
 			clues: []clue{
 				{certain, `\b(?:UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_UNTRUSTED)\b`, nil},
@@ -36,7 +36,7 @@ func tlsCauses() []cause {
 		{
 			name: "certificate_not_valid", category: TLSOrProxy,
 			explain: "The server's certificate is not valid for {host|this address}: it has expired, is not valid yet, or is issued for a different host name.",
-			fix:     "Renew the certificate on the server, connect with the host name it is issued for, or correct this machine's clock.",
+			fix:     "Renew the certificate on the server, connect using the host name that the certificate is issued for, or correct this machine's clock.",
 			clues: []clue{
 				{certain, `\b(?:CERT_HAS_EXPIRED|ERR_TLS_CERT_ALTNAME_INVALID|CERT_NOT_YET_VALID|ERR_CERT_DATE_INVALID|ERR_CERT_COMMON_NAME_INVALID)\b`, nil},
 				{certain, `(?i)certificate has expired|certificate is not valid (?:for|yet)|Hostname/IP does not match certificate's altnames|x509: certificate (?:has expired|is valid for|is not valid)|hostname mismatch, certificate is not valid|invalid peer certificate: (?:Expired|NotValidForName|certificate not valid for name)`, nil},
@@ -46,7 +46,7 @@ func tlsCauses() []cause {
 		{
 			name: "tls_handshake_failed", category: TLSOrProxy,
 			explain: "The TLS connection could not be established: one side does not use TLS on this port, or the two have no common TLS version.",
-			fix:     "Check http:// or https:// and the port in the URL (a local server usually uses plain http). If both are correct, ask whether a proxy or firewall blocks the connection.",
+			fix:     "Check the scheme (http:// or https://) and the port in the URL (a local server usually uses plain http). If both are correct, check whether a proxy or firewall blocks the connection.",
 			clues: []clue{
 				{certain, `\b(?:ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_TLSV1_ALERT_\w+|ERR_SSL_SSLV3_ALERT_\w+|ERR_SSL_UNSUPPORTED_PROTOCOL|ERR_SSL_PROTOCOL_ERROR|EPROTO)\b`, nil},
 				{certain, `(?i)wrong version number|first record does not look like a TLS handshake|server gave HTTP response to HTTPS client|client sent an HTTP request to an HTTPS server|plain HTTP request was sent to HTTPS port`, nil},
@@ -122,7 +122,7 @@ func networkCauses() []cause {
 	return []cause{
 		{
 			name: "docker_daemon_down", category: ConnectionRefused,
-			explain: "Docker is installed, but its daemon is not running or the client cannot reach it.",
+			explain: "Docker is installed, but its daemon is not running or cannot be reached.",
 			fix:     "Start Docker Desktop, or this system's docker service.",
 			command: "sudo systemctl start docker",
 			instead: []advice{{when: onWindows, fix: "Start Docker Desktop."}},
@@ -139,7 +139,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "container_localhost", category: ConnectionRefused,
-			explain: "Inside a container, localhost is the container itself, so {theport|a port} of your machine cannot be reached that way.",
+			explain: "Inside a container, localhost is the container itself, so {theport|a port} on your machine cannot be reached that way.",
 			fix:     "Use host.docker.internal (on Linux with --add-host=host.docker.internal:host-gateway) or the service's name instead of localhost.",
 			clues: append(refusedWhere(certain, func(x *exam, m *match) bool {
 				return x.aboutLocal(m) && (x.container() || strings.Contains(x.line, "docker") || strings.Contains(x.text, "/app/node_modules") || strings.Contains(x.text, "docker-compose") || strings.Contains(x.text, "host.docker.internal"))
@@ -150,7 +150,7 @@ func networkCauses() []cause {
 		{
 			name: "registry_unreachable", category: DNSOrNetwork,
 			explain: "The package registry ({host|npm or PyPI}) could not be reached, so the server was not downloaded.",
-			fix:     "Check the network, or configure a mirror that you trust (npm's registry setting, UV_INDEX_URL). Once it is installed, the server starts without the registry.",
+			fix:     "Check the network, or configure a mirror that you trust (npm's registry setting, UV_INDEX_URL). Once installed, the server starts without the registry.",
 			clues: []clue{
 				{certain, "(?i)failed to fetch:? `?https?://(?P<host>[^/`\\s]+)/", nil},
 				{certain, `npm (?:ERR!|error) (?:code|network|errno) ?(?:ENOTFOUND|ETIMEDOUT|ECONNRESET|ECONNREFUSED|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|EIDLETIMEOUT|request to)`, nil},
@@ -170,8 +170,8 @@ func networkCauses() []cause {
 		},
 		{
 			name: "git_fetch_failed", category: DNSOrNetwork,
-			explain: "The server is installed from a git repository, and git could not fetch it.",
-			fix:     "Fetch the repository by hand, with its URL from the entry, to see git's error: `git ls-remote URL`",
+			explain: "The server is installed from a git repository, but git could not fetch the repository.",
+			fix:     "To see git's error, run this with the repository's URL from the entry: `git ls-remote URL`",
 			clues: []clue{
 				{strong, `Git operation failed`, nil},
 				{strong, `(?i)failed to (?:clone|fetch)[^\n]*?(?:git|https://github)`, nil},
@@ -183,7 +183,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "endpoint_retired", category: DNSOrNetwork,
-			explain: "The operator has shut down or moved this address.",
+			explain: "The operator has shut down or moved the service at this address.",
 			fix:     "Use the new address from the server's documentation.",
 			clues: []clue{
 				{certain, `(?i)(?:has been|was|is) (?:turned (?:down|off)|shut ?down|retired|decommissioned|sunset|discontinued|deprecated and removed)`, nil},
@@ -193,7 +193,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "hostname_wrong", category: DNSOrNetwork,
-			explain: "The host name {host|in the address} could not be resolved: it is wrong, or this machine's DNS does not know it.",
+			explain: "The host name {host|in the address} could not be resolved: the name is wrong, or this machine's DNS server has no record of it.",
 			fix:     "Check the spelling of {host|the host name} in the configuration. If it is correct, check this machine's network, VPN and DNS.",
 			clues: []clue{
 				{strong, `getaddrinfo (?:ENOTFOUND|EAI_AGAIN) (?P<host>[\w.-]+)`, notRegistry},
@@ -226,7 +226,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "local_http_server_not_running", category: ConnectionRefused,
-			explain: "Nothing is listening on {theport|the configured port} of this machine: the HTTP server that the client connects to is not running.",
+			explain: "Nothing is listening on {theport|the configured port} on this machine: the HTTP server that the client connects to is not running.",
 			fix:     "Start that server first, or correct the port in the URL.",
 			clues: append(refusedWhere(strong, func(x *exam, m *match) bool { return x.remote() && x.aboutLocal(m) }),
 				clue{likely, `error sending request for url \((?P<url>[^)\n]+)\)`, func(_ *exam, m *match) bool { return local.MatchString(m.names["url"]) }},
@@ -240,7 +240,7 @@ func networkCauses() []cause {
 			explain: "The connection to {endpoint|the program or database that the server uses} was refused: it is not running, or it listens on a different address.",
 			fix:     "Start that program, or correct the host and port in the server's settings. A port published by docker compose may differ from the one inside the container.",
 			instead: []advice{{when: atURL, explain: "{host|The server's address} refused the connection: the server is not running, or it listens on a different port.",
-				fix: "Check the host and port of the address. If they are correct, tell the server's operator that it is down."}},
+				fix: "Check the host and port in the address. If they are correct, tell the server's operator that the server is down."}},
 			clues: append(refusedWhere(likely, func(*exam, *match) bool { return true }),
 				clue{strong, `(?i)(?:is|make sure|ensure)[^\n]{0,20} (?P<host>[A-Z][\w ]{1,30}?) (?:is )?(?:open|running|started|launched)(?: and| with|\?|\.)`, func(x *exam, m *match) bool {
 					return !strings.Contains(m.said, "Docker") && connecting.MatchString(x.text)
@@ -260,7 +260,7 @@ func networkCauses() []cause {
 		},
 		{
 			name: "request_not_sent", category: DNSOrNetwork,
-			explain: "The request to {url|the server} could not be sent, because of the network, DNS, a proxy or a firewall on this side.",
+			explain: "The request to {url|the server} could not be sent: the network, DNS, a proxy or a firewall on this side prevented it.",
 			fix:     "Test the connection from this machine: `curl -v {url|URL}`",
 			clues: []clue{
 				{guess, `(?i)\b(?:connection reset by peer|ECONNRESET|socket hang up|other side closed|connection aborted|forcibly closed by the remote host|TLS handshake timeout|UND_ERR_SOCKET)\b`, func(x *exam, m *match) bool { return x.remote() && notRegistry(x, m) }},
@@ -296,7 +296,7 @@ func portCauses() []cause {
 		},
 		{
 			name: "orphan_process_holds_port", category: PortInUse,
-			explain: "An earlier run of the server was never stopped and still uses {theport|its port} (process {pid|unknown}).",
+			explain: "An earlier instance of the server was never stopped and still uses {theport|its port} (process {pid|unknown}).",
 			fix:     "Find that process and stop it: `{$listener}`",
 			clues: []clue{
 				{certain, `(?i)port (?P<port>\d{2,5})[^\n]{0,60}(?:PID|process)[ :=#(]+(?P<pid>\d+)`, nil},

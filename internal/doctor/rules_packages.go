@@ -10,7 +10,7 @@ func packageCauses() []cause {
 	return []cause{
 		{
 			name: "bad_generated_args", category: ConfigMalformed,
-			explain: "The arguments are wrong: Docker read {package|one of them} as the name of an image.",
+			explain: "The arguments are wrong: Docker interpreted {package|one of them} as an image name.",
 			fix:     "Correct \"args\": the image must appear once, after all options of docker run.",
 			clues: []clue{
 				{certain, `(?:Unable to find image '|pull access denied for |repository |manifest for )(?P<package>[\w.@/-]+)`, func(_ *exam, m *match) bool {
@@ -24,7 +24,7 @@ func packageCauses() []cause {
 		},
 		{
 			name: "stale_registry_login", category: AuthFailed,
-			explain: "The image registry rejected the login stored on this machine. Public images such as {package|this one} need no login.",
+			explain: "The image registry rejected the login stored on this machine. Public images such as {package|this one} do not require a login.",
 			fix:     "Log out of the registry, then try again: `docker logout REGISTRY`",
 			clues: []clue{
 				{certain, `Head "https://(?P<host>[\w.-]+)/v2/(?P<package>[^"\n]+?)/manifests/[^"\n]+": denied: denied`, nil},
@@ -39,7 +39,7 @@ func packageCauses() []cause {
 			explain: "The package registry denied npm, pip or uv access to the package: the login stored on this machine is missing, has expired or lacks permission. The server itself was not started.",
 			fix:     "Log in to that registry again (`npm login`), or renew the token in {$home .npmrc}. For GitHub Packages, the token needs the read:packages scope.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "python", "python3") },
-				fix: "Renew the login for that index: the token in UV_INDEX_..._PASSWORD, in {$home .netrc}, or in the index URL in your pip or uv settings."}},
+				fix: "Renew the login for that index: replace the token in UV_INDEX_..._PASSWORD, in {$home .netrc}, or in the index URL in your pip or uv settings."}},
 			clues: []clue{
 				{strong, `npm (?:ERR!|error) code E40[13]`, nil},
 				{strong, `npm (?:ERR!|error) (?:Unable to authenticate, your authentication token seems to be invalid|Incorrect or missing password|need auth|This command requires you to be logged in|40[13] (?:40[13] )?(?:Unauthorized|Forbidden))`, nil},
@@ -52,8 +52,8 @@ func packageCauses() []cause {
 		},
 		{
 			name: "docker_image_wrong_registry", category: PackageNotFound,
-			explain: "The image {package|that was requested} is not in that registry.",
-			fix:     "Look up the image's full name in the server's documentation, and use it with its registry.",
+			explain: "The image {package|that was requested} is not in the registry.",
+			fix:     "Look up the image's full name, including its registry, in the server's documentation, and use that name.",
 			clues: []clue{
 				{certain, `manifest for (?P<package>[\w./:@-]+) not found`, nil},
 				{certain, `(?P<package>[\w./:-]+): not found\b[^\n]{0,40}manifest|manifest unknown`, nil},
@@ -62,8 +62,8 @@ func packageCauses() []cause {
 		},
 		{
 			name: "docker_image_not_published", category: PackageNotFound,
-			explain: "Docker found no image {package|of that name} to download. It must be built first, has a different name, or is private.",
-			fix:     "Correct the image's name, or log in to its registry. If you have its source, build it in its directory: `docker build -t {package|IMAGE} .`",
+			explain: "Docker found no image {package|with that name} to download. The image must be built first, has a different name, or is private.",
+			fix:     "Correct the image's name, or log in to its registry. If you have the source, build the image in the source directory: `docker build -t {package|IMAGE} .`",
 			clues: []clue{
 				{certain, `pull access denied for (?P<package>[\w./:-]+)`, nil},
 				{certain, `(?i)repository (?P<package>[\w./:-]+) not found: does not exist or no pull access`, nil},
@@ -80,7 +80,7 @@ func packageCauses() []cause {
 		},
 		{
 			name: "version_not_published", category: PackageNotFound,
-			explain: "The registry has no version {version|that matches} of {package|the package}.",
+			explain: "{package|The package} has no published version {version|that matches the request}.",
 			fix:     "List the published versions and request one of them: `npm view {package|PACKAGE} versions`",
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pip", "pipx", "pip3") }, fix: "Look up the published versions in the package's release history, and request one of them."},
@@ -104,7 +104,7 @@ func packageCauses() []cause {
 		},
 		{
 			name: "wrong_runner", category: PackageNotFound,
-			explain: "{package|The package} cannot be run this way: it provides nothing to execute, or it belongs to a different language's registry.",
+			explain: "{package|The package} cannot be run this way: it contains no program to run, or it belongs to a different language's registry.",
 			fix:     "Start npm packages with npx and Python packages with uvx, as the server's documentation shows.",
 			clues: []clue{
 				{certain, `could not determine executable to run`, nil},
@@ -120,7 +120,7 @@ func packageCauses() []cause {
 		},
 		{
 			name: "wrong_package_name", category: PackageNotFound,
-			explain: "The registry has no package {package|of that name}: the name is wrong or was changed, or the package was never published.",
+			explain: "The registry has no package {package|with that name}: the name is wrong or was changed, or the package was never published.",
 			fix:     "Look up the exact name of {package|the package} in the server's own documentation and correct the entry. Do not use a name that only looks similar.",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("npx", "npm", "pnpm", "yarn") },
 				fix: "Look up the exact name in the server's own documentation and correct the entry. To check that a name exists: `npm view {package|NAME}`"}},
@@ -166,7 +166,7 @@ func packageCauses() []cause {
 		{
 			name: "package_unpublished", category: PackageNotFound,
 			explain: "The package {package|that was requested} was removed from the registry.",
-			fix:     "Look up its replacement in the server's documentation. Do not use a package that only looks similar.",
+			fix:     "Look up the package's replacement in the server's documentation. Do not use a package that only looks similar.",
 			clues: []clue{
 				{certain, `(?i)Unpublished on \d{4}-|404 Unpublished|(?P<package>@?[\w./-]+) has been unpublished`, nil},
 				{certain, `(?i)package (?P<package>@?[\w./-]+) (?:was|has been) (?:removed|yanked|unpublished|deleted) from`, nil},
@@ -195,8 +195,8 @@ func dependencyCauses() []cause {
 		{
 			name: "playwright_browser_missing", category: DependencyMissing,
 			explain: "The browser that the server controls is not installed ({path|Chromium}).",
-			fix:     "Install it: `npx playwright install chromium`",
-			instead: []advice{{when: func(x *exam, _ *match) bool { return strings.Contains(strings.ToLower(x.text), "puppeteer") }, fix: "Install it: `npx puppeteer browsers install chrome`"}},
+			fix:     "Install the browser: `npx playwright install chromium`",
+			instead: []advice{{when: func(x *exam, _ *match) bool { return strings.Contains(strings.ToLower(x.text), "puppeteer") }, fix: "Install the browser: `npx puppeteer browsers install chrome`"}},
 			clues: []clue{
 				{certain, `[bB]rowserType\.launch[^\n]*Executable doesn't exist at (?P<path>[^\n]+)`, nil},
 				{strong, `(?i)\b(?:chrome|chromium|firefox|google chrome)(?: browser| executable| binary)? (?:is |was )?not (?:found|installed)`, nil},
@@ -213,7 +213,7 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "companion_addon_missing", category: DependencyMissing,
-			explain: "The server requires a plugin or extension in the program it talks to ({package|its documentation names it}), but it is not installed or not enabled.",
+			explain: "The server requires a plugin or extension in the program it communicates with ({package|see the server's documentation}), but that add-on is not installed or not enabled.",
 			fix:     "Install and enable the add-on in that program, then restart the server.",
 			clues: []clue{
 				{strong, `(?i)(?:is |make sure |ensure |check that )?(?:the )?(?P<package>[\w-]+ (?:addon|add-on|plugin|extension))[^\n]{0,30}(?:is )?not (?:installed|enabled|found in)\b`, nil},
@@ -236,8 +236,8 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "uv_cache_removed", category: DependencyMissing,
-			explain: "Files that are still in use were removed from uv's cache ({path|an environment in it}).",
-			fix:     "Let uv rebuild them: `uv cache clean {package|PACKAGE}`",
+			explain: "uv's cache is missing files that are still in use, in {path|one of its environments}.",
+			fix:     "To let uv rebuild the missing files, clean the cache: `uv cache clean {package|PACKAGE}`",
 			clues: []clue{
 				{certain, `(?i)(?:failed to|could not|no such file)[^\n]*?(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0|wheels-v\d|sdists-v\d|interpreter-v\d)[^\s'"` + "`" + `]*)`, nil},
 				{certain, `(?P<path>[^\s'"` + "`" + `]*[/\\]uv[/\\](?:cache[/\\])?(?:archive-v0|environments-v\d|builds-v0)[^\s'"` + "`" + `]*)[^\n]{0,40}(?i:no such file|cannot find|bad interpreter|not found)`, nil},
@@ -249,7 +249,7 @@ func dependencyCauses() []cause {
 		{
 			name: "npx_cache_corrupt", category: DependencyMissing,
 			explain: "npx's cached copy of the package is damaged or incomplete: some of its files are missing or locked.",
-			fix:     "Stop other instances of the server, delete the cached copy, then try again: `{$npxcopy}`",
+			fix:     "Stop other instances of the server, then delete the cached copy: `{$npxcopy}`",
 			clues: []clue{
 				{certain, `Cannot find (?:module|package) '[^'\n]+' imported from \S*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)`, nil},
 				{certain, `Cannot find (?:module|package) '[^'\n]*[/\\]_npx[/\\](?P<hash>[0-9a-f]+)[^'\n]*'`, nil},
@@ -266,7 +266,7 @@ func dependencyCauses() []cause {
 		{
 			name: "broken_package_release", category: DependencyMissing,
 			explain: "The published package lacks a file that it needs ({path|part of its build}).",
-			fix:     "Report this to the package's maintainers, and request an earlier version in the entry, as NAME@VERSION. To list them: `npm view {package|PACKAGE} versions`",
+			fix:     "Report this to the package's maintainers, and request an earlier version in the entry, as NAME@VERSION. To list the versions: `npm view {package|PACKAGE} versions`",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx", "python", "python3") }, fix: "Request an earlier version in the entry, as NAME==VERSION, and report this to the package's maintainers."}},
 			clues: []clue{
 				{strong, `Cannot find module '(?P<path>[^'\n]*node_modules[/\\][^'\n]+?[/\\](?:dist|build|lib|out)[/\\][^'\n]+)'`, nil},
@@ -286,11 +286,11 @@ func dependencyCauses() []cause {
 		{
 			name: "console_script_not_installed", category: DependencyMissing,
 			explain: "The package is installed, but it does not provide the program {command|that was requested}.",
-			fix:     "Install the project's dependencies in its directory, then start it again: `uv sync`",
+			fix:     "Install the dependencies in the project's directory: `uv sync`",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package does not provide a program {command|of that name}. According to uv, it provides {listed|a different one}.",
+				{when: func(x *exam, m *match) bool { return m.names["listed"] != "" }, explain: "The package does not provide a program {command|with that name}. According to uv, it provides {listed|a different one}.",
 					fix: "Start the program that the package provides: `uvx --from {pinned|PACKAGE} PROGRAM`"},
-				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up the program's name in the package's documentation, and start that: `uvx --from {pinned|PACKAGE} PROGRAM`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") || x.has("tool") }, fix: "Look up the program's name in the package's documentation, and use it as PROGRAM: `uvx --from {pinned|PACKAGE} PROGRAM`"},
 			},
 			clues: []clue{
 				{certain, "(?s)An executable named `(?P<command>[^`\\n]+)` is not provided by package `(?P<package>[^`\\n]+)`.{0,200}?executables? (?:is|are|were) available:?\\s+[-*] `?(?P<listed>[\\w.-]+)", nil},
@@ -311,7 +311,7 @@ func dependencyCauses() []cause {
 			explain: "The installed version of a library ({module|not pinned by the server}) does not provide what the server uses.",
 			fix:     "Try the latest version of the server. If it also fails, install the version of the library that the server was written for.",
 			instead: []advice{
-				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
+				{when: func(x *exam, m *match) bool { return x.runs("uvx") && strings.Contains(x.text, "mcp") }, fix: "Pin the older version of the library: `uvx --with 'mcp<2' {pinned|PACKAGE}`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx") }, fix: "Request the latest version, which may support the library: `uvx {package|PACKAGE}@latest`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
@@ -382,9 +382,9 @@ func dependencyCauses() []cause {
 		{
 			name: "venv_broken", category: DependencyMissing,
 			explain: "The virtual environment {path|of the project} is broken: the Python it was created with was removed or moved.",
-			fix:     "Recreate it in the project's directory: `uv venv --clear`, then `uv sync`",
+			fix:     "Recreate the environment in the project's directory: `uv venv --clear`, then `uv sync`",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return !x.runs("uv", "uvx", "") },
-				fix: "Recreate it in the project's directory: `{$python} -m venv --clear .venv`, then `{$venv pip} install -r requirements.txt`"}},
+				fix: "Recreate the environment in the project's directory: `{$python} -m venv --clear .venv`, then `{$venv pip} install -r requirements.txt`"}},
 			clues: []clue{
 				{certain, "(?:environment|directory)(?: at)? `?(?P<path>[^`\\n]*?)`? (?:cannot be used because it )?is not a (?:valid|compatible) (?:Python |virtual )?environment", nil},
 				{certain, "(?i)broken (?:virtual ?environment|venv|symlink at `[^`\\n]*(?:venv|bin/python)[^`\\n]*`)|(?:virtual ?environment|venv) (?:at \\S+ )?(?:is|seems|appears) (?:to be )?(?:broken|corrupt\\w*)", nil},
@@ -403,7 +403,7 @@ func dependencyCauses() []cause {
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("uvx", "pipx") }, fix: "Request the latest version, which may include the module: `uvx {package|PACKAGE}@latest`"},
-				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install the project's dependencies in its directory: `uv sync`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("uv") }, fix: "Install the dependencies in the project's directory: `uv sync`"},
 			},
 			clues: []clue{
 				{strong, `ModuleNotFoundError: No module named '(?P<module>[^'\n]+)'`, func(x *exam, m *match) bool { return !newerPython(m.names["module"]) && notShadowed(x, m) }},
@@ -415,7 +415,7 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "shared_library_missing", category: DependencyMissing,
-			explain: "A system library is missing ({module|the output names it}).",
+			explain: "A system library is missing ({module|see the output}).",
 			fix:     "Install the package that provides the library with the system's package manager.",
 			clues: []clue{
 				{certain, `error while loading shared libraries: (?P<module>[^:\n]+)`, nil},
@@ -430,7 +430,7 @@ func dependencyCauses() []cause {
 		{
 			name: "native_build_failed", category: DependencyMissing,
 			explain: "Compiling part of the server ({module|a native module}) on this machine failed.",
-			fix:     "Install the compiler it requires (build-essential, Xcode Command Line Tools, Visual C++ Build Tools), or use a Node or Python version with prebuilt packages.",
+			fix:     "Install the required compiler (build-essential, Xcode Command Line Tools, Visual C++ Build Tools), or use a Node or Python version with prebuilt packages.",
 			clues: []clue{
 				{strong, `gyp (?:ERR!|error) (?:build error|stack|not ok|find (?:Python|VS))`, nil},
 				{strong, `Microsoft Visual C\+\+ 14\.0 or greater is required`, nil},
@@ -445,11 +445,11 @@ func dependencyCauses() []cause {
 		},
 		{
 			name: "broken_npm_install", category: DependencyMissing,
-			explain: "The server cannot find the module {module|that it needs}: its dependencies are not installed, or only partly.",
+			explain: "The server cannot find the module {module|that it needs}: its dependencies are missing or incomplete.",
 			fix:     "Install the dependencies in the server's directory: `npm install`",
 			instead: []advice{
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
-				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Request the latest version, which npx then installs again: `npx -y {package|PACKAGE}@latest`"},
+				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Request the latest version, so that npx reinstalls the package: `npx -y {package|PACKAGE}@latest`"},
 				{when: lineContains("optional dependencies"), fix: "Install the dependencies in the server's directory, including optional ones: `npm install --include=optional`"},
 				{when: lineContains("LoadError", "cannot load such file", "Gem::", "find gem", "installed gems"), fix: "Install the dependencies in the server's directory: `bundle install`"},
 				{when: lineContains("vendor/autoload.php", `" not found`, "undefined function"), fix: "Install the dependencies in the server's directory: `composer install`"},

@@ -21,8 +21,8 @@ func runtimeCauses() []cause {
 	return []cause{
 		{
 			name: "old_node_first_in_path", category: RuntimeTooOld,
-			explain: "The Node version {version|in use} is too old for the server: it does not support {hit|a newer syntax or function}. Clients often use the first of several installed versions.",
-			fix:     "Use the absolute path of a newer node or npx as the command, with its directory first in PATH. To see which version is used: `node --version`",
+			explain: "The Node version {version|in use} is too old for the server: this version does not support {hit|a newer syntax or function}. If several versions are installed, clients often use the first one they find.",
+			fix:     "Use the absolute path of a newer node or npx as the command, and put its directory first on PATH. To see which version is used: `node --version`",
 			clues: []clue{
 				{certain, `SyntaxError: Unexpected token '?(?P<hit>\?\?=|&&=|\|\|=|\?\?|\?\.|\?|\.|\(|\{|=|\*|\.\.\.|import|export|static|#\w*|with)'?(?:$|\s)`, oldSyntax},
 				{certain, `SyntaxError: (?:Unexpected (?:identifier|string|number|template string|reserved word|strict mode reserved word|private field)|Invalid regular expression flags|missing \) after argument list)`, oldSyntax},
@@ -53,7 +53,7 @@ func runtimeCauses() []cause {
 		{
 			name: "node_engine_too_old", category: RuntimeTooOld,
 			explain: "The server does not support the Node version that runs it: it requires {version|a newer one}.",
-			fix:     "Install a current Node, or use the absolute path of an installed one. To see which version is used: `node --version`",
+			fix:     "Install a current Node, or use the absolute path of a newer one that is already installed. To see which version is used: `node --version`",
 			clues: []clue{
 				{likely, `npm (?:WARN|warn) (?:notsup|EBADENGINE) Unsupported engine`, nil},
 				{certain, `npm (?:ERR!|error) code EBADENGINE|npm (?:ERR!|error) engine Unsupported engine`, nil},
@@ -86,7 +86,7 @@ func runtimeCauses() []cause {
 		{
 			name: "python_too_old", category: RuntimeTooOld,
 			explain: "The server does not support the Python version that runs or installs it: it requires {version|a newer one}.",
-			fix:     "Start the server with a newer Python, by its absolute path. To find one: `uv python find 3.12`",
+			fix:     "Use the absolute path of a newer Python as the command. To find one: `uv python find 3.12`",
 			instead: []advice{{when: func(x *exam, _ *match) bool { return x.runs("uvx", "uv", "pipx") }, fix: "Let uv use a newer Python: `uvx --python 3.12 {pinned|PACKAGE}`"}},
 			clues: []clue{
 				{certain, `does(?: not|n't) satisfy Python ?(?P<version>[<>=~!][^\s,]*)`, nil},
@@ -128,7 +128,7 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "dotnet_runtime_missing", category: RuntimeTooOld,
-			explain: "The .NET runtime that the server requires ({version|its output names it}) is not installed.",
+			explain: "The .NET runtime that the server requires ({version|see the server's output}) is not installed.",
 			fix:     "Install that version of .NET. To list the installed ones: `dotnet --list-runtimes`",
 			clues: []clue{
 				{certain, `You must install (?:or update )?\.NET(?: Desktop Runtime)? to run this application`, nil},
@@ -145,7 +145,7 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "java_too_old", category: RuntimeTooOld,
-			explain: "The server requires a newer Java ({version|its output names it}) than the one installed, or Java is not installed.",
+			explain: "The server requires a newer Java ({version|see the server's output}) than the one installed, or Java is not installed.",
 			fix:     "Install a newer Java and use its absolute path as the command. To see which version is used: `java -version`",
 			clues: []clue{
 				{certain, `UnsupportedClassVersionError`, nil},
@@ -159,7 +159,7 @@ func runtimeCauses() []cause {
 		},
 		{
 			name: "uv_too_old", category: RuntimeTooOld,
-			explain: "The installed uv is too old: it does not support {option|an option that is used}.",
+			explain: "The installed uv is too old: it does not support {option|an option in the command}.",
 			fix:     "Update uv: `uv self update` (or `pip install -U uv`, `brew upgrade uv`).",
 			clues: []clue{
 				{certain, "(?s)error: (?:unexpected argument|unrecognized subcommand) '(?P<option>[^'\\n]+)'.*?Usage: uvx? ", nil},
@@ -184,7 +184,7 @@ func runtimeCauses() []cause {
 		{
 			name: "toolchain_too_old", category: RuntimeTooOld,
 			explain: "The compiler or runtime is too old for the server, which requires {version|a newer one}.",
-			fix:     "Update it (`rustup update`, `bun upgrade`, `deno upgrade`, or a newer Go), or use a prebuilt binary of the server.",
+			fix:     "Update the compiler or runtime (`rustup update`, `bun upgrade`, `deno upgrade`, or install a newer Go), or use a prebuilt binary of the server.",
 			clues: []clue{
 				{certain, `requires go ?>= ?(?P<version>[\d.]+)|invalid go version '(?P<invalid>[^'\n]+)'|toolchain not available`, nil},
 				{certain, `requires rustc (?P<version>[\d.]+) or newer|is not supported by the following package|feature ` + "`edition2024`" + ` is required`, nil},

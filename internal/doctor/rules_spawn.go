@@ -171,7 +171,7 @@ func spawnCauses() []cause {
 	return []cause{
 		{
 			name: "url_in_stdio_only_client", category: TransportMismatch,
-			explain: "The entry has {command|a URL} where this client expects a program to start. The client supports only stdio servers.",
+			explain: "The entry has {command|a URL} where this client expects a command. The client supports only stdio servers.",
 			fix:     "Configure gauze as a stdio server that connects to the URL: `\"command\": \"gauze\", \"args\": [\"run\", \"--url\", \"URL\"]`",
 			instead: []advice{{when: live, fix: "Pass the address with --url instead of after --."}},
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return strings.Contains(command, "://") }),
@@ -183,7 +183,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "command_and_args_in_one_string", category: ConfigMalformed,
-			explain: "The client treated the whole command line {command|with its arguments} as the name of a program, because command and arguments are in one string.",
+			explain: "The client treated the whole command line {command|with its arguments} as the name of a program, because the command and its arguments are in one string.",
 			fix:     "Set \"command\" to the program alone, and write each argument as an element of \"args\".",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return flagInside.MatchString(command) }),
 				clue{strong, `\bspawn (?P<command>[\w./\\:-]+ [^\n|{}"]*'[^\n|{}"]*) ENOENT\b`, func(_ *exam, m *match) bool { return strings.Count(m.names["command"], "'") == 2 }},
@@ -241,7 +241,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "windows_space_quoting", category: PathNotFound,
-			explain: "A path that contains a space was split at the space: {command|its first part} is not a program. The client passed it to the shell without quotes.",
+			explain: "A path that contains a space was split at the space: {command|its first part} is not a program. The client passed the path to the shell without quotes.",
 			fix:     "Use the short form of the path (C:\\PROGRA~1\\...), or move the program to a directory without spaces in its path.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool { return splitPath.MatchString(command) }),
 				clue{strong, `(?:\b(?:ba|z|da)?sh(?:\.exe)?|bash\.exe): (?:line \d+: |\d+: )?(?P<command>Files(?: \(x86\))?[\\/][^\n:]+): (?i:no such file|command not found|not found)`, nil},
@@ -253,7 +253,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "posix_shell_on_windows", category: Crashed,
-			explain: "The command line is for a Unix shell, but it runs on Windows: cmd.exe does not know {command|its first word}.",
+			explain: "The command line is for a Unix shell, but it runs on Windows: cmd.exe does not recognize {command|its first word}.",
 			fix:     "Set variables under \"env\" in the server's entry and start the program directly, without sh, export, source or a leading NAME=value.",
 			clues: append(cannotFind(certain, func(x *exam, command string) bool {
 				return slices.Contains([]string{"export", "source", ".", "true", "cp", "rm", "mv", "chmod", "cat", "sed", "touch"}, command) && !strings.Contains(x.text, "bash:") && (x.windows() || strings.Contains(x.text, "recognized")) ||
@@ -266,10 +266,10 @@ func spawnCauses() []cause {
 		{
 			name: "windows_cmd_shim", category: CommandNotFound,
 			explain: "On Windows, {command|npx} is a script ({command|npx}.cmd). The client cannot start it without cmd.exe.",
-			fix:     "Start it with cmd.exe: `cmd /c {line|npx ...}`",
+			fix:     "Start {command|npx} with cmd.exe: `cmd /c {line|npx ...}`",
 			instead: []advice{{when: func(_ *exam, m *match) bool { return strings.Contains(m.said, "ENOENT") },
-				explain: "On Windows, {command|npx} is a script ({command|npx}.cmd), which the client cannot start without cmd.exe; or it is not installed.",
-				fix:     "If `{$which}` does not find it, {$install}, then restart the client. If it does, start it with cmd.exe: `cmd /c {line|npx ...}`"}},
+				explain: "Either {command|npx} is not installed, or the client cannot start it: on Windows, it is a script ({command|npx}.cmd) that requires cmd.exe.",
+				fix:     "If `{$which}` does not find it, {$install}, then restart the client. If the program is found, start it with cmd.exe: `cmd /c {line|npx ...}`"}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? EINVAL\b`, nil},
 				{likely, `\bspawn(?:Sync)?(?: (?P<command>[^"'|\n]+?))? UNKNOWN\b`, nil},
@@ -283,7 +283,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "windows_dotted_script_name", category: CommandNotFound,
-			explain: "uv installed the package, but on Windows it cannot start {command|a script} because its name contains dots: Windows reads the part after the last dot as the file type.",
+			explain: "uv installed the package, but on Windows it cannot start {command|a script} because the script's name contains dots: Windows reads the part after the last dot as the file type.",
 			fix:     "Add .exe to the program's name: `uvx --from {pinned|PACKAGE} {package|PACKAGE}.exe`",
 			clues: []clue{{certain, "Failed to spawn: `(?P<command>[\\w-]+(?:\\.[\\w-]+)+(?:@[\\w.]+)?)`[^\\n]*\\s+[^\\n]{0,120}program not found", func(_ *exam, m *match) bool {
 				return !strings.HasSuffix(m.names["command"], ".exe") && noScript(nil, m)
@@ -302,7 +302,7 @@ func spawnCauses() []cause {
 		},
 		{
 			name: "musl_vs_glibc", category: RuntimeTooOld,
-			explain: "The server's binary exists but cannot be started: it was built for a different C library (glibc on Alpine/musl, or the reverse).",
+			explain: "The server's binary exists but cannot be started: it was built for a different C library (glibc on Alpine/musl, or vice versa).",
 			fix:     "Use an image with glibc (debian, or -slim instead of -alpine), or install the build for musl.",
 			clues: append(cannotFind(certain, func(_ *exam, command string) bool { return platformBin.MatchString(command) }),
 				clue{certain, `version ['` + "`" + `](?P<version>GLIBC(?:XX)?_[\d.]+)['’] not found`, nil},
@@ -352,7 +352,7 @@ func spawnCauses() []cause {
 		{
 			name: "runtime_not_installed", category: CommandNotFound,
 			explain: "{command|The program} was not found on the client's PATH: it is not installed, or it is in a different directory.",
-			fix:     "Install it, or use its absolute path as the command. To find the path, run in a terminal: `{$which}`",
+			fix:     "Install the program, or use its absolute path as the command. To find the path, run in a terminal: `{$which}`",
 			clues: []clue{
 				{certain, `Failed to spawn process: No such file or directory`, nil},
 				{strong, `(?i)` + apart + `(?P<command>node(?:\.js)?|uv|python|docker|bun|java) (?:is|must be|needs to be) (?:not installed|installed first|required but not)`, nil},
@@ -379,11 +379,11 @@ func spawnCauses() []cause {
 		{
 			name: "command_path_missing", category: CommandNotFound,
 			explain: "The program {command|at the configured path} does not exist.",
-			fix:     "Build or install the server if that has not been done, then correct the path in \"command\".",
+			fix:     "Build or install the server if necessary, then correct the path in \"command\".",
 			instead: []advice{{when: func(x *exam, m *match) bool {
 				return x.Spawn.Of == "interpreter" || strings.Contains(m.said, "bad interpreter")
 			},
-				explain: "The first line of the script names an interpreter that does not exist: {command|its path is wrong}.",
+				explain: "The first line of the script specifies an interpreter that does not exist: {command|its path is wrong}.",
 				fix:     "Correct the first line of the script, or use an installed interpreter such as {$python} or node as the command, with the script as its first argument."}},
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return isPath(command) && !strings.HasSuffix(command, ".exe.") && !platformBin.MatchString(command) && program(command) != "cmd"
@@ -392,7 +392,7 @@ func spawnCauses() []cause {
 		{
 			name: "wrong_command_name", category: CommandNotFound,
 			explain: "The program {command|that is configured} is not on the PATH that the client provides.",
-			fix:     "Check the program's name in the server's documentation. If it is installed, use its absolute path as the command. To find it: `{$which}`",
+			fix:     "Check the program's name in the server's documentation. If the program is installed, use its absolute path as the command. To find it: `{$which}`",
 			clues: cannotFind(likely, func(x *exam, command string) bool {
 				return !isPath(command) && !isRunner(x, command) && program(command) != "cmd" && !strings.Contains(command, " ")
 			}),
@@ -400,11 +400,11 @@ func spawnCauses() []cause {
 		{
 			name: "missing_exec_bit", category: PermissionDenied,
 			explain: "{command|The program} exists but cannot be started: the file is not marked as executable.",
-			fix:     "Start it with its interpreter (`node FILE`, `python3 FILE`), or have the user mark it as executable if they trust it.",
+			fix:     "Start the file with its interpreter (`node FILE`, `python3 FILE`), or have the user mark it as executable if they trust it.",
 			command: "chmod +x {command|FILE}",
 			instead: []advice{{when: onWindows,
-				explain: "Windows blocked {command|the program}: it is not an executable, its permissions do not allow it, or antivirus software blocks it.",
-				fix:     "Start it with its interpreter (`node FILE`, `python FILE`), and check in Windows Security whether it was blocked."}},
+				explain: "Windows blocked {command|the program}: the file is not executable, its permissions do not allow execution, or antivirus software blocks it.",
+				fix:     "Start the file with its interpreter (`node FILE`, `python FILE`), and check whether Windows Security blocked the file."}},
 			clues: []clue{
 				{certain, `\bspawn(?:Sync)? (?P<command>[^"'|\n]+?) EACCES\b`, nil},
 				{certain, `fork/exec (?P<command>[^\n]+?): permission denied`, nil},

@@ -70,7 +70,7 @@ var brokenAddresses = []brokenSetup{
 				http.Redirect(w, r, b.web.http.url(), http.StatusTemporaryRedirect)
 			}))
 		},
-		told: "If the server's documentation names the new address",
+		told: "If the server's documentation confirms the new address",
 	},
 	{
 		name: "slash-redirect", cause: "transport_mismatch/trailing_slash_redirect", cope: true,

@@ -54,7 +54,7 @@ var brokenServers = []brokenSetup{
 			b.onPath("node", b.node())
 			b.command("node", "--max-old-space-size=8", b.file("project/server.mjs", "const all = [];\nfor (;;) all.push(new Array(1000).fill(Math.random()));\n"))
 		},
-		told: "Give Node more memory",
+		told: "To give Node more memory",
 	},
 	{
 		name: "hangs-at-initialize", cause: "timeout/no_answer",
