@@ -173,7 +173,7 @@ func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) erro
 				question = "Connect to it?"
 			}
 			if !ask(cmd, question) {
-				return errors.New("it belongs to the project, and you did not confirm that it may run")
+				return errors.New("it is defined by the project, and you did not allow it to run")
 			}
 		case len(s.Sends()) > 0:
 			return s.NotAgreed()

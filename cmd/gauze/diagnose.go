@@ -216,7 +216,7 @@ func diagnoseBatch(in io.Reader, out io.Writer) error {
 	})
 	switch {
 	case writing != nil:
-		return fmt.Errorf("cannot write the answers: %w", writing)
+		return fmt.Errorf("cannot write the results: %w", writing)
 	case reading != nil:
 		return fmt.Errorf("cannot read the batch: %w", reading)
 	case broken:

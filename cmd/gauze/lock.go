@@ -39,7 +39,7 @@ func lockCommand() *cobra.Command {
 		Short: "Record what servers are like now",
 		Long: "Test the servers and record them in a lock file: the command, the version that ran, the\n" +
 			"names of variables, and a hash of every tool's definition. Values of variables, headers\n" +
-			"and queries are recorded as hashes under a key of your own, so the file can be shared.\n" +
+			"and queries are recorded as keyed hashes (the key stays with you), so the file can be shared.\n" +
 			"gauze verify compares servers with the file; gauze restore restores their entries.\n\n" +
 			"Servers that belong to the project are started only if you name them as CLIENT/NAME.",
 		Example: "gauze lock\ngauze lock github notes --file team.lock.json",

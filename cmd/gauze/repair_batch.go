@@ -208,16 +208,16 @@ func repairBatch(in io.Reader, out io.Writer, tier repair.Tier) error {
 			broken++
 		}
 		if _, err := w.Write(r.line); err != nil {
-			return fmt.Errorf("cannot write the answers: %w", err)
+			return fmt.Errorf("cannot write the results: %w", err)
 		}
 		if len(pending) == 0 { // answer a client that sends line by line immediately
 			if err := w.Flush(); err != nil {
-				return fmt.Errorf("cannot write the answers: %w", err)
+				return fmt.Errorf("cannot write the results: %w", err)
 			}
 		}
 	}
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("cannot write the answers: %w", err)
+		return fmt.Errorf("cannot write the results: %w", err)
 	}
 	if reading != nil {
 		return fmt.Errorf("cannot read the batch: %w", reading)

@@ -90,7 +90,7 @@ func (f *searchFlags) check(args []string) error {
 	case strings.TrimSpace(words) == "":
 		return errors.New("missing WORDS, as in: gauze search airtable")
 	case redact.Text(words) != words:
-		return errors.New("the words look like a secret key; they were not sent")
+		return errors.New("the query appears to contain a secret, so it was not sent")
 	case f.limit < 1 || f.limit > 100:
 		return fmt.Errorf("invalid --limit %d: must be between 1 and 100", f.limit)
 	}

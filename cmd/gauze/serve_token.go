@@ -142,7 +142,7 @@ func keptTokens() (t ownTokens, err error) {
 	}
 	err = createToken(t.file)
 	if t.new = err == nil; err != nil && !errors.Is(err, fs.ErrExist) {
-		return t, fmt.Errorf("cannot create a token: %w; choose one with --token-env or --token-file", err)
+		return t, fmt.Errorf("cannot create a token: %w; provide your own with --token-env or --token-file", err)
 	}
 	t.all, err = readTokens(t.file)
 	return t, err

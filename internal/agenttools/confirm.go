@@ -196,7 +196,7 @@ func (c *call) resume(consent string) (a *pending, said *mcp.ElicitResult, err e
 	}
 	switch {
 	case c.askMode() != cannotAsk:
-		return nil, nil, failure("consent is not accepted here: this client asks the user directly", "call %s again without consent", c.tool)
+		return nil, nil, failure("the `consent` argument is not accepted: this client asks the user directly", "call %s again without consent", c.tool)
 	case !c.service.AllowWrites:
 		return nil, nil, failure("consent is not accepted here: the user did not start gauze mcp with --allow-writes", "call %s again without consent and give the user the command in the result", c.tool)
 	}

@@ -255,7 +255,7 @@ func (d *issueFinder) extra(v violation, keys []string) {
 		if meant := d.schema.meantBy(v.path, object, key); meant != "" {
 			fix = "rename it to " + field([]string{meant}) + " if that is what you mean"
 		}
-		f := d.note(at, groupExtra, "the tool does not have this key", fix)
+		f := d.note(at, groupExtra, "the tool does not accept this key", fix)
 		f.expected, f.need = expected, ""
 	}
 }

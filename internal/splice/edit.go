@@ -326,7 +326,7 @@ func (e *editor) update(at *place, want any) string {
 			}
 			return ""
 		}
-		return "the top level of the file is a map"
+		return "the top level of the file must be a map"
 	}
 	if n.containsAliased() {
 		return "aliases refer to a value inside it"
@@ -336,7 +336,7 @@ func (e *editor) update(at *place, want any) string {
 		return "a table cannot become a value of a different type here"
 	}
 	if n.scattered && at.parent == nil {
-		return "the top level of the file is a map"
+		return "the top level of the file must be a map"
 	}
 	if n.scattered {
 		return e.remove(at.parent, at.holder, []int{at.index})

@@ -53,7 +53,7 @@ func readYAML(text string) *node {
 		if r.marker("---") {
 			r.fail("the file contains several documents", "edit it by hand")
 		}
-		r.fail("this line does not continue what is above it", "check its indentation")
+		r.fail("unexpected content: this line does not belong to the block above it", "check its indentation")
 	}
 	return n
 }

@@ -201,7 +201,7 @@ func envelopeKey(key []byte) (int, error) {
 		}
 		for _, known := range envelopeKeys {
 			if strings.EqualFold(name, known) {
-				return -1, fmt.Errorf("key %q is written with escapes", known)
+				return -1, fmt.Errorf("key %q must not contain escape sequences", known)
 			}
 		}
 		return -1, nil
