@@ -20,7 +20,7 @@ func clientFlag(cmd *cobra.Command, clients *[]string) {
 
 // gauzeFlag adds --gauze, the path of our own binary in the entries of wrapped servers.
 func gauzeFlag(cmd *cobra.Command, path *string) {
-	cmd.Flags().StringVar(path, "gauze", "", "`path` of gauze to write to the files (default: $GAUZE_BIN, or this binary)")
+	cmd.Flags().StringVar(path, "gauze", "", "`path` of the gauze binary to write to the files (default: $GAUZE_BIN, or this binary)")
 }
 
 // ourProgram returns the path at which clients find gauze. It refuses a temporary one: when that is

@@ -211,7 +211,7 @@ const account = `{"type":"object","properties":{
 func TestEveryIssueIsComplete(t *testing.T) {
 	m, data := explain(t, account, `{"login":"X","mail":"none","age":12,"labels":[],"rows":[{"id":0,"text":""}],"limit":"hot","share":33}`)
 	for _, words := range []string{
-		"8 of 8 arguments need a change",
+		"8 of 8 arguments must be changed",
 		`received "X" (string); expected string of 3..20 characters`, `received "none" (string)`, "received 12 (integer); expected integer 18..120 (required)",
 		`role - missing; expected one of "owner", "editor", "reader" (required)`, "received [] (array); expected array of 1..5 unique items", "array of 10..100 items",
 		`received "hot" (string); expected number above -1.5, up to 1000 (optional)`, "And ",

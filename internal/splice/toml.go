@@ -408,7 +408,7 @@ func (r *tomlReader) escape(out []byte, long bool) []byte {
 	if digits > 0 && r.p+1+digits <= len(r.text) {
 		v, ok := hexRune(r.text[r.p+1 : r.p+1+digits])
 		if !ok || !utf8.ValidRune(v) {
-			r.fail("this escape is not a character", fmt.Sprintf(`write \%c and %d hexadecimal digits`, c, digits))
+			r.fail("this escape is not a valid character", fmt.Sprintf(`write \%c and %d hexadecimal digits`, c, digits))
 		}
 		r.p += 1 + digits
 		return utf8.AppendRune(out, v)
