@@ -91,7 +91,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 
 func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 	if len(drifts) == 0 {
-		return fmt.Sprintf("%s %s as recorded in %s.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
+		return fmt.Sprintf("%s Compared %s with %s: no differences.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
 	}
 	var b strings.Builder
 	for _, k := range kinds {
