@@ -154,7 +154,7 @@ func (f *addFlags) ambiguous(ctx context.Context, fl *fleet.Fleet) error {
 			known += line
 		}
 	}
-	return fmt.Errorf("package %q has no registry prefix (pypi: or npm:); use:\n%s", f.Package, cmp.Or(known, both))
+	return fmt.Errorf("package %q is given without its registry (PyPI or npm); use:\n%s", f.Package, cmp.Or(known, both))
 }
 
 // secrets returns the values that were given for the server.

@@ -326,7 +326,7 @@ func unknownTool(called string, tools []string, times int, rejected bool) Messag
 	p := page{left: maxText}
 	switch {
 	case times >= 3:
-		p.add(fmt.Sprintf("%s This tool was called %d times: stop calling it. Use one of the tools below, or tell the user.", summary, times))
+		p.add(fmt.Sprintf("%s This tool was called %d times: stop repeating the call. Use one of the tools below, or tell the user.", summary, times))
 	case times == 2:
 		p.add(summary + " This is the same mistake as before.")
 	default:

@@ -88,7 +88,7 @@ func TestExplainKeywords(t *testing.T) {
 		{"maxContains of two", one(`{"type":"array","contains":{"type":"integer"},"maxContains":2}`), `{"x":[1,2,3]}`, "x", []string{"at most 2"}, `{"x":[1,2]}`},
 		{"prefixItems", one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer","minimum":3}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"integer from 3"}, `{"x":["a",3]}`},
 		{"items false", one(`{"type":"array","prefixItems":[{"type":"string"}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"remove it"}, `{"x":["a"]}`},
-		{"tuple of draft 7", one(`{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`), `{"x":["a",1,2]}`, "x", []string{"remove the last 1 item"}, `{"x":["a",1]}`},
+		{"tuple of draft 7", one(`{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`), `{"x":["a",1,2]}`, "x", []string{"remove the last item"}, `{"x":["a",1]}`},
 		{"required", one(`{"type":"string"}`), `{}`, "x", []string{"missing", "(required)"}, `{"x":"<x>"}`},
 		{"required, misspelled", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, `{"qurey":"a"}`, "query", []string{"rename qurey to query"}, `{"query":"a"}`},
 		{"required, nested", one(`{"type":"object","properties":{"y":{"type":"integer","minimum":2}},"required":["y"]}`), `{"x":{}}`, "x.y", []string{"missing", "integer from 2"}, `{"x":{"y":2}}`},
