@@ -38,9 +38,9 @@ func addCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add [flags] NAME PACKAGE-or-URL [-- ARGS...] | NAME -- COMMAND [ARGS...]",
 		Short: "Test an MCP server and add it to clients",
-		Long: "Test a server and, if it works, add it to the configuration files of clients, each in the\n" +
-			"client's own format, wrapped in gauze run and with any fix that made it work. If it\n" +
-			"does not work, explain why and write nothing.\n\n" +
+		Long: "Test a server and, if it works, add it to clients' configuration files, in each client's\n" +
+			"own format, wrapped in gauze run and with any fix that made it work. If the server does\n" +
+			"not work, explain why and write nothing.\n\n" +
 			"A package is npm:NAME, pypi:NAME, oci:IMAGE or @scope/name, optionally with @VERSION.\n" +
 			"With --env NAME, the file refers to the variable and does not contain its value.\n\n" +
 			"Exit status: 0 if the server was added, 1 if it does not work or the change was not\n" +
@@ -53,10 +53,10 @@ func addCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.Clients, "client", nil, "`ids` of the clients to add it to, separated by commas (default: the only client in use; see gauze list --clients)")
-	flags.StringArrayVar(&f.Env, "env", nil, "environment `variable` for the server, as NAME=VALUE, or NAME to refer to one that is set (repeatable)")
-	flags.StringArrayVar(&f.Header, "header", nil, "`header` for every request to the URL, as 'Name: value'; ${NAME} refers to a variable (repeatable)")
-	flags.StringVar(&f.scope, "scope", "user", "`scope` of the entry: user, or project for everyone who works in this directory")
+	flags.StringSliceVar(&f.Clients, "client", nil, "`ids` of the clients to add the server to, separated by commas (default: the only client in use; see gauze list --clients)")
+	flags.StringArrayVar(&f.Env, "env", nil, "environment `variable` for the server, as NAME=VALUE, or NAME to refer to a variable that is already set (repeatable)")
+	flags.StringArrayVar(&f.Header, "header", nil, "`header` for every request to the URL, as 'Name: value'; ${NAME} refers to an environment variable (repeatable)")
+	flags.StringVar(&f.scope, "scope", "user", "`scope` of the entry: user (only you) or project (everyone who works in this directory)")
 	flags.BoolVar(&f.noWrap, "no-wrap", false, "do not wrap the server in gauze run")
 	flags.BoolVar(&f.Untried, "no-test", false, "add the server without testing it")
 	flags.BoolVar(&f.Replace, "replace", false, "replace an entry with the same name")
@@ -130,7 +130,7 @@ func (f *addFlags) remedy(r doctor.Report) string {
 			return "To set the variable, add:\n\n    --env " + name + "=VALUE"
 		}
 	}
-	return "To add it anyway, use --no-test"
+	return "To add the server anyway, use --no-test"
 }
 
 var upperName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
@@ -154,7 +154,7 @@ func (f *addFlags) ambiguous(ctx context.Context, fl *fleet.Fleet) error {
 			known += line
 		}
 	}
-	return fmt.Errorf("package %q does not name its registry (PyPI or npm); use:\n%s", f.Package, cmp.Or(known, both))
+	return fmt.Errorf("package %q is given without its registry (PyPI or npm); use:\n%s", f.Package, cmp.Or(known, both))
 }
 
 // secrets returns the values that were given for the server.

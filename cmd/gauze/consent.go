@@ -30,7 +30,7 @@ type consentFlags struct {
 func (f *consentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show the diff and change nothing")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation; skips changes that must be reviewed, such as those to a project's files")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation, but skip changes that must be reviewed, such as those to a project's files")
 	flags.StringVar(&f.consent, "consent", "", "make exactly the change that was shown with this `hash`")
 }
 
@@ -87,7 +87,7 @@ func (f *consentFlags) settle(cmd *cobra.Command, fl *fleet.Fleet, plan fleet.Pl
 	}
 	if !rest.Empty() {
 		io.WriteString(out, "\n"+showPatch(rest.Diff(), p))
-		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s not changed: --yes does not cover this. Review the diff above, then run:\n\n    %s\n",
+		fmt.Fprintf(cmd.ErrOrStderr(), "\ngauze %s: %s not changed: --yes does not cover this change. Review the diff above, then run:\n\n    %s\n",
 			cmd.Name(), notChanged(rest), f.repeat(cmd, rest))
 		return exitStatus(1)
 	}
@@ -173,12 +173,12 @@ func confirmProject(cmd *cobra.Command, named []string) func(*fleet.Server) erro
 				question = "Connect to it?"
 			}
 			if !ask(cmd, question) {
-				return errors.New("it is defined by the project, and you did not allow it to run")
+				return errors.New("it belongs to the project, and you did not allow it to run")
 			}
 		case len(s.Sends()) > 0:
 			return s.NotAgreed()
 		case s.HasTwin():
-			return errors.New("it belongs to the project, and one of your own servers has the same name: run this in a terminal, where gauze can ask which one you mean")
+			return errors.New("it belongs to the project, and one of your own servers has the same name: run this in a terminal, so that gauze can ask which one you mean")
 		}
 		agreed[entry] = true
 		return nil

@@ -13,9 +13,10 @@ func demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Watch gauze heal a server that breaks",
-		Long: "Break a server that is built into gauze and watch it recover: killed during a call,\n" +
-			"killed before it reads a call, hung, slow, noisy. At the end, the responses are compared\n" +
-			"with what the server really did. The exit status is not 0 if they do not match.",
+		Long: "Break a built-in server and watch gauze recover it: the server is killed during a call,\n" +
+			"is killed before it reads a call, hangs, is slow, and prints noise. At the end, gauze\n" +
+			"compares the responses with what the server really did. The exit status is not 0 if they\n" +
+			"differ.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			color := term.IsTerminal(os.Stdout.Fd()) && os.Getenv("NO_COLOR") == ""

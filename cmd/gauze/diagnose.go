@@ -28,10 +28,10 @@ func diagnoseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diagnose [FILE] [-- COMMAND...]",
 		Short: "Find out from a log why an MCP server failed",
-		Long: "Read a client's log, or the stderr of a server, and report the cause of the failure, the\n" +
+		Long: "Read a client's log, or a server's stderr, and report the cause of the failure, the\n" +
 			"evidence for it, and what to do. The log is read from FILE or stdin. COMMAND, the\n" +
-			"server's command or URL, makes the diagnosis more reliable. Nothing is started and no\n" +
-			"network is used.\n\n" +
+			"server's command or URL, makes the diagnosis more reliable. gauze starts nothing and\n" +
+			"does not use the network.\n\n" +
 			"Exit status: 0 if a cause was found, 1 if not, 2 for invalid usage.",
 		Example: "gauze diagnose mcp-server-fetch.log -- uvx mcp-server-fetch\n" +
 			"some-client 2>&1 | gauze diagnose",
@@ -45,7 +45,7 @@ func diagnoseCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.command, "command", "", "`command` line of the server as one string, or its URL")
+	flags.StringVar(&f.command, "command", "", "`command` line of the server, as one string, or its URL")
 	flags.StringVar(&f.batch, "batch", "", "`file` of reports, one JSON object per line (id, command, evidence); - for stdin")
 	flags.BoolVar(&f.json, "json", false, "print the diagnosis as JSON")
 	forHarness(flags, "batch")

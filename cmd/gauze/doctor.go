@@ -28,7 +28,7 @@ type doctorFlags struct {
 	ask     func(*fleet.Server) error // asks before a server of the project is run
 }
 
-const timeoutUsage = "`time` a server has to respond (default: 10s, 60s with npx, uvx and docker, and longer while it makes progress)"
+const timeoutUsage = "`time` to wait for a server to respond (default: 10s; 60s with npx, uvx and docker; longer while the server makes progress)"
 
 // doctorCommand returns gauze doctor, which checks the servers of all clients, or some of them.
 func doctorCommand() *cobra.Command {
@@ -37,9 +37,9 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor [flags] [SERVER...]",
 		Short: "Check the MCP servers of all clients, and heal them",
 		Long: "Check the configuration files of all MCP clients, test every server in them, and report\n" +
-			"for each server whether it works, or why not and what to do. SERVER is a name as in\n" +
+			"whether each server works or, if not, why and what to do. SERVER is a name as in\n" +
 			"gauze list, CLIENT/NAME, a command line in quotes, or a URL. Servers that belong to the\n" +
-			"project are started only if you name them as CLIENT/NAME.\n\n" +
+			"project are started only if you specify them as CLIENT/NAME.\n\n" +
 			"With --heal, gauze tries fixes that only change how the same server is started or\n" +
 			"reached. It installs and writes nothing. With --fix, it also repairs the entries and\n" +
 			"saves the fixes that helped, after you confirm the diff.\n\n" +
@@ -54,7 +54,7 @@ func doctorCommand() *cobra.Command {
 	flags.DurationVar(&f.timeout, "timeout", 0, timeoutUsage)
 	flags.BoolVar(&f.heal, "heal", false, "try fixes that only change how the same server is started or reached")
 	flags.BoolVar(&f.fix, "fix", false, "repair entries, and save the fixes that helped")
-	flags.BoolVar(&f.static, "static", false, "check the files only; start and connect to nothing")
+	flags.BoolVar(&f.static, "static", false, "check only the files; do not start or connect to any server")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	f.consentFlags.add(cmd)
 	return cmd
@@ -68,7 +68,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	case f.timeout < 0:
 		return fmt.Errorf("invalid --timeout %v: must be a duration above zero, such as 30s", f.timeout)
 	case len(specs) > 0 && (len(names) > 0 || len(f.clients) > 0 || f.fix || f.static):
-		return errors.New("command lines and URLs cannot be combined with names of servers, --client, --fix or --static")
+		return errors.New("command lines and URLs cannot be combined with server names, --client, --fix or --static")
 	case !f.fix && (f.dryRun || f.yes || f.consent != ""):
 		return errors.New("--dry-run, --yes and --consent require --fix")
 	}

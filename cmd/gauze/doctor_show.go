@@ -73,7 +73,7 @@ func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) s
 	case v.Next == "" || now.fix && (v.Action == fleet.Heal || v.Action == fleet.Repair):
 		return ""
 	case v.Action == fleet.Try && slices.Contains(now.names, server):
-		return margin[1:] + "by hand: run this command in a terminal, where gauze can ask you\n"
+		return margin[1:] + "by hand: run this command in a terminal, so that gauze can ask you\n"
 	case v.Action == fleet.ByHand:
 		step := fault.Steps(v.Next)[0]
 		text := margin[1:] + foldAfter("by hand: "+step.Text, margin) + "\n"

@@ -19,7 +19,7 @@ import (
 var groups = []*cobra.Group{
 	{ID: "run", Title: "Run servers"},
 	{ID: "fix", Title: "Find and fix what is broken"},
-	{ID: "trust", Title: "Notice changes"},
+	{ID: "trust", Title: "Detect changes"},
 	{ID: "learn", Title: "Learn more"},
 }
 
@@ -150,8 +150,8 @@ func usage(cmd *cobra.Command, err error) error {
 	return &usageError{err, cmd}
 }
 
-// misspelt adds the most similar flag to an error about an unknown flag.
-func misspelt(cmd *cobra.Command, err error) error {
+// mistyped adds the most similar flag to an error about an unknown flag.
+func mistyped(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		var names []string

@@ -34,7 +34,7 @@ func listCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	clientFlag(cmd, &f.clients)
-	cmd.Flags().BoolVar(&f.known, "clients", false, "list the supported clients, whether they are in use here, and their files")
+	cmd.Flags().BoolVar(&f.known, "clients", false, "list the supported clients and their files, and show which clients are in use")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
@@ -155,7 +155,7 @@ func showList(fl *fleet.Fleet, view *fleet.View, clients []*clientconfig.Client,
 	case len(view.Servers) > 0:
 		fmt.Fprintf(&b, "\n%s in %s. To test them:\n\n    gauze doctor\n", plaintext.Count(len(view.Servers), "server"), plaintext.Count(view.Files(), "file"))
 	case len(view.Problems) > 0:
-		b.WriteString("\nNo server could be read. To see what is wrong:\n\n    gauze doctor --static\n")
+		b.WriteString("\nNo server entry could be read. To see what is wrong:\n\n    gauze doctor --static\n")
 	default:
 		b.WriteString(showNone(fl, view, clients))
 	}

@@ -36,12 +36,12 @@ func lockCommand() *cobra.Command {
 	f := &lockFlags{}
 	cmd := &cobra.Command{
 		Use:   "lock [flags] [SERVER...]",
-		Short: "Record what servers are like now",
-		Long: "Test the servers and record them in a lock file: the command, the version that ran, the\n" +
-			"names of variables, and a hash of every tool's definition. Values of variables, headers\n" +
-			"and queries are recorded as keyed hashes (the key stays with you), so the file can be shared.\n" +
+		Short: "Record the current state of servers",
+		Long: "Test the servers and record them in a lock file: each server's command, the version that\n" +
+			"ran, its variable names, and a hash of every tool definition. The values of variables,\n" +
+			"headers and queries are recorded only as keyed hashes, so the file can be shared.\n" +
 			"gauze verify compares servers with the file; gauze restore restores their entries.\n\n" +
-			"Servers that belong to the project are started only if you name them as CLIENT/NAME.",
+			"Servers that belong to the project are started only if you specify them as CLIENT/NAME.",
 		Example: "gauze lock\ngauze lock github notes --file team.lock.json",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },

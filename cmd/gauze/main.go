@@ -50,7 +50,7 @@ func commands() *cobra.Command {
 	root := &cobra.Command{
 		Use: "gauze",
 		Long: "Gauze keeps MCP servers working. Put `gauze run --` before a server's command in your\n" +
-			"client's configuration, and its session survives crashes, hangs and invalid calls.",
+			"client's configuration, and the session survives crashes, hangs and invalid calls.",
 		SilenceUsage: true, SilenceErrors: true,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,7 +66,7 @@ func commands() *cobra.Command {
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.AddGroup(groups...)
 	root.SetHelpFunc(help)
-	root.SetFlagErrorFunc(misspelt)
+	root.SetFlagErrorFunc(mistyped)
 	root.SetHelpCommandGroupID("learn")
 	root.SetCompletionCommandGroupID("learn")
 	root.AddCommand(grouped("run", runCommand(), serveCommand(), wrapCommand(), unwrapCommand(), mcpCommand())...)

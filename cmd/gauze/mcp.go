@@ -30,10 +30,10 @@ func mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve gauze's own tools to agents, over MCP",
-		Long: "Serve MCP on stdin and stdout, for the client of an agent. Before gauze writes a file or\n" +
-			"runs a new command, the user must confirm exactly what is shown, if the client can ask\n" +
-			"them. If it cannot, the agent receives the command for the user to run. With\n" +
-			"--allow-writes the agent may confirm in the user's place, by repeating its call with\n" +
+		Long: "Serve MCP on stdin and stdout, for an agent's client. Before gauze writes a file or runs\n" +
+			"a new command, the client asks the user to confirm the exact diff or command. If the\n" +
+			"client cannot ask, the agent receives a command for the user to run. With\n" +
+			"--allow-writes, the agent may confirm in the user's place, by repeating its call with\n" +
 			"the token that it received.",
 		Example: "gauze mcp\n" +
 			"claude mcp add gauze -- gauze mcp",
@@ -43,7 +43,7 @@ func mcpCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.allowWrites, "allow-writes", false, "let the agent confirm diffs and commands in your place if the client cannot ask you")
 	flags.BoolVar(&f.online, "online", false, "let the agent search the public registry")
-	flags.StringVar(&f.project, "project", "", "`directory` of the project whose files are also read (default: the working directory)")
+	flags.StringVar(&f.project, "project", "", "`directory` of a project whose configuration files are also read (default: the working directory)")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func (f *mcpFlags) fleet() (*fleet.Fleet, error) {
 			return nil, err
 		}
 		if info, err := os.Stat(all.Home.Project); err != nil || !info.IsDir() {
-			return nil, errors.New("invalid --project: no directory " + all.Home.Project)
+			return nil, errors.New("invalid --project: " + all.Home.Project + " is not a directory")
 		}
 	}
 	all.Registry = registry.Source{URL: os.Getenv("GAUZE_REGISTRY"), Online: f.online}

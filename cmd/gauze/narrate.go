@@ -110,13 +110,13 @@ func lineFor(e event.Event) string {
 		}
 		return fmt.Sprintf("the server exited after %v: %s", took, e.Detail)
 	case event.Restored:
-		return fmt.Sprintf("the server is back, session restored (generation %d, %v)", e.Generation, took)
+		return fmt.Sprintf("the server is running again, session restored (generation %d, %v)", e.Generation, took)
 	case event.Waiting:
 		return fmt.Sprintf("next attempt in %v", took)
 	case event.Opened:
 		return fmt.Sprintf("too many restarts (%s); next attempt in %v", e.Detail, took)
 	case event.Hung:
-		return "replacing the server, which hangs: " + e.Detail
+		return "replacing the hung server: " + e.Detail
 	case event.Replayed:
 		return fmt.Sprintf("replayed %s (%s)", what, e.Detail)
 	case event.Treating:
@@ -126,9 +126,9 @@ func lineFor(e event.Event) string {
 	case event.Repaired:
 		return fmt.Sprintf("repaired %s: %s", what, e.Detail)
 	case event.Explained:
-		return fmt.Sprintf("the server rejected %s; added what to change (gauze explain %s)", what, e.Code)
+		return fmt.Sprintf("the server rejected %s; told the model what to change (gauze explain %s)", what, e.Code)
 	case event.Unverified:
-		return fmt.Sprintf("sent a call of %s unchecked: %s", e.Tool, e.Detail)
+		return fmt.Sprintf("sent a call to %s without checking its arguments: %s", e.Tool, e.Detail)
 	case event.Unknown, event.TimedOut, event.Failed, event.Quarantined:
 		return fmt.Sprintf("answered %s with %s (gauze explain %s)", what, e.Code, e.Code)
 	}

@@ -15,13 +15,13 @@ func removeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "remove [flags] SERVER...",
 		Short:   "Remove servers from clients",
-		Long:    "Remove servers from the configuration files of clients. SERVER is CLIENT/NAME, or a name, which removes\nthe server from every client that has it. gauze shows the diff first; gauze undo restores the files.",
+		Long:    "Remove servers from client configuration files. SERVER is CLIENT/NAME, or just NAME to\nremove the server from every client that has it. gauze shows the diff first; gauze undo\nrestores the files.",
 		Example: "gauze remove cursor/notes\ngauze remove notes --client cursor,codex",
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usage(cmd, errors.New("missing SERVER: a name as in gauze list"))
+			return usage(cmd, errors.New("missing SERVER: pass a name as in gauze list"))
 		}
 		if err := consent.check(); err != nil {
 			return err

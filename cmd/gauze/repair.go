@@ -30,8 +30,8 @@ func repairCommand() *cobra.Command {
 		Use:   "repair --schema FILE [--tool NAME] [ARGS]",
 		Short: "Validate and repair the arguments of a tool call",
 		Long: "Check ARGS, the arguments of a tool call as a model wrote them, against the\n" +
-			"tool's input schema. Repairs what can be repaired without changing its meaning,\n" +
-			"and shows each change. Explains the rest as the model would read it.\n\n" +
+			"tool's input schema. Repair what can be repaired without changing its meaning,\n" +
+			"and show each change. Explain the rest in the words that the model would read.\n\n" +
 			"FILE is a JSON Schema, a tool with its inputSchema, or the response to\n" +
 			"tools/list; - is stdin. Without ARGS, the arguments are read from stdin.",
 		Example: "gauze repair --schema tools.json --tool get_weather '{\"days\": \"5\"}'\n" +
@@ -40,10 +40,10 @@ func repairCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.schema, "schema", "", "`file` with the schema, the tool or the tools; - for stdin")
+	flags.StringVar(&f.schema, "schema", "", "`file` with a schema, a tool or a list of tools; - for stdin")
 	flags.StringVar(&f.tool, "tool", "", "`name` of the tool that the model called")
 	flags.StringVar(&f.batch, "batch", "", "file of calls, one JSON object per line: id, tool, called,\ntools, schema, args; - for stdin")
-	flags.StringVar(&f.tier, "tier", "told", "`tier` of repairs: silent (only repairs with a single reading) or told (also\n"+
+	flags.StringVar(&f.tier, "tier", "report", "`tier` of repairs: silent (only repairs with a single reading) or report (also\n"+
 		"repairs that are reported to the model). gauze run uses\nsilent for tools that are neither read-only nor idempotent")
 	flags.BoolVar(&f.json, "json", false, "print the result as JSON")
 	forHarness(flags, "batch")
@@ -76,7 +76,7 @@ func (f *repairFlags) run(cmd *cobra.Command, args []string) error {
 
 func (f *repairFlags) runBatch(cmd *cobra.Command, args []string, tier repair.Tier) error {
 	if f.schema != "" || f.tool != "" || len(args) > 0 {
-		return errors.New("cannot combine --batch with --schema, --tool or ARGS: each line has its own tool, schema and arguments")
+		return errors.New("--batch cannot be combined with --schema, --tool or ARGS: each line has its own tool, schema and arguments")
 	}
 	if f.batch == "-" {
 		return repairBatch(cmd.InOrStdin(), cmd.OutOrStdout(), tier)
@@ -96,7 +96,7 @@ func (f *repairFlags) call(stdin io.Reader, args []string) (call repairCall, sen
 	}
 	fromStdin := len(args) == 0 || args[0] == "-"
 	if fromStdin && f.schema == "-" {
-		return call, "", errors.New("stdin cannot contain both the schema and the arguments: pass the arguments as the last argument, in quotes")
+		return call, "", errors.New("stdin cannot contain both the schema and the arguments: pass the arguments on the command line, in quotes")
 	}
 	if call, err = f.readSchema(stdin); err != nil {
 		return call, "", err
@@ -188,11 +188,11 @@ func (f *repairFlags) pick(source string, call *repairCall) error {
 
 func readArguments(stdin io.Reader) (string, error) {
 	if f, ok := stdin.(*os.File); ok && term.IsTerminal(f.Fd()) {
-		return "", errors.New("missing ARGS: pass the arguments as the last argument, in quotes, or on stdin")
+		return "", errors.New("missing ARGS: pass the arguments on the command line, in quotes, or on stdin")
 	}
 	text, err := io.ReadAll(stdin)
 	if err == nil && len(bytes.TrimSpace(text)) == 0 {
-		err = errors.New("stdin is empty: pass the arguments there, or as the last argument, in quotes ('' for none)")
+		err = errors.New("stdin is empty: pass the arguments there, or on the command line, in quotes ('' for none)")
 	}
 	return string(text), err
 }
@@ -210,7 +210,7 @@ func cannotRead(err error, expected string) error {
 func notJSON(text []byte, err error) string {
 	var syntax *json.SyntaxError
 	if !errors.As(err, &syntax) {
-		return "is JSON of a different form"
+		return "is JSON, but not in the expected form"
 	}
 	before := text[:min(max(syntax.Offset-1, 0), int64(len(text)))]
 	line := bytes.Count(before, []byte("\n")) + 1
@@ -222,8 +222,8 @@ func parseTier(text string) (repair.Tier, error) {
 	switch text {
 	case "silent":
 		return repair.Silent, nil
-	case "told":
+	case "report", "told": // told is the old name
 		return repair.Told, nil
 	}
-	return repair.Off, fmt.Errorf("invalid --tier %q: must be silent or told", text)
+	return repair.Off, fmt.Errorf("invalid --tier %q: must be silent or report", text)
 }

@@ -14,9 +14,9 @@ func restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [flags] [SERVER...]",
 		Short: "Restore the entries that gauze lock recorded",
-		Long: "Restore entries that are missing or have changed since gauze lock. Existing values of\n" +
-			"variables and headers are kept; missing ones become references, because a lock file\n" +
-			"contains no values. The lock file then decides what clients run, so you must review the\n" +
+		Long: "Restore entries that are missing or have changed since gauze lock was last run. Existing\n" +
+			"values of variables and headers are kept; missing ones become references, because a lock\n" +
+			"file contains no values. The lock file decides what clients run, so you must review the\n" +
 			"diff: --yes does not cover it.",
 		Example: "gauze restore --dry-run\ngauze restore github",
 		Args:    cobra.ArbitraryArgs,

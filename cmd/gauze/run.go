@@ -30,10 +30,10 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGS...]",
 		Short: "Run an MCP server and keep it alive, over stdio",
-		Long: "Run COMMAND, an MCP server on stdio, or connect to the server at a URL, and keep it\n" +
+		Long: "Run COMMAND, an MCP server on stdio, or connect to a remote server (--url), and keep it\n" +
 			"available to the client on stdin and stdout. The client sees one session that never\n" +
 			"breaks: gauze restarts a server that exits, replaces one that hangs, reconnects,\n" +
-			"restores the session, and replays calls only where that is provably safe.",
+			"restores the session, and replays calls only when that is provably safe.",
 		Example: "  gauze run -- npx -y @modelcontextprotocol/server-everything\n" +
 			"  gauze run --timeout 5m --tool render:timeout=20m -- uvx my-server\n" +
 			"  gauze run --tool get_page:replay=safe -- node server.js\n" +
@@ -44,7 +44,7 @@ func runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
-	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what was healed")
+	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
 	rare(flags, "url", "header-env", "name", "timeout", "repair", "tool")
 	return cmd
 }

@@ -148,7 +148,7 @@ func showFound(found registry.Found, words string, offline bool, p paint) string
 	case offline && found.Kept.IsZero():
 		b.WriteString("The cache is empty. Search once without --offline.\n")
 	default:
-		fmt.Fprintf(&b, "No server found for %s. The registry searches names only; try a single word of the name.\n", redact.Quote(words))
+		fmt.Fprintf(&b, "No server found for %s. The registry searches only names; try a single word of the name.\n", redact.Quote(words))
 	}
 	if found.Trouble != nil {
 		fmt.Fprintf(&b, "The list may be incomplete: %v.\n", found.Trouble)
@@ -179,11 +179,11 @@ func showServer(b *strings.Builder, server registry.Server, p paint) {
 	for _, way := range server.Ways {
 		fmt.Fprintf(b, "    %s\n", p.in("36", addLine(server, way)))
 		if args := argumentsOf(way); args != "" {
-			fmt.Fprintf(b, "      %s\n", p.in("2", "arguments used by its publisher: "+args))
+			fmt.Fprintf(b, "      %s\n", p.in("2", "arguments that the publisher uses: "+args))
 		}
 	}
 	if len(server.Ways) == 0 {
-		b.WriteString("    gauze supports none of its packages and transports\n")
+		b.WriteString("    gauze supports none of this server's packages and transports\n")
 	}
 	b.WriteString("\n")
 }

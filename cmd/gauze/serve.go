@@ -39,14 +39,14 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [flags] -- COMMAND [ARGS...]",
 		Short: "Serve an MCP server over HTTP and keep it alive",
-		Long: "Serve COMMAND, an MCP server on stdio, or the server at a URL, over streamable HTTP\n" +
+		Long: "Serve COMMAND, an MCP server on stdio, or a remote server (--url), over streamable HTTP\n" +
 			"at http://127.0.0.1:7300/mcp. Each client session gets its own server; clients of\n" +
 			"protocol 2026-07-28, which has no sessions, share one. All are kept alive as with\n" +
 			"gauze run. GET /healthz reports that gauze is running, GET /readyz the state of the\n" +
 			"server.\n\n" +
-			"Clients must send a token. Unless you choose one, gauze creates it at the first\n" +
-			"start, shows it once as an entry for a client's configuration, and keeps it in its\n" +
-			"state directory.",
+			"Clients must send a token. Unless you choose one, gauze creates one at the first\n" +
+			"start, shows it once as an entry for a client's configuration, and keeps it in\n" +
+			"gauze's state directory.",
 		Example: "  gauze serve -- npx -y @modelcontextprotocol/server-everything\n" +
 			"  gauze serve --listen 127.0.0.1:8080 --token-env MCP_TOKEN -- uvx my-server",
 		Args: cobra.ArbitraryArgs,
@@ -55,18 +55,18 @@ func serveCommand() *cobra.Command {
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "`address` to listen on; requires --token-env or --token-file unless it is loopback")
-	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the tokens that clients must send, one per line; each has its own sessions (default: a token that gauze creates)")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the accepted tokens, one per line; each token has its own sessions (default: a token that gauze creates)")
 	flags.StringVar(&f.tokenEnv, "token-env", "", "environment `variable` with the token that clients must send")
-	flags.BoolVar(&f.noToken, "no-token", false, "accept every program and user on this machine, without a token")
-	flags.StringArrayVar(&f.front.Hosts, "allow-host", nil, "additional `host` under which clients reach gauze, as HOST or HOST:PORT (repeatable)")
+	flags.BoolVar(&f.noToken, "no-token", false, "accept requests without a token from every program and user on this machine")
+	flags.StringArrayVar(&f.front.Hosts, "allow-host", nil, "additional `host` name that clients use to reach gauze, as HOST or HOST:PORT (repeatable)")
 	flags.StringArrayVar(&f.front.Origins, "allow-origin", nil, "`origin` of a web page that may connect, such as https://app.example.com (repeatable)")
 	flags.IntVar(&f.front.MaxSessions, "max-sessions", 0, "maximum `number` of sessions, each with its own server (default: 64; 1024 with --url)")
 	flags.DurationVar(&f.front.Idle, "session-idle", 30*time.Minute, "idle `time` after which a session ends")
-	flags.DurationVar(&f.front.Drain, "drain", 10*time.Second, "`time` requests in flight have to finish when gauze stops")
+	flags.DurationVar(&f.front.Drain, "drain", 10*time.Second, "`time` allowed for requests in flight to finish when gauze stops")
 	flags.DurationVar(&f.front.KeepAlive, "keep-alive", 15*time.Second, "idle `time` before a keep-alive is sent on a stream")
 	flags.StringVar(&f.statusFile, "status-file", "", "write counters as JSON to this `file` on exit")
-	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what was healed")
-	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection fetch what they missed (Last-Event-ID)")
+	flags.BoolVar(&f.quiet, "quiet", false, "do not report on stderr what gauze healed")
+	flags.BoolVar(&f.front.Resumable, "resumable", false, "let clients that lost their connection retrieve the messages they missed (Last-Event-ID)")
 	rare(flags, "url", "header-env", "name", "listen", "token-env", "allow-host")
 	return cmd
 }

@@ -29,7 +29,7 @@ func (f *serveFlags) chosenTokens() ([]string, error) {
 	case f.tokenEnv != "":
 		token := strings.TrimSpace(os.Getenv(f.tokenEnv))
 		if token == "" {
-			return nil, fmt.Errorf("the environment variable %s, named by --token-env, is not set", f.tokenEnv)
+			return nil, fmt.Errorf("the environment variable %s, given with --token-env, is not set", f.tokenEnv)
 		}
 		return []string{token}, checkToken(token, "the token in "+f.tokenEnv)
 	case f.tokenFile != "":
@@ -63,7 +63,7 @@ func readTokens(path string) (tokens []string, err error) {
 		return nil, fmt.Errorf("cannot read the token file: %w", err)
 	}
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("no token in %s: it must have one per line, each of at least 20 random characters", path)
+		return nil, fmt.Errorf("no token in %s: the file must contain one token per line, each with at least 20 random characters", path)
 	}
 	return tokens, nil
 }
@@ -92,7 +92,7 @@ func checkToken(token, what string) error {
 	}
 	if tokenBits(token) < minTokenBits {
 		return fmt.Errorf("%s is too easy to guess: it must have at least 20 random characters. Create one with\n\n  openssl rand -hex 32\n\n"+
-			"or omit --token-env and --token-file, and gauze creates one", what)
+			"or omit --token-env and --token-file to let gauze create one", what)
 	}
 	return nil
 }

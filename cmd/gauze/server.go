@@ -33,22 +33,22 @@ type serverFlags struct {
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.addServer(flags)
-	flags.DurationVar(&f.Timeout, "timeout", 0, "`time` a call may take without progress (default: no limit; calls of a server that hangs are ended in any case)")
-	flags.DurationVar(&f.MaxTime, "max-time", 0, "`time` a call may take with progress (default: no limit)")
-	flags.DurationVar(&f.Patience, "patience", 30*time.Second, "`time` a call waits for a server that is down")
-	flags.DurationVar(&f.StartTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default: 1m, or more if it needed more before)")
-	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe, while a call waits")
-	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` a server has to respond to a liveness probe")
+	flags.DurationVar(&f.Timeout, "timeout", 0, "maximum `time` without progress for a call (default: no limit; gauze always ends calls to a hung server)")
+	flags.DurationVar(&f.MaxTime, "max-time", 0, "maximum total `time` for a call, even with progress (default: no limit)")
+	flags.DurationVar(&f.Patience, "patience", 30*time.Second, "maximum `time` to hold a call while the server is down")
+	flags.DurationVar(&f.StartTimeout, "start-timeout", 0, "idle `time` before a starting server is considered stuck (default: 1m, or longer if earlier starts took longer)")
+	flags.DurationVar(&f.ProbeInterval, "probe-interval", 15*time.Second, "idle `time` before a liveness probe while a call is pending")
+	flags.DurationVar(&f.ProbeTimeout, "probe-timeout", 5*time.Second, "`time` to wait for the response to a liveness probe")
 	flags.DurationVar(&f.HangGrace, "hang-grace", 10*time.Second, "`time` without CPU use after which a server that does not respond to probes is considered hung")
-	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` of one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, separated by commas (repeatable)")
+	flags.StringArrayVar(&f.tools, "tool", nil, "`policy` for one tool: NAME:replay=never|safe|idempotent, timeout=5m, max-in-flight=2, repair=off|silent|report|strict, separated by commas (repeatable)")
 	flags.StringVar(&f.Repair, "repair", "", "`mode` for calls whose arguments do not match the tool's schema: off (send them unchanged), silent (repair without telling the model), report (report every change) or strict (reject what cannot be repaired). Default: repair, report anything beyond spelling, and send the rest unchanged")
-	flags.StringVar(&f.policy, "policy", "", "YAML `file` with policies of tools")
-	flags.IntVar(&f.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, slowly increasing)")
+	flags.StringVar(&f.policy, "policy", "", "YAML `file` with tool policies")
+	flags.IntVar(&f.Window, "window", 0, "maximum `number` of calls with side effects in flight (default: no limit; 1 after a crash, then slowly increasing)")
 	flags.DurationVar(&f.restartBackoff, "restart-backoff", 200*time.Millisecond, "base `time` between restarts; 0 restarts immediately")
 	flags.IntVar(&f.restartLimit, "restart-limit", 5, "maximum `number` of failed starts per minute before a pause; 0 means no limit")
 	flags.IntVar(&f.retryBudget, "retry-budget", 256, "maximum `number` of calls replayed in a burst; 0 means no limit")
-	flags.BoolVar(&f.noQuarantine, "no-quarantine", false, "replay a call even if the server crashed twice while it was running")
-	flags.BoolVar(&f.noHeal, "no-heal", false, "do not try other ways to start or reach the same server when it cannot be kept running")
+	flags.BoolVar(&f.noQuarantine, "no-quarantine", false, "replay a call even if the server crashed twice while running that call")
+	flags.BoolVar(&f.noHeal, "no-heal", false, "do not try other ways to start or reach a server that cannot be kept running")
 	flags.StringVar(&f.Name, "name", "", "`name` of the server in messages (default: its command line or URL)")
 }
 
@@ -57,7 +57,7 @@ func (f *serverFlags) addServer(flags *pflag.FlagSet) {
 	flags.SetInterspersed(false) // arguments after the command are the command's
 	flags.StringVar(&f.Spec.URL, "url", "", "`URL` of a server to connect to, instead of a command")
 	flags.StringArrayVar(&f.headers, "header", nil, "`header` for every request to the URL, as 'Name: value' (repeatable)")
-	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "header whose value comes from a variable, as `Name=VARIABLE` (repeatable)")
+	flags.StringArrayVar(&f.headersFromEnv, "header-env", nil, "header whose value comes from an environment variable, as `Name=VARIABLE` (repeatable)")
 	flags.StringVar(&f.Spec.Dir, "cwd", "", "working `directory` of the server")
 }
 
@@ -106,12 +106,12 @@ func (f *serverFlags) spec(command string, args []string) (spec launch.Spec, err
 	case spec.URL != "" && len(args) > 0:
 		return spec, fmt.Errorf("--url cannot be combined with a command (%q)", redact.Quote(args[0]))
 	case spec.URL == "" && len(f.headers)+len(f.headersFromEnv) > 0:
-		return spec, errors.New("--header and --header-env require --url; configure a command with environment variables")
+		return spec, errors.New("--header and --header-env require --url; for a command, set environment variables instead")
 	case spec.URL == "" && len(args) == 0:
 		return spec, fmt.Errorf("missing COMMAND: pass the server's command after two dashes, or its URL:\n"+
 			"  gauze %[1]s -- npx -y @modelcontextprotocol/server-everything\n  gauze %[1]s --url https://example.com/mcp", command)
 	case spec.URL == "" && args[0] == "":
-		return spec, errors.New("invalid COMMAND: it is empty")
+		return spec, errors.New("invalid COMMAND: must not be empty")
 	case spec.URL == "":
 		spec.Command, spec.Args = args[0], args[1:]
 		return spec, nil

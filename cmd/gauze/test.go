@@ -260,7 +260,7 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 		}
 		b.WriteString("\n" + showDiagnosis(d, p))
 		if !healing && report.Fixable && fix != "" {
-			b.WriteString("\nTo fix its entry:\n\n" + indent(fix) + "\n")
+			b.WriteString("\nTo fix the entry of this server:\n\n" + indent(fix) + "\n")
 		} else if !healing && report.Fixable {
 			how := "-- "
 			if spec.URL != "" {

@@ -23,16 +23,16 @@ func undoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [ID...]",
 		Short: "Undo changes that gauze made",
-		Long: "Undo changes to files, in the given order, unless a file was modified since. Without ID,\n" +
-			"list the changes and offer to undo the newest. An undo is a change too, and can itself\n" +
-			"be undone.",
+		Long: "Undo changes to files, in the given order, unless a file has been modified since then.\n" +
+			"Without ID, list the changes and offer to undo the newest. An undo is itself a change\n" +
+			"and can be undone.",
 		Example: "gauze undo\ngauze undo --diff 17\ngauze undo 17",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().BoolVar(&f.diff, "diff", false, "show the diff of the change and do not undo it")
-	cmd.Flags().BoolVar(&f.force, "force", false, "restore the old content even if the file was modified since")
-	cmd.Flags().BoolVar(&f.list, "list", false, "list the changes and undo nothing")
+	cmd.Flags().BoolVar(&f.diff, "diff", false, "show the diff of the change without undoing it")
+	cmd.Flags().BoolVar(&f.force, "force", false, "restore the old content even if the file has been modified since then")
+	cmd.Flags().BoolVar(&f.list, "list", false, "list the changes without undoing any")
 	return cmd
 }
 
@@ -116,7 +116,7 @@ func (f *undoFlags) restore(cmd *cobra.Command, fl *fleet.Fleet, id string) erro
 	case errors.Is(err, backup.ErrUnknown):
 		return unknownChange(id, err)
 	case errors.Is(err, backup.ErrSame):
-		fmt.Fprintln(cmd.OutOrStdout(), "The file already has its content from before this change.")
+		fmt.Fprintln(cmd.OutOrStdout(), "The file already has the content it had before this change.")
 		return nil
 	case err != nil:
 		fmt.Fprintf(cmd.ErrOrStderr(), "gauze undo: %v\n", err)

@@ -26,7 +26,7 @@ func verifyCommand() *cobra.Command {
 		Short: "Compare servers with what gauze lock recorded",
 		Long: "Test the servers again and report every difference from the lock file: changed tools, a\n" +
 			"different version or configuration, and servers that are missing, new or broken. Servers\n" +
-			"that belong to the project are started only if you name them as CLIENT/NAME.\n\n" +
+			"that belong to the project are started only if you specify them as CLIENT/NAME.\n\n" +
 			"Exit status: 0 if nothing differs, 1 if something does, 2 for invalid usage.",
 		Example: "gauze verify\ngauze verify --json",
 		Args:    cobra.ArbitraryArgs,
@@ -91,7 +91,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, names []string) error {
 
 func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 	if len(drifts) == 0 {
-		return fmt.Sprintf("%s %s as recorded in %s.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
+		return fmt.Sprintf("%s Compared %s with %s: no differences.\n", p.green("✓"), plaintext.Count(locked, "server"), plaintext.Clean(file))
 	}
 	var b strings.Builder
 	for _, k := range kinds {
@@ -107,6 +107,6 @@ func showDrifts(drifts []fleet.Drift, locked int, file string, p paint) string {
 			fmt.Fprintf(&b, "    %s\n", foldAfter(plaintext.Clean(d.Client+"/"+d.Server)+": "+plaintext.Clean(d.What), "\n      "))
 		}
 	}
-	b.WriteString("\nTo accept all of this, or to restore the entries:\n\n    gauze lock\n    gauze restore\n")
+	b.WriteString("\nTo accept all these differences, or to restore the entries:\n\n    gauze lock\n    gauze restore\n")
 	return b.String()
 }

@@ -23,11 +23,11 @@ func wrapCommand() *cobra.Command {
 	f := &wrapFlags{}
 	cmd := &cobra.Command{
 		Use:   "wrap [flags] SERVER...",
-		Short: "Wrap servers in gauze run in clients' configurations",
-		Long: "Edit the entries of servers so that their clients start them through gauze run. SERVER\n" +
+		Short: "Wrap configured servers in gauze run",
+		Long: "Edit server entries so that clients start the servers through gauze run. SERVER\n" +
 			"is a name or CLIENT/NAME. gauze shows the diff first; gauze unwrap restores every byte.\n" +
-			"Servers at a URL are skipped without --remote, because the client may have a login for\n" +
-			"them.",
+			"Remote servers (configured by URL) are skipped unless --remote is given, because the\n" +
+			"client may be signed in to them.",
 		Example: "gauze wrap --all\ngauze wrap github cursor/notes\ngauze wrap --all --client codex --dry-run",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ func wrapCommand() *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	cmd.Flags().BoolVar(&f.remote, "remote", false, "also wrap servers at a URL")
+	cmd.Flags().BoolVar(&f.remote, "remote", false, "also wrap remote servers (those configured by URL)")
 	gauzeFlag(cmd, &f.gauze)
 	return cmd
 }
@@ -63,7 +63,7 @@ func unwrapCommand() *cobra.Command {
 }
 
 func (f *wrapFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.all, "all", false, "all servers of all clients, or of those in --client")
+	cmd.Flags().BoolVar(&f.all, "all", false, "all servers of all clients, or of the clients in --client")
 	clientFlag(cmd, &f.clients)
 	f.consentFlags.add(cmd)
 }
@@ -71,9 +71,9 @@ func (f *wrapFlags) flags(cmd *cobra.Command) {
 func (f *wrapFlags) run(cmd *cobra.Command, args []string, plan func(*fleet.View, []*fleet.Server) fleet.Plan) error {
 	switch {
 	case f.all && len(args) > 0:
-		return usage(cmd, errors.New("--all cannot be combined with names of servers"))
+		return usage(cmd, errors.New("--all cannot be combined with server names"))
 	case !f.all && len(args) == 0:
-		return usage(cmd, errors.New("missing SERVER: a name as in gauze list, or --all"))
+		return usage(cmd, errors.New("missing SERVER: pass a name as in gauze list, or --all"))
 	}
 	if err := f.check(); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (p place) read() ([]byte, fs.FileInfo, error) {
 	case !info.Mode().IsRegular():
 		return refuse("it is a "+kind(info.Mode())+", not a regular file", "use the path of a regular file", nil)
 	case info.Size() > maxFileSize:
-		return refuse(fmt.Sprintf("it has %d MB, which is too large for a configuration file", info.Size()>>20), "edit it by hand", nil)
+		return refuse(fmt.Sprintf("it is %d MB, which is too large for a configuration file", info.Size()>>20), "edit it by hand", nil)
 	}
 	content, err := os.ReadFile(p.real)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,7 +214,7 @@ func (p place) checkWritable(info fs.FileInfo) error {
 		return &Refusal{
 			Path: p.path,
 			Why:  fmt.Sprintf("it has %d hard links, and the others would keep the old content", n),
-			Next: "edit it by hand, or separate it: copy it and move the copy over it",
+			Next: "edit it by hand, or break the link: copy the file and move the copy over the original",
 		}
 	}
 	return nil

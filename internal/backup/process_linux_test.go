@@ -148,7 +148,7 @@ func TestAnOwnerIsKeptOrTheChangeRefused(t *testing.T) {
 func TestAFileThatIsMountedOnItsOwnIsSaid(t *testing.T) {
 	b := newBench(t)
 	path := b.put("mcp.json", "old")
-	b.refused(task{Path: path, Old: []byte("old"), New: []byte("new"), Mount: true}, path, "mount point of its own", "next: mount its directory")
+	b.refused(task{Path: path, Old: []byte("old"), New: []byte("new"), Mount: true}, path, "itself a mount point", "next: mount its directory")
 	b.holds(path, "old")
 	b.tidy("mcp.json")
 	b.lists()

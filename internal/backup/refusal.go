@@ -10,7 +10,7 @@ import (
 // Errors that callers handle; errors.Is finds them in a Refusal.
 var (
 	ErrConflict = errors.New("the file has changed")
-	ErrOutside  = errors.New("a link leads outside")
+	ErrOutside  = errors.New("the link points outside")
 	ErrSame     = errors.New("nothing to change")
 	ErrUnknown  = errors.New("no such change")
 )

@@ -122,7 +122,7 @@ func cannotReplace(file place, err error) error {
 	r := &Refusal{Path: file.path, Why: "it cannot be replaced: " + reason(err) + "; the file is unchanged", Next: "edit it by hand", Err: err}
 	switch {
 	case errors.Is(err, syscall.EBUSY), errors.Is(err, syscall.EXDEV):
-		r.Why = "it is a mount point of its own, as in a container, so it cannot be replaced; the file is unchanged"
+		r.Why = "it is itself a mount point, as in a container, so it cannot be replaced; the file is unchanged"
 		r.Next = "mount its directory instead of the file, run gauze on the host, or edit the file by hand"
 	case runtime.GOOS == "windows":
 		r.Next = "another program may have it open: close that program and repeat the command"

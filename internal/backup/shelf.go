@@ -78,7 +78,7 @@ func (s Store) lock() (unlock func(), err error) {
 			}
 		}()
 		return nil, &Refusal{Path: s.Dir, Why: "another gauze process has held the lock for too long",
-			Next: "check whether it is stopped or waiting for a disk, then repeat the command"}
+			Next: "check whether that process is stopped or waiting for a disk, then repeat the command"}
 	}
 }
 

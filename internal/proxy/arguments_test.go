@@ -191,7 +191,7 @@ func TestAServersOwnComplaintIsExplained(t *testing.T) {
 	s := beginPicky(t, quick())
 	m := s.answer(s.start("book", `{"city":"complain-error","days":5}`))
 	if m.Error == nil || m.Error.Code != -32602 || !strings.HasPrefix(m.Error.Message, "MCP error -32602: Invalid arguments for tool book: ") ||
-		!strings.Contains(m.Error.Message, "[gauze] The server rejected the call to `book`: its arguments need a change.") || !strings.Contains(m.Error.Message, "14") {
+		!strings.Contains(m.Error.Message, "[gauze] The server rejected the call to `book`: its arguments must be changed.") || !strings.Contains(m.Error.Message, "14") {
 		t.Errorf("%s", m.raw)
 	}
 	r := s.result(s.start("book", `{"city":"complain-result","days":5}`))

@@ -38,11 +38,11 @@ func (s Source) base() (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return "", errors.New("invalid registry address: it must look like " + Official)
+		return "", errors.New("invalid registry address: must look like " + Official)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "", errors.New("invalid registry address: it must not contain a user, a query or a fragment")
+		return "", errors.New("invalid registry address: must not contain a user, a query or a fragment")
 	case u.Scheme != "https" && (u.Scheme != "http" || !launch.IsLoopback(u.Hostname())):
-		return "", errors.New("invalid registry address: it must start with https://")
+		return "", errors.New("invalid registry address: must start with https://")
 	}
 	return strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/"), nil
 }
@@ -85,7 +85,7 @@ func (s Source) ask(ctx context.Context, address, etag string) (body []byte, new
 	case err != nil:
 		return nil, "", unreachable(request.URL.Host, err)
 	case len(body) > maxAnswer:
-		return nil, "", fmt.Errorf("the response of the registry is larger than %d MB", maxAnswer>>20)
+		return nil, "", fmt.Errorf("the registry's response is larger than %d MB", maxAnswer>>20)
 	}
 	return body, plainTag(response.Header.Get("ETag")), nil
 }

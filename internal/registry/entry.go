@@ -230,7 +230,7 @@ func (p pack) clean() (Facts, error) {
 		if name := string(in.Name); !envName.MatchString(name) {
 			f.note("ignored: %q is not a valid variable name", in.Name.shown())
 		} else if Loads(name) {
-			f.note("ignored: %s, which controls which code runs or what it trusts", name)
+			f.note("ignored: %s, which controls what code runs or what that code trusts", name)
 		} else {
 			f.Env = append(f.Env, in.variable(name))
 		}
@@ -246,7 +246,7 @@ func (p pack) clean() (Facts, error) {
 		}
 	}
 	if len(p.RuntimeArgs) > 0 {
-		f.note("ignored: options for the program that starts it")
+		f.note("ignored: options for the program that starts the server")
 	}
 	return f, nil
 }

@@ -30,7 +30,7 @@ func TestWhatAnEntrySays(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if notes := strings.Join(slices.Concat(s.Notes, s.Ways[0].Notes), "\n"); !strings.Contains(notes, "start yourself") || !strings.Contains(notes, "as mcpb") ||
-		!strings.Contains(notes, "options for the program that starts it") {
+		!strings.Contains(notes, "options for the program that starts the server") {
 		t.Error(notes)
 	}
 	r := p.servers[1]

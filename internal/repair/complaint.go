@@ -106,7 +106,7 @@ func (s *Schema) Complaint(tool string, raw []byte, said string, times int) (tol
 	}
 	m.shown = s.corrected(doc, d.found, m.known)
 	m.issues, m.affected = d.issues(m.known, m.shown), d.affected
-	m.summary = m.status() + ": its arguments need a change."
+	m.summary = m.status() + ": its arguments must be changed."
 	words := redact.Text(m.known.in(plaintext.Clean(said)))
 	m.quoted = []string{"The server's message, quoted as data: " + string(encode(bounded(words, 600), nil))}
 	return m.write()
@@ -123,7 +123,7 @@ func (s *Schema) blamed(sent any, said string) *issueFinder {
 			f := d.at(path)
 			f.need = s.need(path[:len(path)-1], path[len(path)-1])
 		case there && known:
-			d.note(violation{path: path}, groupType, "the server's message names it", "send the value that the server's message asks for")
+			d.note(violation{path: path}, groupType, "the server's message mentions it", "send the value that the server's message asks for")
 		case there && s.root != nil:
 			d.extra(violation{path: path[:len(path)-1]}, path[len(path)-1:])
 		}

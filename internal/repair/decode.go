@@ -198,7 +198,7 @@ func (r *reader) name() string {
 
 func (r *reader) enter() error {
 	if r.depth++; r.depth > maxDepth {
-		return limitError(fmt.Sprintf("the arguments are nested deeper than %d", maxDepth))
+		return limitError(fmt.Sprintf("the arguments are nested more than %d levels deep", maxDepth))
 	}
 	r.pos++
 	return nil

@@ -56,15 +56,19 @@ func (s *Schema) explain(m message, out Outcome) (told Message) {
 
 // status says what happened to the call.
 func (m *message) status() string {
-	if m.rejected {
-		return fmt.Sprintf("The server rejected the call to `%s`", shownTool(m.tool))
+	call := "the call"
+	if m.tool != "" {
+		call += " to `" + shownTool(m.tool) + "`"
 	}
-	return fmt.Sprintf("The call to `%s` was not run", shownTool(m.tool))
+	if m.rejected {
+		return "The server rejected " + call
+	}
+	return "T" + call[1:] + " was not run"
 }
 
 // plainRefusal is the message if no details are available.
 func (m *message) plainRefusal() Message {
-	summary := m.status() + ": its arguments do not fit the tool's schema."
+	summary := m.status() + ": its arguments do not match the tool's schema."
 	return Message{Text: summary, Data: encode(map[string]any{"type": typeArguments, "summary": summary}, nil)}
 }
 
@@ -94,7 +98,7 @@ func shownTool(name string) string {
 func (m *message) extent() string {
 	for _, issue := range m.issues {
 		if issue.top == "" {
-			return "its arguments need a change"
+			return "its arguments must be changed"
 		}
 	}
 	bad := len(m.affected)
@@ -106,7 +110,7 @@ func (m *message) extent() string {
 			}
 		}
 	}
-	return fmt.Sprintf("%d of %s %s a change", bad, plural(all, "argument"), word(bad == 1, "needs", "need"))
+	return fmt.Sprintf("%d of %s must be changed", bad, plural(all, "argument"))
 }
 
 // write composes the message within its limits.
@@ -192,7 +196,7 @@ func (m *message) writeExample(p *page) {
 	}
 	label := "Call that would pass: "
 	if m.rejected {
-		label = "Call that fits the schema: " // which the server may still reject
+		label = "Call that matches the schema: " // which the server may still reject
 	}
 	line := label + string(m.shown.text())
 	if note := m.guessed(); note != "" {
@@ -235,7 +239,11 @@ func (m *message) guessed() string {
 // writeUsage documents the arguments.
 func (m *message) writeUsage(p *page) {
 	lines := m.schema.usage()
-	if len(lines) == 0 || !p.add("Arguments of `"+shownTool(m.tool)+"`:") {
+	title := "Arguments:"
+	if m.tool != "" {
+		title = "Arguments of `" + shownTool(m.tool) + "`:"
+	}
+	if len(lines) == 0 || !p.add(title) {
 		return
 	}
 	for i, line := range lines {
@@ -297,7 +305,7 @@ func tail(text string, n int) string {
 func unknownTool(called string, tools []string, times int, rejected bool) Message {
 	summary := fmt.Sprintf("The call was not run: tool `%s` does not exist.", shownTool(called))
 	if rejected {
-		summary = fmt.Sprintf("The server does not list a tool `%s`, and rejected the call.", shownTool(called))
+		summary = fmt.Sprintf("The server does not list a tool `%s` and rejected the call.", shownTool(called))
 	}
 	near := NearestNames(called, tools, maxNearChoices)
 	shown := make([]string, len(near))
@@ -318,7 +326,7 @@ func unknownTool(called string, tools []string, times int, rejected bool) Messag
 	p := page{left: maxText}
 	switch {
 	case times >= 3:
-		p.add(fmt.Sprintf("%s It was called %d times: stop repeating it. Use one of the tools below, or tell the user.", summary, times))
+		p.add(fmt.Sprintf("%s This tool was called %d times: stop repeating the call. Use one of the tools below, or tell the user.", summary, times))
 	case times == 2:
 		p.add(summary + " This is the same mistake as before.")
 	default:

@@ -83,11 +83,12 @@ func TestExplainKeywords(t *testing.T) {
 		{"maxItems", one(`{"type":"array","maxItems":1}`), `{"x":[1,2,3]}`, "x", []string{"at most 1 item", "remove 2"}, `{"x":[1]}`},
 		{"uniqueItems", one(`{"type":"array","uniqueItems":true}`), `{"x":[1,2,1]}`, "x", []string{"unique items", "remove item 2"}, `{"x":[1,2]}`},
 		{"contains", one(`{"type":"array","contains":{"const":"a"}}`), `{"x":["b"]}`, "x", []string{`at least one of them exactly "a"`}, `{"x":["b","a"]}`},
+		{"maxContains", one(`{"type":"array","contains":{"type":"integer"},"maxContains":1}`), `{"x":[1,2]}`, "x", []string{"exactly one of them integer", "remove 1 of the matching items (integer)"}, `{"x":[1]}`},
 		{"minContains", one(`{"type":"array","contains":{"type":"integer"},"minContains":2}`), `{"x":["b",1]}`, "x", []string{"at least 2 of them integer", "add 1 more"}, `{"x":["b",1,2]}`},
-		{"maxContains", one(`{"type":"array","contains":{"type":"integer"},"maxContains":1}`), `{"x":[1,2]}`, "x", []string{"at most 1"}, `{"x":[1]}`},
+		{"maxContains of two", one(`{"type":"array","contains":{"type":"integer"},"maxContains":2}`), `{"x":[1,2,3]}`, "x", []string{"at most 2"}, `{"x":[1,2]}`},
 		{"prefixItems", one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer","minimum":3}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"integer from 3"}, `{"x":["a",3]}`},
 		{"items false", one(`{"type":"array","prefixItems":[{"type":"string"}],"items":false}`), `{"x":["a",1]}`, "x.1", []string{"remove it"}, `{"x":["a"]}`},
-		{"tuple of draft 7", one(`{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`), `{"x":["a",1,2]}`, "x", []string{"remove the last 1 item"}, `{"x":["a",1]}`},
+		{"tuple of draft 7", one(`{"type":"array","items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}`), `{"x":["a",1,2]}`, "x", []string{"remove the last item"}, `{"x":["a",1]}`},
 		{"required", one(`{"type":"string"}`), `{}`, "x", []string{"missing", "(required)"}, `{"x":"<x>"}`},
 		{"required, misspelled", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, `{"qurey":"a"}`, "query", []string{"rename qurey to query"}, `{"query":"a"}`},
 		{"required, nested", one(`{"type":"object","properties":{"y":{"type":"integer","minimum":2}},"required":["y"]}`), `{"x":{}}`, "x.y", []string{"missing", "integer from 2"}, `{"x":{"y":2}}`},
@@ -211,7 +212,7 @@ const account = `{"type":"object","properties":{
 func TestEveryIssueIsComplete(t *testing.T) {
 	m, data := explain(t, account, `{"login":"X","mail":"none","age":12,"labels":[],"rows":[{"id":0,"text":""}],"limit":"hot","share":33}`)
 	for _, words := range []string{
-		"8 of 8 arguments need a change",
+		"8 of 8 arguments must be changed",
 		`received "X" (string); expected string of 3..20 characters`, `received "none" (string)`, "received 12 (integer); expected integer 18..120 (required)",
 		`role - missing; expected one of "owner", "editor", "reader" (required)`, "received [] (array); expected array of 1..5 unique items", "array of 10..100 items",
 		`received "hot" (string); expected number above -1.5, up to 1000 (optional)`, "And ",

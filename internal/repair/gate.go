@@ -160,9 +160,9 @@ func (d *Decision) check(tool Tool) {
 	case out.Verdict == Refused:
 		d.outcome = &out
 		if out.onlyFormats() { // servers accept more forms of a date than the schema's format
-			d.Verdict, d.Reason = Unverified, "a string is not in the format that the schema names; the server decides"
+			d.Verdict, d.Reason = Unverified, "a string is not in the format that the schema specifies; the server decides"
 		} else if !d.gate.enforces(tool) {
-			d.Verdict, d.Reason = Unverified, "the arguments do not fit the tool's schema; the server decides"
+			d.Verdict, d.Reason = Unverified, "the arguments do not match the tool's schema; the server decides"
 		}
 	}
 }

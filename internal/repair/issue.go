@@ -163,7 +163,7 @@ func (d *issueFinder) visit(v violation) {
 
 // bound describes numbers and lengths that are out of range.
 func (d *issueFinder) bound(v violation) {
-	problem, fix := "it is not what is expected", "send what is expected"
+	problem, fix := "it is not the expected value", "send the expected value"
 	switch k := v.kind.(type) {
 	case *kind.Minimum:
 		problem, fix = "it is too small", "send "+ratText(k.Want)+" or more"
@@ -176,19 +176,19 @@ func (d *issueFinder) bound(v violation) {
 	case *kind.MultipleOf:
 		problem, fix = "it is not a multiple of "+ratText(k.Want), "send a multiple of "+ratText(k.Want)
 	case *kind.MinLength:
-		problem, fix = fmt.Sprintf("it has %s, too few", plural(k.Got, "character")), fmt.Sprintf("send at least %s", plural(k.Want, "character"))
+		problem, fix = fmt.Sprintf("it has %s, which is too few", plural(k.Got, "character")), fmt.Sprintf("send at least %s", plural(k.Want, "character"))
 	case *kind.MaxLength:
-		problem, fix = fmt.Sprintf("it has %s, too many", plural(k.Got, "character")), fmt.Sprintf("shorten it to at most %s", plural(k.Want, "character"))
+		problem, fix = fmt.Sprintf("it has %s, which is too many", plural(k.Got, "character")), fmt.Sprintf("shorten it to at most %s", plural(k.Want, "character"))
 	case *kind.MinItems:
-		problem, fix = fmt.Sprintf("it has %s, too few", plural(k.Got, "item")), fmt.Sprintf("add %d more for at least %s", k.Want-k.Got, plural(k.Want, "item"))
+		problem, fix = fmt.Sprintf("it has %s, which is too few", plural(k.Got, "item")), fmt.Sprintf("add %d more to have at least %s", k.Want-k.Got, plural(k.Want, "item"))
 	case *kind.MaxItems:
-		problem, fix = fmt.Sprintf("it has %s, too many", plural(k.Got, "item")), fmt.Sprintf("remove %d to keep at most %s", k.Got-k.Want, plural(k.Want, "item"))
+		problem, fix = fmt.Sprintf("it has %s, which is too many", plural(k.Got, "item")), fmt.Sprintf("remove %d to keep at most %s", k.Got-k.Want, plural(k.Want, "item"))
 	case *kind.MinProperties:
-		problem, fix = fmt.Sprintf("it has %s, too few", plural(k.Got, "key")), fmt.Sprintf("add %d more for at least %s", k.Want-k.Got, plural(k.Want, "key"))
+		problem, fix = fmt.Sprintf("it has %s, which is too few", plural(k.Got, "key")), fmt.Sprintf("add %d more to have at least %s", k.Want-k.Got, plural(k.Want, "key"))
 	case *kind.MaxProperties:
-		problem, fix = fmt.Sprintf("it has %s, too many", plural(k.Got, "key")), fmt.Sprintf("remove %d to keep at most %s", k.Got-k.Want, plural(k.Want, "key"))
+		problem, fix = fmt.Sprintf("it has %s, which is too many", plural(k.Got, "key")), fmt.Sprintf("remove %d to keep at most %s", k.Got-k.Want, plural(k.Want, "key"))
 	case *kind.AdditionalItems:
-		problem, fix = fmt.Sprintf("it has %s too many", plural(k.Count, "item")), fmt.Sprintf("remove the last %s", plural(k.Count, "item"))
+		problem, fix = fmt.Sprintf("it has %s too many", plural(k.Count, "item")), "remove the last "+word(k.Count == 1, "item", plural(k.Count, "item"))
 	case *kind.UniqueItems:
 		i, j := k.Duplicates[0], k.Duplicates[1]
 		problem, fix = fmt.Sprintf("items %d and %d are equal", i, j), fmt.Sprintf("remove item %d, which is equal to item %d", max(i, j), min(i, j))
@@ -197,7 +197,7 @@ func (d *issueFinder) bound(v violation) {
 	case *kind.MinContains:
 		problem, fix = fmt.Sprintf("it has %d of the %d required items", len(k.Got), k.Want), fmt.Sprintf("add %d more, each %s", k.Want-len(k.Got), d.contained(v))
 	case *kind.MaxContains:
-		problem, fix = fmt.Sprintf("it has %d such items, and at most %d are allowed", len(k.Got), k.Want), fmt.Sprintf("remove %d of %s", len(k.Got)-k.Want, d.contained(v))
+		problem, fix = fmt.Sprintf("it has %d such items, and at most %d are allowed", len(k.Got), k.Want), fmt.Sprintf("remove %d of the matching items (%s)", len(k.Got)-k.Want, d.contained(v))
 	}
 	d.note(v, groupRange, problem, fix)
 }
@@ -241,7 +241,7 @@ func (d *issueFinder) extra(v violation, keys []string) {
 		if d.full(at.path) {
 			continue
 		}
-		expected, fix := "no key of this name", "remove it"
+		expected, fix := "no key with this name", "remove it"
 		if near := NearestNames(key, names, maxNearChoices); len(near) > 0 {
 			shown := make([]string, len(near))
 			for i, name := range near {
@@ -253,7 +253,7 @@ func (d *issueFinder) extra(v violation, keys []string) {
 			}
 		}
 		if meant := d.schema.meantBy(v.path, object, key); meant != "" {
-			fix = "rename it to " + field([]string{meant}) + " if that is what you mean"
+			fix = "rename it to " + field([]string{meant}) + " if that is what you meant"
 		}
 		f := d.note(at, groupExtra, "the tool does not accept this key", fix)
 		f.expected, f.need = expected, ""
@@ -271,15 +271,15 @@ func (d *issueFinder) refused(v violation) {
 		d.extra(violation{path: parent}, v.path[len(v.path)-1:])
 		return
 	}
-	f := d.note(v, groupExtra, "no item is allowed here", "remove it")
-	f.expected = "no item here"
+	f := d.note(v, groupExtra, "no items are allowed here", "remove it")
+	f.expected = "no items here"
 }
 
 // forbidden describes a value that matches a forbidden schema.
 func (d *issueFinder) forbidden(v violation) {
 	inner := gather(v.node.Not)
 	if keys := inner.required(); len(keys) > 0 && isObject(lookup(d.sent, v.path)) {
-		f := d.note(v, groupExtra, "these keys exclude each other", "remove one of "+visible(strings.Join(keys, ", ")))
+		f := d.note(v, groupExtra, "these keys cannot be combined", "remove one of "+visible(strings.Join(keys, ", ")))
 		f.expected = "not all of " + visible(strings.Join(keys, ", "))
 		return
 	}
@@ -333,7 +333,7 @@ func (d *demand) allChoices() (choices []any, ok bool) {
 }
 
 func (d *issueFinder) ambiguous(v violation, both []int) {
-	f := d.note(v, groupType, "it matches two forms, and must match exactly one", "send the fields of one form only")
+	f := d.note(v, groupType, "it matches two forms, but must match exactly one", "send the fields of one form only")
 	var forms []string
 	for _, i := range both {
 		if i < len(v.node.OneOf) {

@@ -62,7 +62,7 @@ func (p *preparer) visit(doc any, depth int, negated bool) error {
 		return nil
 	}
 	if p.nodes++; p.nodes > maxNodes {
-		return fmt.Errorf("the schema contains more than %d schemas", maxNodes)
+		return fmt.Errorf("the schema contains more than %d subschemas", maxNodes)
 	}
 	if depth > maxDepth {
 		return fmt.Errorf("the schema is nested more than %d levels deep", maxDepth)

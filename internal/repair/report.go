@@ -39,7 +39,7 @@ var suggestionTexts = []struct{ group, text string }{
 	{groupRange, "Stay within the limits: "},
 	{groupEnum, "Use one of the choices: "},
 	{groupPattern, "Match the pattern: "},
-	{groupExtra, "Rename or remove what the tool does not have: "},
+	{groupExtra, "Rename or remove what the tool does not accept: "},
 }
 
 func suggestions(issues []Issue) []Suggestion {

@@ -186,6 +186,8 @@ func containsWords(least, most *int) string {
 		return fmt.Sprintf("%d..%d of them", *least, *most)
 	case least != nil:
 		return fmt.Sprintf("at least %d of them", *least)
+	case most != nil && *most == 1:
+		return "exactly one of them"
 	case most != nil:
 		return fmt.Sprintf("at least one and at most %d of them", *most)
 	}

@@ -142,7 +142,7 @@ func (e *editor) insertBracketed(at *place, index int, fresh Map) string {
 }
 
 // reasonDottedInline is why inline tables with dotted keys are not edited.
-const reasonDottedInline = "it is in an inline table with dotted keys"
+const reasonDottedInline = "the value is in an inline table with dotted keys"
 
 func (d *Document) hasDottedKeys(n *node) bool {
 	for _, c := range n.children {

@@ -139,10 +139,10 @@ func (d *Document) reach(path []any) (at *place, steps int, why string) {
 	at = &place{node: d.root}
 	for _, step := range path {
 		if at.node.target != nil {
-			return at, steps, "it is an alias"
+			return at, steps, "the value is an alias"
 		}
 		if at.node.anchor != "" && at.node.aliased {
-			return at, steps, "aliases refer to it"
+			return at, steps, "aliases refer to the value"
 		}
 		found := -1
 		switch step := step.(type) {
@@ -181,7 +181,7 @@ func (d *Document) locate(path []any) (*place, string) {
 		return nil, fmt.Sprintf("%v does not exist", path[steps])
 	}
 	if at.node.containsAliased() {
-		return nil, "aliases refer to a value inside it"
+		return nil, "aliases refer to a nested value"
 	}
 	return at, ""
 }
@@ -302,7 +302,7 @@ func (e *editor) update(at *place, want any) string {
 		return ""
 	}
 	if n.anchor != "" && n.aliased {
-		return "aliases refer to it"
+		return "aliases refer to the value"
 	}
 	if n.tagged {
 		return "the value has a tag"
@@ -329,7 +329,7 @@ func (e *editor) update(at *place, want any) string {
 		return "the top level of the file must be a map"
 	}
 	if n.containsAliased() {
-		return "aliases refer to a value inside it"
+		return "aliases refer to a nested value"
 	}
 	if e.adding {
 		// The first pass has replaced it, unless it was scattered.
@@ -364,7 +364,7 @@ func (e *editor) updateMap(at *place, want Map) string {
 				}
 			}
 			if c.node.containsAliased() {
-				return "aliases refer to a value inside it"
+				return "aliases refer to a nested value"
 			}
 			continue
 		}
@@ -423,7 +423,7 @@ func (e *editor) updateList(at *place, want []any) string {
 		var gone []int
 		for i := head + both; i < old-tail; i++ {
 			if n.children[i].node.containsAliased() {
-				return "aliases refer to a value inside it"
+				return "aliases refer to a nested value"
 			}
 			gone = append(gone, i)
 		}
@@ -469,9 +469,9 @@ func (e *editor) insert(at *place, index int, fresh Map) string {
 	n := at.node
 	switch {
 	case n.target != nil:
-		return "it is an alias"
+		return "the value is an alias"
 	case n.aliased && n.anchor != "":
-		return "aliases refer to it"
+		return "aliases refer to the value"
 	case n.tagged:
 		return "the value has a tag"
 	case n.absent && (e.d.format == JSON || e.d.format == JSONC):
@@ -510,7 +510,7 @@ func (e *editor) remove(n *node, holder *place, gone []int) string {
 	gone = slices.Compact(gone)
 	switch {
 	case n.aliased && n.anchor != "":
-		return "aliases refer to it"
+		return "aliases refer to the value"
 	case n.bracketed:
 		return e.removeBracketed(n, gone)
 	case e.d.format == YAML:

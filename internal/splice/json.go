@@ -91,7 +91,7 @@ func (r *jsonReader) value(depth int) *node {
 	case r.word("null"):
 		n.kind = NullKind
 	case c == 0 && r.p >= len(r.text):
-		r.fail("the file ends where a value is expected", "part of it may be missing")
+		r.fail("the file ends where a value is expected", "part of the file may be missing")
 	case c == '\'':
 		r.fail("this string is in single quotes", `use double quotes: "`)
 	case c == ',' || c == '}' || c == ']':
@@ -133,7 +133,7 @@ func (r *jsonReader) collection(n *node, depth int) {
 			if r.peek() != '"' {
 				switch {
 				case r.p == len(r.text):
-					r.fail("the file ends before this { is closed", "add } at its end")
+					r.fail("the file ends before this { is closed", "add } at the end")
 				case r.peek() == ',':
 					r.fail("there is an extra comma", "remove it")
 				}
@@ -158,7 +158,7 @@ func (r *jsonReader) collection(n *node, depth int) {
 		if r.peek() != ',' {
 			switch {
 			case r.p == len(r.text):
-				r.fail("the file ends before a bracket is closed", "add the missing "+string(closing)+" at its end")
+				r.fail("the file ends before a bracket is closed", "add the missing "+string(closing)+" at the end")
 			case r.peek() == ']' || r.peek() == '}':
 				r.fail("this bracket does not match the one that was opened", "it should be "+string(closing))
 			}
@@ -182,7 +182,7 @@ func (r *jsonReader) number() string {
 			r.p++
 		}
 		if r.p == from {
-			r.fail("this number lacks a digit", "")
+			r.fail("a digit is missing in this number", "")
 		}
 	}
 	if r.peek() == '-' {
@@ -191,7 +191,7 @@ func (r *jsonReader) number() string {
 	if r.peek() == '0' {
 		r.p++
 		if c := r.peek(); c >= '0' && c <= '9' {
-			r.fail("a number cannot start with 0", "remove the 0, or put the number in quotes")
+			r.fail("a number cannot have a leading 0", "remove the 0, or put the number in quotes")
 		}
 	} else {
 		digits()

@@ -24,7 +24,7 @@ func TestWhatIsWrongAndWhere(t *testing.T) {
 		{JSON, `{"a": 'b'}`, 1, 7, "double quotes"},
 		{JSON, `{"a": }`, 1, 7, "a value is missing here"},
 		{JSON, `{"a": True}`, 1, 7, "not a value"},
-		{JSON, `{"a": 01}`, 1, 8, "cannot start with 0"},
+		{JSON, `{"a": 01}`, 1, 8, "cannot have a leading 0"},
 		{JSON, `{"a": "C:\Users"}`, 1, 10, `write \\`},
 		{JSON, "{\"a\": \"b\n\"}", 1, 9, "not closed at the end of its line"},
 		{JSON, `{"a": [1, 2}`, 1, 12, "should be ]"},

@@ -91,7 +91,7 @@ type Clock string
 // Parse reads text. Its error is a *SyntaxError.
 func Parse(f Format, text []byte) (*Document, error) {
 	if len(text) > maxSize {
-		return nil, &SyntaxError{Line: 1, Column: 1, What: "the file is larger than 10 MB", Hint: "configuration is never that large: check which program wrote it"}
+		return nil, &SyntaxError{Line: 1, Column: 1, What: "the file is larger than 10 MB", Hint: "a configuration file is never this large: check which program wrote it"}
 	}
 	decoded, form, err := decode(text)
 	if err != nil {

@@ -231,7 +231,7 @@ func (e *editor) insertLines(at *place, fresh Map) string {
 			}
 		}
 		if last == nil {
-			return "its table cannot be located"
+			return "the table cannot be located"
 		}
 		prefix := text[last.start:last.keys[slices.Index(last.chain, n)].end] + "."
 		end, _ := d.trimmedTail(last.end)
@@ -245,7 +245,7 @@ func (e *editor) insertLines(at *place, fresh Map) string {
 		// Only tables inside it have headers: add one before them.
 		path, ok := d.path(n)
 		if !ok {
-			return "its table cannot be located"
+			return "the table cannot be located"
 		}
 		for i := range d.blocks {
 			if slices.Contains(d.blocks[i].chain, n) {
@@ -299,7 +299,7 @@ func (e *editor) insertHeaders(at *place, fresh Map) string {
 	if at.parent != nil {
 		path, ok := e.d.path(n)
 		if !ok {
-			return "its table cannot be located"
+			return "the table cannot be located"
 		}
 		prefix = path + "."
 	}
@@ -370,7 +370,7 @@ func (e *editor) insertTables(at *place, index int, fresh Map) string {
 	n := at.node
 	path, ok := e.d.path(n)
 	if !ok {
-		return "its list cannot be located"
+		return "the list cannot be located"
 	}
 	if why := noNull(fresh); why != "" {
 		return why
@@ -431,7 +431,7 @@ func (e *editor) removeTables(n *node, gone []int) string {
 		}
 	}
 	if found == 0 {
-		return "it is inside an inline table"
+		return "the value is inside an inline table"
 	}
 	return ""
 }

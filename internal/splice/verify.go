@@ -26,7 +26,7 @@ func (d *Document) verified(next *Document, path []any, c change) (*Document, er
 	case c.set && (!ok || !equal(at.Value(), c.want)):
 		why = "the new value would not be read back as written"
 	case c.remove && ok && isName(path):
-		why = "a merge key also provides it"
+		why = "a merge key also provides the value"
 	default:
 		for _, document := range []*Document{d, next} {
 			if err := document.crossCheck(); err != nil {

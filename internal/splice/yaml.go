@@ -22,7 +22,7 @@ func readYAML(text string) *node {
 			break
 		}
 		if at += next; at+1 >= len(text) || text[at+1] != '\n' {
-			panic(parseFailure{at, "a line ends with a carriage return only", "save the file with LF or CRLF line endings"})
+			panic(parseFailure{at, "a line ends with only a carriage return", "save the file with LF or CRLF line endings"})
 		}
 	}
 	r.blank()
