@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// resemble has nothing to do: a file gets its access list from its folder. One that somebody set on the file alone is
-// lost with it.
+// resemble does nothing: a file gets its access list from its directory. A list that was set on the
+// file alone is lost.
 func resemble(*os.File, string, fs.FileInfo) error { return nil }
 
 // names is how many names a file has.
