@@ -257,7 +257,7 @@ func TestFaultH09ClientNeverReads(t *testing.T) {
 			}
 			leave(w)
 			w.cmd.Wait()
-			if got := w.cmd.ProcessState.ExitCode(); got != 1 || !strings.Contains(w.stderr.String(), "does not read") {
+			if got := w.cmd.ProcessState.ExitCode(); got != 1 || !strings.Contains(w.stderr.String(), "is not reading") {
 				t.Errorf("ended with %v and the words %q", w.cmd.ProcessState, w.stderr)
 			}
 			w.wantGone(pids)

@@ -152,8 +152,8 @@ func (s *ActionStatus) refused(said *mcp.ElicitResult, q question) {
 	}
 }
 
-// elicit returns the question as an elicitation form. The user must agree explicitly: there is no
-// default, and a form without an answer counts as no.
+// elicit returns the question as an elicitation form. The user must agree explicitly: nothing is preselected,
+// and a form without an answer counts as no.
 func (q question) elicit() *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: q.title + "\n\n" + q.full, RequestedSchema: json.RawMessage(
 		`{"type":"object","properties":{"agree":{"type":"boolean","title":"I agree","description":"Allow exactly this"}},"required":["agree"]}`)}
