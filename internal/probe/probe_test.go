@@ -277,3 +277,16 @@ func TestLeavesAServerTimeToEndByItself(t *testing.T) {
 		t.Errorf("a server that ends when its stdin does was ended: %s", a.Exit)
 	}
 }
+
+func TestARunningDownloadIsNotCalledStalled(t *testing.T) {
+	var p patience
+	now := time.Now()
+	for i, step := range []struct {
+		moved int64
+		want  string
+	}{{1 << 20, "it is downloading: "}, {2 << 20, "it is downloading: "}, {2 << 20, "its download has stalled: "}} {
+		if got := p.download(upstream.Survey{Downloading: "npm", Moved: step.moved}, now); got != step.want+"npm" {
+			t.Errorf("survey %d: %q, want %q", i, got, step.want+"npm")
+		}
+	}
+}

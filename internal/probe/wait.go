@@ -93,6 +93,16 @@ func (p *patience) moved(bytes int64, now time.Time) (moving bool) {
 	return moving
 }
 
+// download describes a download. The first survey of one has nothing to compare with, so only a
+// later one can show that it has stalled.
+func (p *patience) download(s upstream.Survey, now time.Time) string {
+	first := p.bytes == 0
+	if p.moved(s.Moved, now) || first {
+		return "it is downloading: " + s.Downloading
+	}
+	return "its download has stalled: " + s.Downloading
+}
+
 // checkInterval is the time between two examinations of the processes, reportInterval the time
 // between two lines for the user.
 const (
@@ -128,9 +138,7 @@ func (p *patience) check(a *attempt, now time.Time) (line string) {
 	due := now.Sub(p.reported) >= reportInterval
 	if due || now.Sub(p.progressed) > p.timeout/2 { // a survey is expensive
 		if s := a.conn.Survey(); s.Downloading != "" {
-			if doing = "its download has stalled: " + s.Downloading; p.moved(s.Moved, now) {
-				doing = "it is downloading: " + s.Downloading
-			}
+			doing = p.download(s, now)
 		}
 	}
 	if !due {
