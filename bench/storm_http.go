@@ -179,9 +179,11 @@ const defaultWindow = 4
 
 // limits returns what the planned faults may cost. A fault of one call may cost the outcome of that
 // call. A fault of the server that affects every call in flight may cost the window of every
-// upstream, and the calls that set registers, which the window does not limit.
+// upstream, and the calls that set registers, which the window does not limit. Faults that meet, such
+// as a call's own 404 while the server forgets its sessions, cost up to three calls more, and one more
+// in fifty faults.
 func (s *webStorm) limits(p *webPlan) history.Limits {
-	unknown, harms, failed := 0, len(p.serverFaults), 1+s.faults/50
+	unknown, harms, failed := 0, len(p.serverFaults), 3+s.faults/50
 	for _, b := range p.serverFaults {
 		if unknown++; b.wide {
 			unknown += cmp.Or(s.window, defaultWindow)*s.upstreams() + s.callers/10

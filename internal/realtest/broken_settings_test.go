@@ -138,7 +138,7 @@ var brokenSettings = []brokenSetup{
 			b.env = append(b.env, fmt.Sprintf("DATABASE_URL=postgres://me:secret@localhost:%d/app", inner))
 			b.command("node", usesDatabase(b, "servers"))
 		},
-		told: "the service that $HOME/project/compose.yaml publishes, change port $INNER to $OUTER",
+		told: "the service defined in $HOME/project/compose.yaml, change port $INNER to $OUTER",
 	},
 	{
 		name: "variable-as-argument", cause: "missing_env_var/env_given_as_argument",
