@@ -112,6 +112,27 @@ func TestReportEndsWithTheSum(t *testing.T) {
 	}
 }
 
+func TestStepsRunBesideEachOther(t *testing.T) {
+	met := make(chan struct{})
+	meet := func(_ context.Context, out io.Writer) (tally, error) {
+		select {
+		case met <- struct{}{}:
+		case <-met:
+		case <-t.Context().Done():
+		}
+		io.WriteString(out, "one\n")
+		io.WriteString(out, "two\n")
+		return tally{}, nil
+	}
+	var out strings.Builder
+	if exit := report(t.Context(), []step{{name: "a", beside: true, run: meet}, {name: "b", beside: true, run: meet}}, &out); exit != 0 {
+		t.Errorf("exit %d:\n%s", exit, out.String())
+	}
+	if n := strings.Count(out.String(), "one\ntwo\n"); n != 2 {
+		t.Errorf("the output of the two steps is mixed:\n%s", out.String())
+	}
+}
+
 func TestInterruptedRunIsNotAPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -21,6 +22,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -55,33 +57,21 @@ func check(ctx context.Context, args []string, out io.Writer) int {
 	return report(ctx, steps, out)
 }
 
-// report runs the steps one after another and prints the result of each, then the total.
+// report runs the steps and prints the result of each, then the total.
 func report(ctx context.Context, steps []step, out io.Writer) int {
 	began := time.Now()
 	var total tally
 	var broken []string
-	for _, s := range steps {
+	for _, batch := range batches(steps) {
 		if ctx.Err() != nil {
 			break
 		}
-		fmt.Fprintf(out, "%-14s %s\n", s.name, s.about)
-		start := time.Now()
-		t, err := s.run(ctx, out)
-		took := time.Since(start).Seconds()
-		verdict := "ok"
-		switch {
-		case err != nil:
-			verdict = "FAILED"
-			fmt.Fprintf(out, "%s\n", strings.TrimRight(err.Error(), "\n"))
-			broken = append(broken, s.name)
-			if t.failed == 0 {
-				t.failed = 1
+		for i, o := range runBatch(ctx, batch, out) {
+			total = total.plus(o.tally)
+			if o.err != nil {
+				broken = append(broken, batch[i].name)
 			}
-		case t == tally{}:
-			t.passed = 1
 		}
-		total = total.plus(t)
-		fmt.Fprintf(out, "%-14s %-6s  %6.1fs  %s\n", s.name, verdict, took, t)
 	}
 	fmt.Fprintf(out, "\n%.0fs in total", time.Since(began).Seconds())
 	if total.skipped > 0 {
@@ -100,6 +90,73 @@ func report(ctx context.Context, steps []step, out io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// batches groups the steps that may run at the same time. The order is kept.
+func batches(steps []step) [][]step {
+	var all [][]step
+	for i, s := range steps {
+		if i > 0 && s.beside && steps[i-1].beside {
+			all[len(all)-1] = append(all[len(all)-1], s)
+			continue
+		}
+		all = append(all, []step{s})
+	}
+	return all
+}
+
+// outcome is the result of a step.
+type outcome struct {
+	tally
+	err error
+}
+
+// atOnce is the number of steps that run at the same time.
+const atOnce = 2
+
+// runBatch runs the steps of a batch, atOnce at a time. A step that runs alone prints as it goes; the
+// output of steps that run beside each other is printed when each is done.
+func runBatch(ctx context.Context, batch []step, out io.Writer) []outcome {
+	outcomes := make([]outcome, len(batch))
+	if len(batch) == 1 {
+		outcomes[0] = runStep(ctx, batch[0], out)
+		return outcomes
+	}
+	shown := &oneAtATime{w: out}
+	turn := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for i, s := range batch {
+		turn <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turn }()
+			var text bytes.Buffer
+			outcomes[i] = runStep(ctx, s, &text)
+			shown.Write(text.Bytes())
+		})
+	}
+	wg.Wait()
+	return outcomes
+}
+
+// runStep runs one step and prints its result. A step that counts nothing counts as one.
+func runStep(ctx context.Context, s step, out io.Writer) outcome {
+	fmt.Fprintf(out, "%-14s %s\n", s.name, s.about)
+	start := time.Now()
+	t, err := s.run(ctx, out)
+	took := time.Since(start).Seconds()
+	verdict := "ok"
+	switch {
+	case err != nil:
+		verdict = "FAILED"
+		fmt.Fprintf(out, "%s\n", strings.TrimRight(err.Error(), "\n"))
+		if t.failed == 0 {
+			t.failed = 1
+		}
+	case t == tally{}:
+		t.passed = 1
+	}
+	fmt.Fprintf(out, "%-14s %-6s  %6.1fs  %s\n", s.name, verdict, took, t)
+	return outcome{t, err}
 }
 
 // enterModule changes the working directory to the root of the module.

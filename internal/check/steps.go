@@ -21,6 +21,7 @@ type step struct {
 	about     string
 	slow      bool // skipped by -quick
 	onRequest bool // skipped unless selected by name
+	beside    bool // may run beside its neighbours
 	run       func(ctx context.Context, out io.Writer) (tally, error)
 }
 
@@ -53,15 +54,15 @@ func allSteps(quick bool) []step {
 		{name: "compiler", about: "a C compiler, for the race detector", run: compiler},
 		{name: "realparts", about: "real servers and clients, pinned", slow: true, run: install},
 		{name: "test", about: "go test " + strings.Join(suite, " "), run: goTest(suite...)},
-		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true,
-			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
-		{name: "clients", about: "thirty servers of ten clients wrapped and unwrapped; no secrets in any output; memory use under attack", slow: true,
-			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
-		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true,
-			run: command([]string{"CI=true"}, "go", "test", "-count=1", "./internal/hostile")},
-		{name: "broken", about: "setups broken in named ways, with real servers, diagnosed and healed", slow: true,
+		{name: "broken", about: "setups broken in named ways, with real servers, diagnosed and healed", slow: true, beside: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "9m", "-run", "^TestBroken", "./internal/realtest")},
-		{name: "judges", about: "Claude Code and Codex read what gauze writes into their files", slow: true,
+		{name: "generated", about: "a hundred thousand generated calls, without the race detector", slow: true, beside: true,
+			run: command(nil, "go", "test", "-count=1", "-run", "^TestGeneratedCalls$", "./internal/repair")},
+		{name: "clients", about: "thirty servers of ten clients wrapped and unwrapped; no secrets in any output; memory use under attack", slow: true, beside: true,
+			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-run", "^TestThirtyServers|^TestNoSecretIsShown|^TestNoCanary|^TestUnfinishedBodies|Hostile", "./cmd/gauze", "./internal/agenttools")},
+		{name: "hostile", about: "gauze in five hundred repositories written by an attacker", slow: true, beside: true,
+			run: command([]string{"CI=true"}, "go", "test", "-count=1", "./internal/hostile")},
+		{name: "judges", about: "Claude Code and Codex read what gauze writes into their files", slow: true, beside: true,
 			run: command([]string{"CI=true", "GAUZE_JUDGES=claude-code,codex"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
 		{name: "judges-all", about: "five clients read what gauze writes into their files", slow: true, onRequest: true,
 			run: command([]string{"CI=true"}, "go", "test", "-count=1", "-timeout", "8m", "-run", "^TestJudge|^TestEverythingWrapped", "./internal/realtest")},
@@ -71,10 +72,10 @@ func allSteps(quick bool) []step {
 			run: command([]string{"GAUZE_SLOW=1"}, "go", "test", "-count=1", "-parallel", "16", "-run", "^TestSlowServers|^TestColdStart", "./internal/differential")},
 		{name: "windows-test", about: "every package as built for Windows, under wine", slow: true, onRequest: true, run: windowsTest},
 		{name: "windows-real", about: "gauze.exe under wine: the demo, npx.cmd, taskkill, eight clients, a thousand calls", slow: true, onRequest: true, run: windowsReal},
-		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), run: fuzzAll},
-		{name: "repeat", about: fmt.Sprintf("the named faults, %d times", repeats), slow: true, run: repeatFaults},
-		{name: "conformance", about: "the official suite, directly and through gauze, check by check", slow: true, run: command(nil, "go", "run", "./internal/conformance")},
-		{name: "demo", about: "gauze demo", run: demo},
+		{name: "repeat", about: fmt.Sprintf("the named faults, %d times", repeats), slow: true, beside: true, run: repeatFaults},
+		{name: "fuzz", about: fmt.Sprintf("each fuzz target, %d inputs", fuzzRuns), beside: true, run: fuzzAll},
+		{name: "conformance", about: "the official suite, directly and through gauze, check by check", slow: true, beside: true, run: command(nil, "go", "run", "./internal/conformance")},
+		{name: "demo", about: "gauze demo", beside: true, run: demo},
 	}
 }
 
