@@ -44,7 +44,7 @@ func unset() []clue {
 	for i, c := range clues {
 		when := c.when
 		clues[i].when = func(x *exam, m *match) bool {
-			return !isAside(m) && !isCode(m.names["variable"]) && (when == nil || when(x, m))
+			return !isAside(m) && !isCode(m.names["variable"]) && !asksForWords(x, m) && (when == nil || when(x, m))
 		}
 	}
 	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,

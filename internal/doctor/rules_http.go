@@ -58,7 +58,7 @@ func sessionCauses() []cause {
 			clues: []clue{
 				{certain, `AsyncRequestTimeoutException`, nil},
 				{certain, `(?i)(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
-					return !x.status(&match{}, 404, 405) && !strings.Contains(m.said, "405") && cutStream.MatchString(m.said)
+					return !x.status(&match{}, 404, 405) && !strings.Contains(m.said, "405") && cutStream.MatchString(m.said) && !strings.Contains(m.said, "content type")
 				}},
 				{certain, `(?i)BodyTimeoutError|UND_ERR_BODY_TIMEOUT|stream timeout|RemoteProtocolError|incomplete chunked read|ERR_HTTP2_\w+|ERR_INCOMPLETE_CHUNKED_ENCODING|peer closed connection without sending complete message`, nil},
 				{certain, `TypeError: terminated`, nil},
@@ -225,7 +225,7 @@ func endpointCauses() []cause {
 			clues: []clue{
 				{strong, `Uvicorn running on (?:socket )?(?P<port>\S+)`, stdioClient},
 				{likely, `INFO: +Started server process \[\d+\]`, stdioClient},
-				{strong, `(?i)(?:listening|running|start(?:ed|ing)|serving|available)[^\n]{0,40} (?:on|at) (?:port )?(?P<port>https?://\S+|:?\d{4,5}\b|(?:localhost|0\.0\.0\.0|127\.0\.0\.1):\d+)`, stdioClient},
+				{strong, `(?i)(?:listening|running|start(?:ed|ing)|serving|available)[^\n]{0,40} (?:on:?|at:?|addr=) ?(?:port )?(?P<port>https?://\S+|:?\d{4,5}\b|(?:localhost|0\.0\.0\.0|127\.0\.0\.1):\d+)`, stdioClient},
 				{certain, "", func(x *exam, m *match) bool {
 					if !x.Limit.Passed || x.Limit.Listening == 0 {
 						return false
