@@ -37,8 +37,10 @@ func clientClues() map[string][]clue {
 
 // ofAServer reports whether an invalid configuration is that of an MCP server in a client's file.
 func ofAServer(x *exam, m *match) bool {
-	return notOwnFile(x, m) && serverWord.MatchString(m.said) && !aboutCallLine(m)
+	return notOwnFile(x, m) && serverWord.MatchString(m.said) && !aboutCallLine(m) && !connectionWord.MatchString(m.said)
 }
+
+var connectionWord = &wording{source: `(?i)not connected|connection|spawn|ENOENT|timed? ?out|exited|refused`}
 
 var serverWord = &wording{source: `(?i)\b(?:mcp|mcpServers|server|servers)\b`}
 

@@ -71,7 +71,10 @@ func entryClues() map[string][]clue {
 			{likely, "", func(x *exam, m *match) bool { return x.startsHTTP() && x.onlySymptom(m, unanswered) }},
 		},
 		"url_in_stdio_only_client": {
-			{strong, "", func(x *exam, m *match) bool { return x.NoURL && x.URL != "" && x.onlySymptom(m, nil) }},
+			{strong, "", func(x *exam, m *match) bool {
+				m.names["command"] = x.URL
+				return x.NoURL && x.URL != "" && x.onlySymptom(m, nil)
+			}},
 		},
 		"sse_vs_streamable": {
 			{strong, "", func(x *exam, m *match) bool {

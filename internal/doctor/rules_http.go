@@ -110,7 +110,7 @@ func turned(u *url.URL) *url.URL {
 
 func notBrowserSession(_ *exam, m *match) bool {
 	lower := strings.ToLower(m.said)
-	return !strings.Contains(lower, "browser session") && !strings.Contains(lower, "sso session") && !strings.Contains(lower, "session token")
+	return !strings.Contains(lower, "browser session") && !strings.Contains(lower, "sso session") && !strings.Contains(lower, "session token") && !strings.Contains(lower, "session key")
 }
 
 var sseClient = &wording{source: `(?i)\bSSE\b|/sse\b|text/event-stream`}

@@ -71,7 +71,7 @@ func tlsCauses() []cause {
 				{strong, `(?i)npm (?:ERR!|error) (?:network )?[^\n]*(?:behind a proxy|'proxy' config is set properly)`, func(x *exam, _ *match) bool {
 					return localProxy.MatchString(x.text)
 				}},
-				{strong, `(?i)\b(?:http|https|all)_proxy\b ?[=:]`, nil},
+				{strong, `(?i)\b(?:http|https|all)_proxy\b['"]? ?[=:] ?['"]?(?:https?|socks\w*)://`, nil},
 			},
 			hides: []string{"registry_unreachable", "request_not_sent", "companion_app_not_running", "http_unauthorized", "local_http_server_not_running"},
 		},

@@ -25,7 +25,15 @@ func oauthClues() map[string][]clue {
 			{strong, `(?i)error="?invalid_token"?`, nil},
 			{strong, `(?i)\b(?:token|jwt|assertion)\b[^\n]{0,30}\b(?:audience|issuer|signature|nonce|kid)\b[^\n]{0,30}\b(?:invalid|mismatch\w*|does not match|not (?:valid|allowed|found)|unexpected|failed)|\b(?:audience|issuer) (?:claim )?(?:is )?(?:invalid|mismatch\w*|not (?:allowed|valid|accepted))`, oauthContext},
 		},
+		"http_unauthorized": {
+			{likely, `(?i)\bunauthorized: |\bHTTP Basic: Access denied|code = Unauthenticated\b|Unexpected server response: 401\b`, anAnswer},
+		},
+		"http_forbidden": {
+			{likely, `code = PermissionDenied\b|Unexpected server response: 403\b`, anAnswer},
+		},
 		"oauth_not_completed": {
+			// command-line programs that servers use for signing in
+			{strong, `(?i)\brun:? ['"` + "`" + `]?[\w.-]+(?: auth| account)? log-?in\b|\bhave you run [\w.-]+ login\b|\bnot (?:currently |yet )?authenticated\b|\b(?:no|not (?:currently )?have an?) active account\b|\brequires (?:SSO|single sign-on)\b`, signInComplaint},
 			// the error member of a response, and the query of a redirect
 			{certain, `"error" ?: ?"(?:invalid_request|invalid_target|invalid_scope|server_error|temporarily_unavailable|access_denied|unauthorized_client|unsupported_response_type|authorization_pending|slow_down|invalid_request_uri|login_required|interaction_required|consent_required|account_selection_required)"`, func(x *exam, m *match) bool {
 				return strings.Contains(m.said, "error_description") || oauthContext(x, m)

@@ -9,6 +9,7 @@ func schemaClues() map[string][]clue {
 		"schema_not_parseable": {
 			// ajv, jsonschema, gojsonschema, python-jsonschema, networknt
 			{certain, `(?i)no schema with key or ref "|\bjsonschema\.exceptions\.SchemaError\b|strict mode: (?:unknown (?:format|keyword)|missing type|use allowUnionTypes|"\w+" is )|keyword "[^"\n]+" (?:value )?(?:is invalid|must be)|schema with key or id "[^"\n]*" already exists|unknown format "[^"\n]+" (?:ignored|used) in schema|MissingRefError|\$ref[^\n]{0,40}(?:cannot be resolved|not found|unresolvable)|(?:RefResolution|Unresolvable|_WrappedReferencing)Error`, nil},
+			{strong, `(?i)\breference ['"` + "`" + `]?#/(?:properties|\$defs|definitions|components)/[^\n]{0,200}\b(?:not found|unresolved|cannot be resolved|does not exist)`, nil},
 			// zod and pydantic name the path in the list of tools
 			{certain, `(?s)"path": ?\[\s*"tools",\s*\d+,\s*"(?:inputSchema|outputSchema)"`, nil},
 			{certain, `(?s)validation errors? for ListToolsResult\s+tools\.\d+\.(?:input|output)Schema`, nil},
