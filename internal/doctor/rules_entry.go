@@ -111,7 +111,38 @@ func entryClues() map[string][]clue {
 				return true
 			}},
 		},
-		"wrong_command_name": labelAsCommand(),
+		"stdin_not_connected": {
+			{guess, "", func(x *exam, m *match) bool { return x.execWithoutInput() && x.onlySymptom(m, nil) }},
+		},
+		"container_localhost": {
+			{likely, "", func(x *exam, m *match) bool {
+				return x.container() && local.MatchString(x.line) && x.onlySymptom(m, unreachable) && unreachable.MatchString(m.said)
+			}},
+		},
+		"wrong_runner": {
+			{likely, "", func(x *exam, m *match) bool {
+				return x.runs("uvx", "bunx") && len(x.Command) > 2 && slices.Contains([]string{"run", "install", "add", "tool"}, x.Command[1]) && x.onlySymptom(m, nil)
+			}},
+		},
+		"space_in_path_argument": splitAtSpace(),
+		"wrong_command_name":     labelAsCommand(),
+	}
+}
+
+// splitAtSpace returns the clues that a missing path is the part before a space of a path in the
+// entry.
+func splitAtSpace() []clue {
+	cut := func(x *exam, m *match) bool {
+		_, rest, found := strings.Cut(x.line, m.names["path"]+" ")
+		rest, _, _ = strings.Cut(rest, " ")
+		return found && strings.ContainsAny(m.names["path"], `/\`) && !strings.ContainsAny(rest[:min(1, len(rest))], `-/\`) &&
+			strings.ContainsAny(rest, `/\.`) && !strings.Contains(path.Base(strings.ReplaceAll(m.names["path"], `\`, "/")), ".")
+	}
+	return []clue{
+		{certain, `(?i)(?:ENOENT|no such file or directory|cannot find(?: module| the path)?|can't open file|does not exist|not found|is not a directory|not recognized)[^\n]{0,40}['"` + "`" + `“](?P<path>(?:[A-Za-z]:|~)?[/\\][^'"` + "`" + `”\n]+)['"` + "`" + `”]`, cut},
+		{certain, `(?i)['"` + "`" + `“](?P<path>(?:[A-Za-z]:|~)?[/\\][^'"` + "`" + `”\n]+)['"` + "`" + `”][^\n]{0,20}(?:no such file|cannot be found|does not exist|not found|is not recognized)`, cut},
+		{certain, `(?i)(?:no such file or directory|command not found|does not exist|not found): (?P<path>(?:[A-Za-z]:|~)?[/\\][^\s:'"]+)`, cut},
+		{certain, `(?P<path>(?:[A-Za-z]:|~)?[/\\][^\s:'"]+): (?i:no such file or directory|command not found|not found|is not a directory)`, cut},
 	}
 }
 
@@ -143,6 +174,8 @@ var (
 	symptom     = &wording{source: `(?i)connection (?:was )?closed|client closed|server (?:transport )?(?:closed|disconnected|exited)|exited before|process exited|failed to (?:connect|start|initialize|reconnect|load)|could not (?:attach|connect|start)|couldn't reach|timed out|timeout|-3200[01]|not connected|broken pipe|disconnected`}
 	unanswered  = &wording{source: `(?i)waiting for server to respond|Message from client: \{"method":"initialize"|no response to initialize`}
 	notRunnable = &wording{source: `could not determine executable|does not provide any executables|No executables are provided|Cannot find module|can't open file|is not in this registry|E404|not found in the package registry|No such file|not found`}
+
+	unreachable = &wording{source: `(?i)fetch failed|connection (?:attempts? failed|error|refused|failed)|max retries exceeded|failed to establish a new connection|cannot connect|could not connect|couldn't connect|failed to connect to (?:localhost|127|the)|ECONNREFUSED|unreachable`}
 
 	shellMissing = &wording{source: `(?i)\bspawn (?:cmd|powershell|pwsh)(?:\.exe)? ENOENT|\b(?:cmd|powershell)(?:\.exe)?"?: (?:executable file |command )?not found|\b(?:command )?not found:? (?:cmd|powershell)(?:\.exe)?\b|\[Errno 2\] No such file or directory: '(?:cmd|powershell)(?:\.exe)?'`}
 	posixSigns   = &wording{source: `(?i)/Users/|/home/|/usr/|/opt/|/private/|/bin/|/snap/|\b(?:darwin|macos|linux|ubuntu)\b`}
@@ -186,6 +219,12 @@ func (x *exam) runnerInside() string {
 		return ""
 	}
 	return ""
+}
+
+// execWithoutInput reports whether the server is started in a running container or pod without its
+// stdin.
+func (x *exam) execWithoutInput() bool {
+	return x.runs("docker", "podman", "kubectl", "oc", "nerdctl") && x.has("exec") && !x.interactive() && !x.has("--stdin", "compose", "-d")
 }
 
 // startsWindowsShell reports whether the configured program is a shell of Windows.

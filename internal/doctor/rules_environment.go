@@ -55,7 +55,7 @@ func unset() []clue {
 	}
 	return append(clues, clue{faint, `\b(?P<variable>[A-Z][A-Z0-9]*_[A-Z0-9_]+)['"` + "`" + `]?[^\n]{0,40}? (?i:(?:is |are |was |has )?(?:not (?:been )?(?:set|provided|defined|configured|found|specified)|missing|unset|undefined))\b`,
 		func(x *exam, m *match) bool {
-			return isAside(m) && namesVariable(x, m) && !hasDefault.MatchString(m.said)
+			return isAside(m) && namesVariable(x, m) && (!hasDefault.MatchString(m.said) || strings.Contains(m.said, "blank"))
 		}})
 }
 

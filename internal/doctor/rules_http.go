@@ -186,7 +186,7 @@ func endpointCauses() []cause {
 				{strong, `(?i)(?:SSE|streamable[- ]?HTTP)[^\n]{0,40} transport[^\n]{0,40}(?:not supported|unsupported|deprecated|is not available)|does not support (?:SSE|streamable)`, nil},
 				{strong, `(?i)SSE error: Non-200 status code \((?:404|405|400)\)`, nil},
 			},
-			hides: []string{"optional_method_probed", "wrong_endpoint_path", "session_not_initialized"},
+			hides: []string{"optional_method_probed", "wrong_endpoint_path", "session_not_initialized", "content_type_refused"},
 		},
 		{
 			name: "wrong_endpoint_path", category: TransportMismatch,

@@ -96,7 +96,7 @@ func protocolCauses() []cause {
 				fix: "Check the address: it is probably not the server's MCP endpoint (which often ends in /mcp or /sse)."}},
 			clues: []clue{
 				{certain, `(?i)client must accept (?:both )?(?:application/json|text/event-stream)`, nil},
-				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406) }},
+				{certain, "", func(x *exam, m *match) bool { return x.status(m, 406) && !strings.Contains(x.text, "SSE error:") }},
 				{certain, `(?i)\bNot Acceptable\b|invalid accept header|accept header (?:must|should|does not)[^\n]{0,20}(?:include|contain|accept)`, nil},
 			},
 			hides: []string{"wrong_endpoint_path"},

@@ -30,6 +30,12 @@ func numberClues() map[string][]clue {
 		"access_denied": {
 			{likely, `npm (?:ERR!|error) errno -(?:4048|4092|13|1)\b`, nil},
 		},
+		"private_ca_not_trusted": {
+			{certain, `certificate is not standards compliant|\bSEC_E_UNTRUSTED_ROOT\b|NSURLErrorDomain Code=-120[1-4]|\bcurl: \(60\)`, nil},
+		},
+		"tls_handshake_failed": {
+			{certain, `\bSSL_ERROR_(?:SYSCALL|SSL|ZERO_RETURN)\b|\bcurl: \(35\)|NSURLErrorDomain Code=-1200`, nil},
+		},
 		"proxy_env_breaks": {
 			{strong, `(?i)\bproxy\b[^\n]{0,60}\b(?:ECONNREFUSED|ETIMEDOUT|ENOTFOUND|407)\b`, func(_ *exam, m *match) bool {
 				return !strings.Contains(m.said, "MCP Proxy") && !strings.Contains(m.said, "mcp-proxy")

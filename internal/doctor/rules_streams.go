@@ -22,6 +22,7 @@ func streamClues() map[string][]clue {
 			{certain, `(?i)\b(?:invalid|unexpected|wrong|unsupported) content[- ]?type\b[^\n]{0,60}`, func(x *exam, m *match) bool { return !x.status(&match{}, 401, 403, 415) }},
 		},
 		"sse_vs_streamable": {
+			{certain, `(?i)\bSSE error: Non-200 status code \((?:406|415)\)`, nil},
 			{strong, `(?i)\b(?:GET|POST)[- ]only (?:endpoint|route|resource)|\b(?:endpoint|server|route) (?:only )?(?:accepts|supports|expects|allows) (?:only )?(?:GET|POST)\b`, nil},
 		},
 		"trailing_slash_redirect": {
