@@ -119,3 +119,63 @@ func TestATentativeCauseSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// The same output has the same cause in the log of every client.
+func TestTheLogAroundTheOutputChangesNothing(t *testing.T) {
+	each := func(before, text string) string { return before + strings.ReplaceAll(text, "\n", "\n"+before) }
+	escaped := strings.NewReplacer("\n", `\n`, `"`, `\"`)
+	logs := map[string]func(text string) string{
+		"Claude Desktop": func(text string) string {
+			return "2026-01-05T10:11:12.1Z [notes] [info] Message from client: {\"method\":\"initialize\",\"jsonrpc\":\"2.0\",\"id\":0}\n" + text + "\n2026-01-05T10:11:13.1Z [notes] [error] Server disconnected. For troubleshooting guidance, please visit our documentation"
+		},
+		"Cursor": func(text string) string {
+			return each("2026-01-05 10:11:12.900 [error] user-notes: ", text) + "\n2026-01-05 10:11:12.911 [error] user-notes: Error in MCP: Client closed"
+		},
+		"VS Code": func(text string) string {
+			return each("2026-01-05 10:11:12.900 [warning] [server stderr] ", text) + "\n2026-01-05 10:11:13.001 [error] Server exited before responding to `initialize` request."
+		},
+		"Claude Code": func(text string) string {
+			return `[{"error":"Server stderr: ` + escaped.Replace(text) + `","cwd":"/home/me"},{"error":"MCP error -32000: Connection closed"}]`
+		},
+		"a failed call": func(text string) string {
+			return `{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"` + escaped.Replace(text) + `"}],"isError":true}}`
+		},
+	}
+	for text, want := range map[string]string{
+		"validation error for Settings\napi_token\n  Field required": "env_not_set",
+		"listen EADDRINUSE: address already in use :::4100":          "port_taken_by_sibling",
+		"/bin/sh: npx: command not found":                            "gui_path_missing",
+		"connect ECONNREFUSED 127.0.0.1:5432":                        "companion_app_not_running",
+		"ModuleNotFoundError: No module named 'mcp'":                 "venv_not_used",
+		"password authentication failed for user \"notes\"":          "db_grant_missing",
+		"error: the following arguments are required: --db-path":     "required_argument_missing",
+		"EACCES: permission denied, mkdir '/data'":                   "cache_dir_not_writable",
+	} {
+		for client, log := range logs {
+			if d := Diagnose(fromLog("npx notes", log(text))); d.Cause != want {
+				t.Errorf("%s: said %s, want %s\n%s", client, d.Cause, want, log(text))
+			}
+		}
+	}
+	warning := "Warning: NOTES_CACHE not set, using default"
+	for client, log := range logs {
+		if d := Diagnose(fromLog("npx notes", log(warning))); client != "a failed call" && client != "Claude Code" && d.Category != Unknown {
+			t.Errorf("%s: a warning is no cause: %s", client, d.Cause)
+		}
+	}
+}
+
+// In JSON, the backslashes of paths are doubled; in plain text, \n may be part of one.
+func TestEscapedLinesAndWindowsPaths(t *testing.T) {
+	for text, want := range map[string]string{
+		`one\ntwo`:                         "one\ntwo\n",
+		`C:\Users\me\npm-cache`:            "C:\\Users\\me\\npm-cache\n",
+		`C:\\Users\\me\\npm-cache\nnext`:   "C:\\Users\\me\\npm-cache\nnext\n",
+		`.\node_modules\.bin`:              ".\\node_modules\\.bin\n",
+		`see C:\logs\notes.txt\nand retry`: "see C:\\logs\\notes.txt\\nand retry\n",
+	} {
+		if got := legible(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

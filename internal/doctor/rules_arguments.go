@@ -12,7 +12,7 @@ func argumentClues() map[string][]clue {
 			{strong, `(?i)(?:^|[\s'"` + "`" + `(])(?P<option>--[a-z][\w-]+)['"` + "`" + `]?(?: <[^>\n]+>)? (?:` + word + ` )?(?:is|are|was|must be|has to be) (?:required|missing|mandatory|needed|not (?:set|provided|given|specified)|set|provided|given|specified)\b`, asksForWords},
 			{strong, `(?i)\b(?:must|please|need to|have to) (?:pass|provide|specify|give|supply|set|use|add)(?: (?:a|an|the|at least|either|one of|valid|your))* ['"` + "`" + `]?(?P<option>--[a-z][\w-]+)`, asksForWords},
 			{strong, `(?i)\b(?:missing|requires?|required|without|no) (?:the |a |an |required )*['"` + "`" + `]?(?P<option>--[a-z][\w-]+)`, asksForWords},
-			{certain, `^(?:\S+ )?(?:Error: )?(?i:missing required arguments?): (?P<option>[\w-]+(?:, [\w-]+)*)\s*$`, func(x *exam, m *match) bool { return !ofACall.MatchString(x.text) && asksForWords(x, m) }},
+			{certain, `(?m)^(?:\S+ )?(?:Error: )?(?i:missing required arguments?): (?P<option>[\w-]+(?:, [\w-]+)*)[ \t]*$`, func(x *exam, m *match) bool { return !ofACall.MatchString(x.text) && asksForWords(x, m) }},
 			{strong, `(?i)\bUsage: \S[^\n]{0,60}<(?P<option>[\w -]+)>`, asksForWords},
 			{strong, `(?i)\b(?:no|missing|at least one|specify|provide|requires?)\b[^\n]{0,40}\b(?P<option>director(?:y|ies)|path|folder|file|url|connection string|vault|repository)\b[^\n]{0,40}\b` + word + `\b`, asksForWords},
 		},

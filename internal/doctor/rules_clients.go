@@ -40,7 +40,7 @@ func ofAServer(x *exam, m *match) bool {
 	return notOwnFile(x, m) && serverWord.MatchString(m.said) && !aboutCallLine(m) && !connectionWord.MatchString(m.said)
 }
 
-var connectionWord = &wording{source: `(?i)not connected|connection|spawn|ENOENT|timed? ?out|exited|refused`}
+var connectionWord = &wording{source: `(?i)not connected|connection|spawn|ENOENT|timed? ?out|exited|refused|kube`}
 
 var serverWord = &wording{source: `(?i)\b(?:mcp|mcpServers|server|servers)\b`}
 

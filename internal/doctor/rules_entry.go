@@ -243,7 +243,7 @@ func (x *exam) windowsHost() bool { return windowsSigns.MatchString(x.text) }
 
 // startsHTTP reports whether the arguments ask a local server for a transport other than stdio.
 func (x *exam) startsHTTP() bool {
-	return len(x.Command) > 0 && !x.remote() && httpMode.MatchString(x.line) && !stdioMode.MatchString(x.line)
+	return len(x.Command) > 0 && !x.remote() && httpMode.MatchString(x.line) && !stdioMode.MatchString(x.line) && !brokeOff.MatchString(x.text)
 }
 
 var (

@@ -23,7 +23,7 @@ func frameworkClues() map[string][]clue {
 			{likely, `(?i)\b(?:failed|unable|could not|couldn['’]t|cannot) (?:to )?(?:connect|establish (?:a )?connection) to (?:the )?(?:server |host )?\[?(?P<host>localhost|127\.0\.0\.1|\[?::1\]?):(?P<port>\d{2,5})`, func(x *exam, m *match) bool { return !x.remote() && notRegistry(x, m) }},
 		},
 		"peer_too_old": {
-			{likely, `(?i)\bunknown (?:command|action|operation|message)(?: type)?: ['"` + "`" + `]?[a-z]+[_A-Z]\w*['"` + "`" + `]?\s*$`, func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }},
+			{likely, `(?im)\bunknown (?:command|action|operation|message)(?: type)?: ['"` + "`" + `]?[a-z]+[_A-Z]\w*['"` + "`" + `]?[ \t]*$`, func(x *exam, _ *match) bool { return len(x.Command) > 0 && !x.remote() }},
 		},
 		"stdout_log_pollution": {
 			{strong, `(?i)\binvalid JSON (?:received )?(?:from|on) (?:the )?(?:server|stdout|stdio)\b|\bcorrupt\w* (?:the )?(?:JSON-?RPC|stdio|MCP|protocol) (?:stream|messages?|protocol|communication)|\bstdout\b[^\n]{0,40}\breserved for\b`, func(x *exam, m *match) bool { return !aboutConfig(x, m) && !x.remote() }},

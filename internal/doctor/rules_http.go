@@ -57,7 +57,7 @@ func sessionCauses() []cause {
 			fix:     "Raise the idle timeout of the server or proxy (proxy_read_timeout, spring.mvc.async.request-timeout), or enable keep-alive messages in the server.",
 			clues: []clue{
 				{certain, `AsyncRequestTimeoutException`, nil},
-				{certain, `(?i)(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
+				{certain, `(?i)\b(?:SSE|stream|event ?source)[^\n]{0,40}(?:disconnected|terminated|closed|idle|timed out|timeout|reset)[^\n]{0,40}`, func(x *exam, m *match) bool {
 					return !x.status(&match{}, 404, 405) && !strings.Contains(m.said, "405") && cutStream.MatchString(m.said) && !strings.Contains(m.said, "content type")
 				}},
 				{certain, `(?i)BodyTimeoutError|UND_ERR_BODY_TIMEOUT|stream timeout|RemoteProtocolError|incomplete chunked read|ERR_HTTP2_\w+|ERR_INCOMPLETE_CHUNKED_ENCODING|peer closed connection without sending complete message`, nil},
