@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -20,11 +21,12 @@ const (
 // characters, and with the escapes of a JSON string undone.
 func legible(text string) string {
 	text = decode(bound(text))
-	text = unescape(text)
+	text = ownLines(unescape(text))
 	var b strings.Builder
 	b.Grow(len(text))
 	seen := map[uint64]int{}
 	for line := range strings.SplitSeq(text, "\n") {
+		line = withoutList(withoutPrefix(line))
 		form := shape(line)
 		if seen[form]++; seen[form] > maxRepeats {
 			continue
@@ -45,6 +47,47 @@ func legible(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// withoutPrefix returns a line of a server's stderr without what a client puts before it: the level
+// there is the client's, and patterns of several lines must match.
+func withoutPrefix(line string) string {
+	if len(line) < len("2006-01-02") || line[4] != '-' || !strings.Contains(line, "] ") {
+		return line
+	}
+	if where := clientPrefix.FindStringIndex(line); where != nil {
+		return line[where[1]:]
+	}
+	return line
+}
+
+var clientPrefix = &wording{source: `^\d{4}-\d\d-\d\d[T ]\S+ \[(?:error|warning)\] (?:\[server stderr\] |(?:user|project|plugin|extension)-[\w.-]+: )`}
+
+// ownLines puts the text in the result of a failed call on lines of its own: there it reads like any other
+// output.
+func ownLines(text string) string {
+	if !strings.Contains(text, `"isError":true`) && !strings.Contains(text, `"isError": true`) {
+		return text
+	}
+	return textMember.Replace(text)
+}
+
+var textMember = strings.NewReplacer(`"text":"`, "\"text\":\n", `"text": "`, "\"text\":\n")
+
+// withoutList cuts a line off before a list of tools, prompts or resources that the server sent: what
+// their descriptions say is not about the failure.
+func withoutList(line string) string {
+	at := strings.Index(line, `"result"`)
+	if at < 0 {
+		return line
+	}
+	rest := strings.TrimLeft(line[at+len(`"result"`):], ": {")
+	for _, list := range []string{`"tools"`, `"prompts"`, `"resources"`, `"resourceTemplates"`} {
+		if list, ok := strings.CutPrefix(rest, list); ok && strings.HasPrefix(strings.TrimLeft(list, ": "), "[") {
+			return line[:at]
+		}
+	}
+	return line
 }
 
 // maxRepeats is how many lines that differ only in numbers are kept: a log that repeats itself adds
@@ -107,12 +150,14 @@ func decode16(text string, low int) string {
 }
 
 // unescape undoes the escapes of a log inside a JSON string: \n, \r, \t, \" \u0027 and \\. Windows
-// paths contain backslashes, so \n and the like count only if no lower-case letter or digit
-// follows: C:\Users\me\npm-cache is unchanged.
+// paths contain backslashes, so with such paths in the text, \n and the like count only if no
+// lower-case letter or digit follows: C:\Users\me\npm-cache is unchanged. In JSON, the backslashes
+// of a path are doubled.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
+	paths := drivePathInside.MatchString(text)
 	var b strings.Builder
 	b.Grow(len(text))
 	for i := 0; i < len(text); i++ {
@@ -121,7 +166,7 @@ func unescape(text string) string {
 			b.WriteByte(c)
 			continue
 		}
-		ends := i+2 >= len(text) || !isLowerOrDigit(text[i+2])
+		ends := i+2 >= len(text) || !isLowerOrDigit(text[i+2]) || !paths && !inWindowsPath(text[i+1:])
 		switch next := text[i+1]; {
 		case next == '"' || next == '\\':
 			b.WriteByte(next)
@@ -148,6 +193,15 @@ func unescape(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// drivePathInside matches a path of Windows whose backslashes are not doubled.
+var drivePathInside = &wording{source: `\b[A-Za-z]:\\[^\\"]`}
+
+// inWindowsPath reports whether text begins like a directory that is common in relative paths, after
+// a backslash.
+func inWindowsPath(text string) bool {
+	return slices.ContainsFunc([]string{"node", "npm", "npx", "nvm", "roaming", "resources", "release", "temp", "tools", "test", "target", "run"}, func(name string) bool { return strings.HasPrefix(text, name) })
 }
 
 func isLowerOrDigit(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }

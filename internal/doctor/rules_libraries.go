@@ -58,7 +58,7 @@ func libraryClues() map[string][]clue {
 		},
 		"venv_not_used": {
 			{strong, `(?i)\b(?:could not|cannot|failed to|unable to) import (?:the )?(?:module|package) |\bError loading ASGI app\b|\bneed to install (?:the )?[^\n]{1,40} (?:extra|package|library)|\b(?:library|package|module|extra) is required,? but (?:it is |is |was )?(?:not installed|missing)`, nil},
-			{strong, `\bNo module named (?P<module>[a-z_][\w.]*)\s*$`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
+			{strong, `(?m)\bNo module named (?P<module>[a-z_][\w.]*)[ \t]*$`, func(_ *exam, m *match) bool { return !newerPython(m.names["module"]) }},
 			{strong, `(?i)\b(?:install|run)(?: it| them)?(?: with| using|:)? ['"` + "`" + `]?(?:python3? -m )?(?:pip3?|uv pip|conda|poetry) (?:install|add) (?P<module>[\w.\[\]-]+)`, notCall},
 		},
 		"shared_library_missing": {
@@ -79,7 +79,7 @@ func libraryClues() map[string][]clue {
 			{strong, `(?i)\bfailed to install (?:the )?(?:browser|chrome|chromium|firefox)|\bnpx playwright install\b`, nil},
 		},
 		"wrong_package_name": {
-			{strong, "(?i)failed to resolve `(?P<resolve>[^`\\n]+)`: not found|does not contain package|\\bno release (?:was )?found\\b|release asset not found|\\bfailed to fetch \\w+: \\(?404", nil},
+			{strong, "(?i)failed to resolve `(?P<resolve>[^`\\n]+)`: not found|does not contain package \\S|\\bno release (?:was )?found\\b|release asset not found|\\bfailed to fetch \\w+: \\(?404", nil},
 			{strong, `(?i)\b(?:install\w*|download\w*)\b[^\n]{0,100}\(?\b404\b\)?`, nil},
 			{strong, `(?i)\bServer not found\b|No connection configuration found|Package not found`, func(x *exam, _ *match) bool {
 				return strings.Contains(x.line, "smithery") || strings.Contains(x.line, " install ")
