@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
@@ -80,7 +81,7 @@ func (c *Checked) Verdict() Verdict {
 		return v
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
-	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped:
+	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped && !c.agreed():
 		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
@@ -109,7 +110,7 @@ func (c *Checked) Health() string {
 	switch {
 	case !c.Tried:
 		return "not_tried"
-	case c.WorksInClient() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
+	case c.WorksInClient() && (c.Wrapped && !c.agreed() || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
@@ -129,6 +130,11 @@ func (c *Checked) healedBy() (kept []doctor.Step) {
 		}
 	}
 	return kept
+}
+
+// agreed reports whether the user had to agree to a fix, which gauze run does not apply by itself.
+func (c *Checked) agreed() bool {
+	return slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return s.Agreed })
 }
 
 // otherTransport returns the transport that the server actually uses, if its client would use a
