@@ -90,6 +90,12 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	fl.Machine.Until(ctx)
 	show := progressOn(cmd.ErrOrStderr(), false)
 	f.Tell = func(is string) { show(f.Name + ": " + is) }
+	if agree := confirmFix(cmd); agree != nil {
+		f.Agree = func(o fleet.Offer) bool {
+			show("")
+			return agree(nil, o)
+		}
+	}
 	got, err := fl.Configure(ctx, f.Request)
 	show("")
 	if ctx.Err() != nil {

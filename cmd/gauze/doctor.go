@@ -118,7 +118,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	all := fleet.Unchecked(servers)
 	if !f.static {
 		f.ask = confirmProject(cmd, names)
-		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
+		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask, Agree: confirmFix(cmd)}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
 		}

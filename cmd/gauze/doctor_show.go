@@ -150,7 +150,7 @@ func (f *doctorFlags) answerJSON(cmd *cobra.Command, fl *fleet.Fleet, view *flee
 		v := c.Verdict()
 		one := diagnosedServer{listedServer: listedServerOf(c.Server), State: string(v.State), Cause: v.Cause, Next: v.Next, Not: c.Not}
 		if c.Tried {
-			t := testedOf(c.Real(), c.Attempt, c.Report)
+			t := testedOf(c.Real(), c.Final(), c.Attempt, c.Report)
 			t.Server = c.Shown()
 			one.Test = &t
 		}

@@ -206,7 +206,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 	v := c.Verdict()
 	shown := Checked{ID: redact.Quote(c.ID()), State: c.Health(), Problems: problemsOf(c.Problems)}
 	if c.Tried {
-		shown.Report = healingOf(c.Real(), c.Attempt, c.Report)
+		shown.Report = healingOf(c.Real(), c.Final(), c.Attempt, c.Report)
 	}
 	switch v.Action {
 	case fleet.ByHand:

@@ -46,6 +46,11 @@ type Offer struct {
 	Spec  launch.Spec // the server with the fix, as it would be written
 }
 
+// Question returns what the user is asked, without secrets.
+func (o Offer) Question() (title, shown string) {
+	return "The server does not work: " + o.About + ". Allow Gauze to test the server with this change?", Describe(o.Spec)
+}
+
 // Configured is the result of a Request: how the server did, and what would be written.
 type Configured struct {
 	Spec    launch.Spec // as it would be written, with references

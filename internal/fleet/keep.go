@@ -52,15 +52,32 @@ func (c *Checked) revalued(config *clientconfig.Config, e *clientconfig.Entry) (
 // variables, and with more time to start. It returns false if it takes more than that.
 func (c *Checked) inEntry(config *clientconfig.Config, e *clientconfig.Entry) (clientconfig.Edit, bool) {
 	edit, ok := c.revalued(config, e)
-	if !ok && !slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return !s.Waited }) {
-		ok = true // only time was missing
-	}
-	if c.Report.Wait > 0 && ok {
-		more, set := config.SlowStart(e, c.Report.Wait)
+	timeOnly := !slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return !s.Waited })
+	if c.Report.Wait > 0 && (ok || timeOnly) {
+		more, _ := config.SlowStart(e, c.Report.Wait)
 		edit = append(edit, more...)
-		ok = set || len(edit) > 0
 	}
-	return edit, ok
+	return edit, len(edit) > 0
+}
+
+// Final returns how the server was started or reached in the end, as it would be written.
+func (c *Checked) Final() launch.Spec {
+	return lasting(c.Written(), c.started, c.Report.Spec, false)
+}
+
+// Final returns how a server that is in no file was started or reached in the end. Its environment has
+// only what differs and may be written.
+func Final(before, healed launch.Spec) launch.Spec {
+	before.Env = before.Environment()
+	return lasting(launch.Spec{}, before, healed, false)
+}
+
+// Describe renders a spec without its secrets.
+func Describe(s launch.Spec) string {
+	if s.Env == nil {
+		s.Env = []string{} // nil would be gauze's own
+	}
+	return Masked(Outline(s), s.Secrets())
 }
 
 // writeDown plans to save what made a server work: arguments and variables that changed, the full
