@@ -113,6 +113,11 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 		}
 		fmt.Fprintf(out, "%s According to the registry, this server requires %s%s. To set it, add:\n\n    %s\n\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
 	}
+	if got.Lasts { // nothing is left to do by hand
+		for i := range got.Report.Steps {
+			got.Report.Steps[i].Next = ""
+		}
+	}
 	if got.Tried {
 		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, "", p))+"\n")
 	}

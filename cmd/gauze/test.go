@@ -243,16 +243,21 @@ func showTest(spec launch.Spec, a probe.Result, report doctor.Report, healing bo
 	case report.Healthy && len(report.Steps) == 0:
 		fmt.Fprintf(&b, "\nIt works (%s).\n", a.Took.Round(time.Millisecond))
 	case report.Healthy:
-		b.WriteString("\nIt works with this fix. To make it permanent:\n\n")
+		b.WriteString("\nIt works with this fix.")
 		if fix != "" {
-			b.WriteString(indent(fix) + "\n")
+			b.WriteString(" To make it permanent:\n\n" + indent(fix) + "\n")
 			break
 		}
+		steps := ""
 		for _, step := range report.Steps {
 			if step.Result != doctor.Undone && step.Next != "" {
-				b.WriteString(showFix(step.Next, p))
+				steps += showFix(step.Next, p)
 			}
 		}
+		if steps != "" {
+			steps = " To make it permanent:\n\n" + strings.TrimSuffix(steps, "\n")
+		}
+		b.WriteString(steps + "\n")
 	case report.Diagnosis != nil:
 		d := *report.Diagnosis
 		if report.Todo != "" {

@@ -146,7 +146,7 @@ func healingOf(spec, final launch.Spec, a probe.Result, r doctor.Report) *Healin
 		h.Steps = append(h.Steps, Step{s.Fix, plaintext.Clean(s.About), s.Result, plaintext.Clean(s.Next), diagnosisOf(&s.Diagnosis)})
 	}
 	if r.Healthy && len(r.Steps) > 0 {
-		h.Final = secrets.Redact(fleet.Describe(final))
+		h.Final = fleet.Describe(final)
 	}
 	if r.Healthy {
 		return h

@@ -60,6 +60,7 @@ type Configured struct {
 	Facts   *registry.Facts // what a registry knows about the package, if anything
 	Missing []registry.Variable
 	Plan    Plan
+	Lasts   bool // what made it work is in Spec, or gauze run does it at every start
 }
 
 // inProject reports whether the server is tested in the project's directory: only if the user adds
@@ -260,7 +261,9 @@ func (f *Fleet) try(ctx context.Context, r Request, c *Configured) {
 	c.Attempt = c.Attempt.Hidden(Hiding(filled))
 	c.Tried = true
 	if c.Report.Healthy && len(c.Report.Steps) > 0 {
-		c.Spec = lasting(c.Spec, filled, minimal(ctx, machine, filled, c.Report.Spec, o), r.Wrap)
+		healed := minimal(ctx, machine, filled, c.Report.Spec, o)
+		_, values := withValues(c.Spec, filled, healed)
+		c.Spec, c.Lasts = lasting(c.Spec, filled, healed, r.Wrap), values || r.Wrap
 	}
 }
 

@@ -72,14 +72,6 @@ func Final(before, healed launch.Spec) launch.Spec {
 	return lasting(launch.Spec{}, before, healed, false)
 }
 
-// Describe renders a spec without its secrets.
-func Describe(s launch.Spec) string {
-	if s.Env == nil {
-		s.Env = []string{} // nil would be gauze's own
-	}
-	return Masked(Outline(s), s.Secrets())
-}
-
 // writeDown plans to save what made a server work: arguments and variables that changed, the full
 // path of the program, the URL that responded, or the transport. A wrapped server needs only the
 // first, because gauze run finds the others at every start.
