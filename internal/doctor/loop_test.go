@@ -199,6 +199,7 @@ func TestASiblingRunnerIsSuggested(t *testing.T) {
 		{[]string{"home/me/.local/bin/ledger-mcp", "home/me/.local/bin/pipx"}, "uvx ledger-mcp --ro", "/ledger-mcp --ro`"},
 		{[]string{"home/me/.local/bin/uvx"}, "ledger-mcp --ro", `"uvx"`},
 		{[]string{"home/me/.local/bin/npx"}, "ledger-mcp", `"-y", "ledger-mcp"`},
+		{[]string{"home/me/.local/bin/npx", "home/me/.local/bin/uvx"}, "orbit", "command -v orbit"},
 		// No different registry, no option that another runner may not know, nothing but packages.
 		{[]string{"home/me/.local/bin/uvx"}, "npx -y orbit", "Install Node.js"},
 		{[]string{"home/me/.local/bin/pipx"}, "uvx --from git+https://example.com/x ledger", "Install uv"},
