@@ -196,10 +196,7 @@ func confirmFix(cmd *cobra.Command) func(*fleet.Server, fleet.Offer) bool {
 	return func(s *fleet.Server, o fleet.Offer) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		title, shown := o.Question()
-		if s != nil {
-			title = plaintext.Clean(s.ID()) + ": " + title
-		}
+		title, shown := o.Question(s)
 		fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n\n", indent(shown))
 		return ask(cmd, fold(title))
 	}

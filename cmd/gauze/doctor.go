@@ -107,6 +107,9 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
+	if fl.Gauze, err = ourProgram(""); err != nil {
+		fl.Gauze = "" // no server is wrapped in it
+	}
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {

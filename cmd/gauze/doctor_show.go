@@ -72,7 +72,7 @@ func showNext(v fleet.Verdict, now invocation, server, margin string, p paint) s
 	switch {
 	case v.Next == "" || now.fix && (v.Action == fleet.Heal || v.Action == fleet.Repair):
 		return ""
-	case v.Action == fleet.Try && slices.Contains(now.names, server):
+	case v.Action == fleet.Try && slices.Contains(now.names, server), v.Action == fleet.Ask && now.fix:
 		return margin[1:] + "by hand: run this command in a terminal, so that gauze can ask you\n"
 	case v.Action == fleet.ByHand:
 		step := fault.Steps(v.Next)[0]

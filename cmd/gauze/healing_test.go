@@ -50,7 +50,7 @@ func ledger(t *testing.T) *healing {
 	closed.Close()
 	h.program("bin/works")
 	h.write("bin/server", fmt.Sprintf(`#!/bin/sh
-case "$DATABASE_URL" in
+case "$DATABASE_URL$*" in
 *:%d/*) exec "$HOME/bin/works" ;;
 esac
 echo "Error: connect ECONNREFUSED 127.0.0.1:%d" >&2
@@ -116,9 +116,10 @@ func (h *healing) settled(text string) string {
 	if h.inner > 0 {
 		text = strings.NewReplacer(strconv.Itoa(h.inner), "5432", strconv.Itoa(h.outer), "54320").Replace(text)
 	}
-	folded := regexp.MustCompile(`(?s)(?:(?:healed|helped): .*?\n\n|The server does not work: .*?\?)`) // where depends on the names of directories
+	folded := regexp.MustCompile(`(?s)(?:(?:healed|helped|works only with this fix): .*?\n[\n\[]|\S+ does not work: .*?\?)`) // where depends on the names of directories
 	text = folded.ReplaceAllStringFunc(text, func(part string) string {
-		end := part[len(strings.TrimRight(part, "\n")):]
+		end := part[len(strings.TrimRight(part, "\n[")):]
+		part = strings.TrimSuffix(part, end)
 		return strings.Join(strings.Fields(part), " ") + end
 	})
 	for pattern, with := range map[string]string{
@@ -260,5 +261,81 @@ func (h *healing) healed(file string) {
 	}
 	if !strings.Contains(text, h.heals) || h.inner > 0 && strings.Contains(text, strconv.Itoa(h.inner)) {
 		h.t.Errorf("%s has not what healed the server: %s", file, text)
+	}
+}
+
+// An entry that exists gets the working port in place of the refused one, and nothing else in its file
+// changes, whether it is wrapped or not.
+func TestAnEntryGetsThePortThatHealedIt(t *testing.T) {
+	gauze, err := exec.LookPath("gauze")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		".cursor/mcp.json": `{"mcpServers": {
+  "env":  {"command": "SERVER", "env": {"MODE": "ro", "DATABASE_URL": "postgres://app:s3cr3t-pw-4711@localhost:5432/ledger"}},
+  "args": {"command": "SERVER", "args": ["--db", "postgres://localhost:5432/ledger", "--ro"]}
+}}
+`,
+		".codex/config.toml": `# my servers
+[mcp_servers.wrapped] # keep
+command = "GAUZE"
+args = ["run", "--", "SERVER", "postgres://localhost:5432/ledger"]
+`,
+		".config/opencode/opencode.json": `{"mcp": {"list": {"type": "local", "command": ["SERVER", "postgres://127.0.0.1:5432/ledger"]}}}
+`,
+	}
+	for name, heal := range map[string]func(*healing) string{
+		"doctor": func(h *healing) string {
+			return "=== gauze doctor\n" + h.atTerminal("doctor") + "=== gauze doctor --fix\n" + h.atTerminal("doctor", "--fix")
+		},
+		"agent": func(h *healing) string { return h.throughAgent("heal_server", object{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := ledger(t)
+			at := func(text string, port int) string {
+				return strings.NewReplacer("SERVER", h.server(), "GAUZE", gauze, "5432", strconv.Itoa(port)).Replace(text)
+			}
+			for file, text := range files {
+				h.write(file, at(text, h.inner))
+			}
+			got := heal(h)
+			for file, text := range files {
+				if now, want := h.read(file), at(text, h.outer); now != want {
+					t.Errorf("%s is\n%s, want\n%s", file, now, want)
+				}
+			}
+			if strings.Contains(got, "s3cr3t-pw-4711") {
+				t.Error("a secret is shown")
+			}
+			if n := strings.Count(strings.Join(strings.Fields(got), " "), "with this change?"); n != 4 {
+				t.Errorf("asked %d times", n)
+			}
+		})
+		t.Run(name+", as it is read", func(t *testing.T) {
+			h := ledger(t)
+			h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "`+h.server()+`", "args": ["postgres://localhost:`+strconv.Itoa(h.inner)+`/ledger"]}}}`)
+			golden(t, filepath.Join("testdata", "healing", "configured-"+name+".golden"), h.settled(heal(h)))
+		})
+	}
+}
+
+// What gauze doctor says to run next does something: a server that lacks a value that gauze can find
+// is healed by it, and one that lacks a value that gauze cannot find is not sent there.
+func TestTheNextCommandOfDoctorDoesSomething(t *testing.T) {
+	h := orbit(t)
+	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "`+h.server()+`"}}}`)
+	const next = "next: gauze doctor --fix cursor/notes"
+	if text := h.atTerminal("doctor"); !strings.Contains(text, next) {
+		t.Errorf("no %q in %s", next, text)
+	}
+	if text := h.atTerminal("doctor", "--fix", "cursor/notes"); !strings.Contains(text, "heal notes") || !strings.HasSuffix(strings.TrimSpace(text), "1 of 1 work.") {
+		t.Error(text)
+	}
+	h = orbit(t)
+	h.write("orbit/.env", "")
+	h.write(".cursor/mcp.json", `{"mcpServers": {"notes": {"command": "`+h.server()+`"}}}`)
+	if text := h.atTerminal("doctor"); strings.Contains(text, next) || !strings.Contains(text, "by hand: Get a value for ORBIT_TOKEN") {
+		t.Error(text)
 	}
 }

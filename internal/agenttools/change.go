@@ -156,7 +156,7 @@ func (c *call) configure(in configureIn) (out Configured, err error) {
 		c.hideSecretsIn(in.target)
 		var asks offers
 		request := request
-		request.Agree, request.Tell = asks.agree(c), func(is string) { c.progress("%s", is) }
+		request.Agree, request.Tell = asks.forNew(c), func(is string) { c.progress("%s", is) }
 		tried, err := c.service.Fleet.Configure(c.ctx, request)
 		if err != nil {
 			return out, err

@@ -214,7 +214,7 @@ func checkedOf(view *fleet.View, c *fleet.Checked) Checked {
 		if r := shown.Report; r != nil && r.Next == plaintext.Clean(v.Next) {
 			shown.Next = r.Next // our own words, which patterns would damage
 		}
-	case fleet.Heal, fleet.Repair:
+	case fleet.Heal, fleet.Repair, fleet.Ask:
 		shown.Next = fmt.Sprintf("call heal_server with {\"server\": %q}", shown.ID)
 	case fleet.Rewrap:
 		shown.Next = "tell the user to run: " + v.Next

@@ -175,7 +175,7 @@ func (c *call) test(in testIn) (out Tested, err error) {
 		c.hideSecretsIn(in.target)
 		var asks offers
 		request := request
-		request.Agree, request.Tell = asks.agree(c), func(is string) { c.progress("%s", is) }
+		request.Agree, request.Tell = asks.forNew(c), func(is string) { c.progress("%s", is) }
 		tried, err := c.service.Fleet.Try(c.ctx, request)
 		if err != nil {
 			return out, err
@@ -210,7 +210,7 @@ func (c *call) testConfigured(in testIn, o fleet.CheckOptions) (out Tested, err 
 	try = func(c *call) (out Tested, err error) {
 		c.hideSecretsOf(view)
 		var asks offers
-		o.Agree = func(_ *fleet.Server, offer fleet.Offer) bool { return asks.agree(c)(offer) }
+		o.Agree = asks.agree(c)
 		one := c.check(chosen[:1], o)[0]
 		if c.ctx.Err() != nil {
 			return out, c.ctx.Err()
@@ -324,7 +324,7 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 		c.hideSecretsOf(view)
 		wait, _ := seconds(in.Timeout)
 		var asks offers
-		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait, Agree: func(_ *fleet.Server, offer fleet.Offer) bool { return asks.agree(c)(offer) }})
+		all := c.check(chosen, fleet.CheckOptions{Heal: true, Timeout: wait, Agree: asks.agree(c)})
 		if c.ctx.Err() != nil {
 			return result, c.ctx.Err()
 		}
@@ -356,7 +356,11 @@ func (c *call) healTried(in healIn, result Healed) (out Healed, err error) {
 		out, err := confirmPlan(c, plan, "The server works with this fix. Allow Gauze to save the fix?", in.typed(), func(_ *call, written []Written) (Healed, error) {
 			result.Written = append(result.Written, written...)
 			for i := range result.Servers { // they describe the state after the change
-				result.Servers[i].Next, result.Servers[i].Diff = "", ""
+				s := &result.Servers[i]
+				s.Next, s.Diff = "", ""
+				if s.State == "degraded" && len(s.Problems) == 0 && s.Report.Works && len(plan.Skipped) == 0 {
+					s.State, s.Why = "healthy", ""
+				}
 			}
 			result.Status = done
 			return result, nil

@@ -21,7 +21,8 @@ type Treatment struct {
 	First *Seen           // result of an earlier probe; nil to probe first
 	Fixes func(Diagnosis, Case, launch.Spec) []Fix
 	// Agree asks a person whether a fix may be tried that takes a value from a source that they have
-	// to be asked about. It gets the fix and the Spec with it. nil refuses.
+	// to be asked about. It gets the fix and the Spec with it. If nothing is tried, it is called only to
+	// show that there is such a fix. nil refuses.
 	Agree   func(Fix, launch.Spec) bool
 	Tell    func(string) // receives progress messages for people; may be nil
 	OneStep bool         // return after the first fix that helped
@@ -88,6 +89,9 @@ func Treat(ctx context.Context, spec launch.Spec, t Treatment) Report {
 		diagnosis := Diagnose(seen.Case)
 		if t.Attempts < 0 { // diagnose only
 			_, report.Fixable = t.next(diagnosis, seen.Case, report.Spec, tried)
+			if !report.Fixable {
+				t.asked(diagnosis, seen.Case, report.Spec, tried)
+			}
 			report.Fixable = report.Fixable || seen.silent(diagnosis) && len(t.Waits) > 0
 			todo, command := t.todo(diagnosis, seen.Case, report.Spec)
 			report.conclude(diagnosis, todo, command)

@@ -37,6 +37,7 @@ type Checked struct {
 	Report       doctor.Report
 
 	started launch.Spec // how it was started or reached at first
+	asks    bool        // a fix may help that the user must be asked about
 }
 
 // WorksInClient reports whether the server works the way its client starts it.
@@ -61,9 +62,12 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			defer func() { <-places }()
 			machine := machines[c.Config.InProject()]
 			c.started = f.start(c.Real(), machine.Dir, c.Config.InProject())
-			var agree func(Offer) bool
-			if o.Heal && o.Agree != nil {
-				agree = func(offer Offer) bool { return o.Agree(c.Server, offer) }
+			agree := func(offer Offer) bool {
+				if o.Heal && o.Agree != nil {
+					return o.Agree(c.Server, offer)
+				}
+				c.asks = true
+				return false
 			}
 			c.Attempt, c.Report = c.examine(ctx, machine, c.started, doctor.ExamineOptions{
 				Heal:    o.Heal || c.Wrapped, // as gauze run does
@@ -100,7 +104,7 @@ func (f *Fleet) Check(ctx context.Context, servers []*Server, o CheckOptions) []
 			try(c)
 			continue
 		}
-		c.Attempt, c.Report, c.Tried, c.started = twin.Attempt, twin.Report, twin.Tried, twin.started
+		c.Attempt, c.Report, c.Tried, c.started, c.asks = twin.Attempt, twin.Report, twin.Tried, twin.started, twin.asks
 	}
 	running.Wait()
 	return all

@@ -46,9 +46,14 @@ type Offer struct {
 	Spec  launch.Spec // the server with the fix, as it would be written
 }
 
-// Question returns what the user is asked, without secrets.
-func (o Offer) Question() (title, shown string) {
-	return "The server does not work: " + o.About + ". Allow Gauze to test the server with this change?", Describe(o.Spec)
+// Question returns what the user is asked about a server, which may be nil if it is not configured
+// yet. It contains no secrets.
+func (o Offer) Question(s *Server) (title, shown string) {
+	title = "The server does not work: "
+	if s != nil {
+		title = redact.Quote(s.ID()) + " does not work: "
+	}
+	return title + o.About + ". Allow Gauze to test the server with this change?", Describe(o.Spec)
 }
 
 // Configured is the result of a Request: how the server did, and what would be written.

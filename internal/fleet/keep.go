@@ -72,9 +72,38 @@ func Final(before, healed launch.Spec) launch.Spec {
 	return lasting(launch.Spec{}, before, healed, false)
 }
 
+// saved returns the edit that makes a server work: by its entry if that can express the whole fix, or
+// else by gauze run, which applies the same fix at every start.
+func (v *View) saved(config *clientconfig.Config, e *clientconfig.Entry, c *Checked) (clientconfig.Edit, bool) {
+	if edit, ok := c.inEntry(config, e); ok || c.Wrapped {
+		return edit, ok
+	}
+	kept := lasting(launch.Spec{}, c.started, c.Report.Spec, false)
+	if edit, ok := config.Healed(e, kept, c.otherTransport()); ok && isWhole(c.started, c.Report.Spec, kept) {
+		return edit, true
+	}
+	if v.fleet.Gauze == "" || len(c.healedBy()) == 0 {
+		return nil, false
+	}
+	edit, err := config.Wrap(e, clientconfig.WrapOptions{Gauze: v.fleet.Gauze, Remote: true})
+	return edit, err == nil
+}
+
+// isWhole reports whether kept has every variable and the directory that differ between before and
+// healed.
+func isWhole(before, healed, kept launch.Spec) bool {
+	was, saved := valuesOf(before.Env), valuesOf(kept.Env)
+	for name, value := range valuesOf(healed.Env) {
+		if old, has := was[name]; (!has || old != value) && saved[name] != value {
+			return false
+		}
+	}
+	return before.Dir == healed.Dir
+}
+
 // writeDown plans to save what made a server work: arguments and variables that changed, the full
-// path of the program, the URL that responded, or the transport. A wrapped server needs only the
-// first, because gauze run finds the others at every start.
+// path of the program, the URL that responded, the transport, or gauze run. A wrapped server needs
+// only the first, because gauze run finds the others at every start.
 func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem) bool) {
 	if !c.Tried || !c.Report.Healthy || len(c.healedBy()) == 0 && c.otherTransport() == "" {
 		return
@@ -88,10 +117,7 @@ func (v *View) writeDown(d *draft, c *Checked, allowed func(clientconfig.Problem
 	if steps := c.healedBy(); len(steps) > 0 {
 		what = steps[0].About
 	}
-	edit, ok := c.inEntry(now, &now.Entries[i])
-	if !ok && !c.Wrapped {
-		edit, ok = now.Healed(&now.Entries[i], lasting(launch.Spec{}, c.started, c.Report.Spec, false), c.otherTransport())
-	}
+	edit, ok := v.saved(now, &now.Entries[i], c)
 	switch {
 	case !ok && c.Wrapped: // gauze run finds it at every start
 	case !ok:

@@ -36,6 +36,7 @@ const (
 	Repair         // change the configuration file
 	Rewrap         // the gauze binary that wraps the server is missing
 	Try            // ask the user, then start it
+	Ask            // ask the user, then try a fix that uses a value of a project
 )
 
 // Verdict is the judgement of a server. The command line and the tools of gauze mcp present it in
@@ -51,7 +52,7 @@ type Verdict struct {
 func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
-			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
+			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Ask: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
 			Rewrap: shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word()),
 		}
 		return Verdict{state, cause, action, next[action]}
@@ -77,6 +78,9 @@ func (c *Checked) Verdict() Verdict {
 		}
 		if c.Report.Fixable {
 			return command(Broken, v.Cause, Heal)
+		}
+		if c.asks {
+			return command(Broken, v.Cause, Ask)
 		}
 		return v
 	case c.Tried && c.otherTransport() != "":
