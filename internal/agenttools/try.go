@@ -125,7 +125,11 @@ func (t Tested) text() string {
 	if t.Report == nil {
 		return t.ActionStatus.text()
 	}
-	return t.Server + "\n" + t.Report.text() + neededText(t.Needs)
+	text := t.Server + "\n" + t.Report.text() + neededText(t.Needs)
+	if t.Status != done { // a fix needs the user's agreement
+		text += "\n\n" + t.ActionStatus.text()
+	}
+	return text
 }
 
 func neededText(all []Needed) (text string) {
