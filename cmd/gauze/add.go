@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -138,12 +137,8 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 // a test.
 func (f *addFlags) remedy(r doctor.Report) string {
 	if d := r.Diagnosis; d != nil && d.Category == doctor.MissingEnvVar {
-		switch names := variablesIn(d.Explanation, r.Todo, d.Fix); len(names) {
-		case 0:
-		case 1:
-			return "To set the variable, add:\n\n    --env " + names[0] + "=VALUE"
-		default:
-			return "To set the variables, add:\n\n    --env " + strings.Join(names, "=VALUE --env ") + "=VALUE"
+		if name := variableIn(d.Explanation + " " + d.Fix + " " + r.Todo); name != "" {
+			return "To set the variable, add:\n\n    --env " + name + "=VALUE"
 		}
 	}
 	return "To add the server anyway, use --no-test"
@@ -151,16 +146,8 @@ func (f *addFlags) remedy(r doctor.Report) string {
 
 var upperName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b`)
 
-// variablesIn returns the names of environment variables in the first text that has any.
-func variablesIn(texts ...string) []string {
-	for _, text := range texts {
-		if names := upperName.FindAllString(text, -1); len(names) > 0 {
-			slices.Sort(names)
-			return slices.Compact(names)
-		}
-	}
-	return nil
-}
+// variableIn returns the first name of an environment variable in text.
+func variableIn(text string) string { return upperName.FindString(text) }
 
 // bare reports whether a package is named without its registry.
 func bare(name string) bool {
