@@ -87,10 +87,13 @@ func (p *plan) published() (all []Published) {
 	}
 	for _, dir := range dirs {
 		for _, one := range p.Published(dir) {
-			if !slices.Contains(all, one) {
+			if !slices.Contains(all, one) && len(all) < maxPublished {
 				all = append(all, one)
 			}
 		}
 	}
 	return all
 }
+
+// maxPublished bounds how many ports of compose files are checked.
+const maxPublished = 64
