@@ -90,6 +90,12 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 	fl.Machine.Until(ctx)
 	show := progressOn(cmd.ErrOrStderr(), false)
 	f.Tell = func(is string) { show(f.Name + ": " + is) }
+	if agree := confirmFix(cmd); agree != nil {
+		f.Agree = func(o fleet.Offer) bool {
+			show("")
+			return agree(nil, o)
+		}
+	}
 	got, err := fl.Configure(ctx, f.Request)
 	show("")
 	if ctx.Err() != nil {
@@ -106,6 +112,11 @@ func (f *addFlags) run(cmd *cobra.Command, args []string) error {
 			how = "--header '" + v.Name + ": VALUE'"
 		}
 		fmt.Fprintf(out, "%s According to the registry, this server requires %s%s. To set it, add:\n\n    %s\n\n", p.in("33", "!"), p.in("1", v.Name), aboutVariable(v), how)
+	}
+	if got.Lasts { // nothing is left to do by hand
+		for i := range got.Report.Steps {
+			got.Report.Steps[i].Next = ""
+		}
 	}
 	if got.Tried {
 		io.WriteString(out, f.secrets().Redact(showTest(got.Report.Spec, got.Attempt, got.Report, true, "", p))+"\n")

@@ -28,7 +28,7 @@ type doctorFlags struct {
 	ask     func(*fleet.Server) error // asks before a server of the project is run
 }
 
-const timeoutUsage = "`time` to wait for a server to respond (default: 10s; 60s with npx, uvx and docker; longer while the server makes progress)"
+const timeoutUsage = "`time` to wait for a server to respond (default: 10s; 60s with npx, uvx and docker; longer while the server makes progress, and up to 60s to heal a silent one)"
 
 // doctorCommand returns gauze doctor, which checks the servers of all clients, or some of them.
 func doctorCommand() *cobra.Command {
@@ -107,6 +107,9 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
+	if fl.Gauze, err = ourProgram(""); err != nil {
+		fl.Gauze = "" // no server is wrapped in it
+	}
 	view, servers, err := chosen(fl, fleet.Choice{Names: names, Clients: f.clients})
 	var unknown *fleet.NotFoundError
 	if errors.As(err, &unknown) {
@@ -118,7 +121,7 @@ func (f *doctorFlags) runFleet(cmd *cobra.Command, names []string) error {
 	all := fleet.Unchecked(servers)
 	if !f.static {
 		f.ask = confirmProject(cmd, names)
-		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask}
+		o := fleet.CheckOptions{Heal: f.heal || f.fix, Timeout: f.timeout, Ask: f.ask, Agree: confirmFix(cmd)}
 		if all, err = checked(cmd, fl, servers, o, f.json); err != nil {
 			return err
 		}

@@ -214,8 +214,10 @@ func environmentCauses() []cause {
 			name: "env_not_set", category: MissingEnvVar,
 			explain: "The server requires {variable|a setting}, which is not set in the environment that the client provides.",
 			fix:     "Set the variable under \"env\" in the server's entry: `\"{variable|NAME}\": \"VALUE\"`",
-			clues:   unset(),
-			hides:   []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
+			instead: []advice{{when: several, explain: "The server requires {variables|several settings}, which are not set in the environment that the client provides.",
+				fix: "Set the variables under \"env\" in the server's entry: `{pairs|\"NAME\": \"VALUE\"}`"}},
+			clues: unset(),
+			hides: []string{"server_bug_crash", "stdout_log_pollution", "required_argument_missing"},
 		},
 	}
 }

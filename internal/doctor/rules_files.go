@@ -187,6 +187,16 @@ func fileCauses() []cause {
 			hides: []string{"npx_cache_corrupt", "access_denied", "missing_exec_bit", "env_placeholder_not_expanded"},
 		},
 		{
+			name: "npm_prefix_not_writable", category: PermissionDenied,
+			explain: "npm cannot install global packages: its global directory ({path|lib/node_modules}) belongs to a different user.",
+			fix:     "Start the package with npx, which needs no global installation, or let npm use a directory of your own: `npm config set prefix {$home .local}`",
+			clues: []clue{
+				{certain, `npm (?:ERR!|error) (?:path|dest) (?P<path>[^\n]*/lib/node_modules)\b`, func(x *exam, _ *match) bool { return npmDenied.MatchString(x.text) }},
+				{certain, `npm (?:ERR!|error) [^\n]{0,40}(?:EACCES|EPERM)[^\n]*?['"](?P<path>[^'"\n]*/lib/node_modules)\b`, nil},
+			},
+			hides: []string{"npm_cache_root_owned", "access_denied", "cache_dir_not_writable", "missing_exec_bit", "broken_npm_install", "wrong_directory_argument"},
+		},
+		{
 			name: "deno_permission", category: PermissionDenied,
 			explain: "Deno blocked the server: it was started without the required permission ({flag|see Deno's output}).",
 			fix:     "The user decides whether to grant this permission. To grant it, add an argument after \"run\".",
@@ -277,3 +287,6 @@ func fileCauses() []cause {
 
 // notOurPermission matches failedResponses by a service, not by the operating system.
 var notOurPermission = &wording{source: `(?i)publickey|for user|for (?:table|schema|relation|database)|pull access|403|401|API|token|scope|PERMISSION_DENIED`}
+
+// npmDenied matches npm's report that it lacks a permission.
+var npmDenied = &wording{source: `npm (?:ERR!|error) (?:code |errno )?(?:EACCES|EPERM|-13\b|-1\b)`}

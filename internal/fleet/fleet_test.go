@@ -72,6 +72,7 @@ func newHome(t *testing.T) *home {
 		Store:   backup.Store{Dir: filepath.Join(h.dir, "state")},
 		Machine: doctor.ThisMachine(), Gauze: "/usr/bin/gauze",
 	}
+	h.fleet.Machine.Home = h.dir // not the caches of whoever runs the test
 	return h
 }
 

@@ -1,8 +1,8 @@
 package fleet
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gauze-mcp/gauze/internal/clientconfig"
@@ -35,6 +35,7 @@ const (
 	Repair         // change the configuration file
 	Rewrap         // the gauze binary that wraps the server is missing
 	Try            // ask the user, then start it
+	Ask            // ask the user, then try a fix that uses a value of a project
 )
 
 // Verdict is the judgement of a server. The command line and the tools of gauze mcp present it in
@@ -44,16 +45,18 @@ type Verdict struct {
 	Cause  string
 	Action Action
 	Next   string // what to do or run; empty for Nothing
+
+	Command string // the command for Next if only people are shown it, as in doctor.Diagnosis
 }
 
 // Verdict judges a server by its entry and by the result of its test.
 func (c *Checked) Verdict() Verdict {
 	command := func(state State, cause string, action Action) Verdict {
 		next := map[Action]string{
-			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
+			Heal: "gauze doctor --fix " + c.word(), Repair: "gauze doctor --fix " + c.word(), Ask: "gauze doctor --fix " + c.word(), Try: "gauze doctor " + c.word(),
 			Rewrap: shell.Here().Then("gauze unwrap "+c.word(), "gauze wrap "+c.word()),
 		}
-		return Verdict{state, cause, action, next[action]}
+		return Verdict{State: state, Cause: cause, Action: action, Next: next[action]}
 	}
 	d := c.Report.Diagnosis
 	switch {
@@ -70,17 +73,23 @@ func (c *Checked) Verdict() Verdict {
 	case c.Tried && !c.Report.Healthy && d == nil:
 		return command(Broken, c.Hide(redact.Quote(c.Attempt.Stopped)), Nothing)
 	case c.Tried && !c.Report.Healthy:
-		v := Verdict{Broken, c.Hide(d.Explanation), ByHand, c.hideValues(cmp.Or(c.Report.Todo, d.Fix))}
+		v := Verdict{State: Broken, Cause: c.Hide(d.Explanation), Action: ByHand, Next: c.hideValues(d.Fix), Command: d.Command}
+		if c.Report.Todo != "" {
+			v.Next, v.Command = c.hideValues(c.Report.Todo), c.Report.Command
+		}
 		if d.Category == doctor.Unknown {
 			v.Cause = "stopped here without giving a reason: " + c.Hide(redact.Quote(c.Attempt.Stopped))
 		}
 		if c.Report.Fixable {
 			return command(Broken, v.Cause, Heal)
 		}
+		if c.asks {
+			return command(Broken, v.Cause, Ask)
+		}
 		return v
 	case c.Tried && c.otherTransport() != "":
 		return command(Broken, fmt.Sprintf("the server uses %s, but the entry says %s", c.otherTransport(), c.Transport), Repair)
-	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped:
+	case c.Tried && len(c.healedBy()) > 0 && c.Wrapped && !c.agreed():
 		return command(Works, "with a fix that gauze run applies: "+c.healedBy()[0].About, Nothing)
 	case c.Tried && len(c.healedBy()) > 0:
 		return command(Warned, "works only with this fix: "+c.healedBy()[0].About, Repair)
@@ -99,7 +108,7 @@ func (c *Checked) ofProblem(command func(State, string, Action) Verdict, state S
 	if p.Fix != nil && p.Consent < clientconfig.Person {
 		return command(state, cause, Repair)
 	}
-	return Verdict{state, cause, ByHand, p.Next}
+	return Verdict{State: state, Cause: cause, Action: ByHand, Next: p.Next}
 }
 
 // Health returns the verdict in the terms of a health check: "healthy", "degraded", "unresponsive",
@@ -109,7 +118,7 @@ func (c *Checked) Health() string {
 	switch {
 	case !c.Tried:
 		return "not_tried"
-	case c.WorksInClient() && (c.Wrapped || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
+	case c.WorksInClient() && (c.Wrapped && !c.agreed() || len(c.Report.Steps) == 0): // gauze run applies the fix at every start
 		return "healthy"
 	case c.Report.Healthy:
 		return "degraded"
@@ -129,6 +138,11 @@ func (c *Checked) healedBy() (kept []doctor.Step) {
 		}
 	}
 	return kept
+}
+
+// agreed reports whether the user had to agree to a fix, which gauze run does not apply by itself.
+func (c *Checked) agreed() bool {
+	return slices.ContainsFunc(c.healedBy(), func(s doctor.Step) bool { return s.Agreed })
 }
 
 // otherTransport returns the transport that the server actually uses, if its client would use a
