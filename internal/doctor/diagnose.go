@@ -69,7 +69,7 @@ var knowledge = sync.OnceValue(func() *table {
 		configCauses(), spawnCauses(), packageCauses(), runtimeCauses(), dependencyCauses(), fileCauses(), environmentCauses(),
 		tlsCauses(), portCauses(), authCauses(), sessionCauses(), limitCauses(), schemaCauses(), stdoutCauses(), protocolCauses(), endpointCauses(), networkCauses(),
 		timeoutCauses(), crashCauses())
-	for _, more := range []map[string][]clue{libraryClues(), languageClues(), faintClues()} {
+	for _, more := range []map[string][]clue{libraryClues(), languageClues(), demandClues(), faintClues()} {
 		for i := range causes {
 			causes[i].clues = append(causes[i].clues, more[causes[i].name]...)
 		}

@@ -148,7 +148,16 @@ func (x *exam) advised(key string, m *match) string {
 			address = turned(address)
 		}
 		return x.Secrets.Quote(x.typing().Quote(launch.Spec{URL: address.String()}.String()))
-	case "port", "hash", "variable", "flag":
+	case "variables": // as elements of "env"
+		var pairs []string
+		for name := range strings.SplitSeq(caught, ", ") {
+			if !shapes["variable"].MatchString(name) || loads(name) {
+				return ""
+			}
+			pairs = append(pairs, `"`+name+`": "VALUE"`)
+		}
+		return strings.Join(pairs, ", ")
+	case "port", "hash", "variable", "flag", "step":
 		if shapes[key].MatchString(caught) && !loads(caught) {
 			return caught
 		}
@@ -223,6 +232,7 @@ var shapes = map[string]*wording{
 	"port":     {source: `^\d{2,5}$`},
 	"hash":     {source: `^[0-9a-f]{16}$`}, // the form of directory names in npx's cache
 	"variable": {source: `^[A-Za-z][A-Za-z0-9_]{1,60}$`},
+	"step":     {source: `^(?:auth|login|authenticate|setup|init|configure)$`},
 	"flag":     {source: `^--allow-(?:env|net|read|write|run|ffi|sys|import)$`},
 }
 
