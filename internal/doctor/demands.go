@@ -141,6 +141,17 @@ func demandClues() map[string][]clue {
 			{certain, `\b` + demand + `[^\n]{0,80}?\b(?i:as|via|using|with|through|on) (?i:an? |the |your )?(?i:first |second |only |single |positional |required |extra )*(?i:command[- ]line |cli |startup )?(?i:arg(?:ument)?|parameter)s?\b`, asksForWord},
 			{certain, `\b` + demand + `[^\n]{0,60}\b(?i:command[- ]line|cli|positional) (?i:arg(?:ument)?|parameter|option|flag)s?\b`, asksForWord},
 			{strong, `\b` + demand + `[^\n]{0,60}?[ '"` + "`" + `(](?P<option>--[a-z][\w-]{2,})`, asksForWord},
+			{strong, `(?i)\b(?:invalid|wrong|incorrect|insufficient|bad) number of (?:command[- ]line )?arg(?:ument)?s\b|\b(?:not enough|too few) (?:command[- ]line )?arg(?:ument)?s\b`, asksForWord},
+			{certain, `(?i)\b(?:unknown|invalid|unsupported|unrecognized|no such) (?:sub-?)?command:? ['"` + "`" + `]?(?:undefined|null|none|nil)\b|\bno (?:sub-?)?command (?:was )?(?:given|specified|provided|supplied)\b`, asksForWord},
+			{likely, `(?m)^(?:[^\n]{0,24}[\s\]:|])?(?i:usage): *\n?[^\n<]{0,120}(?P<option><[^>\n]{1,60}>)`, func(x *exam, m *match) bool {
+				return x.Live && x.Exit.Known && x.Exit.Code != 0 && asksForWord(x, m)
+			}},
+		},
+		"setting_value_invalid": { // the validator's own list of problems
+			{likely, `"message": ?"(?P<option>[^"\n]{1,120})",\s*"path": ?\[\s*"\w+"`, func(x *exam, _ *match) bool { return x.Live && x.Stage < Initialized }},
+		},
+		"package_unpublished": {
+			{certain, `(?i)No versions available for (?P<package>@?[\w./-]+)|\b(?P<name>[\w.-]+)(?:==\S+)? was yanked\b|all versions of (?P<other>@?[\w./-]+) (?:were|have been|are) (?:yanked|unpublished|removed|withdrawn)`, nil},
 		},
 		"oauth_not_completed": {
 			{certain, `(?i:\b(?:run|start|execute|launch|invoke|use)\b)[^\n]{0,60}?[ '"` + "`" + `](?P<step>auth|login|authenticate|setup|init|configure)['"` + "`" + `]?(?: (?i:argument|command|subcommand|flag|option|step|script|once))* (?i:first|before|once)\b`, func(x *exam, _ *match) bool {

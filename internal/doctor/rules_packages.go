@@ -448,6 +448,8 @@ func dependencyCauses() []cause {
 			explain: "The server cannot find the module {module|that it needs}: its dependencies are missing or incomplete.",
 			fix:     "Install the dependencies in the server's directory: `npm install`",
 			instead: []advice{
+				{when: notBuilt("module"), explain: "The server cannot find its own file {module|of a build}. It is the output of a build, so the project has not been built.",
+					fix: "Build the project in its directory, then start the server again: `npm install`, then `npm run build`"},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") && x.pinned() }, fix: keepPinned},
 				{when: func(x *exam, _ *match) bool { return x.runs("npx") }, fix: "Request the latest version, so that npx reinstalls the package: `npx -y {package|PACKAGE}@latest`"},
 				{when: lineContains("optional dependencies"), fix: "Install the dependencies in the server's directory, including optional ones: `npm install --include=optional`"},
